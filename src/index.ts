@@ -14,7 +14,7 @@ export type {
   Speech,
   SpeechRequest,
 } from './engine/options.js';
-export type { SessionHandle as Session } from './engine/remote-line.js';
+export type { RemoteLine, RemoteSession, SessionHandle as Session, SessionLine } from './engine/remote-line.js';
 export type { SessionEvent, SessionOptions } from './session/session-options.js';
 export type { FunctionCall, ReportParts, SessionReport, TransferAttempt } from './session/record/session-report.js';
 export type { LatencySummary, Percentiles, SpeculationReport, TurnMetrics } from './session/record/session-metrics.js';

@@ -119,9 +119,9 @@ function counterpart(stored: AgentConfig, { place, name, url }: Holder): Holder 
 
 /** Puts back the secrets of one holder. Names of values count as headers do: in any case of letters. */
 function restoring(was: Holder | undefined, now: string | null, fault: (place: Location, msg: string) => void): Change {
-  const isElsewhere = was !== undefined && originOf(was.url) !== originOf(now);
+  const isOtherOrigin = was !== undefined && originOf(was.url) !== originOf(now);
   const secret = (known: string | undefined, place: Location): string => {
-    if (known !== undefined && !isElsewhere) return known;
+    if (known !== undefined && !isOtherOrigin) return known;
     fault(
       place,
       known === undefined

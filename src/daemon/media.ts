@@ -1,18 +1,21 @@
 import { waitAtMost } from '../base/deadlines.js';
+import type { CallMediaHost } from '../telephony/carriers/sip/call-media-host.js';
+import { LocalMediaHost } from '../threads/local-media-host.js';
 import type { MediaThreadPool } from '../threads/main/media-thread-pool.js';
+import type { MediaHost, WebRtcLine } from '../threads/media-host.js';
 import type { PeerSettings } from '../transports/webrtc/peer.js';
 import { traceFolder } from './call-log/call-archive.js';
 import type { DaemonContext } from './context.js';
 import type { DaemonModule } from './module.js';
-import type { WebRtcLine } from './talk/webrtc-calls.js';
 
 /** How long sessions may take to end when the daemon closes. */
 const DRAIN_MS = 10_000;
 
 /** Where calls run: in media threads, where the settings ask for them, else on the main thread. */
-export class Media implements DaemonModule {
+export class Media implements DaemonModule, MediaHost {
   readonly name = 'media';
   readonly #context: DaemonContext;
+  readonly #local: LocalMediaHost;
   /** Null = there are none. */
   #threads: MediaThreadPool | null = null;
   #opening: Promise<MediaThreadPool | null> | null = null;
@@ -20,23 +23,26 @@ export class Media implements DaemonModule {
 
   constructor(context: DaemonContext) {
     this.#context = context;
+    this.#local = new LocalMediaHost(context.engine);
   }
 
-  /** Starts the threads, where there are to be any. */
-  open(): Promise<MediaThreadPool | null> {
+  async callMedia(): Promise<CallMediaHost> {
+    return ((await this.#openThreads()) ?? this.#local).callMedia();
+  }
+
+  #openThreads(): Promise<MediaThreadPool | null> {
     this.#opening ??= this.#open();
     return this.#opening;
   }
 
   /** Loads the engines of all threads, as `Engine.warmUp`. */
   async warmUp(): Promise<readonly string[]> {
-    const threads = this.open().then((pool) => pool?.warmUp() ?? []);
+    const threads = this.#openThreads().then((pool) => pool?.warmUp() ?? []);
     return (await Promise.all([this.#context.engine.warmUp(), threads])).flat();
   }
 
-  /** A line for a browser in a thread; null = it is the main thread's. */
-  async openWebRtc(peers: PeerSettings): Promise<WebRtcLine | null> {
-    return this.#threads?.openWebRtc(peers) ?? null;
+  openWebRtc(peers: PeerSettings): Promise<WebRtcLine> {
+    return (this.#threads ?? this.#local).openWebRtc(peers);
   }
 
   /** Each thread, by how many lines it has; null = it is not up. */
@@ -49,7 +55,6 @@ export class Media implements DaemonModule {
     return this.#threads?.deaths ?? 0;
   }
 
-  /** Resolves when what has happened so far in a session is in the file of its log. */
   async flushTrace(sessionId: string): Promise<void> {
     await this.#threads?.flushTrace(sessionId);
   }
@@ -81,6 +86,7 @@ export class Media implements DaemonModule {
     if (options === null || this.#isClosed) return null;
     this.#threads = new MediaThreadPool({
       count,
+      local: this.#local,
       clock: engine.clock,
       stores: engine.options,
       onFault: faults.report,

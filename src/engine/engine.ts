@@ -5,10 +5,9 @@ import { namedModels } from '../settings/models.js';
 import { namedVendors } from '../settings/vendor-settings.js';
 import type { SessionContinuation } from '../agent/continuation.js';
 import { ParleyError } from '../base/errors.js';
-import type { Transport } from '../transports/transport.js';
 import { type DoNotCallList, MemoryDoNotCallList } from '../session/after-call/do-not-call.js';
 import type { ChatPiece } from './chat.js';
-import { isRemote, type SessionHandle } from './remote-line.js';
+import { isRemote, type SessionHandle, type SessionLine } from './remote-line.js';
 import type {
   AgentRequest,
   ChatRequest,
@@ -130,7 +129,7 @@ export class Engine {
    * PROVIDER_UNKNOWN, PROVIDER_REMOTE_IN_VIRTUAL_TIME, AUDIO_RATE_UNSUPPORTED, SESSION_CLOSED; MEDIA_THREAD_LOST and MEDIA_THREAD_SILENT
    * where the line lies in a media thread
    */
-  async createSession(request: SessionRequest): Promise<SessionHandle> {
+  async createSession(request: SessionRequest<SessionLine>): Promise<SessionHandle> {
     const { transport } = request;
     take(transport);
     const session = await this.#makeSession(request).catch((error: unknown) => {
@@ -179,10 +178,9 @@ export class Engine {
     return (await this.#load()).voices();
   }
 
-  async #makeSession(request: SessionRequest): Promise<SessionHandle> {
+  async #makeSession({ transport, ...request }: SessionRequest<SessionLine>): Promise<SessionHandle> {
     const { sessions } = await this.#load();
-    const { transport } = request;
-    return isRemote(transport) ? sessions.openElsewhere(transport, request) : sessions.create(request);
+    return isRemote(transport) ? sessions.openRemote(transport, request) : sessions.create({ ...request, transport });
   }
 
   /** Ends every session and frees what they share. May be called twice. */
@@ -208,13 +206,13 @@ export class Engine {
 }
 
 /** Transports that have a session, of any engine. */
-const inUse = new WeakSet<Transport>();
+const inUse = new WeakSet<SessionLine>();
 
 /** @throws ParleyError ARGUMENT_INVALID */
-function take(transport: Transport | undefined): void {
-  const missing = ['start', 'play', 'send', 'close'].filter(
-    (name) => typeof (transport as Record<string, unknown> | null | undefined)?.[name] !== 'function',
-  );
+function take(transport: SessionLine | undefined): void {
+  const has = (name: string): boolean =>
+    typeof (transport as unknown as Record<string, unknown> | null | undefined)?.[name] === 'function';
+  const missing = has('openSession') ? [] : ['start', 'play', 'send', 'close'].filter((name) => !has(name));
   if (transport === undefined || missing.length > 0) {
     const reason = `a Transport is expected, such as new MemoryTransport() (missing: ${missing.join(', ')})`;
     throw new ParleyError('ARGUMENT_INVALID', { argument: 'SessionRequest.transport', reason });

@@ -20,6 +20,7 @@ import type { RecordingSink } from '../session/record/recording.js';
 import type { AfterCallMarks } from '../session/after-call/after-call.js';
 import type { CallHistory, Recorder } from './session-recorder.js';
 import type { LanguageVendors } from './languages.js';
+import type { SessionLine } from './remote-line.js';
 import type { UnfinishedSessions } from './unfinished-session.js';
 import type { CallOutcome } from '../session/record/end-reason.js';
 import type { Consult, MayTransfer } from '../session/line/line-actions.js';
@@ -159,8 +160,8 @@ export interface AgentRequest {
 /** How a conversation is held: spoken on a line, or in writing. */
 export type Medium = 'line' | 'writing';
 
-export interface SessionRequest extends AgentRequest {
-  transport: Transport;
+export interface SessionRequest<Line extends SessionLine = Transport> extends AgentRequest {
+  transport: Line;
   /** `outbound`: the agent has called, and a machine may answer. Default `inbound`. */
   direction?: 'inbound' | 'outbound' | null | undefined;
   /** Default a random UUID. */

@@ -72,9 +72,9 @@ export class SessionFactory {
   }
 
   /** A session in the thread where its line is. It is recorded here: the history is here, and how its call ended. */
-  async openElsewhere(line: RemoteLine, request: SessionRequest): Promise<SessionHandle> {
-    const { session, told } = await line.openSession(request);
-    this.#record(session, { ...told, outcome: request.outcome ?? null }, request);
+  async openRemote(line: RemoteLine, request: Omit<SessionRequest, 'transport'>): Promise<SessionHandle> {
+    const { session, record } = await line.openSession(request);
+    this.#record(session, { ...record, outcome: request.outcome ?? null }, request);
     return session;
   }
 

@@ -1,13 +1,14 @@
 import { levelOf } from '../../src/audio/dsp/level.js';
 import { sipTrunks } from '../../src/telephony/carriers/sip/open.js';
 import type { CarrierCall } from '../../src/telephony/carriers/carrier.js';
-import type { AgentLineElsewhere } from '../../src/telephony/carriers/sip/agent-line.js';
+import type { AgentLine, CallMediaHost } from '../../src/telephony/carriers/sip/call-media-host.js';
+import { LocalCallMedia } from '../../src/telephony/carriers/sip/local-call-media.js';
 import type { SipCall } from '../../src/telephony/carriers/sip/call.js';
 import type { SipCarrier } from '../../src/telephony/carriers/sip/carrier.js';
 import { DEFAULT_SIP, type SipSettings } from '../../src/settings/carriers/sip.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { Direction } from '../../src/transports/rtp/sdp.js';
-import type { RtpStats } from '../../src/transports/rtp/session.js';
+import type { OpenedMedia, RtpStats } from '../../src/transports/rtp/session.js';
 import type { LineStats, TransferOutcome, TransportSink } from '../../src/transports/transport.js';
 
 /** Loud enough to be somebody's. */
@@ -114,8 +115,9 @@ export class FarPhones {
     this.#engine = engine;
     this.#close = close;
     carrier.receiveCalls((call) => {
-      this.called.push(new FarPhone(call, engine));
-      this.take(call);
+      const heard = call as CarrierCall;
+      this.called.push(new FarPhone(heard, engine));
+      this.take(heard);
     });
   }
 
@@ -131,13 +133,25 @@ export class FarPhones {
   ): Promise<FarPhones> {
     const engine = new Engine();
     const sound: { port: number | null } = { port: null };
+    const local = new LocalCallMedia(engine);
+    const soundPorts = new Map<AgentLine, number>();
+    const mediaHost: CallMediaHost = {
+      openLine: (rateHz, events) => {
+        if (sound.port === null) return local.openLine(rateHz, events);
+        const line = silentLine(rateHz);
+        soundPorts.set(line, sound.port);
+        return line;
+      },
+      openMedia: (line, ports, options) => {
+        const port = soundPorts.get(line);
+        return port === undefined ? local.openMedia(line, ports, options) : Promise.resolve(mediaAt(port));
+      },
+      bridge: (first, second) => local.bridge(first, second),
+    };
     const trunks = await sipTrunks({
       engine,
       password: null,
-      linesElsewhere: {
-        openLine: (rateHz) => (sound.port === null ? null : soundAt(sound.port, rateHz)),
-        bridge: () => null,
-      },
+      openCallMedia: () => Promise.resolve(mediaHost),
       owned: numbers,
       settings: {
         ...DEFAULT_SIP,
@@ -158,7 +172,8 @@ export class FarPhones {
   }
 
   call(from: string, to: string): FarPhone {
-    return new FarPhone(this.carrier.placeCall({ from, to, ringTimeoutMs: 20_000 }), this.#engine);
+    const call = this.carrier.placeCall({ from, to, ringTimeoutMs: 20_000 });
+    return new FarPhone(call as CarrierCall, this.#engine);
   }
 
   /** A call whose sound goes to a port of the caller's own. */
@@ -166,7 +181,7 @@ export class FarPhones {
     this.#sound.port = port;
     const call = this.carrier.placeCall({ from, to, ringTimeoutMs: 20_000 });
     this.#sound.port = null;
-    return call;
+    return call as CarrierCall;
   }
 
   close(): Promise<void> {
@@ -174,23 +189,24 @@ export class FarPhones {
   }
 }
 
-/** A line of which nothing is here but where its sound is. */
-function soundAt(port: number, rateHz: number): AgentLineElsewhere {
-  const nothing = (): void => undefined;
-  const done = (): Promise<void> => Promise.resolve();
+const NO_STATS: LineStats = {
+  received: 0,
+  lost: 0,
+  late: 0,
+  duplicate: 0,
+  reordered: 0,
+  jitterMs: 0,
+  patienceMs: 0,
+  sent: 0,
+  reportedLoss: null,
+};
+const nothing = (): void => undefined;
+const done = (): Promise<void> => Promise.resolve();
+
+/** A line that says and hears nothing. */
+function silentLine(rateHz: number): AgentLine {
   const failed = (): Promise<TransferOutcome> => Promise.resolve({ ok: false, reason: 'unsupported' });
-  const stats: LineStats = {
-    received: 0,
-    lost: 0,
-    late: 0,
-    duplicate: 0,
-    reordered: 0,
-    jitterMs: 0,
-    patienceMs: 0,
-    sent: 0,
-    reportedLoss: null,
-  };
-  const line: AgentLineElsewhere = {
+  return {
     name: 'sip',
     inputRateHz: rateHz,
     outputRateHz: rateHz,
@@ -202,35 +218,30 @@ function soundAt(port: number, rateHz: number): AgentLineElsewhere {
     close: done,
     sendDigits: done,
     transfer: failed,
-    attach: nothing,
     keys: nothing,
     freeze: nothing,
     gone: nothing,
-    lineStats: () => stats,
+    lineStats: () => NO_STATS,
     received: () => Promise.resolve(0),
-    openSocket: () => Promise.resolve({ port, listen: nothing, send: nothing, close: done }),
-    openMedia: () =>
-      Promise.resolve({
-        line,
-        isHeld: false,
-        agree: nothing,
-        answered: nothing,
-        close: done,
-        stats: (): RtpStats => ({
-          ...stats,
-          codec: null,
-          roundTripMs: null,
-          concealedMs: 0,
-          isSecure: false,
-          strangers: 0,
-          forged: 0,
-          reportedJitterMs: null,
-          junk: 0,
-          unknownTypes: 0,
-          undecodable: 0,
-          early: 0,
-        }),
-      }),
   };
-  return line;
+}
+
+/** Media that are at a port of somebody else's. */
+function mediaAt(port: number): OpenedMedia {
+  const stats: RtpStats = {
+    ...NO_STATS,
+    codec: null,
+    roundTripMs: null,
+    concealedMs: 0,
+    isSecure: false,
+    strangers: 0,
+    forged: 0,
+    reportedJitterMs: null,
+    junk: 0,
+    unknownTypes: 0,
+    undecodable: 0,
+    early: 0,
+  };
+  const media = { line: null, isHeld: false, agree: nothing, answered: nothing, close: done, stats: () => stats };
+  return { media, port, rtcpPort: port };
 }

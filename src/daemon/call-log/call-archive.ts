@@ -21,8 +21,8 @@ export interface CallArchiveOptions extends Pick<CallLogOptions, 'multiplierOf' 
   nowUnixMs: () => number;
   links: SignedUrls;
   onError: (error: Error) => void;
-  /** Has another thread write what it has of a session's event log. Default: there is none. */
-  flushElsewhere?: (sessionId: string) => Promise<void>;
+  /** As `MediaHost.flushTrace`. Default: all sessions are on this thread. */
+  flushTrace?: (sessionId: string) => Promise<void>;
 }
 
 /** A link that somebody has just asked for opens a recording so long, one that was sent so long, in seconds. */
@@ -112,7 +112,7 @@ export class CallArchive {
   /** Where a session's event log is, with what has happened so far. @throws ParleyError NOT_FOUND */
   async trace(sessionId: string): Promise<string> {
     this.get(sessionId);
-    await Promise.all([this.#traces.flush(sessionId), this.#options.flushElsewhere?.(sessionId)]);
+    await Promise.all([this.#traces.flush(sessionId), this.#options.flushTrace?.(sessionId)]);
     return this.files.traceOf(sessionId);
   }
 

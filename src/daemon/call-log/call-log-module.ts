@@ -41,7 +41,7 @@ export function callLogModule(
     onError,
     store: stores.calls,
     multiplierOf: stores.voices.multiplierOf,
-    flushElsewhere: flushTrace,
+    flushTrace,
   });
   const { log, traces } = archive;
   engine.keepIn({ history: log, ...(traces !== null && { traces }) });

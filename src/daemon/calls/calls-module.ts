@@ -46,7 +46,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     admission,
     events,
     figures: trunks,
-    linesElsewhere: (await media.open()) ?? undefined,
+    openCallMedia: () => media.callMedia(),
     mayTransfer: () => (guards.enabled && dials.stopped === null ? null : 'outbound calls are stopped'),
     onError: faults.report,
   }));

@@ -8,13 +8,14 @@ import { RefusalLog } from '../../telephony/carriers/refusal-log.js';
 import { telnyxCarrier } from '../../telephony/carriers/telnyx/open.js';
 import { twilioCarrier } from '../../telephony/carriers/twilio/open.js';
 import type { Carrier } from '../../telephony/carriers/carrier.js';
-import type { LinesElsewhere } from '../../telephony/carriers/sip/agent-line.js';
+import type { CallMediaHost } from '../../telephony/carriers/sip/call-media-host.js';
 import { type JoinedCarrier, JoinedCarriers } from '../../telephony/carriers/joined.js';
 import type { WebhookEndpoint } from '../../telephony/carriers/media-socket/webhook-endpoint.js';
 import { TrunkStatistics } from '../../telephony/carriers/sip/trunk-statistics.js';
 import type { SimulatedNetwork } from '../../telephony/carriers/simulated/network.js';
 import type { SipTrunks } from '../../telephony/carriers/sip/trunks.js';
 import type { Settings } from '../../settings/settings.js';
+import type { SessionLine } from '../../engine/remote-line.js';
 import type { Engine } from '../../engine/engine.js';
 import type { PhoneStore } from '../../store/phones.js';
 
@@ -22,8 +23,8 @@ export interface NetworksOptions {
   engine: Engine;
   phones: Pick<PhoneStore, 'list'>;
   settings: NetworkSettings;
-  /** Where calls over SIP have their sound, if not in the engine's thread. */
-  linesElsewhere?: LinesElsewhere | undefined;
+  /** As `SipTrunksParts.openCallMedia`. */
+  openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
   /** Where SIP trunks are counted. */
   figures?: TrunkStatistics | undefined;
   /** False while no new call is taken. */
@@ -49,7 +50,7 @@ export type NetworkSettings = Pick<
 /** The phone networks that the settings name, and the simulated one. */
 export interface Networks {
   /** All of them as one. */
-  carrier: Carrier;
+  carrier: Carrier<SessionLine>;
   simulated: SimulatedNetwork;
   sip: SipTrunks | null;
   /** Those that have webhooks and media sockets. */
@@ -66,7 +67,7 @@ export async function openNetworks({
   engine,
   phones,
   settings,
-  linesElsewhere,
+  openCallMedia,
   figures = new TrunkStatistics(),
   takesCalls,
   maxSessions,
@@ -85,7 +86,7 @@ export async function openNetworks({
       onError,
       owned,
       figures,
-      linesElsewhere,
+      openCallMedia,
       takesCalls,
       mostCalls: maxSessions,
       settings: settings.sip,

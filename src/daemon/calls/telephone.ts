@@ -4,7 +4,7 @@ import { isAllowedExtension } from '../../telephony/carriers/sip/open.js';
 import type { TrunkStatistics } from '../../telephony/carriers/sip/trunk-statistics.js';
 import { type CallAgent, type OutboundCall, type OwnCall, Switchboard } from '../../telephony/calls/switchboard.js';
 import type { CallRefusal, Carrier, CarrierCall } from '../../telephony/carriers/carrier.js';
-import type { LinesElsewhere } from '../../telephony/carriers/sip/agent-line.js';
+import type { CallMediaHost } from '../../telephony/carriers/sip/call-media-host.js';
 import { JoinedCarriers } from '../../telephony/carriers/joined.js';
 import type { WebhookEndpoint } from '../../telephony/carriers/media-socket/webhook-endpoint.js';
 import type { Cancel } from '../../base/clock.js';
@@ -13,6 +13,7 @@ import { movedParts } from '../../agent/extensions/old-place.js';
 import { overriddenAgent } from '../../agent/override-agent.js';
 import type { Engine } from '../../engine/engine.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
+import type { SessionLine } from '../../engine/remote-line.js';
 import type { PhoneStore } from '../../store/phones.js';
 import type { AdmissionControl } from '../admission-control.js';
 import type { AgentRegistry } from '../agents/agents.js';
@@ -31,8 +32,8 @@ export interface TelephoneOptions {
   /** Calls that were registered to come over SIP. */
   registered: Pick<RegisteredCalls, 'take'>;
   admission: AdmissionControl;
-  /** As `NetworksOptions.linesElsewhere`. */
-  linesElsewhere?: LinesElsewhere | undefined;
+  /** As `NetworksOptions.openCallMedia`. */
+  openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
   /** Where SIP trunks are counted. */
   figures?: TrunkStatistics | undefined;
   /** As `SwitchboardOptions.mayTransfer`. */
@@ -43,7 +44,7 @@ export interface TelephoneOptions {
 
 /** The daemon's phone: its carrier, and who answers which number. */
 export class Telephone {
-  readonly carrier: Carrier;
+  readonly carrier: Carrier<SessionLine>;
   readonly #networks: Networks;
   readonly #switchboard: Switchboard;
   readonly #options: TelephoneOptions;
@@ -81,18 +82,18 @@ export class Telephone {
 
   /** @throws ParleyError FILE_NOT_READABLE, InvalidConfigError where the network's numbers are not what they should be */
   static async open(options: TelephoneOptions): Promise<Telephone> {
-    const { engine, phones, settings, figures, linesElsewhere, admission } = options;
+    const { engine, phones, settings, figures, openCallMedia, admission } = options;
     const { maxSessions } = admission;
     const takesCalls = (): boolean => admission.isOpen;
     const onError = (error: unknown): void => options.onError(errorOf(error));
     return new Telephone(
-      await openNetworks({ engine, phones, settings, figures, linesElsewhere, takesCalls, maxSessions, onError }),
+      await openNetworks({ engine, phones, settings, figures, openCallMedia, takesCalls, maxSessions, onError }),
       options,
     );
   }
 
   /** Somebody of the simulated network calls one of our numbers. @throws ParleyError NOT_FOUND for an unknown caller */
-  callIn(caller: string, to: string): CarrierCall {
+  callIn(caller: string, to: string): CarrierCall<SessionLine> {
     const known = this.#networks.simulated.callers.get(caller);
     if (known === undefined) throw new ParleyError('NOT_FOUND', { what: 'caller', id: caller });
     return this.#networks.simulated.callIn(known, to);
@@ -163,7 +164,7 @@ export class Telephone {
   }
 
   /** The agent of a number, or why nobody answers. */
-  #route(call: CarrierCall): CallAgent | CallRefusal {
+  #route(call: CarrierCall<SessionLine>): CallAgent | CallRefusal {
     const { agents, phones, log, events, admission } = this.#options;
     const { from, to } = call;
     if (!admission.isOpen) return 'full';
@@ -201,7 +202,7 @@ export class Telephone {
   }
 
   /** The agent that a call was registered for. */
-  #registered({ from, to }: CarrierCall): CallAgent | CallRefusal {
+  #registered({ from, to }: CarrierCall<SessionLine>): CallAgent | CallRefusal {
     const { log, events, admission, registered } = this.#options;
     if (admission.isFull) return 'full';
     const call = registered.take(to, 'phone');

@@ -55,7 +55,7 @@ export function talkModule(context: DaemonContext, options: TalkModuleOptions): 
     clock,
     onError,
     peers: peerSettings(settings),
-    openElsewhere: (peers) => media.openWebRtc(peers),
+    mediaHost: media,
   });
   const socket = new TalkEndpoint({
     upgrades,

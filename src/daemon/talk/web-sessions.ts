@@ -12,9 +12,8 @@ import { type Location, parseWith } from '../../schema/issues.js';
 import { overriddenAgent } from '../../agent/override-agent.js';
 import type { Engine } from '../../engine/engine.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
-import type { SessionHandle } from '../../engine/remote-line.js';
+import type { SessionHandle, SessionLine } from '../../engine/remote-line.js';
 import type { CallChannel } from '../../store/calls.js';
-import type { Transport } from '../../transports/transport.js';
 import type { AdmissionControl } from '../admission-control.js';
 import type { CallEventBus } from '../call-event-bus.js';
 import type { Access, Caller, PublicKey } from '../http/access.js';
@@ -131,7 +130,7 @@ export class WebSessions {
    * Makes the session and writes it down; `run` it.
    * @throws ParleyError as `Engine.createSession`; then the transport is the caller's to close
    */
-  async begin(wanted: Wanted, transport: Transport, channel: CallChannel): Promise<SessionHandle> {
+  async begin(wanted: Wanted, transport: SessionLine, channel: CallChannel): Promise<SessionHandle> {
     const { engine, log, events } = this.#options;
     const { sessionId: id, callId, agentId, agent, script, metadata, includeMetadataInPrompt } = wanted;
     const { continuation, phones, extensions } = wanted;

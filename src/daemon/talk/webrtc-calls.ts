@@ -3,9 +3,8 @@ import type { Settings } from '../../settings/settings.js';
 import { loadOpus } from '../../audio/codecs/opus.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import { checkOffer } from '../../transports/webrtc/offer.js';
-import type { Transport } from '../../transports/transport.js';
-import type { PeerSettings, WebRtcPeer } from '../../transports/webrtc/peer.js';
-import type { WebRtcTransport } from '../../transports/webrtc/webrtc-transport.js';
+import type { MediaHost, WebRtcLine } from '../../threads/media-host.js';
+import type { PeerSettings } from '../../transports/webrtc/peer.js';
 import { type Access, isLoopbackName, type PublicKey } from '../http/access.js';
 import type { WebSessions, Wanted } from './web-sessions.js';
 
@@ -14,13 +13,9 @@ export interface WebRtcCallsOptions {
   access: Access;
   clock: Clock;
   peers: PeerSettings;
-  /** A line in another thread; null = it is to be on this one. Default: on this one. */
-  openElsewhere?: (peers: PeerSettings) => Promise<WebRtcLine | null>;
+  mediaHost: Pick<MediaHost, 'openWebRtc'>;
   onError: (error: Error) => void;
 }
-
-/** A browser's line, in whichever thread it is. */
-export type WebRtcLine = Transport & Pick<WebRtcTransport, 'answer' | 'connected'>;
 
 interface Line {
   transport: WebRtcLine;
@@ -59,10 +54,10 @@ export class WebRtcCalls {
    * @throws ParleyError OFFER_INVALID, or as `Visitors.begin`
    */
   async begin(key: PublicKey | null, wanted: Wanted, offer: string): Promise<string> {
-    const { visitors, peers, onError, openElsewhere } = this.#options;
+    const { visitors, peers, onError, mediaHost } = this.#options;
     checkOffer(offer);
     visitors.room();
-    const transport = (await openElsewhere?.(peers)) ?? (await this.#open());
+    const transport = await mediaHost.openWebRtc(peers);
     try {
       visitors.room(); // others may have come meanwhile
       const answering = transport.answer(offer);
@@ -89,18 +84,6 @@ export class WebRtcCalls {
       await transport.close();
       throw error;
     }
-  }
-
-  async #open(): Promise<WebRtcLine> {
-    const { clock, peers } = this.#options;
-    // Loaded late: most daemons' first call is no WebRTC call.
-    const [{ WeriftPeer }, { WebRtcTransport }, opus] = await Promise.all([
-      import('../../transports/webrtc/werift-peer.js'),
-      import('../../transports/webrtc/webrtc-transport.js'),
-      loadOpus(),
-    ]);
-    const peer: WebRtcPeer = new WeriftPeer(peers, clock);
-    return new WebRtcTransport({ peer, opus, clock });
   }
 
   /**

@@ -2,7 +2,7 @@ import type { CallRecord, CallState, CarrierCall } from '../carriers/carrier.js'
 import { type Clock, delay } from '../../base/clock.js';
 import { waitAtMost } from '../../base/deadlines.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
-import type { SessionHandle } from '../../engine/remote-line.js';
+import type { SessionHandle, SessionLine } from '../../engine/remote-line.js';
 import { type CallOutcome, endReason, unconnected } from '../../session/record/end-reason.js';
 import type { SessionReport } from '../../session/record/session-report.js';
 import { type CallEndStatus, type CallStatus, silentStatus } from './call-status.js';
@@ -28,9 +28,9 @@ export interface AgentCallOptions {
   clock: Clock;
   /** Of the session that `openSession` makes. */
   sessionId: string;
-  call: CarrierCall;
+  call: CarrierCall<SessionLine>;
   /** Makes the session of the call, which runs once the call is answered. */
-  openSession: (call: CarrierCall) => Promise<SessionHandle>;
+  openSession: (call: CarrierCall<SessionLine>) => Promise<SessionHandle>;
   onStatus: OnStatus;
 }
 
@@ -46,7 +46,7 @@ export class AgentCall {
   /** Resolves when the call is over and nothing of it runs any more. Never rejects. */
   readonly finished: Promise<CallReport>;
   readonly sessionId: string;
-  readonly call: CarrierCall;
+  readonly call: CarrierCall<SessionLine>;
   readonly #options: AgentCallOptions;
   readonly #session: Promise<SessionHandle>;
   readonly #answered: Promise<void>;

@@ -2,23 +2,23 @@ import { setOr } from '../../schema/field.js';
 import type { CarrierCall } from '../carriers/carrier.js';
 import { DEFAULT_LANGUAGE } from '../../agent/language.js';
 import { phrasesFor } from '../../conversation/language/phrases.js';
-import { isRemote } from '../../engine/remote-line.js';
-import { lineOver } from '../../session/line-over.js';
+import type { SessionLine } from '../../engine/remote-line.js';
+import { lineTransferringBy } from '../../engine/transferring-line.js';
 import type { Consultation } from '../../session/line/line-actions.js';
-import type { Transport, TransferFailure, TransferOutcome } from '../../transports/transport.js';
+import type { TransferFailure, TransferOutcome } from '../../transports/transport.js';
 import type { AgentCall, CallReport } from './agent-call.js';
 import { briefed } from './consulting-agent.js';
 import type { CallAgent } from './switchboard.js';
 
 export interface ConsultOptions {
   /** The call whose user waits. */
-  call: CarrierCall;
+  call: CarrierCall<SessionLine>;
   /** The agent of that call. */
   agent: CallAgent;
   consultation: Consultation;
   signal: AbortSignal;
   /** Gives the agent of a call that was placed to ask somebody. Throws where there can be none. */
-  add: (other: CarrierCall, agent: CallAgent, line: Transport) => AgentCall;
+  add: (other: CarrierCall<SessionLine>, agent: CallAgent, line: SessionLine) => AgentCall;
 }
 
 /**
@@ -31,7 +31,7 @@ export async function consult(options: ConsultOptions): Promise<TransferOutcome>
   const { target, ringMs } = consultation;
   if (call.placeBeside === undefined || call.connectTo === undefined) return { ok: false, reason: 'unsupported' };
   if (signal.aborted) return { ok: false, reason: 'no-answer' };
-  let other: CarrierCall;
+  let other: CarrierCall<SessionLine>;
   try {
     other = call.placeBeside(target, ringMs);
   } catch {
@@ -39,7 +39,7 @@ export async function consult(options: ConsultOptions): Promise<TransferOutcome>
   }
   let isJoined = false;
   let words = '';
-  const line = joiningLine(other.line, async () => {
+  const line = lineTransferringBy(other.line, async () => {
     const outcome = (await call.connectTo?.(other, signal)) ?? UNSUPPORTED;
     isJoined = outcome.ok;
     return outcome;
@@ -59,33 +59,6 @@ export async function consult(options: ConsultOptions): Promise<TransferOutcome>
 }
 
 const UNSUPPORTED: TransferOutcome = { ok: false, reason: 'unsupported' };
-
-/** A line whose transfer connects the user; it closes by itself only when that has been told. */
-function joiningLine(line: Transport, join: () => Promise<TransferOutcome>): Transport {
-  if (isRemote(line)) return line.transferringBy(join);
-  let isJoining = false;
-  let close: (() => void) | null = null;
-  return lineOver(line, {
-    start: (sink) =>
-      line.start({
-        audio: (samples) => sink.audio(samples),
-        digits: (keys) => sink.digits(keys),
-        text: (text) => sink.text(text),
-        formResult: (id, value) => sink.formResult(id, value),
-        closed: (error) => {
-          close = () => sink.closed(error);
-          if (!isJoining) close();
-        },
-      }),
-    transfer: async () => {
-      isJoining = true;
-      const outcome = await join();
-      isJoining = false;
-      if (!outcome.ok) close?.(); // else whoever waits for this has nothing more to say
-      return outcome;
-    },
-  });
-}
 
 /** Whoever is spoken with just now is not left without a word. */
 async function takeLeave(asking: AgentCall, language: string): Promise<void> {

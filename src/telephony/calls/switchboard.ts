@@ -5,9 +5,9 @@ import type { Engine } from '../../engine/engine.js';
 import type { AgentRequest, SessionRequest } from '../../engine/options.js';
 import { ParleyError } from '../../base/errors.js';
 import type { CallOutcome } from '../../session/record/end-reason.js';
-import type { SessionHandle } from '../../engine/remote-line.js';
+import type { SessionHandle, SessionLine } from '../../engine/remote-line.js';
 import type { Consult, Consultation } from '../../session/line/line-actions.js';
-import type { TransferOutcome, Transport } from '../../transports/transport.js';
+import type { TransferOutcome } from '../../transports/transport.js';
 import { AgentCall, type CallReport, type OnStatus } from './agent-call.js';
 import { CALLER } from './consulting-agent.js';
 import { consult } from './consultation.js';
@@ -33,7 +33,7 @@ export interface OutboundCall extends CallAgent {
 
 export interface SwitchboardOptions {
   engine: Engine;
-  carrier: Carrier;
+  carrier: Carrier<SessionLine>;
   /** Why no call is handed on to a number just now; null = it may be. Default: it may. */
   mayTransfer?: (target: string) => string | null;
   /** Whether calls may be handed on to an address though it looks like a number that is never called. Default: to none. */
@@ -64,7 +64,9 @@ export interface OwnCall {
 }
 
 /** Who answers a call that comes in, or why it is refused; null = nobody wants it. */
-export type Route = (call: CarrierCall) => Promise<CallAgent | CallRefusal | null> | CallAgent | CallRefusal | null;
+export type Route = (
+  call: CarrierCall<SessionLine>,
+) => Promise<CallAgent | CallRefusal | null> | CallAgent | CallRefusal | null;
 
 /** Agents on the telephone: places their calls, and puts incoming ones through to them. */
 export class Switchboard {
@@ -128,7 +130,7 @@ export class Switchboard {
     return this.#closing;
   }
 
-  async #receive(call: CarrierCall, route: Route, onCall: (call: AgentCall) => void): Promise<void> {
+  async #receive(call: CarrierCall<SessionLine>, route: Route, onCall: (call: AgentCall) => void): Promise<void> {
     let agent: CallAgent | CallRefusal;
     try {
       agent = (await route(call)) ?? 'declined';
@@ -143,7 +145,7 @@ export class Switchboard {
   }
 
   /** @param line in place of the call's own */
-  #add(call: CarrierCall, agent: CallAgent, line = call.line): AgentCall {
+  #add(call: CarrierCall<SessionLine>, agent: CallAgent, line = call.line): AgentCall {
     const { engine } = this.#options;
     const id = agent.id ?? randomUUID();
     const added = new AgentCall({
@@ -159,8 +161,8 @@ export class Switchboard {
   }
 
   #open(
-    call: CarrierCall,
-    line: Transport,
+    call: CarrierCall<SessionLine>,
+    line: SessionLine,
     agent: CallAgent & { id: string },
     finished: () => Promise<CallReport>,
   ): Promise<SessionHandle> {
@@ -188,7 +190,7 @@ export class Switchboard {
   }
 
   #consult(
-    call: CarrierCall,
+    call: CarrierCall<SessionLine>,
     agent: CallAgent & { id: string },
     consultation: Consultation,
     signal: AbortSignal,

@@ -1,11 +1,13 @@
 import type { Cancel } from '../../base/clock.js';
+import type { SessionLine } from '../../engine/remote-line.js';
 import type { TransferOutcome, Transport } from '../../transports/transport.js';
 
 /**
  * A phone network: numbers, and calls to and from them. Every carrier passes the contract suite in `src/testing`.
- * Numbers are E.164 (`+12025550123`); a SIP trunk takes `sip:` addresses as well.
+ * Numbers are E.164 (`+12025550123`); a SIP trunk takes `sip:` addresses as well. The lines of its calls may be in other
+ * threads where `Line` says so.
  */
-export interface Carrier {
+export interface Carrier<Line extends SessionLine = Transport> {
   readonly name: string;
   /** Numbers that can be bought, none where nothing fits. */
   searchNumbers(query: NumberQuery, signal: AbortSignal): Promise<readonly NumberOffer[]>;
@@ -24,12 +26,12 @@ export interface Carrier {
    * Places a call. Whatever becomes of it, a refusal too, is told by the call's states.
    * @throws ParleyError NUMBER_INVALID for what is no number of this network's kind, CARRIER_CLOSED
    */
-  placeCall(request: CallRequest): CarrierCall;
+  placeCall(request: CallRequest): CarrierCall<Line>;
   /**
    * Calls to our numbers go to `listener`, which answers them or hangs up. There is one listener at a time; without one
    * callers hear that the number is not in service. A listener that throws has refused the call.
    */
-  receiveCalls(listener: (call: CarrierCall) => void): Cancel;
+  receiveCalls(listener: (call: CarrierCall<Line>) => void): Cancel;
   /** Ends all calls. May be called twice. */
   close(): Promise<void>;
 }
@@ -68,7 +70,7 @@ export interface CallRequest {
  */
 export type CallState = 'initiated' | 'ringing' | 'answered' | 'ended';
 
-export interface CarrierCall {
+export interface CarrierCall<Line extends SessionLine = Transport> {
   /** The carrier's own. */
   readonly id: string;
   readonly direction: 'inbound' | 'outbound';
@@ -82,7 +84,7 @@ export interface CarrierCall {
    * The audio, once the call is answered: a line that closes when the call ends, and ends the call when it is closed.
    * It may be started as soon as the call is there. Where the carrier can transfer calls blindly, it has `transfer`.
    */
-  readonly line: Transport;
+  readonly line: Line;
   /** Each state from now on, in order, `ended` once. A listener that throws does not stop the others. */
   onState(listener: (state: CallState) => void): Cancel;
   /** Takes an inbound call; of no effect on others and on calls that have ended. */
@@ -97,12 +99,12 @@ export interface CarrierCall {
    * `connectTo` leave this out.
    * @throws ParleyError as `Carrier.placeCall`
    */
-  placeBeside?(target: string, ringTimeoutMs: number): CarrierCall;
+  placeBeside?(target: string, ringTimeoutMs: number): CarrierCall<Line>;
   /**
    * Attended transfer: connects the far end of this call with that of another one, which was placed to ask whether it
    * takes the call. After success the agent has left both. Carriers that cannot do it leave this out.
    */
-  connectTo?(other: CarrierCall, signal: AbortSignal): Promise<TransferOutcome>;
+  connectTo?(other: CarrierCall<Line>, signal: AbortSignal): Promise<TransferOutcome>;
   /** The carrier's own account of the call, as far as it has gone. */
   record(): CallRecord;
   /** Resolves when the account of a call that has ended is whole. Default: at once. */

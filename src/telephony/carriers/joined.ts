@@ -1,18 +1,19 @@
 import type { Cancel } from '../../base/clock.js';
 import { ParleyError } from '../../base/errors.js';
+import type { SessionLine } from '../../engine/remote-line.js';
 import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from './carrier.js';
 
 /** A network among several, and the numbers that are ours on it from the start. */
 export interface JoinedCarrier {
-  carrier: Carrier;
+  carrier: Carrier<SessionLine>;
   owned: readonly string[];
 }
 
 /** Several networks as one: each call goes out over the one that has its number. */
-export class JoinedCarriers implements Carrier {
+export class JoinedCarriers implements Carrier<SessionLine> {
   readonly name = 'joined';
-  readonly #carriers: readonly Carrier[];
-  readonly #ofNumber = new Map<string, Carrier>();
+  readonly #carriers: readonly Carrier<SessionLine>[];
+  readonly #ofNumber = new Map<string, Carrier<SessionLine>>();
 
   /** @param carriers the ones whose numbers are offered first come first */
   constructor(carriers: readonly JoinedCarrier[]) {
@@ -21,7 +22,7 @@ export class JoinedCarriers implements Carrier {
   }
 
   /** The network that has a number of ours; null = it is none. */
-  carrierOf(number: string): Carrier | null {
+  carrierOf(number: string): Carrier<SessionLine> | null {
     return this.#ofNumber.get(number) ?? null;
   }
 
@@ -66,11 +67,11 @@ export class JoinedCarriers implements Carrier {
   }
 
   /** @throws ParleyError NUMBER_NOT_OWNED besides those of `Carrier` */
-  placeCall(request: CallRequest): CarrierCall {
+  placeCall(request: CallRequest): CarrierCall<SessionLine> {
     return this.#owner(request.from).placeCall(request);
   }
 
-  receiveCalls(listener: (call: CarrierCall) => void): Cancel {
+  receiveCalls(listener: (call: CarrierCall<SessionLine>) => void): Cancel {
     const cancels = this.#carriers.map((carrier) => carrier.receiveCalls(listener));
     return () => {
       for (const cancel of cancels) cancel();
@@ -81,7 +82,7 @@ export class JoinedCarriers implements Carrier {
     await Promise.all(this.#carriers.map((carrier) => carrier.close()));
   }
 
-  #owner(number: string): Carrier {
+  #owner(number: string): Carrier<SessionLine> {
     const carrier = this.#ofNumber.get(number);
     if (carrier === undefined) throw new ParleyError('NUMBER_NOT_OWNED', { number });
     return carrier;

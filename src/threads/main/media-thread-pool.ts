@@ -1,18 +1,19 @@
-import type { AgentLine, LinesElsewhere } from '../../telephony/carriers/sip/agent-line.js';
-import type { CallLineEvents } from '../../telephony/carriers/sip/line.js';
+import type { AgentLine, CallMediaHost } from '../../telephony/carriers/sip/call-media-host.js';
 import type { Cancel } from '../../base/clock.js';
 import type { EngineOptions } from '../../engine/options.js';
 import { errorOf } from '../../base/errors.js';
 import type { PeerSettings } from '../../transports/webrtc/peer.js';
 import { MediaThread, type MediaThreadOptions } from './media-thread.js';
-import { PhoneLine } from './phone-line.js';
+import { PhoneLineProxy } from './phone-line-proxy.js';
 import type { ThreadSettings } from '../wire/protocol.js';
-import type { WebRtcLine } from './remote-line.js';
+import type { MediaHost, WebRtcLine } from '../media-host.js';
 
 export interface MediaThreadPoolOptions extends Pick<MediaThreadOptions, 'settings' | 'stores' | 'clock'> {
   count: number;
   settings: ThreadSettings;
   stores: Pick<EngineOptions, 'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'onMcpFault'>;
+  /** Where calls are while no thread is up. */
+  local: MediaHost;
   onFault: (error: Error) => void;
 }
 
@@ -31,12 +32,13 @@ interface Place {
 
 /**
  * Worker threads for sessions: a line is opened in the one with the fewest, and its session is made where the line is.
- * While none is up (they are being loaded, or have ended), there is none to be had, and the main thread takes the session.
+ * While none is up (they are being loaded, or have ended), lines are opened on the main thread.
  */
-export class MediaThreadPool implements LinesElsewhere {
+export class MediaThreadPool implements MediaHost {
   readonly #options: MediaThreadPoolOptions;
   readonly #places: Place[];
   #deaths = 0;
+  #callMedia: Promise<CallMediaHost> | null = null;
   #closing: Promise<void> | null = null;
 
   constructor(options: MediaThreadPoolOptions) {
@@ -65,25 +67,31 @@ export class MediaThreadPool implements LinesElsewhere {
     return [...new Set(unreached.flat())];
   }
 
-  /** A line for a browser; null = no thread is up. */
-  async openWebRtc(peers: PeerSettings): Promise<WebRtcLine | null> {
-    return (await this.#freest()?.openWebRtc(peers)) ?? null;
+  callMedia(): Promise<CallMediaHost> {
+    this.#callMedia ??= this.#options.local.callMedia().then((local): CallMediaHost => ({
+      openLine: (rateHz, events, beside) => {
+        const thread = beside === null ? this.#freest() : this.#threadOf(beside);
+        return thread?.openPhone(rateHz, events) ?? local.openLine(rateHz, events, beside);
+      },
+      openMedia: (line, ports, options) =>
+        line instanceof PhoneLineProxy ? line.openMedia(ports, options) : local.openMedia(line, ports, options),
+      bridge: (first, second) => this.#bridge(first, second) ?? local.bridge(first, second),
+    }));
+    return this.#callMedia;
   }
 
-  /** The line of a phone call; null = no thread is up, or it is to be beside one of the main thread. */
-  openLine(rateHz: number, events: CallLineEvents, beside: AgentLine | null): AgentLine | null {
-    const thread = beside === null ? this.#freest() : this.#threadOf(beside);
-    return thread?.openPhone(rateHz, events) ?? null;
+  async openWebRtc(peers: PeerSettings): Promise<WebRtcLine> {
+    return (await this.#freest()?.openWebRtc(peers)) ?? this.#options.local.openWebRtc(peers);
   }
 
-  bridge(first: AgentLine, second: AgentLine): { close: () => void } | null {
+  #bridge(first: AgentLine, second: AgentLine): { close: () => void } | null {
     const thread = this.#threadOf(first);
-    if (!(first instanceof PhoneLine && second instanceof PhoneLine) || thread !== this.#threadOf(second)) return null;
-    return thread?.bridge(first, second) ?? null;
+    if (!(first instanceof PhoneLineProxy && second instanceof PhoneLineProxy)) return null;
+    return thread === null || thread !== this.#threadOf(second) ? null : thread.bridge(first, second);
   }
 
   #threadOf(line: AgentLine): MediaThread | null {
-    return this.threads.find((thread) => line instanceof PhoneLine && thread.has(line)) ?? null;
+    return this.threads.find((thread) => line instanceof PhoneLineProxy && thread.has(line)) ?? null;
   }
 
   /** Resolves when what has happened so far in a session is in the file of its log. */

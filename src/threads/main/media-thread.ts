@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { CallLineEvents } from '../../telephony/carriers/sip/line.js';
+import type { CallLineEvents } from '../../telephony/carriers/sip/call-media-host.js';
 import type { Clock } from '../../base/clock.js';
 import { waitAtMost } from '../../base/deadlines.js';
 import { nowUnixMs } from '../../base/real-clock.js';
@@ -12,12 +12,13 @@ import { workerFile } from '../../package-files.js';
 import type { CodecName } from '../../transports/rtp/media-codec.js';
 import type { RtpStats } from '../../transports/rtp/media.js';
 import type { PeerSettings } from '../../transports/webrtc/peer.js';
-import { mainSide } from './main-side.js';
-import { PhoneLine } from './phone-line.js';
+import type { LineChannel } from './line-channel.js';
+import { mainMethods } from './main-methods.js';
+import { PhoneLineProxy } from './phone-line-proxy.js';
 import type { CallFacts, PlainRequest, ThreadMethods, ThreadSettings } from '../wire/protocol.js';
 import { Rpc } from '../wire/rpc.js';
-import { type ThreadedLine, WebRtcLine } from './remote-line.js';
-import { ThreadedSession } from './remote-session.js';
+import { type LineProxy, WebRtcLineProxy } from './line-proxy.js';
+import { SessionProxy } from './session-proxy.js';
 
 export interface MediaThreadOptions {
   /** Counted from 1. */
@@ -41,13 +42,13 @@ const FLUSH_MS = 10_000;
 const CLOSE_MS = 8_000;
 
 /** The main thread's end of a media thread: a worker thread with an engine, its sessions and their lines. */
-export class MediaThread {
+export class MediaThread implements LineChannel {
   readonly number: number;
   readonly #options: MediaThreadOptions;
   readonly #worker: Worker;
   readonly #rpc: Rpc<ThreadMethods>;
-  readonly #lines = new Map<string, ThreadedLine>();
-  readonly #sessions = new Map<string, ThreadedSession>();
+  readonly #lines = new Map<string, LineProxy>();
+  readonly #sessions = new Map<string, SessionProxy>();
   #isWarm = false;
   #isGone = false;
   #closing: Promise<void> | null = null;
@@ -63,7 +64,7 @@ export class MediaThread {
     });
     this.#worker = worker;
     const [lines, sessions] = [this.#lines, this.#sessions];
-    const methods = mainSide({ stores, lines, sessions, onFault, onFinished: ({ id }) => sessions.delete(id) });
+    const methods = mainMethods({ stores, lines, sessions, onFault, onFinished: ({ id }) => sessions.delete(id) });
     this.#rpc = new Rpc({ post: (message) => worker.postMessage(message), methods, clock, onFault });
     let why = 'it has ended';
     worker.on('message', (message) => this.#rpc.receive(message));
@@ -92,8 +93,8 @@ export class MediaThread {
   }
 
   /** @throws ParleyError MEDIA_THREAD_LOST */
-  async openWebRtc(peers: PeerSettings): Promise<WebRtcLine> {
-    const line = new WebRtcLine(randomUUID(), this);
+  async openWebRtc(peers: PeerSettings): Promise<WebRtcLineProxy> {
+    const line = new WebRtcLineProxy(randomUUID(), this);
     this.#lines.set(line.id, line);
     try {
       await this.#rpc.ask('openWebRtc', { line: line.id, peers }, { timeoutMs: ANSWER_MS });
@@ -114,8 +115,8 @@ export class MediaThread {
   }
 
   /** The line of a phone call. */
-  openPhone(rateHz: number, events: CallLineEvents): PhoneLine {
-    const line = new PhoneLine(randomUUID(), this, rateHz, events);
+  openPhone(rateHz: number, events: CallLineEvents): PhoneLineProxy {
+    const line = new PhoneLineProxy(randomUUID(), this, rateHz, events);
     this.#lines.set(line.id, line);
     return line;
   }
@@ -144,13 +145,13 @@ export class MediaThread {
   }
 
   /** Relays the sound of two of its calls to each other, until it is closed. */
-  bridge(first: PhoneLine, second: PhoneLine): { close: () => void } {
+  bridge(first: PhoneLineProxy, second: PhoneLineProxy): { close: () => void } {
     const bridge = randomUUID();
     this.tell('bridge', { bridge, first: first.id, second: second.id });
     return { close: () => this.tell('unbridge', bridge) };
   }
 
-  has(line: ThreadedLine): boolean {
+  has(line: LineProxy): boolean {
     return this.#lines.get(line.id) === line;
   }
 
@@ -159,19 +160,22 @@ export class MediaThread {
     this.#lines.delete(line);
   }
 
-  async openSession(line: ThreadedLine, request: SessionRequest): Promise<RemoteSession> {
+  async openSession(
+    line: Parameters<LineChannel['openSession']>[0],
+    request: Omit<SessionRequest, 'transport'>,
+  ): Promise<RemoteSession> {
     const id = request.id ?? randomUUID();
     const startUnixMs = request.startUnixMs ?? nowUnixMs();
     const { clock, settings } = this.#options;
     const { recordings = null } = settings.options;
-    const session = new ThreadedSession({ id, rpc: this.#rpc, request, clock, recordings });
+    const session = new SessionProxy({ id, rpc: this.#rpc, request, clock, recordings });
     // From now on its thread may end under it.
     this.#sessions.set(id, session);
     try {
       const asked = { line: line.id, request: plainRequest(request, id, startUnixMs) };
-      const told = await this.#rpc.ask('openSession', asked, { timeoutMs: OPEN_MS });
+      const record = await this.#rpc.ask('openSession', asked, { timeoutMs: OPEN_MS });
       void session.finished.then(() => line.sessionOver());
-      return { session, told };
+      return { session, record };
     } catch (error) {
       this.#sessions.delete(id);
       throw error;
@@ -218,9 +222,9 @@ export class MediaThread {
 }
 
 /** @throws TypeError for providers of the embedder's own: they stay on their thread */
-function plainRequest(request: SessionRequest, id: string, startUnixMs: number): PlainRequest {
+function plainRequest(request: Omit<SessionRequest, 'transport'>, id: string, startUnixMs: number): PlainRequest {
   const { vad, stt, llm, tts, mayTransfer, consult, log, ...rest } = request;
-  const { transport: _line, outcome: _asked, observe: _told, ...plain } = rest;
+  const { outcome: _asked, observe: _told, ...plain } = rest;
   if ([vad, stt, llm, tts].some((provider) => provider !== undefined)) {
     throw new TypeError('a session in a media thread cannot have providers of its embedder');
   }

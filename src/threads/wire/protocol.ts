@@ -97,7 +97,10 @@ export type ThreadMethods = {
   closeMedia: (line: string) => Promise<RtpStats>;
   bridge: (what: { bridge: string; first: string; second: string }) => void;
   unbridge: (bridge: string) => void;
-  openSession: (wanted: { line: string; request: PlainRequest }, signal: AbortSignal) => Promise<RemoteSession['told']>;
+  openSession: (
+    wanted: { line: string; request: PlainRequest },
+    signal: AbortSignal,
+  ) => Promise<RemoteSession['record']>;
   runSession: (session: string) => void;
   closeSession: (session: string) => void;
   say: (what: { session: string; text: string }) => void;

@@ -25,9 +25,9 @@ export interface RtpSessionOptions extends Omit<RtpMediaOptions, 'codecs'> {
  * One call's media over RTP. Descriptions are exchanged by the call's signalling, in the order of RFC 3264: `offer` and
  * then `accept`, or `answer`; again at any time in the call.
  */
-export interface RtpSession {
-  /** The agent's end. It may be started at once; before `answered` nothing is heard on it, and nothing sent. */
-  readonly line: Transport;
+export interface RtpSession<Line extends Transport | null = Transport> {
+  /** The agent's end; null = the sound is in another thread. It may be started at once; before `answered` nothing is heard on it, and nothing sent. */
+  readonly line: Line;
   /** What both have agreed upon; null before. */
   readonly agreement: Agreement | null;
   /** Whether the other side has put us on hold. */
@@ -64,39 +64,57 @@ export interface RtpSession {
 export async function openRtpSession(options: RtpSessionOptions): Promise<RtpSession> {
   const { ports, codecs = ['PCMU', 'PCMA'], srtp = 'accepted', comfortNoise = false } = options;
   const { advertisedAddress: address = ports.localAddress } = options;
+  assertReachable(address);
+  return rtpSessionOver(await openRtpMedia({ ...options, codecs }), { address, codecs, srtp, comfortNoise });
+}
+
+/** @throws TypeError for the address that stands for all: the other side cannot send to it */
+export function assertReachable(address: string): void {
   if (isNowhere(address)) throw new TypeError('advertisedAddress: the other side cannot send to all addresses');
-  const opus = codecs.includes('opus') ? await loadOpus() : null;
+}
+
+/** A call's media with the sockets that were opened for them. */
+export interface OpenedMedia<Line extends Transport | null = Transport | null> {
+  media: AgreedMedia<Line>;
+  port: number;
+  rtcpPort: number;
+}
+
+/** Opens a call's sockets and media in this thread. @throws ParleyError RTP_PORTS_FULL */
+export async function openRtpMedia({
+  ports,
+  ...options
+}: RtpMediaOptions & { ports: RtpPorts }): Promise<OpenedMedia<Transport>> {
+  const opus = options.codecs.includes('opus') ? await loadOpus() : null;
   const pair = await ports.open();
-  const media = new RtpMedia({ ...options, codecs }, pair, opus);
-  return rtpSessionOver(media, {
-    address,
-    port: pair.rtp.port,
-    rtcpPort: pair.rtcp.port,
-    codecs,
-    srtp,
-    comfortNoise,
-  });
+  return { media: new RtpMedia(options, pair, opus), port: pair.rtp.port, rtcpPort: pair.rtcp.port };
 }
 
 /** What a call's offers and answers come to. */
-export type AgreedMedia = Pick<RtpMedia, 'line' | 'isHeld' | 'agree' | 'answered' | 'stats' | 'close'>;
+export type AgreedMedia<Line extends Transport | null = Transport | null> = { readonly line: Line } & Pick<
+  RtpMedia,
+  'isHeld' | 'agree' | 'answered' | 'stats' | 'close'
+>;
 
 /** Offers and answers for media that are open, in this thread or in another one. */
-export function rtpSessionOver(media: AgreedMedia, options: Omit<NegotiationOptions, 'sessionId'>): RtpSession {
+export function rtpSessionOver<Line extends Transport | null>(
+  { media, port, rtcpPort }: OpenedMedia<Line>,
+  options: Omit<NegotiationOptions, 'sessionId' | 'port' | 'rtcpPort'>,
+): RtpSession<Line> {
   const sessionId = String(randomBytes(6).readUIntBE(0, 6));
-  return new Session(media, new Negotiation({ ...options, sessionId }));
+  return new Session(media, new Negotiation({ ...options, port, rtcpPort, sessionId }));
 }
 
-class Session implements RtpSession {
-  readonly #media: AgreedMedia;
+class Session<Line extends Transport | null> implements RtpSession<Line> {
+  readonly #media: AgreedMedia<Line>;
   readonly #negotiation: Negotiation;
 
-  constructor(media: AgreedMedia, negotiation: Negotiation) {
+  constructor(media: AgreedMedia<Line>, negotiation: Negotiation) {
     this.#media = media;
     this.#negotiation = negotiation;
   }
 
-  get line(): Transport {
+  get line(): Line {
     return this.#media.line;
   }
 

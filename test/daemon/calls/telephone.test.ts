@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import type { SessionLine } from '../../../src/engine/remote-line.js';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -36,7 +37,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
 interface Rung {
-  call: CarrierCall;
+  call: CarrierCall<SessionLine>;
   sessions: number;
   faults: unknown[];
 }

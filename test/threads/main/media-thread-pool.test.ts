@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { RealClock } from '../../../src/base/real-clock.js';
 import { Engine } from '../../../src/engine/engine.js';
 import type { SessionHandle } from '../../../src/engine/remote-line.js';
+import { LocalMediaHost } from '../../../src/threads/local-media-host.js';
 import { MediaThreadPool } from '../../../src/threads/main/media-thread-pool.js';
 import { plainOptions } from '../../../src/threads/wire/plain-options.js';
 import type { CallHistoryItem } from '../../../src/session/record/call-history.js';
@@ -45,6 +46,7 @@ describe('media threads', () => {
   });
   const threads = new MediaThreadPool({
     count: 2,
+    local: new LocalMediaHost(engine),
     clock,
     stores: engine.options,
     onFault: ({ message }) => void faults.push(message),
@@ -69,7 +71,6 @@ describe('media threads', () => {
     const caller = new WeriftCaller(LOOPBACK);
     callers.push(caller);
     const line = await threads.openWebRtc(LOOPBACK);
-    if (line === null) throw new Error('no thread is up');
     const events: SessionEvent[] = [];
     await caller.accept(await line.answer(await caller.offer()));
     const session = await engine.createSession({
@@ -111,7 +112,6 @@ describe('media threads', () => {
 
   it('refuse what the main thread would refuse, in its words', async () => {
     const line = await threads.openWebRtc(LOOPBACK);
-    if (line === null) throw new Error('no thread is up');
     await expect(line.answer('hello')).rejects.toMatchObject({ code: 'OFFER_INVALID' });
     const asked = { transport: line, agent: { ...AGENT, prompt: 5 } as never };
     await expect(engine.createSession(asked)).rejects.toMatchObject({ issues: [{ loc: ['prompt'] }] });

@@ -1,5 +1,6 @@
 import type { SpecialInformation } from '../../../audio/tones/special-information-tones.js';
 import type { Cancel, Clock } from '../../../base/clock.js';
+import type { SessionLine } from '../../../engine/remote-line.js';
 import type { Leg, LegEnd } from '../../sip/call/leg.js';
 import type { TransferOutcome } from '../../../transports/transport.js';
 import {
@@ -12,8 +13,7 @@ import {
 } from '../carrier.js';
 import { CallStates } from '../call-states.js';
 import { endOfLeg } from './end-cause.js';
-import type { AgentLine, AgentLines } from './agent-line.js';
-import type { CallLineEvents } from './line.js';
+import type { AgentLine, CallLineEvents, CallMediaHost } from './call-media-host.js';
 import type { CallMedia } from './media.js';
 
 /** What a call does on the network. */
@@ -34,12 +34,12 @@ export interface SipCallOptions {
   to: string;
   headers: Readonly<Record<string, string>>;
   rateHz: number;
-  lines: AgentLines;
+  mediaHost: CallMediaHost;
   /** The call that this one was placed for, and may be connected to; null = there is none. */
   beside: SipCall | null;
   clock: Clock;
   onTransfer: (call: SipCall, target: string, signal: AbortSignal) => Promise<TransferOutcome>;
-  onConnect: (call: SipCall, other: CarrierCall, signal: AbortSignal) => Promise<TransferOutcome>;
+  onConnect: (call: SipCall, other: CarrierCall<SessionLine>, signal: AbortSignal) => Promise<TransferOutcome>;
   onPlace: (call: SipCall, target: string, ringTimeoutMs: number) => SipCall;
   /** Nothing of it is left. */
   onOver: () => void;
@@ -51,7 +51,7 @@ const TRANSFERRED: CallEnd = { cause: 'transferred', by: 'agent', reason: 'conne
 const LAST_WORDS_MS = 120;
 
 /** A call on a SIP trunk. */
-export class SipCall implements CarrierCall {
+export class SipCall implements CarrierCall<SessionLine> {
   readonly id: string;
   readonly direction: 'inbound' | 'outbound';
   readonly from: string;
@@ -75,7 +75,7 @@ export class SipCall implements CarrierCall {
   #onFarGone: () => void = () => undefined;
 
   constructor(options: SipCallOptions) {
-    const { id, direction, from, to, headers, rateHz, lines, beside, clock } = options;
+    const { id, direction, from, to, headers, rateHz, mediaHost, beside, clock } = options;
     this.#options = options;
     this.#states = new CallStates({ nowMs: () => clock.nowMs(), onListenerError: options.onListenerError });
     this.id = id;
@@ -87,7 +87,7 @@ export class SipCall implements CarrierCall {
       onClosed: () => this.#agentLeft(),
       onTransfer: (target, signal) => this.#transferTo(target, signal),
     };
-    this.line = lines.open(rateHz, events, beside?.line ?? null);
+    this.line = mediaHost.openLine(rateHz, events, beside?.line ?? null);
   }
 
   get state(): CallState {
@@ -136,7 +136,7 @@ export class SipCall implements CarrierCall {
     return this.#options.onPlace(this, target, ringTimeoutMs);
   }
 
-  async connectTo(other: CarrierCall, signal: AbortSignal): Promise<TransferOutcome> {
+  async connectTo(other: CarrierCall<SessionLine>, signal: AbortSignal): Promise<TransferOutcome> {
     const outcome = await this.#options.onConnect(this, other, signal);
     this.#transfer = { target: other.to, outcome };
     return outcome;
@@ -176,7 +176,7 @@ export class SipCall implements CarrierCall {
   attach(media: CallMedia): void {
     this.#media = media;
     if (this.#isOver) void media.close();
-    else this.line.attach(media.line);
+    else if (media.line !== null) this.line.attach?.(media.line);
   }
 
   /** Special information tones have been heard before the answer. */

@@ -1,6 +1,7 @@
 import type { SpecialInformation } from '../../../audio/tones/special-information-tones.js';
 import type { Cancel } from '../../../base/clock.js';
 import type { Ticker } from '../../../base/ticker.js';
+import type { SessionLine } from '../../../engine/remote-line.js';
 import { ParleyError, reasonOf } from '../../../base/errors.js';
 import { type CodecName, CODECS } from '../../../transports/rtp/media-codec.js';
 import type { InboundCall } from '../../sip/call/inbound.js';
@@ -21,7 +22,6 @@ import {
   type NumberOffer,
   type NumberQuery,
 } from '../carrier.js';
-import { AgentLines, type LinesElsewhere } from './agent-line.js';
 import { SipCall } from './call.js';
 import { asAnnounced, endOfFailure } from './end-cause.js';
 import {
@@ -35,7 +35,9 @@ import {
   refuse,
   settable,
 } from './headers.js';
+import { LocalCallMedia } from './local-call-media.js';
 import type { OpenMedia } from './media.js';
+import type { CallMediaHost } from './call-media-host.js';
 import { type Addressing, addressOfUser, addressToCall, isNumber, numberOfUser } from './numbers.js';
 import { connectCalls, transferBlindly, type TransferMode, type TransferOptions } from './transfer.js';
 import { Trunk, type TrunkOptions } from './trunk.js';
@@ -45,8 +47,8 @@ export interface SipCarrierOptions extends Omit<TrunkOptions, 'onCall' | 'takes'
   trunkName?: string;
   ticker: Ticker;
   openMedia: OpenMedia;
-  /** Where calls have their sound, if not in this thread. */
-  linesElsewhere?: LinesElsewhere | undefined;
+  /** Where calls have their lines. Default: this thread. */
+  mediaHost?: CallMediaHost | undefined;
   /** Codecs that calls may have; the best one's rate is that of lines. */
   codecs: readonly CodecName[];
   /** The trunk's numbers, E.164: those that can be had. */
@@ -97,7 +99,7 @@ const UNHEARD: CallEnd = {
 const TRANSFER_RING_MS = 45_000;
 
 /** Calls over a SIP trunk or a PBX. */
-export class SipCarrier implements Carrier {
+export class SipCarrier implements Carrier<SessionLine> {
   readonly name = 'sip';
   readonly calls = new Set<SipCall>();
   readonly trunk: Trunk;
@@ -106,15 +108,15 @@ export class SipCarrier implements Carrier {
   /** User parts of addresses that somebody is expected at. */
   readonly #addresses = new Set<string>();
   readonly #rateHz: number;
-  readonly #lines: AgentLines;
-  #listener: ((call: CarrierCall) => void) | null = null;
+  readonly #mediaHost: CallMediaHost;
+  #listener: ((call: SipCall) => void) | null = null;
   #isClosed = false;
   #closing: Promise<void> | null = null;
 
   private constructor(options: SipCarrierOptions, trunk: Trunk) {
     this.#options = options;
     this.trunk = trunk;
-    this.#lines = new AgentLines(options.ticker, options.linesElsewhere);
+    this.#mediaHost = options.mediaHost ?? new LocalCallMedia(options);
     this.#owned = new OwnedNumbers(options.owned ?? [], (number) => options.numbers.includes(number));
     this.#rateHz = Math.max(...options.codecs.map((codec) => CODECS[codec].sampleRateHz));
   }
@@ -186,7 +188,7 @@ export class SipCarrier implements Carrier {
     return call;
   }
 
-  receiveCalls(listener: (call: CarrierCall) => void): Cancel {
+  receiveCalls(listener: (call: SipCall) => void): Cancel {
     this.#listener = listener;
     return () => {
       if (this.#listener === listener) this.#listener = null;
@@ -290,7 +292,7 @@ export class SipCarrier implements Carrier {
     const { transfer: mode, clock } = this.#options;
     const place = (call: SipCall, target: string): SipCall =>
       this.#placeFor(call, target, TRANSFER_RING_MS, call.direction === 'inbound' ? call.from : call.to);
-    return { mode, clock, lines: this.#lines, addressing: this.#addressing, place };
+    return { mode, clock, mediaHost: this.#mediaHost, addressing: this.#addressing, place };
   }
 
   /**
@@ -358,7 +360,7 @@ export class SipCarrier implements Carrier {
     return `${name}<${addressOfUser(user, this.#addressing)}>`;
   }
 
-  async #receive(call: SipCall, inbound: InboundCall, listener: (call: CarrierCall) => void): Promise<void> {
+  async #receive(call: SipCall, inbound: InboundCall, listener: (call: SipCall) => void): Promise<void> {
     if (!(await this.#openMedia(call, inbound.hop))) {
       inbound.reject(503);
       return;
@@ -435,7 +437,7 @@ export class SipCarrier implements Carrier {
       headers,
       clock,
       rateHz: this.#rateHz,
-      lines: this.#lines,
+      mediaHost: this.#mediaHost,
       beside,
       onTransfer: (one, target, signal) => transferBlindly(one, target, signal, this.#transferOptions),
       onConnect: (one, other, signal) => this.#connect(one, other, signal),
@@ -447,7 +449,7 @@ export class SipCarrier implements Carrier {
     return call;
   }
 
-  #connect(call: SipCall, other: CarrierCall, signal: AbortSignal): Promise<TransferOutcome> {
+  #connect(call: SipCall, other: CarrierCall<SessionLine>, signal: AbortSignal): Promise<TransferOutcome> {
     if (!(other instanceof SipCall)) return Promise.resolve({ ok: false, reason: 'failed' });
     return connectCalls(call, other, signal, this.#transferOptions);
   }

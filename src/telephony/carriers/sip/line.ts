@@ -1,14 +1,8 @@
-import type { AgentLine } from './agent-line.js';
+import type { CallLineControl, CallLineEvents } from './call-media-host.js';
 import type { LineStats, TransferOutcome, Transport, TransportSink } from '../../../transports/transport.js';
 import { FRAME_MS } from '../../../audio/frame.js';
 import type { Cancel } from '../../../base/clock.js';
 import type { Ticker } from '../../../base/ticker.js';
-
-export interface CallLineEvents {
-  /** The agent's side has been closed. */
-  onClosed(): void;
-  onTransfer(target: string, signal: AbortSignal): Promise<TransferOutcome>;
-}
 
 /** Who is at the near end of a call in the agent's place. */
 export interface FarSide {
@@ -38,7 +32,7 @@ const NO_STATS: LineStats = {
  * The agent's end of a SIP call. It is there before the call's media are, and stays when the far end is handed on to
  * somebody else, who then gets what the agent got.
  */
-export class CallLine implements AgentLine {
+export class CallLine implements CallLineControl, Transport {
   readonly name = 'sip';
   /** Nobody else sounds until the target of a transfer answers. */
   readonly ringsOnTransfer = true;

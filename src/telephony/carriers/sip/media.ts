@@ -1,9 +1,10 @@
-import type { AgentLine } from './agent-line.js';
+import type { AgentLine } from './call-media-host.js';
 import type { RtpListener, RtpSession } from '../../../transports/rtp/session.js';
+import type { Transport } from '../../../transports/transport.js';
 
 /** The media of one call, as its signalling needs them. */
 export type CallMedia = Pick<
-  RtpSession,
+  RtpSession<Transport | null>,
   'line' | 'offer' | 'accept' | 'answer' | 'rollback' | 'answered' | 'stats' | 'close'
 >;
 

@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { SipCarrierOptions } from './carrier.js';
-import type { LinesElsewhere } from './agent-line.js';
+import type { CallMediaHost } from './call-media-host.js';
 import type { SipTrunks } from './trunks.js';
 import type { Clock } from '../../../base/clock.js';
 import type { SipSettings } from '../../../settings/carriers/sip.js';
@@ -23,8 +23,8 @@ export interface SipTrunksParts {
   password: string | null;
   /** Of the trunks' numbers, the ones that are ours from the start. */
   owned?: readonly string[];
-  /** Where calls have their sound, if not in the engine's thread. */
-  linesElsewhere?: LinesElsewhere | undefined;
+  /** Opens where calls have their lines and media; loaded late. Default: the engine's thread. */
+  openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
   /** Where trunks and their media are counted. */
   figures?: TrunkStatistics | undefined;
   /** As `UserAgentOptions.takesCalls`. */
@@ -136,8 +136,8 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
     { Sockets },
     { systemNames },
     { RtpPorts },
-    { openRtpSession, rtpSessionOver },
-    { hasMediaElsewhere },
+    { assertReachable, rtpSessionOver },
+    { LocalCallMedia },
     { CallIntake },
   ] = await Promise.all([
     import('./trunks.js'),
@@ -145,12 +145,13 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
     import('../../sip/trunk/resolver.js'),
     import('../../../transports/rtp/ports.js'),
     import('../../../transports/rtp/session.js'),
-    import('./agent-line.js'),
+    import('./local-call-media.js'),
     import('../../sip/call-intake.js'),
   ]);
-  const { engine, settings, password, owned = [], linesElsewhere, takesCalls, mostCalls, onError } = parts;
+  const { engine, settings, password, owned = [], openCallMedia, takesCalls, mostCalls, onError } = parts;
   const { figures = new TrunkStatistics() } = parts;
   const { clock, ticker } = engine;
+  const mediaHost = (await openCallMedia?.()) ?? new LocalCallMedia(engine);
   const faults = new MediaFaults(clock, (error) => onError?.(error));
   const listen = settings.listen.map(listeningOf);
   const { advertisedAddress, rtpPorts: portRange } = settings;
@@ -195,21 +196,12 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
       transferFrom: trunk.transferFrom,
       transfer: trunk.transfer,
       ...(displayName !== null && { displayName }),
-      linesElsewhere,
+      mediaHost,
       ...(takesCalls !== undefined && { takesCalls }),
       openMedia: async (listener, address, bound, line) => {
-        const mine = portsOf(bound);
-        const media = { codecs, listener, totals: figures.media };
-        const says = { codecs, srtp, comfortNoise };
-        if (!hasMediaElsewhere(line)) {
-          return openRtpSession({ ...says, ...media, clock, ticker, ports: mine, advertisedAddress: address });
-        }
-        const pair = await mine.open(line.openSocket);
-        const opened = await line.openMedia(pair, media).catch(async (error: unknown) => {
-          await pair.close();
-          throw error;
-        });
-        return rtpSessionOver(opened, { ...says, address, port: pair.rtp.port, rtcpPort: pair.rtcp.port });
+        assertReachable(address);
+        const opened = await mediaHost.openMedia(line, portsOf(bound), { codecs, listener, totals: figures.media });
+        return rtpSessionOver(opened, { codecs, srtp, comfortNoise, address });
       },
       countryOf,
       onRegistration: (state) => {

@@ -1,7 +1,7 @@
 import { encodeUrlText } from '../../../base/url-text.js';
 import { type Clock, delay } from '../../../base/clock.js';
 import type { TransferOutcome } from '../../../transports/transport.js';
-import type { AgentLines } from './agent-line.js';
+import type { CallMediaHost } from './call-media-host.js';
 import type { SipCall } from './call.js';
 import { failureOfEnd, failureOfStatus } from './end-cause.js';
 import { type Addressing, addressToCall } from './numbers.js';
@@ -18,7 +18,7 @@ export interface TransferOptions {
   mode: TransferMode;
   clock: Clock;
   addressing: Addressing;
-  lines: AgentLines;
+  mediaHost: CallMediaHost;
   /** Calls somebody on behalf of a call. @throws ParleyError */
   place: (call: SipCall, target: string) => SipCall;
 }
@@ -76,7 +76,7 @@ export async function connectCalls(
     }
   }
   if (options.mode === 'refer') return UNSUPPORTED;
-  return bridged(call, other, options.lines);
+  return bridged(call, other, options.mediaHost);
 }
 
 function mayRefer(call: SipCall, mode: TransferMode): boolean {
@@ -129,7 +129,7 @@ async function bridgedToNew(
   call: SipCall,
   target: string,
   signal: AbortSignal,
-  { place, lines }: TransferOptions,
+  { place, mediaHost }: TransferOptions,
 ): Promise<TransferOutcome> {
   let other: SipCall;
   try {
@@ -147,12 +147,12 @@ async function bridgedToNew(
     });
     if (signal.aborted) giveUp();
   });
-  return outcome.ok ? bridged(call, other, lines) : outcome;
+  return outcome.ok ? bridged(call, other, mediaHost) : outcome;
 }
 
-function bridged(call: SipCall, other: SipCall, lines: AgentLines): TransferOutcome {
+function bridged(call: SipCall, other: SipCall, mediaHost: CallMediaHost): TransferOutcome {
   const areThere = call.state === 'answered' && other.state === 'answered';
-  const bridge = areThere ? lines.bridge(call.line, other.line) : null;
+  const bridge = areThere ? mediaHost.bridge(call.line, other.line) : null;
   if (bridge === null) {
     other.hangUp();
     return FAILED;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { SessionLine } from '../../../../src/engine/remote-line.js';
 import { endOfFailure } from '../../../../src/telephony/carriers/sip/end-cause.js';
 import { addressToCall, numberOfUser } from '../../../../src/telephony/carriers/sip/numbers.js';
 import type { CarrierCall } from '../../../../src/telephony/carriers/carrier.js';
@@ -108,7 +109,7 @@ describe('calls on a SIP trunk', () => {
 
   it('whose media end while they ring are given up, and not left ringing', async () => {
     const rig = await openRig();
-    const calls: CarrierCall[] = [];
+    const calls: CarrierCall<SessionLine>[] = [];
     rig.carrier.receiveCalls((call) => calls.push(call));
     const placed = rig.carrier.placeCall({ from: OWN, to: NUMBERS.absent, ringTimeoutMs: 60_000 });
     await rig.exchange.callIn(OWN);
@@ -155,7 +156,7 @@ describe('calls on a SIP trunk', () => {
 
   it('come in for whom they are expected, once they are', async () => {
     const rig = await openRig();
-    const calls: CarrierCall[] = [];
+    const calls: CarrierCall<SessionLine>[] = [];
     rig.carrier.receiveCalls((call) => calls.push(call));
     const { uri, cancel } = rig.carrier.expect('a1b2');
     expect(uri).toBe('sip:a1b2@192.0.2.1:5060');
@@ -195,7 +196,7 @@ describe('a caller that leaves the offer to us', () => {
   /** It calls, and its ACK says what is given. `waiting` are the states of the call before that. */
   async function called(answer: (offer: string) => string, acknowledges = true) {
     const rig = await openRig();
-    const calls: CarrierCall[] = [];
+    const calls: CarrierCall<SessionLine>[] = [];
     const states: string[] = [];
     rig.carrier.receiveCalls((call) => {
       calls.push(call);

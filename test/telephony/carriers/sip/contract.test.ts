@@ -1,4 +1,5 @@
 import { describe, it } from 'vitest';
+import type { Carrier } from '../../../../src/telephony/carriers/carrier.js';
 import { carrierContract } from '../../../../src/testing/contracts/carrier-contract.js';
 import { NUMBERS, openRig, OWN } from './support.js';
 
@@ -7,7 +8,7 @@ describe('the contract of a carrier, on a SIP trunk', () => {
     const rig = await openRig();
     const { exchange } = rig;
     return {
-      carrier: rig.carrier,
+      carrier: rig.carrier as Carrier,
       own: OWN,
       ...NUMBERS,
       until: rig.until,

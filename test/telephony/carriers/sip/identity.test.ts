@@ -1,4 +1,5 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import type { SessionLine } from '../../../../src/engine/remote-line.js';
 import { describe, expect, it } from 'vitest';
 import type { CarrierCall } from '../../../../src/telephony/carriers/carrier.js';
 import type { SipCarrierOptions } from '../../../../src/telephony/carriers/sip/carrier.js';
@@ -28,9 +29,9 @@ async function inviteOf(
 async function callOf(
   options: Partial<SipCarrierOptions>,
   ...[to, headers, named, from]: Parameters<Awaited<ReturnType<typeof openRig>>['exchange']['callIn']>
-): Promise<CarrierCall | null> {
+): Promise<CarrierCall<SessionLine> | null> {
   const rig = await openRig(options);
-  const calls: CarrierCall[] = [];
+  const calls: CarrierCall<SessionLine>[] = [];
   rig.carrier.receiveCalls((call) => calls.push(call));
   await rig.exchange.callIn(to, headers, named, from);
   await rig.until(() => calls.length > 0 || rig.wire.times('404').length > 0);

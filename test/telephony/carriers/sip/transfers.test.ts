@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { SipCarrierOptions } from '../../../../src/telephony/carriers/sip/carrier.js';
-import type { CarrierCall } from '../../../../src/telephony/carriers/carrier.js';
+import type { SipCall } from '../../../../src/telephony/carriers/sip/call.js';
 import type { Leg } from '../../../../src/telephony/sip/call/leg.js';
 import { Headers } from '../../../../src/telephony/sip/headers.js';
 import type { SipRequest } from '../../../../src/telephony/sip/message.js';
@@ -15,8 +15,8 @@ const CALLER = '+12025550177';
 type Rig = Awaited<ReturnType<typeof openRig>>;
 
 /** A call that came in and is answered. */
-async function caller(rig: Rig, headers: [string, string][] = [], from = CALLER): Promise<CarrierCall> {
-  const calls: CarrierCall[] = [];
+async function caller(rig: Rig, headers: [string, string][] = [], from = CALLER): Promise<SipCall> {
+  const calls: SipCall[] = [];
   rig.carrier.receiveCalls((call) => {
     calls.push(call);
     call.answer();
@@ -24,7 +24,7 @@ async function caller(rig: Rig, headers: [string, string][] = [], from = CALLER)
   await rig.exchange.callIn(OWN, headers, OWN, from);
   await rig.until(() => calls[0]?.state === 'answered');
   await rig.wire.clock.advanceBy(500);
-  return calls[0] as CarrierCall;
+  return calls[0] as SipCall;
 }
 
 /** The INVITE that a transfer over a second call sends to the target. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { SessionLine } from '../../../../src/engine/remote-line.js';
 import type { SipCarrierOptions } from '../../../../src/telephony/carriers/sip/carrier.js';
 import { SipTrunks } from '../../../../src/telephony/carriers/sip/trunks.js';
 import type { CarrierCall } from '../../../../src/telephony/carriers/carrier.js';
@@ -70,7 +71,7 @@ async function openTrunks(trunks: readonly Trunk[], callers: Record<string, stri
       ...trunk,
     })),
   });
-  const calls: { trunk: number; call: CarrierCall }[] = [];
+  const calls: { trunk: number; call: CarrierCall<SessionLine> }[] = [];
   for (const [trunk, carrier] of opened.carriers.entries()) {
     carrier.receiveCalls((call) => {
       calls.push({ trunk, call });

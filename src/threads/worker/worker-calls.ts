@@ -8,7 +8,7 @@ import type { CodecName } from '../../transports/rtp/media-codec.js';
 import { RtpMedia, type RtpStats } from '../../transports/rtp/media.js';
 import type { Agreement } from '../../transports/rtp/negotiation.js';
 import { type DatagramSocket, openUdpSocket } from '../../transports/rtp/socket.js';
-import { ownAgreement } from '../main/phone-line.js';
+import { ownAgreement } from '../wire/agreement.js';
 import type { CallFacts, MainMethods } from '../wire/protocol.js';
 import { type Rpc, toWire } from '../wire/rpc.js';
 
@@ -23,7 +23,7 @@ interface Call {
 }
 
 /** The phone calls of a media thread: their lines and media; the signalling is on the main thread. */
-export class ThreadCalls {
+export class WorkerCalls {
   readonly #main: Rpc<MainMethods>;
   readonly #clock: Clock;
   readonly #ticker: Ticker;

@@ -1,25 +1,25 @@
 import type { EngineOptions } from '../../engine/options.js';
 import { ParleyError } from '../../base/errors.js';
 import type { MainMethods } from '../wire/protocol.js';
-import { PhoneLine } from './phone-line.js';
-import { type ThreadedLine, WebRtcLine } from './remote-line.js';
-import type { ThreadedSession } from './remote-session.js';
+import { PhoneLineProxy } from './phone-line-proxy.js';
+import { type LineProxy, WebRtcLineProxy } from './line-proxy.js';
+import type { SessionProxy } from './session-proxy.js';
 import { fromWire } from '../wire/rpc.js';
 
-export interface MainSideOptions {
+export interface MainMethodsOptions {
   /** What the main thread's engine keeps things in. */
   stores: Pick<EngineOptions, 'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'unfinished' | 'onMcpFault'>;
-  lines: ReadonlyMap<string, ThreadedLine>;
-  sessions: ReadonlyMap<string, ThreadedSession>;
+  lines: ReadonlyMap<string, LineProxy>;
+  sessions: ReadonlyMap<string, SessionProxy>;
   /** A session is over. */
-  onFinished: (session: ThreadedSession) => void;
+  onFinished: (session: SessionProxy) => void;
   onFault: (error: Error) => void;
 }
 
 /** What the main thread does for a media thread and its sessions: the one writer of stores, and whoever they ask. */
-export function mainSide({ stores, lines, sessions, onFinished, onFault }: MainSideOptions): MainMethods {
+export function mainMethods({ stores, lines, sessions, onFinished, onFault }: MainMethodsOptions): MainMethods {
   const { knowledge, memories, doNotCall, sessionMemory, unfinished } = stores;
-  const known = (id: string): ThreadedSession => {
+  const known = (id: string): SessionProxy => {
     const session = sessions.get(id);
     if (session === undefined) throw new ParleyError('SESSION_CLOSED');
     return session;
@@ -27,20 +27,20 @@ export function mainSide({ stores, lines, sessions, onFinished, onFault }: MainS
   return {
     connected: (id) => {
       const line = lines.get(id);
-      if (line instanceof WebRtcLine) line.isConnected();
+      if (line instanceof WebRtcLineProxy) line.isConnected();
     },
     notConnected: ({ line, error }) => lines.get(line)?.lost(fromWire(error)),
     lineLeft: ({ line: id, facts }) => {
       const line = lines.get(id);
-      if (line instanceof PhoneLine) line.left(facts);
+      if (line instanceof PhoneLineProxy) line.left(facts);
     },
     mediaLost: ({ line: id, error }) => {
       const line = lines.get(id);
-      if (line instanceof PhoneLine) line.mediaLost(fromWire(error));
+      if (line instanceof PhoneLineProxy) line.mediaLost(fromWire(error));
     },
     mediaAnnounced: ({ line: id, what }) => {
       const line = lines.get(id);
-      if (line instanceof PhoneLine) line.mediaAnnounced(what);
+      if (line instanceof PhoneLineProxy) line.mediaAnnounced(what);
     },
     transfer: async ({ line, target }, signal) =>
       lines.get(line)?.transferTo(target, signal) ?? { ok: false, reason: 'failed' },

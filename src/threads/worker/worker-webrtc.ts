@@ -8,7 +8,7 @@ import type { MainMethods } from '../wire/protocol.js';
 import { type Rpc, toWire } from '../wire/rpc.js';
 
 /** The browsers' lines of a media thread, by the ids that the main thread has given them. */
-export class ThreadWebRtc {
+export class WorkerWebRtc {
   readonly #main: Rpc<MainMethods>;
   readonly #clock: Clock;
   readonly #lines = new Map<string, WebRtcTransport>();

@@ -1,22 +1,24 @@
 import type { SpecialInformation } from '../../audio/tones/special-information-tones.js';
-import type { AgentLineElsewhere } from '../../telephony/carriers/sip/agent-line.js';
-import type { CallLineEvents } from '../../telephony/carriers/sip/line.js';
+import type {
+  CallLineControl,
+  CallLineEvents,
+  CallMediaOptions,
+} from '../../telephony/carriers/sip/call-media-host.js';
 import type { RtpMediaOptions, RtpStats } from '../../transports/rtp/media.js';
-import type { PortPair } from '../../transports/rtp/ports.js';
-import type { AgreedMedia } from '../../transports/rtp/session.js';
+import type { PortPair, RtpPorts } from '../../transports/rtp/ports.js';
+import type { AgreedMedia, OpenedMedia } from '../../transports/rtp/session.js';
 import type { DatagramSocket } from '../../transports/rtp/socket.js';
 import type { LineStats, TransferOutcome, Transport } from '../../transports/transport.js';
-import type { MediaThread } from './media-thread.js';
+import type { LineChannel } from './line-channel.js';
+import { plainAgreement } from '../wire/agreement.js';
 import type { CallFacts } from '../wire/protocol.js';
-import { ThreadedLine } from './remote-line.js';
+import { LineProxy } from './line-proxy.js';
 import { toWire } from '../wire/rpc.js';
-import { type CodecFacts, CODECS } from '../../transports/rtp/media-codec.js';
 import type { Agreement } from '../../transports/rtp/negotiation.js';
-import type { SrtpKey } from '../../transports/rtp/srtp.js';
 
-export interface PhoneMediaOptions {
-  thread: MediaThread;
-  line: PhoneLine;
+export interface PhoneMediaProxyOptions {
+  thread: LineChannel;
+  line: PhoneLineProxy;
   pair: PortPair;
   listener: RtpMediaOptions['listener'] | undefined;
   totals: RtpMediaOptions['totals'] | undefined;
@@ -36,19 +38,16 @@ const NO_MEDIA = {
 } as const;
 
 /** The main thread's end of a call's media in a media thread. What is agreed upon is told there; nothing is waited for. */
-export class PhoneMedia implements AgreedMedia {
-  readonly #options: PhoneMediaOptions;
+export class PhoneMediaProxy implements AgreedMedia {
+  readonly line = null;
+  readonly #options: PhoneMediaProxyOptions;
   #agreement: Agreement | null = null;
   #isHeld = false;
   #closing: Promise<void> | null = null;
 
-  constructor(options: PhoneMediaOptions) {
+  constructor(options: PhoneMediaProxyOptions) {
     this.#options = options;
     options.totals?.opened();
-  }
-
-  get line(): Transport {
-    return this.#options.line;
   }
 
   get isHeld(): boolean {
@@ -98,30 +97,7 @@ export class PhoneMedia implements AgreedMedia {
   }
 }
 
-/** Keys without the pool of Node's that they may lie in: it would cross over with them. */
-function plainAgreement({ srtp, ...agreement }: Agreement): Agreement {
-  const own = ({ suite, key, salt }: SrtpKey): SrtpKey => ({
-    suite,
-    key: new Uint8Array(key),
-    salt: new Uint8Array(salt),
-  });
-  return { ...agreement, srtp: srtp === null ? null : { send: own(srtp.send), receive: own(srtp.receive) } };
-}
-
-/**
- * What has crossed over, with this thread's codecs: a codec that stays is known by being the same. Read for each packet:
- * what is spread comes last, see docs/design.md.
- */
-export function ownAgreement({ codec, codecs, ...rest }: Agreement): Agreement {
-  const own = ({ name }: CodecFacts): CodecFacts => CODECS[name];
-  return {
-    codec: { payloadType: codec.payloadType, facts: own(codec.facts) },
-    codecs: new Map([...codecs].map(([type, facts]) => [type, own(facts)])),
-    ...rest,
-  };
-}
-
-export const NO_FACTS: CallFacts = {
+const NO_FACTS: CallFacts = {
   digitsSent: '',
   digitsReceived: '',
   media: null,
@@ -141,15 +117,13 @@ export const NO_FACTS: CallFacts = {
 type Transfer = NonNullable<Transport['transfer']>;
 
 /** The main thread's end of a phone call's line in a media thread: its signalling is here, its sockets and sound are there. */
-export class PhoneLine extends ThreadedLine implements AgentLineElsewhere {
+export class PhoneLineProxy extends LineProxy implements CallLineControl {
   readonly name = 'sip';
-  readonly inputRateHz: number;
-  readonly outputRateHz: number;
   /** Resolves when what is known at the end is known here. */
   readonly frozen: Promise<void>;
   readonly #events: CallLineEvents;
   #facts = NO_FACTS;
-  #media: PhoneMedia | null = null;
+  #media: PhoneMediaProxy | null = null;
   #transferBy: Transfer | null = null;
   #isTransferring = false;
   /** What the line's end waits for: that the outcome of a transfer is told. */
@@ -158,10 +132,8 @@ export class PhoneLine extends ThreadedLine implements AgentLineElsewhere {
   #isLost: Error | null = null;
   #onFrozen!: () => void;
 
-  constructor(id: string, thread: MediaThread, rateHz: number, events: CallLineEvents) {
+  constructor(id: string, thread: LineChannel, rateHz: number, events: CallLineEvents) {
     super(id, thread);
-    this.inputRateHz = rateHz;
-    this.outputRateHz = rateHz;
     this.#events = events;
     this.frozen = new Promise((resolve) => (this.#onFrozen = resolve));
     thread.tell('openCall', { line: id, rateHz });
@@ -189,7 +161,8 @@ export class PhoneLine extends ThreadedLine implements AgentLineElsewhere {
     return line.received;
   }
 
-  readonly openSocket = async (address: string, port: number): Promise<DatagramSocket> => {
+  /** Opens a socket in the thread; here it can only be closed. */
+  readonly #openSocket = async (address: string, port: number): Promise<DatagramSocket> => {
     const opened = await this.thread.openSocket(this.id, address, port);
     let closing: Promise<void> | null = null;
     return {
@@ -200,20 +173,21 @@ export class PhoneLine extends ThreadedLine implements AgentLineElsewhere {
     };
   };
 
-  async openMedia(
-    pair: PortPair,
-    { codecs, listener, totals }: Pick<RtpMediaOptions, 'codecs' | 'listener' | 'totals'>,
-  ): Promise<AgreedMedia> {
-    const sockets = { rtp: pair.rtp.port, rtcp: pair.rtcp.port };
-    await this.thread.openMedia(this.id, sockets, codecs);
-    const media = new PhoneMedia({ thread: this.thread, line: this, pair, listener, totals });
+  /** Opens sockets and media in the thread. */
+  async openMedia(ports: RtpPorts, { codecs, listener, totals }: CallMediaOptions): Promise<OpenedMedia> {
+    const pair = await ports.open(this.#openSocket);
+    const [port, rtcpPort] = [pair.rtp.port, pair.rtcp.port];
+    try {
+      await this.thread.openMedia(this.id, { rtp: port, rtcp: rtcpPort }, codecs);
+    } catch (error) {
+      await pair.close();
+      throw error;
+    }
+    const media = new PhoneMediaProxy({ thread: this.thread, line: this, pair, listener, totals });
     this.#media = media;
     if (this.#isLost !== null) media.lost(this.#isLost);
-    return media;
+    return { media, port, rtcpPort };
   }
-
-  /** Over there the media have been attached as soon as they were open. */
-  attach(): void {}
 
   keys(keys: string): void {
     this.thread.tell('lineKeys', { line: this.id, keys });
@@ -233,7 +207,7 @@ export class PhoneLine extends ThreadedLine implements AgentLineElsewhere {
     else end();
   }
 
-  override transferringBy(transfer: Transfer): Transport {
+  override transferringBy(transfer: Transfer): this {
     this.#transferBy = transfer;
     return this;
   }

@@ -17,7 +17,7 @@ const BUSY_MS = 1_000;
  * Where the sessions of a media thread find and leave things. What they ask while they are made is read over a connection
  * of the thread's own; what is to be written, and what has a thread of its own already, goes to the main thread.
  */
-export class ThreadStores {
+export class WorkerStores {
   readonly traces: TraceFolder | null;
   readonly #database: Database.Database;
   readonly #main: Rpc<MainMethods>;

@@ -1,21 +1,17 @@
 import type { RemoteLine, RemoteSession } from '../../engine/remote-line.js';
 import type { SessionRequest } from '../../engine/options.js';
-import type { TransferOutcome, Transport, TransportSink } from '../../transports/transport.js';
-import type { MediaThread } from './media-thread.js';
-import { HEARING_RATE_HZ } from '../../audio/frame.js';
-import { OUTPUT_RATE_HZ } from '../../transports/webrtc/webrtc-transport.js';
+import type { TransferOutcome, Transport } from '../../transports/transport.js';
+import type { LineChannel } from './line-channel.js';
 
 type Transfer = NonNullable<Transport['transfer']>;
 
 /** The main thread's end of a line that lies in a media thread. */
-export abstract class ThreadedLine implements RemoteLine {
+export abstract class LineProxy implements RemoteLine {
   abstract readonly name: string;
-  abstract readonly inputRateHz: number;
-  abstract readonly outputRateHz: number;
   readonly id: string;
-  protected readonly thread: MediaThread;
+  protected readonly thread: LineChannel;
 
-  constructor(id: string, thread: MediaThread) {
+  constructor(id: string, thread: LineChannel) {
     this.id = id;
     this.thread = thread;
   }
@@ -23,7 +19,7 @@ export abstract class ThreadedLine implements RemoteLine {
   /** The thread has ended, and the line with it. */
   abstract lost(error: Error): void;
 
-  openSession(request: SessionRequest): Promise<RemoteSession> {
+  openSession(request: Omit<SessionRequest, 'transport'>): Promise<RemoteSession> {
     return this.thread.openSession(this, request);
   }
 
@@ -32,7 +28,7 @@ export abstract class ThreadedLine implements RemoteLine {
     this.thread.forgetLine(this.id);
   }
 
-  transferringBy(_transfer: Transfer): Transport {
+  transferringBy(_transfer: Transfer): this {
     return this; // of lines without transfers
   }
 
@@ -45,32 +41,17 @@ export abstract class ThreadedLine implements RemoteLine {
     this.thread.closeLine(this.id);
     return Promise.resolve();
   }
-
-  start(_sink: TransportSink): void {
-    throw new Error('the session of this line runs in a media thread');
-  }
-
-  play(): void {
-    // Nothing is heard on it here.
-  }
-
-  send(): void {
-    // Nor said to its client.
-  }
 }
 
 /** A browser's line in a media thread: its sockets, its packets and the messages to its page are there. */
-export class WebRtcLine extends ThreadedLine {
+export class WebRtcLineProxy extends LineProxy {
   readonly name = 'webrtc';
-  readonly inputRateHz = HEARING_RATE_HZ;
-  readonly outputRateHz = OUTPUT_RATE_HZ;
-  readonly showsForms = true;
   /** Resolves when the other side can hear; rejects where it does not come to that. */
   readonly connected: Promise<void>;
   #resolve!: () => void;
   #reject!: (error: Error) => void;
 
-  constructor(id: string, thread: MediaThread) {
+  constructor(id: string, thread: LineChannel) {
     super(id, thread);
     this.connected = new Promise((resolve, reject) => {
       this.#resolve = resolve;

@@ -70,27 +70,27 @@ export class LostReport {
   }
 }
 
-export interface ThreadedSessionOptions {
+export interface SessionProxyOptions {
   id: string;
   rpc: Pick<Rpc<ThreadMethods>, 'tell'>;
-  request: SessionRequest;
+  request: Omit<SessionRequest, 'transport'>;
   clock: Clock;
   /** The folder that its thread records in; null = none. */
   recordings: string | null;
 }
 
 /** The main thread's handle of a session that runs in a media thread. */
-export class ThreadedSession implements SessionHandle {
+export class SessionProxy implements SessionHandle {
   readonly id: string;
   readonly finished: Promise<SessionReport>;
-  readonly #options: ThreadedSessionOptions;
+  readonly #options: SessionProxyOptions;
   readonly #known = new LostReport();
   #resolve!: (report: SessionReport) => void;
   #startMs: number | null = null;
   #isOver = false;
   #logs = true;
 
-  constructor(options: ThreadedSessionOptions) {
+  constructor(options: SessionProxyOptions) {
     this.id = options.id;
     this.#options = options;
     this.finished = new Promise((resolve) => (this.#resolve = resolve));

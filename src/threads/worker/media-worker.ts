@@ -4,11 +4,11 @@ import type { RemoteSession, SessionHandle } from '../../engine/remote-line.js';
 import { ParleyError } from '../../base/errors.js';
 import type { MainMethods, PlainRequest, ThreadMethods, ThreadSettings } from '../wire/protocol.js';
 import { fromWire, Rpc, toWire } from '../wire/rpc.js';
-import { ThreadCalls, TRANSFER_MS } from './thread-calls.js';
-import { ThreadWebRtc } from './thread-webrtc.js';
-import { ThreadStores } from './thread-stores.js';
+import { WorkerCalls, TRANSFER_MS } from './worker-calls.js';
+import { WorkerWebRtc } from './worker-webrtc.js';
+import { WorkerStores } from './worker-stores.js';
 
-export interface WorkerSideOptions {
+export interface MediaWorkerOptions {
   settings: ThreadSettings;
   clock: Clock;
   post: (message: unknown) => void;
@@ -18,31 +18,31 @@ export interface WorkerSideOptions {
 const PERMISSION_MS = 10_000;
 
 /** A media thread's own side: an engine, its sessions and their lines, at the main thread's bidding. */
-export class WorkerSide {
+export class MediaWorker {
   readonly #main: Rpc<MainMethods>;
-  readonly #stores: ThreadStores;
+  readonly #stores: WorkerStores;
   readonly #engine: Engine;
-  readonly #webRtc: ThreadWebRtc;
-  readonly #calls: ThreadCalls;
+  readonly #webRtc: WorkerWebRtc;
+  readonly #calls: WorkerCalls;
   readonly #sessions = new Map<string, SessionHandle>();
-  /** What the engine has said of sessions that are being made. */
-  readonly #told = new Map<string, RemoteSession['told']>();
+  /** Records of sessions that are being made. */
+  readonly #records = new Map<string, RemoteSession['record']>();
 
-  constructor({ settings, clock, post }: WorkerSideOptions) {
+  constructor({ settings, clock, post }: MediaWorkerOptions) {
     const onFault = (error: Error): void => this.#main.tell('fault', toWire(error));
     this.#main = new Rpc({ post, methods: this.#methods(), clock, onFault });
-    this.#stores = new ThreadStores(settings, this.#main, clock);
+    this.#stores = new WorkerStores(settings, this.#main, clock);
     this.#engine = new Engine({
       ...settings.options,
       ...this.#stores.forEngine,
       clock,
       recorder: {
-        record: async (session, { to, facts }) => void this.#told.set(session.id, { to, facts }),
+        record: async (session, { to, facts }) => void this.#records.set(session.id, { to, facts }),
         close: async () => undefined,
       },
     });
-    this.#webRtc = new ThreadWebRtc(this.#main, clock);
-    this.#calls = new ThreadCalls(this.#main, clock, this.#engine.ticker);
+    this.#webRtc = new WorkerWebRtc(this.#main, clock);
+    this.#calls = new WorkerCalls(this.#main, clock, this.#engine.ticker);
   }
 
   receive(message: unknown): void {
@@ -87,7 +87,7 @@ export class WorkerSide {
     line: string,
     { asks, logs, ...request }: PlainRequest,
     signal: AbortSignal,
-  ): Promise<RemoteSession['told']> {
+  ): Promise<RemoteSession['record']> {
     const { id } = request;
     const main = this.#main;
     const transport = this.#webRtc.transport(line) ?? this.#calls.line(line);
@@ -113,9 +113,9 @@ export class WorkerSide {
       main.tell('finished', report);
       void this.#webRtc.close(line); // a phone call's line may have been handed on: its signalling ends it
     });
-    const told = this.#told.get(id);
-    this.#told.delete(id);
-    if (told !== undefined && !signal.aborted) return told;
+    const record = this.#records.get(id);
+    this.#records.delete(id);
+    if (record !== undefined && !signal.aborted) return record;
     await session.close(); // nobody waits for it any more
     throw new ParleyError('SESSION_CLOSED');
   }
