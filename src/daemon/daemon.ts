@@ -120,7 +120,7 @@ export class Daemon {
     await this.close();
   }
 
-  /** Takes no more calls, ends those that run, and frees everything. May be called twice. */
+  /** Takes no more calls, ends those that run, and frees everything. */
   close(): Promise<void> {
     this.#context.admission.shut();
     this.#closing ??= this.#close();

@@ -59,7 +59,7 @@ export class Media implements DaemonModule, MediaHost {
     await this.#threads?.flushTrace(sessionId);
   }
 
-  /** Ends all sessions, the engine and the threads. May be called twice. */
+  /** Ends all sessions, the engine and the threads. */
   async close(): Promise<void> {
     const { engine, clock } = this.#context;
     this.#isClosed = true;

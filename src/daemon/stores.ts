@@ -15,7 +15,7 @@ import { openSecretBox } from '../store/secret-key.js';
 import { SessionStore } from '../store/sessions.js';
 import { UnfinishedStore } from '../store/unfinished.js';
 import { VoiceStore } from '../store/voices.js';
-import { AgentStores } from './agents/agent-stores.js';
+import { AgentData } from './agents/agent-data.js';
 import type { DaemonModule } from './module.js';
 
 export interface StoresOptions {
@@ -34,7 +34,7 @@ export class Stores implements DaemonModule {
   readonly phones: PhoneStore;
   readonly agents: AgentStore;
   /** What agents know and remember. */
-  readonly ofAgents: AgentStores;
+  readonly agentData: AgentData;
   readonly doNotCall: DoNotCallStore;
   readonly voices: VoiceStore;
   readonly calls: CallStore;
@@ -52,7 +52,7 @@ export class Stores implements DaemonModule {
     this.box = openSecretBox(database, settings);
     this.phones = new PhoneStore(database, this.box);
     this.agents = new AgentStore(database, this.box);
-    this.ofAgents = new AgentStores({ settings, database, onError, clock, nowUnixMs });
+    this.agentData = new AgentData({ settings, database, onError, clock, nowUnixMs });
     this.doNotCall = new DoNotCallStore(database);
     this.voices = new VoiceStore(database);
     this.calls = new CallStore(database, nowUnixMs);
@@ -64,7 +64,7 @@ export class Stores implements DaemonModule {
 
   /** What the engine needs of it. */
   get forEngine(): Parameters<Engine['keepIn']>[0] {
-    const { knowledge, memories } = this.ofAgents;
+    const { knowledge, memories } = this.agentData;
     return {
       knowledge,
       memories,
@@ -88,11 +88,11 @@ export class Stores implements DaemonModule {
   /** Opens what the first call would have to wait for otherwise. */
   async warmUp(): Promise<void> {
     this.#checkpointer.start();
-    await this.ofAgents.warmUp();
+    await this.agentData.warmUp();
   }
 
   /** May be called twice. The database is its owner's to close. */
   async close(): Promise<void> {
-    await Promise.all([this.ofAgents.close(), this.#checkpointer.close()]);
+    await Promise.all([this.agentData.close(), this.#checkpointer.close()]);
   }
 }

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { type CallRow, callOf, type ShownRow, type StoredCall } from './calls.js';
+import { type CallRow, callOf, type SplitRow, type StoredCall } from './calls.js';
 import { type PhonePattern, phonePattern, reversed } from './phone-pattern.js';
 
 /** What the calls of a page have in common; what is left out does not matter. */
@@ -38,7 +38,7 @@ const SPLIT = `CASE WHEN json_valid(item) THEN item -> '$.agent_config' END AS a
   CASE WHEN json_valid(item) THEN json_remove(item, '$.agent_config') END AS rest`;
 
 /** What every call of a page has to be. */
-const WANTED = `ts_us < @before AND ts_us >= @after
+const CONDITIONS = `ts_us < @before AND ts_us >= @after
   AND (@agentId IS NULL OR agent_id = @agentId) AND (@campaignId IS NULL OR campaign_id = @campaignId)
   AND (@statuses IS NULL OR status IN (SELECT value FROM json_each(@statuses)))
   AND (@numbers IS NULL OR from_phone IN (SELECT value FROM json_each(@numbers))
@@ -53,7 +53,7 @@ const KEYS = {
 };
 type Key = keyof typeof KEYS;
 
-interface Wanted {
+interface PageConditions {
   before: number;
   after: number;
   limit: number;
@@ -85,7 +85,7 @@ interface ByKey {
  */
 export class CallPages {
   readonly #page: PageOf<CallRow>;
-  readonly #rows: PageOf<ShownRow>;
+  readonly #rows: PageOf<SplitRow>;
   readonly #database: Database.Database;
   readonly #byKey: Readonly<Record<Key, ByKey>>;
   readonly #maxNumbers: number;
@@ -148,14 +148,14 @@ export class CallPages {
   }
 
   /** As `page`, as the table has them. */
-  rows(filter: CallFilter, limit: number, beforeUs: number | null = null): CallPage<ShownRow> {
+  rows(filter: CallFilter, limit: number, beforeUs: number | null = null): CallPage<SplitRow> {
     return this.#rows(filter, limit, beforeUs);
   }
 
   #times(index: string, key = ''): Times {
     return this.#database
       .prepare<unknown[], number>(
-        `SELECT ts_us FROM calls INDEXED BY ${index} WHERE ${key} ${WANTED} ORDER BY ts_us DESC LIMIT @limit`,
+        `SELECT ts_us FROM calls INDEXED BY ${index} WHERE ${key} ${CONDITIONS} ORDER BY ts_us DESC LIMIT @limit`,
       )
       .pluck();
   }
@@ -164,7 +164,7 @@ export class CallPages {
   #find(filter: CallFilter, limit: number, beforeUs: number | null): number[] {
     const { agentId = null, campaignId = null, statuses, phone, fromUs = 0, toUs = LATEST - 1 } = filter;
     const numbers = phone === undefined ? null : this.#numbers(phonePattern(phone));
-    const wanted: Wanted = {
+    const conditions: PageConditions = {
       before: Math.min(beforeUs ?? LATEST, toUs + 1),
       after: fromUs,
       limit,
@@ -175,21 +175,21 @@ export class CallPages {
       glob: typeof numbers === 'string' ? numbers : null,
     };
     const keys = keysOf(agentId, campaignId, Array.isArray(numbers) ? numbers : null);
-    const isOne = keys.length === 1 && wanted.glob === null;
+    const isOne = keys.length === 1 && conditions.glob === null;
     const key = isOne ? keys[0] : keys.find((each) => this.#isRare(each));
-    if (key !== undefined) return merged(this.#listsOf(key, wanted, statuses), limit);
-    if (keys.length > 0 || wanted.glob !== null || statuses === undefined) return this.#byTime.all(wanted);
+    if (key !== undefined) return merged(this.#listsOf(key, conditions, statuses), limit);
+    if (keys.length > 0 || conditions.glob !== null || statuses === undefined) return this.#byTime.all(conditions);
     return merged(
-      statuses.map((status) => this.#byStatus.all({ ...wanted, status })),
+      statuses.map((status) => this.#byStatus.all({ ...conditions, status })),
       limit,
     );
   }
 
-  #listsOf(key: readonly KeyValue[], wanted: Wanted, statuses: readonly string[] | undefined): number[][] {
+  #listsOf(key: readonly KeyValue[], conditions: PageConditions, statuses: readonly string[] | undefined): number[][] {
     return key.flatMap(([name, value]) => {
       const { all, ofStatus } = this.#byKey[name];
-      if (statuses === undefined) return [all.all({ ...wanted, key: value })];
-      return statuses.map((status) => ofStatus.all({ ...wanted, key: value, status }));
+      if (statuses === undefined) return [all.all({ ...conditions, key: value })];
+      return statuses.map((status) => ofStatus.all({ ...conditions, key: value, status }));
     });
   }
 

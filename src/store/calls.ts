@@ -124,7 +124,7 @@ export class CallStore {
     );
     const said = database.prepare('DELETE FROM finished_sessions WHERE id = ?');
     const unfinished = database.prepare('DELETE FROM unfinished_sessions WHERE session_id = ?');
-    const told = database.prepare('DELETE FROM webhook_deliveries WHERE session_id = ? AND due_unix_ms IS NULL');
+    const deliveries = database.prepare('DELETE FROM webhook_deliveries WHERE session_id = ? AND due_unix_ms IS NULL');
     this.#remove = database.transaction((calls: readonly StoredCall[]) => {
       let removed = 0;
       for (const { tsUs, sessionId, fromPhone, toPhone } of calls) {
@@ -132,7 +132,7 @@ export class CallStore {
         removed++;
         said.run(sessionId);
         unfinished.run(sessionId);
-        told.run(sessionId);
+        deliveries.run(sessionId);
         for (const number of [fromPhone, toPhone]) if (number !== null) forget.run({ number });
       }
       return removed;
@@ -249,7 +249,7 @@ function itemText(item: CallHistoryItem): string {
 }
 
 /** A row with the agent's configuration and the rest of its item apart, as JSON; null where they are not. */
-export interface ShownRow extends CallRow {
+export interface SplitRow extends CallRow {
   agent_config: string | null;
   rest: string | null;
 }
@@ -258,7 +258,7 @@ export interface ShownRow extends CallRow {
  * A row's item as JSON. Only the configuration is read: a page may be of a megabyte.
  * @param recordingUrl null = there is no recording
  */
-export function itemJson(row: ShownRow, recordingUrl: string | null): string {
+export function itemJson(row: SplitRow, recordingUrl: string | null): string {
   const recording = recordingUrl === null ? null : { recording_url: recordingUrl };
   if (row.rest === null || row.agent_config === null)
     return JSON.stringify(shownItem({ ...callOf(row).item, recording }));

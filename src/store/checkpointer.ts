@@ -57,7 +57,7 @@ export class Checkpointer {
     });
   }
 
-  /** Resolves when the thread has ended, in the middle of its work if that takes too long. May be called twice. */
+  /** Resolves when the thread has ended, in the middle of its work if that takes too long. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { redactUrl } from '../agent/redact.js';
-import { type Audience, DELIVERY_URL } from './outbox.js';
+import { type WebhookOwner, DELIVERY_URL } from './outbox.js';
 import type { SecretBox } from './secret-box.js';
 
 /** Waiting for an attempt, arrived, or given up. */
@@ -10,7 +10,7 @@ export type DeliveryState = 'pending' | 'delivered' | 'failed';
 export interface StoredDelivery {
   seq: number;
   id: string;
-  audience: Audience;
+  audience: WebhookOwner;
   sessionId: string;
   /** Without its secrets. */
   url: string;
@@ -35,7 +35,7 @@ export interface DeliveryQuery {
 interface Row {
   seq: number;
   id: string;
-  audience: Audience;
+  audience: WebhookOwner;
   session_id: string;
   url: string;
   state: DeliveryState;

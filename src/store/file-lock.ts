@@ -28,7 +28,6 @@ export class FileLock {
     }
   }
 
-  /** May be called twice. */
   release(): void {
     this.#database.close();
   }

@@ -27,7 +27,6 @@ export class FolderLock {
     this.#lock = lock;
   }
 
-  /** May be called twice. */
   release(): void {
     this.#lock.release();
   }

@@ -90,7 +90,7 @@ export class KnowledgeBase implements Knowledge {
     await this.#request('vectorsReady');
   }
 
-  /** Breaks off what is under way. May be called twice. */
+  /** Breaks off what is under way. */
   async close(): Promise<void> {
     this.#closed = true;
     const worker = this.#worker;

@@ -3,7 +3,7 @@ import type { Delivery, OutboxStore } from '../tools/outbox.js';
 import type { SecretBox } from './secret-box.js';
 
 /** Who configured the address: an agent's owner, or the operator, whose addresses may be private. */
-export type Audience = 'agent' | 'operator';
+export type WebhookOwner = 'agent' | 'operator';
 
 interface Row {
   id: string;
@@ -23,12 +23,12 @@ export const DELIVERY_URL = 'webhook_deliveries.url';
 const HEADERS = 'webhook_deliveries.headers';
 
 /**
- * The daemon's outgoing messages to one audience. What was added survives the process; where they go is encrypted, for
- * addresses and headers may hold credentials.
+ * The daemon's outgoing messages to webhooks of one owner. What was added survives the process. Addresses and headers are
+ * encrypted: they may hold credentials.
  */
 export class SqliteOutboxStore implements OutboxStore {
   readonly #box: SecretBox;
-  readonly #audience: Audience;
+  readonly #owner: WebhookOwner;
   readonly #add: (delivery: Delivery) => void;
   readonly #due: Database.Statement<unknown[], Row>;
   readonly #next: Database.Statement<unknown[], { due: number | null }>;
@@ -37,9 +37,9 @@ export class SqliteOutboxStore implements OutboxStore {
   readonly #abandon: Database.Statement<unknown[]>;
   #wake: () => void = () => undefined;
 
-  constructor(database: Database.Database, box: SecretBox, audience: Audience = 'agent') {
+  constructor(database: Database.Database, box: SecretBox, owner: WebhookOwner = 'agent') {
     this.#box = box;
-    this.#audience = audience;
+    this.#owner = owner;
     const insert = database.prepare(
       `INSERT OR IGNORE INTO webhook_deliveries
          (id, session_id, url, headers, body, created_unix_ms, attempts, due_unix_ms, audience)
@@ -49,9 +49,9 @@ export class SqliteOutboxStore implements OutboxStore {
     this.#add = database.transaction((delivery: Delivery) => {
       purge.run(delivery.createdUnixMs - KEEP_DONE_MS);
       const headers = box.seal(JSON.stringify(delivery.headers), HEADERS);
-      insert.run({ ...delivery, headers, url: box.seal(delivery.url, DELIVERY_URL), audience });
+      insert.run({ ...delivery, headers, url: box.seal(delivery.url, DELIVERY_URL), audience: owner });
     });
-    const heads = `SELECT MIN(seq) FROM webhook_deliveries WHERE due_unix_ms IS NOT NULL AND audience = '${audience}'
+    const heads = `SELECT MIN(seq) FROM webhook_deliveries WHERE due_unix_ms IS NOT NULL AND audience = '${owner}'
       GROUP BY session_id`;
     this.#due = database.prepare(
       `SELECT id, session_id, url, headers, body, created_unix_ms, attempts FROM webhook_deliveries
@@ -102,13 +102,13 @@ export class SqliteOutboxStore implements OutboxStore {
     this.#wake = listener;
   }
 
-  /** Something has become due behind the outbox's back. */
+  /** Something has become due in the database. */
   wake(): void {
     this.#wake();
   }
 
-  /** Nobody is there to deliver what is open. */
+  /** Gives up what is open. */
   abandon(reason: string): void {
-    this.#abandon.run(reason, this.#audience);
+    this.#abandon.run(reason, this.#owner);
   }
 }

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { wholeAgentConfig } from '../../src/agent/whole-agent.js';
 import type { CallHistoryItem } from '../../src/session/record/call-history.js';
 import { type CallFilter, CallPages } from '../../src/store/call-pages.js';
-import { CallStore, itemJson, type NewCall, type ShownRow, type StoredCall } from '../../src/store/calls.js';
+import { CallStore, itemJson, type NewCall, type SplitRow, type StoredCall } from '../../src/store/calls.js';
 import { openDatabase } from '../../src/store/database.js';
 import { phonePattern } from '../../src/store/phone-pattern.js';
 
@@ -207,7 +207,7 @@ describe('the JSON of a row', () => {
         item: item as unknown as CallHistoryItem,
       });
       const [row] = new CallPages(database).rows({}, 1).calls;
-      const shown = JSON.parse(itemJson(row as ShownRow, 'https://a.test')) as unknown;
+      const shown = JSON.parse(itemJson(row as SplitRow, 'https://a.test')) as unknown;
       expect(shown).toEqual({
         ...item,
         ts: expect.any(Number) as number,

@@ -108,7 +108,8 @@ function collectionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
     tag,
     summary: 'All agents',
     answer: z.array(agentSchema),
-    handle: () => agents.all().map((agent) => ({ ...worded(agent), warnings: warned(agents.modelWarnings(agent)) })),
+    handle: () =>
+      agents.all().map((agent) => ({ ...replyOf(agent), warnings: warningReplies(agents.modelWarnings(agent)) })),
   });
 
   api.add({
@@ -124,7 +125,7 @@ function collectionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
       'serve is stored with a warning, and calls of the agent are refused.',
     handle: async ({ body: { name, config, script, extensions = null }, key, request }) => {
       const content = { name, config, extensions, ...(script != null && { script }) };
-      return checked(await agents.create(content, nameOf(key)), configSent(request));
+      return checkedReply(await agents.create(content, nameOf(key)), configSent(request));
     },
   });
 }
@@ -140,7 +141,7 @@ function agentItemRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): v
     errors,
     summary: 'An agent',
     answer: checkedSchema,
-    handle: async ({ params: { agent_id: id } }) => checked(await agents.checked(id)),
+    handle: async ({ params: { agent_id: id } }) => checkedReply(await agents.checked(id)),
   });
 
   api.add({
@@ -163,7 +164,7 @@ function agentItemRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): v
       const extensions = isWhole
         ? {}
         : { extensions: overriddenExtensions(agents.stored(id).extensions, body.extensions) };
-      return checked(await agents.change(id, { ...body, ...extensions }, nameOf(key)), sent);
+      return checkedReply(await agents.change(id, { ...body, ...extensions }, nameOf(key)), sent);
     },
   });
 
@@ -201,7 +202,7 @@ function copyRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): void {
       const files = await knowledge.filesOf(agents.stored(id).id);
       const copy = await agents.duplicate(id, body?.name ?? null, nameOf(key));
       await knowledge.setAgentFiles(copy.id, files);
-      return detailed(copy);
+      return detailReply(copy);
     },
   });
 
@@ -217,7 +218,7 @@ function copyRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): void {
     body: z.strictObject({ status: z.enum(['active', 'disabled']) }),
     answer: detailSchema,
     handle: async ({ params: { agent_id: id }, body: { status }, key }) =>
-      detailed(await agents.setStatus(id, status, nameOf(key))),
+      detailReply(await agents.setStatus(id, status, nameOf(key))),
   });
 }
 
@@ -237,7 +238,7 @@ function versionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
     },
     answer: z.array(versionSchema),
     handle: ({ params: { agent_id: id }, query: { limit = 20, before = Number.MAX_SAFE_INTEGER } }) =>
-      agents.versions(id, { limit, before }).map(wordedVersion),
+      agents.versions(id, { limit, before }).map(versionReply),
   });
 
   api.add({
@@ -250,7 +251,7 @@ function versionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
     params: { ...params, version: z.string().regex(/^[1-9]\d{0,14}$/, 'Input should be the number of a version') },
     answer: checkedSchema,
     handle: async ({ params: { agent_id: id, version }, key }) =>
-      checked(await agents.restore(id, Number(version), nameOf(key))),
+      checkedReply(await agents.restore(id, Number(version), nameOf(key))),
   });
 }
 
@@ -263,36 +264,36 @@ function configSent(request: FastifyRequest): unknown {
   return (jsonBody(request) as { config?: unknown }).config;
 }
 
-/** As the interface words it. */
-function worded({ id, name, config, createdAt }: StoredAgent): Omit<z.output<typeof agentSchema>, 'warnings'> {
-  return { id, name, config: shown(config), created_at: createdAt };
+/** The JSON of the interface. */
+function replyOf({ id, name, config, createdAt }: StoredAgent): Omit<z.output<typeof agentSchema>, 'warnings'> {
+  return { id, name, config: redactedConfig(config), created_at: createdAt };
 }
 
-function shown(config: AgentConfig): AgentConfig {
+function redactedConfig(config: AgentConfig): AgentConfig {
   return wholeAgentConfig(redactAgentConfig(config));
 }
 
-function detailed(agent: StoredAgent): z.output<typeof detailSchema> {
+function detailReply(agent: StoredAgent): z.output<typeof detailSchema> {
   const { script = null, extensions = null, version } = agent;
-  return { ...worded(agent), script, extensions, version };
+  return { ...replyOf(agent), script, extensions, version };
 }
 
 /** @param sent the configuration as the client wrote it. Default: it sent none */
-function checked(agent: CheckedAgent, sent?: unknown): z.output<typeof checkedSchema> {
+function checkedReply(agent: CheckedAgent, sent?: unknown): z.output<typeof checkedSchema> {
   const warnings = [...oldPlaceWarnings(sent, ['body', 'config']), ...agent.warnings];
-  return { ...detailed(agent), warnings: warned(warnings) };
+  return { ...detailReply(agent), warnings: warningReplies(warnings) };
 }
 
-function warned(warnings: CheckedAgent['warnings']): z.output<typeof warningsSchema> {
+function warningReplies(warnings: CheckedAgent['warnings']): z.output<typeof warningsSchema> {
   return warnings.map(({ loc, msg }) => ({ loc: [...loc], msg }));
 }
 
-function wordedVersion(version: AgentVersion): z.output<typeof versionSchema> {
+function versionReply(version: AgentVersion): z.output<typeof versionSchema> {
   const { name, config, script = null, extensions = null, changedAt, changedBy } = version;
   return {
     version: version.version,
     name,
-    config: shown(config),
+    config: redactedConfig(config),
     script,
     extensions,
     changed_at: changedAt,

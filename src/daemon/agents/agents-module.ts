@@ -25,7 +25,7 @@ export function agentsModule(
   inUse: (config: AgentConfig) => AgentConfig = (config) => config,
 ): AgentsModule {
   const { settings, engine, nowUnixMs, stores } = context;
-  const { knowledge, memories, uploads } = stores.ofAgents;
+  const { knowledge, memories, uploads } = stores.agentData;
   const registry = new AgentRegistry({
     engine,
     nowUnixMs,

@@ -104,7 +104,7 @@ export function embedRoutes(api: Api, { agents, access, regions }: EmbedRoutesOp
     answer: shownSchema,
     handle: ({ params: { agent_id: id } }) => {
       const embed = JSON.parse(agents.embed(id) ?? '{}') as Embed;
-      return worded(embed, agents.stored(id).name, regions);
+      return replyOf(embed, agents.stored(id).name, regions);
     },
   });
 }
@@ -115,7 +115,7 @@ function unknownRegion(regions: Readonly<Record<string, string>>): InvalidConfig
   return new InvalidConfigError([{ loc: ['body', 'region'], msg, type: 'enum' }]);
 }
 
-function worded(embed: Embed, name: string, regions: Readonly<Record<string, string>>): z.output<typeof shownSchema> {
+function replyOf(embed: Embed, name: string, regions: Readonly<Record<string, string>>): z.output<typeof shownSchema> {
   const { titles, icons, size = null, transcript = null, region = null } = embed;
   const { background = null, buttonCss = null, formCss = null } = embed;
   return {

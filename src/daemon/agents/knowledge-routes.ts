@@ -112,7 +112,7 @@ function uploadRoutes(api: Api, { knowledge, uploads }: KnowledgeRoutesOptions):
         throw new InvalidConfigError([{ loc: ['body', 'size'], msg, type: 'value_error' }]);
       }
       await uploads.drop(body.object_key);
-      return worded(file);
+      return replyOf(file);
     },
   });
 }
@@ -143,7 +143,7 @@ function fileRoutes(api: Api, { agents, knowledge }: KnowledgeRoutesOptions): vo
     tag,
     summary: 'All files',
     answer: z.array(fileSchema),
-    handle: async () => (await knowledge.list()).map(worded),
+    handle: async () => (await knowledge.list()).map(replyOf),
   });
 }
 
@@ -178,7 +178,7 @@ async function firstUnknown(knowledge: KnowledgeBase, ids: readonly string[]): P
   return ids.find((id) => !known.has(id));
 }
 
-/** As the interface words it. */
-function worded({ id, name, description, fileType, size, createdAt }: KnowledgeFile): z.output<typeof fileSchema> {
+/** The JSON of the interface. */
+function replyOf({ id, name, description, fileType, size, createdAt }: KnowledgeFile): z.output<typeof fileSchema> {
   return { id, name, description, file_type: fileType, size, create_at: createdAt };
 }

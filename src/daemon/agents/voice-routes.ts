@@ -121,7 +121,7 @@ function customRoutes(api: Api, options: VoiceRoutesOptions): void {
       options.voices
         .custom()
         .filter((voice) => language === undefined || isOf(language, voice.language))
-        .map((voice) => worded(voice, previewUrlOf(voice, request, options))),
+        .map((voice) => replyOf(voice, previewUrlOf(voice, request, options))),
   });
 
   api.add({
@@ -147,7 +147,7 @@ function customRoutes(api: Api, options: VoiceRoutesOptions): void {
         settings: body.settings ?? {},
         multiplier: body.multiplier ?? 1,
       });
-      return worded(added, previewUrlOf(added, request, options));
+      return replyOf(added, previewUrlOf(added, request, options));
     },
   });
 
@@ -199,8 +199,8 @@ function previewUrlOf(
   return links.url(path, LINK_S, links.baseOf(clients.of(raw)));
 }
 
-/** As the interface words it. */
-function worded(voice: StoredVoice, url: string): z.output<typeof customSchema> {
+/** The JSON of the interface. */
+function replyOf(voice: StoredVoice, url: string): z.output<typeof customSchema> {
   const { provider, voiceId, name, model, settings, language, category, multiplier } = voice;
   return {
     provider,

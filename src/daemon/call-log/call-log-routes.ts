@@ -148,7 +148,7 @@ function callRoutes(api: Api, { archive, clients, links }: CallLogRoutesOptions)
     answer: callHistory,
     errors: ['NOT_FOUND'],
     handle: ({ params: { session_id: id }, request }) =>
-      worded(archive.shown(archive.get(id), links.baseOf(clients.of(request.raw)))),
+      replyOf(archive.shown(archive.get(id), links.baseOf(clients.of(request.raw)))),
   });
 
   api.add({
@@ -218,6 +218,6 @@ function fileRoutes(api: Api, { archive, access, links }: CallLogRoutesOptions):
 }
 
 /** The same, as the schema's type. */
-function worded(item: CallHistoryItem): z.output<typeof callHistory> {
+function replyOf(item: CallHistoryItem): z.output<typeof callHistory> {
   return { ...item, cost_breakdown: [...item.cost_breakdown], function_calls: [...item.function_calls] };
 }

@@ -79,7 +79,6 @@ export class CallWebhook {
     store.wake();
   }
 
-  /** May be called twice. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#outbox?.close();

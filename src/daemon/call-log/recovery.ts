@@ -68,7 +68,7 @@ export class Recovery {
     await Promise.all(Array.from({ length: AT_ONCE }, work));
   }
 
-  /** What is not done by now is done after the next start. May be called twice. */
+  /** What is not done by now is done after the next start. */
   close(): void {
     this.#isClosed = true;
   }

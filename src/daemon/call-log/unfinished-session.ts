@@ -11,7 +11,7 @@ import { mergeConfig } from '../../conversation/merge-config.js';
 import type { EventLog } from '../../replay/read-log.js';
 
 /** What there is of a session whose process died. */
-export interface Remains {
+export interface LeftSessionSources {
   sessionId: string;
   /** Its event log; null = there is none. */
   trace: EventLog | null;
@@ -26,7 +26,14 @@ export interface Remains {
 const UNANSWERED = 'The daemon stopped before there was an answer.';
 
 /** A session as far as it came, rebuilt from what it left: what was said, done and used until the process died. */
-export function leftSession({ sessionId, trace, chat, recording, optOut, mayHaveRun }: Remains): LeftSession {
+export function leftSession({
+  sessionId,
+  trace,
+  chat,
+  recording,
+  optOut,
+  mayHaveRun,
+}: LeftSessionSources): LeftSession {
   const parts = trace === null ? emptyParts(sessionId, optOut) : tracedParts(sessionId, trace, optOut);
   const { messages = parts.messages, functionCalls = parts.functionCalls, durationMs = 0 } = chat ?? {};
   return {

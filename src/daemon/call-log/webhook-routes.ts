@@ -48,7 +48,7 @@ export function webhookRoutes(api: Api, { deliveries, nowUnixMs, wake }: Webhook
       const before = cursor === 0 ? null : cursor;
       const found = deliveries.list({ sessionId, state, before, limit: limit + 1 });
       const page = found.slice(0, limit);
-      return { deliveries: page.map(worded), next_cursor: found.length > limit ? (page.at(-1)?.seq ?? 0) : 0 };
+      return { deliveries: page.map(replyOf), next_cursor: found.length > limit ? (page.at(-1)?.seq ?? 0) : 0 };
     },
   });
 
@@ -66,12 +66,12 @@ export function webhookRoutes(api: Api, { deliveries, nowUnixMs, wake }: Webhook
       const delivery = deliveries.resend(id, nowUnixMs());
       if (delivery === null) throw new ParleyError('NOT_FOUND', { what: 'delivery', id });
       wake();
-      return worded(delivery);
+      return replyOf(delivery);
     },
   });
 }
 
-function worded(delivery: StoredDelivery): z.output<typeof deliverySchema> {
+function replyOf(delivery: StoredDelivery): z.output<typeof deliverySchema> {
   const { id, sessionId, url, state, attempts, createdUnixMs, nextUnixMs, deliveredUnixMs, error } = delivery;
   const inSeconds = (ms: number | null): number | null => (ms === null ? null : ms / 1000);
   return {

@@ -10,7 +10,7 @@ import type { Api } from '../http/api.js';
 import { success } from '../http/endpoint.js';
 import { type CallIds, PACE_LIMITS } from './dial.js';
 import type { Dialer } from './dialer.js';
-import type { RegisteredCalls, Registration } from './registered-calls.js';
+import type { RegisteredCalls, CallRegistration } from './registered-calls.js';
 import type { LazyTelephone } from './lazy-telephone.js';
 import type { Engine } from '../../engine/engine.js';
 import { ParleyError } from '../../base/errors.js';
@@ -148,7 +148,7 @@ function dialRoute(api: Api, { dialer }: CallRoutesOptions): void {
           idempotency: { client: key?.id ?? '', key: idempotency, fingerprint: fingerprint(body) },
         }),
       });
-      return worded(taken);
+      return replyOf(taken);
     },
   });
 }
@@ -168,7 +168,7 @@ function registrationRoutes(api: Api, { registered, telephone }: CallRoutesOptio
     handle: async ({ body }) => {
       const { from_phone: from, to_phone: to, ...rest } = body;
       const phones = from == null && to == null ? null : { from: from ?? '', to: to ?? '' };
-      return worded(await registered.register({ ...registrationOf(rest), phones }));
+      return replyOf(await registered.register({ ...registrationOf(rest), phones }));
     },
   });
 
@@ -269,7 +269,7 @@ function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): vo
   });
 }
 
-function registrationOf(body: z.output<typeof registerSipSchema>): Registration {
+function registrationOf(body: z.output<typeof registerSipSchema>): CallRegistration {
   return {
     agentId: body.agent_id ?? null,
     metadata: body.metadata ?? {},
@@ -281,7 +281,7 @@ function registrationOf(body: z.output<typeof registerSipSchema>): Registration 
   };
 }
 
-function worded({ callId, sessionId }: CallIds): z.output<typeof idsSchema> {
+function replyOf({ callId, sessionId }: CallIds): z.output<typeof idsSchema> {
   return { call_id: callId, session_id: sessionId };
 }
 

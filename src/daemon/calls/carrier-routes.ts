@@ -47,7 +47,7 @@ export class CarrierEndpoint {
     );
   }
 
-  /** Takes no more sockets. May be called twice. */
+  /** Takes no more sockets. */
   close(): void {
     this.#sockets.close();
   }

@@ -28,14 +28,14 @@ export class DialRun {
   /** Never rejects. */
   readonly finished: Promise<DialEnd>;
   readonly #options: DialRunOptions;
-  #tellFinished!: (end: DialEnd) => void;
+  #resolveFinished!: (end: DialEnd) => void;
   #call: AgentCall | null = null;
   #isGivenUp = false;
   #hasSession = false;
 
   constructor(options: DialRunOptions) {
     this.#options = options;
-    this.finished = new Promise((resolve) => (this.#tellFinished = resolve));
+    this.finished = new Promise((resolve) => (this.#resolveFinished = resolve));
   }
 
   /** To be called once. Returns `finished`. */
@@ -49,7 +49,6 @@ export class DialRun {
     return this.#hasSession;
   }
 
-  /** May be called twice. */
   end(): void {
     this.#isGivenUp = true;
     void this.#call?.hangUp();
@@ -66,9 +65,9 @@ export class DialRun {
     }
     // Where there was a session it has ended the row by itself, with more than is known here.
     const ended = end;
-    if (this.#call === null) this.#quietly(() => log.fail(ids.sessionId, ended.status, ended.error));
-    this.#quietly(onEnded);
-    this.#tellFinished(end);
+    if (this.#call === null) this.#attempt(() => log.fail(ids.sessionId, ended.status, ended.error));
+    this.#attempt(onEnded);
+    this.#resolveFinished(end);
   }
 
   async #placed(): Promise<DialEnd> {
@@ -109,7 +108,7 @@ export class DialRun {
   }
 
   /** A database that cannot be written keeps no call from ending; the next start closes what it still has open. */
-  #quietly(work: () => void): void {
+  #attempt(work: () => void): void {
     try {
       work();
     } catch {

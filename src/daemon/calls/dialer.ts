@@ -129,7 +129,7 @@ export class Dialer {
     return this.#options.dials.stopped;
   }
 
-  /** Ends every call. May be called twice. */
+  /** Ends every call. */
   async close(): Promise<void> {
     for (const run of this.#runs.values()) run.end();
     await Promise.all([...this.#runs.values()].map(({ finished }) => finished));

@@ -29,7 +29,7 @@ export function doNotCallRoutes(api: Api, list: DoNotCallList, nowUnixMs: () => 
     tag,
     summary: 'Numbers that agents do not call',
     answer: z.array(entry),
-    handle: () => list.list().map(worded),
+    handle: () => list.list().map(replyOf),
   });
 
   api.add({
@@ -70,6 +70,6 @@ function isCallable(phone: string): boolean {
   return isE164(number) || /^sips?:[^\s@]+@[^\s@]+$/.test(number);
 }
 
-function worded({ number, source, sessionId, createdAt }: DoNotCallEntry): z.output<typeof entry> {
+function replyOf({ number, source, sessionId, createdAt }: DoNotCallEntry): z.output<typeof entry> {
   return { phone: number, source, session_id: sessionId, created_at: createdAt };
 }

@@ -119,7 +119,7 @@ function acquisitionRoutes(api: Api, { phones, openTelephone, nowUnixMs }: Phone
         address: address.length === 0 ? null : Object.fromEntries(address),
       };
       phones.add(phone);
-      return worded(phone);
+      return replyOf(phone);
     },
   });
 
@@ -140,12 +140,12 @@ function acquisitionRoutes(api: Api, { phones, openTelephone, nowUnixMs }: Phone
       const known = phones.get(number);
       if (known !== null) {
         await network.carrier.directNumber?.(number, carrierDeadline());
-        return worded(known);
+        return replyOf(known);
       }
       await network.carrier.buyNumber(number, carrierDeadline());
       const phone = newPhone(number, network.networkOf(number), unixSeconds(nowUnixMs()));
       phones.add(phone);
-      return worded(phone);
+      return replyOf(phone);
     },
   });
 }
@@ -159,7 +159,7 @@ function numberRoutes(api: Api, { phones, openTelephone }: PhoneRoutesOptions): 
     tag,
     summary: 'All numbers',
     answer: z.array(phoneSchema),
-    handle: () => phones.list().map(worded),
+    handle: () => phones.list().map(replyOf),
   });
 
   api.add({
@@ -171,7 +171,7 @@ function numberRoutes(api: Api, { phones, openTelephone }: PhoneRoutesOptions): 
     params,
     answer: phoneSchema,
     errors: ['NOT_FOUND'],
-    handle: ({ params: { phone } }) => worded(find(phones, phone)),
+    handle: ({ params: { phone } }) => replyOf(find(phones, phone)),
   });
 
   api.add({
@@ -184,7 +184,7 @@ function numberRoutes(api: Api, { phones, openTelephone }: PhoneRoutesOptions): 
     body: changeSchema,
     answer: phoneSchema,
     errors: ['NOT_FOUND'],
-    handle: ({ params: { phone }, body }) => worded(changed(phones, phone, body)),
+    handle: ({ params: { phone }, body }) => replyOf(changed(phones, phone, body)),
   });
 
   api.add({
@@ -221,7 +221,7 @@ function agentRoutes(api: Api, { engine, agents, phones }: PhoneRoutesOptions): 
     handle: ({ params: { phone }, body: { agent_id: agentId } }) => {
       find(phones, phone);
       if (agentId !== null) agents.get(agentId);
-      return worded(changed(phones, phone, { agentId }));
+      return replyOf(changed(phones, phone, { agentId }));
     },
   });
 
@@ -249,7 +249,7 @@ function agentRoutes(api: Api, { engine, agents, phones }: PhoneRoutesOptions): 
         };
         await checkAgent(engine, whole, { config: place });
       }
-      return worded(changed(phones, phone, { agentConfigOverride: override }));
+      return replyOf(changed(phones, phone, { agentConfigOverride: override }));
     },
   });
 }
@@ -310,8 +310,8 @@ function changed(phones: PhoneStore, number: string, change: Parameters<PhoneSto
   return phone;
 }
 
-/** As the interface words it. */
-function worded(phone: StoredPhone): z.output<typeof phoneSchema> {
+/** The JSON of the interface. */
+function replyOf(phone: StoredPhone): z.output<typeof phoneSchema> {
   const { number, createdAt, status, agentId, agentConfigOverride, tags } = phone;
   return {
     id: number,

@@ -11,7 +11,7 @@ import type { CallIds } from './dial.js';
 import { checkRequestedAgent, requestedAgent, type RequestedAgent } from '../agents/requested-agent.js';
 
 /** What a call is registered with. */
-export interface Registration {
+export interface CallRegistration {
   agentId: string | null;
   agentConfig: AgentConfig | null;
   agentExtensions: AgentExtensions | null;
@@ -27,7 +27,7 @@ export interface RegisteredCall
   extends
     CallIds,
     RequestedAgent,
-    Pick<Registration, 'metadata' | 'includeMetadataInPrompt' | 'continuation' | 'phones'> {}
+    Pick<CallRegistration, 'metadata' | 'includeMetadataInPrompt' | 'continuation' | 'phones'> {}
 
 export interface RegisteredCallsOptions {
   engine: Engine;
@@ -61,7 +61,7 @@ export class RegisteredCalls {
    * @param expect has the call expected over SIP; returns what ends that
    * @throws InvalidConfigError; ParleyError NOT_FOUND, AGENT_DISABLED, REGISTRATIONS_FULL, and what `expect` throws
    */
-  async register(registration: Registration, expect?: (callId: string) => Cancel): Promise<CallIds> {
+  async register(registration: CallRegistration, expect?: (callId: string) => Cancel): Promise<CallIds> {
     const { engine, agents, log, clock } = this.#options;
     const { agentId, metadata, includeMetadataInPrompt, continuation, phones } = registration;
     const requested = requestedAgent(agents, agentId, registration);
@@ -122,7 +122,6 @@ export class RegisteredCalls {
     return false;
   }
 
-  /** May be called twice. */
   close(): void {
     for (const callId of Array.from(this.#waiting.keys())) this.#close(callId, 'the daemon has stopped');
   }

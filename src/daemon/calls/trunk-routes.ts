@@ -62,7 +62,7 @@ const carrierSchema = z
 
 /** How the SIP trunks are, and accounts with other carriers. */
 export function trunkRoutes(api: Api, { figures, open, nowMs, nowUnixMs }: TrunkRoutesOptions): void {
-  const worded = ({ name, numbers, calls, registration, servers }: TrunkState): z.output<typeof trunkSchema> => ({
+  const replyOf = ({ name, numbers, calls, registration, servers }: TrunkState): z.output<typeof trunkSchema> => ({
     name,
     numbers: [...numbers],
     calls,
@@ -88,7 +88,7 @@ export function trunkRoutes(api: Api, { figures, open, nowMs, nowUnixMs }: Trunk
     answer: z.array(trunkSchema),
     handle: async () => {
       await open();
-      return figures.states.map(worded);
+      return figures.states.map(replyOf);
     },
   });
   api.add({

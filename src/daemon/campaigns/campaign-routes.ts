@@ -4,7 +4,7 @@ import type { StoredCampaign } from '../../store/campaigns.js';
 import type { Api } from '../http/api.js';
 import { success } from '../http/endpoint.js';
 import type { Campaigns } from './campaigns.js';
-import { changedOverrides, overridesSchema, scheduleSchema, wordedSchedule } from './schedule.js';
+import { changedOverrides, overridesSchema, scheduleSchema, scheduleReply } from './schedule.js';
 import { campaignProgressRoutes } from './progress-routes.js';
 import { campaignRecordRoutes, recordSchema } from './record-routes.js';
 
@@ -86,7 +86,7 @@ function collectionRoutes(api: Api, campaigns: Campaigns): void {
     tag,
     summary: 'All campaigns',
     answer: z.array(campaignSchema),
-    handle: () => campaigns.list().map(worded),
+    handle: () => campaigns.list().map(replyOf),
   });
 }
 
@@ -99,7 +99,7 @@ function campaignItemRoutes(api: Api, campaigns: Campaigns): void {
     path: `${path}/info`,
     summary: 'A campaign',
     errors: ['NOT_FOUND'],
-    handle: ({ params: { campaign_id: id } }) => worded(campaigns.get(id)),
+    handle: ({ params: { campaign_id: id } }) => replyOf(campaigns.get(id)),
   });
 
   api.add({
@@ -115,7 +115,7 @@ function campaignItemRoutes(api: Api, campaigns: Campaigns): void {
         ...(name !== undefined && { name }),
         ...(include !== undefined && { includeMetadataInPrompt: include }),
       };
-      return worded(campaigns.change(id, change));
+      return replyOf(campaigns.change(id, change));
     },
   });
 
@@ -147,7 +147,7 @@ function callingRoutes(api: Api, campaigns: Campaigns): void {
     body: callerSchema,
     errors: ['NOT_FOUND', 'NUMBER_NOT_OWNED', 'CAMPAIGN_FINISHED'],
     handle: async ({ params: { campaign_id: id }, body: { phone, caller } }) =>
-      worded(await campaigns.setCaller(id, phone ?? caller ?? '')),
+      replyOf(await campaigns.setCaller(id, phone ?? caller ?? '')),
   });
 
   api.add({
@@ -158,7 +158,7 @@ function callingRoutes(api: Api, campaigns: Campaigns): void {
     summary: 'Begin to call, or go on',
     description: 'Nothing happens where it calls already.',
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED', 'CAMPAIGN_NOT_READY', 'NUMBER_INACTIVE', 'AGENT_DISABLED'],
-    handle: ({ params: { campaign_id: id } }) => worded(campaigns.start(id)),
+    handle: ({ params: { campaign_id: id } }) => replyOf(campaigns.start(id)),
   });
 
   api.add({
@@ -169,7 +169,7 @@ function callingRoutes(api: Api, campaigns: Campaigns): void {
     summary: 'Call nobody else',
     description: 'Calls that are under way end by themselves. `start` goes on.',
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED'],
-    handle: ({ params: { campaign_id: id } }) => worded(campaigns.stop(id)),
+    handle: ({ params: { campaign_id: id } }) => replyOf(campaigns.stop(id)),
   });
 }
 
@@ -184,7 +184,7 @@ function scheduleRoutes(api: Api, campaigns: Campaigns): void {
     summary: 'How a campaign calls',
     answer: scheduleSchema,
     errors: ['NOT_FOUND'],
-    handle: ({ params: { campaign_id: id } }) => wordedSchedule(campaigns.scheduleOf(campaigns.get(id))),
+    handle: ({ params: { campaign_id: id } }) => scheduleReply(campaigns.scheduleOf(campaigns.get(id))),
   });
 
   api.add({
@@ -200,13 +200,13 @@ function scheduleRoutes(api: Api, campaigns: Campaigns): void {
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED'],
     handle: ({ params: { campaign_id: id }, body }) => {
       const overrides = changedOverrides(campaigns.get(id).overrides, body);
-      return wordedSchedule(campaigns.scheduleOf(campaigns.change(id, { overrides })));
+      return scheduleReply(campaigns.scheduleOf(campaigns.change(id, { overrides })));
     },
   });
 }
 
-/** As the interface words it. */
-function worded(campaign: StoredCampaign): z.output<typeof campaignSchema> {
+/** The JSON of the interface. */
+function replyOf(campaign: StoredCampaign): z.output<typeof campaignSchema> {
   const { id, name, status, createdAt, caller, includeMetadataInPrompt } = campaign;
   return { id, name, status, created_at: createdAt, caller, include_metadata_in_prompt: includeMetadataInPrompt };
 }

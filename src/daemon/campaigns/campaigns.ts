@@ -194,7 +194,7 @@ export class Campaigns {
     const record: StoredRecord | null = records.get(id, 'number' in read ? read.number : phone);
     if (record === null) throw new ParleyError('NOT_FOUND', { what: 'record', id: phone });
     if (!records.remove(record.seq)) throw new ParleyError('RECORD_BEING_CALLED', { number: record.phone });
-    this.#runner.poke();
+    this.#runner.reschedule();
     this.#feed.changed(id);
   }
 
@@ -221,7 +221,7 @@ export class Campaigns {
     this.#runner.callOver(sessionId, { status, error: item.error_message });
   }
 
-  /** To be called when the log has every end that it will have. May be called twice. */
+  /** To be called when the log has every end that it will have. */
   close(): void {
     this.shut();
     this.#runner.close();

@@ -74,7 +74,7 @@ async function follow(campaigns: Campaigns, id: string, stream: EventStream): Pr
       else {
         const progress: CampaignProgress = latest;
         latest = undefined;
-        await stream.send(JSON.stringify(worded(progress)), { event: 'progress' });
+        await stream.send(JSON.stringify(replyOf(progress)), { event: 'progress' });
         if (progress.status === 'finished') break;
       }
     }
@@ -86,7 +86,7 @@ async function follow(campaigns: Campaigns, id: string, stream: EventStream): Pr
   }
 }
 
-function worded({
+function replyOf({
   status,
   reason,
   records,

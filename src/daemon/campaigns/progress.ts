@@ -14,7 +14,7 @@ const APART_MS = 250;
 
 interface Watched<T> {
   listeners: Set<ProgressListener<T>>;
-  told: string;
+  sent: string;
   lastMs: number;
   cancel: Cancel | null;
 }
@@ -32,7 +32,7 @@ export class ProgressFeed<T> {
   watch(campaignId: string, listener: ProgressListener<T>): Cancel {
     const watched = this.#watched.get(campaignId) ?? {
       listeners: new Set(),
-      told: '',
+      sent: '',
       lastMs: -Infinity,
       cancel: null,
     };
@@ -53,11 +53,11 @@ export class ProgressFeed<T> {
     watched.cancel = clock.schedule(Math.max(clock.nowMs(), watched.lastMs + APART_MS), () => {
       watched.cancel = null;
       watched.lastMs = clock.nowMs();
-      this.#tell(campaignId, watched);
+      this.#notify(campaignId, watched);
     });
   }
 
-  /** Nobody is told anything any more. May be called twice. */
+  /** Nobody is told anything any more. */
   close(): void {
     for (const watched of this.#watched.values()) {
       watched.cancel?.();
@@ -66,12 +66,12 @@ export class ProgressFeed<T> {
     this.#watched.clear();
   }
 
-  #tell(campaignId: string, { listeners, ...watched }: Watched<T>): void {
+  #notify(campaignId: string, { listeners, ...watched }: Watched<T>): void {
     const progress = this.#options.snapshot(campaignId);
     const text = JSON.stringify(progress);
-    if (text === watched.told) return;
+    if (text === watched.sent) return;
     const kept = this.#watched.get(campaignId);
-    if (kept !== undefined) kept.told = text;
+    if (kept !== undefined) kept.sent = text;
     for (const listener of Array.from(listeners)) listener(progress);
   }
 }

@@ -92,8 +92,8 @@ export function campaignRecordRoutes(api: Api, campaigns: Campaigns): void {
     errors: ['NOT_FOUND'],
     handle: ({ params: { campaign_id: id }, query: { status, limit, start_after: after } }) => {
       const page = { after, limit: limit + 1 };
-      if (status === 'rejected') return paged(campaigns.rejections(id, page), limit, wordedRejection);
-      return paged(campaigns.records(id, page, status), limit, worded);
+      if (status === 'rejected') return paged(campaigns.rejections(id, page), limit, rejectionReply);
+      return paged(campaigns.records(id, page, status), limit, replyOf);
     },
   });
 
@@ -124,7 +124,7 @@ function paged<T extends { seq: number }>(
   return { records: page.map(word), next_cursor: found.length > limit ? (page.at(-1)?.seq ?? 0) : 0 };
 }
 
-function worded(record: StoredRecord): z.output<typeof listedSchema> {
+function replyOf(record: StoredRecord): z.output<typeof listedSchema> {
   const { phone, metadata, status, sessionId, attempts, dueMs, reason } = record;
   return {
     phone,
@@ -137,7 +137,7 @@ function worded(record: StoredRecord): z.output<typeof listedSchema> {
   };
 }
 
-function wordedRejection({ phone, metadata, reason }: StoredRejection): z.output<typeof listedSchema> {
+function rejectionReply({ phone, metadata, reason }: StoredRejection): z.output<typeof listedSchema> {
   const nothing = { session_id: null, attempts: 0, next_call_at: null };
   return { phone, metadata, call_status: 'rejected', ...nothing, reason };
 }

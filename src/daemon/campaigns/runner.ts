@@ -164,7 +164,7 @@ const STEPS = 20;
 const STOPPED = 'the daemon stopped while the call went on';
 
 /** The campaign does not call any more, or the record is not to be called: while the agent was being checked. */
-class Overtaken extends Error {}
+class RecordChanged extends Error {}
 
 /** Places the calls that the scheduler decides on, one after the other, and writes down what comes of them. */
 export class CampaignRunner {
@@ -174,7 +174,7 @@ export class CampaignRunner {
   readonly #underWay = new Map<string, UnderWay>();
   #cancelTimer: Cancel = () => undefined;
   #isWorking = false;
-  #isPoked = false;
+  #isRescheduled = false;
   #isFull = false;
   #closed = false;
 
@@ -205,7 +205,7 @@ export class CampaignRunner {
   /** Also where it runs already and its schedule is another. */
   start(campaign: StoredCampaign): void {
     this.#scheduler.start(campaign.id, this.#options.scheduleOf(campaign), campaign.lastCallMs);
-    this.poke();
+    this.reschedule();
   }
 
   /** Calls that are under way end by themselves. */
@@ -230,8 +230,8 @@ export class CampaignRunner {
   }
 
   /** Looks what is to be done now. */
-  poke(): void {
-    this.#isPoked = true;
+  reschedule(): void {
+    this.#isRescheduled = true;
     if (!this.#isWorking) this.#arm(0);
   }
 
@@ -249,7 +249,7 @@ export class CampaignRunner {
     this.#cancelTimer();
   }
 
-  /** What is not written down by now is settled at the next start. May be called twice. */
+  /** What is not written down by now is settled at the next start. */
   close(): void {
     this.shut();
     for (const { cancel } of this.#underWay.values()) cancel();
@@ -265,7 +265,7 @@ export class CampaignRunner {
   async #work(): Promise<void> {
     if (this.#closed || this.#isWorking) return;
     this.#isWorking = true;
-    this.#isPoked = false;
+    this.#isRescheduled = false;
     let waitMs: number | null = 0;
     try {
       for (let step = 0; step < STEPS && waitMs === 0; step++) waitMs = await this.#step();
@@ -274,7 +274,7 @@ export class CampaignRunner {
       waitMs = LONGEST_WAIT_MS;
     }
     this.#isWorking = false;
-    if (this.#isPoked) waitMs = 0;
+    if (this.#isRescheduled) waitMs = 0;
     if (waitMs !== null) this.#arm(Math.min(waitMs, LONGEST_WAIT_MS));
   }
 
@@ -310,8 +310,8 @@ export class CampaignRunner {
     if (campaign === null || campaign.caller === null || record === null) return this.#fail(campaignId, 'no caller');
     let reserved: string | null = null;
     const onReserved = ({ sessionId }: { sessionId: string }): void => {
-      if (this.#closed || !this.#scheduler.isRunning(campaignId)) throw new Overtaken();
-      if (!records.begin(seq, sessionId, nowUnixMs())) throw new Overtaken();
+      if (this.#closed || !this.#scheduler.isRunning(campaignId)) throw new RecordChanged();
+      if (!records.begin(seq, sessionId, nowUnixMs())) throw new RecordChanged();
       reserved = sessionId;
       this.#underWay.set(sessionId, { seq, campaignId, cancel: () => undefined });
       this.#scheduler.began(campaignId, nowUnixMs());
@@ -330,7 +330,7 @@ export class CampaignRunner {
       onChange(campaignId);
     } catch (error) {
       if (reserved !== null && this.#underWay.delete(reserved)) this.#scheduler.ended(campaignId);
-      if (!(error instanceof Overtaken)) this.#refused(record, error);
+      if (!(error instanceof RecordChanged)) this.#refused(record, error);
     }
   }
 
@@ -388,7 +388,7 @@ export class CampaignRunner {
       onError(errorOf(error));
     }
     onChange(campaignId);
-    this.poke();
+    this.reschedule();
   }
 
   #settle(record: StoredRecord, sessionId: string, { status, error }: CallOver): void {

@@ -94,8 +94,8 @@ export function changedOverrides(before: Overrides, change: z.output<typeof over
   return after;
 }
 
-/** As the interface words it. */
-export function wordedSchedule(schedule: CampaignSchedule): z.output<typeof scheduleSchema> {
+/** The JSON of the interface. */
+export function scheduleReply(schedule: CampaignSchedule): z.output<typeof scheduleSchema> {
   return {
     max_concurrent_calls: schedule.concurrent,
     calls_per_minute: schedule.perMinute,

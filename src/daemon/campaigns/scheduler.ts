@@ -20,7 +20,7 @@ export interface WaitingRecords {
 }
 
 /** What is to be done. */
-export type Decision =
+export type SchedulerDecision =
   | { type: 'call'; campaignId: string; record: WaitingRecord }
   /** For the records of a place there are no calling hours, ever. */
   | { type: 'refuse'; campaignId: string; place: string; reason: string }
@@ -115,7 +115,7 @@ export class Scheduler {
     this.#blockedMs = untilMs;
   }
 
-  next(nowMs: number): Decision {
+  next(nowMs: number): SchedulerDecision {
     let untilMs = Number.POSITIVE_INFINITY;
     const inTurn = [...this.#running].sort(([, a], [, b]) => a.turn - b.turn);
     for (const [campaignId, running] of inTurn) {
@@ -127,7 +127,7 @@ export class Scheduler {
     return { type: 'wait', untilMs: untilMs === Number.POSITIVE_INFINITY ? null : untilMs };
   }
 
-  #look(campaignId: string, running: Running, nowMs: number): Decision {
+  #look(campaignId: string, running: Running, nowMs: number): SchedulerDecision {
     const { schedule } = running;
     running.why = null;
     const calls = this.calls(campaignId);

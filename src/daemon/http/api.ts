@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type * as z from 'zod';
 import type { Access } from './access.js';
 import { checked, type Checks, checksOf } from './checked.js';
-import type { AnyEndpoint, Call, Endpoint, Shape } from './endpoint.js';
+import type { AnyEndpoint, CheckedRequest, Endpoint, Shape } from './endpoint.js';
 
 /**
  * The daemon's endpoints: each is checked as it says, in the order key, then everything else, and stands in the OpenAPI
@@ -51,7 +51,7 @@ export class Api {
       },
       handler: (request, reply) => {
         const parts = checked((checks ??= checksOf(endpoint)), request) as Omit<
-          Call<Shape, Shape, z.ZodType>,
+          CheckedRequest<Shape, Shape, z.ZodType>,
           'key' | 'request' | 'reply'
         >;
         return handle({ ...parts, key: this.#access.keyOf(request), request, reply });

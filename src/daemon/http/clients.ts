@@ -39,18 +39,18 @@ export class Clients {
   readonly #header: Settings['forwardedHeader'];
   readonly #found = new WeakMap<IncomingMessage, Client>();
 
-  #onStranger: ((address: string) => void) | null;
+  #onUntrustedProxy: ((address: string) => void) | null;
 
   /**
    * @param trustedProxies addresses and CIDR blocks, checked by the settings' schema
-   * @param onStranger told once of an address nearby that passes requests on without being trusted: a forgotten setting
+   * @param onUntrustedProxy told once of an address nearby that passes requests on without being trusted: a forgotten setting
    */
   constructor(
     { trustedProxies, forwardedHeader }: Pick<Settings, 'trustedProxies' | 'forwardedHeader'>,
-    onStranger: (address: string) => void = () => undefined,
+    onUntrustedProxy: (address: string) => void = () => undefined,
   ) {
     this.#header = forwardedHeader;
-    this.#onStranger = onStranger;
+    this.#onUntrustedProxy = onUntrustedProxy;
     for (const block of trustedProxies) {
       const [network = '', prefix] = block.split('/');
       const family = isIP(network) === 6 ? 'ipv6' : 'ipv4';
@@ -79,7 +79,7 @@ export class Clients {
     };
     const hops = this.#header === 'forwarded' ? forwardedHops(headers) : xForwardedHops(headers);
     if (!this.#isTrusted(peer)) {
-      if (direct.isForwarded && !isPublicAddress(peer)) this.#tellOf(peer);
+      if (direct.isForwarded && !isPublicAddress(peer)) this.#reportProxy(peer);
       return direct;
     }
     if (hops.length === 0) return direct;
@@ -94,9 +94,9 @@ export class Clients {
     return client;
   }
 
-  #tellOf(stranger: string): void {
-    this.#onStranger?.(stranger);
-    this.#onStranger = null;
+  #reportProxy(proxy: string): void {
+    this.#onUntrustedProxy?.(proxy);
+    this.#onUntrustedProxy = null;
   }
 
   #isTrusted(address: string): boolean {

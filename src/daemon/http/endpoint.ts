@@ -9,7 +9,7 @@ export type Shape = Readonly<Record<string, z.ZodType>>;
 type Values<S extends Shape> = z.output<z.ZodObject<S>>;
 
 /** A request whose every part has been checked. */
-export interface Call<P extends Shape, Q extends Shape, B extends z.ZodType> {
+export interface CheckedRequest<P extends Shape, Q extends Shape, B extends z.ZodType> {
   params: Values<P>;
   query: Values<Q>;
   body: z.output<B>;
@@ -64,7 +64,7 @@ export interface Endpoint<P extends Shape, Q extends Shape, B extends z.ZodType,
   statuses?: Readonly<Record<number, string>>;
   /** What else it can answer; the statuses are the catalogue's. */
   errors?: readonly ErrorCode[];
-  handle: (call: Call<P, Q, B>) => Promise<z.output<R> | FastifyReply> | z.output<R> | FastifyReply;
+  handle: (call: CheckedRequest<P, Q, B>) => Promise<z.output<R> | FastifyReply> | z.output<R> | FastifyReply;
 }
 
 /** An endpoint whose types do not matter any more. */

@@ -37,7 +37,7 @@ export class EventStream {
     return this.#begun;
   }
 
-  /** Sends the headers. May be called twice. */
+  /** Sends the headers. */
   begin(): void {
     if (this.#begun) return;
     this.#begun = true;
@@ -73,7 +73,7 @@ export class EventStream {
     });
   }
 
-  /** Ends the answer where it has begun. May be called twice. */
+  /** Ends the answer where it has begun. */
   end(): void {
     this.#cancelPing();
     if (this.#ended) return;

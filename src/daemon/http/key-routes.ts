@@ -53,7 +53,7 @@ export function keyRoutes(api: Api, { keys, isAgent }: KeyRoutesOptions): void {
     tag,
     summary: 'Keys that are good',
     answer: z.array(keySchema),
-    handle: () => keys.list().map(worded),
+    handle: () => keys.list().map(replyOf),
   });
 
   api.add({
@@ -69,7 +69,7 @@ export function keyRoutes(api: Api, { keys, isAgent }: KeyRoutesOptions): void {
       const issues = faultsOf(body.kind, binding, isAgent);
       if (issues.length > 0) throw new InvalidConfigError(issues);
       const { key, stored } = keys.create(body.kind, body.name, binding);
-      return { ...worded(stored), key };
+      return { ...replyOf(stored), key };
     },
   });
 
@@ -110,7 +110,7 @@ function faultsOf(
   return issues;
 }
 
-function worded({
+function replyOf({
   id,
   kind: of,
   name: named,

@@ -4,7 +4,7 @@ import { type ErrorCode, ParleyError } from '../../base/errors.js';
 import { storageFault } from '../../store/sqlite.js';
 
 /** The body of every answer that is an error. */
-export interface Refusal {
+export interface ErrorReply {
   detail: string | readonly ValidationIssue[];
   code: ErrorCode;
   request_id: string;
@@ -33,7 +33,7 @@ export function refuse(reply: FastifyReply, error: ParleyError): void {
   const { code } = error.cause instanceof ParleyError && error instanceof InvalidConfigError ? error.cause : error;
   const isInvalid = error instanceof InvalidConfigError || error.httpStatus === 422;
   const detail = isInvalid ? boundedIssues(issuesOf(error)) : error.message;
-  const refusal: Refusal = { detail, code, request_id: reply.request.id };
+  const refusal: ErrorReply = { detail, code, request_id: reply.request.id };
   void reply.code(isInvalid ? 422 : error.httpStatus).send(refusal);
 }
 

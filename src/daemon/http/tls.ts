@@ -64,7 +64,6 @@ export class TlsFiles {
     });
   }
 
-  /** May be called twice. */
   close(): void {
     this.#cancel();
   }

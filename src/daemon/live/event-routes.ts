@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.js';
 import { ParleyError } from '../../base/errors.js';
 import type { CallStore } from '../../store/calls.js';
 import type { Api } from '../http/api.js';
-import type { Call, Shape } from '../http/endpoint.js';
+import type { CheckedRequest, Shape } from '../http/endpoint.js';
 import { EventStream } from '../http/event-stream.js';
 import { type LiveEvents, statusOf } from './live-events.js';
 
@@ -95,7 +95,7 @@ export function eventRoutes(api: Api, { events, calls, clock }: EventRoutesOptio
   let streams = 0;
 
   const open = (
-    { reply, headers: { 'last-event-id': last } }: Call<Shape, Shape, z.ZodType>,
+    { reply, headers: { 'last-event-id': last } }: CheckedRequest<Shape, Shape, z.ZodType>,
     sessionId: string | null,
   ) => {
     if (streams >= MOST_STREAMS) {

@@ -77,8 +77,8 @@ const MAX_CHARS = 8_000_000;
 export class LiveEvents {
   readonly #buffer: EventBuffer;
   readonly #nowUnixMs: () => number;
-  /** Calls that go on, with whether their texts may be told. */
-  readonly #tellsTexts = new Map<string, boolean>();
+  /** Calls that go on, with whether events may include their texts. */
+  readonly #includesTexts = new Map<string, boolean>();
   readonly #closing = new AbortController();
   #waiting = new Set<() => void>();
 
@@ -104,41 +104,41 @@ export class LiveEvents {
   /** A call has begun, is in another status or has ended. */
   call(call: StoredCall): void {
     const { sessionId, endedUs, status, item } = call;
-    // How it ended is told with all that is known of it then.
+    // How it ended follows when the call ends, with all that is known then.
     if (endedUs === null && !PROGRESS.has(status)) return;
     if (endedUs === null) {
-      this.#tellsTexts.set(sessionId, item.agent_config.privacy_settings?.opt_out_data_collection !== true);
-    } else this.#tellsTexts.delete(sessionId);
-    this.#tell(sessionId, 'status', statusOf(call));
+      this.#includesTexts.set(sessionId, item.agent_config.privacy_settings?.opt_out_data_collection !== true);
+    } else this.#includesTexts.delete(sessionId);
+    this.#add(sessionId, 'status', statusOf(call));
   }
 
   /** Something happened in a session. */
   session(sessionId: string, event: SessionEvent): void {
     // A session that nothing is known of may be one that opts out.
-    const tellsTexts = this.#tellsTexts.get(sessionId) ?? false;
-    const text = (said: string): string | null => (tellsTexts ? said : null);
+    const includesTexts = this.#includesTexts.get(sessionId) ?? false;
+    const text = (said: string): string | null => (includesTexts ? said : null);
     switch (event.type) {
       case 'transcript':
         // The final words come as the turn's.
         if (!event.isFinal) {
           const { turn, segment } = event;
-          this.#tell(sessionId, 'transcript', { ...spoken('user', text(event.text), false), turn, segment });
+          this.#add(sessionId, 'transcript', { ...spoken('user', text(event.text), false), turn, segment });
         }
         break;
       case 'user':
-        this.#tell(sessionId, 'transcript', { ...spoken('user', text(event.text), true), turn: event.turn });
+        this.#add(sessionId, 'transcript', { ...spoken('user', text(event.text), true), turn: event.turn });
         break;
       case 'agent':
-        this.#tell(sessionId, 'transcript', spoken('agent', text(event.text), true));
+        this.#add(sessionId, 'transcript', spoken('agent', text(event.text), true));
         break;
       case 'tool': {
         const { call, ok, result, tookMs } = event;
-        const told = { arguments: text(call.arguments), result: text(result) };
-        this.#tell(sessionId, 'tool', { id: call.id, name: call.name, ok, took_ms: tookMs, ...told });
+        const texts = { arguments: text(call.arguments), result: text(result) };
+        this.#add(sessionId, 'tool', { id: call.id, name: call.name, ok, took_ms: tookMs, ...texts });
         break;
       }
       case 'answered':
-        this.#tell(sessionId, 'metrics', metricsOf(event.metrics));
+        this.#add(sessionId, 'metrics', metricsOf(event.metrics));
         break;
       case 'speaking':
       case 'interrupted':
@@ -147,7 +147,7 @@ export class LiveEvents {
       case 'fault':
         break;
       case 'ended':
-        break; // the call's status tells
+        break; // follows as the call's status
     }
   }
 
@@ -170,13 +170,13 @@ export class LiveEvents {
     });
   }
 
-  /** Nobody is told any more. May be called twice. */
+  /** No more events come. */
   close(): void {
     this.#closing.abort();
     for (const wake of Array.from(this.#waiting)) wake();
   }
 
-  #tell(sessionId: string, name: string, facts: Readonly<Record<string, unknown>>): void {
+  #add(sessionId: string, name: string, facts: Readonly<Record<string, unknown>>): void {
     if (this.closed.aborted) return;
     const data = { session_id: sessionId, time: this.#nowUnixMs() / 1000, ...facts };
     this.#buffer.add(sessionId, name, JSON.stringify(data));

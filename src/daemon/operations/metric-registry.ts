@@ -1,8 +1,8 @@
 /** Label values by label name. */
-export type Labels = Readonly<Record<string, string>>;
+export type MetricLabels = Readonly<Record<string, string>>;
 
-export interface Sample {
-  labels?: Labels;
+export interface MetricSample {
+  labels?: MetricLabels;
   value: number;
 }
 
@@ -23,7 +23,7 @@ const MAX_SERIES = 1000;
  * Figures of the process, told in Prometheus's text format 0.0.4
  * (https://prometheus.io/docs/instrumenting/exposition_formats/).
  */
-export class Registry {
+export class MetricRegistry {
   readonly #families: Family[] = [];
 
   /** Something that is counted. */
@@ -41,13 +41,17 @@ export class Registry {
   }
 
   /** Something that is looked up when it is asked for. */
-  read(type: 'counter' | 'gauge', name: string, help: string, samples: () => readonly Sample[]): void {
+  read(type: 'counter' | 'gauge', name: string, help: string, samples: () => readonly MetricSample[]): void {
     const lines = (): string[] => samples().map(({ labels = {}, value }) => line(name, labels, value));
     this.#families.push({ name, help, type, lines });
   }
 
   /** Quantiles that are looked up when they are asked for, with the sum and the number of all that was seen. */
-  summary(name: string, help: string, read: () => { quantiles: readonly Sample[]; sum: number; count: number }): void {
+  summary(
+    name: string,
+    help: string,
+    read: () => { quantiles: readonly MetricSample[]; sum: number; count: number },
+  ): void {
     const lines = (): string[] => {
       const { quantiles, sum, count } = read();
       return [
@@ -80,7 +84,7 @@ export class Counter {
     this.#name = name;
   }
 
-  add(labels: Labels = {}, by = 1): void {
+  add(labels: MetricLabels = {}, by = 1): void {
     this.#series.of(labels).value += by;
   }
 
@@ -100,7 +104,7 @@ export class Histogram {
     this.#series = new Series(() => ({ counts: bounds.map(() => 0), sum: 0, count: 0 }));
   }
 
-  observe(value: number, labels: Labels = {}): void {
+  observe(value: number, labels: MetricLabels = {}): void {
     const series = this.#series.of(labels);
     const at = this.#bounds.findIndex((bound) => value <= bound);
     if (at >= 0) series.counts[at] = (series.counts[at] ?? 0) + 1;
@@ -128,13 +132,13 @@ export class Histogram {
 /** Values by their labels. */
 class Series<T> {
   readonly #make: () => T;
-  readonly #all = new Map<string, { labels: Labels; value: T }>();
+  readonly #all = new Map<string, { labels: MetricLabels; value: T }>();
 
   constructor(make: () => T) {
     this.#make = make;
   }
 
-  of(labels: Labels): T {
+  of(labels: MetricLabels): T {
     const key = JSON.stringify(Object.entries(labels));
     let entry = this.#all.get(key);
     if (entry === undefined) {
@@ -144,12 +148,12 @@ class Series<T> {
     return entry.value;
   }
 
-  lines(of: (labels: Labels, value: T) => string[]): string[] {
+  lines(of: (labels: MetricLabels, value: T) => string[]): string[] {
     return [...this.#all.values()].flatMap(({ labels, value }) => of(labels, value));
   }
 }
 
-function line(name: string, labels: Labels, value: number): string {
+function line(name: string, labels: MetricLabels, value: number): string {
   const all = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
   return `${name}${all.length === 0 ? '' : `{${all.join(',')}}`} ${String(value)}`;
 }

@@ -7,7 +7,7 @@ import type { CostItem } from '../../session/record/call-history.js';
 import type { SessionEvent } from '../../session/session-options.js';
 import type { SessionReport } from '../../session/record/session-report.js';
 import type { TurnMetrics } from '../../session/record/session-metrics.js';
-import { Registry, type Sample } from './metric-registry.js';
+import { MetricRegistry, type MetricSample } from './metric-registry.js';
 import { UNHEARD_KINDS } from '../../transports/rtp/totals.js';
 import { hopText } from '../../telephony/sip/hop.js';
 
@@ -36,7 +36,7 @@ export class EventLoopDelay {
   }
 
   /** Lines of a Prometheus summary by the ending of their names. */
-  get summary(): { quantiles: readonly Sample[]; sum: number; count: number } {
+  get summary(): { quantiles: readonly MetricSample[]; sum: number; count: number } {
     this.#endWindow();
     const quantiles = this.#quantiles ?? this.#look();
     return {
@@ -49,7 +49,6 @@ export class EventLoopDelay {
     };
   }
 
-  /** May be called twice. */
   close(): void {
     this.#delay.disable();
   }
@@ -117,7 +116,7 @@ const PACKETS = ['sent', 'received', 'lost', 'late', 'duplicate', 'reordered'] a
 
 /** The daemon's figures. docs/operation.md lists them. */
 export class Metrics {
-  readonly #registry = new Registry();
+  readonly #registry = new MetricRegistry();
   readonly #loop: EventLoopDelay;
   readonly #agents = new Set<string>();
   readonly #providers = new Set<string>();
@@ -245,7 +244,6 @@ export class Metrics {
     return this.#registry.text();
   }
 
-  /** May be called twice. */
   close(): void {
     this.#loop.close();
   }
@@ -272,7 +270,7 @@ export class Metrics {
   }
 
   /** Names as Prometheus's own client libraries have them, where there is one. */
-  #process(registry: Registry): void {
+  #process(registry: MetricRegistry): void {
     const one = (type: 'counter' | 'gauge', name: string, help: string, value: () => number): void =>
       registry.read(type, name, help, () => [{ value: value() }]);
     registry.summary(
@@ -299,7 +297,7 @@ function labelOf(name: string, named: Set<string>): string {
 }
 
 /** The figures of SIP trunks and their media, and of other carriers. docs/operation.md lists them. */
-export function trunkMetrics(registry: Registry, figures: TrunkStatistics): void {
+export function trunkMetrics(registry: MetricRegistry, figures: TrunkStatistics): void {
   const { media } = figures;
   registry.read(
     'counter',

@@ -58,7 +58,7 @@ export class Observability {
     });
   }
 
-  /** Sends off what there is. May be called twice. */
+  /** Sends off what there is. */
   async close(): Promise<void> {
     this.metrics.close();
     await (await this.#traces)?.close();

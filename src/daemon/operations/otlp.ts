@@ -4,7 +4,7 @@ import { packageVersion } from '../../package-files.js';
 export type AttributeValue = string | number | boolean;
 
 /** A stretch of time, as OpenTelemetry has it. */
-export interface Span {
+export interface TraceSpan {
   /** 16 random bytes, as hexadecimal; the same for all spans of a session. */
   traceId: string;
   /** 8 random bytes, as hexadecimal. */
@@ -37,7 +37,7 @@ const FAILED = 2;
  * The body of a POST to `/v1/traces`: ExportTraceServiceRequest as JSON. 64-bit integers are decimal strings, ids
  * hexadecimal ones (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding).
  */
-export function otlpRequest(spans: readonly Span[], resource: Readonly<Record<string, string>>): unknown {
+export function otlpRequest(spans: readonly TraceSpan[], resource: Readonly<Record<string, string>>): unknown {
   const version = packageVersion();
   return {
     resourceSpans: [
@@ -49,7 +49,7 @@ export function otlpRequest(spans: readonly Span[], resource: Readonly<Record<st
   };
 }
 
-function spanJson(span: Span): unknown {
+function spanJson(span: TraceSpan): unknown {
   const { traceId, spanId, parentId, name, startUnixMs, endUnixMs, ok = true } = span;
   return {
     traceId,
@@ -70,7 +70,7 @@ function nanos(unixMs: number): string {
   return `${String(whole)}${String(Math.floor((unixMs - whole) * 1e6)).padStart(6, '0')}`;
 }
 
-function attributes(values: Span['attributes']): unknown[] {
+function attributes(values: TraceSpan['attributes']): unknown[] {
   return Object.entries(values).flatMap(([key, value]) => (value === null ? [] : [{ key, value: anyValue(value) }]));
 }
 

@@ -1,7 +1,7 @@
 import type { SessionEvent } from '../../session/session-options.js';
 import type { SessionReport } from '../../session/record/session-report.js';
 import type { TurnMetrics } from '../../session/record/session-metrics.js';
-import { newSpanId, newTraceId, type Span } from './otlp.js';
+import { newSpanId, newTraceId, type TraceSpan } from './otlp.js';
 
 interface ToolTime {
   name: string;
@@ -12,7 +12,7 @@ interface ToolTime {
 
 /** Where spans go. */
 export interface SpanSink {
-  add(spans: readonly Span[]): void;
+  add(spans: readonly TraceSpan[]): void;
   close(): Promise<void>;
 }
 
@@ -50,15 +50,15 @@ export class SessionSpans {
 export function spansOf(
   { sessionId, status, durationMs, turns, usage, promptTokens, completionTokens }: SessionReport,
   { agentId, tools, startUnixMs }: { agentId: string; tools: readonly ToolTime[]; startUnixMs: number },
-): Span[] {
+): TraceSpan[] {
   const traceId = newTraceId();
   const span = (
     parentId: string | null,
     name: string,
     from: number,
     to: number,
-    attributes: Span['attributes'],
-  ): Span => ({
+    attributes: TraceSpan['attributes'],
+  ): TraceSpan => ({
     traceId,
     spanId: newSpanId(),
     parentId,
@@ -74,7 +74,7 @@ export function spansOf(
     'gen_ai.provider.name': llm?.provider ?? null,
     'gen_ai.request.model': llm?.model ?? null,
   };
-  const attributesOf = (stage: string): Span['attributes'] => {
+  const attributesOf = (stage: string): TraceSpan['attributes'] => {
     if (stage === 'llm') return modelAttributes;
     return stage === 'tts' ? { 'parley.provider': usage.tts[0]?.provider ?? null } : {};
   };

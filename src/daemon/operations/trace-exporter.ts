@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from '../../base/clock.js';
 import { reasonOf } from '../../base/errors.js';
-import { otlpRequest, type Span } from './otlp.js';
+import { otlpRequest, type TraceSpan } from './otlp.js';
 
 export interface ExporterOptions {
   /** Full address, with `/v1/traces`. */
@@ -24,7 +24,7 @@ const RETRY_MS = 5000;
 /** Sends spans to a collector (OTLP over HTTP, as JSON), in the background and in batches. */
 export class Exporter {
   readonly #options: ExporterOptions;
-  readonly #waiting: Span[] = [];
+  readonly #waiting: TraceSpan[] = [];
   readonly #abort = new AbortController();
   #cancel: Cancel | null = null;
   #sending: Promise<void> | null = null;
@@ -35,14 +35,14 @@ export class Exporter {
     this.#options = options;
   }
 
-  add(spans: readonly Span[]): void {
+  add(spans: readonly TraceSpan[]): void {
     if (this.#isClosed) return;
     this.#waiting.push(...spans);
     if (this.#waiting.length > MAX_WAITING) this.#waiting.splice(0, this.#waiting.length - MAX_WAITING);
     this.#plan(GATHER_MS);
   }
 
-  /** Sends what there is, once more, and gives up what cannot be sent then. May be called twice. */
+  /** Sends what there is, once more, and gives up what cannot be sent then. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancel?.();
@@ -76,7 +76,7 @@ export class Exporter {
   }
 
   /** Null where it worked. `again`: the collector may take it later (OTLP's retryable statuses). */
-  async #post(spans: readonly Span[]): Promise<{ reason: string; again: boolean } | null> {
+  async #post(spans: readonly TraceSpan[]): Promise<{ reason: string; again: boolean } | null> {
     const { url, headers } = this.#options;
     try {
       const response = await fetch(url, {

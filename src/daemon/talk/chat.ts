@@ -92,7 +92,7 @@ export class ChatEndpoint {
     } catch (error) {
       const fault = faultOf(error, body.agent);
       if (stream.left.aborted) reply.hijack();
-      else if (stream.begun) await this.#tell(stream, fault);
+      else if (stream.begun) await this.#sendError(stream, fault);
       else throw fault;
     } finally {
       this.#running--;
@@ -163,7 +163,7 @@ export class ChatEndpoint {
     this.#options.log.begin({ ...known, metadata });
   }
 
-  async #tell(stream: EventStream, error: unknown): Promise<void> {
+  async #sendError(stream: EventStream, error: unknown): Promise<void> {
     const known = error instanceof ParleyError;
     if (!known) this.#options.onError(errorOf(error));
     const message = known ? error.message : 'Something went wrong inside parley; its log says what.';

@@ -13,7 +13,7 @@ import type { RateLimit } from '../http/rate-limit.js';
 import { refuseUpgrade, SocketPlaces, type Upgrade, type Upgrades } from '../http/upgrades.js';
 import { type WebSessions, type Wanted, wishShape } from './web-sessions.js';
 
-export interface TalkOptions {
+export interface TalkEndpointOptions {
   upgrades: Upgrades;
   visitors: WebSessions;
   access: Access;
@@ -68,7 +68,7 @@ const registeredSchema = z.strictObject({
 
 /** `/talk`: the socket that browsers talk over. See docs/talk-socket.md for the protocol. */
 export class TalkEndpoint {
-  readonly #options: TalkOptions;
+  readonly #options: TalkEndpointOptions;
   /** Clients that have no session (yet, or any more). */
   readonly #waiting = new Set<WebSocket>();
   /** Sessions under way, by their id. */
@@ -83,7 +83,7 @@ export class TalkEndpoint {
     perMessageDeflate: false,
   });
 
-  constructor(options: TalkOptions) {
+  constructor(options: TalkEndpointOptions) {
     this.#options = options;
     this.#places = new SocketPlaces(options.socketsPerAddress);
     options.upgrades.at(
@@ -92,7 +92,7 @@ export class TalkEndpoint {
     );
   }
 
-  /** Takes no more clients. Those who have not begun to talk are sent away. May be called twice. */
+  /** Takes no more clients. Those who have not begun to talk are sent away. */
   close(): void {
     for (const client of this.#waiting) client.terminate();
     this.#sockets.close();

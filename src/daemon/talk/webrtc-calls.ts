@@ -42,7 +42,7 @@ export class WebRtcCalls {
       .catch(onError);
   }
 
-  /** Lets go of what is not a session's. May be called twice. */
+  /** Lets go of what is not a session's. */
   async close(): Promise<void> {
     await this.#warming;
   }

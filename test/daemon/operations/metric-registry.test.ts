@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { Registry } from '../../../src/daemon/operations/metric-registry.js';
+import { MetricRegistry } from '../../../src/daemon/operations/metric-registry.js';
 
-describe('Registry', () => {
+describe('MetricRegistry', () => {
   it('writes counters, gauges and histograms as Prometheus reads them', () => {
-    const registry = new Registry();
+    const registry = new MetricRegistry();
     const calls = registry.counter('calls_total', 'Calls.\nAll of them \\ ever.');
     calls.add({ status: 'a "quoted"\\ \nname' });
     calls.add({ status: 'busy' }, 2);
@@ -32,7 +32,7 @@ describe('Registry', () => {
   });
 
   it('does not grow without end where labels do', () => {
-    const registry = new Registry();
+    const registry = new MetricRegistry();
     const counter = registry.counter('many_total', 'Many.');
     for (let at = 0; at < 5000; at++) counter.add({ at: String(at) });
     expect(registry.text().split('\n').length).toBeLessThan(1010);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RealClock } from '../../../src/base/real-clock.js';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import { Exporter } from '../../../src/daemon/operations/trace-exporter.js';
-import type { Span } from '../../../src/daemon/operations/otlp.js';
+import type { TraceSpan } from '../../../src/daemon/operations/otlp.js';
 import { House } from '../house.js';
 import { Collector, type ReceivedSpan } from './collector.js';
 
@@ -20,7 +20,7 @@ afterEach(async () => {
   await collector.close();
 });
 
-const SPAN: Span = {
+const SPAN: TraceSpan = {
   traceId: 'ab'.repeat(16),
   spanId: 'cd'.repeat(8),
   parentId: null,

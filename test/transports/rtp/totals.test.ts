@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { TrunkStatistics } from '../../../src/telephony/carriers/sip/trunk-statistics.js';
-import { Registry } from '../../../src/daemon/operations/metric-registry.js';
+import { MetricRegistry } from '../../../src/daemon/operations/metric-registry.js';
 import { trunkMetrics } from '../../../src/daemon/operations/metrics.js';
 import { serialiseRtp } from '../../../src/transports/rtp/packet.js';
 import { opened, speak, way } from './spoken.js';
@@ -21,7 +21,7 @@ it('what becomes of the media of calls is told to the operator, call by call and
   figures.watch({ counts: () => ({}), state: () => null });
   for (const status of [404, 404, 488]) figures.refused('one', status);
   for (const reason of ['signature', 'full', 'full'] as const) figures.refusedOf('twilio', reason);
-  const registry = new Registry();
+  const registry = new MetricRegistry();
   trunkMetrics(registry, figures);
   const ends = await opened({}, { totals: figures.media }, { loss: 0.1 });
   await speak(ends, 12_000);

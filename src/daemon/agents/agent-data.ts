@@ -8,7 +8,7 @@ import { SqliteMemories } from '../../store/memory.js';
 import { Uploads } from '../http/uploads.js';
 import { errorOf } from '../../base/errors.js';
 
-export interface AgentStoresOptions {
+export interface AgentDataOptions {
   settings: Settings;
   database: Database;
   clock: Clock;
@@ -19,14 +19,14 @@ export interface AgentStoresOptions {
 const DAY_MS = 86_400_000;
 
 /** What the daemon's agents know and remember. What is too old goes when the daemon starts, and daily. */
-export class AgentStores {
+export class AgentData {
   readonly knowledge: KnowledgeBase;
   readonly memories: SqliteMemories;
   readonly uploads: Uploads;
-  readonly #options: AgentStoresOptions;
+  readonly #options: AgentDataOptions;
   #cancel: Cancel = () => undefined;
 
-  constructor(options: AgentStoresOptions) {
+  constructor(options: AgentDataOptions) {
     this.#options = options;
     const { settings, database, nowUnixMs, onError } = options;
     const { knowledgeFileBytes: fileBytes, knowledgeFiles: files } = settings.limits;
