@@ -24,7 +24,7 @@ export interface DaemonOptions {
   settings: Settings;
   /** The daemon closes it. */
   engine: Engine;
-  /** Agents of files: `adopt` makes the stored ones of these ids what they say. */
+  /** Agents of files: `adopt` stores them under their ids. */
   agents: readonly HostedAgent[];
   /** A stored configuration as it is used in this process. Default as it is. */
   agentInUse?: (config: AgentConfig) => AgentConfig;
@@ -37,8 +37,8 @@ export interface DaemonOptions {
 }
 
 /**
- * The platform's server: pages, endpoints and the talk socket over one engine. Thin: it checks, starts sessions and
- * reports; the engine holds the conversations.
+ * The server: pages, endpoints and sockets over one engine. It checks requests, starts sessions and reports on them; the
+ * engine holds the conversations. docs/design.md explains its modules.
  */
 export class Daemon {
   readonly agents: AgentRegistry;
@@ -54,7 +54,7 @@ export class Daemon {
   constructor({ settings, engine, agents: agentFiles, agentInUse, log, onSessionEvent, onError }: DaemonOptions) {
     this.#agentFiles = agentFiles;
     checkPrivateKey(settings, log);
-    // What the daemon cannot do without is missed before anything is opened.
+    // Missing files are found before anything is opened.
     const files = loadBrowserFiles();
     const tls = TlsFiles.of(settings);
     tls?.read();

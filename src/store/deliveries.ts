@@ -75,10 +75,9 @@ export class DeliveryStore {
 
   /** The newest first. */
   list({ sessionId, state, before, limit }: DeliveryQuery): StoredDelivery[] {
-    const found = sessionId === null ? this.#list : this.#ofSession;
-    return found
-      .all({ ...(sessionId !== null && { sessionId }), state, before, limit })
-      .map((row) => this.#delivery(row));
+    const page = { state, before, limit };
+    const rows = sessionId === null ? this.#list.all(page) : this.#ofSession.all({ ...page, sessionId });
+    return rows.map((row) => this.#delivery(row));
   }
 
   get(id: string): StoredDelivery | null {

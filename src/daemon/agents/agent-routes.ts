@@ -124,7 +124,7 @@ function collectionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
       'A configuration with a fault is refused, with the place of each. A language or a vendor that this daemon cannot ' +
       'serve is stored with a warning, and calls of the agent are refused.',
     handle: async ({ body: { name, config, script, extensions = null }, key, request }) => {
-      const content = { name, config, extensions, ...(script != null && { script }) };
+      const content = { name, config, extensions, script: script ?? undefined };
       return checkedReply(await agents.create(content, nameOf(key)), configSent(request));
     },
   });
@@ -159,7 +159,7 @@ function agentItemRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): v
     answer: checkedSchema,
     handle: async ({ params: { agent_id: id }, body, key, request }) => {
       const sent = configSent(request);
-      // What comes in the old place leaves the other extensions as they are.
+      // Extensions in their old place change only themselves.
       const isWhole = body.extensions == null || oldPlaceWarnings(sent).length === 0;
       const extensions = isWhole
         ? {}

@@ -24,16 +24,16 @@ export interface AgentRegistryOptions {
   engine: Engine;
   phones: Pick<PhoneStore, 'list'>;
   nowUnixMs: () => number;
-  /** Why no call is handed on to a target, whatever happens; null = it may be. */
+  /** Why calls are never transferred to a target; null = they may be. */
   whyNeverTransferred: (target: string) => string | null;
   /** A stored configuration as it is used in this process. */
   inUse: (config: AgentConfig) => AgentConfig;
 }
 
-/** What is to be changed; what is left out stays. A script or extensions of null go. */
+/** A change of an agent. Members that are left out stay; a script or extensions of null are removed. */
 export type AgentChange = Partial<AgentContent>;
 
-/** An agent as it is stored now, with what will not work as its author may expect. */
+/** A stored agent, with warnings about what will not work as its author may expect. */
 export interface CheckedAgent extends StoredAgent {
   warnings: readonly AgentWarning[];
 }
@@ -41,13 +41,13 @@ export interface CheckedAgent extends StoredAgent {
 const PLACES = { config: ['body', 'config'], script: ['body', 'script'] };
 
 /**
- * The agents of this daemon, by id: in memory as they are now, and in the store with all that they were. A session has
- * its agent as it was when the session began.
+ * The agents of this daemon by id. Memory holds the latest versions, the store all of them. A session keeps the version
+ * that it began with.
  */
 export class AgentRegistry {
   readonly #options: AgentRegistryOptions;
   readonly #agents: Map<string, StoredAgent>;
-  /** Changes are checked and made one after the other: none is lost between another's check and its writing. */
+  /** The queue of changes. They run one at a time, so that none is lost between the check and the write of another. */
   #changes: Promise<unknown> = Promise.resolve();
 
   /** @throws ParleyError SECRETS_UNREADABLE */
@@ -83,7 +83,7 @@ export class AgentRegistry {
     return [...this.#agents.values()];
   }
 
-  /** Whether an agent has something to answer with, with places as in a request; `checked` looks at all of it. */
+  /** Warnings about the agent's model, with places in a request. `checked` checks the whole agent. */
   modelWarnings(agent: AgentContent): AgentWarning[] {
     return modelWarnings(agent, this.#options.engine.options).map(({ loc, msg }) => ({
       loc: [...PLACES.config, ...loc],
@@ -117,7 +117,7 @@ export class AgentRegistry {
     return this.#inTurn(async () => {
       const now = this.stored(id);
       const config = change.config && trimmedAgentConfig(restoreSecrets(change.config, now.config, PLACES.config));
-      const next = { ...contentOf(now), ...change, ...(config && { config }) };
+      const next = { ...contentOf(now), ...change, config: config ?? now.config };
       if (next.script == null) delete next.script;
       if (next.extensions == null) delete next.extensions;
       const isNew = [change.config, change.script, change.extensions].some((part) => part !== undefined);
@@ -186,8 +186,8 @@ export class AgentRegistry {
   }
 
   /**
-   * Takes agents over from files: each is made what its file says. The demo comes to a daemon that has no agent, and is
-   * kept up to date until somebody changes it.
+   * Stores the agents of files as the files say. A daemon without agents gets the demo, which stays up to date until
+   * somebody changes it.
    * @returns in words, those whose language or vendor this daemon cannot serve: their calls are refused
    * @throws ParleyError CONFIG_INVALID, which names the agent; those before it have been taken over
    */
@@ -264,7 +264,7 @@ export class AgentRegistry {
   }
 
   #asked({ config, script, extensions }: AgentContent): AgentRequest {
-    return { agent: this.#options.inUse(config), extensions, ...(script !== undefined && { script }) };
+    return { agent: this.#options.inUse(config), extensions, script };
   }
 
   #add(content: AgentContent & { id: string }, changedBy: string | null): StoredAgent {
@@ -293,7 +293,7 @@ function contentOf({ name, config, script, extensions = null }: AgentContent): A
   return { name, config, ...(script !== undefined && { script }), ...(extensions !== null && { extensions }) };
 }
 
-/** Whether they mean the same: a member that is null, or an empty array, is as good as left out. */
+/** Whether two contents mean the same. Null and an empty array count as left out. */
 function isSame(a: AgentContent, b: AgentContent): boolean {
   const [first, second] = [a, b].map(contentOf).map((content) => ({
     ...content,

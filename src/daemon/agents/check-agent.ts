@@ -5,7 +5,7 @@ import type { AgentWarning } from '../../engine/warnings.js';
 import { faultPlace } from '../../engine/agent-faults.js';
 import { ParleyError, type ErrorCode } from '../../base/errors.js';
 
-/** What would help, where the message alone does not say. */
+/** Hints for errors whose message does not say what to do. */
 const HINTS: Partial<Record<ErrorCode, string>> = {
   PROVIDER_UNKNOWN:
     ". Others need a key or an address in the operator's settings, or an adapter that this version lacks",
@@ -15,7 +15,7 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
 export interface AgentPlaces {
   /** Such as `['body', 'config']`. */
   config: Location;
-  /** Default: of no place of its own. */
+  /** Default: the script has no place of its own. */
   script?: Location;
 }
 
@@ -43,12 +43,12 @@ function agentFaults(faults: readonly ParleyError[], places: AgentPlaces): Parle
   if (tooLong !== undefined) return tooLong;
   if (first !== undefined && others.length === 0) return first;
   const issues = all.flatMap((fault) => (fault instanceof InvalidConfigError ? fault.issues : []));
-  // Only where nothing else is wrong is it a matter of what this daemon can serve.
+  // What this daemon cannot serve matters only where nothing else is wrong.
   const cause = faults.every(isUnserved) ? faults[0] : undefined;
   return new InvalidConfigError(issues, cause);
 }
 
-/** Why nobody can speak with an agent here, although the interface has what it names. */
+/** Why this daemon cannot serve an agent that is valid. */
 const UNSERVED: ReadonlySet<ErrorCode> = new Set([
   'STT_LANGUAGE_UNSUPPORTED',
   'TTS_LANGUAGE_UNSUPPORTED',

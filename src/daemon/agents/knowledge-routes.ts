@@ -100,7 +100,7 @@ function uploadRoutes(api: Api, { knowledge, uploads }: KnowledgeRoutesOptions):
     errors: ['NOT_FOUND', 'KNOWLEDGE_FULL'],
     handle: async ({ body }) => {
       const source = await uploads.path(body.object_key);
-      // A name without an ending says nothing of the kind of file; the upload's may.
+      // The upload's extension gives the type where the name has none.
       const fileType = body.file_type ?? (/\.[a-z0-9]+$/i.test(body.name) ? null : (source.split('.').pop() ?? null));
       const { name, description = null } = body;
       const file = await knowledge.add({ name, description, fileType, source }).catch((error: unknown) => {

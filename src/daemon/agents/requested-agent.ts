@@ -9,7 +9,7 @@ import { ParleyError } from '../../base/errors.js';
 import type { AgentRegistry } from './agents.js';
 import { checkAgent } from './check-agent.js';
 
-/** Who holds a conversation that somebody asked for. */
+/** The agent of a request. */
 export interface RequestedAgent {
   /** Null = it is not stored. */
   agentId: string | null;
@@ -21,8 +21,8 @@ export interface RequestedAgent {
 const CONFIG_PLACE = ['body', 'agent_config'];
 
 /**
- * The stored agent, changed by what stands between (a number's own) and then by the request's `agent_config` and
- * `agent_extensions`; these alone where there is no other. A secret of `***` is the stored one.
+ * The stored agent with the number's override, then the request's `agent_config` and `agent_extensions` on top. Without a
+ * stored agent, the request's alone. A secret of `***` stands for the stored one.
  * @throws InvalidConfigError; ParleyError NOT_FOUND, AGENT_DISABLED
  */
 export function requestedAgent(
@@ -51,8 +51,8 @@ export function checkRequestedAgent(
     ...request,
     agent,
     extensions,
-    ...(agentId !== null && { agentId }),
-    ...(script !== undefined && { script }),
+    agentId,
+    script,
   };
   return checkAgent(engine, whole, { config: CONFIG_PLACE });
 }

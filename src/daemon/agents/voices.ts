@@ -18,15 +18,15 @@ export interface SpokenVoice {
   /** Null = the provider's. */
   model: string | null;
   settings: Readonly<Record<string, unknown>>;
-  /** What it says is said in this. */
+  /** The language of its text. */
   language: string;
 }
 
-/** Previews that are kept, 100 KB or so each; the one that was asked for longest ago goes first. */
+/** Size of the cache of previews, about 100 KB each. The least recently used is dropped. */
 const MAX_KEPT = 64;
 const TIMEOUT_MS = 10_000;
 
-/** A short sentence in each voice, really spoken by it: once, and kept in memory. */
+/** A short sentence in each voice, synthesised once and cached in memory. */
 export class VoicePreviews {
   readonly #engine: Pick<Engine, 'speech'>;
   readonly #kept = new Map<string, Promise<Uint8Array>>();
@@ -58,7 +58,7 @@ export class VoicePreviews {
       settings,
       language,
       text: phrasesFor(language).greeting,
-      ...(model !== null && { model }),
+      model,
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     return encodeWav(samples, sampleRateHz);
@@ -69,7 +69,7 @@ export interface VoicesOptions {
   engine: Engine;
   store: VoiceStore;
   agents: Pick<AgentRegistry, 'list'>;
-  /** What voices are tried in that do not say what they speak, and whose an agent's is where it names none. */
+  /** The language of voices that state none, and the provider of agents that name none. */
   defaults: { language: Language; provider: string };
   nowUnixMs: () => number;
 }
@@ -177,7 +177,7 @@ function ownOf(
   return voices.find((own) => own.provider === provider && own.id === baseVoiceId);
 }
 
-/** What the provider refuses is told with its place in the request. */
+/** The error with its place in the request, where the provider refuses the voice. */
 function faultOf(error: unknown, { voiceId, baseVoiceId }: NewVoice): unknown {
   const isProvider = error instanceof ParleyError && error.code === 'TTS_ENGINE_MISSING';
   if (!(error instanceof ParleyError) || (error.httpStatus !== 422 && !isProvider)) return error;

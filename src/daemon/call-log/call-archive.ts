@@ -25,11 +25,11 @@ export interface CallArchiveOptions extends Pick<CallLogOptions, 'multiplierOf' 
   flushTrace?: (sessionId: string) => Promise<void>;
 }
 
-/** A link that somebody has just asked for opens a recording so long, one that was sent so long, in seconds. */
+/** Lifetimes of links to recordings in seconds: of those in API answers, and of those in webhooks. */
 const ASKED_LINK_S = 3600;
 const SENT_LINK_S = 7 * 86_400;
 
-/** Every call there was and is, with its recording and its trace, for as long as they are kept. */
+/** All calls with their recordings and event logs, within the retention period. */
 export class CallArchive {
   readonly log: CallLog;
   readonly store: CallStore;
@@ -65,12 +65,12 @@ export class CallArchive {
     });
   }
 
-  /** Where sessions leave their event logs; null = they are not kept. */
+  /** Where sessions write their event logs; null = the setting `traces` is off. */
   get traces(): SessionTraces | null {
     return this.#options.settings.traces ? this.#traces : null;
   }
 
-  /** Begins to remove what is too old. */
+  /** Starts retention: removes what is too old, now and daily. */
   start(): void {
     this.#retention.start();
   }

@@ -23,7 +23,7 @@ export class CallFiles {
     this.traces = join(this.#dataDir, 'traces');
   }
 
-  /** A path as it is kept: below the data folder where it lies there, so that the folder can be moved. */
+  /** A path as it is stored: relative to the data folder where it is inside, so that the folder can be moved. */
   kept(path: string | null): string | null {
     if (path === null) return null;
     const inside = relative(this.#dataDir, resolve(path));
@@ -40,7 +40,7 @@ export class CallFiles {
     return join(this.traces, `${fileNameOf(sessionId)}.jsonl`);
   }
 
-  /** What a session whose end nobody wrote down has recorded; null = nothing. */
+  /** The recording of a session whose process died; null = none. */
   leftBehind(sessionId: string): { path: string; durationMs: number } | null {
     const path = recordingLeftIn(this.recordings, sessionId);
     return path === null ? null : { path, durationMs: wavDurationMs(path) };
@@ -57,7 +57,7 @@ export class CallFiles {
   }
 
   /**
-   * Removes files that nothing was written to since a time, one after the other.
+   * Removes files that have not changed since a time, one after the other.
    * @param unixMs milliseconds since 1970
    */
   async sweep(unixMs: number, signal: AbortSignal): Promise<RemovedFiles> {
@@ -83,7 +83,7 @@ async function swept(folder: string, unixMs: number, signal: AbortSignal): Promi
   return count;
 }
 
-/** How many files that were: one, or none where there was none. */
+/** Returns how many files were removed: 1, or 0 where there was none. */
 async function removed(path: string): Promise<number> {
   try {
     await rm(path);
@@ -98,7 +98,7 @@ function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
-/** How long a WAV file lasts by its size, also one that was never completed. 0 where it cannot be read. */
+/** Duration of a WAV file by its size, also of one that was never completed. 0 where it cannot be read. */
 function wavDurationMs(path: string): number {
   const head = Buffer.alloc(256);
   try {

@@ -40,7 +40,7 @@ const statusSchema = z.string().refine((text) => statusesOf(text) !== null, {
   params: { type: 'enum' },
 });
 
-/** What calls can be asked for by, in the interface's words. */
+/** Query parameters that filter calls. */
 export const callQuery = {
   start_time: time
     .exactOptional()
@@ -82,7 +82,7 @@ function secondsOf(given: number): number {
 function statusesOf(text: string): string[] | null {
   const word = text.toLowerCase();
   if (word === 'completed') return NAMES.filter((name) => Reflect.get(STATUSES, name) === 'completed');
-  // "FAILED" is the group: whoever looks for what went wrong means all of it.
+  // "FAILED" means the group, not the one status of that name.
   if (word === 'failed') return NAMES.filter((name) => Reflect.get(STATUSES, name) === 'failed');
   return Object.hasOwn(STATUSES, word) ? [word] : null;
 }

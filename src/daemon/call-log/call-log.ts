@@ -16,17 +16,17 @@ import { type MultiplierOf, priced } from './pricing.js';
 export interface CallBeginning {
   sessionId: string;
   /** Default none. */
-  callId?: string;
+  callId?: string | null | undefined;
   channel: CallChannel;
   /** Default `inbound`. */
   direction?: 'inbound' | 'outbound';
   agentId: string | null;
   agentConfig: AgentConfig;
   /** Default none. */
-  campaignId?: string;
+  campaignId?: string | null | undefined;
   metadata?: Readonly<Record<string, unknown>>;
   /** The two ends of a phone call. */
-  phones?: { readonly from: string; readonly to: string };
+  phones?: { readonly from: string; readonly to: string } | null | undefined;
   /** Default `in-progress`. */
   status?: string;
 }
@@ -35,13 +35,13 @@ export interface CallLogOptions {
   store: CallStore;
   /** Default: recordings are kept by their full paths, and none is looked for. */
   files?: CallFiles;
-  /** Unix milliseconds of a time that a carrier's record has. Default: the same. */
+  /** Converts a time in a carrier's record to Unix milliseconds. Default: unchanged. */
   unixMsOf?: (recordedMs: number) => number;
   /** Default: nothing costs anything. */
   prices?: Prices;
   /** Default 1. */
   multiplierOf?: MultiplierOf;
-  /** Where the recording of a call opens without a key, for those who are sent its item. Default: they get none. */
+  /** A link to a call's recording that opens without a key, for webhooks. Default: no link. */
   recordingUrl?: (sessionId: string) => string;
   /** Where changes of calls are emitted. Default: nobody listens. */
   events?: CallEventBus;
@@ -49,7 +49,7 @@ export interface CallLogOptions {
   atomically?: <T>(work: () => T) => T;
 }
 
-/** Writes every call down, from before it rings until after it has ended. */
+/** Writes every call to the store, from before it rings until after it has ended. */
 export class CallLog implements CallHistory {
   readonly #options: CallLogOptions;
   readonly #store: CallStore;
@@ -112,7 +112,7 @@ export class CallLog implements CallHistory {
     return begun;
   }
 
-  /** A call that was registered has come: who calls, and whom. */
+  /** The numbers of a registered call, once its client has come. */
   came(sessionId: string, phones: { readonly from: string; readonly to: string }): void {
     this.#store.setPhones(sessionId, phones);
   }
@@ -125,10 +125,10 @@ export class CallLog implements CallHistory {
     });
   }
 
-  /** What the engine has of a session that is over. Returns what those who want it are sent. */
+  /** Ends the call of a session that is over. Returns the item for webhooks. */
   keep(item: CallHistoryItem, report: SessionReport): CallHistoryItem {
     const { recordingUrl } = this.#options;
-    // A guard of the operator's may have shortened the call: that is not in the agent's configuration.
+    // The session may have a shorter limit, from the operator's guards, than the agent's configuration says.
     const begun = this.#store.get(item.session_id)?.item.agent_config;
     const kept = this.#end({ ...item, agent_config: begun ?? item.agent_config }, report.recording) ?? item;
     if (recordingUrl === undefined || report.recording === null) return kept;
@@ -152,7 +152,7 @@ export class CallLog implements CallHistory {
     this.#end({ ...call.item, call_status: status, error_message, carrier_call_log: carrier }, null);
   }
 
-  /** Sees to it that a phone call ends in the log, also where no session could be made for it. */
+  /** Ends a phone call in the log even if no session could be made for it. */
   async follow(call: AgentCall): Promise<void> {
     const hasSession = await call.session.then(
       () => true,
@@ -164,7 +164,7 @@ export class CallLog implements CallHistory {
     this.fail(call.sessionId, status, unconnected({ status, error, carrier }), carrier);
   }
 
-  /** Ends a call whose process died, as it was found. */
+  /** Ends a call whose process died. */
   close(item: CallHistoryItem, recording: string | null): void {
     this.#end(item, recording);
   }

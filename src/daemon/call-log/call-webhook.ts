@@ -8,7 +8,7 @@ import { newDelivery, type WebhookOutbox } from '../../tools/outbox.js';
 import type { GuardedClient } from '../../net/guarded-client.js';
 
 export interface CallWebhookOptions {
-  /** Null = nobody is to be told. */
+  /** Null = there is no webhook. */
   to: WebhookAddress | null;
   store: SqliteOutboxStore;
   /** `whsec_…`; null = not signed. */
@@ -17,7 +17,7 @@ export interface CallWebhookOptions {
   nowUnixMs: () => number;
   /** A call as it is sent. */
   itemOf: (call: StoredCall) => CallHistoryItem;
-  /** A message was given up. */
+  /** A message was lost: all retries failed. */
   onLost: (sessionId: string, reason: string) => void;
 }
 
@@ -30,8 +30,8 @@ interface CallMessage {
 }
 
 /**
- * Tells the operator's webhook of calls: `call.started` when somebody talks with an agent, `call.ended` when a call is
- * over, also one that nobody answered. Messages are written in the transaction that changes the call, so none is lost.
+ * The operator's webhook: `call.started` when somebody talks with an agent, `call.ended` when a call is over, also one
+ * that nobody answered. Messages are written in the transaction that changes the call, so none is lost.
  */
 export class CallWebhook {
   readonly #options: CallWebhookOptions;
@@ -44,11 +44,11 @@ export class CallWebhook {
     if (options.to === null) options.store.abandon('the setting callWebhook names nobody any more');
   }
 
-  /** Goes on with what is open. */
+  /** Begins to send, first what an earlier process left. */
   async open(): Promise<void> {
     const { to, store, secret, clock, nowUnixMs, onLost } = this.#options;
     if (to === null || this.#outbox !== null) return;
-    // Loaded late: nobody waits for the HTTP client when the daemon starts.
+    // Loaded late: the HTTP client would delay the start.
     const [{ GuardedClient: Client }, { WebhookOutbox: Outbox }] = await Promise.all([
       import('../../net/guarded-client.js'),
       import('../../tools/outbox.js'),

@@ -49,7 +49,7 @@ export class Recovery {
     this.#waiting = options.unfinished.ids();
   }
 
-  /** Closes the calls that an earlier process left open. What follows them is not done yet. */
+  /** Closes the calls that an earlier process left open. `run` does what follows them. */
   closeCalls(): void {
     const { archive } = this.#options;
     for (const call of archive.store.open()) {
@@ -58,7 +58,7 @@ export class Recovery {
     }
   }
 
-  /** Does what follows those calls. Resolves when all of it is done, or it is closed. Never rejects. */
+  /** Runs after-call functions and sends webhooks. Resolves when all are done, or after `close`. Never rejects. */
   async run(): Promise<void> {
     const work = async (): Promise<void> => {
       for (let id = this.#waiting.shift(); id !== undefined && !this.#isClosed; id = this.#waiting.shift()) {
@@ -68,7 +68,7 @@ export class Recovery {
     await Promise.all(Array.from({ length: AT_ONCE }, work));
   }
 
-  /** What is not done by now is done after the next start. */
+  /** Leaves the rest to the next start. */
   close(): void {
     this.#isClosed = true;
   }
@@ -99,14 +99,14 @@ export class Recovery {
     outbox.wake();
   }
 
-  /** A call that was left open, as it is to be kept. */
+  /** The final item of a call that was left open. */
   #rebuilt(call: StoredCall): { item: CallHistoryItem; recording: string | null } {
     const record = this.#options.unfinished.get(call.sessionId);
     const left = this.#left(call, record);
     const report = reportOf(left.parts);
     const outcome = outcomeOf(call, left);
     const item = callHistoryItem(report, { ...(record?.facts ?? factsOf(call)), outcome });
-    // What was written with the end status says more than what is left.
+    // A reason that was logged with the end status says more than one that is rebuilt.
     return {
       item: { ...item, error_message: call.item.error_message ?? item.error_message },
       recording: report.recording,
@@ -121,7 +121,7 @@ export class Recovery {
       chat: record?.chat ?? null,
       recording: files.leftBehind(sessionId),
       optOut: optedOut(item),
-      // A browser's call is written down when it runs, a phone call before it rings.
+      // A browser's call is in the log from when it runs, a phone call from before it rings.
       mayHaveRun: channel === 'talk' || channel === 'webrtc',
     });
   }
@@ -135,7 +135,7 @@ export class Recovery {
   }
 }
 
-/** How a call ended whose line, or whose chat, had a state of its own; null = its session says. */
+/** How a call ended, from the state of its line or chat; null = its session says it. */
 function outcomeOf({ channel, status, item }: StoredCall, { parts }: LeftSession): CallOutcome | null {
   if (channel === 'chat') {
     return { status: CHAT_STATUS, error: parts.durationMs === 0 ? UNANSWERED : null, carrier: null };

@@ -23,7 +23,7 @@ export interface Purged extends RemovedFiles {
 const DAY_MS = 86_400_000;
 /** Calls that are removed in one transaction: a few milliseconds, see docs/benchmarks.md. */
 const BATCH = 10;
-/** Between two of them everybody else has their turn. */
+/** A pause between two transactions lets other work run. */
 const PAUSE_MS = 20;
 
 /** Removes calls, recordings and traces that are too old, when it starts and daily. */
@@ -41,7 +41,7 @@ export class Retention {
     if (this.#closed.signal.aborted) return;
     const { clock, onError } = this.#options;
     this.#cancel = clock.schedule(clock.nowMs() + DAY_MS, () => this.start());
-    // Never two at a time, however long one takes.
+    // One purge at a time.
     this.#running = this.#running
       .then(() => this.purge())
       .catch((error: unknown) => {
@@ -92,7 +92,7 @@ export class Retention {
     await this.#running;
   }
 
-  /** A few at a time, with a pause in which everybody else has their turn. */
+  /** A few calls at a time, with a pause in which other work runs. */
   async #inBatches(next: () => StoredCall[], work: (calls: readonly StoredCall[]) => Promise<void>): Promise<void> {
     const { clock } = this.#options;
     for (let calls = next(); calls.length > 0 && !this.#closed.signal.aborted; calls = next()) {

@@ -10,12 +10,12 @@ import type { UsageNote } from '../../session/record/usage.js';
 import { mergeConfig } from '../../conversation/merge-config.js';
 import type { EventLog } from '../../replay/read-log.js';
 
-/** What there is of a session whose process died. */
+/** What is left of a session whose process died. */
 export interface LeftSessionSources {
   sessionId: string;
   /** Its event log; null = there is none. */
   trace: EventLog | null;
-  /** What a chat has come to; null = it was spoken. */
+  /** The chat so far; null = the session was spoken. */
   chat: UnfinishedChat | null;
   recording: { path: string; durationMs: number } | null;
   optOut: boolean;
@@ -25,7 +25,7 @@ export interface LeftSessionSources {
 
 const UNANSWERED = 'The daemon stopped before there was an answer.';
 
-/** A session as far as it came, rebuilt from what it left: what was said, done and used until the process died. */
+/** Rebuilds a session as far as it came: what was said, done and used until the process died. */
 export function leftSession({
   sessionId,
   trace,
@@ -41,7 +41,7 @@ export function leftSession({
       ...parts,
       messages,
       functionCalls,
-      // Nothing happens while both sides are silent, but the recording goes on.
+      // While both sides are silent no event is logged, but the recording grows.
       durationMs: Math.max(parts.durationMs, recording?.durationMs ?? 0, durationMs),
       recording: recording?.path ?? null,
     },
@@ -136,9 +136,9 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
   };
 }
 
-/** The conversation is played again up to its last event; the agent's last words count as far as they were heard. */
+/** Replays the conversation up to its last event. The agent's last words count as far as they were heard. */
 function saidIn(start: EventLog['start'], entries: readonly LogEntry[]): SessionReport['messages'] {
-  // Settings that the log's version of parley did not know are as they are by default.
+  // Settings that the log's version of parley did not have get their defaults.
   const conversation = new Conversation(mergeConfig(start.config));
   let last: { t: number; position: PlayoutPosition } | null = null;
   for (const entry of entries) {

@@ -143,10 +143,11 @@ function dialRoute(api: Api, { dialer }: CallRoutesOptions): void {
         agentExtensions: body.agent_extensions ?? null,
         metadata: body.metadata ?? {},
         includeMetadataInPrompt: body.include_metadata_in_prompt ?? false,
-        ...(body.session_continuation != null && { continuation: body.session_continuation }),
-        ...(idempotency !== undefined && {
-          idempotency: { client: key?.id ?? '', key: idempotency, fingerprint: fingerprint(body) },
-        }),
+        continuation: body.session_continuation,
+        idempotency:
+          idempotency === undefined
+            ? null
+            : { client: key?.id ?? '', key: idempotency, fingerprint: fingerprint(body) },
       });
       return replyOf(taken);
     },

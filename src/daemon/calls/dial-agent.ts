@@ -48,7 +48,7 @@ export async function agentFor(request: DialRequest, options: DialAgentOptions):
   const { session_timeout: timeout } = requested.agent;
   const lastsS = Math.min(timeout?.max_duration ?? maxDurationS, longestS);
   await checkRequestedAgent(engine, requested, { metadata, includeMetadataInPrompt, phones: { from, to } });
-  if (request.continuation !== undefined) await engine.checkContinuation(request.continuation, agentId);
+  if (request.continuation != null) await engine.checkContinuation(request.continuation, agentId);
   const isLimited = timeout?.max_duration != null;
   const limited = { ...requested.agent, session_timeout: { ...timeout, max_duration: lastsS } };
   return { ...requested, agent: isLimited ? limited : requested.agent, maxDurationS: lastsS };

@@ -63,7 +63,7 @@ export class DialRun {
     } catch (error) {
       end = { status: 'failed', error: reasonOf(error) };
     }
-    // Where there was a session it has ended the row by itself, with more than is known here.
+    // A session ends the row itself, with more than is known here.
     const ended = end;
     if (this.#call === null) this.#attempt(() => log.fail(ids.sessionId, ended.status, ended.error));
     this.#attempt(onEnded);
@@ -87,9 +87,9 @@ export class DialRun {
       agent: timedConfig(agent),
       script: agent.script,
       extensions: agent.extensions,
-      ...(agent.agentId !== null && { agentId: agent.agentId }),
-      ...(campaignId !== undefined && { campaignId }),
-      ...(continuation !== undefined && { continuation }),
+      agentId: agent.agentId,
+      campaignId,
+      continuation,
       observe: events.observer(sessionId, agent.agentId),
       onStatus: (status, reason) => {
         log.status(sessionId, status, reason);
@@ -97,7 +97,7 @@ export class DialRun {
       },
     });
     this.#call = call;
-    // It is made while it rings: until then the call's place is not among the engine's.
+    // Until its session is made the call counts as pending, not among the engine's sessions.
     call.session.then(
       () => (this.#hasSession = true),
       () => undefined,
@@ -107,12 +107,12 @@ export class DialRun {
     return { status, error };
   }
 
-  /** A database that cannot be written keeps no call from ending; the next start closes what it still has open. */
+  /** Ignores a database that cannot be written: the call ends all the same, and the next start closes its row. */
   #attempt(work: () => void): void {
     try {
       work();
     } catch {
-      // Whoever wrote to it has failed alike, and is heard.
+      // Other writers fail too, and report it.
     }
   }
 }

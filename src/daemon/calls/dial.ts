@@ -4,28 +4,28 @@ import type { AgentExtensions } from '../../agent/extensions/extensions.js';
 import type { SessionContinuation } from '../../agent/continuation.js';
 import type { ErrorCode } from '../../base/errors.js';
 
-/** A call that somebody wants to have placed. */
+/** A request to place a call. */
 export interface DialRequest {
   /** One of our numbers, E.164. */
   from: string;
   /** E.164. */
   to: string;
   /** Default: the agent of `from`. */
-  agentId?: string | null;
+  agentId?: string | null | undefined;
   /** Takes the place of the agent's and the number's own fields, one by one; the whole agent where there is no other. */
-  agentConfig?: AgentConfig | null;
+  agentConfig?: AgentConfig | null | undefined;
   /** Takes the place of the agent's extensions, one by one. Default none. */
-  agentExtensions?: AgentExtensions | null;
+  agentExtensions?: AgentExtensions | null | undefined;
   metadata?: Readonly<Record<string, unknown>>;
   /** Default false. */
   includeMetadataInPrompt?: boolean;
   /** Default: nothing that it goes on from. */
-  continuation?: SessionContinuation;
-  campaignId?: string;
+  continuation?: SessionContinuation | null | undefined;
+  campaignId?: string | null | undefined;
   /** Default the operator's `calls.ringS`, which is also the most. */
   ringTimeoutMs?: number;
   /** A request that was taken before under this key is not dialled again. */
-  idempotency?: Idempotency;
+  idempotency?: Idempotency | null | undefined;
   /**
    * Runs in the transaction that reserves the call and writes its row: what it writes is there exactly if the call is.
    * It must not wait for anything. What it throws refuses the call.
@@ -33,7 +33,7 @@ export interface DialRequest {
   onReserved?: (ids: CallIds) => void;
 }
 
-/** What tells a repetition from another request. */
+/** Tells a repeated request from another one. */
 export interface Idempotency {
   /** Whose key it is: keys of different clients do not meet. */
   client: string;

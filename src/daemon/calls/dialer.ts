@@ -67,8 +67,8 @@ export interface DialerOptions {
 const SESSIONS_RETRY_S = 5;
 
 /**
- * Places the calls of agents, each within the operator's guards: whoever wants to call somebody asks here. A call that is
- * taken has its row in the log and its place in the limits when `dial` resolves, and goes its way by itself.
+ * Places all outbound calls of agents, within the operator's guards. When `dial` resolves, the call is in the log and counts
+ * in the limits; it proceeds by itself.
  */
 export class Dialer {
   readonly #options: DialerOptions;
@@ -135,7 +135,7 @@ export class Dialer {
     await Promise.all([...this.#runs.values()].map(({ finished }) => finished));
   }
 
-  /** From here on nothing waits: the limits are looked at and the call is written down in one transaction. */
+  /** Checks the limits and writes the call in one transaction, without waiting for anything. */
   #take(request: DialRequest, agent: DialAgent): DialledCall {
     const { dials, guards, log, events, openTelephone, admission } = this.#options;
     const { from, to, campaignId, metadata = {}, idempotency = null } = request;
@@ -144,7 +144,7 @@ export class Dialer {
     }
     const mine = { sessionId: randomUUID(), callId: randomUUID() };
     const taken = dials.reserve({ ...mine, to, idempotency, maxDurationS: agent.maxDurationS }, guards, () => {
-      // First: those who watch are told of the call as soon as it is in the log, and it may still be refused here.
+      // First, as it may still refuse the call: the log emits the call at once.
       request.onReserved?.(mine);
       log.begin({
         ...mine,
@@ -155,7 +155,7 @@ export class Dialer {
         status: 'registered',
         agentId: agent.agentId,
         agentConfig: agent.agent,
-        ...(campaignId !== undefined && { campaignId }),
+        campaignId,
       });
     });
     if (taken.sessionId !== mine.sessionId) return this.#again(taken);

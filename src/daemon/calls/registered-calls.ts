@@ -18,11 +18,11 @@ export interface CallRegistration {
   metadata: Readonly<Record<string, unknown>>;
   includeMetadataInPrompt: boolean;
   continuation: SessionContinuation | null;
-  /** The two ends of the call, as the client's server knows them. Null = the line tells. */
+  /** The two ends of the call, as the client's server knows them. Null = they are known when it comes. */
   phones: { readonly from: string; readonly to: string } | null;
 }
 
-/** A call whose client is still to come. */
+/** A registered call, whose client is still to connect. */
 export interface RegisteredCall
   extends
     CallIds,
@@ -39,7 +39,7 @@ export interface RegisteredCallsOptions {
 /** How the client of a registered call comes. */
 type Way = 'talk' | 'phone';
 
-/** A client has so long to come. */
+/** How long a client may take to connect. */
 export const REGISTERED_MS = 300_000;
 /** Calls that wait at once. */
 const MOST_WAITING = 1_000;
@@ -68,7 +68,7 @@ export class RegisteredCalls {
     await checkRequestedAgent(engine, requested, {
       metadata,
       includeMetadataInPrompt,
-      ...(phones !== null && { phones }),
+      phones,
     });
     if (continuation !== null) await engine.checkContinuation(continuation, agentId);
     if (this.#waiting.size >= MOST_WAITING) {
@@ -85,7 +85,7 @@ export class RegisteredCalls {
       agentConfig: config,
       metadata,
       status: 'registered',
-      ...(phones !== null && { phones }),
+      phones,
     });
     const call = { ...ids, ...requested, metadata, includeMetadataInPrompt, continuation, phones };
     const cancelTimer = clock.schedule(clock.nowMs() + REGISTERED_MS, () => {

@@ -218,8 +218,8 @@ export class Telephone {
       extensions,
       metadata,
       includeMetadataInPrompt,
-      ...(agentId !== null && { agentId }),
-      ...(continuation !== null && { continuation }),
+      agentId,
+      continuation,
       observe: events.observer(id, agentId),
       onStatus: (status, reason) => log.status(id, status, reason),
     };

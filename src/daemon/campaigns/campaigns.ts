@@ -68,7 +68,7 @@ export class Campaigns {
     this.#runner.recover();
   }
 
-  /** Goes on with the campaigns that an earlier process was at. */
+  /** Resumes the campaigns that ran in an earlier process. */
   resume(): void {
     this.#runner.resume();
   }
@@ -210,7 +210,7 @@ export class Campaigns {
     return this.#feed.watch(id, listener);
   }
 
-  /** From now on no calls are placed, and those that end were cut off. */
+  /** Places no more calls. Calls that end from now on count as broken off. */
   shut(): void {
     this.#runner.shut();
     this.#feed.close();

@@ -6,10 +6,10 @@ export interface ProgressFeedOptions<T> {
   snapshot: (campaignId: string) => T | null;
 }
 
-/** Gets each state of a campaign that is another than the one before; null: the campaign was deleted, or the daemon closes. */
+/** Gets each new state of a campaign; null: the campaign was deleted, or the daemon closes. */
 export type ProgressListener<T> = (progress: T | null) => void;
 
-/** Changes that come closer together are told at once. */
+/** Changes within this time are reported together. */
 const APART_MS = 250;
 
 interface Watched<T> {
@@ -19,7 +19,7 @@ interface Watched<T> {
   cancel: Cancel | null;
 }
 
-/** Tells how far campaigns are while somebody watches. */
+/** Reports the progress of campaigns to those who watch. */
 export class ProgressFeed<T> {
   readonly #options: ProgressFeedOptions<T>;
   readonly #watched = new Map<string, Watched<T>>();
@@ -57,7 +57,7 @@ export class ProgressFeed<T> {
     });
   }
 
-  /** Nobody is told anything any more. */
+  /** Ends all watching. */
   close(): void {
     for (const watched of this.#watched.values()) {
       watched.cancel?.();

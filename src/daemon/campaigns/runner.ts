@@ -18,7 +18,7 @@ export type Consequence =
   /** The campaign cannot call. `isFault`: because of a fault of parley's own. */
   | { type: 'fail'; reason: string; isFault: boolean };
 
-/** Longer than this nothing is waited for unseen: what the limits depend on changes. */
+/** The longest wait for a limit before it is checked again: others may have changed it. */
 const LONGEST_BLOCK_S = 30;
 
 /** @param error what `Dialer.dial` has thrown */
@@ -149,21 +149,21 @@ export interface CampaignRunnerOptions {
   isOpen: () => boolean;
   /** Whether more records are on their way to a campaign: it is not finished yet. */
   isFilling: (campaignId: string) => boolean;
-  /** Something of a campaign is another than before. */
+  /** The state of a campaign has changed. */
   onChange: (campaignId: string) => void;
   /** Faults of parley itself. */
   onError: (error: Error) => void;
 }
 
-/** The time of day may be set meanwhile, so it is looked at so often at least. */
+/** The longest sleep: the time of day may be set meanwhile. */
 const LONGEST_WAIT_MS = 60_000;
-/** The log is told of a call's end so much later at most, where nothing is wrong with it. */
+/** How long after a call's end the log has it at the latest. */
 const LOG_MS = 30_000;
-/** Steps without a pause for others. */
+/** Steps before other work runs. */
 const STEPS = 20;
 const STOPPED = 'the daemon stopped while the call went on';
 
-/** The campaign does not call any more, or the record is not to be called: while the agent was being checked. */
+/** While the agent was checked, the campaign stopped or its record was taken out. */
 class RecordChanged extends Error {}
 
 /** Places the calls that the scheduler decides on, one after the other, and writes down what comes of them. */
@@ -197,7 +197,7 @@ export class CampaignRunner {
     for (const { id } of campaigns.list()) this.#finishPaused(id);
   }
 
-  /** Goes on with the campaigns that an earlier process was at. */
+  /** Resumes the campaigns that ran in an earlier process. */
   resume(): void {
     for (const campaign of this.#options.campaigns.list()) if (campaign.status === 'started') this.start(campaign);
   }
@@ -229,15 +229,15 @@ export class CampaignRunner {
     return this.#scheduler.whyLater(campaignId);
   }
 
-  /** Looks what is to be done now. */
+  /** Decides anew what is to be done. */
   reschedule(): void {
     this.#isRescheduled = true;
     if (!this.#isWorking) this.#arm(0);
   }
 
   /**
-   * A call has ended: to be told in the transaction that closes its row in the log, so that record and log never
-   * disagree. Calls of nobody's are left aside.
+   * A call has ended. To be called in the transaction that closes its row in the log, so that record and log never
+   * disagree. Calls that no campaign placed are ignored.
    */
   callOver(sessionId: string, over: CallOver): void {
     if (this.#underWay.has(sessionId)) this.#ended(sessionId, over);
@@ -334,7 +334,7 @@ export class CampaignRunner {
     }
   }
 
-  /** The log tells when it has the end; where it cannot be written, what is known is all there is. */
+  /** Waits for the log to have the end. Where it cannot be written, what the dialer knows is taken. */
   #waitForLog(sessionId: string, over: CallOver): void {
     const { clock } = this.#options;
     const call = this.#underWay.get(sessionId);

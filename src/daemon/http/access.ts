@@ -20,7 +20,7 @@ export interface AccessOptions {
    * on: they are the operator's own.
    */
   allowMissingOrigin: boolean | null;
-  /** Public keys that live only as long as the process: the one of the daemon's own page. */
+  /** Public keys that are not stored: that of the daemon's own page. */
   ownPublicKeys: ReadonlySet<string>;
   /** The daemon listens on loopback only. */
   loopback: boolean;
@@ -32,7 +32,7 @@ export interface PublicKey extends KeyBinding {
   id: string | null;
 }
 
-/** Where a request came from: the page, and what that asked for. The daemon's own pages have its host in their origin. */
+/** Where a request came from. Requests of the daemon's own pages have its host in their origin. */
 export interface Caller extends Pick<Client, 'host' | 'viaProxy' | 'isForwarded'> {
   origin: string | undefined;
 }
@@ -184,7 +184,7 @@ export function isLoopbackName(name: string): boolean {
 
 /** Shorter keys can be guessed: 16 characters of 64 kinds are 96 bits. */
 const LEAST_CHARS = 16;
-/** A key of fewer different characters was made by hand. */
+/** A key with fewer different characters is taken for one made by hand. */
 const LEAST_KINDS = 6;
 
 /** Whether the private key of the settings can be guessed. */

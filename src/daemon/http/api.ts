@@ -5,7 +5,7 @@ import { checked, type Checks, checksOf } from './checked.js';
 import type { AnyEndpoint, CheckedRequest, Endpoint, Shape } from './endpoint.js';
 
 /**
- * The daemon's endpoints: each is checked as it says, in the order key, then everything else, and stands in the OpenAPI
+ * The daemon's endpoints. A request's key is checked first, then its other parts. All endpoints are in the OpenAPI
  * document.
  */
 export class Api {
@@ -16,7 +16,7 @@ export class Api {
   constructor(app: FastifyInstance, access: Access) {
     this.#app = app;
     this.#access = access;
-    // Bodies come as bytes: what they are is for each endpoint to say, and for `jsonBody` to word what they are not.
+    // Bodies come as bytes: each endpoint parses its own, and `jsonBody` words what is wrong.
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   }
@@ -38,13 +38,13 @@ export class Api {
 
   #route(app: FastifyInstance, endpoint: AnyEndpoint): void {
     const { method, path, gate = 'private', bodyBytes, handle } = endpoint;
-    // A start waits for none of them: they are made when they are first asked for.
+    // Made at the first request: a start does not wait for them.
     let checks: Checks | null = null;
     app.route({
       method,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
       ...(bodyBytes !== undefined && { bodyLimit: bodyBytes }),
-      // Before the body is read: who may not ask is not told what is wrong with the question.
+      // Before the body is read: without a key nobody learns what is wrong with a request.
       onRequest: (request, _reply, done) => {
         this.#admit(request, gate);
         done();

@@ -41,7 +41,7 @@ function browserFile(name: string, body: Buffer): BrowserFile {
   return { type: TYPES[extname(name)] ?? '', body, gzipped: () => (gzipped ??= gzipSync(body, { level: 9 })), etag };
 }
 
-/** A route that sends a file, packed where the browser takes it so, and not at all where the browser has it already. */
+/** A route that sends a file: gzipped where the browser accepts it, and 304 where the browser has it already. */
 export function serveFile(
   { type, body, gzipped, etag }: BrowserFile,
   headers: (request: FastifyRequest) => Readonly<Record<string, string>>,

@@ -4,7 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import type { Settings } from '../../settings/settings.js';
 import { isPublicAddress } from '../../net/address.js';
 
-/** Who made a request, as far as the proxies in between can be believed. */
+/** Who made a request, as far as the proxies in between are trusted. */
 export interface Client {
   /** The IP address; IPv4 in IPv6 (`::ffff:192.0.2.1`) is written as IPv4. */
   address: string;
@@ -26,7 +26,7 @@ interface Hop {
 
 /** Headers that proxies add. A client may send them too. */
 const TELLTALES = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const;
-/** More are no proxies, but somebody who fills memory. */
+/** More hops than any real chain of proxies has: the rest is ignored. */
 const MOST_HOPS = 50;
 
 /**
@@ -43,7 +43,7 @@ export class Clients {
 
   /**
    * @param trustedProxies addresses and CIDR blocks, checked by the settings' schema
-   * @param onUntrustedProxy told once of an address nearby that passes requests on without being trusted: a forgotten setting
+   * @param onUntrustedProxy called once, with a private address that forwards requests but is not trusted: a forgotten setting
    */
   constructor(
     { trustedProxies, forwardedHeader }: Pick<Settings, 'trustedProxies' | 'forwardedHeader'>,

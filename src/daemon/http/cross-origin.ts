@@ -4,12 +4,12 @@ import type { Access } from './access.js';
 
 /** What pages of other origins ask, with a public key or a token; everything else is for servers. */
 const FOR_PAGES = [/^\/sessions\/token$/, /^\/webrtc\/offer$/, /^\/agents\/[^/]+\/embed$/];
-/** How long a browser need not ask again whether it may ask, in seconds. */
+/** How long browsers cache a preflight, in seconds. */
 const MAX_AGE_S = 7_200;
 
 /**
- * Lets the scripts of pages that may talk here read their answers (CORS, Fetch 3.2). Whether a page may do it with its
- * key is checked all the same: this only tells browsers. To be called after the requests are counted.
+ * CORS (Fetch 3.2): lets scripts of pages that may talk here read the answers. Each endpoint checks the key and its origin
+ * anyway. To be called after `countRequests`.
  */
 export function answerPages(app: FastifyInstance, access: Access): void {
   app.addHook('onRequest', (request, reply, done) => {

@@ -21,11 +21,11 @@ export interface CheckedRequest<P extends Shape, Q extends Shape, B extends z.Zo
   reply: FastifyReply;
 }
 
-/** Who may call an endpoint: whoever has a private key, anybody, or whom the function lets pass. */
+/** Who may call an endpoint: holders of a private key, anybody, or those for whom the function does not throw. */
 export type Gate = 'private' | 'open' | ((request: FastifyRequest) => void);
 
 /**
- * One endpoint: the one source of its route, its validation and its part of the OpenAPI document.
+ * One endpoint: the source of its route, its validation and its part of the OpenAPI document.
  */
 export interface Endpoint<P extends Shape, Q extends Shape, B extends z.ZodType, R extends z.ZodType> {
   /** What generated clients call it: a verb and a noun, such as `listAgents`. */
@@ -67,8 +67,8 @@ export interface Endpoint<P extends Shape, Q extends Shape, B extends z.ZodType,
   handle: (call: CheckedRequest<P, Q, B>) => Promise<z.output<R> | FastifyReply> | z.output<R> | FastifyReply;
 }
 
-/** An endpoint whose types do not matter any more. */
+/** An endpoint without its type parameters. */
 export type AnyEndpoint = Endpoint<Shape, Shape, z.ZodType, z.ZodType>;
 
-/** What an endpoint answers that has nothing to tell. */
+/** The answer of endpoints without a result. */
 export const success = z.strictObject({ success: z.boolean() }).meta({ id: 'Success' });

@@ -163,7 +163,7 @@ export async function watch({ events, calls, stream, sessionId, lastId }: Watche
       if (events.oldestId > at + 1) return;
       const event = events.after(at, sessionId);
       if (event === null) {
-        // What is not for this client has not to be looked at again.
+        // Events of other sessions need not be looked at again.
         at = events.newestId;
         await events.next(stream.left);
         continue;
@@ -179,7 +179,7 @@ export async function watch({ events, calls, stream, sessionId, lastId }: Watche
   }
 }
 
-/** The id after which a client's events come; tells it where some between are kept no more. */
+/** The id after which a client's events come. Sends `gap` where some of them are dropped. */
 async function startOf(
   lastId: number | null,
   { events, stream, sessionId }: Pick<WatcherOptions, 'events' | 'stream' | 'sessionId'>,

@@ -14,7 +14,7 @@ export interface LiveEvent {
   readonly data: string;
 }
 
-/** The latest events, as many as fit: who has missed some reads them here. */
+/** The latest events, as many as fit: clients that come back read here what they missed. */
 export class EventBuffer {
   readonly #maxChars: number;
   readonly #events: LiveEvent[] = [];
@@ -114,7 +114,7 @@ export class LiveEvents {
 
   /** Something happened in a session. */
   session(sessionId: string, event: SessionEvent): void {
-    // A session that nothing is known of may be one that opts out.
+    // An unknown session may be one that opts out.
     const includesTexts = this.#includesTexts.get(sessionId) ?? false;
     const text = (said: string): string | null => (includesTexts ? said : null);
     switch (event.type) {

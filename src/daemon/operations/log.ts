@@ -74,7 +74,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 /** Figures and names for programs; never what somebody said, a phone number, a header or a key. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
 
-/** What the daemon tells of its work. */
+/** The daemon's log. */
 export interface Log {
   /** @param message one line for people */
   write(level: LogLevel, message: string, fields?: LogFields, error?: Error): void;

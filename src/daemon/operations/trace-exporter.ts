@@ -9,7 +9,7 @@ export interface ExporterOptions {
   /** What all spans say of this daemon, `service.name` among it. */
   resource: Readonly<Record<string, string>>;
   clock: Clock;
-  /** Told once when sending begins to fail, and once when it works again. */
+  /** Called once when sending begins to fail, and once, with null, when it works again. */
   onChange: (fault: string | null) => void;
 }
 

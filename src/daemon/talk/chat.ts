@@ -116,8 +116,8 @@ export class ChatEndpoint {
       endOfSession: end_of_session ?? false,
       messages: earlierMessages(messages),
       includeMetadataInPrompt: data.include_metadata_in_prompt ?? false,
-      ...(agentId !== null && { agentId }),
-      ...(script !== undefined && { script }),
+      agentId,
+      script,
     });
     let model = '';
     const chunk = (content: string, finish: 'stop' | null, more: object = {}): string => {

@@ -59,7 +59,7 @@ const HEADERS = {
 /** Where pages are found; everything else is theirs. */
 const PATHS: Readonly<Record<string, string>> = { 'index.html': '/', 'docs.html': '/docs', 'console.html': '/console' };
 
-/** The page to talk on at `/`, the one on the endpoints at `/docs`, the console, what they need, and what is told at `/page.json`. */
+/** The page to talk on at `/`, the one on the endpoints at `/docs`, the console, what they load, and `/page.json`. */
 export function pageRoutes(app: FastifyInstance, files: BrowserFiles, describe: () => PageDescription): void {
   for (const [name, file] of files) {
     if (name in WIDGET_PATHS) continue;

@@ -143,10 +143,10 @@ export class WebSessions {
       transport,
       metadata,
       includeMetadataInPrompt,
-      ...(agentId !== null && { agentId }),
-      ...(callId !== null && { callId }),
-      ...(continuation !== null && { continuation }),
-      ...(phones !== null && { phones }),
+      agentId,
+      callId,
+      continuation,
+      phones,
       observe: events.observer(id, agentId),
     });
     const session = await starting

@@ -145,7 +145,8 @@ class Rig {
     this.guard(request);
     const ids = { sessionId: randomUUID(), callId: randomUUID() };
     this.#database.transaction(() => request.onReserved?.(ids)).immediate();
-    const { to, campaignId = '' } = request;
+    const { to } = request;
+    const campaignId = request.campaignId ?? '';
     const attempt = this.placed.filter((call) => call.to === to).length + 1;
     const { status, afterMs } = this.outcome(request, attempt);
     this.placed.push({ campaignId, to, atMs: this.nowMs, endMs: this.nowMs + afterMs, status });
