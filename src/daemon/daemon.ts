@@ -68,7 +68,6 @@ export class Daemon {
     const live = liveModule(context);
     const operations = operationsModule(context, http, media);
     events.on('session.event', ({ sessionId, agentId, event }) => onSessionEvent?.(sessionId, agentId ?? '', event));
-    callLog.closeOpenCalls();
     const agents = agentsModule(context, http, agentInUse);
     const { registry } = agents;
     const { log: calls } = callLog;
@@ -87,8 +86,9 @@ export class Daemon {
     return this.#context.admission.isWarm;
   }
 
-  /** Starts to listen. Resolves with the address. */
-  listen(): Promise<string> {
+  /** Settles what an earlier process left, then starts to listen. Resolves with the address. */
+  async listen(): Promise<string> {
+    for (const module of this.#modules.toReversed()) await module.recover?.();
     return this.#http.listen();
   }
 

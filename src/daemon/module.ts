@@ -9,6 +9,11 @@ export interface DaemonModule {
   /** Adds endpoints, pages and sockets to the server. */
   routes?(api: Api): void;
   /**
+   * Settles what an earlier process left, before the server listens. Modules recover one after the other, the last of the
+   * list first.
+   */
+  recover?(): Promise<void> | void;
+  /**
    * Loads what the first call would otherwise wait for, at the same time as all other modules.
    * @returns in words, what could not be reached
    */

@@ -16,8 +16,6 @@ import { webhookRoutes } from './webhook-routes.js';
 /** The log of calls with recordings and traces, the operator's webhook about calls, recovery, retention and erasure. */
 export interface CallLogModule extends DaemonModule {
   readonly log: CallLog;
-  /** Closes the calls that an earlier process left open, when all listen to changes of calls. */
-  closeOpenCalls: () => void;
 }
 
 /** @param flushTrace has other threads write what they have of a session's event log */
@@ -71,10 +69,6 @@ export function callLogModule(
   return {
     name: 'call-log',
     log,
-    closeOpenCalls: () => {
-      recovery.closeCalls();
-      archive.start();
-    },
     routes: (api) => {
       webhookRoutes(api, {
         deliveries: new DeliveryStore(database, stores.box),
@@ -86,6 +80,10 @@ export function callLogModule(
       });
       callLogRoutes(api, { archive, access, clients, links });
       erasureRoutes(api, erasure);
+    },
+    recover: async () => {
+      await recovery.closeCalls();
+      archive.start();
     },
     warmUp: () => webhook.open(),
     resume: () => void recovery.run(),

@@ -13,7 +13,6 @@ import { type EventLog, readLog } from '../../replay/read-log.js';
 import { newDelivery, sessionMessageId } from '../../tools/outbox.js';
 import type { CallArchive } from './call-archive.js';
 import { goesOn } from './call-filter.js';
-import { leftSession } from './unfinished-session.js';
 
 export interface RecoveryOptions {
   unfinished: UnfinishedStore<UnfinishedSession>;
@@ -50,10 +49,10 @@ export class Recovery {
   }
 
   /** Closes the calls that an earlier process left open. `run` does what follows them. */
-  closeCalls(): void {
+  async closeCalls(): Promise<void> {
     const { archive } = this.#options;
     for (const call of archive.store.open()) {
-      const { item, recording } = this.#rebuilt(call);
+      const { item, recording } = await this.#rebuilt(call);
       archive.log.close(item, recording);
     }
   }
@@ -82,7 +81,7 @@ export class Recovery {
       return;
     }
     const { to, facts } = record;
-    const left = this.#left(call, record);
+    const left = await this.#left(call, record);
     const report = await engine.finishSession(record, left);
     if (this.#isClosed) return;
     const functionCalls = [...report.functionCalls, ...unfinished.runs(sessionId).flatMap(known(report.functionCalls))];
@@ -100,9 +99,9 @@ export class Recovery {
   }
 
   /** The final item of a call that was left open. */
-  #rebuilt(call: StoredCall): { item: CallHistoryItem; recording: string | null } {
+  async #rebuilt(call: StoredCall): Promise<{ item: CallHistoryItem; recording: string | null }> {
     const record = this.#options.unfinished.get(call.sessionId);
-    const left = this.#left(call, record);
+    const left = await this.#left(call, record);
     const report = reportOf(left.parts);
     const outcome = outcomeOf(call, left);
     const item = callHistoryItem(report, { ...(record?.facts ?? factsOf(call)), outcome });
@@ -113,8 +112,10 @@ export class Recovery {
     };
   }
 
-  #left({ sessionId, channel, item }: StoredCall, record: UnfinishedSession | null): LeftSession {
+  /** Loads the conversation core, which a start without unfinished sessions does not need. */
+  async #left({ sessionId, channel, item }: StoredCall, record: UnfinishedSession | null): Promise<LeftSession> {
     const { files } = this.#options.archive;
+    const { leftSession } = await import('./unfinished-session.js');
     return leftSession({
       sessionId,
       trace: this.#trace(sessionId),

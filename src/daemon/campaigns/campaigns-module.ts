@@ -7,7 +7,7 @@ import type { DaemonModule } from '../module.js';
 import { campaignRoutes } from './campaign-routes.js';
 import { Campaigns } from './campaigns.js';
 
-/** Campaigns. To be made when the calls that an earlier process left open are closed: they count as attempts. */
+/** Campaigns. The calls that an earlier process left open are closed before they recover: they count as attempts. */
 export function campaignsModule(
   context: DaemonContext,
   { agents, dialer }: { agents: AgentRegistry; dialer: Dialer },
@@ -33,6 +33,7 @@ export function campaignsModule(
   return {
     name: 'campaigns',
     routes: (api) => campaignRoutes(api, campaigns, clock),
+    recover: () => campaigns.recover(),
     resume: () => campaigns.resume(),
     stop: () => campaigns.shut(),
     close: () => campaigns.close(),

@@ -65,6 +65,10 @@ export class Campaigns {
       isFilling: (id) => this.#filling.has(id),
       onChange: (id) => this.#feed.changed(id),
     });
+  }
+
+  /** Settles the calls that an earlier process placed. They are closed by now. */
+  recover(): void {
     this.#runner.recover();
   }
 
