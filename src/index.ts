@@ -15,7 +15,7 @@ export type {
   SpeechRequest,
 } from './engine/options.js';
 export type { RemoteLine, RemoteSession, SessionHandle as Session, SessionLine } from './engine/remote-line.js';
-export type { SessionEvent, SessionOptions } from './session/session-options.js';
+export type { Participant, SessionEvent, SessionOptions } from './session/session-options.js';
 export type { FunctionCall, ReportParts, SessionReport, TransferAttempt } from './session/record/session-report.js';
 export type { LatencySummary, Percentiles, SpeculationReport, TurnMetrics } from './session/record/session-metrics.js';
 export type { PlayoutStats } from './session/record/session-report.js';

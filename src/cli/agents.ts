@@ -1,10 +1,12 @@
-import { loadAgentFile } from '../agent/agent-file.js';
+import { type AgentFile, loadAgentFile } from '../agent/agent-file.js';
 import { agentFileJsonSchema } from '../agent/agent-schema.js';
-import { InvalidConfigError } from '../schema/issues.js';
+import { InvalidConfigError, type Location, type ValidationIssue } from '../schema/issues.js';
+import { readJsonFile } from '../schema/json-file.js';
 import { Engine } from '../engine/engine.js';
+import type { AgentRequest } from '../engine/options.js';
 import { ParleyError } from '../base/errors.js';
 import { noSuchAction } from './shared/actions.js';
-import type { Command } from './shared/command.js';
+import type { Command, CommandIo } from './shared/command.js';
 import { parseFlags } from './shared/flags.js';
 import { engineSettings, SETTING_FLAGS, tellWarnings } from './shared/engine-settings.js';
 
@@ -35,18 +37,9 @@ schema  Prints the JSON Schema of agent files. Editors complete and check a file
     let code = 0;
     try {
       for (const path of files) {
-        try {
-          const file = await loadAgentFile(path);
-          await engine.checkAgent({ agent: file.config, script: file.script, extensions: file.extensions });
-          tellWarnings(file, engine, io);
-          io.stdout.write(`${path}: the agent "${file.name}" is good\n`);
-        } catch (error) {
-          if (!(error instanceof ParleyError)) throw error;
-          code = 1;
-          const faults = error instanceof InvalidConfigError ? error.issues : [{ loc: [path], msg: error.message }];
-          for (const { loc, msg } of faults)
-            io.stderr.write(`${[loc[0] === path ? [] : path, loc].flat(2).join('.')}: ${msg}\n`);
-        }
+        const faults = await check(path, engine, io);
+        for (const fault of faults) io.stderr.write(`${fault}\n`);
+        if (faults.length > 0) code = 1;
       }
     } finally {
       await engine.close();
@@ -54,3 +47,51 @@ schema  Prints the JSON Schema of agent files. Editors complete and check a file
     return code;
   },
 };
+
+/** @returns every fault of an agent file, a line each; where there are none, the file's warnings are printed */
+async function check(path: string, engine: Engine, io: CommandIo): Promise<readonly string[]> {
+  let file: AgentFile | null = null;
+  const issues: ValidationIssue[] = [];
+  try {
+    file = await loadAgentFile(path);
+  } catch (error) {
+    if (!(error instanceof InvalidConfigError)) return [messageLine(path, error)];
+    issues.push(...error.issues);
+  }
+  const { faults } = await engine.reviewAgent(file === null ? await unchecked(path) : requestOf(file));
+  if (file !== null && faults.length === 0) {
+    tellWarnings(file, engine, io);
+    io.stdout.write(`${path}: the agent "${file.name}" is good\n`);
+    return [];
+  }
+  const known = new Set(issues.map(({ loc }) => lineOf(path, loc)));
+  // The engine finds what the schema of the file has found already, and more.
+  const more = faults.flatMap((fault) => {
+    if (!(fault instanceof InvalidConfigError)) return [messageLine(path, fault)];
+    return fault.issues.flatMap(({ loc, msg }) => {
+      const isKnown = known.has(lineOf(path, ['config', ...loc])) || known.has(lineOf(path, loc));
+      return isKnown ? [] : [`${lineOf(path, loc)}: ${msg}`];
+    });
+  });
+  return [...issues.map(({ loc, msg }) => `${lineOf(path, loc)}: ${msg}`), ...more];
+}
+
+function requestOf({ config, script, extensions }: AgentFile): AgentRequest {
+  return { agent: config, script, extensions };
+}
+
+/** The agent of a file that its schema refuses. */
+async function unchecked(path: string): Promise<AgentRequest> {
+  const { config, script, extensions } = ((await readJsonFile(path)) ?? {}) as Partial<AgentFile>;
+  return requestOf({ name: path, config: config ?? {}, script, extensions: extensions ?? null });
+}
+
+function lineOf(path: string, loc: Location): string {
+  return [loc[0] === path ? [] : path, loc].flat(2).join('.');
+}
+
+/** @throws what is no fault of the file */
+function messageLine(path: string, error: unknown): string {
+  if (!(error instanceof ParleyError)) throw error;
+  return `${path}: ${error.message}`;
+}

@@ -35,6 +35,39 @@ describe('parley agents check', () => {
     });
     expect((await parley(['agents', 'check'])).code).toBe(2);
   });
+
+  it('names the faults of each part of an agent at once, those of the schema and those of this installation', async () => {
+    await inFolder(async (path) => {
+      const config = {
+        promt: 'x',
+        llm: { model: 'gpt-4o' },
+        speech_to_text: { model: 'large', multilingual: true },
+        app_functions: [{ name: 'nobody' }, { name: 'get_available_meeting_slots' }],
+        tools: [{ name: 'a b' }, { name: 'c', description: 'C.', params: [{ name: 7 }, { kind: 'text' }] }],
+      };
+      await writeFile(path('wrong.json'), JSON.stringify({ name: 'A', config }));
+      const { code, err } = await parley(['agents', 'check', path('wrong.json')]);
+      expect(code).toBe(1);
+      const lines = err.trim().split('\n');
+      expect(lines).toHaveLength(new Set(lines).size);
+      for (const place of [
+        'config.promt',
+        'config.tools.0.name',
+        'config.tools.0.description',
+        'config.tools.1.params.0.name',
+        'config.tools.1.params.1.name',
+        'config.tools.1.params.1.kind',
+        'speech_to_text.multilingual',
+        'speech_to_text.model',
+        'app_functions.0.name',
+        'app_functions.1.credentials',
+      ]) {
+        expect(lines.filter((line) => line.includes(`wrong.json.${place}: `))).toHaveLength(1);
+      }
+      expect(err).toMatch(/wrong\.json: .*"gpt-4o"/);
+      expect(lines).toHaveLength(11);
+    });
+  });
 });
 
 describe('parley agents schema', () => {

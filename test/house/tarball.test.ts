@@ -24,6 +24,15 @@ interface Locked {
 const own = JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as Manifest;
 const lock = JSON.parse(readFileSync(packageFile('package-lock.json'), 'utf8')) as { packages: Record<string, Locked> };
 
+/** Passes on what it may not have, as callers do; null and undefined both mean the default. */
+const CONSUMER = `
+import { type AgentConfig, Engine, MemoryTransport, type Session, type SessionRequest } from 'PACKAGE';
+export async function call(agent: AgentConfig, caller: string | null, id?: string): Promise<Session> {
+  const phones = caller === null ? null : { from: caller, to: '+12025550100' };
+  const request: SessionRequest = { agent, transport: new MemoryTransport(), phones, id, agentId: null, observe: null };
+  return new Engine({ speculation: false }).createSession(request);
+}`;
+
 let folder = '';
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'parley-tarball-'))));
 afterEach(() => rmSync(folder, { recursive: true }));
@@ -60,7 +69,10 @@ describe('the tarball', () => {
     expect(ours.filter((path) => !files.has(path))).toEqual([]);
   });
 
-  it('gives a strict consumer declarations that compile without skipLibCheck', async () => {
+  it.each([
+    ['of Node', { module: 'nodenext' }, ['mts', 'cts']],
+    ['of a bundler', { module: 'esnext', moduleResolution: 'bundler' }, ['ts']],
+  ])('gives a strict consumer %s declarations that compile without skipLibCheck', async (_whose, resolution, files) => {
     // What npm installs for users of the package, and the types of Node that a TypeScript project has.
     const installed = Object.entries(lock.packages).filter(
       ([path, { dev }]) =>
@@ -71,22 +83,22 @@ describe('the tarball', () => {
     const entries = Object.keys(own.exports).filter((entry) => entry !== './package.json');
     const imports = entries.map((entry, index) => `import * as e${index} from '${posix.join(own.name, entry)}';`);
     const uses = entries.map((_, index) => `console.log(e${index});`);
-    const program = [...imports, ...uses].join('\n');
-    for (const extension of ['mts', 'cts']) writeFileSync(join(folder, `main.${extension}`), program);
+    const program = [...imports, ...uses, CONSUMER.replaceAll('PACKAGE', own.name)].join('\n');
+    for (const extension of files) writeFileSync(join(folder, `main.${extension}`), program);
     const compilerOptions = {
+      ...resolution,
       strict: true,
       exactOptionalPropertyTypes: true,
       noUncheckedIndexedAccess: true,
       skipLibCheck: false,
-      module: 'nodenext',
       target: 'es2022',
       types: ['node'],
       noEmit: true,
       // Otherwise TypeScript finds this checkout's packages behind the links, those for development too.
       preserveSymlinks: true,
     };
-    const files = ['main.mts', 'main.cts'];
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
+    const config = { compilerOptions, files: files.map((extension) => `main.${extension}`) };
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
     const tsc = fileURLToPath(packageFile('node_modules/.bin/tsc'));
     expect(await run(tsc, ['-p', folder]).catch((error: { stdout: string }) => error)).toMatchObject({ stdout: '' });
   });
