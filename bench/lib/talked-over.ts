@@ -1,7 +1,7 @@
 import { frameSamples, HEARING_RATE_HZ, msToSamples, samplesToMs } from '../../dist/audio/frame.js';
 import { timedLlm } from '../../dist/benchmark/doubles/recorded-stt.js';
 import { doubles, PUBLISHED } from '../../dist/benchmark/provider-set.js';
-import type { Recording } from '../../dist/benchmark/recording.js';
+import type { LabelledRecording } from '../../dist/benchmark/recording.js';
 import { delay } from '../../dist/base/clock.js';
 import { VirtualClock } from '../../dist/base/virtual-clock.js';
 import { Engine } from '../../dist/engine/engine.js';
@@ -39,7 +39,7 @@ const RAMP = 24_000;
  * An agent tells a story, a recording is played over it, in virtual time.
  * @param embedded the embedded recogniser listens, in place of a double that knows the words
  */
-export async function talkOver(recording: Recording, embedded: boolean): Promise<TalkedOver> {
+export async function talkOver(recording: LabelledRecording, embedded: boolean): Promise<TalkedOver> {
   const clock = new VirtualClock();
   const engine = new Engine({ clock });
   const frame = frameSamples(HEARING_RATE_HZ);
@@ -84,7 +84,7 @@ export async function talkOver(recording: Recording, embedded: boolean): Promise
   return { name: recording.name, taken, ...outcome(frames, onsetMs, taken) };
 
   /** Its words, on the session's count: the audio begins when the agent has been asked. */
-  function shifted(of: Recording): Recording {
+  function shifted(of: LabelledRecording): LabelledRecording {
     return {
       ...of,
       words:

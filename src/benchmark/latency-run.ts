@@ -2,17 +2,17 @@ import { VirtualClock } from '../base/virtual-clock.js';
 import type { AgentConfig } from '../agent/agent.js';
 import { Engine } from '../engine/engine.js';
 import type { EngineOptions } from '../engine/options.js';
-import { type LatencySummary, summarise } from './latency-summary.js';
+import { type BenchSummary, summarise } from './latency-summary.js';
 import type { ToolUse } from './doubles/recorded-stt.js';
 import type { OpenLine } from './lines/line.js';
 import { type LineName, lineOpener } from './lines/registry.js';
 import type { MeasuredTurn } from './measured-turn.js';
 import { playRecording } from './play-recording.js';
 import { doubles, type ProviderTimes } from './provider-set.js';
-import type { Recording } from './recording.js';
+import type { LabelledRecording } from './recording.js';
 
 export interface LatencyRunOptions {
-  recordings: readonly Recording[];
+  recordings: readonly LabelledRecording[];
   agent: AgentConfig;
   /** Rules of the scripted model. Default none. */
   script?: unknown;
@@ -37,7 +37,7 @@ export interface LatencyRunOptions {
 
 export interface LatencyRun {
   turns: readonly MeasuredTurn[];
-  summary: LatencySummary;
+  summary: BenchSummary;
   /** Faults of all sessions by name, with how often each occurred. */
   faults: Readonly<Record<string, number>>;
 }

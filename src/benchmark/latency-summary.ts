@@ -1,5 +1,5 @@
 import { nearestRank } from '../session/record/session-metrics.js';
-import { type MeasuredTurn, type Stage, STAGES } from './measured-turn.js';
+import { type MeasuredTurn, type LatencyStage, STAGES } from './measured-turn.js';
 
 /** Milliseconds; by nearest rank, so that each is a value that occurred. */
 export interface Spread {
@@ -10,7 +10,7 @@ export interface Spread {
   p99: number;
 }
 
-export interface LatencySummary {
+export interface BenchSummary {
   turns: number;
   answered: number;
   /** The agent spoke before the user had finished. */
@@ -21,12 +21,12 @@ export interface LatencySummary {
   response: Spread | null;
   /** First turns of recordings; what else there is; turns in which a tool was called. */
   byKind: { first: Spread | null; later: Spread | null; tool: Spread | null };
-  stages: Readonly<Record<Stage, Spread | null>>;
+  stages: Readonly<Record<LatencyStage, Spread | null>>;
   /** From the decision that the turn is over to the first frame at the far end: what is left without that wait. */
   afterDecision: Spread | null;
 }
 
-export function summarise(turns: readonly MeasuredTurn[]): LatencySummary {
+export function summarise(turns: readonly MeasuredTurn[]): BenchSummary {
   const of = (outcome: MeasuredTurn['outcome']): number => turns.filter((turn) => turn.outcome === outcome).length;
   const response = (among: readonly MeasuredTurn[]): Spread | null =>
     spread(among.flatMap((turn) => turn.responseMs ?? []));
@@ -45,7 +45,7 @@ export function summarise(turns: readonly MeasuredTurn[]): LatencySummary {
     },
     stages: Object.fromEntries(
       STAGES.map((stage) => [stage, spread(turns.flatMap((turn) => turn.stages[stage] ?? []))]),
-    ) as LatencySummary['stages'],
+    ) as BenchSummary['stages'],
     afterDecision: spread(
       turns.flatMap(({ responseMs, stages: { endOfTurn } }) =>
         responseMs === null || endOfTurn === null ? [] : responseMs - endOfTurn,

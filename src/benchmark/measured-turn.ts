@@ -14,7 +14,7 @@ import type { RecordedTurn } from './recording.js';
  */
 export const STAGES = ['endOfTurn', 'sttFinal', 'llm', 'sentence', 'tts', 'playout'] as const;
 
-export type Stage = (typeof STAGES)[number];
+export type LatencyStage = (typeof STAGES)[number];
 
 /**
  * - `answered`: the agent spoke after the turn and before the next one.
@@ -35,11 +35,11 @@ export interface MeasuredTurn {
   speculative: boolean;
   /** End of the user's speech (label) to the first frame of the answer at the far end of the line; null without answer. */
   responseMs: number | null;
-  stages: Readonly<Record<Stage, number | null>>;
+  stages: Readonly<Record<LatencyStage, number | null>>;
 }
 
 /** What happened in a session beside its turns, in ms of the clock by which the recording was played. */
-export interface Heard {
+export interface SessionTimes {
   finalsMs: readonly number[];
   /** When each frame came to the far end of the line in which the agent sounds. */
   soundsMs: readonly number[];
@@ -68,7 +68,7 @@ export function measureTurns(
   recording: string,
   turns: readonly RecordedTurn[],
   answers: readonly TurnMetrics[],
-  heard: Heard,
+  heard: SessionTimes,
 ): MeasuredTurn[] {
   return turns.map((turn, index) => {
     const untilMs = turns[index + 1]?.startMs ?? Number.POSITIVE_INFINITY;

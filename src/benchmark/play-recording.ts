@@ -6,8 +6,8 @@ import type { SessionRequest } from '../engine/options.js';
 import type { SessionReport } from '../session/record/session-report.js';
 import { openFileLine } from './lines/file-line.js';
 import type { OpenLine } from './lines/line.js';
-import { type Heard, type MeasuredTurn, measureTurns } from './measured-turn.js';
-import type { Recording } from './recording.js';
+import { type SessionTimes, type MeasuredTurn, measureTurns } from './measured-turn.js';
+import type { LabelledRecording } from './recording.js';
 
 export interface PlayedRecording {
   turns: readonly MeasuredTurn[];
@@ -30,7 +30,7 @@ const LOUD = 200;
  */
 export async function playRecording(
   engine: Engine,
-  recording: Recording,
+  recording: LabelledRecording,
   request: Omit<SessionRequest, 'transport' | 'observe'>,
   signal: AbortSignal,
   openLine: OpenLine = openFileLine,
@@ -38,7 +38,7 @@ export async function playRecording(
   signal.throwIfAborted();
   const { clock, ticker } = engine;
   const { samples } = recording;
-  const heard = { finalsMs: [] as number[], soundsMs: [] as number[], toolsMs: [] as number[] } satisfies Heard;
+  const heard = { finalsMs: [] as number[], soundsMs: [] as number[], toolsMs: [] as number[] } satisfies SessionTimes;
   /** When each frame of the recording was sent; its last sample was spoken then. */
   const sentMs: number[] = [];
   const line = await openLine({

@@ -1,7 +1,7 @@
 import type { SessionRequest } from '../engine/options.js';
 import { Random } from '../base/random.js';
 import { recordedStt, timedLlm, timedTts, type ToolUse } from './doubles/recorded-stt.js';
-import type { RecordedWord, Recording } from './recording.js';
+import type { RecordedWord, LabelledRecording } from './recording.js';
 
 /** How long something takes, as those who measured it tell: half of the times are below `p50Ms`, 95 % below `p95Ms`. */
 export interface LatencyShape {
@@ -81,7 +81,10 @@ const ANSWERS = [
 ];
 
 /** Providers in place of the agent's, which know what the recording says. Its words have to be labelled. */
-export function doubles(recording: Recording, options: DoublesOptions): Pick<SessionRequest, 'stt' | 'llm' | 'tts'> {
+export function doubles(
+  recording: LabelledRecording,
+  options: DoublesOptions,
+): Pick<SessionRequest, 'stt' | 'llm' | 'tts'> {
   const { times, seed, tool } = options;
   // A stage has chances of its own: what one of them asks for more or less often leaves the others' times as they are.
   const chances = (stage: number): Random => new Random(seed * 3 + stage);
@@ -102,7 +105,7 @@ export function doubles(recording: Recording, options: DoublesOptions): Pick<Ses
 }
 
 /** Words without labels of their own are spread over their turn by their letters. */
-export function wordsOf({ words, turns }: Pick<Recording, 'words' | 'turns'>): readonly RecordedWord[] {
+export function wordsOf({ words, turns }: Pick<LabelledRecording, 'words' | 'turns'>): readonly RecordedWord[] {
   if (words !== null) return words;
   return turns.flatMap(({ startMs, endMs, text }) => {
     const said = (text ?? 'something').split(/\s+/).filter((word) => word !== '');

@@ -10,7 +10,7 @@ import { type Labels, readLabels } from '../testing/labels/labels.js';
 import { turnsOf } from '../testing/labels/turns.js';
 
 /** A person's side of a conversation, with what is known of when they speak. Times in ms from the first sample. */
-export interface Recording {
+export interface LabelledRecording {
   /** Its path below the folder, without extension. */
   name: string;
   /** Mono, 16 kHz. */
@@ -47,9 +47,9 @@ const TURN_GAP_MS = 1500;
 export async function readRecordings(
   folder: string,
   pick: (name: string) => boolean = () => true,
-): Promise<Recording[]> {
+): Promise<LabelledRecording[]> {
   const files = wavFiles(folder).filter((file) => pick(nameOf(folder, file)));
-  const recordings: Recording[] = [];
+  const recordings: LabelledRecording[] = [];
   for (const file of files) {
     try {
       const recording = await readRecording(file, nameOf(folder, file));
@@ -79,7 +79,7 @@ function nameOf(folder: string, file: string): string {
   return relative(folder, file).slice(0, -extname(file).length);
 }
 
-async function readRecording(file: string, name: string): Promise<Recording> {
+async function readRecording(file: string, name: string): Promise<LabelledRecording> {
   const wav = decodeWav(readFileSync(file));
   const samples = resample(wav.samples, wav.sampleRateHz, HEARING_RATE_HZ);
   const labels = labelsBeside(file);
@@ -129,7 +129,7 @@ interface Stretch {
 }
 
 /** A turn by its labels. Times in ms from the recording's first sample. */
-export interface LabelledTurn extends Stretch {
+export interface TurnByLabels extends Stretch {
   /** Silences inside it that are labelled; null where the labels do not mark short ones. */
   pauses: Stretch[] | null;
   /** Speech of others alone while it lasts. */
@@ -156,7 +156,7 @@ export function labelsBeside(wav: string): Labels | null {
 }
 
 /** Our own labels name the pauses that end a turn; those of others are found by the rules of `turnsOf`. */
-export function turnsByLabels({ speech, pauses }: Labels): LabelledTurn[] {
+export function turnsByLabels({ speech, pauses }: Labels): TurnByLabels[] {
   if (pauses === undefined) {
     return turnsOf(speech).map((turn) => ({
       startMs: turn.startMs,

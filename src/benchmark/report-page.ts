@@ -1,4 +1,4 @@
-import { type MeasuredTurn, type Stage, STAGES } from './measured-turn.js';
+import { type MeasuredTurn, type LatencyStage, STAGES } from './measured-turn.js';
 import {
   type BenchmarkReport,
   kindRows,
@@ -12,8 +12,8 @@ import {
 /** Colours that are told apart by those who see red and green alike (Okabe and Ito, 2008). */
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#808080', '#8a2be2', '#7a5230'];
 /** What adds up to the response time; `sttFinal` lies within `endOfTurn`. */
-const PARTS: readonly Stage[] = STAGES.filter((stage) => stage !== 'sttFinal');
-const NAMES: Readonly<Record<Stage, string>> = {
+const PARTS: readonly LatencyStage[] = STAGES.filter((stage) => stage !== 'sttFinal');
+const NAMES: Readonly<Record<LatencyStage, string>> = {
   endOfTurn: 'end of turn',
   sttFinal: 'final transcript (within the end of turn)',
   llm: 'model, first piece',
@@ -102,7 +102,7 @@ function bars(rows: readonly { name: string; parts: readonly number[] }[]): stri
     const rects = parts.map((ms, part) => {
       const from = at;
       at += Math.max(0, ms);
-      return `<rect x="${fixed(x(from))}" y="${String(y)}" width="${fixed(x(at) - x(from))}" height="16" fill="${colour(part)}"><title>${escape(NAMES[PARTS[part] as Stage])}: ${fixed(ms)} ms</title></rect>`;
+      return `<rect x="${fixed(x(from))}" y="${String(y)}" width="${fixed(x(at) - x(from))}" height="16" fill="${colour(part)}"><title>${escape(NAMES[PARTS[part] as LatencyStage])}: ${fixed(ms)} ms</title></rect>`;
     });
     const label = `<text x="${String(LEFT - 8)}" y="${String(y + 13)}" text-anchor="end">${escape(name.slice(-28))}</text>`;
     return `${label}${rects.join('')}<text x="${fixed(x(at) + 5)}" y="${String(y + 13)}">${at.toFixed(0)}</text>`;

@@ -1,6 +1,6 @@
 import { cpus, loadavg } from 'node:os';
 import type { LatencyRun } from './latency-run.js';
-import type { LatencySummary } from './latency-summary.js';
+import type { BenchSummary } from './latency-summary.js';
 import { STAGES } from './measured-turn.js';
 import { packageVersion } from '../package-files.js';
 
@@ -84,7 +84,7 @@ export function stageRows(runs: readonly NamedRun[]): Cell[][] {
 
 /** First turns, later ones, and those with a tool, apart. */
 export function kindRows(runs: readonly NamedRun[]): Cell[][] {
-  const kinds: (keyof LatencySummary['byKind'])[] = ['first', 'later', 'tool'];
+  const kinds: (keyof BenchSummary['byKind'])[] = ['first', 'later', 'tool'];
   return [
     ['run', ...kinds.flatMap((kind) => [`${kind}, turns`, 'p50', 'p95'])],
     ...runs.map(({ name, summary }) => [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Heard, measureTurns } from '../../src/benchmark/measured-turn.js';
+import { type SessionTimes, measureTurns } from '../../src/benchmark/measured-turn.js';
 import type { TurnMetrics } from '../../src/session/record/session-metrics.js';
 
 const turn = (metrics: Partial<TurnMetrics>): TurnMetrics => ({
@@ -21,7 +21,7 @@ const SPOKEN = [
   { startMs: 1000, endMs: 2000, text: 'a table please' },
   { startMs: 6000, endMs: 7000, text: 'for four' },
 ];
-const QUIET: Heard = { finalsMs: [], soundsMs: [], toolsMs: [] };
+const QUIET: SessionTimes = { finalsMs: [], soundsMs: [], toolsMs: [] };
 
 describe('measureTurns', () => {
   it('counts from the end of the label to the frame at the line, in stages that add up', () => {

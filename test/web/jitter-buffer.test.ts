@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { JitterBuffer } from '../../src/web/page/jitter-buffer.js';
+import { PlaybackJitterBuffer } from '../../src/web/page/jitter-buffer.js';
 
 const BLOCK = 128;
 const FRAME = 320;
@@ -9,12 +9,12 @@ function frame(value = 16_384): Int16Array {
   return new Int16Array(FRAME).fill(value);
 }
 
-function push(buffer: JitterBuffer, ms: number, value?: number): void {
+function push(buffer: PlaybackJitterBuffer, ms: number, value?: number): void {
   for (let at = 0; at < ms; at += 20) buffer.push(frame(value));
 }
 
 /** What is heard in the next `ms`. */
-function hear(buffer: JitterBuffer, ms: number): Float32Array {
+function hear(buffer: PlaybackJitterBuffer, ms: number): Float32Array {
   const heard = new Float32Array(ms * 16);
   for (let at = 0; at < heard.length; at += BLOCK) buffer.pull(heard.subarray(at, at + BLOCK));
   return heard;
@@ -34,7 +34,7 @@ function loudest(heard: Float32Array): number {
 
 describe('jitter buffer', () => {
   it('is silent until 60 ms are there, then plays all of it', () => {
-    const buffer = new JitterBuffer();
+    const buffer = new PlaybackJitterBuffer();
     push(buffer, 40);
     expect(loudest(hear(buffer, 16))).toBe(0);
     expect(buffer.playing).toBe(false);
@@ -48,14 +48,14 @@ describe('jitter buffer', () => {
   });
 
   it('plays what is shorter than that after the same time', () => {
-    const buffer = new JitterBuffer();
+    const buffer = new PlaybackJitterBuffer();
     push(buffer, 20);
     expect(loudest(hear(buffer, 120))).toBeGreaterThan(0.4);
     expect(buffer.playedSamples).toBe(320);
   });
 
   it('fades in and out without a click', () => {
-    const buffer = new JitterBuffer();
+    const buffer = new PlaybackJitterBuffer();
     push(buffer, 80);
     const heard = hear(buffer, 160);
     expect(loudest(heard)).toBeCloseTo(0.5, 2);
@@ -63,7 +63,7 @@ describe('jitter buffer', () => {
   });
 
   it('never breaks a stream that comes in time', () => {
-    const buffer = new JitterBuffer();
+    const buffer = new PlaybackJitterBuffer();
     push(buffer, 60);
     for (let turn = 0; turn < 200; turn++) {
       hear(buffer, 8 * 5);
@@ -75,7 +75,7 @@ describe('jitter buffer', () => {
   });
 
   it('does not count what comes long after it ran dry: it is simply the next thing said', () => {
-    const buffer = new JitterBuffer();
+    const buffer = new PlaybackJitterBuffer();
     for (let turn = 0; turn < 5; turn++) {
       push(buffer, 200);
       hear(buffer, 600);
@@ -84,7 +84,7 @@ describe('jitter buffer', () => {
   });
 
   it('counts what comes 100 ms after it ran dry, and gathers more each time, up to 200 ms', () => {
-    const buffer = new JitterBuffer();
+    const buffer = new PlaybackJitterBuffer();
     for (let turn = 0; turn < 12; turn++) {
       push(buffer, 200);
       hear(buffer, 304);
@@ -94,7 +94,7 @@ describe('jitter buffer', () => {
   });
 
   it('does not take the end of speech for lateness', () => {
-    const buffer = new JitterBuffer();
+    const buffer = new PlaybackJitterBuffer();
     for (let turn = 0; turn < 5; turn++) {
       push(buffer, 200);
       push(buffer, 40, 0);
@@ -104,7 +104,7 @@ describe('jitter buffer', () => {
   });
 
   it('gathers less again when the line has been good for a while', () => {
-    const buffer = new JitterBuffer();
+    const buffer = new PlaybackJitterBuffer();
     push(buffer, 200);
     hear(buffer, 304);
     push(buffer, 200);
@@ -117,7 +117,7 @@ describe('jitter buffer', () => {
   });
 
   it('holds within 5 ms, keeps everything, and goes on with the very next sample', () => {
-    const buffer = new JitterBuffer();
+    const buffer = new PlaybackJitterBuffer();
     for (let at = 0; at < 20; at++) buffer.push(frame(1000 + at));
     hear(buffer, 104);
     const played = buffer.playedSamples;
@@ -134,7 +134,7 @@ describe('jitter buffer', () => {
   });
 
   it('leaves out what comes while it is held: a fade for clients that cannot hold', () => {
-    const buffer = new JitterBuffer();
+    const buffer = new PlaybackJitterBuffer();
     push(buffer, 100);
     hear(buffer, 24);
     buffer.hold();
@@ -144,7 +144,7 @@ describe('jitter buffer', () => {
   });
 
   it('does not begin while it is held', () => {
-    const buffer = new JitterBuffer();
+    const buffer = new PlaybackJitterBuffer();
     push(buffer, 100);
     buffer.hold();
     expect(loudest(hear(buffer, 200))).toBe(0);
@@ -153,7 +153,7 @@ describe('jitter buffer', () => {
   });
 
   it('drops everything within 5 ms, without a click', () => {
-    const buffer = new JitterBuffer();
+    const buffer = new PlaybackJitterBuffer();
     push(buffer, 200);
     const before = hear(buffer, 40);
     buffer.clear();
@@ -166,7 +166,7 @@ describe('jitter buffer', () => {
   });
 
   it('drops what it held, and nothing of it comes back', () => {
-    const buffer = new JitterBuffer();
+    const buffer = new PlaybackJitterBuffer();
     push(buffer, 200);
     hear(buffer, 40);
     buffer.hold();
@@ -177,7 +177,7 @@ describe('jitter buffer', () => {
   });
 
   it('catches up in silence after a stall', () => {
-    const buffer = new JitterBuffer();
+    const buffer = new PlaybackJitterBuffer();
     push(buffer, 900);
     hear(buffer, 8);
     const before = buffer.bufferedMs;
@@ -188,7 +188,7 @@ describe('jitter buffer', () => {
   });
 
   it('plays what was sent ahead of time at once and whole, pauses between sentences too', () => {
-    const buffer = new JitterBuffer();
+    const buffer = new PlaybackJitterBuffer();
     push(buffer, 20);
     push(buffer, 100);
     push(buffer, 100, 0);
@@ -198,7 +198,7 @@ describe('jitter buffer', () => {
   });
 
   it('keeps no silence that speech would have to wait for', () => {
-    const buffer = new JitterBuffer();
+    const buffer = new PlaybackJitterBuffer();
     push(buffer, 200, 0);
     expect(buffer.bufferedMs).toBe(0);
     push(buffer, 200);
@@ -207,7 +207,7 @@ describe('jitter buffer', () => {
   });
 
   it('never holds more than 5 s', () => {
-    const buffer = new JitterBuffer();
+    const buffer = new PlaybackJitterBuffer();
     push(buffer, 60_000);
     expect(buffer.bufferedMs).toBeLessThanOrEqual(5000);
     expect(loudest(hear(buffer, 5200))).toBeGreaterThan(0.4);
@@ -215,7 +215,7 @@ describe('jitter buffer', () => {
   });
 
   it('ignores empty audio', () => {
-    const buffer = new JitterBuffer();
+    const buffer = new PlaybackJitterBuffer();
     buffer.push(new Int16Array(0));
     expect(buffer.bufferedMs).toBe(0);
     expect(loudest(hear(buffer, 200))).toBe(0);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Resampler } from '../../src/web/page/resampler.js';
+import { WorkletResampler } from '../../src/web/page/resampler.js';
 
 function sine(hz: number, rateHz: number, samples: number): Float32Array {
   return Float32Array.from({ length: samples }, (_, at) => Math.sin((2 * Math.PI * hz * at) / rateHz));
@@ -7,7 +7,7 @@ function sine(hz: number, rateHz: number, samples: number): Float32Array {
 
 /** What comes out, cut into pieces of `piece` samples on the way in. */
 function resample(input: Float32Array, fromHz: number, toHz: number, piece: number): Float32Array {
-  const resampler = new Resampler(fromHz, toHz);
+  const resampler = new WorkletResampler(fromHz, toHz);
   const out: number[] = [];
   for (let at = 0; at < input.length; at += piece) out.push(...resampler.process(input.subarray(at, at + piece)));
   return Float32Array.from(out);
@@ -47,7 +47,7 @@ describe("the page's resampler", () => {
   });
 
   it('neither gains nor loses time over ten seconds', () => {
-    const resampler = new Resampler(44_100, 16_000);
+    const resampler = new WorkletResampler(44_100, 16_000);
     let count = 0;
     for (let second = 0; second < 10; second++) count += resampler.process(new Float32Array(44_100)).length;
     expect(Math.abs(count - 10 * 16_000)).toBeLessThan(50);

@@ -1,7 +1,7 @@
 import { frameSamples, HEARING_RATE_HZ, msToSamples, samplesToMs } from '../../../dist/audio/frame.js';
 import { fileURLToPath } from 'node:url';
 import { packageFile } from '../../../dist/package-files.js';
-import { readRecordings, type Recording } from '../../../dist/benchmark/recording.js';
+import { readRecordings, type LabelledRecording } from '../../../dist/benchmark/recording.js';
 import { eachTick, type Line, type Side, sleep, until } from './line.js';
 
 const FRAME = frameSamples(HEARING_RATE_HZ);
@@ -106,7 +106,7 @@ export async function falseAlarms(side: Side): Promise<Overheard[]> {
   return inTurns(long, (recording) => speakOver(side, false, recording));
 }
 
-function recordings(): Promise<Recording[]> {
+function recordings(): Promise<LabelledRecording[]> {
   const folder = fileURLToPath(packageFile('fixtures/audio'));
   return readRecordings(folder, (name) => name.startsWith('interruptions/'));
 }
@@ -120,7 +120,7 @@ async function inTurns<T, R>(items: readonly T[], work: (item: T) => Promise<R>)
   return results;
 }
 
-async function speakOver(side: Side, quick: boolean, recording: Recording): Promise<Overheard> {
+async function speakOver(side: Side, quick: boolean, recording: LabelledRecording): Promise<Overheard> {
   const [turn] = recording.turns;
   if (turn === undefined) throw new Error(`nobody speaks in ${recording.name}`);
   const sounds: number[] = [];
@@ -171,7 +171,7 @@ async function speakOver(side: Side, quick: boolean, recording: Recording): Prom
 }
 
 /** @param passes whether a moment of the recording is in the frame that is being spoken */
-function tellWords(line: Line, recording: Recording, endMs: number, passes: (ms: number) => boolean): void {
+function tellWords(line: Line, recording: LabelledRecording, endMs: number, passes: (ms: number) => boolean): void {
   const words = recording.words ?? [];
   const text = (count: number): string =>
     words

@@ -24,75 +24,75 @@ const RELEASES = 'https://github.com/k2-fsa/sherpa-onnx/releases/download';
 
 /** By the names for `parley models pull` and settings. Sizes as of November 2026 or earlier. */
 export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
-  'zipformer-en-small': heard(
+  'zipformer-en-small': recogniser(
     'sherpa-onnx-streaming-zipformer-en-20M-2023-02-17',
     ['en'],
     'Apache-2.0',
     122,
     'streaming, 20 M weights: quick on any machine',
   ),
-  'zipformer-en': heard('sherpa-onnx-streaming-zipformer-en-2023-06-26', ['en'], 'Apache-2.0', 296, 'streaming'),
-  'zipformer-fr': heard('sherpa-onnx-streaming-zipformer-fr-2023-04-14', ['fr'], 'Apache-2.0', null, 'streaming'),
-  'zipformer-ko': heard('sherpa-onnx-streaming-zipformer-korean-2024-06-16', ['ko'], 'Apache-2.0', null, 'streaming'),
-  'zipformer-zh-en': heard(
+  'zipformer-en': recogniser('sherpa-onnx-streaming-zipformer-en-2023-06-26', ['en'], 'Apache-2.0', 296, 'streaming'),
+  'zipformer-fr': recogniser('sherpa-onnx-streaming-zipformer-fr-2023-04-14', ['fr'], 'Apache-2.0', null, 'streaming'),
+  'zipformer-ko': recogniser(
+    'sherpa-onnx-streaming-zipformer-korean-2024-06-16',
+    ['ko'],
+    'Apache-2.0',
+    null,
+    'streaming',
+  ),
+  'zipformer-zh-en': recogniser(
     'sherpa-onnx-streaming-zipformer-bilingual-zh-en-2023-02-20',
     ['zh', 'en'],
     'Apache-2.0',
     null,
     'streaming',
   ),
-  'paraformer-zh-en': heard(
+  'paraformer-zh-en': recogniser(
     'sherpa-onnx-streaming-paraformer-bilingual-zh-en',
     ['zh', 'en'],
     'see its README',
     1047,
     'streaming',
   ),
-  'whisper-tiny-en': heard('sherpa-onnx-whisper-tiny.en', ['en'], 'MIT', 113, 'the smallest Whisper'),
-  'whisper-base': heard('sherpa-onnx-whisper-base', null, 'MIT', null, 'Whisper, 99 languages'),
-  'whisper-small': heard(
+  'whisper-tiny-en': recogniser('sherpa-onnx-whisper-tiny.en', ['en'], 'MIT', 113, 'the smallest Whisper'),
+  'whisper-base': recogniser('sherpa-onnx-whisper-base', null, 'MIT', null, 'Whisper, 99 languages'),
+  'whisper-small': recogniser(
     'sherpa-onnx-whisper-small',
     null,
     'MIT',
     null,
     'Whisper, 99 languages; wants a quick processor',
   ),
-  'moonshine-tiny-en': heard(
+  'moonshine-tiny-en': recogniser(
     'sherpa-onnx-moonshine-tiny-en-int8',
     ['en'],
     'MIT',
     108,
     'whole utterances, quicker than Whisper',
   ),
-  'sense-voice': heard(
+  'sense-voice': recogniser(
     'sherpa-onnx-sense-voice-zh-en-ja-ko-yue-int8-2024-07-17',
     ['zh', 'en', 'ja', 'ko', 'yue'],
     'FunASR Model License',
     163,
     'whole utterances, five languages',
   ),
-  'parakeet-en': heard(
+  'parakeet-en': recogniser(
     'sherpa-onnx-nemo-parakeet-tdt-0.6b-v2-int8',
     ['en'],
     'CC-BY-4.0',
     null,
     'whole utterances, the best English; wants a quick processor',
   ),
-  'piper-en-amy': spoken('vits-piper-en_US-amy-medium-int8', ['en'], 'see its MODEL_CARD', 21, 'Piper, American'),
-  'piper-en-libritts': spoken('vits-piper-en_US-libritts_r-medium', ['en'], 'CC-BY-4.0', null, 'Piper, 904 speakers'),
-  'piper-de-thorsten': spoken('vits-piper-de_DE-thorsten-medium-int8', ['de'], 'CC0-1.0', 21, 'Piper'),
-  'kokoro-en': spoken('kokoro-en-v0_19', ['en'], 'Apache-2.0', 320, 'Kokoro, 11 speakers; wants a quick processor'),
-  'kokoro-en-int8': spoken('kokoro-int8-en-v0_19', ['en'], 'Apache-2.0', 103, 'Kokoro with smaller weights'),
-  'kokoro-multi': spoken(
-    'kokoro-multi-lang-v1_0',
-    null,
-    'Apache-2.0',
-    null,
-    'Kokoro, 53 speakers of several languages',
-  ),
-  'kitten-en': spoken('kitten-nano-en-v0_1-fp16', ['en'], 'Apache-2.0', null, 'the smallest natural voice, 8 speakers'),
+  'piper-en-amy': voice('vits-piper-en_US-amy-medium-int8', ['en'], 'see its MODEL_CARD', 21, 'Piper, American'),
+  'piper-en-libritts': voice('vits-piper-en_US-libritts_r-medium', ['en'], 'CC-BY-4.0', null, 'Piper, 904 speakers'),
+  'piper-de-thorsten': voice('vits-piper-de_DE-thorsten-medium-int8', ['de'], 'CC0-1.0', 21, 'Piper'),
+  'kokoro-en': voice('kokoro-en-v0_19', ['en'], 'Apache-2.0', 320, 'Kokoro, 11 speakers; wants a quick processor'),
+  'kokoro-en-int8': voice('kokoro-int8-en-v0_19', ['en'], 'Apache-2.0', 103, 'Kokoro with smaller weights'),
+  'kokoro-multi': voice('kokoro-multi-lang-v1_0', null, 'Apache-2.0', null, 'Kokoro, 53 speakers of several languages'),
+  'kitten-en': voice('kitten-nano-en-v0_1-fp16', ['en'], 'Apache-2.0', null, 'the smallest natural voice, 8 speakers'),
   'matcha-en': {
-    ...spoken('matcha-icefall-en_US-ljspeech', ['en'], 'Apache-2.0', null, 'Matcha'),
+    ...voice('matcha-icefall-en_US-ljspeech', ['en'], 'Apache-2.0', null, 'Matcha'),
     files: [
       { url: `${RELEASES}/tts-models/matcha-icefall-en_US-ljspeech.tar.bz2`, as: 'tar.bz2' },
       { url: `${RELEASES}/vocoder-models/vocos-22khz-univ.onnx`, as: 'vocos-22khz-univ.onnx' },
@@ -121,17 +121,17 @@ export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
   },
 };
 
-function heard(archive: string, ...told: Told): KnownModel {
-  return archived('stt', `asr-models/${archive}`, ...told);
+function recogniser(archive: string, ...facts: ModelFacts): KnownModel {
+  return archived('stt', `asr-models/${archive}`, ...facts);
 }
 
-function spoken(archive: string, ...told: Told): KnownModel {
-  return archived('tts', `tts-models/${archive}`, ...told);
+function voice(archive: string, ...facts: ModelFacts): KnownModel {
+  return archived('tts', `tts-models/${archive}`, ...facts);
 }
 
-type Told = [languages: readonly string[] | null, licence: string, megabytes: number | null, about: string];
+type ModelFacts = [languages: readonly string[] | null, licence: string, megabytes: number | null, about: string];
 
-function archived(kind: ModelKind, path: string, ...[languages, licence, megabytes, about]: Told): KnownModel {
+function archived(kind: ModelKind, path: string, ...[languages, licence, megabytes, about]: ModelFacts): KnownModel {
   const files = [{ url: `${RELEASES}/${path}.tar.bz2`, as: 'tar.bz2' }];
   return { kind, about, languages, licence, megabytes, files };
 }

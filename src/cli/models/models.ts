@@ -14,7 +14,7 @@ import { install } from './install.js';
 import { KNOWN_MODELS, type KnownModel } from './known-models.js';
 import { inspectModel } from '../../providers/local/inspect-model.js';
 import { SileroVad } from '../../providers/vad/silero/silero.js';
-import { type Trial, tryModel } from './trial.js';
+import { type ModelTrial, tryModel } from './trial.js';
 
 /** The built-in VAD, whose weights are in the package. */
 const SILERO = 'silero';
@@ -33,7 +33,7 @@ export async function checkModels(settings: Settings, name: string | null, io: C
   const withSilero = name === null || name === SILERO;
   if (models.length + broken.length === 0 && !withSilero)
     throw new ParleyError('NOT_FOUND', { what: 'model', id: name });
-  const trials: (() => Promise<Trial>)[] = [
+  const trials: (() => Promise<ModelTrial>)[] = [
     ...(withSilero ? [trySilero] : []),
     ...models.map((model) => () => tryModel(model, io.signal)),
     ...paths.map((path) => async () => tryModel(await inspectModel(path), io.signal)),
@@ -56,7 +56,7 @@ export async function checkModels(settings: Settings, name: string | null, io: C
   return code;
 }
 
-async function trySilero(): Promise<Trial> {
+async function trySilero(): Promise<ModelTrial> {
   await new SileroVad().warmUp();
   return { isTried: true, line: `${SILERO}: voice activity detection, it works: its weights are in parley` };
 }

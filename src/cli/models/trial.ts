@@ -22,7 +22,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 const PROVIDER = 'sherpa';
 
 /** The result of a model's test, as text. */
-export interface Trial {
+export interface ModelTrial {
   /** False: the package that runs such models is not installed. */
   isTried: boolean;
   line: string;
@@ -32,7 +32,7 @@ export interface Trial {
  * Loads a model and runs it once: some models load but cannot compute.
  * @throws ParleyError MODEL_UNUSABLE, TURN_MODEL_UNUSABLE, PROVIDER_TIMEOUT; the signal's reason
  */
-export async function tryModel(model: LocalModel, signal: AbortSignal): Promise<Trial> {
+export async function tryModel(model: LocalModel, signal: AbortSignal): Promise<ModelTrial> {
   const { name, family, engine, config } = model;
   if (engine === null) return tryTurnModel(model, signal);
   const load = { engine, config, threads: 1, idleMs: null };
@@ -131,7 +131,7 @@ function inWords(engine: EngineName, { sampleRateHz, speakers }: EngineFacts, sa
   return `${voices}; ${(samples / sampleRateHz).toFixed(1)} s of speech take ${took}`;
 }
 
-async function tryTurnModel({ name, family, config }: LocalModel, signal: AbortSignal): Promise<Trial> {
+async function tryTurnModel({ name, family, config }: LocalModel, signal: AbortSignal): Promise<ModelTrial> {
   if (turnRuntime() === null) {
     const line = `${name}: ${family}, not tried: neither ${TURN_RUNTIMES.join(' nor ')} is installed`;
     return { isTried: false, line };

@@ -8,7 +8,7 @@ import { type Command, type CommandIo, UsageError } from '../shared/command.js';
 import { parseFlags } from '../shared/flags.js';
 import { engineSettings, type EngineSettings } from '../shared/engine-settings.js';
 import { localModelsOf } from '../shared/local-models.js';
-import type { Trial, TrialOptions } from './trial.js';
+import type { ProviderTrial, TrialOptions } from './trial.js';
 import { type VendorName, VENDORS } from '../../settings/vendor-settings.js';
 
 /** Remedies by error, in order; the first match applies. */
@@ -193,7 +193,7 @@ interface Result {
   error?: { code: string; message: string; retryable: boolean; remedy: string | null };
 }
 
-async function tried({ kind, name, vendor, run }: Trial, signal: AbortSignal): Promise<Result> {
+async function tried({ kind, name, vendor, run }: ProviderTrial, signal: AbortSignal): Promise<Result> {
   const facts: Record<string, string | number> = {};
   try {
     await run((fact, value) => (facts[fact] = typeof value === 'number' ? Math.round(value) : value));

@@ -106,7 +106,7 @@ export interface TrialOptions {
 export type Note = (fact: string, value: number | string) => void;
 
 /** A real round trip through one provider. Throws the provider's error. */
-export interface Trial {
+export interface ProviderTrial {
   kind: 'stt' | 'llm' | 'tts';
   name: string;
   /** The vendor whose key and address it uses; null = the model's own, or none. */
@@ -121,15 +121,20 @@ const FINAL_MS = 10_000;
 const SILENCE_MS = 100;
 
 /** What a name can refer to: speech providers, or an LLM's id. */
-export function trialsOf(name: string, options: TrialOptions): Trial[] {
+export function trialsOf(name: string, options: TrialOptions): ProviderTrial[] {
   const ears = STT_ENTRIES.filter((entry) => entry.name === name);
   const voices = TTS_ENTRIES.filter((entry) => entry.name === name);
   return [
-    ...ears.map(({ vendor }): Trial => ({ kind: 'stt', name, vendor, run: (note) => tryHearing(name, options, note) })),
-    ...modelsOf(name, options).map((id): Trial => {
+    ...ears.map(({ vendor }): ProviderTrial => ({
+      kind: 'stt',
+      name,
+      vendor,
+      run: (note) => tryHearing(name, options, note),
+    })),
+    ...modelsOf(name, options).map((id): ProviderTrial => {
       return { kind: 'llm', name: id, vendor: null, run: (note) => tryThinking(id, options, note) };
     }),
-    ...voices.map(({ vendor }): Trial => {
+    ...voices.map(({ vendor }): ProviderTrial => {
       return { kind: 'tts', name, vendor, run: (note) => trySpeaking(name, options, note) };
     }),
   ];

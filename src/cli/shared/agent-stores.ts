@@ -8,7 +8,7 @@ import { KnowledgeBase } from '../../store/knowledge.js';
 import { agentSlug } from './values.js';
 
 /** Knowledge base and memory of an agent in the terminal. */
-export interface AgentStores {
+export interface RunStores {
   /** Includes the files of the command line. */
   config: AgentConfig;
   /** Uses the memories of the daemon's agent with the same name. */
@@ -17,7 +17,7 @@ export interface AgentStores {
   close(): Promise<void>;
 }
 
-export interface AgentStoresOptions {
+export interface RunStoresOptions {
   settings: Settings;
   /** Paths of the agent's files; their names are the ids. */
   knowledge: readonly string[];
@@ -32,9 +32,9 @@ export interface AgentStoresOptions {
  */
 export async function openAgentStores(
   { name, config }: AgentFile,
-  { settings, knowledge: paths, virtual, onFault }: AgentStoresOptions,
-): Promise<AgentStores> {
-  const stores: AgentStores = { config, agentId: agentSlug(name), engine: {}, close: async () => undefined };
+  { settings, knowledge: paths, virtual, onFault }: RunStoresOptions,
+): Promise<RunStores> {
+  const stores: RunStores = { config, agentId: agentSlug(name), engine: {}, close: async () => undefined };
   const remembers = (config.memory?.user_identifier_key ?? '') !== '' && !virtual;
   const memories = remembers ? (await import('./memory-file.js')).openMemories(settings) : null;
   if (memories !== null) stores.engine.memories = memories.store;

@@ -74,7 +74,7 @@ export class Health {
 export class HealthBook {
   readonly #health = new Map<string, Health>();
 
-  of(stage: Stage, name: string): Health {
+  of(stage: FailoverStage, name: string): Health {
     const key = `${stage} ${name}`;
     const health = this.#health.get(key) ?? new Health();
     this.#health.set(key, health);
@@ -82,11 +82,11 @@ export class HealthBook {
   }
 }
 
-export type Stage = 'stt' | 'llm' | 'tts';
+export type FailoverStage = 'stt' | 'llm' | 'tts';
 
 /** A fallback or hedge: another provider takes over from or runs beside `from`, or the same one is retried. */
 export interface Switch {
-  stage: Stage;
+  stage: FailoverStage;
   from: string;
   to: string;
   /** Why, as text. */

@@ -1,7 +1,7 @@
 import type { Cancel, Clock } from '../../base/clock.js';
 import { errorOf, ParleyError, reasonOf } from '../../base/errors.js';
 import type { ProviderOutcome } from '../outcome.js';
-import { allFailed, type Health, inOrder, type Stage, type Switch } from './health.js';
+import { allFailed, type Health, inOrder, type FailoverStage, type Switch } from './health.js';
 import type { DeadlineBounds } from './latency-window.js';
 
 /** One of several interchangeable providers. */
@@ -25,7 +25,7 @@ export interface Contender<T> {
 }
 
 export interface HedgeOptions<T> {
-  stage: Stage;
+  stage: FailoverStage;
   contenders: readonly Contender<T>[];
   /** Whether a piece counts as a result. Other pieces, such as usage, are held back until the first result. */
   isResult: (piece: T) => boolean;

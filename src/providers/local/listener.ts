@@ -1,5 +1,5 @@
 import { HEARING_RATE_HZ } from '../../audio/frame.js';
-import type { EnginePart, EngineRequest, Reply } from './engine/engine-protocol.js';
+import type { EnginePart, EngineRequest, SendReply } from './engine/engine-protocol.js';
 import { floats, heardOf } from './engine/engine-values.js';
 import type { SherpaOnlineRecognizer, SherpaOnlineStream } from './sherpa-package.js';
 
@@ -15,11 +15,11 @@ export class Listener implements EnginePart {
   readonly sampleRateHz = HEARING_RATE_HZ;
   readonly speakers = 0;
   readonly #recognizer: SherpaOnlineRecognizer;
-  readonly #reply: Reply;
+  readonly #reply: SendReply;
   readonly #streams = new Map<number, Listening>();
   #isDue = false;
 
-  constructor(recognizer: SherpaOnlineRecognizer, reply: Reply) {
+  constructor(recognizer: SherpaOnlineRecognizer, reply: SendReply) {
     this.#recognizer = recognizer;
     this.#reply = reply;
   }

@@ -1,5 +1,5 @@
 import { HEARING_RATE_HZ } from '../../audio/frame.js';
-import type { EnginePart, EngineRequest, Reply } from './engine/engine-protocol.js';
+import type { EnginePart, EngineRequest, SendReply } from './engine/engine-protocol.js';
 import { floats, integers } from './engine/engine-values.js';
 import type { SherpaDenoiserEngine } from './sherpa-package.js';
 
@@ -8,11 +8,11 @@ export class NoiseGate implements EnginePart {
   readonly sampleRateHz: number;
   readonly speakers = 0;
   readonly #make: () => SherpaDenoiserEngine;
-  readonly #reply: Reply;
+  readonly #reply: SendReply;
   readonly #streams = new Map<number, SherpaDenoiserEngine>();
   #spare: SherpaDenoiserEngine | null;
 
-  constructor(make: () => SherpaDenoiserEngine, reply: Reply) {
+  constructor(make: () => SherpaDenoiserEngine, reply: SendReply) {
     this.#make = make;
     this.#reply = reply;
     this.#spare = make();

@@ -1,4 +1,4 @@
-import type { EnginePart, EngineRequest, Reply } from './engine/engine-protocol.js';
+import type { EnginePart, EngineRequest, SendReply } from './engine/engine-protocol.js';
 import { integers } from './engine/engine-values.js';
 import { JobQueue } from './engine/job-queue.js';
 import type { SherpaTtsEngine } from './sherpa-package.js';
@@ -9,7 +9,7 @@ export class Speaker implements EnginePart {
   readonly speakers: number;
   readonly #queue: JobQueue<Extract<EngineRequest, { type: 'speak' }>>;
 
-  constructor(tts: SherpaTtsEngine, reply: Reply) {
+  constructor(tts: SherpaTtsEngine, reply: SendReply) {
     this.sampleRateHz = tts.sampleRate;
     this.speakers = tts.numSpeakers;
     this.#queue = new JobQueue(reply, async ({ id, text, speaker, rate, language }) => {

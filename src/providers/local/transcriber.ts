@@ -1,5 +1,5 @@
 import { HEARING_RATE_HZ } from '../../audio/frame.js';
-import type { EnginePart, EngineRequest, Heard, Reply } from './engine/engine-protocol.js';
+import type { EnginePart, EngineRequest, EngineTranscript, SendReply } from './engine/engine-protocol.js';
 import { floats, heardOf } from './engine/engine-values.js';
 import { JobQueue } from './engine/job-queue.js';
 import type { SherpaOfflineRecognizer } from './sherpa-package.js';
@@ -13,7 +13,7 @@ export class Transcriber implements EnginePart {
   readonly #queue: JobQueue<Extract<EngineRequest, { type: 'transcribe' }>>;
   #language: string | null = null;
 
-  constructor(recognizer: SherpaOfflineRecognizer, config: Readonly<Record<string, unknown>>, reply: Reply) {
+  constructor(recognizer: SherpaOfflineRecognizer, config: Readonly<Record<string, unknown>>, reply: SendReply) {
     this.#recognizer = recognizer;
     this.#config = config;
     this.#queue = new JobQueue(reply, (request) => {
@@ -26,7 +26,7 @@ export class Transcriber implements EnginePart {
     else if (request.type === 'close') this.#queue.drop(request.id);
   }
 
-  #transcribe({ samples, language, hotwords }: Extract<EngineRequest, { type: 'transcribe' }>): Heard {
+  #transcribe({ samples, language, hotwords }: Extract<EngineRequest, { type: 'transcribe' }>): EngineTranscript {
     if (language !== this.#language) {
       this.#recognizer.setConfig(withLanguage(this.#config, language));
       this.#language = language;

@@ -19,7 +19,7 @@ export interface McpToolInfo {
   inputSchema: Readonly<Record<string, unknown>>;
 }
 
-export interface ConnectionOptions {
+export interface McpConnectionOptions {
   clock: Clock;
   link: (events: LinkEvents) => McpLink;
   /** The connection is lost. Called once, not after `close`. */
@@ -35,13 +35,13 @@ interface Pending {
 
 /** A connection to one server: requests and replies. */
 export class McpConnection {
-  readonly #options: ConnectionOptions;
+  readonly #options: McpConnectionOptions;
   readonly #link: McpLink;
   readonly #pending = new Map<string | number, Pending>();
   readonly #abort = new AbortController();
   #ids = 0;
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: McpConnectionOptions) {
     this.#options = options;
     this.#link = options.link({
       onMessage: (message) => this.#take(message),

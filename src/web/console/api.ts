@@ -21,7 +21,7 @@ export class ApiError extends Error {
 }
 
 /** The daemon's endpoints, with the operator's private key. */
-export class Api {
+export class ConsoleApi {
   /** The key was refused, or there is none. */
   onLocked: () => void = () => undefined;
 

@@ -1,6 +1,6 @@
 import { agentView } from './agents/agent-view.js';
 import { agentsView } from './agents/agents-view.js';
-import { Api } from './api.js';
+import { ConsoleApi } from './api.js';
 import { callView } from './calls/call-view.js';
 import { callsView } from './calls/calls-view.js';
 import { campaignView } from './campaigns/campaign-view.js';
@@ -25,7 +25,7 @@ const PLACES: Readonly<Record<string, { list: (options: ViewOptions) => View; on
 
 /** The console: one place at a time, by what stands behind the address's `#`. */
 class Console {
-  readonly #api = new Api();
+  readonly #api = new ConsoleApi();
   readonly #root = byId('view');
   readonly #forget = byId('forget');
   #view: View | null = null;

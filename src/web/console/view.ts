@@ -1,5 +1,5 @@
 import { el } from '../docs/elements.js';
-import type { Api } from './api.js';
+import type { ConsoleApi } from './api.js';
 import { messageOf } from './api.js';
 
 /** One place of the console. */
@@ -13,7 +13,7 @@ export interface View {
 }
 
 export interface ViewOptions {
-  api: Api;
+  api: ConsoleApi;
   /** What stands in the address behind the place: `ID`, `?agent=…`. */
   path: string;
   search: string;

@@ -45,14 +45,14 @@ export interface Schema {
   'x-default'?: string | number | boolean;
 }
 
-export interface Endpoint extends Operation {
+export interface DocumentedEndpoint extends Operation {
   method: string;
   path: string;
 }
 
 /** All operations, in the document's order, by their first tag. */
-export function byTag({ paths }: OpenApiDocument): Map<string, Endpoint[]> {
-  const tags = new Map<string, Endpoint[]>();
+export function byTag({ paths }: OpenApiDocument): Map<string, DocumentedEndpoint[]> {
+  const tags = new Map<string, DocumentedEndpoint[]>();
   for (const [path, methods] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(methods)) {
       const tag = operation.tags[0] ?? 'other';

@@ -1,4 +1,4 @@
-import { byTag, type Endpoint, kindOf, type OpenApiDocument, type Schema } from './document.js';
+import { byTag, type DocumentedEndpoint, kindOf, type OpenApiDocument, type Schema } from './document.js';
 import { el, prose } from './elements.js';
 import { schemaView } from './schema-view.js';
 import { tryOut } from './try-out.js';
@@ -37,7 +37,7 @@ function badge(method: string): HTMLElement {
   return el('span', { class: `method ${method.toLowerCase()}` }, method);
 }
 
-function card(endpoint: Endpoint, api: OpenApiDocument): HTMLElement {
+function card(endpoint: DocumentedEndpoint, api: OpenApiDocument): HTMLElement {
   const { operationId, method, path, summary, security } = endpoint;
   const details = el(
     'details',
@@ -55,7 +55,7 @@ function card(endpoint: Endpoint, api: OpenApiDocument): HTMLElement {
   return details;
 }
 
-function inside(endpoint: Endpoint, api: OpenApiDocument): HTMLElement {
+function inside(endpoint: DocumentedEndpoint, api: OpenApiDocument): HTMLElement {
   const { description, parameters = [], requestBody, responses } = endpoint;
   const parts: HTMLElement[] = [];
   if (description !== undefined) parts.push(el('p', {}, ...prose(description)));

@@ -1,8 +1,8 @@
-import type { Endpoint } from './document.js';
+import type { DocumentedEndpoint } from './document.js';
 
 /** A request as code. `body` is JSON text; null = it has none. */
 export interface SnippetRequest {
-  endpoint: Pick<Endpoint, 'method' | 'security' | 'responses'>;
+  endpoint: Pick<DocumentedEndpoint, 'method' | 'security' | 'responses'>;
   address: string;
   body: string | null;
 }

@@ -1,9 +1,9 @@
-import { type Endpoint, exampleOf, type OpenApiDocument } from './document.js';
+import { type DocumentedEndpoint, exampleOf, type OpenApiDocument } from './document.js';
 import { el } from './elements.js';
 import { SNIPPETS } from './snippets.js';
 
 /** A form that sends a request, shows it as code, and what is answered, as it comes. */
-export function tryOut(endpoint: Endpoint, document: OpenApiDocument, key: () => string): HTMLElement {
+export function tryOut(endpoint: DocumentedEndpoint, document: OpenApiDocument, key: () => string): HTMLElement {
   const fields = (endpoint.parameters ?? [])
     .filter(({ in: place }) => place !== 'header')
     .map((parameter) => ({

@@ -1,5 +1,5 @@
 import type { TalkTurnTimes } from '../../transports/talk-protocol.js';
-import { Call, type CallEnd, type CallEvents, type CallOptions, type CallStats } from './call.js';
+import { TalkCall, type TalkCallEnd, type CallEvents, type CallOptions, type CallStats } from './call.js';
 import { endingWords } from './endings.js';
 import { Forms } from './forms.js';
 import { Microphone, MicrophoneError } from './microphone.js';
@@ -21,7 +21,7 @@ export interface Line {
 type Ask = () => Promise<CallOptions>;
 
 /** A way out of a problem. */
-export interface Action {
+export interface NoticeAction {
   label: string;
   run: () => void;
 }
@@ -35,13 +35,13 @@ export interface CallControlOptions {
 export interface CallControlEvents {
   onPhase(phase: Phase): void;
   /** A call is on the line: a new one, or another one in place of one whose line broke. */
-  onCall(call: Call): void;
+  onCall(call: TalkCall): void;
   onInterrupted(): void;
   onTimes(times: TalkTurnTimes): void;
   /** The agent asks the user for something, in a form. */
   onForm(): void;
   onFormSent(): void;
-  onProblem(message: string, action: Action): void;
+  onProblem(message: string, action: NoticeAction): void;
   /** What was wrong before is over. */
   onNoProblem(): void;
   /** The line broke, and another one is tried. */
@@ -51,15 +51,15 @@ export interface CallControlEvents {
   /** The call ended with an error. `again` calls anew or, where it had begun, goes on from it. */
   onBroken(message: string, again: () => void, hadBegun: boolean): void;
   /** It is over; null = it never came about. */
-  onOver(call: Call | null): void;
+  onOver(call: TalkCall | null): void;
 }
 
 /** At most one call at a time, by voice or in writing. One whose line breaks goes on by another line. */
-export class CallControl {
+export class TalkCallControl {
   readonly #options: CallControlOptions;
   readonly #events: CallControlEvents;
   readonly #forms: Forms;
-  #call: Call | null = null;
+  #call: TalkCall | null = null;
   #phase: Phase = 'idle';
   /** Counts attempts, so that one that was given up cannot come true later. */
   #attempt = 0;
@@ -85,7 +85,7 @@ export class CallControl {
   }
 
   /** The one on the line. */
-  get call(): Call | null {
+  get call(): TalkCall | null {
     return this.#call;
   }
 
@@ -130,7 +130,8 @@ export class CallControl {
 
   /** Calls. To be called from a click or a key: browsers play nothing before. Never rejects. */
   async begin(line: Line, how: How): Promise<void> {
-    const connect = async (options: Ask): Promise<Call> => Call.begin(await options(), this.#callEvents(line, how));
+    const connect = async (options: Ask): Promise<TalkCall> =>
+      TalkCall.begin(await options(), this.#callEvents(line, how));
     await this.#open(line, how, connect, 'New call', (other = how) => void this.begin(line, other));
   }
 
@@ -173,7 +174,7 @@ export class CallControl {
   async #open(
     line: Line,
     how: How,
-    connect: (options: Ask) => Promise<Call>,
+    connect: (options: Ask) => Promise<TalkCall>,
     beginning: string,
     again: (how?: How) => void,
   ): Promise<void> {
@@ -207,7 +208,7 @@ export class CallControl {
 
   /** A call that was cut off for good goes on, as the user wishes. */
   async #goOn(line: Line, how: How, lost: Lost): Promise<void> {
-    const connect = (options: Ask): Promise<Call> =>
+    const connect = (options: Ask): Promise<TalkCall> =>
       onceMore(lost, async (continuation) => this.#reach({ ...(await options()), continuation }, line, how));
     await this.#open(line, how, connect, 'The call goes on', (other = how) => void this.#goOn(line, other, lost));
   }
@@ -227,7 +228,7 @@ export class CallControl {
       label: 'Hang up',
       run: () => this.hangUp('You hung up'),
     });
-    const connect = async (continuation: Continuation): Promise<Call | null> => {
+    const connect = async (continuation: Continuation): Promise<TalkCall | null> => {
       const options = await line.options();
       if (recovering.signal.aborted) return null;
       return this.#reach({ ...options, continuation, stream: this.#stream }, line, how);
@@ -248,11 +249,11 @@ export class CallControl {
     this.#onLine(call);
   }
 
-  #reach(options: CallOptions, line: Line, how: How): Promise<Call> {
-    return Call.reach(options, this.#callEvents(line, how));
+  #reach(options: CallOptions, line: Line, how: How): Promise<TalkCall> {
+    return TalkCall.reach(options, this.#callEvents(line, how));
   }
 
-  #onLine(call: Call): void {
+  #onLine(call: TalkCall): void {
     this.#call = call;
     call.muted = this.#muted;
     this.#events.onCall(call);
@@ -282,7 +283,7 @@ export class CallControl {
     };
   }
 
-  #onEnded({ status, limit, error, isLost }: CallEnd, line: Line, how: How): void {
+  #onEnded({ status, limit, error, isLost }: TalkCallEnd, line: Line, how: How): void {
     const sessionId = this.#call?.sessionId ?? null;
     const lost = sessionId === null ? null : { sessionId, messages: this.#options.transcript.messages };
     if (isLost && lost !== null) {

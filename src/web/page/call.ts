@@ -42,11 +42,11 @@ export interface CallEvents {
   /** Something went wrong that does not end the call. */
   onProblem(message: string): void;
   /** The call is over. Not called after `hangUp`. */
-  onEnded(end: CallEnd): void;
+  onEnded(end: TalkCallEnd): void;
 }
 
 /** How a call ended. */
-export interface CallEnd {
+export interface TalkCallEnd {
   /** The server's; null = it said none. */
   status: string | null;
   /** Of a timeout: which limit was reached. */
@@ -74,7 +74,7 @@ export interface CallStats extends PlaybackState {
 export class CallError extends Error {
   override readonly name = 'CallError';
 
-  constructor(readonly end: CallEnd) {
+  constructor(readonly end: TalkCallEnd) {
     super(end.error ?? 'The call did not come about.');
   }
 }
@@ -84,7 +84,7 @@ const READY_TIMEOUT_MS = 10_000;
 const LAST_WORDS_MS = 4000;
 
 /** One call, from its beginning to its end. */
-export class Call {
+export class TalkCall {
   readonly #events: CallEvents;
   readonly #audio: CallAudio;
   readonly #socket: TalkSocket;
@@ -95,7 +95,7 @@ export class Call {
   #microphoneLevel = 0;
   #problem: string | null = null;
   #status: string | null = null;
-  #limit: CallEnd['limit'] = null;
+  #limit: TalkCallEnd['limit'] = null;
   /** The agent was cut off, and stays silent until the next answer. */
   #isCleared = false;
   #sessionId: string | null = null;
@@ -133,8 +133,8 @@ export class Call {
   }
 
   /** Calls. To be called from a click or a key: browsers play nothing before. */
-  static async begin(options: CallOptions, events: CallEvents): Promise<Call> {
-    let call: Call | null = null;
+  static async begin(options: CallOptions, events: CallEvents): Promise<TalkCall> {
+    let call: TalkCall | null = null;
     const { base = location.origin, assets = base, stream } = options;
     const audio = await CallAudio.open(assets, stream, {
       onChunk: ({ samples, level }) => {
@@ -148,7 +148,7 @@ export class Call {
         if (change !== null) call.#step(change);
       },
     });
-    call = new Call(audio, options, events);
+    call = new TalkCall(audio, options, events);
     return call;
   }
 
@@ -156,10 +156,10 @@ export class Call {
    * As `begin`, but resolves when the server is ready. Nothing is told before, and not that it is ready.
    * @throws CallError if it ends before
    */
-  static reach(options: CallOptions, events: CallEvents): Promise<Call> {
+  static reach(options: CallOptions, events: CallEvents): Promise<TalkCall> {
     return new Promise((resolve, reject) => {
       let isReady = false;
-      let begun: Call | null = null;
+      let begun: TalkCall | null = null;
       const untilReady: CallEvents = {
         ...events,
         onPhase: (phase) => {
@@ -172,7 +172,7 @@ export class Call {
           else reject(new CallError(end));
         },
       };
-      Call.begin(options, untilReady).then((call) => {
+      TalkCall.begin(options, untilReady).then((call) => {
         begun = call;
         if (isReady) resolve(call);
       }, reject);
@@ -327,7 +327,7 @@ export class Call {
     }, 50);
   }
 
-  #finish(end: Partial<CallEnd>): void {
+  #finish(end: Partial<TalkCallEnd>): void {
     if (this.#over) return;
     this.hangUp();
     const nothing = { status: null, error: null, isLost: false, isRefused: false };

@@ -1,9 +1,9 @@
-import { Resampler } from './resampler.js';
+import { WorkletResampler } from './resampler.js';
 import { type CapturedChunk, CHUNK_SAMPLES, LINE_RATE_HZ } from './worklet-messages.js';
 
 /** Cuts the microphone's audio into 20 ms chunks at the line's rate. */
 class CaptureProcessor extends AudioWorkletProcessor {
-  readonly #resampler = sampleRate === LINE_RATE_HZ ? null : new Resampler(sampleRate, LINE_RATE_HZ);
+  readonly #resampler = sampleRate === LINE_RATE_HZ ? null : new WorkletResampler(sampleRate, LINE_RATE_HZ);
   #chunk = new Int16Array(CHUNK_SAMPLES);
   #filled = 0;
   #squares = 0;

@@ -2,7 +2,7 @@ import type { CallStats } from './call.js';
 import { byId } from './elements.js';
 import { Keypad } from './keypad.js';
 import { type Phase, PHASE_WORDS } from './phase.js';
-import { SERVER_WORDS, type ServerState, type TalkAgent } from './talk.js';
+import { SERVER_WORDS, type DaemonState, type TalkAgent } from './talk.js';
 
 /** The agent that comes with parley. */
 const DEMO = {
@@ -36,7 +36,7 @@ export class Controls {
   readonly #keypad: Keypad;
   #agents: readonly TalkAgent[] = [];
   #phase: Phase = 'idle';
-  #server: ServerState = 'looking';
+  #server: DaemonState = 'looking';
   #hasMicrophone = true;
   #calledMs = 0;
 
@@ -78,7 +78,7 @@ export class Controls {
   }
 
   /** How the daemon does: calls can be made when it is ready. */
-  set server(state: ServerState) {
+  set server(state: DaemonState) {
     this.#server = state;
     this.#status.textContent = SERVER_WORDS[state];
     this.#show();

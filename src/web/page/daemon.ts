@@ -5,7 +5,7 @@ import { DaemonError } from './daemon-error.js';
 const TIMEOUT_MS = 8000;
 
 /** A daemon, by default the one that served this page. What is asked of it rejects with a DaemonError. */
-export class Daemon {
+export class DaemonApi {
   readonly #base: string;
 
   /** @param base its address, without a slash at the end */

@@ -90,14 +90,14 @@ function button(type: 'submit' | 'button', className: string, text: string): HTM
 }
 
 /** Which control a field of this type is, and how it helps on a phone's keyboard. */
-export interface FieldKind {
+export interface FormControl {
   control: 'input' | 'choice';
   type: 'text' | 'email' | 'number';
   inputMode: '' | 'email' | 'decimal';
   autocomplete: 'off' | 'email';
 }
 
-export function fieldKind(type: string | null | undefined): FieldKind {
+export function fieldKind(type: string | null | undefined): FormControl {
   switch ((type ?? 'string').toLowerCase()) {
     case 'email':
       return { control: 'input', type: 'email', inputMode: 'email', autocomplete: 'email' };

@@ -24,7 +24,7 @@ const SILENCE = 16 / 32_768;
  * Smooths the arrival of the agent's audio: gathers a little before it begins, learns from lateness how much that has
  * to be, and fades instead of clicking. Mono at 16 kHz; time is the count of samples that were pulled.
  */
-export class JitterBuffer {
+export class PlaybackJitterBuffer {
   readonly #blocks: Float32Array[] = [];
   #offset = 0;
   #buffered = 0;

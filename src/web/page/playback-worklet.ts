@@ -1,5 +1,5 @@
-import { JitterBuffer } from './jitter-buffer.js';
-import { Resampler } from './resampler.js';
+import { PlaybackJitterBuffer } from './jitter-buffer.js';
+import { WorkletResampler } from './resampler.js';
 import { LINE_RATE_HZ, type PlaybackCommand, type PlaybackState } from './worklet-messages.js';
 
 /** How often the page is told what is going on. */
@@ -7,8 +7,8 @@ const TELL_EVERY_MS = 33;
 
 /** Plays the agent's audio out of a jitter buffer, at whatever rate the audio context has. */
 class PlaybackProcessor extends AudioWorkletProcessor {
-  readonly #buffer = new JitterBuffer();
-  readonly #resampler = sampleRate === LINE_RATE_HZ ? null : new Resampler(LINE_RATE_HZ, sampleRate);
+  readonly #buffer = new PlaybackJitterBuffer();
+  readonly #resampler = sampleRate === LINE_RATE_HZ ? null : new WorkletResampler(LINE_RATE_HZ, sampleRate);
   readonly #pulled = new Float32Array(128);
   /** Resampled audio that did not fit into the last block. */
   #rest = new Float32Array(0);
@@ -35,7 +35,7 @@ class PlaybackProcessor extends AudioWorkletProcessor {
     return true;
   }
 
-  #fill(out: Float32Array, resampler: Resampler): void {
+  #fill(out: Float32Array, resampler: WorkletResampler): void {
     for (let filled = 0; ;) {
       const part = this.#rest.subarray(0, out.length - filled);
       out.set(part, filled);

@@ -1,5 +1,5 @@
 import type { TalkInitiate } from '../../transports/talk-protocol.js';
-import { type Call, CallError } from './call.js';
+import { type TalkCall, CallError } from './call.js';
 import type { SpokenMessage } from './transcript.js';
 
 /** Waits before the attempts; the last one is repeated. */
@@ -42,9 +42,9 @@ export interface Lost {
  */
 export function reconnect(
   lost: Lost,
-  connect: (continuation: Continuation) => Promise<Call | null>,
+  connect: (continuation: Continuation) => Promise<TalkCall | null>,
   signal: AbortSignal,
-): Promise<Call | null> {
+): Promise<TalkCall | null> {
   return retry(() => onceMore(lost, connect), RECONNECT_MS, signal);
 }
 

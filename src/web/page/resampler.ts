@@ -9,7 +9,7 @@ const CUTOFF = 0.92;
  * Changes the sample rate of a stream by a windowed sinc (Smith, "Digital Audio Resampling"), for browsers whose audio
  * context cannot run at the line's rate. State is kept between calls: how the input is cut makes no difference.
  */
-export class Resampler {
+export class WorkletResampler {
   /** Input samples for one output sample. */
   readonly #step: number;
   readonly #scale: number;

@@ -1,7 +1,7 @@
 import type { TalkClientMessage, TalkInitiate, TalkServerMessage } from '../../transports/talk-protocol.js';
 import { type Closing, NO_CLOSE } from './endings.js';
 
-export interface TalkSocketOptions {
+export interface PageSocketOptions {
   /** Address of the daemon, without a slash at the end. */
   base: string;
   /** What `initiate` says. */
@@ -16,7 +16,7 @@ export interface TalkSocketEvents {
   onClosed(closing: Closing): void;
 }
 
-export interface TalkSocketStats {
+export interface PageSocketStats {
   sentChunks: number;
   /** Microphone chunks left out because the network did not take them. */
   droppedChunks: number;
@@ -37,7 +37,7 @@ const MAX_WAITING_BYTES = 64_000;
 
 /** The talk socket, see docs/talk-socket.md. */
 export class TalkSocket {
-  readonly stats: TalkSocketStats = { sentChunks: 0, droppedChunks: 0 };
+  readonly stats: PageSocketStats = { sentChunks: 0, droppedChunks: 0 };
   readonly #socket: WebSocket;
   readonly #events: TalkSocketEvents;
   readonly #watch: number;
@@ -46,7 +46,7 @@ export class TalkSocket {
   #looksWithoutMessage = 0;
 
   /** Opens it and sends `initiate`; `onready` is a message. */
-  constructor({ base, initiate }: TalkSocketOptions, events: TalkSocketEvents) {
+  constructor({ base, initiate }: PageSocketOptions, events: TalkSocketEvents) {
     const address = new URL(`${base}/talk`);
     address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
     const socket = new WebSocket(address);

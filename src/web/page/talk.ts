@@ -1,8 +1,8 @@
 import type { PageDescription, TalkTurnTimes } from '../../transports/talk-protocol.js';
 import { LoudspeakerError } from './audio.js';
-import type { Call, CallStats } from './call.js';
-import { type Action, CallControl, type How, type Line } from './call-control.js';
-import { Daemon } from './daemon.js';
+import type { TalkCall, CallStats } from './call.js';
+import { type NoticeAction, TalkCallControl, type How, type Line } from './call-control.js';
+import { DaemonApi } from './daemon.js';
 import type { DeviceKind } from './device-choice.js';
 import { MicrophoneError } from './microphone.js';
 import type { Phase } from './phase.js';
@@ -13,16 +13,16 @@ import type { TimesSummary } from './turn-times.js';
 export type TalkAgent = PageDescription['agents'][number];
 
 /** How the daemon does: asked for, not warm yet, able to take calls, or not to be reached. */
-export type ServerState = 'looking' | 'warming' | 'ready' | 'lost';
+export type DaemonState = 'looking' | 'warming' | 'ready' | 'lost';
 
-export const SERVER_WORDS: Readonly<Record<ServerState, string>> = {
+export const SERVER_WORDS: Readonly<Record<DaemonState, string>> = {
   looking: 'Looking for the server …',
   warming: 'The engines are warming up …',
   ready: 'Ready',
   lost: 'Not connected',
 };
 
-export interface TalkOptions {
+export interface TalkPageOptions {
   transcript: Transcript;
   summary: TimesSummary;
   /** Where the agent's forms appear. */
@@ -32,22 +32,22 @@ export interface TalkOptions {
 }
 
 export interface TalkEvents {
-  onServer(state: ServerState): void;
+  onServer(state: DaemonState): void;
   /** Who can be talked to. */
   onAgents(agents: readonly TalkAgent[]): void;
   onPhase(phase: Phase): void;
   /** A call is on the line. */
-  onCall(call: Call): void;
+  onCall(call: TalkCall): void;
   onInterrupted(): void;
   onTimes(times: TalkTurnTimes): void;
   /** A form was sent: what comes next may be typed. */
   onFormSent(): void;
   /** Something is wrong; the action may help. */
-  onProblem(message: string, action: Action): void;
+  onProblem(message: string, action: NoticeAction): void;
   /** What was wrong before is over. */
   onNoProblem(): void;
   /** It is over; null = it never came about. */
-  onOver(call: Call | null): void;
+  onOver(call: TalkCall | null): void;
 }
 
 const READY_POLL_MS = 1000;
@@ -56,20 +56,20 @@ const LOOK_MS = 3_600_000;
 
 /** Talking with the agents of the daemon that served the page: at most one call at a time, by voice or in writing. */
 export class Talk {
-  readonly #daemon = new Daemon();
-  readonly #options: TalkOptions;
+  readonly #daemon = new DaemonApi();
+  readonly #options: TalkPageOptions;
   readonly #events: TalkEvents;
-  readonly #control: CallControl;
+  readonly #control: TalkCallControl;
   #description: PageDescription | null = null;
   /** The daemon is lost, and looked for. */
   #looking: AbortController | null = null;
   #closed = false;
 
-  constructor(options: TalkOptions, events: TalkEvents) {
+  constructor(options: TalkPageOptions, events: TalkEvents) {
     this.#options = options;
     this.#events = events;
     const { transcript, summary, forms } = options;
-    this.#control = new CallControl(
+    this.#control = new TalkCallControl(
       { transcript, forms },
       {
         onPhase: (phase) => {
@@ -214,7 +214,7 @@ export class Talk {
     void this.meet();
   }
 
-  #tell(state: ServerState): void {
+  #tell(state: DaemonState): void {
     if (!this.#closed) this.#events.onServer(state);
   }
 }

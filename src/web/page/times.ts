@@ -3,7 +3,7 @@ import type { TalkTurnTimes } from '../../transports/talk-protocol.js';
 export type StageName = 'pause' | 'answer' | 'voice' | 'line';
 
 /** A part of the response time. */
-export interface Stage {
+export interface ResponseStage {
   name: StageName;
   ms: number;
 }
@@ -17,7 +17,7 @@ export const STAGES: readonly { name: StageName; label: string; about: string }[
 ];
 
 /** The stages of a turn that took any time; empty where there was no answer. They add up to the response time. */
-export function stagesOf(times: TalkTurnTimes): Stage[] {
+export function stagesOf(times: TalkTurnTimes): ResponseStage[] {
   const total = times.response_ms;
   if (total === null) return [];
   let left = Math.max(0, total);
@@ -29,7 +29,7 @@ export function stagesOf(times: TalkTurnTimes): Stage[] {
   const pause = take(times.end_of_turn_ms);
   const answer = take(times.first_sentence_ms ?? times.llm_first_ms);
   const voice = take(times.tts_first_ms);
-  const stages: Stage[] = [
+  const stages: ResponseStage[] = [
     { name: 'pause', ms: pause },
     { name: 'answer', ms: answer },
     { name: 'voice', ms: voice },

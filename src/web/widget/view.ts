@@ -163,7 +163,7 @@ export interface ViewEvents {
 const SPOKEN_STATES = { idle: 'Call ended', connecting: 'Connecting', running: 'On the line' } as const;
 
 /** All that is seen of a widget: the button, and the panel with what is said, typed and asked for. */
-export class View {
+export class WidgetView {
   readonly root: HTMLElement;
   readonly transcript: Transcript;
   readonly notice: Notice;

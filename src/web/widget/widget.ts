@@ -1,7 +1,7 @@
 import { LoudspeakerError } from '../page/audio.js';
-import type { Call, CallOptions, CallStats } from '../page/call.js';
-import { CallControl, type CallControlEvents, type How, type Line } from '../page/call-control.js';
-import { Daemon } from '../page/daemon.js';
+import type { TalkCall, CallOptions, CallStats } from '../page/call.js';
+import { TalkCallControl, type CallControlEvents, type How, type Line } from '../page/call-control.js';
+import { DaemonApi } from '../page/daemon.js';
 import { DaemonError } from '../page/daemon-error.js';
 import { MicrophoneError } from '../page/microphone.js';
 import type { Phase } from '../page/phase.js';
@@ -9,7 +9,7 @@ import { DEFAULT_LOOKS, type Looks } from './looks.js';
 import type { WidgetOptions } from './options.js';
 import { problemWords } from './problems.js';
 import { formSheet, styleSheets } from './styles.js';
-import { View } from './view.js';
+import { WidgetView } from './view.js';
 
 /** The widget that is in a call: a page has one microphone, and its user one conversation at a time. */
 const talking = new Set<Widget>();
@@ -23,8 +23,8 @@ export class Widget {
   readonly #options: WidgetOptions;
   readonly #root: ShadowRoot;
   readonly #sheets: CSSStyleSheet[];
-  readonly #view: View;
-  readonly #control: CallControl;
+  readonly #view: WidgetView;
+  readonly #control: TalkCallControl;
   readonly #line: Line = { name: () => this.#name, options: () => this.#callOptions() };
   readonly #lifetime = new AbortController();
   #looks = DEFAULT_LOOKS;
@@ -35,7 +35,7 @@ export class Widget {
   /** Fills a shadow root, which nobody else uses. */
   constructor(root: ShadowRoot, options: WidgetOptions) {
     this.#options = options;
-    this.#view = new View(options, {
+    this.#view = new WidgetView(options, {
       onTalk: () => {
         if (this.#control.phase === 'idle') this.#begin('voice');
         else this.#control.hangUp('You hung up');
@@ -49,7 +49,7 @@ export class Widget {
       },
     });
     const { transcript, forms } = this.#view;
-    this.#control = new CallControl({ transcript, forms }, this.#controlEvents());
+    this.#control = new TalkCallControl({ transcript, forms }, this.#controlEvents());
     this.#sheets = styleSheets(options.theme);
     this.#root = root;
     root.adoptedStyleSheets = this.#sheets;
@@ -92,7 +92,7 @@ export class Widget {
     const { server, agentId, publicKey, fault } = this.#options;
     if (fault !== null) return;
     const path = `/agents/${encodeURIComponent(agentId)}/embed`;
-    this.#looking ??= new Daemon(server).json(path, { headers: { authorization: publicKey } }) as Promise<Looks>;
+    this.#looking ??= new DaemonApi(server).json(path, { headers: { authorization: publicKey } }) as Promise<Looks>;
     try {
       this.#looks = await this.#looking;
       this.#view.looks = this.#looks;
@@ -140,7 +140,7 @@ export class Widget {
     await this.#learn();
     const { server, agentId, publicKey, metadata } = this.#options;
     const base = this.#looks.base_url?.replace(/\/+$/, '') ?? server;
-    const token = await new Daemon(base).sessionToken(publicKey);
+    const token = await new DaemonApi(base).sessionToken(publicKey);
     return { base, assets: server, token, agentId, metadata };
   }
 
@@ -226,7 +226,7 @@ export class Widget {
   }
 
   /** Shows how loud both sides are as long as the call goes on. */
-  #follow(call: Call): void {
+  #follow(call: TalkCall): void {
     const frame = (): void => {
       if (call !== this.#control.call) return;
       const { level, microphoneLevel } = call.stats;

@@ -3,14 +3,14 @@ import { parseJson } from '../../../base/json.js';
 
 /** Messages to a custom LLM server, one JSON object each; docs/custom-llm.md describes them. */
 export type ToServer =
-  | { type: 'start_call'; data: CallFacts & { stream_id: string } }
-  | { type: 'stream_request'; data: { stream_id: string; transcript: readonly TranscriptLine[] } }
+  | { type: 'start_call'; data: StartCallData & { stream_id: string } }
+  | { type: 'stream_request'; data: { stream_id: string; transcript: readonly SocketTranscriptLine[] } }
   | { type: 'partial_transcript'; data: { session_id: string; transcript: string; is_final: boolean } }
   | { type: 'playback_finished'; data: { session_id: string; stream_id: string } }
   | { type: 'interrupt'; data: { stream_id: string } };
 
 /** Information about the call for the server. */
-export interface CallFacts {
+export interface StartCallData {
   agent_id: string | null;
   call_sid: string | null;
   session_id: string;
@@ -18,7 +18,7 @@ export interface CallFacts {
   voip: { from: string; to: string } | null;
 }
 
-export interface TranscriptLine {
+export interface SocketTranscriptLine {
   role: 'user' | 'assistant' | 'system';
   content: string;
 }
@@ -67,8 +67,8 @@ export function readMessage(text: string): FromServer | null {
  * The conversation as sent to the server, without the system prompt, which the server has itself. The outcome of a
  * transfer or hang-up becomes a `system` line.
  */
-export function transcriptOf(messages: readonly ChatMessage[]): TranscriptLine[] {
-  return messages.flatMap((message, index): TranscriptLine[] => {
+export function transcriptOf(messages: readonly ChatMessage[]): SocketTranscriptLine[] {
+  return messages.flatMap((message, index): SocketTranscriptLine[] => {
     const { role, content } = message;
     if (role === 'system' && index === 0) return [];
     if (content === '') return [];

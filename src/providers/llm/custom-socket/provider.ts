@@ -1,7 +1,7 @@
 import type { Cancel, Clock } from '../../../base/clock.js';
 import { ParleyError, reasonOf } from '../../../base/errors.js';
 import type { LlmPiece, LlmProvider, LlmRequest } from '../llm.js';
-import { type CallFacts, type FromServer, readMessage, type ToServer, transcriptOf } from './protocol.js';
+import { type StartCallData, type FromServer, readMessage, type ToServer, transcriptOf } from './protocol.js';
 import { ReplyStream } from './stream.js';
 
 export interface ServerLine {
@@ -19,7 +19,7 @@ export interface ServerLineEvents {
 export interface CustomSocketOptions {
   /** Connects to the server. A non-retryable error, such as a blocked address, ends all attempts. */
   dial: (events: ServerLineEvents) => Promise<ServerLine>;
-  facts: CallFacts;
+  facts: StartCallData;
   clock: Clock;
   /** The server ends the call (null) or transfers it. */
   onFinish: (destination: string | null) => void;

@@ -1,6 +1,6 @@
 import { ParleyError } from '../../../base/errors.js';
 import type { LlmPiece } from '../llm.js';
-import type { TranscriptLine } from './protocol.js';
+import type { SocketTranscriptLine } from './protocol.js';
 
 /** Longest reply that is accepted. */
 const MAX_CHARS = 1_048_576;
@@ -10,7 +10,7 @@ export class ReplyStream {
   /** Changes when the reply is requested again. */
   id: number;
   /** Null = the greeting, which `start_call` requests. */
-  readonly transcript: readonly TranscriptLine[] | null;
+  readonly transcript: readonly SocketTranscriptLine[] | null;
   /** Part of it has arrived. */
   begun = false;
   ended = false;
@@ -26,7 +26,7 @@ export class ReplyStream {
   #chars = 0;
   #wake: () => void = () => undefined;
 
-  constructor(id: number, transcript: readonly TranscriptLine[] | null, name: string) {
+  constructor(id: number, transcript: readonly SocketTranscriptLine[] | null, name: string) {
     this.id = id;
     this.transcript = transcript;
     this.#name = name;

@@ -1,11 +1,11 @@
 import { compilePattern, type Matcher } from './match.js';
 import { parsePattern } from './pattern.js';
-import type { Action, Phrases } from './schema.js';
+import type { ScriptAction, PhraseValues } from './schema.js';
 
 /** A compiled rule: a match of any pattern runs its action. */
 export interface CompiledRule {
   readonly matchers: readonly Matcher[];
-  readonly action: Action;
+  readonly action: ScriptAction;
   /** Does not repeat the open question afterwards. */
   readonly quiet?: true;
   /** Small talk: applies only if no other rule matches. */
@@ -54,8 +54,8 @@ const PATTERNS = {
 } as const;
 
 /** The rules of every script, with the script's wordings. */
-export function builtInRules(phrases: Phrases): CompiledRule[] {
-  const rule = (patterns: readonly string[], action: Action): CompiledRule => ({
+export function builtInRules(phrases: PhraseValues): CompiledRule[] {
+  const rule = (patterns: readonly string[], action: ScriptAction): CompiledRule => ({
     matchers: patterns.map((pattern) => compilePattern(parsePattern(pattern))),
     action,
   });

@@ -5,7 +5,7 @@ import { MatchMemory } from './memory.js';
 import { parsePattern } from './pattern.js';
 import {
   scriptError,
-  type Action,
+  type ScriptAction,
   type AgentScript,
   type FormDefinition,
   type FormSlot,
@@ -31,7 +31,7 @@ export interface CompiledScript {
 export interface CompiledState {
   readonly prompt: Say | null;
   readonly rules: readonly CompiledRule[];
-  readonly otherwise: Action | null;
+  readonly otherwise: ScriptAction | null;
 }
 
 export interface CompiledForm {
@@ -141,7 +141,7 @@ class Checks {
     for (const text of say === undefined ? [] : variants(say)) this.#names(text, path);
   }
 
-  action(action: Action, path: string): void {
+  action(action: ScriptAction, path: string): void {
     this.say(action.say, `${path}.say`);
     if (action.goto !== undefined) this.known(`${path}.goto`, 'state', action.goto, this.source.states);
     if (action.form !== undefined) this.known(`${path}.form`, 'form', action.form, this.source.forms);

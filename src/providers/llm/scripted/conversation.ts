@@ -2,7 +2,7 @@ import type { ToolCall, ToolSpec } from '../../../agent/chat.js';
 import type { CompiledScript, CompiledState } from './compile.js';
 import { FormFilling, type FormTalk } from './form.js';
 import { bestRule, type RuleHit } from './rules.js';
-import type { Action, CallAction, Say } from './schema.js';
+import type { ScriptAction, CallAction, Say } from './schema.js';
 import { isAcknowledgement } from './slots/answer.js';
 import type { DayNumber } from './slots/date.js';
 import type { SlotValue } from './slots/slot.js';
@@ -171,7 +171,7 @@ export class ScriptConversation implements FormTalk {
   }
 
   /** Runs an action and returns what to say. `hit` and `words` are what triggered it. */
-  run(action: Action, hit?: RuleHit, words: readonly Word[] = []): string {
+  run(action: ScriptAction, hit?: RuleHit, words: readonly Word[] = []): string {
     for (const [slot, value] of Object.entries(action.set ?? {})) {
       this.values.set(slot, { value, spoken: String(value), allowed: true });
     }
@@ -194,7 +194,7 @@ export class ScriptConversation implements FormTalk {
   }
 
   /** A form is complete: runs its action. The form stays open while a tool runs. */
-  complete(action: Action): string {
+  complete(action: ScriptAction): string {
     if (action.call === undefined) {
       if (this.#form !== null) this.#doneForms.add(this.#form.name);
       this.#form = null;

@@ -1,7 +1,7 @@
 import type { CompiledForm, CompiledFormSlot, CompiledScript } from './compile.js';
 import { extract, type Candidate } from './extract.js';
 import type { RuleHit } from './rules.js';
-import type { Action, Say } from './schema.js';
+import type { ScriptAction, Say } from './schema.js';
 import { answerOf, isAcknowledgement, isQuestion, isRefusal } from './slots/answer.js';
 import type { DayNumber } from './slots/date.js';
 import type { SlotValue } from './slots/slot.js';
@@ -14,9 +14,9 @@ export interface FormTalk {
   readonly values: Map<string, SlotValue>;
   say(say: Say, value?: string): string;
   sayNth(say: Say, times: number, value?: string): string;
-  run(action: Action, hit?: RuleHit, words?: readonly Word[]): string;
+  run(action: ScriptAction, hit?: RuleHit, words?: readonly Word[]): string;
   runRule(hit: RuleHit, words: readonly Word[]): string;
-  complete(action: Action): string;
+  complete(action: ScriptAction): string;
 }
 
 /** How a form reads a turn of the user. */

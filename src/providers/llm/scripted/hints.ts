@@ -1,7 +1,13 @@
 import type { SpeechHints } from '../../stt/stt.js';
 import { BUILT_IN_PATTERNS } from './built-in.js';
 import { parsePattern, type PatternNode } from './pattern.js';
-import { parseScript, type Action, type AgentScript, type AgentScriptInput, type SlotDefinition } from './schema.js';
+import {
+  parseScript,
+  type ScriptAction,
+  type AgentScript,
+  type AgentScriptInput,
+  type SlotDefinition,
+} from './schema.js';
 import { spokenNumber } from './slots/number.js';
 import { enumValues } from './slots/slot.js';
 import { parseClock, spokenTime } from './slots/time.js';
@@ -189,7 +195,7 @@ function textsOf(script: AgentScript): string[] {
     if (say !== undefined)
       for (const text of typeof say === 'string' ? [say] : say) texts.push(text.replace(/[[\]]/g, ' '));
   };
-  const addAction = (action: Action): void => {
+  const addAction = (action: ScriptAction): void => {
     add(action.say);
     if (action.call === undefined) return;
     addAction(action.call.ok);

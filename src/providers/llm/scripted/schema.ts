@@ -161,9 +161,9 @@ export type Say = z.infer<typeof say>;
 export type RuleDefinition = AgentScript['rules'][number];
 export type FormDefinition = AgentScript['forms'][string];
 export type FormSlot = FormDefinition['slots'][number];
-export type Action = z.infer<typeof action>;
+export type ScriptAction = z.infer<typeof action>;
 export type CallAction = z.infer<typeof call>;
-export type Phrases = AgentScript['phrases'];
+export type PhraseValues = AgentScript['phrases'];
 
 /**
  * Parses a script.

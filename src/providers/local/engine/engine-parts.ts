@@ -1,4 +1,4 @@
-import type { EngineLoad, EnginePart, Reply } from './engine-protocol.js';
+import type { EngineLoad, EnginePart, SendReply } from './engine-protocol.js';
 import { Listener } from '../listener.js';
 import { NoiseGate } from '../noise-gate.js';
 import type { SherpaPackage } from '../sherpa-package.js';
@@ -6,7 +6,11 @@ import { Speaker } from '../speaker.js';
 import { Transcriber } from '../transcriber.js';
 
 /** Loads the model. Throws, or exits the process, if sherpa-onnx cannot read it. */
-export function enginePart(sherpa: SherpaPackage, { engine, config, threads }: EngineLoad, reply: Reply): EnginePart {
+export function enginePart(
+  sherpa: SherpaPackage,
+  { engine, config, threads }: EngineLoad,
+  reply: SendReply,
+): EnginePart {
   switch (engine) {
     case 'listen':
       return new Listener(new sherpa.OnlineRecognizer(withThreads(config, 'modelConfig', threads)), reply);

@@ -36,12 +36,12 @@ export type EngineReply =
   | { type: 'pong' }
   | { type: 'idle' }
   /** `mark` of the request that this answers; null = an interim result. */
-  | { type: 'heard'; id: number; mark: number | null; heard: Heard }
+  | { type: 'heard'; id: number; mark: number | null; heard: EngineTranscript }
   | { type: 'audio'; id: number; samples: Int16Array }
   | { type: 'done'; id: number }
   | { type: 'failed'; id: number; reason: string };
 
-export interface Heard {
+export interface EngineTranscript {
   text: string;
   /** The tokens of the text. Empty if the model does not report them. */
   tokens: readonly string[];
@@ -51,7 +51,7 @@ export interface Heard {
   logProbs: readonly number[];
 }
 
-export type Reply = (reply: EngineReply) => void;
+export type SendReply = (reply: EngineReply) => void;
 
 /** One of the engines, inside the process. */
 export interface EnginePart {

@@ -1,7 +1,13 @@
-import type { Heard } from './engine-protocol.js';
+import type { EngineTranscript } from './engine-protocol.js';
 import type { SherpaResult } from '../sherpa-package.js';
 
-export function heardOf({ text, tokens = [], timestamps = [], ys_probs = [], ys_log_probs = [] }: SherpaResult): Heard {
+export function heardOf({
+  text,
+  tokens = [],
+  timestamps = [],
+  ys_probs = [],
+  ys_log_probs = [],
+}: SherpaResult): EngineTranscript {
   return { text, tokens, timesS: timestamps, logProbs: ys_probs.length > 0 ? ys_probs : ys_log_probs };
 }
 

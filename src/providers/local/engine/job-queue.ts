@@ -1,15 +1,15 @@
 import { reasonOf } from '../../../base/errors.js';
-import type { Reply } from './engine-protocol.js';
+import type { SendReply } from './engine-protocol.js';
 
 /** A FIFO queue that yields to the event loop between two jobs. */
 export class JobQueue<Job extends { id: number }> {
-  readonly #reply: Reply;
+  readonly #reply: SendReply;
   readonly #work: (job: Job) => void | Promise<void>;
   readonly #waiting: Job[] = [];
   #running: number | null = null;
   #now: Promise<void> = Promise.resolve();
 
-  constructor(reply: Reply, work: (job: Job) => void | Promise<void>) {
+  constructor(reply: SendReply, work: (job: Job) => void | Promise<void>) {
     this.#reply = reply;
     this.#work = work;
   }

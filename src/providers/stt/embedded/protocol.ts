@@ -30,7 +30,7 @@ export type Request =
   | { readonly kind: 'end'; readonly stream: number }
   | { readonly kind: 'close'; readonly stream: number };
 
-export type Answer =
+export type WorkerAnswer =
   | { readonly id: number; readonly ok: true; readonly value: AnswerValue }
   | { readonly id: number; readonly ok: false; readonly reason: string };
 

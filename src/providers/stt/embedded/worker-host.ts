@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { ParleyError, reasonOf } from '../../../base/errors.js';
 import { workerFile } from '../../../package-files.js';
-import type { Answer, AnswerValue, Request, WorkerSettings } from './protocol.js';
+import type { WorkerAnswer, AnswerValue, Request, WorkerSettings } from './protocol.js';
 
 /** A request without the id, which the host assigns. */
 export type RequestBody<Kind extends 'warm' | 'open' | 'audio'> = Omit<Extract<Request, { kind: Kind }>, 'id'>;
@@ -74,7 +74,7 @@ export class WorkerHost {
       this.#rejectAll(error);
       this.#onCrash(error);
     });
-    worker.on('message', (answer: Answer) => {
+    worker.on('message', (answer: WorkerAnswer) => {
       if (this.#worker !== worker) return;
       const waiting = this.#waiting.get(answer.id);
       this.#waiting.delete(answer.id);

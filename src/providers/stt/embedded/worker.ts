@@ -5,7 +5,7 @@ import type { SpeechHints } from '../stt.js';
 import type { SpeechLanguage } from '../lm/text.js';
 import { loadLanguage, MODEL_FOLDER, type LanguageData } from './language-data.js';
 import { DecoderLeases } from './decoder-leases.js';
-import type { Answer, AnswerValue, Request, WorkerSettings } from './protocol.js';
+import type { WorkerAnswer, AnswerValue, Request, WorkerSettings } from './protocol.js';
 import { loadSoundSwallower, type SoundSwallower } from './soundswallower.js';
 import { SoundSwallowerDecoder } from './turn-decoder.js';
 import { compileVocabulary, vocabularyKey, type Vocabulary } from './vocabulary.js';
@@ -109,6 +109,6 @@ function fail(id: number, error: unknown): void {
   if (error instanceof Error && error.name === 'RuntimeError') process.exit(1);
 }
 
-function send(message: Answer): void {
+function send(message: WorkerAnswer): void {
   port?.postMessage(message);
 }

@@ -2,7 +2,7 @@ import { HEARING_RATE_HZ, msToSamples } from '../../../audio/frame.js';
 import type { Cancel, Clock } from '../../../base/clock.js';
 import { ParleyError } from '../../../base/errors.js';
 import type { EngineProcess } from '../../local/engine/engine-process.js';
-import type { Heard } from '../../local/engine/engine-protocol.js';
+import type { EngineTranscript } from '../../local/engine/engine-protocol.js';
 import type { SttEvents, SttStream } from '../stt.js';
 import { LeadAudio } from '../shared/lead-audio.js';
 import { SampleMap } from '../shared/sample-map.js';
@@ -149,7 +149,7 @@ export class ListeningStream implements SttStream {
     this.#map = new SampleMap();
   }
 
-  #heard(heard: Heard, mark: number | null): void {
+  #heard(heard: EngineTranscript, mark: number | null): void {
     const isFinal = mark !== null && mark === this.#awaited;
     this.#segments.update(this.#turn, {
       text: readable(heard.text),

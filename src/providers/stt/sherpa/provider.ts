@@ -3,7 +3,7 @@ import { baseLanguage } from '../../../base/language.js';
 import { ParleyError } from '../../../base/errors.js';
 import { Deadlines } from '../../deadlines.js';
 import type { EngineProcess } from '../../local/engine/engine-process.js';
-import type { Heard } from '../../local/engine/engine-protocol.js';
+import type { EngineTranscript } from '../../local/engine/engine-protocol.js';
 import { LocalEngines, type LocalEnginesOptions } from '../../local/engine/engines.js';
 import { type LocalModels, speaks } from '../../local/local-models.js';
 import type { LocalModel } from '../../local/model-facts.js';
@@ -156,7 +156,7 @@ function transcribed(
   engine: EngineProcess,
   request: { samples: Int16Array; language: string | null; hotwords: string | null },
   signal: AbortSignal,
-): Promise<Heard> {
+): Promise<EngineTranscript> {
   return new Promise((resolve, reject) => {
     const leave = (): void => {
       signal.removeEventListener('abort', onAbort);

@@ -1,4 +1,4 @@
-import type { Heard } from '../../local/engine/engine-protocol.js';
+import type { EngineTranscript } from '../../local/engine/engine-protocol.js';
 
 /** A word with its times in milliseconds of the stream. */
 export interface HeardWord {
@@ -19,7 +19,7 @@ const LONGEST_PIECE_MS = 400;
  * end a piece of a word with `@@`; a Chinese character is a word.
  * @returns none where the model tells no times, or the pieces do not give its text
  */
-export function wordsOf({ text, tokens, timesS, logProbs }: Heard): HeardWord[] {
+export function wordsOf({ text, tokens, timesS, logProbs }: EngineTranscript): HeardWord[] {
   if (tokens.length === 0 || tokens.length !== timesS.length) return [];
   const hasSpaces = tokens.some((token) => /^[▁\s]/u.test(token));
   const words: (HeardWord & { logProb: number; pieces: number })[] = [];
@@ -53,7 +53,7 @@ export function wordsOf({ text, tokens, timesS, logProbs }: Heard): HeardWord[] 
 }
 
 /** How sure the model is of all of it, 0..1; null = it does not tell. */
-export function confidenceOf({ logProbs }: Heard): number | null {
+export function confidenceOf({ logProbs }: EngineTranscript): number | null {
   if (logProbs.length === 0) return null;
   return Math.exp(Math.min(0, logProbs.reduce((sum, one) => sum + one, 0) / logProbs.length));
 }

@@ -1,4 +1,4 @@
-import type { Api } from '../api.js';
+import type { ConsoleApi } from '../api.js';
 
 export interface AgentName {
   id: string;
@@ -7,10 +7,10 @@ export interface AgentName {
 
 /** The daemon's agents by name, also where one of a call is gone. */
 export class AgentNames {
-  readonly #api: Api;
+  readonly #api: ConsoleApi;
   #names = new Map<string, string>();
 
-  constructor(api: Api) {
+  constructor(api: ConsoleApi) {
     this.#api = api;
   }
 

@@ -1,5 +1,5 @@
 import { el } from '../../docs/elements.js';
-import { type Api, messageOf } from '../api.js';
+import { type ConsoleApi, messageOf } from '../api.js';
 import { card } from '../view.js';
 import { wholeTime } from '../words.js';
 import { diffLines, shortened } from './diff.js';
@@ -24,12 +24,12 @@ export interface VersionsOptions {
 /** What an agent was: what each version changed, and the way back. */
 export class Versions {
   readonly element: HTMLElement;
-  readonly #api: Api;
+  readonly #api: ConsoleApi;
   readonly #path: string;
   readonly #options: VersionsOptions;
   readonly #body = el('div', {}, el('p', { class: 'soft' }, 'Loading …'));
 
-  constructor(api: Api, agentId: string, options: VersionsOptions) {
+  constructor(api: ConsoleApi, agentId: string, options: VersionsOptions) {
     this.#api = api;
     this.#path = `/agents/${encodeURIComponent(agentId)}/versions`;
     this.#options = options;

@@ -8,16 +8,16 @@ import { whyNoRecording, whyNoTrace } from './absence.js';
 import { backToCalls, callFacts, callHead } from './call-head.js';
 import { LiveCall } from './live-call.js';
 import { Player } from './player.js';
-import { Recording } from './recording.js';
+import { CallRecording } from './recording.js';
 import { statusWords } from './statuses.js';
 import { storyView } from './story-view.js';
-import { lineOpenedMs, type Timeline, timelineOf } from './timeline.js';
+import { lineOpenedMs, type CallTimeline, timelineOf } from './timeline.js';
 import { TimelineView } from './timeline-view.js';
 import { parseTrace, type Trace } from './trace.js';
 import { turnStories } from './turns.js';
 import { waterfalls } from './waterfall.js';
 
-const NOTHING: Timeline = { spans: [], durationMs: 0 };
+const NOTHING: CallTimeline = { spans: [], durationMs: 0 };
 
 /** One call: while it goes on as it happens, afterwards all that is known of it. */
 export function callView(options: ViewOptions): View {
@@ -131,16 +131,16 @@ class CallPage {
     return replay.element;
   }
 
-  #recording(call: CallHistoryItem): Recording | null {
+  #recording(call: CallHistoryItem): CallRecording | null {
     if (call.recording === null) return null;
     const fresh = async (): Promise<string | null> =>
       (await this.#api.get<CallHistoryItem>(this.#path)).recording?.recording_url ?? null;
-    const recording = new Recording(call.recording.recording_url, fresh);
+    const recording = new CallRecording(call.recording.recording_url, fresh);
     this.#parts.push(recording);
     return recording;
   }
 
-  #player(call: CallHistoryItem, timeline: Timeline, recording: Recording | null): Player | null {
+  #player(call: CallHistoryItem, timeline: CallTimeline, recording: CallRecording | null): Player | null {
     if (timeline.spans.length === 0 && recording === null) return null;
     const known = { ...timeline, durationMs: Math.max(timeline.durationMs, call.duration * 1000) };
     const view = new TimelineView(known, recording !== null, (ms) => player.seek(ms));
@@ -157,7 +157,7 @@ class CallPage {
   }
 
   /** The timeline once more, as a list that can be read and searched. */
-  #events({ spans }: Timeline, seek: ((ms: number) => void) | null): HTMLElement {
+  #events({ spans }: CallTimeline, seek: ((ms: number) => void) | null): HTMLElement {
     const details = el(
       'details',
       { class: 'card events' },

@@ -3,7 +3,7 @@ import type { NoteData } from '../../../session/record/event-log.js';
 /** How much a decision matters to somebody who reads a call. */
 export type Weight = 'turn' | 'minor' | 'trouble';
 
-export interface Decision {
+export interface LoggedDecision {
   text: string;
   weight: Weight;
 }
@@ -63,7 +63,7 @@ const TURN = new Set(['turn.ignored', 'turn.echo', 'turn.stuck', 'turn.continued
 const TROUBLE = /failed|stalled|timeout|givingUp|trace\.full|limit/;
 
 /** What the conversation decided, and why, in words. A name that is new is shown as it is. */
-export function decision(name: string, data: NoteData): Decision {
+export function decision(name: string, data: NoteData): LoggedDecision {
   const words = REASONS[name];
   const text = words === undefined ? unknown(name, data) : words(data);
   const isTrouble = TROUBLE.test(name) || (name.endsWith('.result') && data['ok'] === false);

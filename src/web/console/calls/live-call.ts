@@ -3,7 +3,7 @@ import { el } from '../../docs/elements.js';
 import { Transcript } from '../../page/transcript.js';
 import { TimesSummary } from '../../page/turn-times.js';
 import { actionButton } from '../actions.js';
-import type { Api } from '../api.js';
+import type { ConsoleApi } from '../api.js';
 import type { ServerEvent } from '../sse.js';
 import { card } from '../view.js';
 import { turnTimesOf, type WatchedEvent, watchedEvent } from './watched-event.js';
@@ -19,7 +19,7 @@ export class LiveCall {
   #times: TalkTurnTimes | null = null;
   readonly #state = el('p', { class: 'soft', role: 'status' }, 'Watching …');
 
-  constructor(api: Api, sessionId: string, onEnded: () => void) {
+  constructor(api: ConsoleApi, sessionId: string, onEnded: () => void) {
     this.#onEnded = onEnded;
     const list = el('ol', { class: 'transcript', role: 'log', 'aria-live': 'polite' });
     const scroller = el(

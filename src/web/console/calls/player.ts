@@ -1,6 +1,6 @@
 import { el } from '../../docs/elements.js';
 import { clock, moment } from '../words.js';
-import type { Recording } from './recording.js';
+import type { CallRecording } from './recording.js';
 import type { TimelineView } from './timeline-view.js';
 
 /** What plays a call and shows what is going on in it at the moment. */
@@ -15,7 +15,7 @@ export class Player {
   #frame = 0;
   #closed = false;
 
-  constructor(timeline: TimelineView, recording: Recording | null) {
+  constructor(timeline: TimelineView, recording: CallRecording | null) {
     this.#timeline = timeline;
     this.#audio = recording?.audio ?? null;
     const zoom = [

@@ -1,7 +1,7 @@
 import { type Peaks, PeakReader } from './waveform.js';
 
 /** A call's recording: sound that can be played from any moment, and its waveforms. */
-export class Recording {
+export class CallRecording {
   readonly audio = new Audio();
   readonly #freshUrl: () => Promise<string | null>;
   readonly #abort = new AbortController();

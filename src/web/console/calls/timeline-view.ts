@@ -1,6 +1,6 @@
 import { el } from '../../docs/elements.js';
 import { clock } from '../words.js';
-import type { LaneName, Span, Timeline } from './timeline.js';
+import type { LaneName, TimelineSpan, CallTimeline } from './timeline.js';
 import { loudest, type Peaks } from './waveform.js';
 
 const LANE_TEXTS: Readonly<Record<LaneName, { label: string; about: string }>> = {
@@ -32,7 +32,7 @@ const MARK_NEAR_MS = 150;
 /** A call on one axis of time. A click, or the arrow keys, choose a moment. */
 export class TimelineView {
   readonly element: HTMLElement;
-  readonly #timeline: Timeline;
+  readonly #timeline: CallTimeline;
   readonly #onSeek: (ms: number) => void;
   readonly #scroller = el('div', {
     class: 'tl-scroller',
@@ -45,7 +45,7 @@ export class TimelineView {
   readonly #ruler = el('div', { class: 'tl-ruler' });
   readonly #canvas = el('canvas', { class: 'tl-waves', 'aria-hidden': 'true' });
   readonly #playhead = el('div', { class: 'tl-playhead' });
-  readonly #lanes: { name: LaneName; element: HTMLElement; spans: readonly Span[] }[];
+  readonly #lanes: { name: LaneName; element: HTMLElement; spans: readonly TimelineSpan[] }[];
   readonly #resize: ResizeObserver;
   readonly #dark = matchMedia('(prefers-color-scheme: dark)');
   #durationMs: number;
@@ -54,7 +54,7 @@ export class TimelineView {
   #atMs = 0;
   #drawing = 0;
 
-  constructor(timeline: Timeline, hasWaves: boolean, onSeek: (ms: number) => void) {
+  constructor(timeline: CallTimeline, hasWaves: boolean, onSeek: (ms: number) => void) {
     this.#timeline = timeline;
     this.#onSeek = onSeek;
     this.#durationMs = Math.max(1000, timeline.durationMs);
@@ -142,7 +142,7 @@ export class TimelineView {
   }
 
   /** What is going on at a moment, lane by lane. */
-  spansAt(ms: number): Span[] {
+  spansAt(ms: number): TimelineSpan[] {
     const near = Math.min(MARK_NEAR_MS, 6 / this.#pxPerMs);
     return this.#timeline.spans.filter(({ fromMs, toMs }) =>
       toMs - fromMs < near ? Math.abs(fromMs - ms) <= near : fromMs <= ms && ms <= toMs,
@@ -153,7 +153,7 @@ export class TimelineView {
     return this.#scroller.clientWidth / this.#durationMs;
   }
 
-  #spansOf(name: LaneName): Span[] {
+  #spansOf(name: LaneName): TimelineSpan[] {
     return this.#timeline.spans.filter(({ lane }) => lane === name);
   }
 
@@ -220,7 +220,7 @@ export class TimelineView {
   }
 
   /** @param roomPx until the next one begins: a mark's label ends there */
-  #spanElement({ fromMs, toMs, label, about, look }: Span, roomPx: number): HTMLElement {
+  #spanElement({ fromMs, toMs, label, about, look }: TimelineSpan, roomPx: number): HTMLElement {
     const width = (toMs - fromMs) * this.#pxPerMs;
     const isMark = width < 3;
     const element = el('span', { class: `tl-span ${look}${isMark ? ' mark' : ''}`, title: about });

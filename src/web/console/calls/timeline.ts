@@ -6,7 +6,7 @@ export const LANES = ['speech', 'words', 'turns', 'model', 'tools', 'voice', 'pl
 export type LaneName = (typeof LANES)[number];
 
 /** Something that lasted, or (`toMs` = `fromMs`) happened. Milliseconds since the line opened. */
-export interface Span {
+export interface TimelineSpan {
   lane: LaneName;
   fromMs: number;
   toMs: number;
@@ -17,13 +17,13 @@ export interface Span {
   look: 'plain' | 'early' | 'dropped' | 'held' | Weight;
 }
 
-export interface Timeline {
-  spans: readonly Span[];
+export interface CallTimeline {
+  spans: readonly TimelineSpan[];
   durationMs: number;
 }
 
 /** What happened in a session, by who did it, in the order of its beginning. */
-export function timelineOf(entries: readonly LogEntry[]): Timeline {
+export function timelineOf(entries: readonly LogEntry[]): CallTimeline {
   const builder = new Builder(entries);
   for (const entry of entries) builder.take(entry);
   return builder.finish();
@@ -31,17 +31,17 @@ export function timelineOf(entries: readonly LogEntry[]): Timeline {
 
 class Builder {
   readonly #zeroMs: number;
-  readonly #spans: Span[] = [];
+  readonly #spans: TimelineSpan[] = [];
   #nowMs = 0;
-  #speech: Span | null = null;
+  #speech: TimelineSpan | null = null;
   #speechEndMs: number | null = null;
-  #segment: { number: number; span: Span } | null = null;
-  #held: Span | null = null;
-  #playing: Span | null = null;
+  #segment: { number: number; span: TimelineSpan } | null = null;
+  #held: TimelineSpan | null = null;
+  #playing: TimelineSpan | null = null;
   #cause: LogEntry | null = null;
-  readonly #requests = new Map<number, { span: Span; text: string; firstMs: number | null }>();
-  readonly #utterances = new Map<number, { text: string; span: Span }>();
-  readonly #tools = new Map<string, Span>();
+  readonly #requests = new Map<number, { span: TimelineSpan; text: string; firstMs: number | null }>();
+  readonly #utterances = new Map<number, { text: string; span: TimelineSpan }>();
+  readonly #tools = new Map<string, TimelineSpan>();
 
   constructor(entries: readonly LogEntry[]) {
     this.#zeroMs = lineOpenedMs(entries);
@@ -54,7 +54,7 @@ class Builder {
     else if (entry.kind === 'note') this.#note(entry);
   }
 
-  finish(): Timeline {
+  finish(): CallTimeline {
     const durationMs = this.#nowMs;
     // What was still going on when the log ended lasted until then.
     for (const span of [this.#speech, this.#held, this.#playing]) if (span !== null) span.toMs = durationMs;
@@ -279,7 +279,7 @@ class Builder {
     if (span?.toMs === Infinity) span.toMs = this.#nowMs;
   }
 
-  #tool(name: string, args: string): Span {
+  #tool(name: string, args: string): TimelineSpan {
     return this.#add('tools', name, `${name}(${args})`, this.#nowMs, Infinity);
   }
 
@@ -295,7 +295,7 @@ class Builder {
     this.#playing = null;
   }
 
-  #mark(lane: LaneName, label: string, about: string, look: Span['look'] = 'plain'): void {
+  #mark(lane: LaneName, label: string, about: string, look: TimelineSpan['look'] = 'plain'): void {
     this.#add(lane, label, about, this.#nowMs, this.#nowMs, look);
   }
 
@@ -305,9 +305,9 @@ class Builder {
     about: string,
     fromMs = this.#nowMs,
     toMs = Infinity,
-    look: Span['look'] = 'plain',
-  ): Span {
-    const span: Span = { lane, fromMs: Math.max(0, fromMs), toMs, label, about, look };
+    look: TimelineSpan['look'] = 'plain',
+  ): TimelineSpan {
+    const span: TimelineSpan = { lane, fromMs: Math.max(0, fromMs), toMs, label, about, look };
     this.#spans.push(span);
     return span;
   }

@@ -1,30 +1,30 @@
 import { el } from '../../docs/elements.js';
 import { actionButton, actionForm, labelled, select } from '../actions.js';
-import { type Api, messageOf } from '../api.js';
+import { type ConsoleApi, messageOf } from '../api.js';
 import type { Phone } from '../numbers/numbers-view.js';
 import { card, failure, loading, type View, type ViewOptions } from '../view.js';
 import { wholeTime } from '../words.js';
 import {
   type Campaign,
   campaignPath,
-  type CampaignProgress,
-  type CampaignStatus,
+  type CampaignProgressReply,
+  type CampaignStatusName,
   metadataText,
   pillOf,
 } from './campaign.js';
-import { ProgressBar } from './progress-bar.js';
+import { CampaignProgressBar } from './progress-bar.js';
 import { RecordsTable } from './records-table.js';
 import { ScheduleForm } from './schedule-form.js';
-import { type FileRecord, inPieces, readRecords } from './records-file.js';
+import { type CsvRecord, inPieces, readRecords } from './records-file.js';
 
 /** So many are shown before they are added. */
 const SHOWN = 3;
 
 /** Adds people from a file, which is read in the page. */
-export function recordsUpload(api: Api, path: string, onAdded: () => void): HTMLElement {
+export function recordsUpload(api: ConsoleApi, path: string, onAdded: () => void): HTMLElement {
   const file = el('input', { type: 'file', accept: '.csv,.tsv,.txt,.json', required: '' });
   const state = el('div', { role: 'status' });
-  let records: FileRecord[] = [];
+  let records: CsvRecord[] = [];
   file.addEventListener('change', () => {
     void read(file.files?.[0] ?? null);
   });
@@ -65,7 +65,7 @@ export function recordsUpload(api: Api, path: string, onAdded: () => void): HTML
   return card('Add people', el('p', { class: 'soft' }, about), form, state);
 }
 
-function preview(records: readonly FileRecord[]): HTMLElement[] {
+function preview(records: readonly CsvRecord[]): HTMLElement[] {
   const items = records
     .slice(0, SHOWN)
     .map(({ phone, metadata }) => el('li', {}, `${phone} ${metadataText(metadata)}`));
@@ -88,8 +88,8 @@ class CampaignPage {
   readonly #actions = el('p', { class: 'item-actions' });
   readonly #records: RecordsTable;
   readonly #id: string;
-  #bar: ProgressBar | null = null;
-  #shown: CampaignStatus | null = null;
+  #bar: CampaignProgressBar | null = null;
+  #shown: CampaignStatusName | null = null;
   #closed = false;
 
   constructor({ api, path }: ViewOptions) {
@@ -149,16 +149,16 @@ class CampaignPage {
 
   #follow(): void {
     this.#bar?.close();
-    this.#bar = new ProgressBar(this.#api, this.#id, (progress) => this.#onProgress(progress));
+    this.#bar = new CampaignProgressBar(this.#api, this.#id, (progress) => this.#onProgress(progress));
   }
 
-  #onProgress({ status }: CampaignProgress): void {
+  #onProgress({ status }: CampaignProgressReply): void {
     if (this.#closed) return;
     this.#showStatus(status);
     this.#records.refresh();
   }
 
-  #showStatus(status: CampaignStatus): void {
+  #showStatus(status: CampaignStatusName): void {
     if (this.#shown === status) return;
     this.#shown = status;
     this.#status.className = `pill ${pillOf(status)}`;

@@ -1,10 +1,10 @@
-export type CampaignStatus = 'idle' | 'started' | 'paused' | 'finished' | 'failed';
+export type CampaignStatusName = 'idle' | 'started' | 'paused' | 'finished' | 'failed';
 
 /** A campaign as `/campaigns` lists it. */
 export interface Campaign {
   id: string;
   name: string;
-  status: CampaignStatus;
+  status: CampaignStatusName;
   /** Unix seconds. */
   created_at: number;
   caller: string | null;
@@ -12,8 +12,8 @@ export interface Campaign {
 }
 
 /** How far it is, as `GET /campaigns/{id}/progress` tells. */
-export interface CampaignProgress {
-  status: CampaignStatus;
+export interface CampaignProgressReply {
+  status: CampaignStatusName;
   /** Why it has failed. */
   reason: string | null;
   total: number;
@@ -46,7 +46,7 @@ export function campaignPath(id: string): string {
 }
 
 /** The class of a pill. */
-export function pillOf(status: CampaignStatus): string {
+export function pillOf(status: CampaignStatusName): string {
   return status === 'started' ? 'running' : status === 'failed' ? 'failed' : '';
 }
 

@@ -2,12 +2,12 @@ import { el } from '../../docs/elements.js';
 import { actionForm, labelled } from '../actions.js';
 import { card, empty, Loaded, type View, type ViewOptions } from '../view.js';
 import { wholeTime } from '../words.js';
-import { type Campaign, type CampaignStatus, pillOf } from './campaign.js';
-import { ProgressBar } from './progress-bar.js';
+import { type Campaign, type CampaignStatusName, pillOf } from './campaign.js';
+import { CampaignProgressBar } from './progress-bar.js';
 
 /** All campaigns, each with how far it is. */
 export function campaignsView({ api }: ViewOptions): View {
-  const bars: ProgressBar[] = [];
+  const bars: CampaignProgressBar[] = [];
   const closeBars = (): void => {
     for (const bar of bars.splice(0)) bar.close();
   };
@@ -20,7 +20,7 @@ export function campaignsView({ api }: ViewOptions): View {
       showStatus(pill, campaign.status);
       // Only those that call change by themselves.
       if (campaign.status !== 'started') return campaignItem(campaign, pill);
-      const bar = new ProgressBar(api, campaign.id, ({ status }) => showStatus(pill, status));
+      const bar = new CampaignProgressBar(api, campaign.id, ({ status }) => showStatus(pill, status));
       bars.push(bar);
       return campaignItem(campaign, pill, bar.element);
     });
@@ -40,7 +40,7 @@ export function campaignsView({ api }: ViewOptions): View {
   };
 }
 
-function showStatus(pill: HTMLElement, status: CampaignStatus): void {
+function showStatus(pill: HTMLElement, status: CampaignStatusName): void {
   pill.className = `pill ${pillOf(status)}`;
   pill.textContent = status;
 }

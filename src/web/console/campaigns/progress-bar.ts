@@ -1,7 +1,7 @@
 import { el } from '../../docs/elements.js';
-import type { Api } from '../api.js';
+import type { ConsoleApi } from '../api.js';
 import { wholeTime } from '../words.js';
-import type { CampaignProgress } from './campaign.js';
+import type { CampaignProgressReply } from './campaign.js';
 
 const PARTS = [
   { name: 'finished', label: 'finished' },
@@ -11,20 +11,20 @@ const PARTS = [
 ] as const;
 
 /** How far a campaign is, as it changes: a bar of all its records, and figures. */
-export class ProgressBar {
+export class CampaignProgressBar {
   readonly element = el('div', { class: 'progress' });
   readonly #bar = el('div', { class: 'progress-bar', role: 'img' });
   readonly #figures = el('p', { class: 'figures soft' });
   readonly #abort = new AbortController();
 
   /** @param onProgress is told each state, for what else depends on it */
-  constructor(api: Api, id: string, onProgress: (progress: CampaignProgress) => void = () => undefined) {
+  constructor(api: ConsoleApi, id: string, onProgress: (progress: CampaignProgressReply) => void = () => undefined) {
     this.element.append(this.#bar, this.#figures);
     api.events(
       `/campaigns/${encodeURIComponent(id)}/progress`,
       ({ event, data }) => {
         if (event !== 'progress') return;
-        const progress = JSON.parse(data) as CampaignProgress;
+        const progress = JSON.parse(data) as CampaignProgressReply;
         this.#show(progress);
         onProgress(progress);
       },
@@ -40,7 +40,7 @@ export class ProgressBar {
     this.#abort.abort();
   }
 
-  #show(progress: CampaignProgress): void {
+  #show(progress: CampaignProgressReply): void {
     const { total, calls, rejected, next_call_at: nextAt, next_call_reason: why, reason, status } = progress;
     const shown = PARTS.filter(({ name }) => progress[name] > 0);
     this.#bar.replaceChildren(

@@ -1,5 +1,5 @@
 /** Somebody for a campaign to call. */
-export interface FileRecord {
+export interface CsvRecord {
   phone: string;
   metadata: Readonly<Record<string, unknown>>;
 }
@@ -15,7 +15,7 @@ const MOST_CHARS = 3_500_000;
  * semicolons and tabs, quotes and byte order marks are understood.
  * @throws Error for people, saying what is wrong where
  */
-export function readRecords(file: string): FileRecord[] {
+export function readRecords(file: string): CsvRecord[] {
   const text = file.replace(/^\u{feff}/u, '');
   const records = /^\s*\[/.test(text) ? fromJson(text) : fromCsv(text);
   if (records.length === 0) throw new Error('There is nobody in it.');
@@ -23,8 +23,8 @@ export function readRecords(file: string): FileRecord[] {
 }
 
 /** In pieces that one request may carry. */
-export function inPieces(records: readonly FileRecord[]): FileRecord[][] {
-  const pieces: FileRecord[][] = [];
+export function inPieces(records: readonly CsvRecord[]): CsvRecord[][] {
+  const pieces: CsvRecord[][] = [];
   let chars = Infinity;
   for (const record of records) {
     const size = JSON.stringify(record).length + 1;
@@ -40,7 +40,7 @@ export function inPieces(records: readonly FileRecord[]): FileRecord[][] {
   return pieces;
 }
 
-function fromJson(text: string): FileRecord[] {
+function fromJson(text: string): CsvRecord[] {
   return (JSON.parse(text) as unknown[]).map((item, at) => {
     const { phone, metadata = {} } = (item ?? {}) as { phone?: unknown; metadata?: unknown };
     if (typeof phone !== 'string') throw new Error(`Item ${String(at + 1)} has no "phone" that is a text.`);
@@ -50,7 +50,7 @@ function fromJson(text: string): FileRecord[] {
   });
 }
 
-function fromCsv(text: string): FileRecord[] {
+function fromCsv(text: string): CsvRecord[] {
   const [header = ''] = text.split(/\r?\n/, 1);
   const count = (delimiter: string): number => header.replace(/"[^"]*"/g, '').split(delimiter).length;
   const delimiter = [...DELIMITERS].sort((a, b) => count(b) - count(a))[0] ?? ',';

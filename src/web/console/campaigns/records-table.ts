@@ -1,6 +1,6 @@
 import { el } from '../../docs/elements.js';
 import { actionButton, labelled, select } from '../actions.js';
-import type { Api } from '../api.js';
+import type { ConsoleApi } from '../api.js';
 import { empty, Loaded } from '../view.js';
 import { wholeTime } from '../words.js';
 import { type CampaignRecord, metadataText } from './campaign.js';
@@ -18,7 +18,7 @@ const STATES = ['not_started', 'started', 'finished', 'failed', 'rejected'];
 /** Whom a campaign calls, and how far that is. */
 export class RecordsTable {
   readonly element: HTMLElement;
-  readonly #api: Api;
+  readonly #api: ConsoleApi;
   readonly #path: string;
   readonly #list: Loaded;
   readonly #status = select('status', '', [
@@ -28,7 +28,7 @@ export class RecordsTable {
   #pages = 1;
   #timer = 0;
 
-  constructor(api: Api, campaignPath: string) {
+  constructor(api: ConsoleApi, campaignPath: string) {
     this.#api = api;
     this.#path = `${campaignPath}/records`;
     this.#list = new Loaded('Loading records', () => this.#rows());

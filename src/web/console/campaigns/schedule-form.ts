@@ -4,14 +4,14 @@ import { actionButton } from '../actions.js';
 import { ConfigForm } from '../agents/config-form.js';
 import { withValue } from '../agents/draft.js';
 import { Faults } from '../agents/faults.js';
-import { type Api, ApiError } from '../api.js';
+import { type ConsoleApi, ApiError } from '../api.js';
 import { Loaded } from '../view.js';
 import { scheduleChange } from './schedule-change.js';
 
 /** How a campaign calls: pace, hours and retries, as fields made from the daemon's schema. */
 export class ScheduleForm {
   readonly element: HTMLElement;
-  readonly #api: Api;
+  readonly #api: ConsoleApi;
   readonly #path: string;
   readonly #place = el('div', {});
   readonly #open = new Set<string>();
@@ -20,7 +20,7 @@ export class ScheduleForm {
   /** Only what was changed becomes the campaign's own. */
   readonly #touched = new Set<string>();
 
-  constructor(api: Api, campaignPath: string) {
+  constructor(api: ConsoleApi, campaignPath: string) {
     this.#api = api;
     this.#path = `${campaignPath}/schedule`;
     this.element = el(

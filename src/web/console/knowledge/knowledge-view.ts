@@ -3,9 +3,9 @@ import { el } from '../../docs/elements.js';
 import { actionButton, actionForm, labelled, select } from '../actions.js';
 import { card, empty, Loaded, type View, type ViewOptions } from '../view.js';
 import { bytes, wholeTime } from '../words.js';
-import type { Api } from '../api.js';
+import type { ConsoleApi } from '../api.js';
 
-export interface KnowledgeFile {
+export interface KnowledgeFileItem {
   id: string;
   name: string;
   description: string | null;
@@ -37,7 +37,7 @@ export function knowledgeView({ api }: ViewOptions): View {
   const given = el('div', {});
   const list = new Loaded('Loading files', async () => {
     const [files, agents] = await Promise.all([
-      api.get<KnowledgeFile[]>('/knowledge/list_files'),
+      api.get<KnowledgeFileItem[]>('/knowledge/list_files'),
       api.get<AgentWithFiles[]>('/agents'),
     ]);
     given.replaceChildren(...(files.length === 0 || agents.length === 0 ? [] : [agentFiles(api, agents, files)]));
@@ -45,7 +45,7 @@ export function knowledgeView({ api }: ViewOptions): View {
     return [el('ol', { class: 'calls' }, ...files.map(fileItem))];
   });
 
-  function fileItem({ id, name, description, file_type: type, size, create_at: at }: KnowledgeFile): HTMLElement {
+  function fileItem({ id, name, description, file_type: type, size, create_at: at }: KnowledgeFileItem): HTMLElement {
     const remove = async (): Promise<void> => {
       await api.send('POST', '/knowledge/delete_file', { id });
       await list.refresh();
@@ -113,7 +113,11 @@ export function knowledgeView({ api }: ViewOptions): View {
 }
 
 /** Gives files to an agent, beside those that its configuration lists. */
-export function agentFiles(api: Api, agents: readonly AgentWithFiles[], files: readonly KnowledgeFile[]): HTMLElement {
+export function agentFiles(
+  api: ConsoleApi,
+  agents: readonly AgentWithFiles[],
+  files: readonly KnowledgeFileItem[],
+): HTMLElement {
   const agent = select(
     'agent',
     agents[0]?.id ?? '',

@@ -1,6 +1,6 @@
 import type { PageDescription } from '../../../transports/talk-protocol.js';
 import { el } from '../../docs/elements.js';
-import { SERVER_WORDS, type ServerState } from '../../page/talk.js';
+import { SERVER_WORDS, type DaemonState } from '../../page/talk.js';
 import { duration } from '../../page/times.js';
 import type { RibbonState } from './ribbon.js';
 
@@ -46,7 +46,7 @@ export class LiveControls {
     disabled: '',
   });
   #agents: readonly Agent[] = [];
-  #server: ServerState = 'looking';
+  #server: DaemonState = 'looking';
   #isIdle = true;
 
   constructor(events: LiveControlEvents) {
@@ -86,7 +86,7 @@ export class LiveControls {
   }
 
   /** How the daemon does: calls can be made when it is ready. */
-  set server(state: ServerState) {
+  set server(state: DaemonState) {
     this.#server = state;
     this.#showIdle();
   }

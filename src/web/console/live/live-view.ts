@@ -8,7 +8,7 @@ import { Ribbon } from './ribbon.js';
 import { RibbonView } from './ribbon-view.js';
 import type { CallHistoryItem } from '../../../session/record/call-history.js';
 import { AgentNames } from '../agents/agent-names.js';
-import { type Api, messageOf } from '../api.js';
+import { type ConsoleApi, messageOf } from '../api.js';
 import { callRow } from '../calls/call-rows.js';
 import { statusWords } from '../calls/statuses.js';
 
@@ -19,13 +19,13 @@ const LOOKED_THROUGH = 100;
 /** The calls that go on, each leading to its page, which watches it. */
 export class RunningCalls {
   readonly element: HTMLElement;
-  readonly #api: Api;
+  readonly #api: ConsoleApi;
   readonly #names: AgentNames;
   readonly #body = el('div', {}, el('p', { class: 'soft' }, 'Looking …'));
   readonly #abort = new AbortController();
   #timer = 0;
 
-  constructor(api: Api) {
+  constructor(api: ConsoleApi) {
     this.#api = api;
     this.#names = new AgentNames(api);
     this.element = card('Calls in progress', this.#body);

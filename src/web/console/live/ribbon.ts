@@ -10,7 +10,7 @@ export interface RibbonPiece {
   toMs: number | null;
 }
 
-export interface Sample {
+export interface LevelSample {
   atMs: number;
   /** Root mean squares, 0..1. */
   user: number;
@@ -23,13 +23,13 @@ const KEPT_MS = 120_000;
 /** The states of a conversation and how loud both sides were, as they follow each other. */
 export class Ribbon {
   #pieces: RibbonPiece[] = [];
-  #samples: Sample[] = [];
+  #samples: LevelSample[] = [];
 
   get pieces(): readonly RibbonPiece[] {
     return this.#pieces;
   }
 
-  get samples(): readonly Sample[] {
+  get samples(): readonly LevelSample[] {
     return this.#samples;
   }
 

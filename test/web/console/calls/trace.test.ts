@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { LogEntry } from '../../../../src/session/record/event-log.js';
 import type { SessionReport } from '../../../../src/session/record/session-report.js';
 import { decision } from '../../../../src/web/console/calls/decisions.js';
-import { LANES, type Timeline, timelineOf } from '../../../../src/web/console/calls/timeline.js';
+import { LANES, type CallTimeline, timelineOf } from '../../../../src/web/console/calls/timeline.js';
 import { parseTrace } from '../../../../src/web/console/calls/trace.js';
 import { turnStories } from '../../../../src/web/console/calls/turns.js';
 import { waterfall } from '../../../../src/web/console/calls/bars.js';
@@ -11,7 +11,7 @@ import { recordedSession } from './recorded-session.js';
 describe('the trace of a session', () => {
   let text: string;
   let entries: readonly LogEntry[];
-  let timeline: Timeline;
+  let timeline: CallTimeline;
   let report: SessionReport;
 
   beforeAll(async () => {
