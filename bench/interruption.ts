@@ -18,13 +18,13 @@ import { fileURLToPath } from 'node:url';
 import { HEARING_RATE_HZ } from '../dist/audio/frame.js';
 import { resample } from '../dist/audio/dsp/resample.js';
 import { decodeWav } from '../dist/audio/files/wav.js';
-import { readRecordings, type Recording } from '../dist/benchmark/recording.js';
+import { readRecordings, type LabelledRecording } from '../dist/benchmark/recording.js';
 import { machine } from './lib/machine.js';
 import { markdownTable, quantile } from './lib/numbers.js';
 import { talkOver, type TalkedOver } from './lib/talked-over.js';
 
 const fixtures = fileURLToPath(new URL('../fixtures/audio', import.meta.url));
-const groups: [name: string, recordings: Recording[]][] = [
+const groups: [name: string, recordings: LabelledRecording[]][] = [
   ['interruptions', await readRecordings(fixtures, (name) => name.startsWith('interruptions/'))],
   ['acknowledgements', await readRecordings(fixtures, (name) => name.startsWith('acknowledgements/'))],
   ['noise, nobody speaks', silent()],
@@ -65,7 +65,7 @@ function row(name: string, all: readonly TalkedOver[]): (string | number)[] {
 }
 
 /** Recordings in which there is nothing to hear but noise. */
-function silent(): Recording[] {
+function silent(): LabelledRecording[] {
   const folder = join(fixtures, 'noise');
   const files = readdirSync(folder).filter((file) => file.endsWith('-alone.wav'));
   return files.map((file) => {

@@ -1,4 +1,4 @@
-import { el } from '../docs/elements.js';
+import { el } from '../shared/elements.js';
 import { messageOf } from './api.js';
 
 export interface ActionOptions {

@@ -1,4 +1,4 @@
-import { el } from '../docs/elements.js';
+import { el } from '../shared/elements.js';
 import type { View } from './view.js';
 
 /** Asks for the operator's private key. */

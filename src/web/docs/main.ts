@@ -1,5 +1,5 @@
 import { byTag, type DocumentedEndpoint, kindOf, type OpenApiDocument, type Schema } from './document.js';
-import { el, prose } from './elements.js';
+import { el, prose } from '../shared/elements.js';
 import { schemaView } from './schema-view.js';
 import { tryOut } from './try-out.js';
 

@@ -1,5 +1,5 @@
 import { kindOf, nameOf, type OpenApiDocument, resolve, type Schema, withoutNull } from './document.js';
-import { el, prose } from './elements.js';
+import { el, prose } from '../shared/elements.js';
 
 /** Members of an object as a table; what is below a member opens on demand. */
 export function schemaView(raw: Schema, document: OpenApiDocument): HTMLElement {

@@ -1,5 +1,5 @@
 import { type DocumentedEndpoint, exampleOf, type OpenApiDocument } from './document.js';
-import { el } from './elements.js';
+import { el } from '../shared/elements.js';
 import { SNIPPETS } from './snippets.js';
 
 /** A form that sends a request, shows it as code, and what is answered, as it comes. */

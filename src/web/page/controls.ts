@@ -1,5 +1,5 @@
 import type { CallStats } from './call.js';
-import { byId } from './elements.js';
+import { byId, el } from '../shared/elements.js';
 import { Keypad } from './keypad.js';
 import { type Phase, PHASE_WORDS } from './phase.js';
 import { SERVER_WORDS, type DaemonState, type TalkAgent } from './talk.js';
@@ -104,13 +104,7 @@ export class Controls {
   #introduce(): void {
     if (this.agent?.id !== DEMO.id) return;
     byId('about', HTMLElement).textContent = DEMO.about;
-    const examples = DEMO.examples.map((text) => {
-      const button = document.createElement('button');
-      button.type = 'button';
-      button.className = 'example';
-      button.textContent = text;
-      return button;
-    });
+    const examples = DEMO.examples.map((text) => el('button', { type: 'button', class: 'example' }, text));
     byId('examples', HTMLElement).replaceChildren(...examples);
   }
 

@@ -1,5 +1,5 @@
 import type { TalkForm } from '../../transports/talk-protocol.js';
-import { make } from './elements.js';
+import { el } from '../shared/elements.js';
 
 /** A field that the agent asks the user to fill in. */
 export class FormCard {
@@ -11,26 +11,17 @@ export class FormCard {
     const { param, problem } = form;
     const fieldId = `field-${id}`;
     this.#field = fieldOf(form, fieldId);
-    const label = document.createElement('label');
-    label.htmlFor = fieldId;
-    label.textContent = fieldLabel(form);
-    const send = button('submit', 'form-send', 'Send');
-    const skip = button('button', 'form-skip', 'Skip');
-    const row = make('div', 'form-row');
-    row.append(this.#field, send, skip);
-    this.element = document.createElement('form');
-    this.element.className = 'form-card';
-    this.element.setAttribute('aria-label', 'The agent asks');
-    this.element.append(label);
+    const skip = el('button', { type: 'button', class: 'form-skip' }, 'Skip');
+    const send = el('button', { type: 'submit', class: 'form-send' }, 'Send');
+    this.element = el('form', { class: 'form-card', 'aria-label': 'The agent asks' });
+    this.element.append(el('label', { for: fieldId }, fieldLabel(form)));
     if (problem !== undefined) {
-      const line = make('p', 'form-problem', problem);
-      line.id = `${fieldId}-problem`;
-      line.setAttribute('role', 'alert');
+      const line = el('p', { class: 'form-problem', id: `${fieldId}-problem`, role: 'alert' }, problem);
       this.#field.setAttribute('aria-describedby', line.id);
       this.#field.setAttribute('aria-invalid', 'true');
       this.element.append(line);
     }
-    this.element.append(row);
+    this.element.append(el('div', { class: 'form-row' }, this.#field, send, skip));
     let done = false;
     const finish = (value: string | number | boolean | null): void => {
       if (done) return;
@@ -60,12 +51,12 @@ function fieldOf({ param, value }: TalkForm, id: string): HTMLInputElement | HTM
   const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
   const suggested = isPlain ? String(value) : '';
   if (kind.control === 'choice') {
-    const select = document.createElement('select');
+    const select = el('select');
     select.append(new Option('', ''), new Option('Yes', 'true'), new Option('No', 'false'));
     select.value = suggested;
     return prepared(select, id);
   }
-  const input = document.createElement('input');
+  const input = el('input');
   input.type = kind.type;
   input.inputMode = kind.inputMode;
   input.autocomplete = kind.autocomplete;
@@ -79,14 +70,6 @@ function prepared<T extends HTMLInputElement | HTMLSelectElement>(field: T, id: 
   field.id = id;
   field.required = true; // an empty field is what Skip is for
   return field;
-}
-
-function button(type: 'submit' | 'button', className: string, text: string): HTMLButtonElement {
-  const element = document.createElement('button');
-  element.type = type;
-  element.className = className;
-  element.textContent = text;
-  return element;
 }
 
 /** Which control a field of this type is, and how it helps on a phone's keyboard. */

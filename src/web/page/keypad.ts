@@ -1,4 +1,4 @@
-import { make } from './elements.js';
+import { el } from '../shared/elements.js';
 
 const KEYS = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '*', '0', '#'];
 const LETTERS: Readonly<Record<string, string>> = {
@@ -45,10 +45,10 @@ export class Keypad {
   }
 
   #key(key: string): HTMLElement {
-    const button = make('button', 'key', key) as HTMLButtonElement;
+    const button = el('button', { class: 'key' }, key);
     button.type = 'button';
     button.setAttribute('aria-label', NAMES[key] ?? key);
-    button.append(make('span', 'key-letters', LETTERS[key] ?? ''));
+    button.append(el('span', { class: 'key-letters' }, LETTERS[key] ?? ''));
     button.addEventListener('click', () => {
       this.#onDigit(key);
     });

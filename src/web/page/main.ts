@@ -1,7 +1,7 @@
 import type { CallStats } from './call.js';
 import { Controls } from './controls.js';
 import { Devices } from './devices.js';
-import { byId } from './elements.js';
+import { byId } from '../shared/elements.js';
 import { Notice } from './notice.js';
 import { isOperator } from './operator.js';
 import { Ring } from './ring.js';

@@ -1,5 +1,5 @@
 import type { TalkTurnTimes } from '../../transports/talk-protocol.js';
-import { make } from './elements.js';
+import { el } from '../shared/elements.js';
 import { turnTimesElement } from './turn-times.js';
 
 /** Closer to the end than this, the view follows what is said. */
@@ -135,7 +135,7 @@ export class Transcript {
     const { element, text: body, cut } = bubble;
     if (bubble.isFinal) return;
     const shown = body.textContent;
-    if (text.startsWith(shown)) body.append(make('span', 'fresh', text.slice(shown.length)));
+    if (text.startsWith(shown)) body.append(el('span', { class: 'fresh' }, text.slice(shown.length)));
     else body.textContent = text;
     bubble.isFinal = isFinal;
     element.setAttribute('aria-busy', String(!isFinal));
@@ -155,7 +155,7 @@ export class Transcript {
 
   /** A line between the bubbles. */
   note(text: string): void {
-    this.#list.append(make('li', 'note', text));
+    this.#list.append(el('li', { class: 'note' }, text));
   }
 
   /** Nothing of what is open will change any more. */
@@ -185,8 +185,8 @@ export class Transcript {
   }
 
   #bubble(side: 'user' | 'agent', name: string, before: Element | null = null): HTMLElement {
-    const element = make('li', `bubble ${side}`);
-    element.append(make('span', 'name', name), make('p', 'text'));
+    const element = el('li', { class: `bubble ${side}` });
+    element.append(el('span', { class: 'name' }, name), el('p', { class: 'text' }));
     this.#list.insertBefore(element, before);
     return element;
   }
@@ -247,12 +247,12 @@ function show({ element, segments }: UserBubble): void {
   element.setAttribute('aria-busy', String(isOpen));
   const parts = words.flatMap(({ text, isFinal }, at) => [
     ...(at === 0 ? [] : [' ']),
-    isFinal ? make('span', '', text) : make('span', 'interim', text),
+    isFinal ? el('span', {}, text) : el('span', { class: 'interim' }, text),
   ]);
   element.querySelector('.text')?.replaceChildren(...parts);
 }
 
 function markCut(element: HTMLElement): void {
   element.classList.add('cut');
-  element.append(make('span', 'tag', 'interrupted'));
+  element.append(el('span', { class: 'tag' }, 'interrupted'));
 }

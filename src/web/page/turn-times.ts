@@ -1,5 +1,5 @@
 import type { TalkTurnTimes } from '../../transports/talk-protocol.js';
-import { make } from './elements.js';
+import { el } from '../shared/elements.js';
 import { duration, median, STAGES, stagesOf } from './times.js';
 
 /** A bar ends here; longer answers fill it. */
@@ -10,13 +10,13 @@ export function turnTimesElement(times: TalkTurnTimes): HTMLElement | null {
   const total = times.response_ms;
   if (total === null) return null;
   const stages = stagesOf(times);
-  const root = make('div', 'times');
-  root.append(make('span', 'times-total', duration(total)));
-  const bar = make('span', 'bar');
+  const root = el('div', { class: 'times' });
+  root.append(el('span', { class: 'times-total' }, duration(total)));
+  const bar = el('span', { class: 'bar' });
   const words: string[] = [];
   for (const { name, ms } of stages) {
     const { label = name, about = '' } = STAGES.find((stage) => stage.name === name) ?? {};
-    const part = make('span', `bar-part stage-${name}`);
+    const part = el('span', { class: `bar-part stage-${name}` });
     part.style.flexGrow = String(ms);
     part.title = `${label}: ${duration(ms)}, ${about}`;
     bar.append(part);
@@ -25,7 +25,7 @@ export function turnTimesElement(times: TalkTurnTimes): HTMLElement | null {
   bar.style.width = `${String(Math.min(100, Math.max(8, (total / FULL_BAR_MS) * 100)))}%`;
   bar.setAttribute('role', 'img');
   bar.setAttribute('aria-label', `Answered after ${duration(total)}: ${words.join(', ')}`);
-  const track = make('span', 'bar-track');
+  const track = el('span', { class: 'bar-track' });
   track.append(bar);
   root.append(track);
   return root;
@@ -34,24 +34,24 @@ export function turnTimesElement(times: TalkTurnTimes): HTMLElement | null {
 /** The running median over the calls of this visit, and what the colours mean. */
 export class TimesSummary {
   readonly #root: HTMLElement;
-  readonly #figure = make('span', 'summary-figure', '–');
-  readonly #count = make('span', 'summary-count');
+  readonly #figure = el('span', { class: 'summary-figure' }, '–');
+  readonly #count = el('span', { class: 'summary-count' });
   readonly #totals: number[] = [];
 
   constructor(root: HTMLElement) {
     this.#root = root;
-    const heading = make('p', 'summary-line');
-    heading.append(make('span', 'summary-label', 'Response time'), this.#figure, this.#count);
-    const legend = make('ul', 'legend');
+    const heading = el('p', { class: 'summary-line' });
+    heading.append(el('span', { class: 'summary-label' }, 'Response time'), this.#figure, this.#count);
+    const legend = el('ul', { class: 'legend' });
     for (const { name, label, about } of STAGES) {
-      const entry = make('li', 'legend-entry', label);
+      const entry = el('li', { class: 'legend-entry' }, label);
       entry.title = about;
-      entry.prepend(make('span', `swatch stage-${name}`));
+      entry.prepend(el('span', { class: `swatch stage-${name}` }));
       legend.append(entry);
     }
-    const about = make('details', 'legend-about');
+    const about = el('details', { class: 'legend-about' });
     const parts = STAGES.map(({ label, about: words }) => `${label}: ${words}`);
-    about.append(make('summary', '', 'What these mean'), make('p', '', `${parts.join('; ')}.`));
+    about.append(el('summary', {}, 'What these mean'), el('p', {}, `${parts.join('; ')}.`));
     root.append(heading, legend, about);
   }
 

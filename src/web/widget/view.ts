@@ -2,7 +2,8 @@ import { Keypad } from '../page/keypad.js';
 import { Notice } from '../page/notice.js';
 import { type Phase, PHASE_WORDS } from '../page/phase.js';
 import { Transcript } from '../page/transcript.js';
-import { el, icon, type IconName } from './dom.js';
+import { el } from '../shared/elements.js';
+import { icon, type IconName } from './icons.js';
 import {
   buttonName,
   buttonTitle,

@@ -1,12 +1,12 @@
 import type { OpenApiDocument } from '../../docs/document.js';
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import { actionButton } from '../actions.js';
 import { ApiError, messageOf } from '../api.js';
 import type { Fault } from '../fault.js';
 import { card, failure, loading, type View, type ViewOptions } from '../view.js';
 import type { CallHistoryItem } from '../../../session/record/call-history.js';
 import { ConfigForm } from './config-form.js';
-import { type Path, withoutUnset, withValue } from './draft.js';
+import { type Path, withoutUnset, withValue } from '../draft.js';
 import { ExpectedTimes } from './expected-times.js';
 import { Faults } from './faults.js';
 import { Versions } from './versions.js';

@@ -1,5 +1,5 @@
 import type { AgentConfig } from '../../../agent/agent.js';
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import type { Fault } from '../fault.js';
 import { actionButton, actionForm, labelled } from '../actions.js';
 import { card, empty, failure, loading, type View, type ViewOptions } from '../view.js';

@@ -1,6 +1,6 @@
 import { exampleOf, type OpenApiDocument, type Schema, withoutNull } from '../../docs/document.js';
-import { el, prose } from '../../docs/elements.js';
-import { type Path, pathText, valueAt } from './draft.js';
+import { el, prose } from '../../shared/elements.js';
+import { type Path, pathText, valueAt } from '../draft.js';
 import type { Faults } from './faults.js';
 import { type FieldKind, fieldKind } from './field-kind.js';
 

@@ -1,7 +1,7 @@
 import type { CallHistoryItem, CallMetrics } from '../../../session/record/call-history.js';
 import { duration } from '../../page/times.js';
 import { shareOf } from '../calls/list-times.js';
-import { valueAt } from './draft.js';
+import { valueAt } from '../draft.js';
 
 /** A call that tells how long its answers took, and who took part. */
 export type MeasuredCall = Pick<CallHistoryItem, 'call_metrics' | 'cost_breakdown'>;

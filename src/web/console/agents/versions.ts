@@ -1,4 +1,4 @@
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import { type ConsoleApi, messageOf } from '../api.js';
 import { card } from '../view.js';
 import { wholeTime } from '../words.js';

@@ -1,5 +1,5 @@
 import type { CallHistoryItem } from '../../../session/record/call-history.js';
-import { statusWords, wasNeverConnected } from './statuses.js';
+import { statusWords, wasNeverConnected } from '../statuses.js';
 
 type Call = Pick<CallHistoryItem, 'call_status' | 'agent_config' | 'recording'>;
 

@@ -1,10 +1,10 @@
 import type { CallHistoryItem, CostItem } from '../../../session/record/call-history.js';
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import { duration } from '../../page/times.js';
 import { card } from '../view.js';
 import { clock, endsOf, wholeTime } from '../words.js';
 import { statusPill } from './call-rows.js';
-import { statusWords } from './statuses.js';
+import { statusWords } from '../statuses.js';
 
 /** Who talked with whom, when, and why it ended. */
 export function callHead(call: CallHistoryItem, agentName: string): HTMLElement {

@@ -1,8 +1,8 @@
 import type { CallHistoryItem } from '../../../session/record/call-history.js';
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import { duration } from '../../page/times.js';
 import { clock, endsOf, shortTime, wholeTime } from '../words.js';
-import { statusWords } from './statuses.js';
+import { statusWords } from '../statuses.js';
 
 export function statusPill(status: string): HTMLElement {
   const { label, group, why } = statusWords(status);

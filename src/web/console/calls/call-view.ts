@@ -1,7 +1,7 @@
 import type { CallHistoryItem } from '../../../session/record/call-history.js';
 import { afterwards, transcriptOf, transcriptOfChat } from '../../../session/record/transcript.js';
-import { el } from '../../docs/elements.js';
-import { AgentNames } from '../agents/agent-names.js';
+import { el } from '../../shared/elements.js';
+import { AgentNames } from '../agent-names.js';
 import { ReplayCard } from '../replay/replay-card.js';
 import { card, empty, failure, loading, type View, type ViewOptions } from '../view.js';
 import { whyNoRecording, whyNoTrace } from './absence.js';
@@ -9,7 +9,7 @@ import { backToCalls, callFacts, callHead } from './call-head.js';
 import { LiveCall } from './live-call.js';
 import { Player } from './player.js';
 import { CallRecording } from './recording.js';
-import { statusWords } from './statuses.js';
+import { statusWords } from '../statuses.js';
 import { storyView } from './story-view.js';
 import { lineOpenedMs, type CallTimeline, timelineOf } from './timeline.js';
 import { TimelineView } from './timeline-view.js';

@@ -1,7 +1,7 @@
 import type { CallHistoryItem } from '../../../session/record/call-history.js';
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import { duration } from '../../page/times.js';
-import { AgentNames } from '../agents/agent-names.js';
+import { AgentNames } from '../agent-names.js';
 import { empty, failure, loading, type View, type ViewOptions } from '../view.js';
 import { callRow } from './call-rows.js';
 import { filterBar } from './filter-bar.js';

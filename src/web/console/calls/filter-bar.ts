@@ -1,8 +1,8 @@
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import { labelled, select } from '../actions.js';
-import type { AgentName } from '../agents/agent-names.js';
+import type { AgentName } from '../agent-names.js';
 import { type CallFilters, NO_FILTERS } from './filters.js';
-import { STATUS_NAMES, statusWords } from './statuses.js';
+import { STATUS_NAMES, statusWords } from '../statuses.js';
 
 /** The filters of the list, as fields. Typing waits for Enter or for leaving the field. */
 export function filterBar(

@@ -1,5 +1,5 @@
 import type { TalkTurnTimes } from '../../../transports/talk-protocol.js';
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import { Transcript } from '../../page/transcript.js';
 import { TimesSummary } from '../../page/turn-times.js';
 import { actionButton } from '../actions.js';

@@ -1,4 +1,4 @@
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import { clock, moment } from '../words.js';
 import type { CallRecording } from './recording.js';
 import type { TimelineView } from './timeline-view.js';

@@ -1,4 +1,4 @@
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import type { TranscriptLine } from '../../../session/record/transcript.js';
 import { duration } from '../../page/times.js';
 import { clock } from '../words.js';

@@ -1,4 +1,4 @@
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import { clock } from '../words.js';
 import type { LaneName, TimelineSpan, CallTimeline } from './timeline.js';
 import { loudest, type Peaks } from './waveform.js';

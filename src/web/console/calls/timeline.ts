@@ -1,5 +1,5 @@
 import type { LogEntry } from '../../../session/record/event-log.js';
-import { decision, type Weight } from './decisions.js';
+import { decision, type Weight } from '../decisions.js';
 
 /** From the user's sound to the agent's: what did something at which time. */
 export const LANES = ['speech', 'words', 'turns', 'model', 'tools', 'voice', 'playout'] as const;
@@ -28,6 +28,9 @@ export function timelineOf(entries: readonly LogEntry[]): CallTimeline {
   for (const entry of entries) builder.take(entry);
   return builder.finish();
 }
+
+type EffectEntry = Extract<LogEntry, { kind: 'effect' }>;
+type EffectOf<T> = Extract<EffectEntry['effect'], { type: T }>;
 
 class Builder {
   readonly #zeroMs: number;
@@ -58,9 +61,8 @@ class Builder {
     const durationMs = this.#nowMs;
     // What was still going on when the log ended lasted until then.
     for (const span of [this.#speech, this.#held, this.#playing]) if (span !== null) span.toMs = durationMs;
-    for (const { span } of this.#requests.values()) if (span.toMs === Infinity) span.toMs = durationMs;
-    for (const { span } of this.#utterances.values()) if (span.toMs === Infinity) span.toMs = durationMs;
-    for (const span of this.#tools.values()) if (span.toMs === Infinity) span.toMs = durationMs;
+    const made = [...this.#requests.values(), ...this.#utterances.values()].map(({ span }) => span);
+    for (const span of [...made, ...this.#tools.values()]) if (span.toMs === Infinity) span.toMs = durationMs;
     return { spans: this.#spans.sort((a, b) => a.fromMs - b.fromMs), durationMs };
   }
 
@@ -144,48 +146,19 @@ class Builder {
     }
   }
 
-  #effect(entry: Extract<LogEntry, { kind: 'effect' }>): void {
-    const { effect } = entry;
+  #effect({ effect }: EffectEntry): void {
     switch (effect.type) {
-      case 'llm.start': {
-        const about = effect.speculative ? 'Asked early, before the turn was over' : 'Asked';
-        const span = this.#add('model', '', about, this.#nowMs, Infinity, effect.speculative ? 'early' : 'plain');
-        this.#requests.set(effect.requestId, { span, text: '', firstMs: null });
+      case 'llm.start':
+      case 'llm.confirm':
+      case 'llm.cancel':
+        this.#request(effect);
         return;
-      }
-      case 'llm.confirm': {
-        const request = this.#requests.get(effect.requestId);
-        if (request !== undefined) request.span.about += '; it was the answer';
-        return;
-      }
-      case 'llm.cancel': {
-        const request = this.#requests.get(effect.requestId);
-        if (request === undefined) return;
-        if (request.span.toMs === Infinity) request.span.toMs = this.#nowMs;
-        request.span.look = 'dropped';
-        request.span.about = `Dropped: ${request.text}`;
-        return;
-      }
       case 'speak.prepare':
       case 'speak':
-        this.#speak(effect.utteranceId, effect.text, effect.type === 'speak.prepare');
+      case 'speak.more':
+      case 'speak.cancel':
+        this.#utterance(effect);
         return;
-      case 'speak.more': {
-        const utterance = this.#utterances.get(effect.utteranceId);
-        if (utterance === undefined) return;
-        utterance.text += effect.text;
-        utterance.span.label += effect.text;
-        utterance.span.about += effect.text;
-        return;
-      }
-      case 'speak.cancel': {
-        const { span, text } = this.#utterances.get(effect.utteranceId) ?? {};
-        if (span === undefined) return;
-        if (span.toMs === Infinity) span.toMs = this.#nowMs;
-        span.look = 'dropped';
-        span.about = `Synthesised for nothing: ${text ?? ''}`;
-        return;
-      }
       case 'playout.hold':
         this.#held ??= this.#add(
           'playout',
@@ -228,6 +201,55 @@ class Builder {
         return;
       }
       default:
+    }
+  }
+
+  #request(effect: EffectOf<'llm.start' | 'llm.confirm' | 'llm.cancel'>): void {
+    switch (effect.type) {
+      case 'llm.start': {
+        const about = effect.speculative ? 'Asked early, before the turn was over' : 'Asked';
+        const span = this.#add('model', '', about, this.#nowMs, Infinity, effect.speculative ? 'early' : 'plain');
+        this.#requests.set(effect.requestId, { span, text: '', firstMs: null });
+        return;
+      }
+      case 'llm.confirm': {
+        const request = this.#requests.get(effect.requestId);
+        if (request !== undefined) request.span.about += '; it was the answer';
+        return;
+      }
+      case 'llm.cancel': {
+        const request = this.#requests.get(effect.requestId);
+        if (request === undefined) return;
+        if (request.span.toMs === Infinity) request.span.toMs = this.#nowMs;
+        request.span.look = 'dropped';
+        request.span.about = `Dropped: ${request.text}`;
+        return;
+      }
+    }
+  }
+
+  #utterance(effect: EffectOf<'speak.prepare' | 'speak' | 'speak.more' | 'speak.cancel'>): void {
+    switch (effect.type) {
+      case 'speak.prepare':
+      case 'speak':
+        this.#speak(effect.utteranceId, effect.text, effect.type === 'speak.prepare');
+        return;
+      case 'speak.more': {
+        const utterance = this.#utterances.get(effect.utteranceId);
+        if (utterance === undefined) return;
+        utterance.text += effect.text;
+        utterance.span.label += effect.text;
+        utterance.span.about += effect.text;
+        return;
+      }
+      case 'speak.cancel': {
+        const { span, text } = this.#utterances.get(effect.utteranceId) ?? {};
+        if (span === undefined) return;
+        if (span.toMs === Infinity) span.toMs = this.#nowMs;
+        span.look = 'dropped';
+        span.about = `Synthesised for nothing: ${text ?? ''}`;
+        return;
+      }
     }
   }
 

@@ -1,4 +1,4 @@
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import { duration } from '../../page/times.js';
 import { type Bar, waterfall } from './bars.js';
 import type { TurnStory } from './turns.js';

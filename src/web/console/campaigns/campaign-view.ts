@@ -1,4 +1,4 @@
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import { actionButton, actionForm, labelled, select } from '../actions.js';
 import { type ConsoleApi, messageOf } from '../api.js';
 import type { Phone } from '../numbers/numbers-view.js';

@@ -1,4 +1,4 @@
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import type { ConsoleApi } from '../api.js';
 import { wholeTime } from '../words.js';
 import type { CampaignProgressReply } from './campaign.js';

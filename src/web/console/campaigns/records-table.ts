@@ -1,4 +1,4 @@
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import { actionButton, labelled, select } from '../actions.js';
 import type { ConsoleApi } from '../api.js';
 import { empty, Loaded } from '../view.js';

@@ -1,4 +1,4 @@
-import { valueAt } from '../agents/draft.js';
+import { valueAt } from '../draft.js';
 
 /** What the endpoint is sent: only sections that were changed; null, the operator's again, for what was emptied. */
 export function scheduleChange(loaded: unknown, draft: unknown, touched: ReadonlySet<string>): Record<string, unknown> {

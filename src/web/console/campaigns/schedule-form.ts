@@ -1,8 +1,8 @@
 import type { OpenApiDocument } from '../../docs/document.js';
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import { actionButton } from '../actions.js';
 import { ConfigForm } from '../agents/config-form.js';
-import { withValue } from '../agents/draft.js';
+import { withValue } from '../draft.js';
 import { Faults } from '../agents/faults.js';
 import { type ConsoleApi, ApiError } from '../api.js';
 import { Loaded } from '../view.js';

@@ -1,6 +1,6 @@
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import { actionButton, actionForm, labelled, select } from '../actions.js';
-import { type AgentName, AgentNames } from '../agents/agent-names.js';
+import { type AgentName, AgentNames } from '../agent-names.js';
 import { card, Loaded, type View, type ViewOptions } from '../view.js';
 import { wholeTime } from '../words.js';
 

@@ -1,5 +1,5 @@
 import type { AgentConfig } from '../../../agent/agent.js';
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import { actionButton, actionForm, labelled, select } from '../actions.js';
 import { card, empty, Loaded, type View, type ViewOptions } from '../view.js';
 import { bytes, wholeTime } from '../words.js';

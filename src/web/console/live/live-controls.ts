@@ -1,5 +1,5 @@
 import type { PageDescription } from '../../../transports/talk-protocol.js';
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import { SERVER_WORDS, type DaemonState } from '../../page/talk.js';
 import { duration } from '../../page/times.js';
 import type { RibbonState } from './ribbon.js';

@@ -1,4 +1,4 @@
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import { Talk, type TalkEvents } from '../../page/talk.js';
 import { Transcript } from '../../page/transcript.js';
 import { TimesSummary } from '../../page/turn-times.js';
@@ -7,10 +7,10 @@ import { LiveControls } from './live-controls.js';
 import { Ribbon } from './ribbon.js';
 import { RibbonView } from './ribbon-view.js';
 import type { CallHistoryItem } from '../../../session/record/call-history.js';
-import { AgentNames } from '../agents/agent-names.js';
+import { AgentNames } from '../agent-names.js';
 import { type ConsoleApi, messageOf } from '../api.js';
 import { callRow } from '../calls/call-rows.js';
-import { statusWords } from '../calls/statuses.js';
+import { statusWords } from '../statuses.js';
 
 const REFRESH_MS = 400;
 /** How far back calls that go on are looked for. */

@@ -1,4 +1,4 @@
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import type { Ribbon, RibbonState } from './ribbon.js';
 
 /** How much of the conversation is in view. */

@@ -1,7 +1,7 @@
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import { actionButton, actionForm, labelled, select } from '../actions.js';
-import { type AgentName, AgentNames } from '../agents/agent-names.js';
-import { messageOf } from '../api.js';
+import { type AgentName, AgentNames } from '../agent-names.js';
+import { type ConsoleApi, messageOf } from '../api.js';
 import { card, empty, Loaded, type View, type ViewOptions } from '../view.js';
 import { wholeTime } from '../words.js';
 
@@ -20,64 +20,71 @@ export function numbersView({ api }: ViewOptions): View {
   const list = new Loaded('Loading numbers', async () => {
     const [phones, agents] = await Promise.all([api.get<Phone[]>('/phones'), names.load()]);
     if (phones.length === 0) return [empty('No numbers yet: buy one below, and an agent can be called.')];
-    return [el('ol', { class: 'calls' }, ...phones.map((phone) => phoneItem(phone, agents)))];
+    return [el('ol', { class: 'calls' }, ...phones.map((phone) => phoneItem(api, phone, agents, refresh)))];
   });
+  const refresh = (): Promise<void> => list.refresh();
+  const element = el('div', { class: 'stack' }, el('h1', {}, 'Numbers'), list.element, buyCard(api, refresh));
+  return { element, title: 'Numbers', close: () => undefined };
+}
 
-  function phoneItem(
-    { id, status, agent_id: agentId, agent_config_override: override, tags, create_at: at }: Phone,
-    agents: readonly AgentName[],
-  ): HTMLElement {
-    const path = `/phones/${encodeURIComponent(id)}`;
-    const fault = el('span', { class: 'fault', role: 'alert' });
-    const agent = select('agent', agentId ?? '', [
-      ['', 'Nobody answers'],
-      ...agents.map(({ id: of, name }) => [of, name] as const),
-    ]);
-    agent.setAttribute('aria-label', `Who answers ${id}`);
-    agent.addEventListener('change', () => {
-      fault.textContent = '';
-      api
-        .send('POST', `${path}/set_agent`, { agent_id: agent.value === '' ? null : agent.value })
-        .catch((error: unknown) => (fault.textContent = messageOf(error)))
-        .finally(() => void list.refresh());
-    });
-    const toggle = async (): Promise<void> => {
-      await api.send('PUT', path, { status: status === 'active' ? 'inactive' : 'active' });
-      await list.refresh();
-    };
-    const giveBack = async (): Promise<void> => {
-      await api.send('DELETE', path);
-      await list.refresh();
-    };
-    const notes = [...tags, ...(override === null ? [] : ['the agent is different here']), `since ${wholeTime(at)}`];
-    return el(
-      'li',
-      { class: 'item' },
-      el('div', {}, el('b', { class: 'figure' }, id)),
-      el('span', { class: `pill ${status === 'active' ? '' : 'failed'}` }, status),
-      el(
-        'p',
-        { class: 'soft' },
-        `${notes.join(' · ')} · `,
-        el('a', { href: `#/calls?number=${encodeURIComponent(id)}` }, 'Calls'),
-      ),
-      el(
-        'div',
-        { class: 'item-actions' },
-        agent,
-        fault,
-        actionButton(status === 'active' ? 'Switch off' : 'Switch on', toggle, {
-          label: `${status === 'active' ? 'Switch off' : 'Switch on'} ${id}`,
-        }),
-        actionButton('Give back', giveBack, {
-          class: 'quiet-button danger',
-          confirm: 'Really give back?',
-          label: `Give back ${id}`,
-        }),
-      ),
-    );
-  }
+function phoneItem(
+  api: ConsoleApi,
+  { id, status, agent_id: agentId, agent_config_override: override, tags, create_at: at }: Phone,
+  agents: readonly AgentName[],
+  refresh: () => Promise<void>,
+): HTMLElement {
+  const path = `/phones/${encodeURIComponent(id)}`;
+  const fault = el('span', { class: 'fault', role: 'alert' });
+  const agent = select('agent', agentId ?? '', [
+    ['', 'Nobody answers'],
+    ...agents.map(({ id: of, name }) => [of, name] as const),
+  ]);
+  agent.setAttribute('aria-label', `Who answers ${id}`);
+  agent.addEventListener('change', () => {
+    fault.textContent = '';
+    api
+      .send('POST', `${path}/set_agent`, { agent_id: agent.value === '' ? null : agent.value })
+      .catch((error: unknown) => (fault.textContent = messageOf(error)))
+      .finally(() => void refresh());
+  });
+  const toggle = async (): Promise<void> => {
+    await api.send('PUT', path, { status: status === 'active' ? 'inactive' : 'active' });
+    await refresh();
+  };
+  const giveBack = async (): Promise<void> => {
+    await api.send('DELETE', path);
+    await refresh();
+  };
+  const notes = [...tags, ...(override === null ? [] : ['the agent is different here']), `since ${wholeTime(at)}`];
+  return el(
+    'li',
+    { class: 'item' },
+    el('div', {}, el('b', { class: 'figure' }, id)),
+    el('span', { class: `pill ${status === 'active' ? '' : 'failed'}` }, status),
+    el(
+      'p',
+      { class: 'soft' },
+      `${notes.join(' · ')} · `,
+      el('a', { href: `#/calls?number=${encodeURIComponent(id)}` }, 'Calls'),
+    ),
+    el(
+      'div',
+      { class: 'item-actions' },
+      agent,
+      fault,
+      actionButton(status === 'active' ? 'Switch off' : 'Switch on', toggle, {
+        label: `${status === 'active' ? 'Switch off' : 'Switch on'} ${id}`,
+      }),
+      actionButton('Give back', giveBack, {
+        class: 'quiet-button danger',
+        confirm: 'Really give back?',
+        label: `Give back ${id}`,
+      }),
+    ),
+  );
+}
 
+function buyCard(api: ConsoleApi, refresh: () => Promise<void>): HTMLElement {
   const country = el('input', {
     type: 'text',
     value: 'US',
@@ -97,16 +104,9 @@ export function numbersView({ api }: ViewOptions): View {
       const where = { country: country.value.toUpperCase(), ...(area.value !== '' && { area_code: area.value }) };
       const { id } = await api.send<Phone>('POST', '/phones/purchase', where);
       bought.textContent = `${id} is yours. Choose above who answers it.`;
-      await list.refresh();
+      await refresh();
     },
   );
   const about = 'The first one of that country and area that the carrier has for sale.';
-  const element = el(
-    'div',
-    { class: 'stack' },
-    el('h1', {}, 'Numbers'),
-    list.element,
-    card('Buy a number', el('p', { class: 'soft' }, about), form, bought),
-  );
-  return { element, title: 'Numbers', close: () => undefined };
+  return card('Buy a number', el('p', { class: 'soft' }, about), form, bought);
 }

@@ -1,7 +1,7 @@
 import type { WhatIf } from '../../../replay/index.js';
-import { el } from '../../docs/elements.js';
+import { el } from '../../shared/elements.js';
 import { duration } from '../../page/times.js';
-import { statusWords } from '../calls/statuses.js';
+import { statusWords } from '../statuses.js';
 import { clock } from '../words.js';
 import { type ComparisonSummary, isNoticed, type TurnComparison, type TurnSide } from './comparison.js';
 

@@ -1,6 +1,6 @@
 import type { PlayedDecision, PlayedTurn, WhatIf } from '../../../replay/index.js';
 import { median } from '../../page/times.js';
-import { decision } from '../calls/decisions.js';
+import { decision } from '../decisions.js';
 
 /**
  * One side of a turn; milliseconds from the end of the user's speech, else from the decision or, of the opening, from when the

@@ -1,8 +1,8 @@
 import type { ConversationConfig } from '../../../conversation/config.js';
 import type { ConfigChanges } from '../../../conversation/merge-config.js';
 import type { Replayed, WhatIf } from '../../../replay/index.js';
-import { el } from '../../docs/elements.js';
-import { valueAt, withValue } from '../agents/draft.js';
+import { el } from '../../shared/elements.js';
+import { valueAt, withValue } from '../draft.js';
 import { comparisonOf, summaryOf } from './comparison.js';
 import { comparisonView } from './comparison-view.js';
 import { REPLAY_SETTINGS, type ReplaySetting } from './replay-settings.js';

@@ -4,7 +4,7 @@ import { wholeAgentConfig } from '../../../../src/agent/whole-agent.js';
 import { openApiDocument } from '../../../../src/daemon/http/openapi.js';
 import type { OpenApiDocument } from '../../../../src/web/docs/document.js';
 import { diffLines, shortened } from '../../../../src/web/console/agents/diff.js';
-import { valueAt, withoutUnset, withValue } from '../../../../src/web/console/agents/draft.js';
+import { valueAt, withoutUnset, withValue } from '../../../../src/web/console/draft.js';
 import { Faults } from '../../../../src/web/console/agents/faults.js';
 import { fieldKind } from '../../../../src/web/console/agents/field-kind.js';
 

@@ -3,7 +3,7 @@ import { whyNoRecording, whyNoTrace } from '../../../../src/web/console/calls/ab
 import { filtersOf, NO_FILTERS, queryOf, searchOf } from '../../../../src/web/console/calls/filters.js';
 import { listTimes } from '../../../../src/web/console/calls/list-times.js';
 import { mergedCalls } from '../../../../src/web/console/calls/merged-calls.js';
-import { STATUS_NAMES, statusWords } from '../../../../src/web/console/calls/statuses.js';
+import { STATUS_NAMES, statusWords } from '../../../../src/web/console/statuses.js';
 import { clock, endsOf } from '../../../../src/web/console/words.js';
 
 const times = (p50: number, p95: number, turns: number) => ({

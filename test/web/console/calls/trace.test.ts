@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { LogEntry } from '../../../../src/session/record/event-log.js';
 import type { SessionReport } from '../../../../src/session/record/session-report.js';
-import { decision } from '../../../../src/web/console/calls/decisions.js';
+import { decision } from '../../../../src/web/console/decisions.js';
 import { LANES, type CallTimeline, timelineOf } from '../../../../src/web/console/calls/timeline.js';
 import { parseTrace } from '../../../../src/web/console/calls/trace.js';
 import { turnStories } from '../../../../src/web/console/calls/turns.js';

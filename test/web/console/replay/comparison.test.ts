@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type EventLog, type PlayedTurn, readLog, whatIf } from '../../../../src/replay/index.js';
 import { mergeConfig } from '../../../../src/conversation/merge-config.js';
-import { valueAt } from '../../../../src/web/console/agents/draft.js';
+import { valueAt } from '../../../../src/web/console/draft.js';
 import { lineOpenedMs } from '../../../../src/web/console/calls/timeline.js';
 import { turnStories } from '../../../../src/web/console/calls/turns.js';
 import { comparisonOf, summaryOf, type TurnComparison } from '../../../../src/web/console/replay/comparison.js';

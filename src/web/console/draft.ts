@@ -1,4 +1,4 @@
-import { type OpenApiDocument, resolve, type Schema, withoutNull } from '../../docs/document.js';
+import { type OpenApiDocument, resolve, type Schema, withoutNull } from '../docs/document.js';
 
 /** A place in a configuration: names of members and numbers of items. */
 export type Path = readonly (string | number)[];

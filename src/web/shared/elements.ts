@@ -1,4 +1,4 @@
-/** Makes an element with some attributes and children; text is text, never markup. */
+/** A new element with attributes and children; text is text, never markup. */
 export function el<K extends keyof HTMLElementTagNameMap>(
   name: K,
   attributes: Readonly<Record<string, string>> = {},
@@ -13,4 +13,11 @@ export function el<K extends keyof HTMLElementTagNameMap>(
 /** Text in which `code` between backticks is shown as such. */
 export function prose(text: string): (Node | string)[] {
   return text.split('`').map((part, at) => (at % 2 === 0 ? part : el('code', {}, part)));
+}
+
+/** The page's element with this id. */
+export function byId<T extends HTMLElement>(id: string, kind: abstract new () => T): T {
+  const element = document.getElementById(id);
+  if (!(element instanceof kind)) throw new Error(`index.html has no ${kind.name} "${id}"`);
+  return element;
 }

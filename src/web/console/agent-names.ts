@@ -1,4 +1,4 @@
-import type { ConsoleApi } from '../api.js';
+import type { ConsoleApi } from './api.js';
 
 export interface AgentName {
   id: string;

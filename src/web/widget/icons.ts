@@ -1,15 +1,3 @@
-/** A new element with attributes and children; text is text, never markup. */
-export function el<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  attributes: Readonly<Record<string, string>> = {},
-  ...children: (Node | string)[]
-): HTMLElementTagNameMap[K] {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
-
 const SVG = 'http://www.w3.org/2000/svg';
 
 /** Pictures as paths in a square of 24. */

@@ -1,4 +1,4 @@
-import type { NoteData } from '../../../session/record/event-log.js';
+import type { NoteData } from '../../session/record/event-log.js';
 
 /** How much a decision matters to somebody who reads a call. */
 export type Weight = 'turn' | 'minor' | 'trouble';
