@@ -54,7 +54,7 @@ export interface Networks {
   simulated: SimulatedNetwork;
   sip: SipTrunks | null;
   /** Those that have webhooks and media sockets. */
-  doors: readonly WebhookEndpoint[];
+  endpoints: readonly WebhookEndpoint[];
   /** Ends all calls. */
   close: () => Promise<void>;
 }
@@ -76,7 +76,7 @@ export async function openNetworks({
   const ownedBy = (name: string): string[] =>
     phones.list().flatMap(({ carrier, number }) => (carrier === name ? [number] : []));
   const joined: JoinedCarrier[] = [];
-  const doors: WebhookEndpoint[] = [];
+  const endpoints: WebhookEndpoint[] = [];
   const closing: (() => Promise<void>)[] = [];
   let sip: SipTrunks | null = null;
   if (hasTrunk(settings.sip)) {
@@ -99,7 +99,7 @@ export async function openNetworks({
   const accounts = await openAccounts({ engine, settings, figures, onError, ownedBy });
   for (const { carrier, owned, close } of accounts) {
     joined.push({ carrier, owned });
-    doors.push(carrier);
+    endpoints.push(carrier);
     closing.push(close);
   }
   // Numbers of carriers that are not there any more ring on the simulated network alone.
@@ -116,13 +116,13 @@ export async function openNetworks({
     idPrefix: `sim-${randomUUID().slice(0, 8)}`,
   });
   joined.push({ carrier: simulated, owned });
-  figures.doors.push(...doors);
+  figures.doors.push(...endpoints);
   const carrier = joined.length === 1 ? simulated : new JoinedCarriers(joined);
   return {
     carrier,
     simulated,
     sip,
-    doors,
+    endpoints,
     close: async () => {
       await carrier.close();
       for (const close of closing) await close();

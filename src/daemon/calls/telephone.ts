@@ -101,7 +101,7 @@ export class Telephone {
 
   /** What a path of ours belongs to: the webhooks and media sockets of a carrier; null = of none. */
   endpointAt(path: string): WebhookEndpoint | null {
-    return this.#networks.doors.find((door) => path.startsWith(`${door.path}/`)) ?? null;
+    return this.#networks.endpoints.find((endpoint) => path.startsWith(`${endpoint.path}/`)) ?? null;
   }
 
   /** The network that has a number of ours. */

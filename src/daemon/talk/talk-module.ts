@@ -39,7 +39,7 @@ export function talkModule(context: DaemonContext, options: TalkModuleOptions): 
     onError,
     maxChats: settings.limits.sessions,
   });
-  const visitors = new WebSessions({
+  const webSessions = new WebSessions({
     engine,
     agents,
     access,
@@ -50,7 +50,7 @@ export function talkModule(context: DaemonContext, options: TalkModuleOptions): 
     publicAgentConfigFields: settings.publicAgentConfigFields,
   });
   const webRtc = new WebRtcCalls({
-    visitors,
+    webSessions,
     access,
     clock,
     onError,
@@ -59,7 +59,7 @@ export function talkModule(context: DaemonContext, options: TalkModuleOptions): 
   });
   const socket = new TalkEndpoint({
     upgrades,
-    visitors,
+    webSessions,
     access,
     clients,
     requests,
@@ -86,7 +86,7 @@ export function talkModule(context: DaemonContext, options: TalkModuleOptions): 
         }));
       }
       chatRoutes(api, chats);
-      webRtcRoutes(api, { visitors, access, calls: webRtc, admission });
+      webRtcRoutes(api, { webSessions, access, calls: webRtc, admission });
     },
     resume: () => {
       if (media.loads.length === 0) webRtc.warmUp();

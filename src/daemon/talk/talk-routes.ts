@@ -11,11 +11,11 @@ import type { Access, Caller } from '../http/access.js';
 import type { Clients } from '../http/clients.js';
 import type { RateLimit } from '../http/rate-limit.js';
 import { refuseUpgrade, SocketPlaces, type Upgrade, type Upgrades } from '../http/upgrades.js';
-import { type WebSessions, type Wanted, wishShape } from './web-sessions.js';
+import { type WebSessions, type RequestedSession, sessionFieldsShape } from './web-sessions.js';
 
 export interface TalkEndpointOptions {
   upgrades: Upgrades;
-  visitors: WebSessions;
+  webSessions: WebSessions;
   access: Access;
   clients: Clients;
   requests: RateLimit;
@@ -30,7 +30,7 @@ export interface TalkEndpointOptions {
 
 /** A client has to say who it is within this. */
 const INITIATE_TIMEOUT_MS = 10_000;
-/** How long a client that is sent away may take to answer the close. */
+/** How long a refused client may take to answer the close. */
 const CLOSE_TIMEOUT_MS = 2000;
 /** Largest message: 32 s of audio. */
 const MAX_MESSAGE_BYTES = 1_048_576;
@@ -57,7 +57,7 @@ const initiateSchema = z.strictObject({
       })
       .refine((agent) => agent.agent_id != null || agent.agent_config != null, 'agent_id or agent_config is needed'),
     ...clientShape,
-    ...wishShape,
+    ...sessionFieldsShape,
   }),
 });
 /** For a call that was registered with all the rest. */
@@ -143,13 +143,13 @@ export class TalkEndpoint {
     { client, transport, caller }: { client: WebSocket; transport: TalkSocketTransport; caller: Caller },
     text: string | null,
   ): Promise<void> {
-    const { visitors } = this.#options;
-    const { wanted, playsThroughPauses } = this.#wanted(parseJson(text), caller);
+    const { webSessions } = this.#options;
+    const { requested, playsThroughPauses } = this.#requested(parseJson(text), caller);
     transport.playsThroughPauses = playsThroughPauses;
-    await this.#takeOver(wanted);
-    const session = await visitors.begin(wanted, transport, 'talk');
+    await this.#takeOver(requested);
+    const session = await webSessions.begin(requested, transport, 'talk');
     this.#waiting.delete(client);
-    this.#talking.set(session.id, { session, transport, agentId: wanted.agentId });
+    this.#talking.set(session.id, { session, transport, agentId: requested.agentId });
     await session.run().finally(() => this.#talking.delete(session.id));
   }
 
@@ -157,7 +157,7 @@ export class TalkEndpoint {
    * A client whose line broke goes on with its session, of which the daemon may not have noticed that it is alone: it
    * ends now, so that what was said in it is known.
    */
-  async #takeOver({ continuation, agentId }: Wanted): Promise<void> {
+  async #takeOver({ continuation, agentId }: RequestedSession): Promise<void> {
     const lost = this.#talking.get(continuation?.session_id ?? '');
     if (lost === undefined || lost.agentId !== agentId) return;
     lost.transport.abandon();
@@ -165,22 +165,25 @@ export class TalkEndpoint {
   }
 
   /** @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, NOT_FOUND, CONFIG_INVALID, SESSIONS_FULL */
-  #wanted(message: unknown, caller: Caller): { wanted: Wanted; playsThroughPauses: boolean } {
-    const { visitors } = this.#options;
+  #requested(message: unknown, caller: Caller): { requested: RequestedSession; playsThroughPauses: boolean } {
+    const { webSessions } = this.#options;
     if (isRegistered(message)) {
       const { data } = parseWith(registeredSchema, message, ['initiate']);
-      visitors.enter(data.public_key, caller);
-      return { wanted: visitors.registered(data.call_id), playsThroughPauses: data.background_in_pauses === true };
+      webSessions.enter(data.public_key, caller);
+      return {
+        requested: webSessions.registered(data.call_id),
+        playsThroughPauses: data.background_in_pauses === true,
+      };
     }
     const { data } = parseWith(initiateSchema, message, ['initiate']);
-    const { public_key: key, agent, background_in_pauses: inPauses, ...wishes } = data;
+    const { public_key: key, agent, background_in_pauses: inPauses, ...fields } = data;
     const place = ['initiate', 'data', 'agent'];
-    const wanted = visitors.wanted(
-      visitors.enter(key, caller),
+    const requested = webSessions.requested(
+      webSessions.enter(key, caller),
       { id: agent.agent_id ?? null, config: agent.agent_config, extensions: agent.agent_extensions, place },
-      wishes,
+      fields,
     );
-    return { wanted, playsThroughPauses: inPauses === true };
+    return { requested, playsThroughPauses: inPauses === true };
   }
 
   #sendAway(client: WebSocket, error: unknown): void {

@@ -35,17 +35,17 @@ export interface WebSessionsOptions {
   events: CallEventBus;
 }
 
-/** What a client may say of the session that it wants, besides the agent. */
-export const wishShape = {
+/** What a client may set for its session, besides the agent. */
+export const sessionFieldsShape = {
   metadata: z.record(z.string(), z.unknown()).nullish(),
   include_metadata_in_prompt: z.boolean().nullish(),
   session_continuation: continuationSchema.nullish(),
 };
 
-export type Wishes = z.output<z.ZodObject<typeof wishShape>>;
+export type SessionFields = z.output<z.ZodObject<typeof sessionFieldsShape>>;
 
-/** A session as its client wants it, or as it was registered. */
-export interface Wanted
+/** A session as its client asks for it, or as it was registered. */
+export interface RequestedSession
   extends RequestedAgent, Pick<RegisteredCall, 'metadata' | 'includeMetadataInPrompt' | 'continuation' | 'phones'> {
   sessionId: string;
   /** Null = it was not registered, and is not in the log yet. */
@@ -60,7 +60,7 @@ const overrideSchema = movingSchema(
 /** An agent that is all in the client's own configuration. */
 const TEMPORARY = { id: null, config: {}, script: undefined, extensions: null };
 
-/** Those who come to talk, from pages and apps: what each may have, and the session that it gets. */
+/** Sessions of clients that come from pages and apps: checks what each may have, and makes its session. */
 export class WebSessions {
   readonly #options: WebSessionsOptions;
   #starting = 0;
@@ -76,33 +76,33 @@ export class WebSessions {
    */
   enter(keyOrToken: string, caller: Caller): PublicKey {
     const key = this.#options.access.talker(keyOrToken, caller);
-    this.room();
+    this.checkRoom();
     return key;
   }
 
   /** @throws ParleyError SESSIONS_FULL where there is no room for another session */
-  room(): void {
+  checkRoom(): void {
     const { isFull, maxSessions } = this.#options.admission;
     if (isFull) throw new ParleyError('SESSIONS_FULL', { limit: maxSessions });
   }
 
   /**
-   * What a client gets for its wishes.
+   * The session that a client asks for.
    * @param key null = a private key, which may do everything
    * @param agent without an `id`, `config` and `extensions` are the whole agent, for this session only; `place` is where
    * it stands in the request
    * @throws InvalidConfigError; ParleyError AUTH_FORBIDDEN, NOT_FOUND
    */
-  wanted(
+  requested(
     key: PublicKey | null,
     agent: { id: string | null; config?: unknown; extensions?: unknown; place?: Location },
-    wishes: Wishes,
-  ): Wanted {
+    fields: SessionFields,
+  ): RequestedSession {
     const { agents, access } = this.#options;
     if (key !== null) access.agent(key, agent.id);
     const override = this.#override(agent, key);
-    // Who may say what the metadata is could be given anybody's conversation.
-    if (key !== null && wishes.session_continuation?.identifier_variable != null) {
+    // A client that sets the metadata could otherwise continue anybody's conversation.
+    if (key !== null && fields.session_continuation?.identifier_variable != null) {
       throw new ParleyError('AUTH_FORBIDDEN', { reason: 'with a public key no identifier_variable may be given' });
     }
     const { id: agentId, config, script, ...own } = agent.id === null ? TEMPORARY : agents.get(agent.id);
@@ -114,15 +114,15 @@ export class WebSessions {
       agent: overriddenAgent(config, override.config),
       script,
       extensions,
-      metadata: wishes.metadata ?? {},
-      includeMetadataInPrompt: wishes.include_metadata_in_prompt ?? false,
-      continuation: wishes.session_continuation ?? null,
+      metadata: fields.metadata ?? {},
+      includeMetadataInPrompt: fields.include_metadata_in_prompt ?? false,
+      continuation: fields.session_continuation ?? null,
       phones: null,
     };
   }
 
-  /** What it is was said with a private key: that the client knows its id is enough. @throws ParleyError NOT_FOUND */
-  registered(callId: string): Wanted {
+  /** A registered call. It was registered with a private key, so its id is enough. @throws ParleyError NOT_FOUND */
+  registered(callId: string): RequestedSession {
     return this.#options.registered.take(callId, 'talk');
   }
 
@@ -130,10 +130,10 @@ export class WebSessions {
    * Makes the session and writes it down; `run` it.
    * @throws ParleyError as `Engine.createSession`; then the transport is the caller's to close
    */
-  async begin(wanted: Wanted, transport: SessionLine, channel: CallChannel): Promise<SessionHandle> {
+  async begin(requested: RequestedSession, transport: SessionLine, channel: CallChannel): Promise<SessionHandle> {
     const { engine, log, events } = this.#options;
-    const { sessionId: id, callId, agentId, agent, script, metadata, includeMetadataInPrompt } = wanted;
-    const { continuation, phones, extensions } = wanted;
+    const { sessionId: id, callId, agentId, agent, script, metadata, includeMetadataInPrompt } = requested;
+    const { continuation, phones, extensions } = requested;
     this.#starting++;
     const starting = engine.createSession({
       id,
@@ -165,15 +165,15 @@ export class WebSessions {
     return session;
   }
 
-  /** Ends a session whose line never came about. */
+  /** Ends a session whose line could not be connected. */
   async abandon(session: SessionHandle, reason: string): Promise<void> {
     this.#options.log.fail(session.id, 'failed', reason);
     await session.close();
   }
 
-  /** What a client wants otherwise for its session. @throws ParleyError AUTH_FORBIDDEN, CONFIG_INVALID */
+  /** What a client overrides for its session. @throws ParleyError AUTH_FORBIDDEN, CONFIG_INVALID */
   #override(
-    { config, extensions, place = [] }: Parameters<WebSessions['wanted']>[1],
+    { config, extensions, place = [] }: Parameters<WebSessions['requested']>[1],
     key: PublicKey | null,
   ): { config: AgentConfig; extensions: AgentExtensions | null } {
     if (extensions != null && key !== null) {

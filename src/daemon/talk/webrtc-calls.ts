@@ -6,10 +6,10 @@ import { checkOffer } from '../../transports/webrtc/offer.js';
 import type { MediaHost, WebRtcLine } from '../../threads/media-host.js';
 import type { PeerSettings } from '../../transports/webrtc/peer.js';
 import { type Access, isLoopbackName, type PublicKey } from '../http/access.js';
-import type { WebSessions, Wanted } from './web-sessions.js';
+import type { WebSessions, RequestedSession } from './web-sessions.js';
 
 export interface WebRtcCallsOptions {
-  visitors: WebSessions;
+  webSessions: WebSessions;
   access: Access;
   clock: Clock;
   peers: PeerSettings;
@@ -51,31 +51,31 @@ export class WebRtcCalls {
    * Begins a session, which runs once the connection is there.
    * @param key null = a private one
    * @returns the answer's SDP
-   * @throws ParleyError OFFER_INVALID, or as `Visitors.begin`
+   * @throws ParleyError OFFER_INVALID, or as `WebSessions.begin`
    */
-  async begin(key: PublicKey | null, wanted: Wanted, offer: string): Promise<string> {
-    const { visitors, peers, onError, mediaHost } = this.#options;
+  async begin(key: PublicKey | null, requested: RequestedSession, offer: string): Promise<string> {
+    const { webSessions, peers, onError, mediaHost } = this.#options;
     checkOffer(offer);
-    visitors.room();
+    webSessions.checkRoom();
     const transport = await mediaHost.openWebRtc(peers);
     try {
-      visitors.room(); // others may have come meanwhile
+      webSessions.checkRoom(); // others may have come meanwhile
       const answering = transport.answer(offer);
       answering.catch(() => undefined); // is waited for below
-      const session = await visitors.begin(wanted, transport, 'webrtc').catch(async (error: unknown) => {
+      const session = await webSessions.begin(requested, transport, 'webrtc').catch(async (error: unknown) => {
         await answering.catch(() => undefined); // a connection that is closed while it opens its sockets leaves them open
         throw error;
       });
       const sdp = await answering.catch(async (error: unknown) => {
-        await visitors.abandon(session, reasonOf(error));
+        await webSessions.abandon(session, reasonOf(error));
         throw error;
       });
-      this.#lines.set(session.id, { transport, agentId: wanted.agentId, keyId: key?.id });
+      this.#lines.set(session.id, { transport, agentId: requested.agentId, keyId: key?.id });
       // Nobody would hear its first words before.
       void transport.connected
         .then(
           () => session.run(),
-          (error: unknown) => visitors.abandon(session, reasonOf(error)),
+          (error: unknown) => webSessions.abandon(session, reasonOf(error)),
         )
         .catch(onError)
         .finally(() => this.#lines.delete(session.id));

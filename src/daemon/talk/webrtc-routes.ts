@@ -6,12 +6,12 @@ import { type Access, bearer, type PublicKey } from '../http/access.js';
 import type { Api } from '../http/api.js';
 import { ParleyError } from '../../base/errors.js';
 import { faultAt } from '../http/replies.js';
-import { type WebSessions, wishShape } from './web-sessions.js';
+import { type WebSessions, sessionFieldsShape } from './web-sessions.js';
 import type { WebRtcCalls } from './webrtc-calls.js';
 
 export interface WebRtcRoutesOptions {
   calls: WebRtcCalls;
-  visitors: WebSessions;
+  webSessions: WebSessions;
   access: Access;
   admission: Pick<AdmissionControl, 'enter'>;
 }
@@ -30,7 +30,7 @@ const body = z
       .max(200)
       .nullish()
       .describe('A session over WebRTC that goes on: the offer is another one of its connection (ICE restart).'),
-    ...wishShape,
+    ...sessionFieldsShape,
   })
   .refine(({ session_id: id, ...beginning }) => id == null || isBare(beginning), {
     path: ['session_id'],
@@ -40,15 +40,15 @@ const body = z
 const answer = z.strictObject({ answer: description.meta({ id: 'SessionDescription' }) });
 
 function isBare(beginning: Readonly<Record<string, unknown>>): boolean {
-  return Object.keys(wishShape).every((wish) => beginning[wish] == null);
+  return Object.keys(sessionFieldsShape).every((field) => beginning[field] == null);
 }
 
 /**
  * `POST /webrtc/offer`: a browser's offer is answered, and its session begins when the connection is there.
  * docs/webrtc.md tells the rest.
  */
-export function webRtcRoutes(api: Api, { calls, visitors, access, admission }: WebRtcRoutesOptions): void {
-  const visitorsKeys = new WeakMap<IncomingMessage, PublicKey>();
+export function webRtcRoutes(api: Api, { calls, webSessions, access, admission }: WebRtcRoutesOptions): void {
+  const tokenKeys = new WeakMap<IncomingMessage, PublicKey>();
 
   api.add({
     id: 'offerWebRtc',
@@ -67,14 +67,14 @@ export function webRtcRoutes(api: Api, { calls, visitors, access, admission }: W
     gate: (request: FastifyRequest) => {
       if (access.keyOf(request)?.kind === 'private') return;
       const caller = access.callerOf(request.raw);
-      visitorsKeys.set(request.raw, access.tokenHolder(bearer(request.headers.authorization), caller));
+      tokenKeys.set(request.raw, access.tokenHolder(bearer(request.headers.authorization), caller));
     },
-    handle: async ({ request, body: { offer, agent_id: id, session_id: sessionId, ...wishes } }) => {
-      const key = visitorsKeys.get(request.raw) ?? null;
+    handle: async ({ request, body: { offer, agent_id: id, session_id: sessionId, ...fields } }) => {
+      const key = tokenKeys.get(request.raw) ?? null;
       if (sessionId == null) admission.enter();
       try {
         const sdp = await (sessionId == null
-          ? calls.begin(key, visitors.wanted(key, { id }, wishes), offer.sdp)
+          ? calls.begin(key, webSessions.requested(key, { id }, fields), offer.sdp)
           : calls.change(key, id, sessionId, offer.sdp));
         return { answer: { type: 'answer', sdp } };
       } catch (error) {
