@@ -136,7 +136,7 @@ export class Engine {
       inUse.delete(transport); // nothing has been asked of it yet
       throw error;
     });
-    // The engine may have been closed meanwhile; nobody else knows of this session yet.
+    // The engine may have closed meanwhile, when this session was not in its list yet.
     if (this.#closing !== null) {
       await session.close();
       throw new ParleyError('SESSION_CLOSED');
@@ -191,11 +191,11 @@ export class Engine {
 
   async #close(): Promise<void> {
     await Promise.all([...this.#sessions].map((session) => session.close()));
-    // One that could not be made has told those who asked for it.
+    // A runtime that failed to load has rejected the calls that needed it.
     await (await this.#runtime?.catch(() => null))?.close();
   }
 
-  /** Loaded late: whoever imports the library should not wait for what only sessions need. */
+  /** Loaded late: importing the library should not take the time that only sessions need. */
   #load(): Promise<EngineRuntime> {
     if (this.#closing !== null) return Promise.reject(new ParleyError('SESSION_CLOSED'));
     this.#runtime ??= import('./runtime.js').then(

@@ -22,21 +22,21 @@ export interface FallbacksOptions {
 
 type OnSwitch = (what: Switch) => void;
 
-/** So long after the end of speech somebody who stands in for a vendor's recogniser may have the final words. */
-const STAND_IN_FINAL_MS = 2000;
+/** How long after the end of speech a fallback of a vendor's recogniser may deliver the final words. */
+const FALLBACK_FINAL_MS = 2000;
 
-/** A vendor's final words are waited for until somebody else has had the time to find them, before the interim ones do. */
+/** The session waits for a vendor's final words until a fallback had time to find them; then the interim words count. */
 export function finalWait({ virtualTime }: SttProvider): Partial<Pick<EndpointingConfig, 'finalTranscriptMs'>> {
-  return virtualTime ? {} : { finalTranscriptMs: STAND_IN_FINAL_MS };
+  return virtualTime ? {} : { finalTranscriptMs: FALLBACK_FINAL_MS };
 }
 
-/** Those that need nobody, the one that speaks English first. */
+/** Voices that need no vendor, the one that speaks English first. */
 const EMBEDDED_VOICES = ['flite', 'espeak-ng'];
 const NO_VOICE = { voiceId: null, model: null, settings: {} };
 
 /**
- * Puts those behind an agent's providers who stand in for them, by the operator's lists. What is known of their health is
- * shared by all sessions.
+ * Puts fallbacks behind an agent's providers, by the operator's lists. All sessions share what is known of the providers'
+ * health.
  */
 export class Fallbacks {
   readonly #failover: Failover;
@@ -57,14 +57,14 @@ export class Fallbacks {
   }
 
   /**
-   * The agent's recogniser: one of a vendor is opened again where it fails, even where nobody stands in for it.
+   * The agent's recogniser. A vendor's is opened again when it fails, even where it has no fallback.
    * @param own of a model that hears itself. Default: the one that the agent names
    */
   stt(agent: Pick<ResolvedAgent, 'stt' | 'language'>, onSwitch: OnSwitch, own?: SttProvider): SttProvider {
     own ??= this.#providers.stt(agent.stt.provider);
     const others = this.#failover.stt
       .map(({ provider, ...options }) => ({ provider: this.#providers.stt(provider), options }))
-      // The agent's own may stand in for itself with another model.
+      // The agent's own recogniser may be its fallback with another model.
       .filter(({ provider, options }) => provider !== own || (options.model ?? agent.stt.model) !== agent.stt.model)
       .filter(({ provider }) => this.#fits(provider))
       .filter(({ provider: { abilities } }) => {
@@ -72,7 +72,7 @@ export class Fallbacks {
       })
       .map(({ provider, options }) => ({
         provider,
-        // What the agent names is its own recogniser's.
+        // The model that the agent names belongs to its own recogniser.
         options: {
           ...options,
           ...(agent.stt.multilingual && provider.abilities?.multilingual === true && { multilingual: true }),
@@ -87,7 +87,7 @@ export class Fallbacks {
   }
 
   /**
-   * The agent's voice. One of a vendor is asked once more where nobody is listed behind it, and in the end an embedded
+   * The agent's voice. A vendor's is retried once where it has no fallback, and in the end an embedded
    * voice speaks, unless the operator has ruled that out.
    * @param own in place of the one that the agent names
    */
@@ -119,7 +119,7 @@ export class Fallbacks {
    */
   llm(model: string, script: unknown, onSwitch: OnSwitch, speech?: LlmProvider): LlmProvider {
     const own = speech ?? this.#providers.llm(model, script);
-    // What the agent's own rules say needs nobody else.
+    // The agent's own script needs no fallback.
     if (model === SCRIPTED_MODEL) return own;
     const others = this.#failover.llm
       .filter((id) => id !== model)
@@ -141,11 +141,11 @@ export class Fallbacks {
     return new FailoverLlm({ entries, onSwitch });
   }
 
-  /** Why nobody can answer for a model: its vendor refuses the key, and neither a script nor the operator's list stands in. */
+  /** Why a model cannot answer: its vendor refuses the key, and neither a script nor the operator's list is its fallback. */
   refusal(model: string, script: unknown): ParleyError | null {
     const refusal = this.#refusalOf(this.#providers.llm(model, script));
-    const hasStandIn = script !== undefined || this.#failover.llm.some((id) => id !== model);
-    return hasStandIn ? null : refusal;
+    const hasFallback = script !== undefined || this.#failover.llm.some((id) => id !== model);
+    return hasFallback ? null : refusal;
   }
 
   #fits({ virtualTime }: { virtualTime: boolean }): boolean {

@@ -14,11 +14,11 @@ export interface KnowledgeToolsOptions {
   clock: Clock;
   /** Real time, also where the conversation's is not. */
   networkClock: Clock;
-  /** It cannot be told which files there are: the agent consults those of its configuration. */
+  /** The files cannot be listed: the agent consults those of its configuration. */
   onFault: (reason: string) => void;
 }
 
-/** A caller waits no longer to be told which files there are. */
+/** How long a caller waits for the list of files. */
 const FILES_TIMEOUT_MS = 3_000;
 
 /**

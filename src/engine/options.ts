@@ -45,11 +45,11 @@ export interface EngineOptions {
    * be named. The library reads no environment variables.
    */
   vendors?: GivenVendors;
-  /** Who hears and speaks languages that the default providers lack, where an agent names nobody. Default: nobody. */
+  /** Vendors for languages that the default providers lack, where an agent names no provider. Default none. */
   languageVendors?: LanguageVendors;
-  /** Who speaks in place of a voice provider, by its name. Default: nobody. */
+  /** The voice that replaces those of a provider, by the provider's name. Default none. */
   voiceSubstitutes?: Readonly<Record<string, VoiceSubstitute>>;
-  /** Who stands in for an agent's providers, in order. Default: nobody but its own script for its model. */
+  /** Fallbacks of an agent's providers, in order. Default: none but the agent's own script for its model. */
   failover?: Failover;
   /** Voice activity detection: `silero` (default), `silero-gated` or `webrtc`. */
   vad?: string;
@@ -93,15 +93,15 @@ export interface EngineOptions {
   knowledge?: Knowledge;
   /** What agents remember of their users. Default: in memory, as long as the process lives. */
   memories?: MemoryStore;
-  /** Keeps what is left of sessions that are over. Default: nobody does. */
+  /** Keeps a history item of each session that is over. Default: none is kept. */
   history?: CallHistory;
-  /** Keeps sessions until all that follows them is done, so that a process that dies loses none. Default: nobody does. */
+  /** Keeps sessions until all that follows them is done, so that a process that dies loses none. Default: none are kept. */
   unfinished?: UnfinishedSessions;
   /** Default: those of `unfinished`. */
   afterCallMarks?: AfterCallMarks;
   /** Records sessions when they are over. Default: in `history`, and by the agents' webhooks. */
   recorder?: Recorder;
-  /** Keeps the event log of every session. Default: nobody does. */
+  /** Keeps the event log of every session. Default: none is kept. */
   traces?: SessionTraces;
   /** Voices under names of their own, for agents to name. Default none. */
   voices?: CustomVoices;
@@ -141,7 +141,7 @@ export interface AgentRequest {
   agent: AgentConfig;
   /** What the agent has beside its configuration. Default none. */
   extensions?: AgentExtensions | null | undefined;
-  /** Rules of the scripted model, see docs/agent-scripts.md. Where another model answers, they stand in for it. */
+  /** Rules of the scripted model, see docs/agent-scripts.md. Where another model answers, they are its fallback. */
   script?: unknown;
   /** Providers of the embedder's own in place of what the agent names. */
   vad?: VadProvider | undefined;
@@ -198,7 +198,7 @@ export interface ChatRequest extends Omit<AgentRequest, 'vad' | 'stt' | 'tts' | 
   signal: AbortSignal;
 }
 
-/** A text to be spoken outside any session: a preview of a voice, somebody on the simulated phone network. */
+/** A text that is spoken outside any session, such as the preview of a voice. */
 export interface SpeechRequest {
   text: string;
   /** A TTS provider by its registered name. Default the engine's. */

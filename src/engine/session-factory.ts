@@ -53,13 +53,17 @@ export class SessionFactory {
     const log = sessionLog(request.log ?? null, this.#services.options.traces?.open(id, onTraceFault) ?? null);
     const session = new Session({
       ...this.#agentOptions(prepared, request),
-      ...this.#requestOptions(request),
       ...line,
       id,
+      clock: this.#services.clock,
+      ticker: this.#services.ticker,
+      mayTransfer: request.mayTransfer,
+      consult: request.consult,
+      observe: request.observe,
       conversation: this.#conversation(prepared, request, startUnixMs),
       participant: prepared.customLlm?.participant,
       listDoNotCall: this.#listDoNotCall(id, request),
-      ...(log.sink !== null && { log: log.sink }),
+      log: log.sink,
     });
     pending.made(session);
     void session.finished.then(log.close);
@@ -89,7 +93,6 @@ export class SessionFactory {
     const hintsIn = (language: string): SpeechHints =>
       speechHints(agent, script, request.direction ?? 'inbound', language);
     const languages = this.#languages(agent, stt, tts, hintsIn);
-    const turnModel = providers.turnModel();
     return {
       vad,
       stt,
@@ -104,25 +107,9 @@ export class SessionFactory {
       toolbox,
       metadata: agent.metadata,
       optOut: agent.privacy.optOut,
-      ...(turnModel !== null && { turnModel }),
-      ...(memory !== null && { memory }),
-      ...(afterCallMarks !== null && { afterCallMarks }),
-    };
-  }
-
-  /** What whoever asks for the session decides. */
-  #requestOptions({
-    mayTransfer,
-    consult,
-    observe,
-  }: SessionRequest): Pick<SessionOptions, 'clock' | 'ticker' | 'mayTransfer' | 'consult' | 'observe'> {
-    const { clock, ticker } = this.#services;
-    return {
-      clock,
-      ticker,
-      ...(mayTransfer && { mayTransfer }),
-      ...(consult && { consult }),
-      ...(observe && { observe }),
+      turnModel: providers.turnModel(),
+      memory,
+      afterCallMarks,
     };
   }
 
@@ -209,7 +196,7 @@ function continued(request: SessionRequest, agent: ResolvedAgent) {
   return { agent, agentId: request.agentId ?? null, phones: request.phones ?? null };
 }
 
-/** A session's event log goes to whoever asked for it, and to where those of all sessions are kept. */
+/** A session's event log goes to the sink of its request, and to the engine's traces. */
 function sessionLog(
   log: LogSink | null,
   trace: SessionTrace | null,
