@@ -6,11 +6,10 @@ import { Engine } from '../engine/engine.js';
 import type { AgentRequest } from '../engine/options.js';
 import { ParleyError } from '../base/errors.js';
 import { noSuchAction } from './shared/actions.js';
-import type { Command, CommandIo } from './shared/command.js';
-import { parseFlags } from './shared/flags.js';
+import { type CommandIo, defineCommand } from './shared/command.js';
 import { engineSettings, SETTING_FLAGS, tellWarnings } from './shared/engine-settings.js';
 
-export const agents: Command = {
+export const agents = defineCommand({
   help: `
 parley agents check FILE …
 parley agents schema
@@ -23,8 +22,9 @@ schema  Prints the JSON Schema of agent files. Editors complete and check a file
   --config FILE   operator settings, JSON
   --llm-model ID  the language model where the agent names none
 `,
-  async run(args, io) {
-    const { values, positionals } = parseFlags({ args: [...args], allowPositionals: true, options: SETTING_FLAGS });
+  options: SETTING_FLAGS,
+  positionals: true,
+  async run({ values, positionals }, io) {
     const [action, ...files] = positionals;
     if (action === 'schema' && files.length === 0) {
       io.stdout.write(`${JSON.stringify(agentFileJsonSchema(), null, 2)}\n`);
@@ -46,7 +46,7 @@ schema  Prints the JSON Schema of agent files. Editors complete and check a file
     }
     return code;
   },
-};
+});
 
 /** @returns every fault of an agent file, a line each; where there are none, the file's warnings are printed */
 async function check(path: string, engine: Engine, io: CommandIo): Promise<readonly string[]> {

@@ -1,10 +1,16 @@
 import { nowUnixMs } from '../base/real-clock.js';
 import { loadSettings } from '../settings/load-settings.js';
 import { backUp } from '../store/backup/backup.js';
-import { type Command, UsageError } from './shared/command.js';
-import { parseFlags } from './shared/flags.js';
+import { defineCommand, type FlagOptions, UsageError } from './shared/command.js';
 
-export const backup: Command = {
+const OPTIONS = {
+  recordings: { type: 'boolean', default: false },
+  'without-keys': { type: 'boolean', default: false },
+  'data-dir': { type: 'string' },
+  json: { type: 'boolean', default: false },
+} satisfies FlagOptions;
+
+export const backup = defineCommand({
   help: `
 parley backup FILE [--recordings] [--without-keys] [--data-dir DIR] [--json]
 
@@ -16,17 +22,9 @@ moment, checked. The file holds the keys that encrypt stored secrets, so it is a
   --data-dir DIR  where the daemon keeps its data
   --json          what was written, as JSON
 `,
-  async run(args, io) {
-    const { values, positionals } = parseFlags({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        recordings: { type: 'boolean', default: false },
-        'without-keys': { type: 'boolean', default: false },
-        'data-dir': { type: 'string' },
-        json: { type: 'boolean', default: false },
-      },
-    });
+  options: OPTIONS,
+  positionals: true,
+  async run({ values, positionals }, io) {
     const [to, ...more] = positionals;
     if (to === undefined || more.length > 0) throw new UsageError('which file is to be written?');
     const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
@@ -46,4 +44,4 @@ moment, checked. The file holds the keys that encrypt stored secrets, so it is a
     if (length > 0 && !values.recordings) io.stderr.write(`${String(length)} recordings are listed, not copied\n`);
     return 0;
   },
-};
+});

@@ -8,8 +8,7 @@ import { readRecordings } from '../benchmark/recording.js';
 import { reportPage } from '../benchmark/report-page.js';
 import { VirtualClock } from '../base/virtual-clock.js';
 import { loadAgentFile } from '../agent/agent-file.js';
-import { type Command, UsageError } from './shared/command.js';
-import { parseFlags } from './shared/flags.js';
+import { defineCommand, type FlagOptions, type Flags, UsageError } from './shared/command.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
 import { engineSettings } from './shared/engine-settings.js';
 import { ProgressBar } from './shared/progress.js';
@@ -21,7 +20,20 @@ const DOUBLES = {
   published: { times: PUBLISHED, about: 'recogniser, model and voice are doubles with latencies that were published' },
 };
 
-export const bench: Command = {
+const OPTIONS = {
+  fixtures: { type: 'string' },
+  config: { type: 'string' },
+  providers: { type: 'string', default: 'own' },
+  speed: { type: 'string', default: 'real' },
+  transport: { type: 'string', default: 'file' },
+  rounds: { type: 'string', default: '1' },
+  seed: { type: 'string', default: '1' },
+  only: { type: 'string', default: '' },
+  out: { type: 'string' },
+  json: { type: 'boolean', default: false },
+} satisfies FlagOptions;
+
+export const bench = defineCommand({
   help: `
 parley bench --fixtures DIR --config agent.json [options]
 
@@ -42,8 +54,9 @@ to the first frame of the answer, by stage. docs/benchmarks.md defines every fig
   --out DIR         write results.json and results.html there
   --json            print the results as JSON
 `,
-  async run(args, io) {
-    const options = readOptions(args);
+  options: OPTIONS,
+  async run(flags, io) {
+    const options = readOptions(flags);
     const file = await loadAgentFile(options.config);
     const { only } = options;
     const recordings = await readRecordings(options.fixtures, (name) => name.includes(only));
@@ -90,7 +103,7 @@ to the first frame of the answer, by stage. docs/benchmarks.md defines every fig
       await desk?.close();
     }
   },
-};
+});
 
 interface BenchOptions {
   fixtures: string;
@@ -105,22 +118,7 @@ interface BenchOptions {
   json: boolean;
 }
 
-function readOptions(args: readonly string[]): BenchOptions {
-  const { values } = parseFlags({
-    args: [...args],
-    options: {
-      fixtures: { type: 'string' },
-      config: { type: 'string' },
-      providers: { type: 'string', default: 'own' },
-      speed: { type: 'string', default: 'real' },
-      transport: { type: 'string', default: 'file' },
-      rounds: { type: 'string', default: '1' },
-      seed: { type: 'string', default: '1' },
-      only: { type: 'string', default: '' },
-      out: { type: 'string' },
-      json: { type: 'boolean', default: false },
-    },
-  });
+function readOptions({ values }: Flags<typeof OPTIONS>): BenchOptions {
   const { fixtures, config, providers, speed, transport: line } = values;
   if (fixtures === undefined) throw new UsageError('--fixtures is missing');
   if (config === undefined) throw new UsageError('--config is missing');

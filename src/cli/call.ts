@@ -17,8 +17,7 @@ import { packageFile } from '../package-files.js';
 import type { LogEntry } from '../session/record/event-log.js';
 import type { SessionEvent } from '../session/session-options.js';
 import { CallStores } from './shared/call-stores.js';
-import { type Command, type CommandIo, UsageError } from './shared/command.js';
-import { parseFlags } from './shared/flags.js';
+import { type CommandIo, defineCommand, type FlagOptions, type Flags, UsageError } from './shared/command.js';
 import { openAgentStores } from './shared/agent-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
 import { engineSettings, SETTING_FLAGS, tellWarnings } from './shared/engine-settings.js';
@@ -30,7 +29,26 @@ const ANSWERING_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.jso
 /** Default caller number, in the simulated network. */
 const OWN_NUMBER = '+12025550199';
 
-export const call: Command = {
+const OPTIONS = {
+  agent: { type: 'string' },
+  inbound: { type: 'string' },
+  own: { type: 'string', default: OWN_NUMBER },
+  ring: { type: 'string', default: '45' },
+  out: { type: 'string' },
+  trace: { type: 'string' },
+  recordings: { type: 'string' },
+  json: { type: 'boolean', default: false },
+  speed: { type: 'string', default: 'real' },
+  now: { type: 'string' },
+  metadata: { type: 'string' },
+  continue: { type: 'string' },
+  ...SETTING_FLAGS,
+  numbers: { type: 'string' },
+  allow: { type: 'string', multiple: true, default: [] },
+  knowledge: { type: 'string', multiple: true, default: [] },
+} satisfies FlagOptions;
+
+export const call = defineCommand({
   help: `
 parley call NUMBER [--agent FILE] [options]
 parley call --inbound NUMBER [--agent FILE] [options]
@@ -58,8 +76,10 @@ it goes. \`parley numbers\` lists the numbers and what each does.
   --config FILE   operator settings, JSON
   --llm-model ID  the language model where the agent names none
 `,
-  async run(args, io) {
-    const options = readOptions(args);
+  options: OPTIONS,
+  positionals: true,
+  async run(flags, io) {
+    const options = readOptions(flags);
     const file = await loadAgentFile(options.agent);
     const out = options.out === null ? null : await openOutput(options.out);
     const trace = options.trace === null ? null : await openOutput(options.trace);
@@ -75,7 +95,7 @@ it goes. \`parley numbers\` lists the numbers and what each does.
       await trace?.close();
     }
   },
-};
+});
 
 interface CallOptions {
   /** The callee, or the caller. */
@@ -100,29 +120,7 @@ interface CallOptions {
   settings: Readonly<Record<string, string | undefined>>;
 }
 
-function readOptions(args: readonly string[]): CallOptions {
-  const { values, positionals } = parseFlags({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      agent: { type: 'string' },
-      inbound: { type: 'string' },
-      own: { type: 'string', default: OWN_NUMBER },
-      ring: { type: 'string', default: '45' },
-      out: { type: 'string' },
-      trace: { type: 'string' },
-      recordings: { type: 'string' },
-      json: { type: 'boolean', default: false },
-      speed: { type: 'string', default: 'real' },
-      now: { type: 'string' },
-      metadata: { type: 'string' },
-      continue: { type: 'string' },
-      ...SETTING_FLAGS,
-      numbers: { type: 'string' },
-      allow: { type: 'string', multiple: true, default: [] },
-      knowledge: { type: 'string', multiple: true, default: [] },
-    },
-  });
+function readOptions({ values, positionals }: Flags<typeof OPTIONS>): CallOptions {
   const [other, ...others] = [...(values.inbound === undefined ? [] : [values.inbound]), ...positionals];
   if (other === undefined) throw new UsageError('the number to call is missing; `parley numbers` lists them');
   if (others.length > 0) throw new UsageError('one number at a time');

@@ -17,8 +17,7 @@ import { databaseFile, openDatabase } from '../store/database.js';
 import { readLog } from '../replay/index.js';
 import { callTable, callView } from './shared/call-view.js';
 import { noSuchAction } from './shared/actions.js';
-import { type Command, type CommandIo, UsageError } from './shared/command.js';
-import { parseFlags } from './shared/flags.js';
+import { type CommandIo, defineCommand, UsageError } from './shared/command.js';
 import { openOutput } from './shared/output-file.js';
 import { numberOf } from './shared/values.js';
 
@@ -87,7 +86,7 @@ const OPTIONS = {
 /** Calls per read. */
 const BATCH = 100;
 
-export const calls: Command = {
+export const calls = defineCommand({
   help: `
 parley calls list [filters] [--limit 20] [--after CURSOR] [--json]
 parley calls show SESSION [--json]
@@ -108,8 +107,9 @@ the beginning of a session's id, as the table shows it.
   --data-dir DIR               where the daemon keeps its data
   --json                       as JSON, with the members of GET /call-logs
 `,
-  async run(args, io) {
-    const { values, positionals } = parseFlags({ args: [...args], allowPositionals: true, options: OPTIONS });
+  options: OPTIONS,
+  positionals: true,
+  async run({ values, positionals }, io) {
     const [action, session, ...more] = positionals;
     if (action !== 'list' && action !== 'show' && action !== 'export' && action !== 'erase') {
       throw noSuchAction(action, ['list', 'show', 'export', 'erase'], 'list, show, export or erase?');
@@ -130,7 +130,7 @@ the beginning of a session's id, as the table shows it.
       work.close();
     }
   },
-};
+});
 
 type Flags = Partial<Record<Exclude<keyof typeof OPTIONS, 'json'>, string | undefined>> & { json?: boolean };
 

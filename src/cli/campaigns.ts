@@ -2,8 +2,7 @@ import { styleText } from 'node:util';
 import { encodeUrlText } from '../base/url-text.js';
 import { ParleyError } from '../base/errors.js';
 import { noSuchAction } from './shared/actions.js';
-import { type Command, type CommandIo, UsageError } from './shared/command.js';
-import { parseFlags } from './shared/flags.js';
+import { type CommandIo, defineCommand, UsageError } from './shared/command.js';
 import { DaemonClient } from './shared/daemon-client.js';
 import { ProgressBar } from './shared/progress.js';
 import { type FileRecord, readRecords } from './shared/record-file.js';
@@ -124,7 +123,7 @@ const ACTIONS: Readonly<Record<string, { takes: number; run: Action }>> = {
   records: { takes: 1, run: (desk, [id = ''], values) => desk.records(id, values) },
 };
 
-export const campaigns: Command = {
+export const campaigns = defineCommand({
   help: `
 parley campaigns list
 parley campaigns create NAME [--caller NUMBER]
@@ -145,8 +144,9 @@ become metadata, or JSON: [{"phone": "+12025550101", "metadata": {"Name": "Ann"}
   --key KEY        a private key; better PARLEY_API_KEY, for command lines can be read by others
   --json           as JSON; progress: a line for each change
 `,
-  async run(args, io) {
-    const { values, positionals } = parseFlags({ args: [...args], allowPositionals: true, options: OPTIONS });
+  options: OPTIONS,
+  positionals: true,
+  async run({ values, positionals }, io) {
     const [name = '', ...rest] = positionals;
     const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
     if (action === undefined) throw noSuchAction(name, Object.keys(ACTIONS), `${Object.keys(ACTIONS).join(', ')}?`);
@@ -158,7 +158,7 @@ become metadata, or JSON: [{"phone": "+12025550101", "metadata": {"Name": "Ann"}
     if (key === '') throw new UsageError('there is no key: PARLEY_API_KEY, or --key');
     return action.run(new CampaignDesk(new DaemonClient({ url, key, signal: io.signal }), io), rest, values);
   },
-};
+});
 
 class CampaignDesk {
   readonly #client: DaemonClient;

@@ -2,10 +2,11 @@ import { nowUnixMs, unixSeconds } from '../base/real-clock.js';
 import { loadSettings } from '../settings/load-settings.js';
 import { CallStores } from './shared/call-stores.js';
 import { noSuchAction } from './shared/actions.js';
-import { type Command, UsageError } from './shared/command.js';
-import { parseFlags } from './shared/flags.js';
+import { defineCommand, type FlagOptions, UsageError } from './shared/command.js';
 
-export const doNotCall: Command = {
+const OPTIONS = { json: { type: 'boolean', default: false } } satisfies FlagOptions;
+
+export const doNotCall = defineCommand({
   help: `
 parley do-not-call list [--json]
 parley do-not-call add NUMBER …
@@ -16,12 +17,9 @@ list is the daemon's, in its data folder.
 
   --json  as JSON
 `,
-  async run(args, io) {
-    const { values, positionals } = parseFlags({
-      args: [...args],
-      allowPositionals: true,
-      options: { json: { type: 'boolean', default: false } },
-    });
+  options: OPTIONS,
+  positionals: true,
+  async run({ values, positionals }, io) {
     const [action, ...numbers] = positionals;
     if (action !== 'list' && action !== 'add' && action !== 'remove')
       throw noSuchAction(action, ['list', 'add', 'remove'], 'list, add or remove?');
@@ -54,4 +52,4 @@ list is the daemon's, in its data folder.
       stores.close();
     }
   },
-};
+});

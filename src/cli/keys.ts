@@ -7,10 +7,17 @@ import { hasAgent } from '../store/agents.js';
 import { databaseFile, openDatabase } from '../store/database.js';
 import { KEY_VARIABLES, KeyStore, type StoredKey } from '../store/keys.js';
 import { noSuchAction } from './shared/actions.js';
-import { type Command, type CommandIo, UsageError } from './shared/command.js';
-import { parseFlags } from './shared/flags.js';
+import { type CommandIo, defineCommand, type FlagOptions, UsageError } from './shared/command.js';
 
-export const keys: Command = {
+const OPTIONS = {
+  name: { type: 'string' },
+  agent: { type: 'string', multiple: true, default: [] },
+  origin: { type: 'string', multiple: true, default: [] },
+  'data-dir': { type: 'string' },
+  json: { type: 'boolean', default: false },
+} satisfies FlagOptions;
+
+export const keys = defineCommand({
   help: `
 parley keys list [--json]
 parley keys create private --name NAME
@@ -27,18 +34,9 @@ shown once, when it is made. What is done here holds at once, also for a daemon 
   --data-dir DIR  where the daemon keeps its data
   --json          as JSON
 `,
-  async run(args, io) {
-    const { values, positionals } = parseFlags({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        name: { type: 'string' },
-        agent: { type: 'string', multiple: true, default: [] },
-        origin: { type: 'string', multiple: true, default: [] },
-        'data-dir': { type: 'string' },
-        json: { type: 'boolean', default: false },
-      },
-    });
+  options: OPTIONS,
+  positionals: true,
+  async run({ values, positionals }, io) {
     const [action, ...rest] = positionals;
     const wanted = { name: values.name, agents: values.agent, origins: values.origin };
     const work = workOf(action, rest, wanted);
@@ -59,7 +57,7 @@ shown once, when it is made. What is done here holds at once, also for a daemon 
       database.close();
     }
   },
-};
+});
 
 type Work = (store: KeyStore, io: CommandIo, json: boolean) => number;
 

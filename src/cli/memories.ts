@@ -1,11 +1,17 @@
 import { styleText } from 'node:util';
 import { loadSettings } from '../settings/load-settings.js';
 import { noSuchAction } from './shared/actions.js';
-import { type Command, UsageError } from './shared/command.js';
-import { parseFlags } from './shared/flags.js';
+import { defineCommand, type FlagOptions, UsageError } from './shared/command.js';
 import { openMemories } from './shared/memory-file.js';
 
-export const memories: Command = {
+const OPTIONS = {
+  user: { type: 'string' },
+  agent: { type: 'string' },
+  'data-dir': { type: 'string' },
+  json: { type: 'boolean', default: false },
+} satisfies FlagOptions;
+
+export const memories = defineCommand({
   help: `
 parley memories list [--user USER] [--agent AGENT] [--json]
 parley memories erase --user USER [--agent AGENT]
@@ -17,17 +23,9 @@ What agents remember of their users (AgentConfig's memory): listed, the latest f
   --data-dir DIR where the daemon keeps its data
   --json         as JSON
 `,
-  async run(args, io) {
-    const { values, positionals } = parseFlags({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        user: { type: 'string' },
-        agent: { type: 'string' },
-        'data-dir': { type: 'string' },
-        json: { type: 'boolean', default: false },
-      },
-    });
+  options: OPTIONS,
+  positionals: true,
+  async run({ values, positionals }, io) {
     const [what, ...more] = positionals;
     if ((what !== 'list' && what !== 'erase') || more.length > 0)
       throw noSuchAction(what, ['list', 'erase'], 'list or erase?');
@@ -57,4 +55,4 @@ What agents remember of their users (AgentConfig's memory): listed, the latest f
       close();
     }
   },
-};
+});

@@ -1,10 +1,11 @@
 import { pathToFileURL } from 'node:url';
 import { styleText } from 'node:util';
 import { readDirectory, STOCK_DIRECTORY } from '../telephony/carriers/simulated/directory.js';
-import type { Command } from './shared/command.js';
-import { parseFlags } from './shared/flags.js';
+import { defineCommand, type FlagOptions } from './shared/command.js';
 
-export const numbers: Command = {
+const OPTIONS = { numbers: { type: 'string' }, json: { type: 'boolean', default: false } } satisfies FlagOptions;
+
+export const numbers = defineCommand({
   help: `
 parley numbers [--json]
 
@@ -13,11 +14,8 @@ Lists the numbers of the simulated phone network, and what each does when \`parl
   --numbers FILE  simulated numbers of your own in place of the stock ones
   --json          as JSON
 `,
-  async run(args, io) {
-    const { values } = parseFlags({
-      args: [...args],
-      options: { numbers: { type: 'string' }, json: { type: 'boolean', default: false } },
-    });
+  options: OPTIONS,
+  async run({ values }, io) {
     const file = values.numbers === undefined ? STOCK_DIRECTORY : pathToFileURL(values.numbers);
     const directory = await readDirectory(file);
     const [called, calling] = [directory.numbers, directory.callers].map((list) =>
@@ -38,4 +36,4 @@ Lists the numbers of the simulated phone network, and what each does when \`parl
     list('People who call in (parley call --inbound NUMBER):', calling);
     return 0;
   },
-};
+});

@@ -9,8 +9,7 @@ import {
   whatIf,
   type WhatIf,
 } from '../replay/index.js';
-import { type Command, UsageError } from './shared/command.js';
-import { parseFlags } from './shared/flags.js';
+import { defineCommand, type FlagOptions, UsageError } from './shared/command.js';
 
 /** Column width in characters. */
 const COLUMN = 56;
@@ -62,7 +61,9 @@ function row(mark: string, left: string, right: string): string {
   return `${left.padEnd(COLUMN)} ${mark} ${right}`.trimEnd();
 }
 
-export const replay: Command = {
+const OPTIONS = { config: { type: 'string' }, json: { type: 'boolean', default: false } } satisfies FlagOptions;
+
+export const replay = defineCommand({
   help: `
 parley replay LOG [options]
 
@@ -73,12 +74,9 @@ what it does with what the log holds. The exit code is 1 if anything is not the 
                   object with some of the conversation's settings, such as {"endpointing": {"minSilenceMs": 500}}
   --json          print the result as JSON
 `,
-  async run(args, io) {
-    const { values, positionals } = parseFlags({
-      args: [...args],
-      allowPositionals: true,
-      options: { config: { type: 'string' }, json: { type: 'boolean', default: false } },
-    });
+  options: OPTIONS,
+  positionals: true,
+  async run({ values, positionals }, io) {
     const [path, ...others] = positionals;
     if (path === undefined || others.length > 0) throw new UsageError('one log is needed');
     const log = readLog(await readText(path));
@@ -96,7 +94,7 @@ what it does with what the log holds. The exit code is 1 if anything is not the 
     } else io.stdout.write(described(result.difference));
     return result.difference === null ? 0 : 1;
   },
-};
+});
 
 function readText(path: string): Promise<string> {
   return readFile(path, 'utf8').catch((error: unknown) => {

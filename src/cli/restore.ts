@@ -1,10 +1,11 @@
 import { nowUnixMs } from '../base/real-clock.js';
 import { loadSettings } from '../settings/load-settings.js';
 import { restore as restoreBackup } from '../store/backup/restore.js';
-import { type Command, UsageError } from './shared/command.js';
-import { parseFlags } from './shared/flags.js';
+import { defineCommand, type FlagOptions, UsageError } from './shared/command.js';
 
-export const restore: Command = {
+const OPTIONS = { 'data-dir': { type: 'string' }, json: { type: 'boolean', default: false } } satisfies FlagOptions;
+
+export const restore = defineCommand({
   help: `
 parley restore FILE [--data-dir DIR] [--json]
 
@@ -14,12 +15,9 @@ kept in a folder beside it, and campaigns that were calling are paused: start th
   --data-dir DIR  where the daemon keeps its data
   --json          what was done, as JSON
 `,
-  async run(args, io) {
-    const { values, positionals } = parseFlags({
-      args: [...args],
-      allowPositionals: true,
-      options: { 'data-dir': { type: 'string' }, json: { type: 'boolean', default: false } },
-    });
+  options: OPTIONS,
+  positionals: true,
+  async run({ values, positionals }, io) {
     const [from, ...more] = positionals;
     if (from === undefined || more.length > 0) throw new UsageError('which file is to be restored?');
     const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
@@ -38,4 +36,4 @@ kept in a folder beside it, and campaigns that were calling are paused: start th
     if (pausedCampaigns > 0) io.stdout.write(`campaigns paused: ${String(pausedCampaigns)}\n`);
     return 0;
   },
-};
+});

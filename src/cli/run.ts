@@ -15,8 +15,7 @@ import type { LogEntry } from '../session/record/event-log.js';
 import type { SessionReport } from '../session/record/session-report.js';
 import { FileTransport } from '../transports/file.js';
 import { CallStores } from './shared/call-stores.js';
-import { type Command, type CommandIo, UsageError } from './shared/command.js';
-import { parseFlags } from './shared/flags.js';
+import { type CommandIo, defineCommand, type FlagOptions, type Flags, UsageError } from './shared/command.js';
 import { openAgentStores } from './shared/agent-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
 import { engineSettings, SETTING_FLAGS, tellWarnings } from './shared/engine-settings.js';
@@ -25,7 +24,25 @@ import { ProgressBar } from './shared/progress.js';
 import { continuationOf, metadataOf, numberOf, startTime } from './shared/values.js';
 import type { TurnMetrics } from '../session/record/session-metrics.js';
 
-export const run: Command = {
+const OPTIONS = {
+  agent: { type: 'string' },
+  in: { type: 'string' },
+  out: { type: 'string' },
+  trace: { type: 'string' },
+  recordings: { type: 'string' },
+  channel: { type: 'string' },
+  json: { type: 'boolean', default: false },
+  speed: { type: 'string', default: 'real' },
+  now: { type: 'string' },
+  metadata: { type: 'string' },
+  continue: { type: 'string' },
+  ...SETTING_FLAGS,
+  allow: { type: 'string', multiple: true, default: [] },
+  knowledge: { type: 'string', multiple: true, default: [] },
+  'hang-up-after': { type: 'string', default: '6' },
+} satisfies FlagOptions;
+
+export const run = defineCommand({
   help: `
 parley run --agent agent.json --in user.wav --out reply.wav [options]
 
@@ -52,8 +69,9 @@ a table of turns: what was heard, what was answered, and the response time by st
   --llm-model ID  the language model where the agent names none
   --hang-up-after S  the user hangs up when the agent has been silent this long after the recording; default 6
 `,
-  async run(args, io) {
-    const options = readOptions(args);
+  options: OPTIONS,
+  async run(flags, io) {
+    const options = readOptions(flags);
     const file = await loadAgentFile(options.agent);
     const user = await readUser(options.in, options.channel, io);
     for (const warning of user.warnings) io.stderr.write(`${options.in}: ${warning}\n`);
@@ -69,7 +87,7 @@ a table of turns: what was heard, what was answered, and the response time by st
       await trace?.close();
     }
   },
-};
+});
 
 interface RunOptions {
   agent: string;
@@ -91,27 +109,7 @@ interface RunOptions {
   hangUpAfterMs: number;
 }
 
-function readOptions(args: readonly string[]): RunOptions {
-  const { values } = parseFlags({
-    args: [...args],
-    options: {
-      agent: { type: 'string' },
-      in: { type: 'string' },
-      out: { type: 'string' },
-      trace: { type: 'string' },
-      recordings: { type: 'string' },
-      channel: { type: 'string' },
-      json: { type: 'boolean', default: false },
-      speed: { type: 'string', default: 'real' },
-      now: { type: 'string' },
-      metadata: { type: 'string' },
-      continue: { type: 'string' },
-      ...SETTING_FLAGS,
-      allow: { type: 'string', multiple: true, default: [] },
-      knowledge: { type: 'string', multiple: true, default: [] },
-      'hang-up-after': { type: 'string', default: '6' },
-    },
-  });
+function readOptions({ values }: Flags<typeof OPTIONS>): RunOptions {
   if (values.agent === undefined) throw new UsageError('--agent is missing');
   if (values.in === undefined) throw new UsageError('--in is missing');
   if (values.speed !== 'real' && values.speed !== 'max') throw new UsageError('--speed is real or max');

@@ -12,15 +12,14 @@ import { packageFile } from '../package-files.js';
 import { databaseFile } from '../store/database.js';
 import { storageFault } from '../store/sqlite.js';
 import { checkDefaults } from './shared/check-defaults.js';
-import type { Command, CommandIo } from './shared/command.js';
-import { parseFlags } from './shared/flags.js';
+import { type CommandIo, defineCommand } from './shared/command.js';
 import { atDesk, openDemoDesk } from './shared/demo-desk.js';
 import { type EngineSettings, engineSettings } from './shared/engine-settings.js';
 import { agentSlug } from './shared/values.js';
 
 const DEMO_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
 
-export const serve: Command = {
+export const serve = defineCommand({
   help: `
 parley serve [--agent FILE …] [settings]
 
@@ -33,8 +32,12 @@ none gets the demo agent.
 Settings as flags (each also from the environment, see docs/configuration.md):
 ${flagHelp()}
 `,
-  async run(args, io) {
-    const { agentFiles, flags } = readFlags(args);
+  options: {
+    ...Object.fromEntries(['config', ...flagNames()].map((flag) => [flag, { type: 'string' as const }])),
+    agent: { type: 'string', multiple: true },
+  },
+  async run({ values }, io) {
+    const { agent: agentFiles = [], ...flags } = values as { agent?: string[] } & Record<string, string | undefined>;
     const found = await engineSettings(io, flags);
     const agents = await loadAgents(agentFiles);
     const log = openLog(io.stderr, found.settings);
@@ -66,7 +69,7 @@ ${flagHelp()}
     }
     return 0;
   },
-};
+});
 
 async function serveUntilStopped(daemon: Daemon, found: EngineSettings, io: CommandIo, log: Log): Promise<void> {
   const say = (line: string): void => log.write('info', line);
@@ -123,19 +126,6 @@ function flagHelp(): string {
 
 function flagNames(): string[] {
   return SETTING_NAMES.flatMap(({ flag }) => (flag === null ? [] : [flag]));
-}
-
-function readFlags(args: readonly string[]): {
-  agentFiles: readonly string[];
-  flags: Readonly<Record<string, string | undefined>>;
-} {
-  const settings = Object.fromEntries(['config', ...flagNames()].map((flag) => [flag, { type: 'string' as const }]));
-  const { values } = parseFlags({
-    args: [...args],
-    options: { ...settings, agent: { type: 'string', multiple: true } },
-  });
-  const { agent, ...flags } = values as { agent?: string[] } & Record<string, string | undefined>;
-  return { agentFiles: agent ?? [], flags };
 }
 
 /**

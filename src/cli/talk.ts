@@ -12,8 +12,7 @@ import type { SessionEvent } from '../session/session-options.js';
 import type { SessionReport } from '../session/record/session-report.js';
 import { MemoryTransport } from '../transports/memory.js';
 import { SOUND_PROGRAMS, SoundDeviceTransport, type SoundPrograms } from '../transports/sound-device.js';
-import type { Command, CommandIo } from './shared/command.js';
-import { parseFlags } from './shared/flags.js';
+import { type CommandIo, defineCommand, type FlagOptions } from './shared/command.js';
 import { openAgentStores } from './shared/agent-stores.js';
 import { CallStores } from './shared/call-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
@@ -69,7 +68,17 @@ export class LineFeed {
 
 const DEMO_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
 
-export const talk: Command = {
+const OPTIONS = {
+  agent: { type: 'string' },
+  text: { type: 'boolean', default: false },
+  metadata: { type: 'string' },
+  continue: { type: 'string' },
+  recordings: { type: 'string' },
+  ...SETTING_FLAGS,
+  knowledge: { type: 'string', multiple: true, default: [] },
+} satisfies FlagOptions;
+
+export const talk = defineCommand({
   help: `
 parley talk [--agent FILE] [--text] [--recordings DIR]
 
@@ -85,19 +94,8 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
   --config FILE  operator settings, JSON
   --llm-model ID  the language model where the agent names none
 `,
-  async run(args, io) {
-    const { values } = parseFlags({
-      args: [...args],
-      options: {
-        agent: { type: 'string' },
-        text: { type: 'boolean', default: false },
-        metadata: { type: 'string' },
-        continue: { type: 'string' },
-        recordings: { type: 'string' },
-        ...SETTING_FLAGS,
-        knowledge: { type: 'string', multiple: true, default: [] },
-      },
-    });
+  options: OPTIONS,
+  async run({ values }, io) {
     const about = { metadata: metadataOf(values.metadata), continuation: await continuationOf(values.continue) };
     const agent = await loadAgentFile(values.agent ?? DEMO_AGENT);
     const programs = values.text ? null : await soundPrograms();
@@ -132,7 +130,7 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
       callStores.close();
     }
   },
-};
+});
 
 /** Metadata about the user. */
 interface About {

@@ -8,8 +8,7 @@ import { Engine } from '../../engine/engine.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import { systemProbe } from '../../net/probe.js';
 import { checkSqlite } from '../../store/sqlite.js';
-import type { Command, CommandIo } from '../shared/command.js';
-import { parseFlags } from '../shared/flags.js';
+import { type CommandIo, defineCommand, type FlagOptions } from '../shared/command.js';
 import { checkDefaults } from '../shared/check-defaults.js';
 import { engineSettings } from '../shared/engine-settings.js';
 import { checkAccounts } from './accounts.js';
@@ -20,7 +19,13 @@ import { checkMachine } from './machine.js';
 import { checkListening, checkProviders } from './network.js';
 import { checkTrunks } from './trunks.js';
 
-export const doctor: Command = {
+const OPTIONS = {
+  config: { type: 'string' },
+  'data-dir': { type: 'string' },
+  json: { type: 'boolean', default: false },
+} satisfies FlagOptions;
+
+export const doctor = defineCommand({
   help: `
 parley doctor [--config FILE] [--data-dir DIR] [--json]
 
@@ -32,15 +37,8 @@ nothing. Exit code 1 where something will not work.
   --data-dir DIR  where the daemon keeps its data
   --json          as JSON
 `,
-  async run(args, io) {
-    const { values } = parseFlags({
-      args: [...args],
-      options: {
-        config: { type: 'string' },
-        'data-dir': { type: 'string' },
-        json: { type: 'boolean', default: false },
-      },
-    });
+  options: OPTIONS,
+  async run({ values }, io) {
     const flags = { config: values.config, 'data-dir': values['data-dir'] };
     const checks = [
       ...(await checkMachine({
@@ -55,7 +53,7 @@ nothing. Exit code 1 where something will not work.
     else print(checks, io);
     return problems === 0 ? 0 : 1;
   },
-};
+});
 
 async function checkInstallation(flags: Record<string, string | undefined>, io: CommandIo): Promise<Check[]> {
   let settings: Settings;

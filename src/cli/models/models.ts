@@ -5,8 +5,7 @@ import { ParleyError } from '../../base/errors.js';
 import { isPath, LocalModels } from '../../providers/local/local-models.js';
 import type { LocalModel } from '../../providers/local/model-facts.js';
 import { noSuchAction } from '../shared/actions.js';
-import { type Command, type CommandIo, UsageError } from '../shared/command.js';
-import { parseFlags } from '../shared/flags.js';
+import { type CommandIo, defineCommand, type FlagOptions, UsageError } from '../shared/command.js';
 import { localModelsOf, modelsFolderOf } from '../shared/local-models.js';
 import { ProgressBar } from '../shared/progress.js';
 import { megabytes } from './download.js';
@@ -68,7 +67,16 @@ function pathsIn(settings: Settings): string[] {
   return [sttModel, denoiseModel, turnModelPath].filter((given) => given !== null && isFile(given)) as string[];
 }
 
-export const models: Command = {
+const OPTIONS = {
+  again: { type: 'boolean', default: false },
+  mirror: { type: 'string' },
+  config: { type: 'string' },
+  'data-dir': { type: 'string' },
+  'models-dir': { type: 'string' },
+  json: { type: 'boolean', default: false },
+} satisfies FlagOptions;
+
+export const models = defineCommand({
   help: `
 parley models [list] [--json]
 parley models pull NAME [--again] [--mirror URL]
@@ -88,19 +96,9 @@ check has those that are here, or one of them, do their work once, and tells how
   --models-dir DIR  where they are instead
   --json          as JSON
 `,
-  async run(args, io) {
-    const { values, positionals } = parseFlags({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        again: { type: 'boolean', default: false },
-        mirror: { type: 'string' },
-        config: { type: 'string' },
-        'data-dir': { type: 'string' },
-        'models-dir': { type: 'string' },
-        json: { type: 'boolean', default: false },
-      },
-    });
+  options: OPTIONS,
+  positionals: true,
+  async run({ values, positionals }, io) {
     const [action = 'list', name, ...rest] = positionals;
     const flags = { config: values.config, 'data-dir': values['data-dir'], 'models-dir': values['models-dir'] };
     const { settings } = await loadSettings({ env: io.env, flags });
@@ -113,7 +111,7 @@ check has those that are here, or one of them, do their work once, and tells how
     if (mirror !== null && !baseUrlSchema.safeParse(mirror).success) throw new UsageError('--mirror is no address');
     return pull(settings, name, { again: values.again, mirror }, io);
   },
-};
+});
 
 async function list(settings: Settings, io: CommandIo, json: boolean): Promise<number> {
   const folder = modelsFolderOf(settings);

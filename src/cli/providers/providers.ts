@@ -4,8 +4,7 @@ import { ParleyError } from '../../base/errors.js';
 import { type CatalogueEntry, providerCatalogue } from '../../providers/catalogue.js';
 import { LocalModels } from '../../providers/local/local-models.js';
 import { noSuchAction } from '../shared/actions.js';
-import { type Command, type CommandIo, UsageError } from '../shared/command.js';
-import { parseFlags } from '../shared/flags.js';
+import { type CommandIo, defineCommand, type FlagOptions, UsageError } from '../shared/command.js';
 import { engineSettings, type EngineSettings } from '../shared/engine-settings.js';
 import { localModelsOf } from '../shared/local-models.js';
 import type { ProviderTrial, TrialOptions } from './trial.js';
@@ -72,7 +71,15 @@ function saysOf(pattern: RegExp): (error: ParleyError) => boolean {
   return ({ message }) => pattern.test(message);
 }
 
-export const providers: Command = {
+const OPTIONS = {
+  kind: { type: 'string' },
+  voice: { type: 'string' },
+  model: { type: 'string' },
+  language: { type: 'string', default: 'en-US' },
+  json: { type: 'boolean', default: false },
+} satisfies FlagOptions;
+
+export const providers = defineCommand({
   help: `
 parley providers [list] [--json]
 parley providers test NAME [--kind stt|llm|tts] [--voice ID] [--model NAME] [--language CODE] [--json]
@@ -90,18 +97,9 @@ language model; where several kinds have the name, all are tried.
   --language CODE what is spoken; default en-US. The sentence is English in any case
   --json          as JSON
 `,
-  async run(args, io) {
-    const { values, positionals } = parseFlags({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        kind: { type: 'string' },
-        voice: { type: 'string' },
-        model: { type: 'string' },
-        language: { type: 'string', default: 'en-US' },
-        json: { type: 'boolean', default: false },
-      },
-    });
+  options: OPTIONS,
+  positionals: true,
+  async run({ values, positionals }, io) {
     const [action = 'list', ...names] = positionals;
     const { kind } = values;
     if (kind !== undefined && kind !== 'stt' && kind !== 'llm' && kind !== 'tts')
@@ -121,7 +119,7 @@ language model; where several kinds have the name, all are tried.
       values.json,
     );
   },
-};
+});
 
 async function list({ settings, detection }: EngineSettings, io: CommandIo, json: boolean): Promise<number> {
   const entries = await providerCatalogue(
