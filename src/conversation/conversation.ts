@@ -1,20 +1,20 @@
-import * as speech from './reply/agent-speech.js';
+import * as speech from './speech/agent-speech.js';
 import * as commands from './floor/commands.js';
 import type { ConversationConfig } from './config.js';
 import { Core, NOT_PLAYING } from './core.js';
 import * as digits from './floor/user-digits.js';
-import { close, endNow, onClosingDue } from './floor/ending.js';
+import { close, endNow, onClosingDue } from './reply/ending.js';
 import type { ConversationEffect, ConversationEvent, PlayoutPosition } from './events.js';
 import { onAgentHeard, onFillerDue } from './reply/filler.js';
 import * as floor from './floor/floor.js';
-import * as inactivity from './reply/inactivity.js';
+import * as inactivity from './floor/inactivity.js';
 import * as interruption from './floor/interruption.js';
 import { onLineOpened, onOpeningDue } from './reply/opening.js';
 import { phrasesFor } from './language/phrases.js';
-import { isPressing } from './actions/press-digits.js';
+import { ACTIONS } from './actions/actions.js';
 import * as replies from './reply/reply.js';
 import { endRound } from './reply/tool-round.js';
-import { isSpeakable } from './reply/sentences.js';
+import { isSpeakable } from './speech/sentences.js';
 import * as speculation from './reply/speculation.js';
 import { type ConversationState, type DeadlineName, initialState, type ReplyState, type Utterance } from './state.js';
 import * as toolCalls from './reply/tool-calls.js';
@@ -23,17 +23,118 @@ import * as userTurn from './turn/user-turn.js';
 import * as voiceFailure from './reply/voice-failure.js';
 import * as voicemail from './voicemail/voicemail.js';
 
+/** What each event does. An event without a handler does not compile. */
+const ON_EVENT: {
+  readonly [Type in ConversationEvent['type']]: (core: Core, event: Extract<ConversationEvent, { type: Type }>) => void;
+} = {
+  'line.opened': open,
+  'line.closed': (core, { error }) => close(core, error === null ? 'user-ended' : 'error', false),
+  'speech.started': (core, { startMs }) => {
+    userTurn.onSpeechStarted(core, startMs);
+    voicemail.onSpeechStarted(core, startMs);
+    interruption.onSpeechStarted(core);
+  },
+  'speech.stopped': (core, { endMs }) => {
+    userTurn.onSpeechStopped(core, endMs);
+    voicemail.onSpeechStopped(core, endMs);
+    interruption.onSpeechStopped(core);
+  },
+  'turn.judged': (core, { probability }) => userTurn.onJudged(core, probability),
+  transcript: (core, transcript) => {
+    if (voicemail.isLate(core)) return;
+    userTurn.onTranscript(core, transcript);
+    voicemail.onTranscript(core, transcript);
+    if (userTurn.segmentsText(core) !== '' && !userTurn.isEcho(core)) inactivity.onUserActive(core);
+    interruption.judge(core);
+  },
+  text: (core, { text }) => floor.takeTyped(core, text),
+  digits: (core, event) => digits.onDigits(core, event.digits),
+  beep: voicemail.onBeep,
+  sit: (core, { end }) => voicemail.onSpecialInformationTones(core, end),
+  fax: (core, { sign }) => voicemail.onFax(core, sign),
+  'llm.text': ofReply((core, reply, said) => replies.onText(core, reply, said)),
+  'llm.voice': ofReply((core, reply, { text }) => replies.onVoice(core, reply, text)),
+  'llm.toolCall': ofReply((core, reply, { call }) => replies.onToolCall(core, reply, call)),
+  'llm.done': ofReply(endRound),
+  'llm.failed': ofReply((core, reply, { reason }) => {
+    reply.phase = 'done'; // nothing is left to cancel
+    replies.onNoAnswer(core, reason);
+  }),
+  'tool.result': (core, { callId, ok, content }) => {
+    if (core.isLineTaken) inactivity.onAgentSpoke(core, 'reply');
+    toolCalls.onResult(core, callId, ok, content);
+    interruption.listenAgain(core);
+  },
+  'transfer.result': (core, { callId, ok, reason }) => {
+    if (onTransferResult(core, callId, ok, reason)) close(core, 'agent-ended', true);
+    interruption.listenAgain(core);
+  },
+  'utterance.started': ofUtterance(speech.onUtteranceStarted),
+  'utterance.finished': ofUtterance((core, utterance) => {
+    inactivity.onAgentSpoke(core, utterance.kind);
+    onAgentHeard(core);
+    voicemail.onAgentHeard(core, utterance.kind);
+    if (utterance.playing) voiceFailure.onFinished(core, utterance);
+    else voiceFailure.onFailed(core, utterance, 'no audio');
+    floor.onUtteranceFinished(core);
+  }),
+  'utterance.failed': ofUtterance((core, utterance, { reason }) => voiceFailure.onFailed(core, utterance, reason)),
+  'utterance.starved': ofUtterance((core, utterance) => speech.onSupply(core, utterance, true)),
+  'utterance.fed': ofUtterance((core, utterance) => speech.onSupply(core, utterance, false)),
+  'ears.failed': (core, { reason }) => {
+    core.trace('ears.failed', { reason });
+    endNow(core, 'error', phrasesFor(core.language).givingUp);
+  },
+  'command.say': (core, { text }) => {
+    if (isSpeakable(text)) floor.takeAnnouncement(core, text);
+  },
+  'command.hangUp': commands.hangUp,
+  'command.transfer': (core, { target }) => commands.transfer(core, target),
+  language: (core, { language }) => commands.switchTo(core, language),
+  'command.end': (core) => endNow(core, 'api-ended', null),
+  time: () => undefined,
+};
+
+const ON_DEADLINE: Readonly<Record<DeadlineName, (core: Core) => void>> = {
+  'turn.end': (core) => floor.endTurn(core),
+  'turn.stuck': (core) => floor.endTurn(core, true),
+  speculation: speculation.onDue,
+  interruption: interruption.onDeadline,
+  opening: onOpeningDue,
+  filler: onFillerDue,
+  'llm.first': (core) => replies.onNoAnswer(core, 'no first token in time'),
+  'llm.gap': (core) => replies.failReply(core, 'the reply stood still'),
+  'speech.start': voiceFailure.onStalled,
+  'speech.end': voiceFailure.onStalled,
+  tools: (core) => {
+    toolCalls.onToolsDue(core);
+    interruption.listenAgain(core);
+  },
+  transfer: (core) => {
+    onTransferDue(core);
+    interruption.listenAgain(core);
+  },
+  'transfer.waiting': onWaitingDue,
+  voicemail: voicemail.onVoicemailDue,
+  'voicemail.cadence': voicemail.onCadenceDue,
+  digits: digits.commit,
+  inactivity: inactivity.onInactivityDue,
+  idle: (core) => inactivity.onLimitDue(core, 'idle'),
+  duration: (core) => inactivity.onLimitDue(core, 'duration'),
+  closing: onClosingDue,
+};
+
 /**
  * One spoken conversation as a pure state machine: no I/O, no clock, no chance. Events go in, effects come out, and
  * the same events at the same times give the same effects to the bit. Each behaviour is a small machine with a slice
- * of the state and a file of its own; this class only routes between them.
+ * of the state and a file of its own; this file only routes between them.
  */
 export class Conversation {
   readonly #core: Core;
 
   /** @param state from an earlier conversation's `state`, to go on with it; owned by this one from now on */
   constructor(config: ConversationConfig, state: ConversationState = initialState()) {
-    this.#core = new Core(config, state);
+    this.#core = new Core(config, state, ACTIONS);
   }
 
   /** The whole state, plain data. Read it; change it only through `step`. */
@@ -60,7 +161,7 @@ export class Conversation {
     this.#on(event);
     for (let due = this.#due(); due !== null; due = this.#due()) {
       core.disarm(due);
-      this.#onDeadline(due);
+      ON_DEADLINE[due](core);
     }
     floor.settle(core);
     return core.effects;
@@ -70,207 +171,7 @@ export class Conversation {
     const core = this.#core;
     if (core.state.line === 'waiting' && event.type !== 'line.opened' && event.type !== 'line.closed') return;
     if ('requestId' in event && speculation.take(core, event)) return;
-    switch (event.type) {
-      case 'line.opened':
-        this.#open();
-        return;
-      case 'line.closed':
-        close(core, event.error === null ? 'user-ended' : 'error', false);
-        return;
-      case 'speech.started':
-        userTurn.onSpeechStarted(core, event.startMs);
-        voicemail.onSpeechStarted(core, event.startMs);
-        interruption.onSpeechStarted(core);
-        return;
-      case 'speech.stopped':
-        userTurn.onSpeechStopped(core, event.endMs);
-        voicemail.onSpeechStopped(core, event.endMs);
-        interruption.onSpeechStopped(core);
-        return;
-      case 'turn.judged':
-        userTurn.onJudged(core, event.probability);
-        return;
-      case 'transcript':
-        if (voicemail.isLate(core)) return;
-        userTurn.onTranscript(core, event);
-        voicemail.onTranscript(core, event);
-        if (userTurn.segmentsText(core) !== '' && !interruption.isEcho(core)) inactivity.onUserActive(core);
-        interruption.judge(core);
-        return;
-      case 'text':
-        floor.takeTyped(core, event.text);
-        return;
-      case 'digits':
-        digits.onDigits(core, event.digits);
-        return;
-      case 'beep':
-        voicemail.onBeep(core);
-        return;
-      case 'sit':
-        voicemail.onSpecialInformationTones(core, event.end);
-        return;
-      case 'fax':
-        voicemail.onFax(core, event.sign);
-        return;
-      case 'llm.text':
-        this.#withReply(event.requestId, (reply) => {
-          replies.onText(core, reply, event);
-        });
-        return;
-      case 'llm.voice':
-        this.#withReply(event.requestId, (reply) => {
-          replies.onVoice(core, reply, event.text);
-        });
-        return;
-      case 'llm.toolCall':
-        this.#withReply(event.requestId, (reply) => {
-          replies.onToolCall(core, reply, event.call);
-        });
-        return;
-      case 'llm.done':
-        this.#withReply(event.requestId, (reply) => {
-          endRound(core, reply);
-        });
-        return;
-      case 'llm.failed':
-        this.#withReply(event.requestId, (reply) => {
-          reply.phase = 'done'; // nothing is left to cancel
-          replies.onNoAnswer(core, event.reason);
-        });
-        return;
-      case 'tool.result':
-        if (isPressing(core)) inactivity.onAgentSpoke(core, 'reply');
-        toolCalls.onResult(core, event.callId, event.ok, event.content);
-        interruption.listenAgain(core);
-        return;
-      case 'transfer.result':
-        if (onTransferResult(core, event.callId, event.ok, event.reason)) close(core, 'agent-ended', true);
-        interruption.listenAgain(core);
-        return;
-      case 'utterance.started':
-        this.#withUtterance(event.utteranceId, (utterance) => {
-          speech.onUtteranceStarted(core, utterance);
-        });
-        return;
-      case 'utterance.finished':
-        this.#withUtterance(event.utteranceId, (utterance) => {
-          inactivity.onAgentSpoke(core, utterance.kind);
-          onAgentHeard(core);
-          voicemail.onAgentHeard(core, utterance.kind);
-          if (utterance.playing) voiceFailure.onFinished(core, utterance);
-          else voiceFailure.onFailed(core, utterance, 'no audio');
-          floor.onUtteranceFinished(core);
-        });
-        return;
-      case 'utterance.failed':
-        this.#withUtterance(event.utteranceId, (utterance) => {
-          voiceFailure.onFailed(core, utterance, event.reason);
-        });
-        return;
-      case 'utterance.starved':
-      case 'utterance.fed':
-        this.#withUtterance(event.utteranceId, (utterance) => {
-          speech.onSupply(core, utterance, event.type === 'utterance.starved');
-        });
-        return;
-      case 'ears.failed':
-        core.trace('ears.failed', { reason: event.reason });
-        endNow(core, 'error', phrasesFor(core.language).givingUp);
-        return;
-      case 'command.say':
-        if (isSpeakable(event.text)) floor.takeAnnouncement(core, event.text);
-        return;
-      case 'command.hangUp':
-        commands.hangUp(core);
-        return;
-      case 'command.transfer':
-        commands.transfer(core, event.target);
-        return;
-      case 'language':
-        commands.switchTo(core, event.language);
-        return;
-      case 'command.end':
-        endNow(core, 'api-ended', null);
-        return;
-      case 'time':
-        return;
-    }
-  }
-
-  #onDeadline(name: DeadlineName): void {
-    const core = this.#core;
-    switch (name) {
-      case 'turn.end':
-        floor.endTurn(core);
-        return;
-      case 'turn.stuck':
-        floor.endTurn(core, true);
-        return;
-      case 'speculation':
-        speculation.onDue(core);
-        return;
-      case 'interruption':
-        interruption.onDeadline(core);
-        return;
-      case 'opening':
-        onOpeningDue(core);
-        return;
-      case 'filler':
-        onFillerDue(core);
-        return;
-      case 'llm.first':
-        replies.onNoAnswer(core, 'no first token in time');
-        return;
-      case 'llm.gap':
-        replies.failReply(core, 'the reply stood still');
-        return;
-      case 'speech.start':
-      case 'speech.end':
-        voiceFailure.onStalled(core);
-        return;
-      case 'tools':
-        toolCalls.onToolsDue(core);
-        interruption.listenAgain(core);
-        return;
-      case 'transfer':
-        onTransferDue(core);
-        interruption.listenAgain(core);
-        return;
-      case 'transfer.waiting':
-        onWaitingDue(core);
-        return;
-      case 'voicemail':
-        voicemail.onVoicemailDue(core);
-        return;
-      case 'voicemail.cadence':
-        voicemail.onCadenceDue(core);
-        return;
-      case 'digits':
-        digits.commit(core);
-        return;
-      case 'inactivity':
-        inactivity.onInactivityDue(core);
-        return;
-      case 'idle':
-      case 'duration':
-        inactivity.onLimitDue(core, name);
-        return;
-      case 'closing':
-        onClosingDue(core);
-        return;
-    }
-  }
-
-  #open(): void {
-    const core = this.#core;
-    const { state } = core;
-    if (state.line !== 'waiting') return;
-    state.line = 'open';
-    state.lastActiveMs = core.nowMs;
-    state.inactivity.sinceMs = core.nowMs;
-    core.arm('duration', core.nowMs + core.config.limits.maxDurationMs);
-    voicemail.onLineOpened(core);
-    onLineOpened(core);
+    (ON_EVENT[event.type] as (core: Core, event: ConversationEvent) => void)(core, event);
   }
 
   /** The deadline that has been due for longest. */
@@ -278,14 +179,35 @@ export class Conversation {
     const { state, nextDeadline } = this.#core;
     return nextDeadline !== null && (state.deadlines[nextDeadline] ?? Infinity) <= state.nowMs ? nextDeadline : null;
   }
+}
 
-  #withReply(requestId: number, then: (reply: ReplyState) => void): void {
-    const reply = replies.replyTo(this.#core, requestId);
-    if (reply !== null) then(reply);
-  }
+function open(core: Core): void {
+  const { state } = core;
+  if (state.line !== 'waiting') return;
+  state.line = 'open';
+  state.lastActiveMs = core.nowMs;
+  state.inactivity.sinceMs = core.nowMs;
+  core.arm('duration', core.nowMs + core.config.limits.maxDurationMs);
+  voicemail.onLineOpened(core);
+  onLineOpened(core);
+}
 
-  #withUtterance(utteranceId: number, then: (utterance: Utterance) => void): void {
-    const utterance = speech.findUtterance(this.#core, utteranceId);
-    if (utterance !== undefined) then(utterance);
-  }
+/** Handles an event of the current reply's request; others come too late and are ignored. */
+function ofReply<Event extends { requestId: number }>(
+  handle: (core: Core, reply: ReplyState, event: Event) => void,
+): (core: Core, event: Event) => void {
+  return (core, event) => {
+    const reply = replies.replyTo(core, event.requestId);
+    if (reply !== null) handle(core, reply, event);
+  };
+}
+
+/** Handles an event of an utterance that is queued or being played. */
+function ofUtterance<Event extends { utteranceId: number }>(
+  handle: (core: Core, utterance: Utterance, event: Event) => void,
+): (core: Core, event: Event) => void {
+  return (core, event) => {
+    const utterance = speech.findUtterance(core, event.utteranceId);
+    if (utterance !== undefined) handle(core, utterance, event);
+  };
 }

@@ -1,9 +1,8 @@
 import type { Clock } from '../base/clock.js';
 import type { ChatMessage, ToolCall } from '../agent/chat.js';
-import { freeCallId } from '../conversation/actions/call-arguments.js';
 import type { HistoryConfig } from '../conversation/config.js';
-import { limitMessages } from '../conversation/reply/history.js';
-import { MAX_ROUNDS } from '../conversation/reply/reply.js';
+import { limitMessages } from '../conversation/speech/history.js';
+import { freeCallId, MAX_ROUNDS } from '../conversation/reply/reply.js';
 import { raceAbort, untilAborted, withTimeout } from '../base/deadlines.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import { Deadlines } from '../providers/deadlines.js';

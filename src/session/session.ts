@@ -1,7 +1,7 @@
 import type { ToolCall } from '../agent/chat.js';
 import { Conversation } from '../conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
-import { historyMessages } from '../conversation/reply/history.js';
+import { historyMessages } from '../conversation/speech/history.js';
 import { reasonOf } from '../base/errors.js';
 import type { ProviderOutcome } from '../providers/outcome.js';
 import { ToolRunner } from './tool-runner.js';

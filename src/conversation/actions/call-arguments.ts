@@ -1,4 +1,5 @@
 import { parseJson } from '../../base/json.js';
+
 /** One of a call's arguments; undefined if it is missing or the arguments are unreadable. */
 export function argumentOf(args: string, name: string): unknown {
   try {
@@ -14,12 +15,4 @@ export function argumentOf(args: string, name: string): unknown {
 export function textArgument(args: string, name: string): string | null {
   const value = argumentOf(args, name);
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
-}
-
-/** Some models number the calls of every reply from nought: an id that was there before gets a suffix. */
-export function freeCallId(id: string, taken: ReadonlySet<string>): string {
-  const base = id === '' ? 'call' : id;
-  let free = base;
-  for (let count = 2; taken.has(free); count++) free = `${base}-${String(count)}`;
-  return free;
 }

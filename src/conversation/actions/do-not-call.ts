@@ -1,28 +1,48 @@
-import type { ToolCall, ToolSpec } from '../../agent/chat.js';
-import type { Core } from '../core.js';
+import * as speech from '../speech/agent-speech.js';
+import type { Core, RunningAction } from '../core.js';
+import { phrasesFor } from '../language/phrases.js';
+import { beginEnding } from '../reply/ending.js';
+import { cancelReply } from '../reply/reply.js';
+import { dropSpeculation } from '../reply/speculation-drop.js';
+import { asksNotToBeCalled } from './do-not-call-phrases.js';
 
-/** The action by which the model notes the wish. */
-export const DO_NOT_CALL = 'do_not_call';
+/**
+ * The wish not to be called again. Plain words are found by rules and acknowledged at once, without the model. The model
+ * notices what is put less plainly.
+ */
+export const doNotCall: RunningAction = {
+  kind: 'running',
+  name: 'do_not_call',
+  takesLine: false,
+  isEnabled: (config) => config.doNotCall,
+  tool: (config) => {
+    if (!config.doNotCall) return null;
+    return {
+      name: 'do_not_call',
+      description:
+        'Puts the number of the user on the do-not-call list. Use it when the user does not want to be called again or ' +
+        'asks to be taken off a list, and not when a call merely comes at a bad time.',
+      parameters: { type: 'object', properties: {}, additionalProperties: false },
+    };
+  },
+  start: (core) => noteDoNotCall(core, 'model'),
+  resultAtOnce: () =>
+    'Noted: the number will not be called again. Tell the user so in one short sentence, and say goodbye.',
+};
 
-export const DO_NOT_CALL_NOTED =
-  'Noted: the number will not be called again. Tell the user so in one short sentence, and say goodbye.';
-
-export function doNotCallTool(): ToolSpec {
-  return {
-    name: DO_NOT_CALL,
-    description:
-      'Puts the number of the user on the do-not-call list. Use it when the user does not want to be called again or ' +
-      'asks to be taken off a list, and not when a call merely comes at a bad time.',
-    parameters: { type: 'object', properties: {}, additionalProperties: false },
-  };
+/** A turn that plainly asks not to be called again is acknowledged, and the call ends. Returns whether it was one. */
+export function takesOffList(core: Core, text: string): boolean {
+  if (!core.config.doNotCall || core.state.doNotCall || !asksNotToBeCalled(text, core.language)) return false;
+  dropSpeculation(core, 'the end');
+  cancelReply(core);
+  noteDoNotCall(core, 'rule');
+  speech.say(core, phrasesFor(core.language).doNotCall, { kind: 'goodbye' });
+  beginEnding(core, { status: 'agent-ended', reversible: true, call: null });
+  return true;
 }
 
-export function isDoNotCall(core: Core, call: ToolCall): boolean {
-  return core.config.doNotCall && call.name === DO_NOT_CALL;
-}
-
-/** Tells whoever keeps the list, once. */
-export function noteDoNotCall(core: Core, by: 'rule' | 'model'): void {
+/** Has the number listed, once. */
+function noteDoNotCall(core: Core, by: 'rule' | 'model'): void {
   if (core.state.doNotCall) return;
   core.state.doNotCall = true;
   core.emit({ type: 'doNotCall', by });

@@ -1,18 +1,40 @@
-import type { ToolCall, ToolSpec } from '../../agent/chat.js';
-import { textArgument } from './call-arguments.js';
+import type { ToolSpec } from '../../agent/chat.js';
 import type { EndCallConfig } from '../config.js';
+import type { Core, FinalAction } from '../core.js';
+import { phrasesFor } from '../language/phrases.js';
+import { wordsOf } from '../language/words.js';
+import { beginEnding } from '../reply/ending.js';
+import { replyEntry } from '../reply/reply.js';
+import * as speech from '../speech/agent-speech.js';
+import { addToolCall, assistantAt, setToolResult, spokenText } from '../speech/history.js';
+import { holdsFarewell } from '../turn/acknowledgements.js';
+import { textArgument } from './call-arguments.js';
 
-/** The action by which the model hangs up. */
-export const END_CALL = 'end_call';
+/** The model hangs up. Real words of the user over the goodbye reopen the call. */
+export const endCall: FinalAction = {
+  kind: 'final',
+  name: 'end_call',
+  isEnabled: (config) => config.endCall.enabled,
+  tool: (config) => (config.endCall.enabled ? endCallTool(config.endCall) : null),
+  begin: (core, reply, call) => {
+    const entry = replyEntry(core, reply);
+    reply.acted = true;
+    addToolCall(core, entry, call);
+    setToolResult(core, entry, call.id, 'The call is being ended.');
+    const goodbye = goodbyeOf(core, entry, textArgument(call.arguments, 'message'));
+    if (goodbye !== null) speech.say(core, goodbye, { kind: 'goodbye', entry });
+    beginEnding(core, { status: 'agent-ended', reversible: true, call: { entry, callId: call.id } });
+  },
+};
 
-export function endCallTool(config: EndCallConfig): ToolSpec {
+function endCallTool(config: EndCallConfig): ToolSpec {
   const goodbye =
     config.messages.length > 0
       ? 'A goodbye is spoken for you: do not say one yourself.'
       : 'Say goodbye in `message`, in the language of the conversation.';
   const when = config.instruction ?? 'Use it when the conversation has come to its end.';
   return {
-    name: END_CALL,
+    name: endCall.name,
     description: `Ends the call. ${when} ${goodbye}`,
     parameters: {
       type: 'object',
@@ -22,7 +44,22 @@ export function endCallTool(config: EndCallConfig): ToolSpec {
   };
 }
 
-/** The goodbye that the model put into the call, if it is readable. */
-export function goodbyeOf(call: ToolCall): string | null {
-  return textArgument(call.arguments, 'message');
+/** @param ownWords the goodbye that the model put into the call; null = none that is readable */
+function goodbyeOf(core: Core, entry: number, ownWords: string | null): string | null {
+  const phrase = core.choose('goodbye', core.config.endCall.messages);
+  return phrase === null ? ownGoodbye(core, entry, ownWords) : unlessSaid(core, entry, phrase);
+}
+
+/** A goodbye that the model has just said by itself, word for word, is not said again. */
+function unlessSaid(core: Core, entry: number, phrase: string): string | null {
+  const said = wordsOf(spokenText(assistantAt(core, entry), true)).join(' ');
+  return ` ${said} `.includes(` ${wordsOf(phrase).join(' ')} `) ? null : phrase;
+}
+
+/** The model's goodbye, unless it has said one already beside the call; a stock one where it said nothing at all. */
+function ownGoodbye(core: Core, entry: number, ownWords: string | null): string | null {
+  const { language } = core;
+  const said = spokenText(assistantAt(core, entry), true);
+  if (ownWords !== null && !holdsFarewell(said, language)) return ownWords;
+  return said === '' ? phrasesFor(language).goodbye : null;
 }

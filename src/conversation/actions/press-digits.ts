@@ -1,18 +1,39 @@
 import type { ToolCall, ToolSpec } from '../../agent/chat.js';
 import type { KeypadConfig } from '../config.js';
-import type { Core } from '../core.js';
+import type { RunningAction } from '../core.js';
+import * as speech from '../speech/agent-speech.js';
 import { argumentOf } from './call-arguments.js';
 
-/** The action by which the model presses keys: in a phone menu, say. */
-export const PRESS_DIGITS = 'press_digits';
-
-/** A longer row is none that a phone menu asks for. */
+/** No phone menu asks for a longer row. */
 const MAX_KEYS = 64;
 
-export function pressDigitsTool({ instruction }: KeypadConfig): ToolSpec {
+/** The model presses keys, in a phone menu for example. Tones and words do not go together: keys come after the words. */
+export const pressDigits: RunningAction = {
+  kind: 'running',
+  name: 'press_digits',
+  takesLine: true,
+  isEnabled: (config) => config.keypad.enabled,
+  tool: (config) => (config.keypad.enabled ? pressDigitsTool(config.keypad) : null),
+  onCall: (reply, call) => {
+    if (keysOf(call) !== null) reply.pressed = true;
+  },
+  start: (core, call) => {
+    const digits = keysOf(call);
+    if (digits === null) return;
+    speech.playOut(core);
+    core.emit({ type: 'digits.send', callId: call.id, digits });
+  },
+  resultAtOnce: (core, call) => {
+    if (keysOf(call) !== null) return null;
+    core.trace('digits.refused', { callId: call.id });
+    return 'Nothing was pressed: `digits` may hold 0-9, *, #, A-D and w only, and needs a key.';
+  },
+};
+
+function pressDigitsTool({ instruction }: KeypadConfig): ToolSpec {
   const when = instruction ?? 'Use it where a phone menu asks for a key or a number.';
   return {
-    name: PRESS_DIGITS,
+    name: pressDigits.name,
     description: `Presses keys of the phone. ${when} Then say nothing and listen, unless somebody waits for an answer.`,
     parameters: {
       type: 'object',
@@ -28,12 +49,8 @@ export function pressDigitsTool({ instruction }: KeypadConfig): ToolSpec {
   };
 }
 
-export function isPressDigits(core: Core, call: ToolCall): boolean {
-  return core.config.keypad.enabled && call.name === PRESS_DIGITS;
-}
-
 /** The keys of a call, one character each and `w` in lower case; null if they are no keys. */
-export function keysOf(call: ToolCall): string | null {
+function keysOf(call: ToolCall): string | null {
   const value = argumentOf(call.arguments, 'digits');
   if (typeof value !== 'string' && typeof value !== 'number') return null;
   const keys = String(value)
@@ -41,9 +58,4 @@ export function keysOf(call: ToolCall): string | null {
     .toUpperCase()
     .replaceAll('W', 'w');
   return keys.length <= MAX_KEYS && /^w*[\d*#A-D][\d*#A-Dw]*$/.test(keys) ? keys : null;
-}
-
-/** Keys are being sent: the agent's own tones. */
-export function isPressing(core: Core): boolean {
-  return core.state.tools.some(({ call, afterUtterance }) => afterUtterance === null && isPressDigits(core, call));
 }

@@ -3,15 +3,33 @@ import type { ToolCall, ToolSpec } from '../../agent/chat.js';
 import { languageName } from '../../agent/language-name.js';
 import { textArgument } from './call-arguments.js';
 import type { SwitchLanguageConfig } from '../config.js';
-import type { Core } from '../core.js';
+import type { Core, RunningAction } from '../core.js';
 
-/** The action by which the model changes the language of the conversation. */
-export const SWITCH_LANGUAGE = 'switch_language';
+/** The model changes the language of the conversation. */
+export const switchLanguage: RunningAction = {
+  kind: 'running',
+  name: 'switch_language',
+  takesLine: false,
+  isEnabled: (config) => config.switchLanguage !== null,
+  tool: ({ switchLanguage: config }) => {
+    return config !== null && config.languages.length > 0 ? switchLanguageTool(config) : null;
+  },
+  promptNote: ({ state: { language } }) => {
+    if (language === null) return null;
+    return `The conversation has changed its language: it is in ${languageName(language)} now. Answer in it.`;
+  },
+  start: (core, call) => {
+    const language = listed(core, call);
+    if (language === null || language === core.language) return;
+    core.emit({ type: 'language.switch', callId: call.id, language });
+  },
+  resultAtOnce: switchRefusal,
+};
 
-export function switchLanguageTool({ languages }: SwitchLanguageConfig): ToolSpec {
+function switchLanguageTool({ languages }: SwitchLanguageConfig): ToolSpec {
   const offered = languages.map((code) => `${code}: ${languageName(code)}`).join('; ');
   return {
-    name: SWITCH_LANGUAGE,
+    name: switchLanguage.name,
     description:
       'Changes the language in which the user is heard and you are spoken. Use it when the user speaks or asks for ' +
       'another of these languages, before you answer in it.',
@@ -24,18 +42,8 @@ export function switchLanguageTool({ languages }: SwitchLanguageConfig): ToolSpe
   };
 }
 
-export function isSwitchLanguage(core: Core, call: ToolCall): boolean {
-  return core.config.switchLanguage !== null && call.name === SWITCH_LANGUAGE;
-}
-
-/** The language that a call asks for, where it can be had; in other letters (`EN-us`) or without its region, too. */
-export function languageOf(core: Core, call: ToolCall): string | null {
-  const language = listed(core, call);
-  return language === core.language ? null : language;
-}
-
 /** What the model is told of a call that changes nothing; null = it does. */
-export function switchRefusal(core: Core, call: ToolCall): string | null {
+function switchRefusal(core: Core, call: ToolCall): string | null {
   const language = listed(core, call);
   if (language === null) {
     const known = core.config.switchLanguage?.languages.join(', ') ?? '';
@@ -45,11 +53,7 @@ export function switchRefusal(core: Core, call: ToolCall): string | null {
   return language === core.language ? `The conversation is in ${languageName(language)} already.` : null;
 }
 
-/** What the model is told of a language that the prompt does not know of. */
-export function languageNote(language: string): string {
-  return `The conversation has changed its language: it is in ${languageName(language)} now. Answer in it.`;
-}
-
+/** The offered language that a call asks for; in other letters (`EN-us`) or without its region, too. */
 function listed(core: Core, call: ToolCall): string | null {
   const wanted = textArgument(call.arguments, 'language')?.toLowerCase();
   const languages = core.config.switchLanguage?.languages ?? [];

@@ -1,12 +1,12 @@
-import type { ToolCall } from '../../agent/chat.js';
-import * as speech from '../reply/agent-speech.js';
+import type { ToolCall, ToolSpec } from '../../agent/chat.js';
+import * as speech from '../speech/agent-speech.js';
 import { textArgument } from './call-arguments.js';
-import type { Core } from '../core.js';
-import { addToolCall, assistantAt, setToolResult, spokenText } from '../reply/history.js';
+import type { Core, FinalAction } from '../core.js';
+import { addToolCall, assistantAt, setToolResult, spokenText } from '../speech/history.js';
 import { phrasesFor } from '../language/phrases.js';
 import { nextRound, replyEntry } from '../reply/reply.js';
 import type { ReplyState } from '../state.js';
-import { targetOf } from './transfer-call.js';
+import type { TransferConfig, TransferTarget } from '../config.js';
 
 /**
  * Handing the call over: the notice is played out, then the line is asked to connect. Success ends the agent's part,
@@ -20,6 +20,26 @@ const WAITING_MS = 15_000;
 const LATER_MS = 2000;
 /** Beside the ringing: somebody is told what the call is about, decides, and is connected. */
 const ATTENDED_MS = 180_000;
+
+const SUMMARY =
+  'What whoever takes the call is told of it, in one or two sentences and in the language of the conversation: who the ' +
+  'user is as far as is known, what they want, and what has been done about it.';
+
+/** The model hands the call to a person. */
+export const transferCall: FinalAction = {
+  kind: 'final',
+  name: 'transfer_call',
+  isEnabled: (config) => config.transfer !== null,
+  tool: ({ transfer }) => (transfer !== null && transfer.targets.length > 0 ? transferCallTool(transfer) : null),
+  begin: beginTransfer,
+  abandon: abandonTransfer,
+};
+
+/** The call by which somebody outside has it transferred. */
+export function transferTo(core: Core, target: string): ToolCall {
+  const id = `transfer-${String(core.newId())}`;
+  return { id, name: transferCall.name, arguments: JSON.stringify({ phone: target }) };
+}
 
 /** The model wants to transfer the call. */
 export function beginTransfer(core: Core, reply: ReplyState, call: ToolCall): void {
@@ -98,7 +118,7 @@ export function onTransferDue(core: Core): void {
 }
 
 /** The call ends before anybody was reached. */
-export function abandonTransfer(core: Core): void {
+function abandonTransfer(core: Core): void {
   const { transfer } = core.state;
   if (transfer === null) return;
   if (transfer.phase === 'connecting') core.emit({ type: 'line.transfer.cancel' });
@@ -125,4 +145,53 @@ function ownNotice(core: Core, entry: number, call: ToolCall): string | null {
   const words = textArgument(call.arguments, 'message');
   if (words !== null) return words;
   return spokenText(assistantAt(core, entry), true) === '' ? phrasesFor(core.language).connecting : null;
+}
+
+function transferCallTool({ targets, instruction, messages, attended = null }: TransferConfig): ToolSpec {
+  const when = instruction ?? 'Use it when the user asks for a person.';
+  const notice =
+    messages.length > 0
+      ? 'The user is told for you: do not say so yourself.'
+      : 'Tell the user in `message`, in the language of the conversation.';
+  const what =
+    attended === null
+      ? 'Connects the user to somebody else and ends your part.'
+      : 'Asks somebody else whether they take the call, while the user waits; if they do, the two are connected and ' +
+        'your part ends.';
+  const required = [...(targets.length > 1 ? ['phone'] : []), ...(attended === null ? [] : ['summary'])];
+  return {
+    name: transferCall.name,
+    description: `${what} ${when} ${notice}`,
+    parameters: {
+      type: 'object',
+      properties: {
+        phone: { type: 'string', enum: targets.map(({ phone }) => phone), description: targetList(targets) },
+        message: { type: 'string', description: 'What the user hears before they are connected.' },
+        ...(attended !== null && { summary: { type: 'string', description: SUMMARY } }),
+      },
+      ...(required.length > 0 && { required }),
+      additionalProperties: false,
+    },
+  };
+}
+
+/** The target that a call names, however it writes the number; the only one where it names none. Null = not in the list. */
+export function targetOf(call: ToolCall, { targets, anyTarget = false }: TransferConfig): string | null {
+  const wanted = textArgument(call.arguments, 'phone');
+  if (wanted === null) return targets.length === 1 ? (targets[0]?.phone ?? null) : null;
+  return (
+    targets.find(({ phone }) => phone === wanted)?.phone ??
+    targets.find(({ phone }) => plain(phone) !== '' && plain(phone) === plain(wanted))?.phone ??
+    (anyTarget ? wanted : null)
+  );
+}
+
+function targetList(targets: readonly TransferTarget[]): string {
+  const lines = targets.map(({ phone, description }) => (description === null ? phone : `${phone}: ${description}`));
+  return `Whom to connect to. ${lines.join('; ')}`;
+}
+
+/** A number without what people write between its digits; anything else as it is. */
+function plain(phone: string): string {
+  return /^\+?[\d\s().-]+$/.test(phone) ? phone.replaceAll(/[\s().-]/g, '') : phone;
 }

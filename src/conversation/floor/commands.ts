@@ -1,10 +1,8 @@
-import type { ToolCall } from '../../agent/chat.js';
 import type { Core } from '../core.js';
-import { beginEnding } from './ending.js';
+import { beginEnding } from '../reply/ending.js';
 import { newReply } from '../reply/reply.js';
 import { dropSpeculation } from '../reply/speculation-drop.js';
-import { TRANSFER_CALL, targetOf } from '../actions/transfer-call.js';
-import { beginTransfer } from '../actions/transfer.js';
+import { beginTransfer, targetOf, transferTo } from '../actions/transfer.js';
 
 /** What whoever answers for the model has done with the call outside of an answer. */
 
@@ -17,7 +15,7 @@ export function hangUp(core: Core): void {
 export function transfer(core: Core, target: string): void {
   const { config, state } = core;
   if (state.ending !== null || state.transfer !== null) return;
-  if (config.transfer === null || targetOf(callOf(core, target), config.transfer) === null) {
+  if (config.transfer === null || targetOf(transferTo(core, target), config.transfer) === null) {
     core.trace('transfer.refused', {});
     return;
   }
@@ -40,11 +38,7 @@ export function settle(core: Core): void {
   dropSpeculation(core, 'a transfer');
   const unasked = { text: '', number: turn.number, entry: null, interrupts: false };
   state.reply ??= { ...newReply(unasked), requestId: core.newId(), phase: 'done' };
-  beginTransfer(core, state.reply, callOf(core, commanded.target));
-}
-
-function callOf(core: Core, target: string): ToolCall {
-  return { id: `transfer-${String(core.newId())}`, name: TRANSFER_CALL, arguments: JSON.stringify({ phone: target }) };
+  beginTransfer(core, state.reply, transferTo(core, commanded.target));
 }
 
 /** From now on this is spoken. */

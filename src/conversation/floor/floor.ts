@@ -1,14 +1,13 @@
-import * as speech from '../reply/agent-speech.js';
+import * as speech from '../speech/agent-speech.js';
 import * as commands from './commands.js';
 import type { Core } from '../core.js';
-import { takesOffList } from '../actions/do-not-call-request.js';
-import { closeIfDone, endNow, reopen } from './ending.js';
-import { addUserMessage } from '../reply/history.js';
-import * as inactivity from '../reply/inactivity.js';
+import { takesOffList } from '../actions/do-not-call.js';
+import { closeIfDone, endNow, reopen } from '../reply/ending.js';
+import { addUserMessage } from '../speech/history.js';
+import * as inactivity from './inactivity.js';
 import * as interruption from './interruption.js';
 import { phrasesFor } from '../language/phrases.js';
-import { isPressing } from '../actions/press-digits.js';
-import { MAX_MODEL_FAILURES, startReply } from '../reply/reply.js';
+import { agentHasSomethingToSay, MAX_MODEL_FAILURES, startReply } from '../reply/reply.js';
 import { connectWhenSaid } from '../actions/transfer.js';
 import * as speculation from '../reply/speculation.js';
 import * as userTurn from '../turn/user-turn.js';
@@ -42,7 +41,7 @@ export function endTurn(core: Core, stuck = false): void {
   }
   if (stuck) core.trace('turn.stuck', { text: userTurn.turnText(core) });
   if (isNothing(core)) userTurn.forgetWords(core);
-  if (userTurn.turnMessage(core) !== null && interruption.agentHasSomethingToSay(core)) {
+  if (userTurn.turnMessage(core) !== null && agentHasSomethingToSay(core)) {
     const verdict = judgeOverlap(core);
     if (verdict === 'later' && !core.state.turn.speaking) {
       userTurn.wait(core);
@@ -72,7 +71,7 @@ export function takeTyped(core: Core, text: string): void {
   if (message === '' || core.state.ending?.reversible === false) return;
   voicemail.onPerson(core, 'types');
   inactivity.onUserActive(core);
-  if (interruption.agentHasSomethingToSay(core)) {
+  if (agentHasSomethingToSay(core)) {
     if (!interruption.mayInterrupt(core)) {
       reopen(core);
       userTurn.carry(core, message);
@@ -82,7 +81,7 @@ export function takeTyped(core: Core, text: string): void {
     interruption.confirm(core);
   }
   const { number, interrupts } = core.state.turn;
-  if (interruption.isEcho(core)) userTurn.forgetWords(core);
+  if (userTurn.isEcho(core)) userTurn.forgetWords(core);
   const spoken = userTurn.turnText(core);
   userTurn.closeTurn(core);
   answer(core, spoken === '' ? message : `${spoken} ${message}`, { number, interrupts, asked: '' });
@@ -125,7 +124,7 @@ export function settle(core: Core): void {
 /** The agent's own words, or sound over them of which nothing was understood: not to be answered when it has finished. */
 function isNothing(core: Core): boolean {
   const { turn, speech: voice } = core.state;
-  if (interruption.isEcho(core)) {
+  if (userTurn.isEcho(core)) {
     core.trace('turn.echo', { text: userTurn.segmentsText(core) });
     interruption.onEcho(core);
     return true;
@@ -170,7 +169,7 @@ function answer(core: Core, message: string, { number, interrupts, asked }: Answ
 
 function announce(core: Core): void {
   if (core.state.toSay.length === 0 || userTurn.isOpen(core) || core.state.ending?.reversible === false) return;
-  if (isPressing(core) || voicemail.isMailbox(core)) return;
+  if (core.isLineTaken || voicemail.isMailbox(core)) return;
   for (const text of core.state.toSay.splice(0)) speech.say(core, text, { kind: 'announcement' });
 }
 
@@ -194,7 +193,7 @@ function isSilent(core: Core): boolean {
     ending === null &&
     core.state.interruption === null &&
     !voicemail.isMailbox(core) &&
-    !interruption.agentHasSomethingToSay(core) &&
+    !agentHasSomethingToSay(core) &&
     (turn.waiting || !userTurn.isOpen(core)) &&
     digits === ''
   );

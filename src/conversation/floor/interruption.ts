@@ -4,16 +4,15 @@ import {
   isTelling,
   type OverlapContext,
   type OverlapWords,
-} from './acknowledgements.js';
-import * as speech from '../reply/agent-speech.js';
+} from '../turn/acknowledgements.js';
+import * as speech from '../speech/agent-speech.js';
 import type { Core } from '../core.js';
-import { beyondEcho } from './echo.js';
-import { reopen } from './ending.js';
-import { addAssistantMessage, assistantAt, takeBackUserMessage } from '../reply/history.js';
+import { beyondEcho } from '../turn/echo.js';
+import { reopen } from '../reply/ending.js';
+import { addAssistantMessage, assistantAt, takeBackUserMessage } from '../speech/history.js';
 import { phrasesFor } from '../language/phrases.js';
-import { isPressing } from '../actions/press-digits.js';
-import { onAgentSpoke } from '../reply/inactivity.js';
-import { cancelReply, mayInterruptOpening } from '../reply/reply.js';
+import { onAgentSpoke } from './inactivity.js';
+import { agentHasSomethingToSay, cancelReply, mayInterruptOpening } from '../reply/reply.js';
 import { type CutOff, OPENING_TURN, type Utterance } from '../state.js';
 import { abandonWaiting } from '../reply/tool-calls.js';
 import * as userTurn from '../turn/user-turn.js';
@@ -92,12 +91,6 @@ export function overlapWords(core: Core, goesOn = false): OverlapWords {
   const words = classifyOverlap(text, { language: core.language, part: partOf(core), goesOn });
   // "Hello" at the same time as the agent's may be either: nothing to stop for.
   return own === '' && words === 'real' ? 'echo' : words;
-}
-
-/** Whether what was heard of the turn is what the agent was saying meanwhile. */
-export function isEcho(core: Core): boolean {
-  const { overChars, waiting } = core.state.turn;
-  return !waiting && beyondEcho(core, userTurn.segmentsText(core), overChars) === '';
 }
 
 /** The agent hears itself here: for a while, sound alone does not hold it. */
@@ -191,7 +184,7 @@ function falseAlarm(core: Core): void {
   const heldMs = nowMs - sinceMs;
   const words = overlapWords(core);
   core.trace('interruption.falseAlarm', { words, heldMs });
-  const isNoise = words === 'none' || isEcho(core);
+  const isNoise = words === 'none' || userTurn.isEcho(core);
   // Sound that stops with the agent and comes back with it is its own, even where nothing was understood.
   const cameBack = state.noisyUntilMs > 0 && sinceMs - state.noisyUntilMs <= COMES_BACK_MS;
   if (words === 'echo' || (isNoise && cameBack)) onEcho(core);
@@ -239,17 +232,12 @@ function isOpening(core: Core): boolean {
   return speech.currentUtterance(core)?.kind === 'opening' || core.state.reply?.turnNumber === OPENING_TURN;
 }
 
-export function agentHasSomethingToSay(core: Core): boolean {
-  const { reply } = core.state;
-  return speech.isSpeaking(core) || core.state.transfer !== null || (reply !== null && reply.phase !== 'done');
-}
-
 /**
  * Whether the user may take the floor now: never from a transfer, or from keys that are being pressed. As long as nothing
  * of an answer was heard, it is theirs in any case.
  */
 export function mayInterrupt(core: Core): boolean {
-  if (core.state.ending?.reversible === false || core.state.transfer !== null || isPressing(core)) return false;
+  if (core.state.ending?.reversible === false || core.state.transfer !== null || core.isLineTaken) return false;
   const utterance = speech.currentUtterance(core);
   if (utterance?.playing !== true && canTakeBack(core)) return true;
   if (utterance !== undefined) return utterance.interruptible;

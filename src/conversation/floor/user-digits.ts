@@ -1,7 +1,8 @@
 import type { Core } from '../core.js';
 import * as floor from './floor.js';
-import { onUserActive } from '../reply/inactivity.js';
+import { onUserActive } from './inactivity.js';
 import * as interruption from './interruption.js';
+import { agentHasSomethingToSay } from '../reply/reply.js';
 
 /** Keys that the user presses: gathered until `#` or a pause, then they are a turn. */
 
@@ -15,7 +16,7 @@ export function onDigits(core: Core, digits: string): void {
   if (keys === '') return;
   onUserActive(core);
   // A key is no noise: it takes the floor at once.
-  if (interruption.agentHasSomethingToSay(core) && interruption.mayInterrupt(core)) interruption.confirm(core);
+  if (agentHasSomethingToSay(core) && interruption.mayInterrupt(core)) interruption.confirm(core);
   for (const key of keys) {
     if (key !== '#') core.state.digits += key;
     else if (core.state.digits === '')

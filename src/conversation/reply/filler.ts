@@ -1,8 +1,7 @@
-import * as speech from './agent-speech.js';
+import * as speech from '../speech/agent-speech.js';
 import type { Core } from '../core.js';
-import { addAssistantMessage } from './history.js';
+import { addAssistantMessage } from '../speech/history.js';
 import { phrasesFor } from '../language/phrases.js';
-import { isPressing } from '../actions/press-digits.js';
 
 /** Short words that bridge a wait: as configured, and in any case when a stage stalls. */
 
@@ -43,7 +42,7 @@ export function onAgentHeard(core: Core): void {
 export function onFillerDue(core: Core): void {
   const { reply, interruption, turn } = core.state;
   if (reply === null || reply.phase === 'done') return;
-  if (interruption !== null || turn.speaking || speech.isSpeaking(core) || isPressing(core)) {
+  if (interruption !== null || turn.speaking || speech.isSpeaking(core) || core.isLineTaken) {
     core.arm('filler', core.nowMs + AGAIN_MS);
     return;
   }

@@ -1,9 +1,9 @@
-import * as speech from './agent-speech.js';
+import * as speech from '../speech/agent-speech.js';
 import type { Core } from '../core.js';
 import { phrasesFor } from '../language/phrases.js';
 import { mayInterruptOpening, startReply } from './reply.js';
 import { OPENING_TURN } from '../state.js';
-import { isSpeakable } from './sentences.js';
+import { isSpeakable } from '../speech/sentences.js';
 import { isOpen } from '../turn/user-turn.js';
 
 /** How the conversation begins: the agent greets, or waits for the user, but not for ever. */

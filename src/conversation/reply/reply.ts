@@ -1,14 +1,12 @@
 import type { ChatMessage, ToolCall } from '../../agent/chat.js';
-import { actionTools } from '../actions/actions.js';
-import { freeCallId } from '../actions/call-arguments.js';
-import * as speech from './agent-speech.js';
+import * as speech from '../speech/agent-speech.js';
 import type { Core } from '../core.js';
 import type { ConversationEvent } from '../events.js';
 import { armFiller } from './filler.js';
-import { addAssistantMessage, modelMessages } from './history.js';
+import { addAssistantMessage, modelMessages } from '../speech/history.js';
 import { phrasesFor } from '../language/phrases.js';
-import { screeningAnswer } from '../voicemail/screening.js';
-import { type Cut, cutSentences, isSpeakable } from './sentences.js';
+import { screeningAnswer } from './screening.js';
+import { type Cut, cutSentences, isSpeakable } from '../speech/sentences.js';
 import { OPENING_TURN, type ReplyState } from '../state.js';
 
 /** The model's answer to a turn: asks, speaks what comes sentence by sentence, and gathers the calls it makes. */
@@ -167,6 +165,12 @@ function isBridged(core: Core, { turnNumber }: ReplyState): boolean {
   return lastMs !== null && turn === turnNumber && lastMs >= core.nowMs - core.config.deadlines.llmGapMs;
 }
 
+/** The agent speaks, or owes the user something: an answer, a connection. */
+export function agentHasSomethingToSay(core: Core): boolean {
+  const { reply } = core.state;
+  return speech.isSpeaking(core) || core.state.transfer !== null || (reply !== null && reply.phase !== 'done');
+}
+
 /** Message in the history that the agent's words of this round go to. */
 export function replyEntry(core: Core, reply: ReplyState): number {
   reply.entry ??= addAssistantMessage(core);
@@ -195,7 +199,9 @@ export function requestModel(
   messages: readonly ChatMessage[],
   speculative: boolean,
 ): void {
-  core.emit({ type: 'llm.start', requestId, messages, tools: actionTools(core.config), speculative });
+  const offered = core.actions.map((action) => action.tool(core.config));
+  const tools = offered.filter((tool) => tool !== null);
+  core.emit({ type: 'llm.start', requestId, messages, tools, speculative });
 }
 
 /** The model's next piece is waited for. */
@@ -233,4 +239,12 @@ function uniqueCallId(core: Core, reply: ReplyState, id: string): string {
     if (entry.role === 'assistant') for (const { call } of entry.calls) taken.add(call.id);
   }
   return freeCallId(id, taken);
+}
+
+/** Some models number the calls of every reply from nought: an id that was there before gets a suffix. */
+export function freeCallId(id: string, taken: ReadonlySet<string>): string {
+  const base = id === '' ? 'call' : id;
+  let free = base;
+  for (let count = 2; taken.has(free); count++) free = `${base}-${String(count)}`;
+  return free;
 }

@@ -1,11 +1,11 @@
-import { pauseAfterLast } from './agent-speech.js';
+import { pauseAfterLast } from '../speech/agent-speech.js';
 import type { Core } from '../core.js';
 import type { ConversationEvent } from '../events.js';
 import { armFiller } from './filler.js';
-import { modelMessages } from './history.js';
-import { agentHasSomethingToSay, isEcho } from '../floor/interruption.js';
+import { modelMessages } from '../speech/history.js';
 import {
   addCall,
+  agentHasSomethingToSay,
   armModelDeadline,
   cancelReply,
   cutText,
@@ -19,7 +19,7 @@ import {
 import { endRound } from './tool-round.js';
 import { dropSpeculation } from './speculation-drop.js';
 import type { SpeculationState } from '../state.js';
-import { isHeardOut, isOpen, MIN_UNTRANSCRIBED_MS, turnText } from '../turn/user-turn.js';
+import { isEcho, isHeardOut, isOpen, MIN_UNTRANSCRIBED_MS, turnText } from '../turn/user-turn.js';
 import { sameForm } from '../language/words.js';
 
 /**

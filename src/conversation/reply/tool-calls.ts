@@ -1,19 +1,15 @@
 import type { ToolCall } from '../../agent/chat.js';
-import * as speech from './agent-speech.js';
+import * as speech from '../speech/agent-speech.js';
 import type { ToolSpeechConfig } from '../config.js';
-import type { Core } from '../core.js';
+import type { Core, RunningAction } from '../core.js';
 import { armFiller } from './filler.js';
-import { DO_NOT_CALL_NOTED, isDoNotCall, noteDoNotCall } from '../actions/do-not-call.js';
-import { addToolCall, setToolResult } from './history.js';
+import { addToolCall, setToolResult } from '../speech/history.js';
 import { nextRound, replyEntry } from './reply.js';
-import { isPressDigits, keysOf } from '../actions/press-digits.js';
 import type { ReplyState, RunningTool } from '../state.js';
-import { isSwitchLanguage, languageOf, switchRefusal } from '../actions/switch-language.js';
 
 /** Calls of a reply: run side by side, each with its phrase; the model is asked again when all have answered. */
 
 const NO_ANSWER = 'The tool gave no answer in time.';
-const NO_KEYS = 'Nothing was pressed: `digits` may hold 0-9, *, #, A-D and w only, and needs a key.';
 const NOT_STARTED = 'Not started: the user interrupted before it began.';
 
 export function runCalls(core: Core, reply: ReplyState, calls: readonly ToolCall[]): void {
@@ -24,11 +20,12 @@ export function runCalls(core: Core, reply: ReplyState, calls: readonly ToolCall
   const run = (call: ToolCall, afterUtterance: number | null): void => {
     const tool: RunningTool = { call, requestId: reply.requestId, afterUtterance, entry };
     core.state.tools.push(tool);
+    actionOf(core, call)?.onCall?.(reply, call);
     addToolCall(core, entry, call);
     if (afterUtterance === null) start(core, tool);
   };
   for (const call of calls) {
-    if (isPressDigits(core, call)) continue;
+    if (actionOf(core, call)?.takesLine === true) continue;
     const config = toolSpeech(core, call.name);
     // Several calls of one tool have one phrase.
     const utteranceId = announced.get(call.name) ?? announce(core, reply, call.name, config);
@@ -37,10 +34,9 @@ export function runCalls(core: Core, reply: ReplyState, calls: readonly ToolCall
   }
   core.arm('tools', core.nowMs + core.config.deadlines.toolMs);
   armFiller(core);
-  // Tones and words do not go together: keys are pressed when all has been said.
+  // What takes the line comes when all has been said.
   for (const call of calls) {
-    if (!isPressDigits(core, call)) continue;
-    if (keysOf(call) !== null) reply.pressed = true;
+    if (actionOf(core, call)?.takesLine !== true) continue;
     run(call, core.state.speech.queue.at(-1)?.id ?? null);
   }
   settleAtOnce(core, reply);
@@ -49,41 +45,25 @@ export function runCalls(core: Core, reply: ReplyState, calls: readonly ToolCall
 /** Carries out a call. */
 function start(core: Core, tool: RunningTool): void {
   tool.afterUtterance = null;
-  if (isDoNotCall(core, tool.call)) {
-    noteDoNotCall(core, 'model');
-    return;
-  }
-  if (isSwitchLanguage(core, tool.call)) {
-    const language = languageOf(core, tool.call);
-    if (language !== null) core.emit({ type: 'language.switch', callId: tool.call.id, language });
-    return;
-  }
-  if (!isPressDigits(core, tool.call)) {
-    core.emit({ type: 'tool.start', call: tool.call });
-    return;
-  }
-  const digits = keysOf(tool.call);
-  if (digits === null) return;
-  speech.playOut(core);
-  core.emit({ type: 'digits.send', callId: tool.call.id, digits });
+  const action = actionOf(core, tool.call);
+  if (action === null) core.emit({ type: 'tool.start', call: tool.call });
+  else action.start(core, tool.call);
 }
 
 /** Calls that nobody outside has a part in: refused, or done already. */
 function settleAtOnce(core: Core, reply: ReplyState): void {
   for (const tool of core.state.tools.filter(({ requestId }) => requestId === reply.requestId)) {
-    const result = resultAtOnce(core, tool.call);
+    const result = actionOf(core, tool.call)?.resultAtOnce(core, tool.call) ?? null;
     if (result === null) continue;
     settle(core, tool, result);
     continueReply(core, tool);
   }
 }
 
-function resultAtOnce(core: Core, call: ToolCall): string | null {
-  if (isDoNotCall(core, call)) return DO_NOT_CALL_NOTED;
-  if (isSwitchLanguage(core, call)) return switchRefusal(core, call);
-  if (!isPressDigits(core, call) || keysOf(call) !== null) return null;
-  core.trace('digits.refused', { callId: call.id });
-  return NO_KEYS;
+/** Final actions do not run beside other calls. */
+function actionOf(core: Core, call: ToolCall): RunningAction | null {
+  const action = core.actionOf(call);
+  return action?.kind === 'running' ? action : null;
 }
 
 /** An utterance is over, heard or not: calls that waited for it start. */

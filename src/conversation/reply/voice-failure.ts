@@ -1,4 +1,4 @@
-import * as speech from './agent-speech.js';
+import * as speech from '../speech/agent-speech.js';
 import type { Core } from '../core.js';
 import { phrasesFor } from '../language/phrases.js';
 import { cancelReply, mayInterruptOpening } from './reply.js';

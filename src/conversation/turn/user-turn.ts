@@ -1,7 +1,7 @@
 import type { Core } from '../core.js';
-import { saidAt, saidBefore } from '../floor/echo.js';
+import { beyondEcho, saidAt, saidBefore } from './echo.js';
 import { scoreTurn, silenceNeededMs } from './endpointing.js';
-import { INAUDIBLE, lastSpoken } from '../reply/history.js';
+import { INAUDIBLE, lastSpoken } from '../speech/history.js';
 import { newTurn } from '../state.js';
 
 /** The user's turn: gathers what is said and decides when it is over. */
@@ -107,6 +107,12 @@ function usualPauseMs(core: Core): number {
 /** Words that were understood since the turn began or, if it goes on after an answer, since then. */
 export function segmentsText(core: Core): string {
   return joined(core.state.turn.segments.filter(({ understood }) => understood).map(({ text }) => text));
+}
+
+/** Whether what was heard of the turn is what the agent was saying meanwhile. */
+export function isEcho(core: Core): boolean {
+  const { overChars, waiting } = core.state.turn;
+  return !waiting && beyondEcho(core, segmentsText(core), overChars) === '';
 }
 
 /** Words of the whole turn so far that were understood. */

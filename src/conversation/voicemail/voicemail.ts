@@ -1,11 +1,11 @@
-import * as speech from '../reply/agent-speech.js';
+import * as speech from '../speech/agent-speech.js';
 import { type AnnouncedEnd, announcedEnd } from './announcements.js';
 import type { Core } from '../core.js';
-import { beginEnding, endNow, fallSilent } from '../floor/ending.js';
+import { beginEnding, endNow, fallSilent } from '../reply/ending.js';
 import type { UtteranceKind } from '../events.js';
-import { addUserMessage } from '../reply/history.js';
-import { screeningTurn } from './screening.js';
-import { isSpeakable } from '../reply/sentences.js';
+import { addUserMessage } from '../speech/history.js';
+import { screeningTurn } from '../reply/screening.js';
+import { isSpeakable } from '../speech/sentences.js';
 import type { VoicemailState } from '../state.js';
 import { closeTurn, notAfterNow, turnText, type TurnTranscript } from '../turn/user-turn.js';
 import {

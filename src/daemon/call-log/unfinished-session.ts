@@ -1,6 +1,6 @@
 import { Conversation } from '../../conversation/conversation.js';
 import type { EndStatus, PlayoutPosition } from '../../conversation/events.js';
-import { historyMessages } from '../../conversation/reply/history.js';
+import { historyMessages } from '../../conversation/speech/history.js';
 import type { LeftSession, UnfinishedChat } from '../../engine/unfinished-session.js';
 import { DAEMON_STOPPED } from '../../session/record/end-reason.js';
 import type { LogEntry } from '../../session/record/event-log.js';

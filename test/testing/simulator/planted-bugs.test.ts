@@ -30,7 +30,7 @@ const BUGS: readonly PlantedBug[] = [
     rules: ['a hold has a deadline', 'a hold has an end'],
   },
   {
-    machine: 'reply/agent-speech', // what was queued counts as heard
+    machine: 'speech/agent-speech', // what was queued counts as heard
     text: 'return index === underWay ? Math.max(0, core.position.heardChars) : 0;',
     instead: 'return index === underWay ? Math.max(0, core.position.heardChars) : utterance.text.length;',
     rules: ['the history holds what was heard'],
@@ -48,7 +48,7 @@ const BUGS: readonly PlantedBug[] = [
     rules: ['an answer waits for the response delay'],
   },
   {
-    machine: 'floor/ending', // the deadline of the last words is forgotten
+    machine: 'reply/ending', // the deadline of the last words is forgotten
     text: "core.arm('closing',",
     instead: "core.disarm('closing'); void (",
     rules: ['the end has a deadline'],
@@ -66,13 +66,13 @@ const BUGS: readonly PlantedBug[] = [
     rules: ['no dead air after the turn of the user'],
   },
   {
-    machine: 'reply/inactivity', // the agent's own words are no sign of life
+    machine: 'floor/inactivity', // the agent's own words are no sign of life
     text: 'core.state.inactivity.sinceMs = core.nowMs;\n  if (kind',
     instead: 'if (kind',
     rules: ['the agent asks only after silence'],
   },
   {
-    machine: 'reply/history', // an interrupted message stays as it was meant
+    machine: 'speech/history', // an interrupted message stays as it was meant
     text: 'part.heardChars = Math.max(0, Math.min(heardChars, part.text.length));',
     instead: 'part.heardChars = part.text.length;',
     rules: ['the history holds what was heard'],

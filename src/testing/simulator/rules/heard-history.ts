@@ -1,5 +1,5 @@
 import type { ConversationEffect, ConversationEvent, PlayoutPosition } from '../../../conversation/events.js';
-import { historyMessages, INAUDIBLE } from '../../../conversation/reply/history.js';
+import { historyMessages, INAUDIBLE } from '../../../conversation/speech/history.js';
 import type { ConversationState } from '../../../conversation/state.js';
 import { check, type Rule, type Step } from './rule.js';
 

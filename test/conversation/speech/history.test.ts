@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatMessage } from '../../../src/agent/chat.js';
-import { limitMessages } from '../../../src/conversation/reply/history.js';
+import { limitMessages } from '../../../src/conversation/speech/history.js';
 import { listening } from '../listening.js';
 
 const call = (id: string): ChatMessage => ({

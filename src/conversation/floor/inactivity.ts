@@ -1,7 +1,7 @@
 import { baseLanguage } from '../../base/language.js';
-import * as speech from './agent-speech.js';
+import * as speech from '../speech/agent-speech.js';
 import type { Core } from '../core.js';
-import { endNow } from '../floor/ending.js';
+import { endNow } from '../reply/ending.js';
 import type { UtteranceKind } from '../events.js';
 import { phrasesFor } from '../language/phrases.js';
 

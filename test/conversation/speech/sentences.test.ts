@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cutSentences, isSpeakable } from '../../../src/conversation/reply/sentences.js';
+import { cutSentences, isSpeakable } from '../../../src/conversation/speech/sentences.js';
 
 /** Pieces as they come out when a text arrives in chunks of so many characters. */
 function stream(text: string, chunk: number): string[] {

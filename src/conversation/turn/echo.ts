@@ -1,6 +1,6 @@
 import { baseLanguage } from '../../base/language.js';
 import { holdsStop, isAcknowledgement, jointOf, unitsOf } from './acknowledgements.js';
-import * as speech from '../reply/agent-speech.js';
+import * as speech from '../speech/agent-speech.js';
 import type { Core } from '../core.js';
 import { wordsOf } from '../language/words.js';
 

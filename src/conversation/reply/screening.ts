@@ -1,6 +1,6 @@
 import type { Core } from '../core.js';
 import { phrasesFor } from '../language/phrases.js';
-import { isSpeakable } from '../reply/sentences.js';
+import { isSpeakable } from '../speech/sentences.js';
 
 /** The question of a machine that screens calls, as the model is given it. */
 

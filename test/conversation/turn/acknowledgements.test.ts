@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { classifyOverlap, holdsFarewell } from '../../../src/conversation/floor/acknowledgements.js';
+import { classifyOverlap, holdsFarewell } from '../../../src/conversation/turn/acknowledgements.js';
 
 const classify = (text: string, language = 'en-US', more: { part?: 'opening' | 'ending'; goesOn?: boolean } = {}) =>
   classifyOverlap(text, { language, part: 'middle', goesOn: false, ...more });

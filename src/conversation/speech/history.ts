@@ -1,7 +1,6 @@
 import type { ChatMessage, ToolCall } from '../../agent/chat.js';
 import type { HistoryConfig } from '../config.js';
 import type { Core } from '../core.js';
-import { languageNote } from '../actions/switch-language.js';
 import type { AssistantEntry, HistoryEntry } from '../state.js';
 
 /** The user turn that stands for speech which was not understood. */
@@ -93,8 +92,8 @@ export function modelMessages(core: Core, next?: ChatMessage): ChatMessage[] {
   const all = historyMessages(core.state.history, { expected: true, keepInterrupted: !allowed || keepMessage });
   if (next !== undefined) all.push(next);
   const limited = limitMessages([...core.config.earlier, ...all], core.config.history);
-  const note = core.state.language === null ? '' : languageNote(core.state.language);
-  const system = [core.config.systemPrompt, note].filter((part) => part !== '').join('\n\n');
+  const notes = core.actions.map((action) => action.promptNote?.(core) ?? '');
+  const system = [core.config.systemPrompt, ...notes].filter((part) => part !== '').join('\n\n');
   return system === '' ? limited : [{ role: 'system', content: system }, ...limited];
 }
 
