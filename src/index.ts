@@ -60,7 +60,8 @@ export type {
   NumberOffer,
   NumberQuery,
 } from './telephony/carriers/carrier.js';
-export { Switchboard, type CallAgent, type OutboundCall, type Route } from './telephony/calls/switchboard.js';
+export { Switchboard, type OutboundCall, type Route } from './telephony/calls/switchboard.js';
+export type { CallAgent } from './telephony/calls/call-agent.js';
 export type { AgentCall, AgentCallOptions, CallReport, OnStatus } from './telephony/calls/agent-call.js';
 export type { CallEndStatus, CallProgress, CallStatus } from './telephony/calls/call-status.js';
 export { simulatedCarrier, type SimulatedCarrierOptions } from './telephony/carriers/simulated/open.js';
@@ -200,7 +201,7 @@ export type { GivenVendors, VendorAccess, VendorName, Vendors } from './settings
 export type { NewFile } from './store/knowledge-protocol.js';
 export type { OwnCall, OwnCalls, SwitchboardOptions } from './telephony/calls/switchboard.js';
 export type { SimulatedCall } from './telephony/carriers/simulated/call.js';
-export type { SimulatedNumber, Step } from './telephony/carriers/simulated/script.js';
+export type { SimulatedNumber, ScriptStep } from './telephony/carriers/simulated/script.js';
 export type { EmbeddingRoute } from './tools/knowledge/embeddings.js';
 export type { ServiceAddress } from './tools/service-webhook.js';
 export { LOG_VERSION } from './session/record/event-log.js';

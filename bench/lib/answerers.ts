@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Step } from '../../dist/telephony/carriers/simulated/script.js';
+import type { ScriptStep } from '../../dist/telephony/carriers/simulated/script.js';
 import { packageFile } from '../../dist/package-files.js';
 import { readFixtureLabels } from '../../dist/testing/labels/labels.js';
 import { answerTone, modemWords } from '../../dist/testing/doubles/fax-signals.js';
@@ -12,7 +12,7 @@ export interface Answerer {
   kind: Kind;
   name: string;
   voice: string;
-  steps: readonly Step[];
+  steps: readonly ScriptStep[];
   /** There is a beep: the message begins behind it. */
   beeps: boolean;
   /** It has recorded for so long when the script notes that it does. */
@@ -27,7 +27,7 @@ const VOICES = ['slt', 'rms', 'awb', 'kal16'];
 const RECORDINGS = packageFile('fixtures/audio/voicemail/');
 
 /** What people say who pick up, each with what they say when the agent has spoken. */
-const PEOPLE: readonly (readonly Step[])[] = [
+const PEOPLE: readonly (readonly ScriptStep[])[] = [
   [{ say: 'Hello?' }],
   [{ say: 'Yes?' }],
   [{ say: 'Miller.' }],
@@ -98,7 +98,7 @@ const FULL: readonly string[] = [
   'The person you have called has a voice mailbox that has not been set up yet. Goodbye.',
 ];
 
-const SCREENERS: readonly (readonly Step[])[] = [
+const SCREENERS: readonly (readonly ScriptStep[])[] = [
   [
     {
       say: "Hi, the person you're calling is using a screening service, and will get a copy of this conversation. Go ahead and say your name, and why you're calling.",
@@ -135,8 +135,14 @@ const FAXES: readonly { name: string; waitMs: number; sounds: readonly Int16Arra
 
 export async function answerers(sound: Sound): Promise<Answerer[]> {
   const all: Answerer[] = [];
-  const add = (kind: Kind, name: string, voice: string, steps: readonly Step[], beeps = false, recordedMs = 0): void =>
-    void all.push({ kind, name, voice, steps, beeps, recordedMs });
+  const add = (
+    kind: Kind,
+    name: string,
+    voice: string,
+    steps: readonly ScriptStep[],
+    beeps = false,
+    recordedMs = 0,
+  ): void => void all.push({ kind, name, voice, steps, beeps, recordedMs });
   const voiceOf = (index: number): string => VOICES[index % VOICES.length] ?? 'slt';
   PEOPLE.forEach((opening, index) => {
     for (const offset of [0, 1]) add('person', wordsOf(opening), voiceOf(index + offset), talks(opening, 400));
@@ -145,8 +151,9 @@ export async function answerers(sound: Sound): Promise<Answerer[]> {
     for (const offset of [0, 1]) {
       const beep = BEEPS[(index + 3 * offset) % BEEPS.length];
       const isBeepless = offset === 1 && BEEPLESS.has(index);
-      const tone: Step[] = beep === undefined || isBeepless ? [] : [{ wait: 300 + 300 * (index % 3) }, { tone: beep }];
-      const steps: Step[] = [{ wait: 400 }, { say: words }, ...tone, { note: 'recording' }, { record: {} }];
+      const tone: ScriptStep[] =
+        beep === undefined || isBeepless ? [] : [{ wait: 300 + 300 * (index % 3) }, { tone: beep }];
+      const steps: ScriptStep[] = [{ wait: 400 }, { say: words }, ...tone, { note: 'recording' }, { record: {} }];
       const name = `${words} ${isBeepless ? '(no beep)' : `(${String(beep?.ms)} ms of ${String(beep?.hz.join(' + '))} Hz)`}`;
       add('voicemail', name, voiceOf(index + 2 * offset), steps, !isBeepless);
     }
@@ -170,7 +177,7 @@ export async function answerers(sound: Sound): Promise<Answerer[]> {
     ]);
   }
   MENUS.forEach((words, index) => {
-    const menu: Step = { repeat: { times: 2, steps: [{ menu: { say: words, options: {} } }] } };
+    const menu: ScriptStep = { repeat: { times: 2, steps: [{ menu: { say: words, options: {} } }] } };
     add('menu', words, voiceOf(index), [{ wait: 400 }, menu]);
   });
   for (const file of readdirSync(RECORDINGS).filter((name) => name.endsWith('.wav'))) {
@@ -188,7 +195,7 @@ export async function answerers(sound: Sound): Promise<Answerer[]> {
 }
 
 /** Somebody who talks with the agent, after a moment. */
-function talks(opening: readonly Step[], waitMs: number): Step[] {
+function talks(opening: readonly ScriptStep[], waitMs: number): ScriptStep[] {
   const voice = opening.flatMap((step) => ('say' in step && step.voice !== undefined ? { voice: step.voice } : []))[0];
   return [
     { wait: waitMs },
@@ -203,7 +210,7 @@ function talks(opening: readonly Step[], waitMs: number): Step[] {
   ];
 }
 
-function wordsOf(steps: readonly Step[]): string {
+function wordsOf(steps: readonly ScriptStep[]): string {
   const late = steps.find((step) => 'wait' in step);
   const said = steps.flatMap((step) => ('say' in step ? [step.say] : [])).join(' … ');
   return late === steps[0] && late !== undefined && 'wait' in late

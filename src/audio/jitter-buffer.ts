@@ -316,7 +316,7 @@ function silence(ms: number): Arrival {
 }
 
 /** A difference of numbers that wrap after 16 bits, as the nearest one. */
-function signed16(difference: number): number {
+export function signed16(difference: number): number {
   return (difference << 16) >> 16;
 }
 

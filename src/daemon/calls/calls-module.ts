@@ -1,4 +1,4 @@
-import type { TrunkStatistics } from '../../telephony/carriers/sip/trunk-statistics.js';
+import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
 import { DialStore } from '../../store/dials.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallLog } from '../call-log/call-log.js';
@@ -26,7 +26,7 @@ export interface CallsModuleOptions {
   agents: AgentRegistry;
   log: CallLog;
   media: Media;
-  trunks: TrunkStatistics;
+  trunks: CarrierStatistics;
 }
 
 export function callsModule(context: DaemonContext, options: CallsModuleOptions): CallsModule {

@@ -11,7 +11,7 @@ import type { Carrier } from '../../telephony/carriers/carrier.js';
 import type { CallMediaHost } from '../../telephony/carriers/sip/call-media-host.js';
 import { type JoinedCarrier, JoinedCarriers } from '../../telephony/carriers/joined.js';
 import type { WebhookEndpoint } from '../../telephony/carriers/media-socket/webhook-endpoint.js';
-import { TrunkStatistics } from '../../telephony/carriers/sip/trunk-statistics.js';
+import { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
 import type { SimulatedNetwork } from '../../telephony/carriers/simulated/network.js';
 import type { SipTrunks } from '../../telephony/carriers/sip/trunks.js';
 import type { Settings } from '../../settings/settings.js';
@@ -26,7 +26,7 @@ export interface NetworksOptions {
   /** As `SipTrunksParts.openCallMedia`. */
   openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
   /** Where SIP trunks are counted. */
-  figures?: TrunkStatistics | undefined;
+  figures?: CarrierStatistics | undefined;
   /** False while no new call is taken. */
   takesCalls: () => boolean;
   /** Sessions at once, over all channels. */
@@ -68,7 +68,7 @@ export async function openNetworks({
   phones,
   settings,
   openCallMedia,
-  figures = new TrunkStatistics(),
+  figures = new CarrierStatistics(),
   takesCalls,
   maxSessions,
   onError,
@@ -116,7 +116,7 @@ export async function openNetworks({
     idPrefix: `sim-${randomUUID().slice(0, 8)}`,
   });
   joined.push({ carrier: simulated, owned });
-  figures.doors.push(...endpoints);
+  figures.accounts.push(...endpoints);
   const carrier = joined.length === 1 ? simulated : new JoinedCarriers(joined);
   return {
     carrier,
@@ -139,7 +139,7 @@ interface OpenAccount {
 }
 
 interface OpenAccountsOptions extends Pick<NetworksOptions, 'engine' | 'settings' | 'onError'> {
-  figures: TrunkStatistics;
+  figures: CarrierStatistics;
   ownedBy: (name: string) => string[];
 }
 
@@ -153,7 +153,7 @@ async function openAccounts(options: OpenAccountsOptions): Promise<OpenAccount[]
     open: (common: CarrierAccount) => Promise<Pick<OpenAccount, 'carrier' | 'close'>>,
   ): Promise<void> => {
     const owned = ownedBy(name);
-    const refusals = new RefusalLog(engine.clock, figures, name);
+    const refusals = new RefusalLog(engine.clock, figures, { name, refuses: 'requests' });
     const { carrier, close } = await open({
       engine,
       onError,

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentCall } from '../../telephony/calls/agent-call.js';
 import { isAllowedExtension } from '../../telephony/carriers/sip/open.js';
-import type { TrunkStatistics } from '../../telephony/carriers/sip/trunk-statistics.js';
-import { type CallAgent, type OutboundCall, type OwnCall, Switchboard } from '../../telephony/calls/switchboard.js';
+import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
+import { type OutboundCall, type OwnCall, Switchboard } from '../../telephony/calls/switchboard.js';
+import type { CallAgent } from '../../telephony/calls/call-agent.js';
 import type { CallRefusal, Carrier, CarrierCall } from '../../telephony/carriers/carrier.js';
 import type { CallMediaHost } from '../../telephony/carriers/sip/call-media-host.js';
 import { JoinedCarriers } from '../../telephony/carriers/joined.js';
@@ -35,7 +36,7 @@ export interface TelephoneOptions {
   /** As `NetworksOptions.openCallMedia`. */
   openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
   /** Where SIP trunks are counted. */
-  figures?: TrunkStatistics | undefined;
+  figures?: CarrierStatistics | undefined;
   /** As `SwitchboardOptions.mayTransfer`. */
   mayTransfer: (target: string) => string | null;
   events: CallEventBus;

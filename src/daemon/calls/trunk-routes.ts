@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import { unixSeconds } from '../../base/real-clock.js';
-import type { TrunkStatistics } from '../../telephony/carriers/sip/trunk-statistics.js';
+import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
 import type { TrunkState } from '../../telephony/carriers/sip/carrier.js';
 import { hopText } from '../../telephony/sip/hop.js';
 import type { Api } from '../http/api.js';
 
 export interface TrunkRoutesOptions {
-  figures: Pick<TrunkStatistics, 'states' | 'refusedCalls' | 'doors' | 'refusedOfCarriers'>;
+  figures: Pick<CarrierStatistics, 'states' | 'trunkRefusals' | 'accounts' | 'accountRefusals'>;
   /** Opens the trunks, where they are not. */
   open: () => Promise<unknown>;
   /** Of the clock that the trunks have. */
@@ -76,7 +76,7 @@ export function trunkRoutes(api: Api, { figures, open, nowMs, nowUnixMs }: Trunk
       last_status: last?.status ?? null,
       last_answer_at: last === null ? null : Math.round(unixSeconds(nowUnixMs()) - (nowMs() - last.atMs) / 1000),
     })),
-    refused: figures.refusedCalls.flatMap(({ trunk, status, count }) => (trunk === name ? [{ status, count }] : [])),
+    refused: figures.trunkRefusals.flatMap(({ trunk, status, count }) => (trunk === name ? [{ status, count }] : [])),
   });
   api.add({
     id: 'listTrunks',
@@ -101,11 +101,11 @@ export function trunkRoutes(api: Api, { figures, open, nowMs, nowUnixMs }: Trunk
     answer: z.array(carrierSchema),
     handle: async () => {
       await open();
-      return figures.doors.map(({ state: { name, numbers, calls } }) => ({
+      return figures.accounts.map(({ state: { name, numbers, calls } }) => ({
         name,
         numbers: [...numbers],
         calls,
-        refused: figures.refusedOfCarriers.flatMap(({ carrier, reason, count }) =>
+        refused: figures.accountRefusals.flatMap(({ carrier, reason, count }) =>
           carrier === name ? [{ reason, count }] : [],
         ),
       }));

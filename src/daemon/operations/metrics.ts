@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { TrunkStatistics } from '../../telephony/carriers/sip/trunk-statistics.js';
+import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
 import { packageVersion } from '../../package-files.js';
 import type { Clock } from '../../base/clock.js';
 import { nowUnixMs } from '../../base/real-clock.js';
@@ -90,7 +90,7 @@ export interface MetricSources {
   media: { readonly loads: readonly (number | null)[]; readonly deaths: number };
   /** Faults of parley itself. */
   faults: { readonly count: number };
-  trunks: TrunkStatistics;
+  trunks: CarrierStatistics;
 }
 
 /** Seconds. Answers are judged between a fifth of a second and a few. */
@@ -297,7 +297,7 @@ function labelOf(name: string, named: Set<string>): string {
 }
 
 /** The figures of SIP trunks and their media, and of other carriers. docs/operation.md lists them. */
-export function trunkMetrics(registry: MetricRegistry, figures: TrunkStatistics): void {
+export function trunkMetrics(registry: MetricRegistry, figures: CarrierStatistics): void {
   const { media } = figures;
   registry.read(
     'counter',
@@ -314,7 +314,7 @@ export function trunkMetrics(registry: MetricRegistry, figures: TrunkStatistics)
     'parley_sip_calls_refused_total',
     'Calls that came in and were refused, by trunk and status.',
     () =>
-      figures.refusedCalls.map(({ trunk, status, count }) => ({
+      figures.trunkRefusals.map(({ trunk, status, count }) => ({
         labels: { trunk, status: String(status) },
         value: count,
       })),
@@ -341,7 +341,7 @@ export function trunkMetrics(registry: MetricRegistry, figures: TrunkStatistics)
     'parley_carrier_events_total',
     "Of carriers with media sockets: requests refused, calls' streams, and what was wrong with their messages and sound.",
     () =>
-      figures.doors.flatMap((door) =>
+      figures.accounts.flatMap((door) =>
         Object.entries(door.counts()).map(([what, value]) => ({ labels: { carrier: door.name, what }, value })),
       ),
   );
@@ -349,7 +349,6 @@ export function trunkMetrics(registry: MetricRegistry, figures: TrunkStatistics)
     'counter',
     'parley_carrier_refused_total',
     'Requests and calls of carriers with media sockets that were refused, by reason.',
-    () =>
-      figures.refusedOfCarriers.map(({ carrier, reason, count }) => ({ labels: { carrier, reason }, value: count })),
+    () => figures.accountRefusals.map(({ carrier, reason, count }) => ({ labels: { carrier, reason }, value: count })),
   );
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { TrunkStatistics } from '../../telephony/carriers/sip/trunk-statistics.js';
+import { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
 import type { SessionEvent } from '../../session/session-options.js';
 import type { SessionReport } from '../../session/record/session-report.js';
 import type { Clients } from '../http/clients.js';
@@ -20,7 +20,7 @@ export interface ObservabilityOptions extends Omit<MetricSources, 'trunks'> {
 /** What an operator sees of the daemon's work: its figures, its log and its traces. */
 export class Observability {
   readonly metrics: Metrics;
-  readonly trunks: TrunkStatistics;
+  readonly trunks: CarrierStatistics;
   readonly #options: ObservabilityOptions;
   /** Sessions that have been heard of. */
   readonly #begun = new Set<string>();
@@ -28,7 +28,7 @@ export class Observability {
 
   constructor(options: ObservabilityOptions) {
     this.#options = options;
-    this.trunks = new TrunkStatistics((level, message, fields) => options.log.write(level, message, fields));
+    this.trunks = new CarrierStatistics((level, message, fields) => options.log.write(level, message, fields));
     this.metrics = new Metrics({ ...options, trunks: this.trunks });
   }
 

@@ -1,4 +1,4 @@
-import type { TrunkStatistics } from '../../telephony/carriers/sip/trunk-statistics.js';
+import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
 import { UnderWay } from '../../store/under-way.js';
 import type { DaemonContext } from '../context.js';
 import type { HttpModule } from '../http/http-module.js';
@@ -10,7 +10,7 @@ import { Observability } from './observability.js';
 /** Health, figures, the log of sessions and requests, and traces. */
 export interface OperationsModule extends DaemonModule {
   /** Where SIP trunks and other carriers are counted. */
-  readonly trunks: TrunkStatistics;
+  readonly trunks: CarrierStatistics;
 }
 
 export function operationsModule(

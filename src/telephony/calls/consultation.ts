@@ -8,7 +8,7 @@ import type { Consultation } from '../../session/line/line-actions.js';
 import type { TransferFailure, TransferOutcome } from '../../transports/transport.js';
 import type { AgentCall, CallReport } from './agent-call.js';
 import { briefed } from './consulting-agent.js';
-import type { CallAgent } from './switchboard.js';
+import type { CallAgent } from './call-agent.js';
 
 export interface ConsultOptions {
   /** The call whose user waits. */

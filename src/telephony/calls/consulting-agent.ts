@@ -4,7 +4,7 @@ import type { ChatMessage } from '../../agent/chat.js';
 import { DEFAULT_LANGUAGE } from '../../agent/language.js';
 import { phrasesFor } from '../../conversation/language/phrases.js';
 import type { Consultation } from '../../session/line/line-actions.js';
-import type { CallAgent } from './switchboard.js';
+import type { CallAgent } from './call-agent.js';
 
 /** Whom whoever is asked can be connected to, as the agent that asks knows them. */
 export const CALLER = 'caller';

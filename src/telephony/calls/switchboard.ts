@@ -1,26 +1,18 @@
+import type { CallAgent } from './call-agent.js';
 import { randomUUID } from 'node:crypto';
 import type { CallRefusal, Carrier, CarrierCall } from '../carriers/carrier.js';
 import type { Cancel } from '../../base/clock.js';
 import type { Engine } from '../../engine/engine.js';
-import type { AgentRequest, SessionRequest } from '../../engine/options.js';
+import type { AgentRequest } from '../../engine/options.js';
 import { ParleyError } from '../../base/errors.js';
 import type { CallOutcome } from '../../session/record/end-reason.js';
 import type { SessionHandle, SessionLine } from '../../engine/remote-line.js';
 import type { Consult, Consultation } from '../../session/line/line-actions.js';
 import type { TransferOutcome } from '../../transports/transport.js';
-import { AgentCall, type CallReport, type OnStatus } from './agent-call.js';
+import { AgentCall, type CallReport } from './agent-call.js';
 import { CALLER } from './consulting-agent.js';
 import { consult } from './consultation.js';
 import { assertCallable, whyNeverCalled } from '../carriers/destinations.js';
-
-/** An agent for a call, and who watches it. */
-export interface CallAgent
-  extends
-    AgentRequest,
-    Pick<SessionRequest, 'id' | 'callId' | 'campaignId' | 'continuation' | 'observe' | 'log' | 'startUnixMs'> {
-  /** Each status of the call, in order; the last is its end. */
-  onStatus?: OnStatus;
-}
 
 export interface OutboundCall extends CallAgent {
   /** One of the carrier's own numbers. */

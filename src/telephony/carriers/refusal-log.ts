@@ -2,24 +2,31 @@ import type { Cancel, Clock } from '../../base/clock.js';
 import type { SocketRefusal } from './media-socket/socket-carrier.js';
 import { hopText } from '../sip/hop.js';
 import type { SipRefusal } from '../sip/user-agent.js';
-import type { TrunkStatistics } from './sip/trunk-statistics.js';
+import type { CarrierStatistics } from './carrier-statistics.js';
 
 /** After the first line of a minute so many more follow; the rest is counted. */
 const MOST_LINES = 10;
 const WINDOW_MS = 60_000;
 
+export interface RefusingNetwork {
+  /** As the log names it. */
+  name: string;
+  refuses: 'calls' | 'requests';
+}
+
+const SIP: RefusingNetwork = { name: 'SIP', refuses: 'calls' };
+
 /** Writes what is refused to the operator's log, and counts it. Scanners and loops do not fill the log. */
 export class RefusalLog {
-  readonly #network: string;
+  readonly #network: RefusingNetwork;
   readonly #clock: Clock;
-  readonly #figures: TrunkStatistics;
+  readonly #figures: CarrierStatistics;
   #lines = 0;
   /** Refusals without a line, by what they have in common. */
   readonly #unwritten = new Map<string, number>();
   #cancel: Cancel | null = null;
 
-  /** @param network whose log it is: SIP's, or a carrier's by its name */
-  constructor(clock: Clock, figures: TrunkStatistics, network = 'SIP') {
+  constructor(clock: Clock, figures: CarrierStatistics, network: RefusingNetwork = SIP) {
     this.#network = network;
     this.#clock = clock;
     this.#figures = figures;
@@ -27,7 +34,7 @@ export class RefusalLog {
 
   /** A call over SIP. */
   add(trunk: string, { status, why, from }: SipRefusal): void {
-    this.#figures.refused(trunk, status);
+    this.#figures.refusedByTrunk(trunk, status);
     const source = hopText(from);
     this.#tell(`${trunk} ${String(status)}`, `a call from ${source} is refused with ${String(status)}: ${why}`, {
       trunk,
@@ -38,7 +45,7 @@ export class RefusalLog {
 
   /** A request, a media socket or a call of a carrier's. */
   addOf(carrier: string, reason: SocketRefusal, why: string): void {
-    this.#figures.refusedOf(carrier, reason);
+    this.#figures.refusedByAccount(carrier, reason);
     this.#tell(reason, `${why} is refused`, { carrier, reason });
   }
 
@@ -46,7 +53,7 @@ export class RefusalLog {
     this.#cancel ??= this.#clock.schedule(this.#clock.nowMs() + WINDOW_MS, () => this.#sumUp());
     if (this.#lines < MOST_LINES) {
       this.#lines++;
-      this.#figures.tell('warn', `${this.#network}: ${text}`, fields);
+      this.#figures.tell('warn', `${this.#network.name}: ${text}`, fields);
       return;
     }
     this.#unwritten.set(key, (this.#unwritten.get(key) ?? 0) + 1);
@@ -66,11 +73,9 @@ export class RefusalLog {
     for (const some of this.#unwritten.values()) count += some;
     const each = [...this.#unwritten].map(([key, some]) => `${key}: ${String(some)}`).join(', ');
     this.#unwritten.clear();
-    const things = this.#network === 'SIP' ? 'calls' : 'requests';
-    this.#figures.tell(
-      'warn',
-      `${this.#network}: ${String(count)} more ${things} were refused within a minute (${each})`,
-      { count },
-    );
+    const { name, refuses } = this.#network;
+    this.#figures.tell('warn', `${name}: ${String(count)} more ${refuses} were refused within a minute (${each})`, {
+      count,
+    });
   }
 }

@@ -11,7 +11,7 @@ export interface AuthenticatorOptions extends DigestServerOptions {
 }
 
 /** Let in; not answered at all; or asked for a proof, with these values of `WWW-Authenticate`. */
-export type Admission = 'in' | 'silence' | readonly string[];
+export type AuthDecision = 'in' | 'silence' | readonly string[];
 
 /** Addresses that are kept in mind, each way. */
 const MOST_ADDRESSES = 10_000;
@@ -46,7 +46,7 @@ export class Authenticator {
    * @param isKnown it belongs to a transaction or a call of ours
    * @returns a challenge may be sent once, and nothing be kept of it
    */
-  admit(request: SipRequest, from: Hop, isKnown: boolean): Admission {
+  admit(request: SipRequest, from: Hop, isKnown: boolean): AuthDecision {
     const nowMs = this.#clock.nowMs();
     const { address } = from;
     if (isKnown) return nowMs - (this.#proved.get(address) ?? -Infinity) <= PROVED_MS ? 'in' : 'silence';

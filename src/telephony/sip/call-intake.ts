@@ -19,7 +19,7 @@ export interface RefusedCalls {
 }
 
 /** `refused`: with a 503; `ignored`: without an answer, because many have been refused just now. */
-export type Admission = 'admitted' | 'refused' | 'ignored';
+export type IntakeDecision = 'admitted' | 'refused' | 'ignored';
 
 /** A call that has come in and is not confirmed: the ACK of its 2xx has not come yet. */
 export interface Unconfirmed {
@@ -87,7 +87,7 @@ export class CallIntake {
   }
 
   /** Whether a call from there may begin. One that is admitted is to be told of by `begin`. */
-  admit(hop: Hop): Admission {
+  admit(hop: Hop): IntakeDecision {
     const nowMs = this.#options.clock.nowMs();
     const source = this.#source(hop.address, nowMs);
     if (nowMs >= source.suspectUntilMs && source.tokens >= 1 && this.#hasRoom(source, hop, nowMs)) {

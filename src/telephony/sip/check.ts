@@ -4,7 +4,7 @@ import { numberOf } from './scan.js';
 import { parseSipUri, schemeOf } from './uri.js';
 
 /** Why a message is refused, in a few words for `Reason-Phrase` and the counters. */
-export interface Refusal {
+export interface RequestRefusal {
   status: number;
   why: string;
 }
@@ -19,7 +19,7 @@ const KNOWN_METHODS = new Set(
  * What is wrong with a request that could be read (RFC 3261, 8.1.1 and 8.2); null = nothing.
  * A request without a `Via` cannot be answered at all: see `topVia`.
  */
-export function refusalOf(request: SipRequest): Refusal | null {
+export function refusalOf(request: SipRequest): RequestRefusal | null {
   const { headers, method, uri } = request;
   for (const name of SINGLE) if (headers.lines(name).length > 1) return { status: 400, why: `Two ${name}` };
   if (callIdOf(request) === '') return { status: 400, why: 'No Call-ID' };
@@ -56,7 +56,7 @@ export function isUsableResponse(response: SipResponse): boolean {
   );
 }
 
-function badUri(uri: string): Refusal | null {
+function badUri(uri: string): RequestRefusal | null {
   const scheme = schemeOf(uri);
   if (scheme === null) return { status: 400, why: 'Bad Request-URI' };
   if (scheme === 'tel') return null;
@@ -66,7 +66,7 @@ function badUri(uri: string): Refusal | null {
   return parsed === null || parsed.headers !== null ? { status: 400, why: 'Bad Request-URI' } : null;
 }
 
-function badContact(request: SipRequest): Refusal | null {
+function badContact(request: SipRequest): RequestRefusal | null {
   const contacts = request.headers.values('contact');
   if (contacts === null) return { status: 400, why: 'Bad Contact' };
   for (const contact of contacts) {

@@ -4,7 +4,7 @@ import type { CallIntake } from './call-intake.js';
 import { ALLOW, type CallCore, type DialogReceiver, SUPPORTED } from './call/core.js';
 import { InboundCall, inviteRefusal } from './call/inbound.js';
 import type { Leg } from './call/leg.js';
-import { OutboundCall, type OutboundOptions } from './call/outbound.js';
+import { SipOutboundCall, type OutboundOptions } from './call/outbound.js';
 import { SDP_TYPE } from './call/offer-answer.js';
 import { isUsableResponse, refusalOf } from './check.js';
 import { type Dialog, dialogKey } from './dialog/dialog.js';
@@ -185,9 +185,9 @@ export class UserAgent {
   }
 
   /** A call that is to be started. */
-  call(options: Omit<OutboundOptions, 'core'>): OutboundCall {
+  call(options: Omit<OutboundOptions, 'core'>): SipOutboundCall {
     const { events } = options;
-    const call: OutboundCall = new OutboundCall({
+    const call: SipOutboundCall = new SipOutboundCall({
       ...options,
       core: this.#core,
       events: {

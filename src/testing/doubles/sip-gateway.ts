@@ -4,7 +4,7 @@ import type { RtpSession } from '../../transports/rtp/session.js';
 import type { InboundCall } from '../../telephony/sip/call/inbound.js';
 import type { Leg } from '../../telephony/sip/call/leg.js';
 import type { OfferAnswer } from '../../telephony/sip/call/offer-answer.js';
-import type { OutboundCall } from '../../telephony/sip/call/outbound.js';
+import type { SipOutboundCall } from '../../telephony/sip/call/outbound.js';
 import type { Hop } from '../../telephony/sip/hop.js';
 import type { SipTransport } from '../../telephony/sip/transport/transport.js';
 import { UserAgent } from '../../telephony/sip/user-agent.js';
@@ -94,7 +94,7 @@ export class SipGateway {
     const media = await this.#opened();
     const { trunk, host } = this.#options;
     let leg: Leg | null = null;
-    const call: OutboundCall = this.agent.call({
+    const call: SipOutboundCall = this.agent.call({
       target: `sip:${phone.to}@${trunk.address}`,
       to: `<sip:${phone.to}@${trunk.address}>`,
       from: `<sip:${phone.from}@${host}>`,

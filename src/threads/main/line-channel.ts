@@ -2,7 +2,7 @@ import type { RemoteSession } from '../../engine/remote-line.js';
 import type { SessionRequest } from '../../engine/options.js';
 import type { CodecName } from '../../transports/rtp/media-codec.js';
 import type { RtpStats } from '../../transports/rtp/media.js';
-import type { CallFacts, ThreadMethods } from '../wire/protocol.js';
+import type { LineFacts, ThreadMethods } from '../wire/protocol.js';
 import type { Rpc } from '../wire/rpc.js';
 
 /** What the proxy of a line does over its media thread. */
@@ -18,7 +18,7 @@ export interface LineChannel {
   /** Resolves also where the thread has gone, and the socket with it. */
   closeSocket(line: string, port: number): Promise<void>;
   openMedia(line: string, ports: { rtp: number; rtcp: number }, codecs: readonly CodecName[]): Promise<void>;
-  factsOf(line: string, areLast: boolean): Promise<CallFacts>;
+  factsOf(line: string, areLast: boolean): Promise<LineFacts>;
   closeMedia(line: string): Promise<RtpStats>;
   /** May be called twice. */
   closeLine(line: string): void;

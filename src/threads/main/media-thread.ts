@@ -15,7 +15,7 @@ import type { PeerSettings } from '../../transports/webrtc/peer.js';
 import type { LineChannel } from './line-channel.js';
 import { mainMethods } from './main-methods.js';
 import { PhoneLineProxy } from './phone-line-proxy.js';
-import type { CallFacts, PlainRequest, ThreadMethods, ThreadSettings } from '../wire/protocol.js';
+import type { LineFacts, RemoteSessionRequest, ThreadMethods, ThreadSettings } from '../wire/protocol.js';
 import { Rpc } from '../wire/rpc.js';
 import { type LineProxy, WebRtcLineProxy } from './line-proxy.js';
 import { SessionProxy } from './session-proxy.js';
@@ -136,7 +136,7 @@ export class MediaThread implements LineChannel {
     return this.#rpc.ask('openMedia', { line, ports, codecs }, { timeoutMs: ANSWER_MS });
   }
 
-  factsOf(line: string, areLast: boolean): Promise<CallFacts> {
+  factsOf(line: string, areLast: boolean): Promise<LineFacts> {
     return this.#rpc.ask('callFacts', { line, areLast }, { timeoutMs: ANSWER_MS });
   }
 
@@ -222,7 +222,11 @@ export class MediaThread implements LineChannel {
 }
 
 /** @throws TypeError for providers of the embedder's own: they stay on their thread */
-function plainRequest(request: Omit<SessionRequest, 'transport'>, id: string, startUnixMs: number): PlainRequest {
+function plainRequest(
+  request: Omit<SessionRequest, 'transport'>,
+  id: string,
+  startUnixMs: number,
+): RemoteSessionRequest {
   const { vad, stt, llm, tts, mayTransfer, consult, log, ...rest } = request;
   const { outcome: _asked, observe: _told, ...plain } = rest;
   if ([vad, stt, llm, tts].some((provider) => provider !== undefined)) {

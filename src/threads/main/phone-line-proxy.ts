@@ -11,7 +11,7 @@ import type { DatagramSocket } from '../../transports/rtp/socket.js';
 import type { LineStats, TransferOutcome, Transport } from '../../transports/transport.js';
 import type { LineChannel } from './line-channel.js';
 import { plainAgreement } from '../wire/agreement.js';
-import type { CallFacts } from '../wire/protocol.js';
+import type { LineFacts } from '../wire/protocol.js';
 import { LineProxy } from './line-proxy.js';
 import { toWire } from '../wire/rpc.js';
 import type { Agreement } from '../../transports/rtp/negotiation.js';
@@ -97,7 +97,7 @@ export class PhoneMediaProxy implements AgreedMedia {
   }
 }
 
-const NO_FACTS: CallFacts = {
+const NO_FACTS: LineFacts = {
   digitsSent: '',
   digitsReceived: '',
   media: null,
@@ -148,7 +148,7 @@ export class PhoneLineProxy extends LineProxy implements CallLineControl {
   }
 
   /** As far as its thread has said; it does at the end. */
-  get facts(): CallFacts {
+  get facts(): LineFacts {
     return this.#facts;
   }
 
@@ -238,7 +238,7 @@ export class PhoneLineProxy extends LineProxy implements CallLineControl {
   }
 
   /** The agent's side has been closed. */
-  left(facts: CallFacts): void {
+  left(facts: LineFacts): void {
     this.#facts = facts;
     this.#events.onClosed();
   }

@@ -1,6 +1,6 @@
 import { type CodecFacts, CODECS } from '../../transports/rtp/media-codec.js';
 import type { Agreement } from '../../transports/rtp/negotiation.js';
-import type { SrtpKey } from '../../transports/rtp/srtp.js';
+import type { SrtpKey } from '../../transports/rtp/srtp-key.js';
 
 /** Keys without the pool of Node's that they may lie in: it would cross over with them. */
 export function plainAgreement({ srtp, ...agreement }: Agreement): Agreement {

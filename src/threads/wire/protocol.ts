@@ -52,7 +52,7 @@ export interface ThreadSettings {
 type Own = 'transport' | 'vad' | 'stt' | 'llm' | 'tts' | 'mayTransfer' | 'consult' | 'outcome' | 'observe' | 'log';
 
 /** What is known of a phone call's line and media where they are. */
-export interface CallFacts {
+export interface LineFacts {
   digitsSent: string;
   digitsReceived: string;
   line: LineStats;
@@ -61,7 +61,7 @@ export interface CallFacts {
 }
 
 /** A session as it is asked for from another thread. */
-export type PlainRequest = Omit<SessionRequest, Own> & {
+export type RemoteSessionRequest = Omit<SessionRequest, Own> & {
   id: string;
   agent: AgentConfig;
   /** What can be asked of whoever wants it. */
@@ -93,12 +93,12 @@ export type ThreadMethods = {
   lineKeys: (what: { line: string; keys: string }) => void;
   lineGone: (what: { line: string; error: WireError | null }) => void;
   /** What is known of a call; where it is the last, it stays like that. */
-  callFacts: (of: { line: string; areLast: boolean }) => Promise<CallFacts>;
+  callFacts: (of: { line: string; areLast: boolean }) => Promise<LineFacts>;
   closeMedia: (line: string) => Promise<RtpStats>;
   bridge: (what: { bridge: string; first: string; second: string }) => void;
   unbridge: (bridge: string) => void;
   openSession: (
-    wanted: { line: string; request: PlainRequest },
+    wanted: { line: string; request: RemoteSessionRequest },
     signal: AbortSignal,
   ) => Promise<RemoteSession['record']>;
   runSession: (session: string) => void;
@@ -118,7 +118,7 @@ export type MainMethods = {
   connected: (line: string) => void;
   notConnected: (what: { line: string; error: WireError }) => void;
   /** The agent has left a phone call. */
-  lineLeft: (what: { line: string; facts: CallFacts }) => void;
+  lineLeft: (what: { line: string; facts: LineFacts }) => void;
   mediaLost: (what: { line: string; error: WireError }) => void;
   mediaAnnounced: (what: { line: string; what: SpecialInformation }) => void;
   transfer: (what: { line: string; target: string }, signal: AbortSignal) => Promise<TransferOutcome>;

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js';
 import { Engine } from '../../engine/engine.js';
 import type { RemoteSession, SessionHandle } from '../../engine/remote-line.js';
 import { ParleyError } from '../../base/errors.js';
-import type { MainMethods, PlainRequest, ThreadMethods, ThreadSettings } from '../wire/protocol.js';
+import type { MainMethods, RemoteSessionRequest, ThreadMethods, ThreadSettings } from '../wire/protocol.js';
 import { fromWire, Rpc, toWire } from '../wire/rpc.js';
 import { WorkerCalls, TRANSFER_MS } from './worker-calls.js';
 import { WorkerWebRtc } from './worker-webrtc.js';
@@ -85,7 +85,7 @@ export class MediaWorker {
 
   async #open(
     line: string,
-    { asks, logs, ...request }: PlainRequest,
+    { asks, logs, ...request }: RemoteSessionRequest,
     signal: AbortSignal,
   ): Promise<RemoteSession['record']> {
     const { id } = request;

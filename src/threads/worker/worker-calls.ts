@@ -9,7 +9,7 @@ import { RtpMedia, type RtpStats } from '../../transports/rtp/media.js';
 import type { Agreement } from '../../transports/rtp/negotiation.js';
 import { type DatagramSocket, openUdpSocket } from '../../transports/rtp/socket.js';
 import { ownAgreement } from '../wire/agreement.js';
-import type { CallFacts, MainMethods } from '../wire/protocol.js';
+import type { LineFacts, MainMethods } from '../wire/protocol.js';
 import { type Rpc, toWire } from '../wire/rpc.js';
 
 /** Asking somebody and connecting the two is over after this at last; sessions give it up much sooner. */
@@ -92,7 +92,7 @@ export class WorkerCalls {
   }
 
   /** @throws ParleyError SESSION_CLOSED */
-  facts(id: string, areLast: boolean): CallFacts {
+  facts(id: string, areLast: boolean): LineFacts {
     if (areLast) this.#call(id).line.freeze();
     return this.#facts(id);
   }
@@ -130,7 +130,7 @@ export class WorkerCalls {
     await Promise.all([...this.#calls.keys()].map((id) => this.close(id)));
   }
 
-  #facts(id: string): CallFacts {
+  #facts(id: string): LineFacts {
     const { line, media } = this.#call(id);
     const { digitsSent, digitsReceived } = line;
     return { digitsSent, digitsReceived, line: line.lineStats(), media: media?.stats() ?? null };

@@ -1,3 +1,4 @@
+import { signed16 } from '../../audio/jitter-buffer.js';
 import type { Opus } from '../../audio/codecs/opus.js';
 import { type SpecialInformation, SpecialInformationDetector } from '../../audio/tones/special-information-tones.js';
 import { type CodecFacts, mediaDecoder, type MediaDecoder } from './media-codec.js';
@@ -32,7 +33,7 @@ export class EarlyTones {
       this.close();
       const tones = new SpecialInformationDetector(facts.sampleRateHz);
       this.#heard = { facts, ssrc, tones, decoder: mediaDecoder(facts, this.#opus) };
-    } else if (!isNewer(sequence, this.#sequence)) return null;
+    } else if (signed16(sequence - this.#sequence) <= 0) return null;
     this.#sequence = sequence;
     try {
       return this.#heard.tones.push(this.#heard.decoder.decode(payload));
@@ -46,10 +47,4 @@ export class EarlyTones {
     this.#heard?.decoder.close();
     this.#heard = null;
   }
-}
-
-/** Whether a sequence number comes behind another, which may be by up to half of all. */
-function isNewer(sequence: number, than: number): boolean {
-  const ahead = (sequence - than) & 0xffff;
-  return ahead > 0 && ahead < 0x8000;
 }

@@ -1,3 +1,4 @@
+import { LineInput } from '../line-input.js';
 import type { LineStats, TransferOutcome, Transport, TransportSink } from '../transport.js';
 
 /** What the line asks of its call. */
@@ -10,9 +11,6 @@ export interface LineEnds {
   readonly transfer?: ((target: string, signal: AbortSignal) => Promise<TransferOutcome>) | undefined;
 }
 
-/** Sound and keys that come before the session listens are kept so long: a second of packets. */
-const MAX_EARLY = 50;
-
 /** The agent's end of a call over RTP. */
 export class RtpLine implements Transport {
   readonly name = 'rtp';
@@ -20,11 +18,7 @@ export class RtpLine implements Transport {
   readonly outputRateHz: number;
   readonly transfer?: (target: string, signal: AbortSignal) => Promise<TransferOutcome>;
   readonly #ends: LineEnds;
-  #early: ((sink: TransportSink) => void)[] = [];
-  #sink: TransportSink | null = null;
-  #isStarted = false;
-  #isOver = false;
-  #error: Error | undefined;
+  readonly #input = new LineInput();
 
   constructor(rateHz: number, ends: LineEnds) {
     this.#ends = ends;
@@ -34,17 +28,11 @@ export class RtpLine implements Transport {
   }
 
   start(sink: TransportSink): void {
-    this.#isStarted = true;
-    if (this.#isOver) {
-      sink.closed(this.#error);
-      return;
-    }
-    this.#sink = sink;
-    for (const deliver of this.#early.splice(0)) deliver(sink);
+    this.#input.start(sink);
   }
 
   play(frame: Int16Array | null): void {
-    if (!this.#isOver) this.#ends.play(frame);
+    if (!this.#input.isOver) this.#ends.play(frame);
   }
 
   send(): void {
@@ -52,7 +40,7 @@ export class RtpLine implements Transport {
   }
 
   sendDigits(digits: string, signal: AbortSignal): Promise<void> {
-    return this.#isOver ? Promise.reject(new Error('the call is over')) : this.#ends.press(digits, signal);
+    return this.#input.isOver ? Promise.reject(new Error('the call is over')) : this.#ends.press(digits, signal);
   }
 
   lineStats(): LineStats {
@@ -60,7 +48,7 @@ export class RtpLine implements Transport {
   }
 
   close(): Promise<void> {
-    if (!this.#isOver) {
+    if (!this.#input.isOver) {
       this.end();
       this.#ends.lineClosed();
     }
@@ -69,30 +57,15 @@ export class RtpLine implements Transport {
 
   /** Sound of the other side; it may be overwritten afterwards. */
   hear(samples: Int16Array): void {
-    if (this.#sink !== null) this.#sink.audio(samples);
-    else if (!this.#isStarted) {
-      const copy = samples.slice();
-      this.#keep((sink) => sink.audio(copy));
-    }
+    this.#input.audio(samples);
   }
 
   digits(keys: string): void {
-    if (this.#sink !== null) this.#sink.digits(keys);
-    else if (!this.#isStarted) this.#keep((sink) => sink.digits(keys));
+    this.#input.digits(keys);
   }
 
   /** The call is over. May be called twice. */
   end(error?: Error): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#error = error;
-    this.#early = [];
-    const sink = this.#sink;
-    this.#sink = null;
-    sink?.closed(error);
-  }
-
-  #keep(deliver: (sink: TransportSink) => void): void {
-    if (!this.#isOver && this.#early.push(deliver) > MAX_EARLY) this.#early.shift();
+    this.#input.end(error);
   }
 }

@@ -18,7 +18,8 @@ import {
   printSdp,
   type SessionDescription,
 } from './sdp.js';
-import { keyOfLine, lineOfKey, newSrtpKey, type SrtpKey, type SrtpSuite, SRTP_SUITES } from './srtp.js';
+import { keyOfLine, lineOfKey, newSrtpKey } from './srtp.js';
+import { type SrtpKey, type SrtpSuite, SRTP_SUITES } from './srtp-key.js';
 
 /**
  * - `off`: plain RTP only.

@@ -1,12 +1,12 @@
 /** Where packets come from, or go to. */
-export interface Place {
+export interface MediaAddress {
   address: string;
   port: number;
 }
 
 export interface SourceLockOptions {
   /** The place that was negotiated. */
-  expected: Place;
+  expected: MediaAddress;
   /** How long another place may prove to be the other side behind a translated address; 0 = not at all. */
   learnMs: number;
   nowMs: number;
@@ -25,8 +25,8 @@ const MOST_FORMER = 8;
 
 /** A place that was negotiated before, and the one that its packets came from. */
 interface Former {
-  expected: Place;
-  heard: Place;
+  expected: MediaAddress;
+  heard: MediaAddress;
   untilMs: number;
 }
 
@@ -38,13 +38,13 @@ interface Former {
  * was quicker than the caller loses the call again.
  */
 export class SourceLock {
-  #expected: Place;
+  #expected: MediaAddress;
   readonly #learnMs: number;
   #untilMs: number;
-  #locked: Place | null = null;
+  #locked: MediaAddress | null = null;
   /** The object by which the caller of `isTarget` knows that place: compared first, before its contents. */
-  #known: Place | null = null;
-  #candidate: (Place & { ssrc: number; sequence: number; count: number }) | null = null;
+  #known: MediaAddress | null = null;
+  #candidate: (MediaAddress & { ssrc: number; sequence: number; count: number }) | null = null;
   #former: Former[] = [];
 
   constructor(options: SourceLockOptions) {
@@ -55,7 +55,7 @@ export class SourceLock {
   }
 
   /** Where packets are to be sent. */
-  get target(): Place {
+  get target(): MediaAddress {
     return this.#locked ?? this.#expected;
   }
 
@@ -69,7 +69,7 @@ export class SourceLock {
   }
 
   /** Another place has been negotiated. The one before is not heard any more, whatever is still under way from it. */
-  move({ address, port }: Place, nowMs: number): void {
+  move({ address, port }: MediaAddress, nowMs: number): void {
     this.extend(nowMs);
     const expected = { address, port };
     if (isSame(expected, this.#expected)) return;
@@ -82,7 +82,7 @@ export class SourceLock {
     this.#candidate = null;
   }
 
-  isTarget(place: Place): boolean {
+  isTarget(place: MediaAddress): boolean {
     if (this.#locked === null) return isSame(place, this.#expected);
     if (place === this.#known) return true;
     if (!isSame(place, this.#locked)) return false;
@@ -91,12 +91,17 @@ export class SourceLock {
   }
 
   /** Whether that place was negotiated. */
-  isExpected(place: Place): boolean {
+  isExpected(place: MediaAddress): boolean {
     return isSame(place, this.#expected);
   }
 
   /** Whether the packet is to be heard. `isVouchedFor`: it was authenticated. */
-  accepts(from: Place, packet: { ssrc: number; sequence: number }, nowMs: number, isVouchedFor = false): boolean {
+  accepts(
+    from: MediaAddress,
+    packet: { ssrc: number; sequence: number },
+    nowMs: number,
+    isVouchedFor = false,
+  ): boolean {
     if (this.#locked !== null && this.isTarget(from)) return true;
     const expected = this.#expected;
     if (isSame(from, expected)) {
@@ -117,14 +122,14 @@ export class SourceLock {
     return true;
   }
 
-  #isFormer(place: Place, nowMs: number): boolean {
+  #isFormer(place: MediaAddress, nowMs: number): boolean {
     return this.#former.some(
       ({ expected, heard, untilMs }) => nowMs < untilMs && (isSame(place, heard) || isSame(place, expected)),
     );
   }
 }
 
-function isSame(one: Place, other: Place): boolean {
+function isSame(one: MediaAddress, other: MediaAddress): boolean {
   return one.port === other.port && one.address === other.address;
 }
 

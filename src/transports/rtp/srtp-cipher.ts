@@ -1,7 +1,7 @@
 import { type Cipher, createCipheriv, createDecipheriv } from 'node:crypto';
 import { HmacSha1 } from './hmac-sha1.js';
 import { putUint32, uint32At } from './packet.js';
-import type { SrtpKey, SrtpSuite } from './srtp.js';
+import type { SrtpKey, SrtpSuite } from './srtp-key.js';
 
 /** Of which stream keys are: their labels begin at (RFC 3711, 4.3.2). */
 export type SrtpKind = 'rtp' | 'rtcp';

@@ -5,7 +5,7 @@ import { ReportedLoss, Reports, type ReportStats, type SentSoFar } from './repor
 import { type Agreement, isNowhere } from './negotiation.js';
 import { isRtcp, LONGEST_DATAGRAM_BYTES, parseRtp, RTP_HEADER_BYTES, type RtpPacket, serialiseRtp } from './packet.js';
 import type { PortPair } from './ports.js';
-import { type Place, SourceLock } from './source-lock.js';
+import { type MediaAddress, SourceLock } from './source-lock.js';
 import type { DatagramSocket } from './socket.js';
 import { isSameKey, SrtpReceiver, SrtpSender } from './srtp.js';
 
@@ -67,7 +67,7 @@ export class Wire {
   #lastHeardMs = -Infinity;
   #isOver = false;
   /** What came from places that were not agreed upon: answers may be overtaken by the sound that they are about. */
-  readonly #overtaken: { datagram: Uint8Array; from: Place; isRtcpPort: boolean; atMs: number }[] = [];
+  readonly #overtaken: { datagram: Uint8Array; from: MediaAddress; isRtcpPort: boolean; atMs: number }[] = [];
 
   constructor(options: WireOptions) {
     const { pair } = options;
@@ -80,7 +80,7 @@ export class Wire {
     this.#listener = options.listener;
     this.#onExpectedLoss = options.onExpectedLoss;
     this.#reports = new Reports(options.clock.nowMs());
-    let from: Place = { address: '', port: 0 };
+    let from: MediaAddress = { address: '', port: 0 };
     pair.rtp.listen((datagram, address, port) => {
       // Nearly always the same place as before.
       if (port !== from.port || address !== from.address) from = { address, port };
@@ -108,7 +108,7 @@ export class Wire {
   }
 
   /** Where sound is sent; null before anything is agreed upon. */
-  get target(): Place | null {
+  get target(): MediaAddress | null {
     return this.#lock?.target ?? null;
   }
 
@@ -176,7 +176,7 @@ export class Wire {
     } else rtcp.send(datagram, address, port + 1);
   }
 
-  #onDatagram(datagram: Uint8Array, from: Place, isRtcpPort: boolean, nowMs = this.#clock.nowMs()): void {
+  #onDatagram(datagram: Uint8Array, from: MediaAddress, isRtcpPort: boolean, nowMs = this.#clock.nowMs()): void {
     const lock = this.#lock;
     if (this.#isOver) return;
     if (lock === null) {
@@ -187,7 +187,7 @@ export class Wire {
     else this.#onRtp(datagram, from, lock, nowMs);
   }
 
-  #onRtp(datagram: Uint8Array, from: Place, lock: SourceLock, nowMs: number): void {
+  #onRtp(datagram: Uint8Array, from: MediaAddress, lock: SourceLock, nowMs: number): void {
     if (lock.isLocked && !lock.isTarget(from) && !lock.isExpected(from)) {
       this.#unheard.strangers++;
       this.#keep(datagram, from, false, nowMs);
@@ -221,12 +221,12 @@ export class Wire {
     }
   }
 
-  #keep(datagram: Uint8Array, from: Place, isRtcpPort: boolean, atMs: number): void {
+  #keep(datagram: Uint8Array, from: MediaAddress, isRtcpPort: boolean, atMs: number): void {
     this.#overtaken.push({ datagram: new Uint8Array(datagram), from, isRtcpPort, atMs });
     if (this.#overtaken.length > MOST_OVERTAKEN) this.#overtaken.shift();
   }
 
-  #onReport(datagram: Uint8Array, from: Place, lock: SourceLock, nowMs: number): void {
+  #onReport(datagram: Uint8Array, from: MediaAddress, lock: SourceLock, nowMs: number): void {
     const isTheirs = from.address === lock.target.address || from.address === this.#agreement?.remote.rtcpAddress;
     if (!isTheirs) {
       this.#unheard.strangers++;

@@ -1,7 +1,8 @@
 import { type RTCDtlsTransport, type RTCRtpReceiver, type RTCRtpSender, RtpPacket as WeriftPacket } from 'werift';
 import { nowUnixMs } from '../../base/real-clock.js';
 import { isRtcp, parseRtp, RTP_HEADER_BYTES, type RtpPacket, serialiseRtp } from '../rtp/packet.js';
-import { SrtpReceiver, SrtpSender, type SrtpSuite } from '../rtp/srtp.js';
+import { SrtpReceiver, SrtpSender } from '../rtp/srtp.js';
+import type { SrtpSuite } from '../rtp/srtp-key.js';
 
 /**
  * The way to protect packets that every browser has (RFC 8827, 6.5), by its number in DTLS (RFC 5764, 4.1.2). werift

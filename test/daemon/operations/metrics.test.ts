@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
-import { TrunkStatistics } from '../../../src/telephony/carriers/sip/trunk-statistics.js';
+import { CarrierStatistics } from '../../../src/telephony/carriers/carrier-statistics.js';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import { Metrics } from '../../../src/daemon/operations/metrics.js';
 import { packageFile } from '../../../src/package-files.js';
@@ -89,7 +89,7 @@ describe('/metrics', () => {
       clock: new VirtualClock(),
       media: { loads: [], deaths: 0 },
       faults: { count: 0 },
-      trunks: new TrunkStatistics(() => undefined),
+      trunks: new CarrierStatistics(() => undefined),
     });
     const llm = {
       provider: 'openai',
@@ -128,7 +128,7 @@ describe('/metrics', () => {
       clock: new VirtualClock(),
       faults: { count: 0 },
       media: { loads: [], deaths: 0 },
-      trunks: new TrunkStatistics(() => undefined),
+      trunks: new CarrierStatistics(() => undefined),
     });
     const tell = (event: Extract<SessionEvent, { type: 'provider' }>): void => metrics.session('a', event);
     tell({ type: 'provider', stage: 'tts', provider: 'rime', firstMs: 240 });

@@ -3,7 +3,8 @@ import type { SimulatedNumber } from '../../../src/telephony/carriers/simulated/
 import { SoundLibrary } from '../../../src/telephony/carriers/simulated/sounds.js';
 import type { CallReport } from '../../../src/telephony/calls/agent-call.js';
 import type { CallStatus } from '../../../src/telephony/calls/call-status.js';
-import { type CallAgent, Switchboard } from '../../../src/telephony/calls/switchboard.js';
+import { Switchboard } from '../../../src/telephony/calls/switchboard.js';
+import type { CallAgent } from '../../../src/telephony/calls/call-agent.js';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import { Engine } from '../../../src/engine/engine.js';
 import type { SessionEvent } from '../../../src/session/session-options.js';

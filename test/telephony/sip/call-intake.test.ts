@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import {
-  type Admission,
+  type IntakeDecision,
   CallIntake,
   type RefusedCalls,
   type Unconfirmed,
@@ -44,7 +44,7 @@ class Bench {
     for (const call of this.call(1, hop)) call.confirmed();
   }
 
-  admissions(count: number, hop = TRUNK): Admission[] {
+  admissions(count: number, hop = TRUNK): IntakeDecision[] {
     return Array.from({ length: count }, () => this.intake.admit(hop));
   }
 }

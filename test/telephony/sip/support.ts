@@ -5,7 +5,7 @@ import type { InboundCall, InboundEvents } from '../../../src/telephony/sip/call
 import type { Leg, LegEnd } from '../../../src/telephony/sip/call/leg.js';
 import type { OfferAnswer } from '../../../src/telephony/sip/call/offer-answer.js';
 import type {
-  OutboundCall,
+  SipOutboundCall,
   OutboundEvents,
   OutboundFailure,
   OutboundOptions,
@@ -154,7 +154,7 @@ export function phoneAt(
 }
 
 export interface Placed {
-  call: OutboundCall;
+  call: SipOutboundCall;
   media: TestMedia;
   /** What was told, in order. */
   told: string[];

@@ -8,7 +8,8 @@ import { RtpPorts } from '../../../src/transports/rtp/ports.js';
 import { parseRtcp, serialiseRtcp } from '../../../src/transports/rtp/rtcp.js';
 import { parseSdp } from '../../../src/transports/rtp/sdp.js';
 import { openRtpSession, type RtpSession } from '../../../src/transports/rtp/session.js';
-import { newSrtpKey, SRTP_SUITES, SrtpReceiver, SrtpSender } from '../../../src/transports/rtp/srtp.js';
+import { newSrtpKey, SrtpReceiver, SrtpSender } from '../../../src/transports/rtp/srtp.js';
+import { SRTP_SUITES } from '../../../src/transports/rtp/srtp-key.js';
 import { fuzzRuns, Mutator, tryAll } from '../../mutator.js';
 import { Ear } from './pair.js';
 

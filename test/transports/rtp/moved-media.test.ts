@@ -5,21 +5,22 @@ import { Random } from '../../../src/base/random.js';
 import { isRtcp, parseRtp, serialiseRtp } from '../../../src/transports/rtp/packet.js';
 import { RtpPorts } from '../../../src/transports/rtp/ports.js';
 import { openRtpSession } from '../../../src/transports/rtp/session.js';
-import type { Place } from '../../../src/transports/rtp/source-lock.js';
-import { lineOfKey, newSrtpKey, type SrtpKey, SrtpSender } from '../../../src/transports/rtp/srtp.js';
+import type { MediaAddress } from '../../../src/transports/rtp/source-lock.js';
+import { lineOfKey, newSrtpKey, SrtpSender } from '../../../src/transports/rtp/srtp.js';
+import type { SrtpKey } from '../../../src/transports/rtp/srtp-key.js';
 import { Ear } from './pair.js';
 import { UdpNetwork } from './udp-network.js';
 
 const OURS = '10.0.0.1';
-const OLD: Place = { address: '10.0.0.2', port: 20_000 };
-const SAME_HOST: Place = { address: '10.0.0.2', port: 22_000 };
-const OTHER_HOST: Place = { address: '10.0.0.3', port: 24_000 };
+const OLD: MediaAddress = { address: '10.0.0.2', port: 20_000 };
+const SAME_HOST: MediaAddress = { address: '10.0.0.2', port: 22_000 };
+const OTHER_HOST: MediaAddress = { address: '10.0.0.3', port: 24_000 };
 /** What a G.711 byte of each source sounds like: loud, and of opposite signs. */
 const [LOUD_OLD, LOUD_NEW] = [0x80, 0x00];
 
 /** One source of sound, which sends a packet every 20 ms while it is on. */
 interface Source {
-  place: Place;
+  place: MediaAddress;
   isOn: boolean;
   sent: number;
   sealer: SrtpSender | null;
@@ -37,7 +38,7 @@ async function scripted(key: SrtpKey | null = null) {
   const sources: Source[] = [];
   let port = 0;
 
-  function description({ address, port: theirs }: Place, direction = 'sendrecv'): string {
+  function description({ address, port: theirs }: MediaAddress, direction = 'sendrecv'): string {
     const line = key === null ? null : lineOfKey(key, 1);
     return [
       'v=0',
@@ -54,7 +55,7 @@ async function scripted(key: SrtpKey | null = null) {
   const learnPort = (sdp: string): void => {
     port = Number(/m=audio (\d+)/.exec(sdp)?.[1]);
   };
-  const source = (place: Place): Source => {
+  const source = (place: MediaAddress): Source => {
     const made = { place, isOn: false, sent: 0, sealer: key === null ? null : new SrtpSender(key) };
     sources.push(made);
     return made;
@@ -79,7 +80,7 @@ async function scripted(key: SrtpKey | null = null) {
     }
   };
   /** Packets of sound of ours that went there since the last look. */
-  const sentTo = (place: Place, since: number): number =>
+  const sentTo = (place: MediaAddress, since: number): number =>
     network.sent.slice(since).filter(({ from, to, datagram }) => {
       const isSound = key !== null || (!isRtcp(datagram) && parseRtp(datagram) !== null);
       return from === `${OURS}:${String(port)}` && to === `${place.address}:${String(place.port)}` && isSound;

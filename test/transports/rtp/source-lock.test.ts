@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { type Place, SourceLock } from '../../../src/transports/rtp/source-lock.js';
+import { type MediaAddress, SourceLock } from '../../../src/transports/rtp/source-lock.js';
 
-const EXPECTED: Place = { address: '10.0.0.9', port: 5_000 };
-const BEHIND_NAT: Place = { address: '198.51.100.7', port: 61_000 };
-const STRANGER: Place = { address: '192.0.2.66', port: 6_666 };
+const EXPECTED: MediaAddress = { address: '10.0.0.9', port: 5_000 };
+const BEHIND_NAT: MediaAddress = { address: '198.51.100.7', port: 61_000 };
+const STRANGER: MediaAddress = { address: '192.0.2.66', port: 6_666 };
 
 const lock = (learnMs = 10_000): SourceLock => new SourceLock({ expected: EXPECTED, learnMs, nowMs: 0 });
 
 /** Packets that are let through, of a row of them. */
-function heard(of: SourceLock, from: Place, count: number, nowMs = 0, first = 100): number {
+function heard(of: SourceLock, from: MediaAddress, count: number, nowMs = 0, first = 100): number {
   let accepted = 0;
   for (let n = 0; n < count; n++) if (of.accepts(from, { ssrc: 1, sequence: (first + n) & 0xffff }, nowMs)) accepted++;
   return accepted;
@@ -47,8 +47,8 @@ describe('the lock on who is heard', () => {
   });
 
   describe('after a renegotiation', () => {
-    const MOVED: Place = { address: '10.0.0.9', port: 5_200 };
-    const MOVED_BEHIND_NAT: Place = { address: '198.51.100.7', port: 61_002 };
+    const MOVED: MediaAddress = { address: '10.0.0.9', port: 5_200 };
+    const MOVED_BEHIND_NAT: MediaAddress = { address: '198.51.100.7', port: 61_002 };
 
     it.each([
       ['where it was negotiated', EXPECTED],

@@ -1,7 +1,7 @@
 import { afterEach } from 'vitest';
 import { levelOf } from '../../../src/audio/dsp/level.js';
 import { isRtcp, parseRtp, type RtpPacket } from '../../../src/transports/rtp/packet.js';
-import type { Place } from '../../../src/transports/rtp/source-lock.js';
+import type { MediaAddress } from '../../../src/transports/rtp/source-lock.js';
 import { Ear, type VirtualPair, virtualPair } from './pair.js';
 
 let pair: VirtualPair | null = null;
@@ -48,7 +48,7 @@ export const sentBy = (ends: VirtualPair, address: string): RtpPacket[] =>
   });
 
 /** From where to where an end sends its sound. */
-export function way({ network }: VirtualPair, address: string): [Place, Place] {
+export function way({ network }: VirtualPair, address: string): [MediaAddress, MediaAddress] {
   const sent = network.sent.find(({ from }) => from.startsWith(`${address}:`));
   const [from, to] = [sent?.from, sent?.to].map((text = '') => {
     const [host = '', port = ''] = text.split(':');

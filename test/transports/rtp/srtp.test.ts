@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { SrtcpSession, SrtpSession } from 'werift';
 import { Random } from '../../../src/base/random.js';
 import { parseRtp, serialiseRtp } from '../../../src/transports/rtp/packet.js';
-import { newSrtpKey, SRTP_SUITES, type SrtpKey, SrtpReceiver, SrtpSender } from '../../../src/transports/rtp/srtp.js';
+import { newSrtpKey, SrtpReceiver, SrtpSender } from '../../../src/transports/rtp/srtp.js';
+import { SRTP_SUITES, type SrtpKey } from '../../../src/transports/rtp/srtp-key.js';
 import { derived } from '../../../src/transports/rtp/srtp-cipher.js';
 
 const bytes = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { TrunkStatistics } from '../../../src/telephony/carriers/sip/trunk-statistics.js';
+import { CarrierStatistics } from '../../../src/telephony/carriers/carrier-statistics.js';
 import { MetricRegistry } from '../../../src/daemon/operations/metric-registry.js';
 import { trunkMetrics } from '../../../src/daemon/operations/metrics.js';
 import { serialiseRtp } from '../../../src/transports/rtp/packet.js';
 import { opened, speak, way } from './spoken.js';
 
 it('what becomes of the media of calls is told to the operator, call by call and in total', async () => {
-  const figures = new TrunkStatistics();
+  const figures = new CarrierStatistics();
   const hop = { protocol: 'UDP', address: '192.0.2.7', port: 5060 } as const;
   const trunk = { registration: null, servers: [], numbers: [], calls: 0 };
   const registered = { ...trunk, name: 'one', registration: { state: 'registered', seconds: 60 } } as const;
@@ -19,8 +19,8 @@ it('what becomes of the media of calls is told to the operator, call by call and
   figures.watch({ counts: () => ({ 'refused.stranger': 1, 'dropped.parse': 4 }), state: () => failed });
   figures.watch({ counts: () => ({}), state: () => ({ ...trunk, name: 'three', servers }) });
   figures.watch({ counts: () => ({}), state: () => null });
-  for (const status of [404, 404, 488]) figures.refused('one', status);
-  for (const reason of ['signature', 'full', 'full'] as const) figures.refusedOf('twilio', reason);
+  for (const status of [404, 404, 488]) figures.refusedByTrunk('one', status);
+  for (const reason of ['signature', 'full', 'full'] as const) figures.refusedByAccount('twilio', reason);
   const registry = new MetricRegistry();
   trunkMetrics(registry, figures);
   const ends = await opened({}, { totals: figures.media }, { loss: 0.1 });

@@ -1,26 +1,26 @@
 import { expect, test } from 'vitest';
-import { type Carrier, keepWay } from '../../../src/transports/webrtc/kept-way.js';
+import { type PacketCarrier, keepWay } from '../../../src/transports/webrtc/kept-way.js';
 
 /** Something that carries packets, and tells which port each of them went to. */
 function carrierOf(): {
-  carrier: { -readonly [Name in keyof Carrier]: Carrier[Name] };
+  carrier: { -readonly [Name in keyof PacketCarrier]: PacketCarrier[Name] };
   ports: number[];
   to: typeof way;
 } {
   const ports: number[] = [];
-  const way = (port: number): NonNullable<Carrier['nominated']> => ({
+  const way = (port: number): NonNullable<PacketCarrier['nominated']> => ({
     protocol: { sendData: async (_data, [, to]) => void ports.push(to) },
     remoteAddr: ['127.0.0.1', port],
   });
   const carrier = {
     state: 'connected',
-    nominated: way(1) as Carrier['nominated'],
+    nominated: way(1) as PacketCarrier['nominated'],
     async send(this: void, data: Buffer) {
       await carrier.nominated?.protocol.sendData(data, carrier.nominated.remoteAddr);
     },
   };
-  keepWay(carrier as Carrier);
-  return { carrier: carrier as Carrier, ports, to: way };
+  keepWay(carrier as PacketCarrier);
+  return { carrier: carrier as PacketCarrier, ports, to: way };
 }
 
 test('between two ways the last one is taken', async () => {

@@ -1,20 +1,8 @@
+import type { CallDocuments } from './call-documents.js';
 import type { TransferOutcome } from '../../../transports/transport.js';
 import type { CallEnd, CallRefusal, CarrierCall } from '../carrier.js';
 import { LegRedirects } from './leg-redirects.js';
 import { LegControl, type LegManners, type LegParts } from './leg-control.js';
-
-/** What a carrier is told to do with a call, each a whole document in its own words. */
-export interface CallDocuments {
-  /** The call's sound goes over the media socket, until that is closed; then we are asked what is next. */
-  connecting(): string;
-  /** The far end is connected to somebody else, what comes of which is told under the attempt's name. */
-  dialling(target: string, attempt: string): string;
-  /** The far end goes into a room, in which it meets whoever else is sent there. */
-  meeting(room: string): string;
-  readonly hangUp: string;
-  /** For a call that comes in and is not taken. */
-  reject(refusal: CallRefusal): string;
-}
 
 export interface DocumentManners extends LegManners {
   /** The carrier waits for the answer to its first question about a call that comes in for longer than this. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.js';
 import { ParleyError } from '../../../base/errors.js';
 import type { TransferOutcome } from '../../../transports/transport.js';
-import type { CallDocuments } from './document-control.js';
+import type { CallDocuments } from './call-documents.js';
 import { STREAM_MS } from './leg-control.js';
 import { isRefusal } from './rest-api.js';
 import type { SocketCall } from './socket-call.js';

@@ -14,7 +14,7 @@ import type { MediaEncoding } from './encodings.js';
 import { SocketLine, type SocketLineEvents } from './socket-line.js';
 
 /** What a call has its carrier do. None of these throws, and what it asks for is tried as often as it takes. */
-export interface CallControl {
+export interface SocketCallControl {
   /** Takes a call that comes in. */
   accept(): void;
   /** Refuses a call that comes in and is not answered. */
@@ -49,7 +49,7 @@ export interface SocketCallOptions {
 const CODECS: Readonly<Record<MediaEncoding, string>> = { mulaw: 'PCMU', alaw: 'PCMA', l16: 'L16' };
 const TRANSFERRED: CallEnd = { cause: 'transferred', by: 'agent', reason: 'connected to somebody else' };
 
-/** A call whose sound goes over a carrier's media socket; the carrier's own part of it is a `CallControl`. */
+/** A call whose sound goes over a carrier's media socket; the carrier's own part of it is a `SocketCallControl`. */
 export class SocketCall implements CarrierCall {
   readonly id: string;
   readonly direction: 'inbound' | 'outbound';
@@ -59,7 +59,7 @@ export class SocketCall implements CarrierCall {
   readonly line: SocketLine;
   readonly #options: SocketCallOptions;
   readonly #states: CallStates;
-  #control: CallControl | null = null;
+  #control: SocketCallControl | null = null;
   #end: CallEnd | null = null;
   #transfer: CallRecord['transfer'] = null;
   #machine: CallRecord['machine'];
@@ -108,7 +108,7 @@ export class SocketCall implements CarrierCall {
     return this.#isHandedOver;
   }
 
-  bind(control: CallControl): void {
+  bind(control: SocketCallControl): void {
     this.#control = control;
   }
 
@@ -203,7 +203,7 @@ export class SocketCall implements CarrierCall {
     this.#states.forget();
   }
 
-  get #bound(): CallControl {
+  get #bound(): SocketCallControl {
     if (this.#control === null) throw new Error('the call is bound to no carrier');
     return this.#control;
   }

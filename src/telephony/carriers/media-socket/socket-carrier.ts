@@ -14,7 +14,7 @@ import {
 import type { MediaMessage } from './dialect.js';
 import type { LegParts } from './leg-control.js';
 import type { MediaSocket } from './media-socket.js';
-import { type CallControl, SocketCall, type SocketCallOptions } from './socket-call.js';
+import { type SocketCallControl, SocketCall, type SocketCallOptions } from './socket-call.js';
 
 export interface SocketCarrierOptions {
   clock: Clock;
@@ -42,7 +42,7 @@ const WHY: Readonly<Record<CallRefusal, string>> = {
 };
 
 /** What a carrier has to do with a call of its own. */
-export interface SocketControl extends CallControl, BookedCall {
+export interface SocketControl extends SocketCallControl, BookedCall {
   /** Has the carrier place the call. */
   place(ringTimeoutMs: number): Promise<void>;
   /** Whether a media socket of the call's would be the carrier's doing. */

@@ -1,3 +1,4 @@
+import { LineInput } from '../../../transports/line-input.js';
 import { FRAME_MS } from '../../../audio/frame.js';
 import { gatherTurn } from '../../../base/gathering.js';
 import type { Cancel, Clock } from '../../../base/clock.js';
@@ -61,8 +62,6 @@ const MOST_KEYS = 32;
 /** What may wait for a slow reader: 3 s of sound. */
 const MAX_BUFFERED_BYTES = 60_000;
 /** Sound that comes before the session listens is kept so long: a second of messages. */
-const MOST_EARLY = 50;
-/** Last words are waited for, beyond their own length. */
 const LAST_WORDS_MS = 700;
 
 /**
@@ -80,13 +79,9 @@ export class SocketLine implements Transport {
   readonly #told = new Set<string>();
   #socket: MediaSocket | null = null;
   #streamId: string | null = null;
-  #sink: TransportSink | null = null;
-  #isStarted = false;
+  readonly #input = new LineInput();
   /** The agent hears and says nothing any more. */
   #isOver = false;
-  #isClosing = false;
-  #error: Error | undefined;
-  #early: ((sink: TransportSink) => void)[] = [];
   #unheard = new UnplayedAudio();
   /** What was taken back when the agent paused, for when it goes on. */
   #takenBack: readonly string[] = [];
@@ -106,7 +101,7 @@ export class SocketLine implements Transport {
       encoding,
       sampleRateHz,
       counts: this.counts,
-      onSound: (samples) => this.#deliver((sink) => sink.audio(samples)),
+      onSound: (samples) => this.#input.audio(samples),
       onBad: (reason) => this.#bad(reason),
     });
   }
@@ -155,19 +150,13 @@ export class SocketLine implements Transport {
   }
 
   start(sink: TransportSink): void {
-    this.#isStarted = true;
-    if (this.#isOver || this.#isClosing) {
-      sink.closed(this.#error);
-      return;
-    }
-    this.#sink = sink;
-    for (const deliver of this.#early.splice(0)) deliver(sink);
+    this.#input.start(sink);
   }
 
   play(frame: Int16Array | null): void {
     const socket = this.#socket;
     const stream = this.#streamId;
-    if (socket === null || stream === null || this.#isOver || this.#isClosing) return;
+    if (socket === null || stream === null || this.#input.isOver) return;
     if (frame === null) {
       if (!this.#unheard.isAllPlayed) this.#mark(socket, stream);
       return;
@@ -239,9 +228,8 @@ export class SocketLine implements Transport {
 
   /** Ends the agent's part once its last words have been heard. */
   close(): Promise<void> {
-    if (this.#isOver || this.#isClosing) return Promise.resolve();
-    this.#isClosing = true;
-    this.#tellClosed();
+    if (this.#input.isOver) return Promise.resolve();
+    this.#input.end();
     const socket = this.#socket;
     const stream = this.#streamId;
     if (socket === null || stream === null || this.#unheard.isAllPlayed) {
@@ -259,10 +247,8 @@ export class SocketLine implements Transport {
   gone(error?: Error): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#error = error;
     this.#cancelLastWords();
-    this.#early = [];
-    this.#tellClosed();
+    this.#input.end(error);
     this.detach();
   }
 
@@ -271,12 +257,6 @@ export class SocketLine implements Transport {
     if (this.#isOver) return;
     this.gone();
     this.#options.events.onClosed();
-  }
-
-  #tellClosed(): void {
-    const sink = this.#sink;
-    this.#sink = null;
-    sink?.closed(this.#error);
   }
 
   #write(socket: MediaSocket, stream: string, payload: string): void {
@@ -313,7 +293,7 @@ export class SocketLine implements Transport {
         break;
       case 'mark':
         this.#unheard.played(message.name, this.#options.clock.nowMs());
-        if (this.#isClosing && this.#unheard.isAllPlayed) this.#closed();
+        if (this.#input.isOver && this.#unheard.isAllPlayed) this.#closed();
         break;
       case 'stop':
         this.#over(true);
@@ -351,7 +331,7 @@ export class SocketLine implements Transport {
       return;
     }
     this.digitsReceived += keys;
-    this.#deliver((sink) => sink.digits(keys));
+    this.#input.digits(keys);
   }
 
   #bad(reason: string): void {
@@ -359,10 +339,5 @@ export class SocketLine implements Transport {
     if (this.#told.size >= 20 || this.#told.has(reason)) return;
     this.#told.add(reason);
     this.#options.events.onBad(reason);
-  }
-
-  #deliver(to: (sink: TransportSink) => void): void {
-    if (this.#sink !== null) to(this.#sink);
-    else if (!this.#isStarted && !this.#isOver && this.#early.push(to) > MOST_EARLY) this.#early.shift();
   }
 }

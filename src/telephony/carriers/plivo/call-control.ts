@@ -4,12 +4,14 @@ import type { TransferOutcome } from '../../../transports/transport.js';
 import type { CallEnd } from '../carrier.js';
 import { isTarget } from '../media-socket/account-numbers.js';
 import { TRANSFER_RING_S } from '../media-socket/leg-redirects.js';
-import { type CallDocuments, DocumentControl } from '../media-socket/document-control.js';
+import { DocumentControl } from '../media-socket/document-control.js';
+import type { CallDocuments } from '../media-socket/call-documents.js';
 import type { LegParts } from '../media-socket/leg-control.js';
 import type { SocketControl } from '../media-socket/socket-carrier.js';
 import type { PlivoApi } from './api.js';
 import { endOf } from './statuses.js';
-import { conferenceXml, dialXml, HANG_UP_XML, rejectXml, streamXml } from './xml.js';
+import { HANG_UP_XML } from '../media-socket/response-xml.js';
+import { conferenceXml, dialXml, rejectXml, streamXml } from './xml.js';
 
 export interface PlivoControlOptions extends LegParts<PlivoControl> {
   api: PlivoApi;
@@ -151,7 +153,7 @@ function documentsOf({ url, call }: PlivoControlOptions): CallDocuments {
         target,
         from: call.ours,
         ringS: TRANSFER_RING_S,
-        toldUrl: url('told', attempt),
+        statusUrl: url('told', attempt),
         actionUrl: url('dialled', attempt),
       }),
     meeting: conferenceXml,

@@ -3,15 +3,15 @@ import { DtmfDetector } from '../../../audio/tones/dtmf.js';
 import { FRAME_MS, frameSamples } from '../../../audio/frame.js';
 import { dbToGain, levelOf } from '../../../audio/dsp/level.js';
 import type { Random } from '../../../base/random.js';
-import type { Endpoint } from './network.js';
+import type { CallEndpoint } from './endpoint.js';
 import { PHONE_RATE_HZ } from './path.js';
-import type { Step } from './script.js';
+import type { ScriptStep } from './script.js';
 
 /** The sound of a step that has one, 8 kHz. */
-export type SoundOf = (step: Step) => Int16Array;
+export type SoundOf = (step: ScriptStep) => Int16Array;
 
 export interface ActorOptions {
-  steps: readonly Step[];
+  steps: readonly ScriptStep[];
   soundOf: SoundOf;
   random: Random;
   inBandDigits: boolean;
@@ -29,7 +29,7 @@ const SPEECH_DBFS = -45;
 const MENU_WAIT_MS = 5000;
 
 /** Whoever has picked up: does the steps of a script, one tick after another, and hangs up after the last. */
-export class Actor implements Endpoint {
+export class Actor implements CallEndpoint {
   readonly #options: ActorOptions;
   readonly #tones: DtmfDetector | null;
   readonly #out: Int16Array[] = [];
@@ -74,14 +74,14 @@ export class Actor implements Endpoint {
     if (!this.#over) this.#hangUp();
   }
 
-  *#steps(steps: readonly Step[]): Generator<void, void> {
+  *#steps(steps: readonly ScriptStep[]): Generator<void, void> {
     for (const step of steps) {
       if (this.#over) return;
       yield* this.#step(step);
     }
   }
 
-  *#step(step: Step): Generator<void, void> {
+  *#step(step: ScriptStep): Generator<void, void> {
     if ('wait' in step) yield* this.#wait(step.wait);
     else if ('listen' in step) yield* this.#listen({ quietMs: 900, maxMs: 15_000, ...step.listen });
     else if ('record' in step) yield* this.#listen({ quietMs: 5000, maxMs: 60_000, orMs: 10_000, ...step.record });
@@ -114,7 +114,7 @@ export class Actor implements Endpoint {
     }
   }
 
-  *#menu(step: Extract<Step, { menu: unknown }>): Generator<void, void> {
+  *#menu(step: Extract<ScriptStep, { menu: unknown }>): Generator<void, void> {
     const { options, waitMs = MENU_WAIT_MS, otherwise = [] } = step.menu;
     this.#keys.length = 0;
     this.#out.push(this.#options.soundOf(step));

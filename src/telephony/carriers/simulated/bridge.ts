@@ -1,12 +1,12 @@
-import type { Endpoint } from './network.js';
+import type { CallEndpoint } from './endpoint.js';
 
 /** How much sound may wait between two calls, in frames. */
 const MAX_WAITING = 10;
 
 /** Connects the far ends of two calls with each other: each call has one end of it where its agent was. */
-export class Bridge {
-  readonly first: Endpoint;
-  readonly second: Endpoint;
+export class SimulatedBridge {
+  readonly first: CallEndpoint;
+  readonly second: CallEndpoint;
 
   /**
    * @param onDigits keys for the far end of the call that holds the first or the second end
@@ -20,7 +20,7 @@ export class Bridge {
   }
 }
 
-function end(from: Int16Array[], to: Int16Array[], digits: (keys: string) => void, gone: () => void): Endpoint {
+function end(from: Int16Array[], to: Int16Array[], digits: (keys: string) => void, gone: () => void): CallEndpoint {
   return {
     speak: () => from.shift() ?? null,
     hear: (frame) => {

@@ -11,7 +11,7 @@ import {
 } from '../carrier.js';
 import { CallStates } from '../call-states.js';
 import { Actor, type SoundOf } from './actor.js';
-import type { Endpoint } from './network.js';
+import type { CallEndpoint } from './endpoint.js';
 import { PhoneLine } from './phone-line.js';
 import { PhonePath } from './path.js';
 import type { SimulatedNumber } from './script.js';
@@ -60,7 +60,7 @@ export class SimulatedCall implements CarrierCall {
   readonly #states: CallStates;
   #end: CallEnd | null = null;
   /** Who talks with the far end: the agent, or after a transfer another call. */
-  #near: Endpoint;
+  #near: CallEndpoint;
   /** The agent has gone; ticks until its last words have arrived. */
   #draining: number | null = null;
   #transfer: CallRecord['transfer'] = null;
@@ -183,7 +183,7 @@ export class SimulatedCall implements CarrierCall {
   }
 
   /** Somebody else talks with the far end from now on; the agent's part ends when its line is closed. */
-  handOver(to: Endpoint): void {
+  handOver(to: CallEndpoint): void {
     this.#near = to;
     this.#handedOver = true;
     this.#draining = null;

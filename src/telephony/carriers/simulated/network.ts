@@ -5,7 +5,7 @@ import { Random } from '../../../base/random.js';
 import type { TransferOutcome } from '../../../transports/transport.js';
 import { OwnedNumbers } from '../owned-numbers.js';
 import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from '../carrier.js';
-import { Bridge } from './bridge.js';
+import { SimulatedBridge } from './bridge.js';
 import { SimulatedCall } from './call.js';
 import { offers } from './inventory.js';
 import type { SimulatedNumber } from './script.js';
@@ -236,7 +236,7 @@ export class SimulatedNetwork implements Carrier {
       return { ok: false, reason: 'failed' };
     }
     const over = { cause: 'hangup', by: 'remote', reason: 'the other side hung up' } as const;
-    const bridge = new Bridge(
+    const bridge = new SimulatedBridge(
       (end, keys) => (end === 'first' ? call : other).actor.digits(keys),
       () => {
         call.finish(over);
@@ -289,15 +289,3 @@ const NOBODY: Omit<SimulatedNumber, 'number'> = {
   line: {},
   steps: [],
 };
-
-/** One end of a simulated call, driven by the network's tick: it is asked for a frame and given one, in this order. */
-export interface Endpoint {
-  /** The next 20 ms that this end says, null = silence. */
-  speak(): Int16Array | null;
-  /** The next 20 ms that this end hears, null = silence. */
-  hear(frame: Int16Array | null): void;
-  /** Keys that the other end pressed: 0-9, *, #, A-D. */
-  digits(keys: string): void;
-  /** The call is over for this end. Called once. */
-  gone(): void;
-}

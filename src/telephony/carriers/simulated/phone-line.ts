@@ -1,7 +1,8 @@
 import { dialMs } from '../../../audio/tones/dial-tones.js';
 import { FRAME_MS, frameSamples } from '../../../audio/frame.js';
+import { LineInput } from '../../../transports/line-input.js';
 import type { TransferOutcome, Transport, TransportSink } from '../../../transports/transport.js';
-import type { Endpoint } from './network.js';
+import type { CallEndpoint } from './endpoint.js';
 import { PHONE_RATE_HZ } from './path.js';
 
 export interface PhoneLineEvents {
@@ -11,11 +12,8 @@ export interface PhoneLineEvents {
   onTransfer(target: string, signal: AbortSignal): Promise<TransferOutcome>;
 }
 
-/** Sound of the caller's that waits for `start`, in frames: a second. */
-const MAX_EARLY = 50;
-
 /** The agent's end of a simulated call. */
-export class PhoneLine implements Transport, Endpoint {
+export class PhoneLine implements Transport, CallEndpoint {
   readonly name = 'simulated phone';
   readonly inputRateHz = PHONE_RATE_HZ;
   readonly outputRateHz = PHONE_RATE_HZ;
@@ -23,10 +21,8 @@ export class PhoneLine implements Transport, Endpoint {
   readonly sendDigits?: (digits: string, signal: AbortSignal) => Promise<void>;
   readonly #events: PhoneLineEvents;
   readonly #out: Int16Array[] = [];
-  readonly #early: ((sink: TransportSink) => void)[] = [];
+  readonly #input = new LineInput();
   readonly #presses: Press[] = [];
-  #sink: TransportSink | null = null;
-  #started = false;
   #gone = false;
   #released = false;
   #closing = false;
@@ -37,13 +33,7 @@ export class PhoneLine implements Transport, Endpoint {
   }
 
   start(sink: TransportSink): void {
-    this.#started = true;
-    if (this.#gone || this.#closing) {
-      sink.closed();
-      return;
-    }
-    this.#sink = sink;
-    for (const deliver of this.#early.splice(0)) deliver(sink);
+    this.#input.start(sink);
   }
 
   play(frame: Int16Array | null): void {
@@ -61,7 +51,7 @@ export class PhoneLine implements Transport, Endpoint {
   close(): Promise<void> {
     if (!this.#gone && !this.#closing) {
       this.#closing = true;
-      this.#tellClosed();
+      this.#input.end();
       if (this.#out.length === 0) this.#events.onClosed();
     }
     return Promise.resolve();
@@ -83,18 +73,18 @@ export class PhoneLine implements Transport, Endpoint {
   }
 
   hear(frame: Int16Array | null): void {
-    this.#deliver((sink) => sink.audio(frame ?? SILENCE));
+    this.#input.audio(frame ?? SILENCE);
   }
 
   digits(keys: string): void {
-    this.#deliver((sink) => sink.digits(keys));
+    this.#input.digits(keys);
   }
 
   gone(): void {
     this.#gone = true;
     this.#out.length = 0;
     for (const { fail } of this.#presses.splice(0)) fail(new Error('the call is over'));
-    this.#tellClosed();
+    this.#input.end();
   }
 
   #press(keys: string, signal: AbortSignal): Promise<void> {
@@ -126,17 +116,6 @@ export class PhoneLine implements Transport, Endpoint {
     }
     press.leftMs = dialMs(key);
     if (key !== 'w') this.#events.onDigits(key);
-  }
-
-  #deliver(to: (sink: TransportSink) => void): void {
-    if (this.#sink !== null) to(this.#sink);
-    else if (!this.#started && !this.#gone && this.#early.push(to) > MAX_EARLY) this.#early.shift();
-  }
-
-  #tellClosed(): void {
-    const sink = this.#sink;
-    this.#sink = null;
-    sink?.closed();
   }
 }
 

@@ -5,7 +5,7 @@ import type { LineQuality } from './path.js';
  * What a simulated number does, as data: each step is an object with one key that names it. `parley numbers` lists
  * those in `data/phone-network.json`.
  */
-export type Step =
+export type ScriptStep =
   /** Speaks; `voice` as the network's speech maker knows it. */
   | { say: string; voice?: string | undefined }
   /** Plays a WAV file, its path relative to the file that holds the script. */
@@ -23,9 +23,9 @@ export type Step =
   | {
       menu: {
         say: string;
-        options: Record<string, Step[]>;
+        options: Record<string, ScriptStep[]>;
         waitMs?: number | undefined;
-        otherwise?: Step[] | undefined;
+        otherwise?: ScriptStep[] | undefined;
       };
     }
   /** Presses keys. */
@@ -34,13 +34,13 @@ export type Step =
   | { record: { quietMs?: number | undefined; maxMs?: number | undefined } }
   /** Writes into the call's notes that it came so far. */
   | { note: string }
-  | { repeat: { times: number; steps: Step[] } }
+  | { repeat: { times: number; steps: ScriptStep[] } }
   | { hangUp: true };
 
-const steps: z.ZodType<Step[]> = z.lazy(() => z.array(step).max(200));
+const steps: z.ZodType<ScriptStep[]> = z.lazy(() => z.array(step).max(200));
 const ms = z.number().int().min(0).max(600_000);
 const keys = z.string().regex(/^[0-9*#A-Dw]+$/);
-const step: z.ZodType<Step> = z.union([
+const step: z.ZodType<ScriptStep> = z.union([
   z.strictObject({ say: z.string().min(1).max(2000), voice: z.string().optional() }),
   z.strictObject({ play: z.string().min(1) }),
   z.strictObject({

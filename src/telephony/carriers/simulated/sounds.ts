@@ -4,7 +4,7 @@ import { resample } from '../../../audio/dsp/resample.js';
 import { ToneGenerator } from '../../../audio/tones/tones.js';
 import { decodeWav } from '../../../audio/files/wav.js';
 import { PHONE_RATE_HZ } from './path.js';
-import type { SimulatedNumber, Step } from './script.js';
+import type { SimulatedNumber, ScriptStep } from './script.js';
 
 /** Speaks a text with a voice of its own naming. The same text and voice are asked for once. */
 export type SpeechMaker = (
@@ -32,13 +32,13 @@ export class SoundLibrary {
   }
 
   /** The sound of a step of a number that has been prepared, 8 kHz. */
-  of(number: SimulatedNumber, step: Step): Int16Array {
+  of(number: SimulatedNumber, step: ScriptStep): Int16Array {
     const sound = this.#ready.get(keyOf(number, step));
     if (sound === undefined) throw new Error(`${number.number} says what was not prepared`);
     return sound;
   }
 
-  async #make(number: SimulatedNumber, step: Step): Promise<void> {
+  async #make(number: SimulatedNumber, step: ScriptStep): Promise<void> {
     const key = keyOf(number, step);
     let making = this.#sounds.get(key);
     if (making === undefined) {
@@ -53,7 +53,7 @@ export class SoundLibrary {
     }
   }
 
-  async #sound(number: SimulatedNumber, step: Step): Promise<Int16Array> {
+  async #sound(number: SimulatedNumber, step: ScriptStep): Promise<Int16Array> {
     if ('tone' in step) {
       const { hz, ms, levelDbfs = -16 } = step.tone;
       const length = Math.ceil(ms / FRAME_MS) * FRAME_MS;
@@ -75,7 +75,7 @@ export class SoundLibrary {
   }
 }
 
-function* soundingSteps(steps: readonly Step[]): Generator<Step, void> {
+function* soundingSteps(steps: readonly ScriptStep[]): Generator<ScriptStep, void> {
   for (const step of steps) {
     if ('say' in step || 'play' in step || 'tone' in step) yield step;
     if ('repeat' in step) yield* soundingSteps(step.repeat.steps);
@@ -87,15 +87,15 @@ function* soundingSteps(steps: readonly Step[]): Generator<Step, void> {
   }
 }
 
-function keyOf(number: SimulatedNumber, step: Step): string {
+function keyOf(number: SimulatedNumber, step: ScriptStep): string {
   if ('tone' in step || 'play' in step) return JSON.stringify(step);
   return JSON.stringify([textOf(step), voiceOf(number, step)]);
 }
 
-function textOf(step: Step): string {
+function textOf(step: ScriptStep): string {
   return 'say' in step ? step.say : 'menu' in step ? step.menu.say : '';
 }
 
-function voiceOf(number: SimulatedNumber, step: Step): string {
+function voiceOf(number: SimulatedNumber, step: ScriptStep): string {
   return ('say' in step ? step.voice : undefined) ?? number.voice;
 }

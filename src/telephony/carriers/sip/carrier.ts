@@ -5,11 +5,11 @@ import type { SessionLine } from '../../../engine/remote-line.js';
 import { ParleyError, reasonOf } from '../../../base/errors.js';
 import { type CodecName, CODECS } from '../../../transports/rtp/media-codec.js';
 import type { InboundCall } from '../../sip/call/inbound.js';
-import type { OutboundCall } from '../../sip/call/outbound.js';
+import type { SipOutboundCall } from '../../sip/call/outbound.js';
 import type { Hop } from '../../sip/hop.js';
 import type { SipRequest } from '../../sip/message.js';
 import type { RegistrationState } from '../../sip/trunk/registration.js';
-import type { ServerState } from '../../sip/trunk/servers.js';
+import type { SipServerState } from '../../sip/trunk/servers.js';
 import { quoted, wireOf } from '../../sip/scan.js';
 import { hostText, parseSipUri, userOf, userText } from '../../sip/uri.js';
 import type { TransferOutcome } from '../../../transports/transport.js';
@@ -79,7 +79,7 @@ export interface TrunkState {
   name: string;
   /** Null where we do not register. */
   registration: RegistrationState | null;
-  servers: readonly ServerState[];
+  servers: readonly SipServerState[];
   /** Those that are ours. */
   numbers: readonly string[];
   /** Under way. */
@@ -318,7 +318,7 @@ export class SipCarrier implements Carrier<SessionLine> {
     const headers = settable(call.headers);
     let cancelRing = clock.schedule(clock.nowMs() + ringTimeoutMs, () => giveUp());
     const giveUp = (): void => call.giveUp(asAnnounced(outbound.hasSign ? UNANSWERED : UNHEARD, call.announced));
-    const outbound: OutboundCall = this.trunk.agent.call({
+    const outbound: SipOutboundCall = this.trunk.agent.call({
       target,
       from: fromUser === 'account' && user !== undefined ? this.#named(user) : showsCaller ? caller : own,
       to: `<${target}>`,

@@ -1,5 +1,6 @@
 import type { CallLineControl, CallLineEvents } from './call-media-host.js';
 import type { LineStats, TransferOutcome, Transport, TransportSink } from '../../../transports/transport.js';
+import { LineInput } from '../../../transports/line-input.js';
 import { FRAME_MS } from '../../../audio/frame.js';
 import type { Cancel } from '../../../base/clock.js';
 import type { Ticker } from '../../../base/ticker.js';
@@ -11,11 +12,6 @@ export interface FarSide {
   digits(keys: string): void;
 }
 
-/** What came before anybody listened. */
-type Early = { samples: Int16Array } | { keys: string };
-
-/** Sound and keys that come before the session listens are kept so long: a second of packets. */
-const MOST_EARLY = 50;
 const NO_STATS: LineStats = {
   received: 0,
   lost: 0,
@@ -42,14 +38,9 @@ export class CallLine implements CallLineControl, Transport {
   digitsReceived = '';
   readonly #events: CallLineEvents;
   #media: Transport | null = null;
-  #sink: TransportSink | null = null;
-  #early: Early[] = [];
+  readonly #input = new LineInput();
   #other: FarSide | null = null;
   #last: LineStats | null = null;
-  #isStarted = false;
-  /** The agent hears and says nothing any more. */
-  #isOver = false;
-  #error: Error | undefined;
 
   constructor(rateHz: number, events: CallLineEvents) {
     this.inputRateHz = rateHz;
@@ -70,17 +61,11 @@ export class CallLine implements CallLineControl, Transport {
   }
 
   start(sink: TransportSink): void {
-    this.#isStarted = true;
-    if (this.#isOver) {
-      sink.closed(this.#error);
-      return;
-    }
-    this.#sink = sink;
-    for (const early of this.#early.splice(0)) deliver(early, sink);
+    this.#input.start(sink);
   }
 
   play(frame: Int16Array | null, isBackground?: boolean): void {
-    if (!this.#isOver && this.#other === null) this.#media?.play(frame, isBackground);
+    if (!this.#input.isOver && this.#other === null) this.#media?.play(frame, isBackground);
   }
 
   send(): void {
@@ -88,12 +73,14 @@ export class CallLine implements CallLineControl, Transport {
   }
 
   transfer(target: string, signal: AbortSignal): Promise<TransferOutcome> {
-    return this.#isOver ? Promise.resolve({ ok: false, reason: 'failed' }) : this.#events.onTransfer(target, signal);
+    return this.#input.isOver
+      ? Promise.resolve({ ok: false, reason: 'failed' })
+      : this.#events.onTransfer(target, signal);
   }
 
   async sendDigits(keys: string, signal: AbortSignal): Promise<void> {
     const media = this.#media;
-    if (this.#isOver || media?.sendDigits === undefined) throw new Error('the call is over');
+    if (this.#input.isOver || media?.sendDigits === undefined) throw new Error('the call is over');
     await media.sendDigits(keys, signal);
     this.digitsSent += keys.replaceAll('w', '');
   }
@@ -112,8 +99,8 @@ export class CallLine implements CallLineControl, Transport {
   }
 
   close(): Promise<void> {
-    if (!this.#isOver) {
-      this.#end();
+    if (!this.#input.isOver) {
+      this.#input.end();
       this.#events.onClosed();
     }
     return Promise.resolve();
@@ -123,13 +110,14 @@ export class CallLine implements CallLineControl, Transport {
   keys(keys: string): void {
     this.digitsReceived += keys;
     if (this.#other !== null) this.#other.digits(keys);
-    else this.#deliver({ keys });
+    else this.#input.digits(keys);
   }
 
   /** The far end talks with somebody else from now on, who gets the keys that it has pressed already; its sound would be late. */
   handOver(other: FarSide): void {
     this.#other = other;
-    for (const early of this.#early.splice(0)) if ('keys' in early) other.digits(early.keys);
+    const keys = this.#input.takeKeys();
+    if (keys !== '') other.digits(keys);
   }
 
   /** What the other side of a bridge says. */
@@ -144,34 +132,13 @@ export class CallLine implements CallLineControl, Transport {
 
   /** The call is over for the agent. May be called twice. */
   gone(error?: Error): void {
-    if (this.#isOver) return;
-    this.#error = error;
-    this.#end(error);
-  }
-
-  #end(error?: Error): void {
-    this.#isOver = true;
-    this.#early = [];
-    const sink = this.#sink;
-    this.#sink = null;
-    sink?.closed(error);
+    this.#input.end(error);
   }
 
   #audio(samples: Int16Array): void {
     if (this.#other !== null) this.#other.audio(samples);
-    else if (this.#sink !== null) this.#sink.audio(samples);
-    else if (!this.#isStarted) this.#deliver({ samples: samples.slice() });
+    else this.#input.audio(samples);
   }
-
-  #deliver(early: Early): void {
-    if (this.#sink !== null) deliver(early, this.#sink);
-    else if (!this.#isStarted && !this.#isOver && this.#early.push(early) > MOST_EARLY) this.#early.shift();
-  }
-}
-
-function deliver(early: Early, to: FarSide): void {
-  if ('keys' in early) to.digits(early.keys);
-  else to.audio(early.samples);
 }
 
 /** Sound that may wait for the next tick: what comes more is late, and left out. */

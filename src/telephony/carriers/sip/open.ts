@@ -2,6 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { SipCarrierOptions } from './carrier.js';
 import type { CallMediaHost } from './call-media-host.js';
+import type { OpenMedia } from './media.js';
 import type { SipTrunks } from './trunks.js';
 import type { Clock } from '../../../base/clock.js';
 import type { SipSettings } from '../../../settings/carriers/sip.js';
@@ -14,7 +15,7 @@ import type { TlsOptions } from '../../sip/transport/streams.js';
 import type { Listening } from '../../sip/transport/transport.js';
 import { isE164, whyNeverCalled } from '../destinations.js';
 import { RefusalLog } from '../refusal-log.js';
-import { TrunkStatistics } from './trunk-statistics.js';
+import { CarrierStatistics } from '../carrier-statistics.js';
 
 export interface SipTrunksParts {
   engine: Engine;
@@ -26,7 +27,7 @@ export interface SipTrunksParts {
   /** Opens where calls have their lines and media; loaded late. Default: the engine's thread. */
   openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
   /** Where trunks and their media are counted. */
-  figures?: TrunkStatistics | undefined;
+  figures?: CarrierStatistics | undefined;
   /** As `UserAgentOptions.takesCalls`. */
   takesCalls?: () => boolean;
   /** Calls that can be held at once, over all channels: limits those that come in. Default: as many as come. */
@@ -37,6 +38,10 @@ export interface SipTrunksParts {
 /** Letters and digits that nobody guesses: 96 bits. */
 const TOKEN_BYTES = 12;
 const CHANCES = 2 ** 32;
+const RANDOMNESS = {
+  token: () => randomBytes(TOKEN_BYTES).toString('hex'),
+  chance: () => randomInt(CHANCES) / CHANCES,
+};
 
 /** The trunk that `sip` is itself. */
 const FIRST_TRUNK = 'default';
@@ -125,21 +130,9 @@ class MediaFaults {
   };
 }
 
-/**
- * The SIP trunks of the settings, on an engine's clock and the system's sockets.
- * @throws ParleyError SIP_CANNOT_LISTEN, FILE_NOT_READABLE
- */
-export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
-  // Loaded late: who has no trunk does not wait for it.
-  const [
-    { SipTrunks },
-    { Sockets },
-    { systemNames },
-    { RtpPorts },
-    { assertReachable, rtpSessionOver },
-    { LocalCallMedia },
-    { CallIntake },
-  ] = await Promise.all([
+/** Loaded late: who has no trunk does not wait for it. */
+async function loadModules() {
+  const [trunks, sockets, resolver, ports, session, media, intake] = await Promise.all([
     import('./trunks.js'),
     import('../../sip/transport/sockets.js'),
     import('../../sip/trunk/resolver.js'),
@@ -148,8 +141,18 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
     import('./local-call-media.js'),
     import('../../sip/call-intake.js'),
   ]);
+  return { ...trunks, ...sockets, ...resolver, ...ports, ...session, ...media, ...intake };
+}
+
+/**
+ * The SIP trunks of the settings, on an engine's clock and the system's sockets.
+ * @throws ParleyError SIP_CANNOT_LISTEN, FILE_NOT_READABLE
+ */
+export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
+  const { SipTrunks, Sockets, systemNames, RtpPorts, assertReachable, rtpSessionOver, LocalCallMedia, CallIntake } =
+    await loadModules();
   const { engine, settings, password, owned = [], openCallMedia, takesCalls, mostCalls, onError } = parts;
-  const { figures = new TrunkStatistics() } = parts;
+  const { figures = new CarrierStatistics() } = parts;
   const { clock, ticker } = engine;
   const mediaHost = (await openCallMedia?.()) ?? new LocalCallMedia(engine);
   const faults = new MediaFaults(clock, (error) => onError?.(error));
@@ -160,10 +163,6 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
   const readers = await nationalReaders(all.flatMap(({ country }) => country ?? []));
   const refusals = new RefusalLog(clock, figures);
   const [{ address: anyAddress }] = listen as [Listening];
-  const chances = {
-    token: () => randomBytes(TOKEN_BYTES).toString('hex'),
-    chance: () => randomInt(CHANCES) / CHANCES,
-  };
   /** Ports for media by the address that calls come over. */
   const ports = new Map<string, InstanceType<typeof RtpPorts>>();
   const portsOf = (localAddress: string): InstanceType<typeof RtpPorts> => {
@@ -171,50 +170,32 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
     ports.set(localAddress, known);
     return known;
   };
-  const optionsOf = (trunk: TrunkSettings): Omit<SipCarrierOptions, 'openTransport'> => {
-    const { user, codecs, srtp, comfortNoise, numbers, displayName } = trunk;
-    const servers = trunk.servers.map(serverOf);
-    return {
-      clock,
-      ticker,
-      servers,
-      codecs,
-      numbers,
-      names: systemNames,
-      ...chances,
-      owned: owned.filter((number) => numbers.includes(number)),
-      domain: trunk.domain ?? servers[0]?.host ?? advertisedAddress ?? anyAddress,
-      ...(user !== null && { user }),
-      credentials: user === null || trunk.password === null ? null : { user, password: trunk.password },
-      register: trunk.register,
-      sources: trunk.sources,
-      keepAliveMs: trunk.keepAliveS * 1000,
-      numberFormat: trunk.numberFormat,
-      ...(trunk.country !== null && { national: readers.get(trunk.country) as NationalReader }),
-      fromUser: trunk.fromUser,
-      identity: trunk.identity,
-      transferFrom: trunk.transferFrom,
-      transfer: trunk.transfer,
-      ...(displayName !== null && { displayName }),
-      mediaHost,
-      ...(takesCalls !== undefined && { takesCalls }),
-      openMedia: async (listener, address, bound, line) => {
-        assertReachable(address);
-        const opened = await mediaHost.openMedia(line, portsOf(bound), { codecs, listener, totals: figures.media });
-        return rtpSessionOver(opened, { codecs, srtp, comfortNoise, address });
-      },
-      countryOf,
-      onRegistration: (state) => {
-        if (state.state === 'failed') onError?.(new ParleyError('SIP_NOT_REGISTERED', { reason: state.reason }));
-      },
-      trunkName: trunk.name,
-      onServer: (hop, answers) => tellOfServer(figures, trunk.name, hop, answers),
-      onRefused: (refusal) => refusals.add(trunk.name, refusal),
-      mayFollow: (uri, number) => mayFollow(settings, uri, number),
-      onError: faults.note,
+  const mediaOf =
+    ({ codecs, srtp, comfortNoise }: TrunkSettings): OpenMedia =>
+    async (listener, address, bound, line) => {
+      assertReachable(address);
+      const opened = await mediaHost.openMedia(line, portsOf(bound), { codecs, listener, totals: figures.media });
+      return rtpSessionOver(opened, { codecs, srtp, comfortNoise, address });
     };
-  };
-  const trunks = all.map(optionsOf);
+  const trunks = all.map((trunk): TrunkOptionsOfSettings => ({
+    ...RANDOMNESS,
+    clock,
+    ticker,
+    mediaHost,
+    names: systemNames,
+    openMedia: mediaOf(trunk),
+    ...addressOptions(trunk, owned, advertisedAddress ?? anyAddress),
+    ...manners(trunk, readers),
+    ...(takesCalls !== undefined && { takesCalls }),
+    countryOf,
+    onRegistration: (state) => {
+      if (state.state === 'failed') onError?.(new ParleyError('SIP_NOT_REGISTERED', { reason: state.reason }));
+    },
+    onServer: (hop, answers) => tellOfServer(figures, trunk.name, hop, answers),
+    onRefused: (refusal) => refusals.add(trunk.name, refusal),
+    mayFollow: (uri, number) => mayFollow(settings, uri, number),
+    onError: faults.note,
+  }));
   const intake =
     mostCalls === undefined
       ? undefined
@@ -227,7 +208,7 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
     ...(intake !== undefined && { intake }),
     clock,
     trunks,
-    ...chances,
+    ...RANDOMNESS,
     openTransport: (events, isTrusted, nameOf) =>
       Sockets.open({
         clock,
@@ -243,6 +224,68 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
     onRefused: (refusal) => refusals.add(CALLERS, refusal),
     onClosed: () => refusals.close(),
   });
+  watchTrunks(opened, figures, faults);
+  return opened;
+}
+
+type TrunkOptionsOfSettings = Omit<SipCarrierOptions, 'openTransport'>;
+
+/** Where a trunk is, and who we are on it. */
+function addressOptions(
+  trunk: TrunkSettings,
+  owned: readonly string[],
+  ownHost: string,
+): Pick<
+  TrunkOptionsOfSettings,
+  | 'trunkName'
+  | 'servers'
+  | 'sources'
+  | 'domain'
+  | 'user'
+  | 'credentials'
+  | 'register'
+  | 'keepAliveMs'
+  | 'numbers'
+  | 'owned'
+> {
+  const { name, user, password, numbers, register, sources } = trunk;
+  const servers = trunk.servers.map(serverOf);
+  return {
+    trunkName: name,
+    servers,
+    sources,
+    domain: trunk.domain ?? servers[0]?.host ?? ownHost,
+    ...(user !== null && { user }),
+    credentials: user === null || password === null ? null : { user, password },
+    register,
+    keepAliveMs: trunk.keepAliveS * 1000,
+    numbers,
+    owned: owned.filter((number) => numbers.includes(number)),
+  };
+}
+
+/** How calls on a trunk are placed, shown and transferred. */
+function manners(
+  trunk: TrunkSettings,
+  readers: ReadonlyMap<string, NationalReader>,
+): Pick<
+  TrunkOptionsOfSettings,
+  'codecs' | 'numberFormat' | 'national' | 'fromUser' | 'identity' | 'transferFrom' | 'transfer' | 'displayName'
+> {
+  const { codecs, numberFormat, country, fromUser, identity, transferFrom, transfer, displayName } = trunk;
+  return {
+    codecs,
+    numberFormat,
+    ...(country !== null && { national: readers.get(country) as NationalReader }),
+    fromUser,
+    identity,
+    transferFrom,
+    transfer,
+    ...(displayName !== null && { displayName }),
+  };
+}
+
+function watchTrunks(opened: SipTrunks, figures: CarrierStatistics, faults: MediaFaults): void {
   for (const carrier of opened.carriers) {
     figures.watch({ state: () => carrier.state, counts: () => carrier.trunk.counts });
   }
@@ -251,11 +294,10 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
     counts: (): Record<string, number> => (faults.withoutPort === 0 ? {} : { 'refused.no-port': faults.withoutPort }),
   });
   figures.watch({ state: () => null, counts: () => opened.doorCounts });
-  return opened;
 }
 
 /** A server is gone, or is back. */
-function tellOfServer(figures: TrunkStatistics, trunk: string, hop: Hop | null, answers: boolean): void {
+function tellOfServer(figures: CarrierStatistics, trunk: string, hop: Hop | null, answers: boolean): void {
   const server = hop === null ? 'its servers' : hopText(hop);
   const what = hop === null ? (answers ? 'have an address again' : 'have no address in DNS') : null;
   const text = what ?? (answers ? 'answers again' : 'does not answer; calls go to others, where there are any');

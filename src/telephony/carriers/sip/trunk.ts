@@ -5,7 +5,7 @@ import type { InboundCall } from '../../sip/call/inbound.js';
 import { type Credentials, DigestClient } from '../../sip/digest.js';
 import type { Hop, SipProtocol } from '../../sip/hop.js';
 import { KeepAlive } from '../../sip/trunk/keep-alive.js';
-import { Registration, type RegistrationState } from '../../sip/trunk/registration.js';
+import { TrunkRegistration, type RegistrationState } from '../../sip/trunk/registration.js';
 import type { NameServer, ServerAddress } from '../../sip/trunk/resolver.js';
 import { Servers } from '../../sip/trunk/servers.js';
 import type { SipMessage, SipRequest } from '../../sip/message.js';
@@ -60,7 +60,7 @@ export class Trunk {
   readonly user: string;
   readonly #options: TrunkOptions;
   readonly #transport: SipTransport;
-  readonly #registration: Registration | null;
+  readonly #registration: TrunkRegistration | null;
   readonly #keepAlive: KeepAlive | null;
   readonly #refused: Record<string, number>;
   readonly #clock: Clock;
@@ -82,7 +82,7 @@ export class Trunk {
     const address = `<sip:${userPart(user)}@${hostText(domain)}>`;
     const target = `sip:${hostText(domain)}`;
     this.#registration = options.register
-      ? new Registration({
+      ? new TrunkRegistration({
           clock,
           agent,
           token,

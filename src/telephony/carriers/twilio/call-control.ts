@@ -1,12 +1,14 @@
 import { ParleyError } from '../../../base/errors.js';
 import type { CallEnd } from '../carrier.js';
-import { type CallDocuments, DocumentControl } from '../media-socket/document-control.js';
+import { DocumentControl } from '../media-socket/document-control.js';
+import type { CallDocuments } from '../media-socket/call-documents.js';
 import { TRANSFER_RING_S } from '../media-socket/leg-redirects.js';
 import type { LegParts } from '../media-socket/leg-control.js';
 import type { SocketControl } from '../media-socket/socket-carrier.js';
 import type { TwilioApi } from './api.js';
 import { endOf } from './statuses.js';
-import { conferenceTwiml, connectTwiml, dialTwiml, HANG_UP_TWIML, rejectTwiml } from './twiml.js';
+import { HANG_UP_XML } from '../media-socket/response-xml.js';
+import { conferenceTwiml, connectTwiml, dialTwiml, rejectTwiml } from './twiml.js';
 
 export interface TwilioControlOptions extends LegParts<TwilioControl> {
   api: TwilioApi;
@@ -95,11 +97,11 @@ function documentsOf(options: TwilioControlOptions): CallDocuments {
         target,
         from: call.ours,
         ringS: TRANSFER_RING_S,
-        answeredUrl: url('answered', attempt),
+        statusUrl: url('answered', attempt),
         actionUrl: url('dialled', attempt),
       }),
     meeting: conferenceTwiml,
-    hangUp: HANG_UP_TWIML,
+    hangUp: HANG_UP_XML,
     reject: rejectTwiml,
   };
 }

@@ -14,7 +14,8 @@ import { TwilioApi } from './api.js';
 import { TwilioControl } from './call-control.js';
 import { isSigned } from './signature.js';
 import { dialOutcome } from './statuses.js';
-import { EMPTY_TWIML, HANG_UP_TWIML, rejectTwiml } from './twiml.js';
+import { EMPTY_XML, HANG_UP_XML } from '../media-socket/response-xml.js';
+import { rejectTwiml } from './twiml.js';
 import { type CallWire, SocketCarrier, type SocketCarrierOptions } from '../media-socket/socket-carrier.js';
 import { parseJson } from '../../../base/json.js';
 import type { MediaDialect, MediaMessage } from '../media-socket/dialect.js';
@@ -157,17 +158,17 @@ export class TwilioCarrier extends SocketCarrier<TwilioControl> {
     switch (what) {
       case 'status':
         control?.status(form);
-        return twiml(EMPTY_TWIML);
+        return twiml(EMPTY_XML);
       case 'answered':
         control?.targetStatus(more, form.get('CallStatus') ?? '');
-        return twiml(EMPTY_TWIML);
+        return twiml(EMPTY_XML);
       case 'machine':
         control?.machine(form);
-        return twiml(EMPTY_TWIML);
+        return twiml(EMPTY_XML);
       case 'next':
-        return twiml(control?.next() ?? HANG_UP_TWIML);
+        return twiml(control?.next() ?? HANG_UP_XML);
       case 'dialled':
-        return twiml(control?.dialled(more, dialOutcome(form)) ?? HANG_UP_TWIML);
+        return twiml(control?.dialled(more, dialOutcome(form)) ?? HANG_UP_XML);
       default:
         return UNKNOWN;
     }
@@ -177,7 +178,7 @@ export class TwilioCarrier extends SocketCarrier<TwilioControl> {
   #voice(form: URLSearchParams): Promise<string> {
     const sid = form.get('CallSid') ?? '';
     const known = this.calls.byId(sid);
-    if (known !== undefined) return known.call.direction === 'inbound' ? known.voice() : Promise.resolve(HANG_UP_TWIML);
+    if (known !== undefined) return known.call.direction === 'inbound' ? known.voice() : Promise.resolve(HANG_UP_XML);
     const to = form.get('To') ?? '';
     if (!/^CA[0-9a-fA-F]{32}$/.test(sid) || !this.takes(to)) return Promise.resolve(rejectTwiml('unavailable'));
     const control = this.open({

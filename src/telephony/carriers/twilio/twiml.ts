@@ -1,40 +1,22 @@
-import { escapedXml, responseXml } from '../media-socket/response-xml.js';
+import { type DialVerb, escapedXml, responseXml, type StreamRequest } from '../media-socket/response-xml.js';
 import { type CallRefusal, isBusyTone } from '../carrier.js';
 
 /** TwiML: what Twilio is to do with a call next. @see https://www.twilio.com/docs/voice/twiml (2026-11-22) */
-
-export interface Connecting {
-  /** Where the media socket is, wss. */
-  streamUrl: string;
-  /** What Twilio asks when the stream is over without the call being over. */
-  nextUrl: string;
-}
 
 /**
  * The call's sound goes over a media socket, both ways, until that is closed; then we are asked what is next.
  * @param first keys that are pressed before it
  */
-export function connectTwiml({ streamUrl, nextUrl }: Connecting, first = ''): string {
+export function connectTwiml({ streamUrl, nextUrl }: StreamRequest, first = ''): string {
   const play = first === '' ? '' : `<Play digits="${escapedXml(first)}"/>`;
   const stream = `<Connect><Stream url="${escapedXml(streamUrl)}"/></Connect>`;
   return responseXml(`${play}${stream}<Redirect method="POST">${escapedXml(nextUrl)}</Redirect>`);
 }
 
-export interface Dialling {
-  target: string;
-  /** Who the target is shown. */
-  from: string;
-  ringS: number;
-  /** Told when the target answers. */
-  answeredUrl: string;
-  /** Asked for what is next when the two have finished, or never got together. */
-  actionUrl: string;
-}
-
 /** The far end is connected to somebody else; it hears that one ring. */
-export function dialTwiml({ target, from, ringS, answeredUrl, actionUrl }: Dialling): string {
+export function dialTwiml({ target, from, ringS, statusUrl, actionUrl }: DialVerb): string {
   const noun = /^sips?:/i.test(target) ? 'Sip' : 'Number';
-  const told = `statusCallbackEvent="answered" statusCallback="${escapedXml(answeredUrl)}" statusCallbackMethod="POST"`;
+  const told = `statusCallbackEvent="answered" statusCallback="${escapedXml(statusUrl)}" statusCallbackMethod="POST"`;
   const dial = `timeout="${String(ringS)}" callerId="${escapedXml(from)}" action="${escapedXml(actionUrl)}" method="POST"`;
   return responseXml(`<Dial ${dial}><${noun} ${told}>${escapedXml(target)}</${noun}></Dial>`);
 }
@@ -45,11 +27,7 @@ export function conferenceTwiml(room: string): string {
   return responseXml(`<Dial><Conference ${rules}>${escapedXml(room)}</Conference></Dial>`);
 }
 
-export const HANG_UP_TWIML = responseXml('<Hangup/>');
 /** The caller hears that the line is busy, or not in service, and pays nothing. */
 export function rejectTwiml(refusal: CallRefusal): string {
   return responseXml(`<Reject reason="${isBusyTone(refusal) ? 'busy' : 'rejected'}"/>`);
 }
-
-/** For what is asked about calls that need nothing. */
-export const EMPTY_TWIML = responseXml('');

@@ -66,7 +66,7 @@ interface Fork {
 }
 
 /** A call of ours, from its INVITE to its answer or its failure; then its `leg`. */
-export class OutboundCall {
+export class SipOutboundCall {
   readonly callId: string;
   /** Of our `From`. */
   readonly localTag: string;

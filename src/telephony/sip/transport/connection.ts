@@ -85,7 +85,7 @@ const MOST_WAITING = 1_048_576;
 const PING = Buffer.from('\r\n\r\n');
 const PONG = Buffer.from('\r\n');
 
-export interface ConnectionOptions {
+export interface SipConnectionOptions {
   clock: Clock;
   socket: Socket;
   /** The other end. */
@@ -102,14 +102,14 @@ export interface ConnectionOptions {
 /** One connection, TCP or TLS. */
 export class Connection {
   readonly hop: Hop;
-  readonly #options: ConnectionOptions;
+  readonly #options: SipConnectionOptions;
   readonly #framing = new StreamFraming();
   readonly #timers: Timers<'message' | 'idle' | 'ping' | 'connect'>;
   #unsent: Uint8Array[] = [];
   #isOpen: boolean;
   #isClosed = false;
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: SipConnectionOptions) {
     const { clock, socket, hop, isOpen, openEvent = 'connect' } = options;
     this.#options = options;
     this.hop = hop;

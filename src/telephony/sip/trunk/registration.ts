@@ -36,7 +36,7 @@ const FIRST_RETRY_MS = 5000;
 const LONGEST_RETRY_MS = 300_000;
 
 /** Tells a registrar where we are, again and again (RFC 3261, 10). */
-export class Registration {
+export class TrunkRegistration {
   readonly #options: RegistrationOptions;
   readonly #timers: Timers<'next'>;
   readonly #callId: string;

@@ -17,7 +17,7 @@ export interface ServersOptions {
 }
 
 /** What is known of a server. */
-export interface ServerState {
+export interface SipServerState {
   hop: Hop;
   /** Whether it answered when it was asked last; null = it has not been asked, or not yet answered. */
   answers: boolean | null;
@@ -34,7 +34,7 @@ const RETRY_MS = 20_000;
 export class Servers {
   readonly #options: ServersOptions;
   readonly #timers: Timers<'refresh'>;
-  readonly #asked = new Map<string, Pick<ServerState, 'answers' | 'last'>>();
+  readonly #asked = new Map<string, Pick<SipServerState, 'answers' | 'last'>>();
   #isKnown = true;
   #hops: Hop[] = [];
   /** Names by hop: a certificate must prove them. */
@@ -91,7 +91,7 @@ export class Servers {
   }
 
   /** All, in the order in which the operator has named them. */
-  get states(): readonly ServerState[] {
+  get states(): readonly SipServerState[] {
     return this.#hops.map((hop) => ({ hop, ...(this.#asked.get(hopText(hop)) ?? { answers: null, last: null }) }));
   }
 

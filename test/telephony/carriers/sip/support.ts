@@ -6,7 +6,7 @@ import { openRtpSession, type RtpListener, type RtpSession } from '../../../../s
 import type { DatagramSocket, OpenSocket } from '../../../../src/transports/rtp/socket.js';
 import type { InboundCall } from '../../../../src/telephony/sip/call/inbound.js';
 import type { Leg } from '../../../../src/telephony/sip/call/leg.js';
-import type { OutboundCall } from '../../../../src/telephony/sip/call/outbound.js';
+import type { SipOutboundCall } from '../../../../src/telephony/sip/call/outbound.js';
 import { UserAgent } from '../../../../src/telephony/sip/user-agent.js';
 import { HOPS, Wire } from '../../sip/support.js';
 import { NUMBERS, OWN } from '../numbers.js';
@@ -102,9 +102,14 @@ export class Exchange {
    * @param named the user part of `To`
    * @param from the user part of `From`
    */
-  async callIn(to: string, headers: [string, string][] = [], named = to, from = '+12025550177'): Promise<OutboundCall> {
+  async callIn(
+    to: string,
+    headers: [string, string][] = [],
+    named = to,
+    from = '+12025550177',
+  ): Promise<SipOutboundCall> {
     const far = await this.#far(from);
-    const call: OutboundCall = this.agent.call({
+    const call: SipOutboundCall = this.agent.call({
       target: `sip:${to}@192.0.2.1`,
       from: `<sip:${from}@192.0.2.2>`,
       to: `<sip:${named}@192.0.2.1>`,

@@ -3,7 +3,7 @@ import type { Hop } from '../../../../src/telephony/sip/hop.js';
 import type { SipRequest } from '../../../../src/telephony/sip/message.js';
 import { responseTo } from '../../../../src/telephony/sip/respond.js';
 import { KeepAlive } from '../../../../src/telephony/sip/trunk/keep-alive.js';
-import { Registration, type RegistrationState } from '../../../../src/telephony/sip/trunk/registration.js';
+import { TrunkRegistration, type RegistrationState } from '../../../../src/telephony/sip/trunk/registration.js';
 import { resolveServer, type ServerAddress } from '../../../../src/telephony/sip/trunk/resolver.js';
 import { Servers } from '../../../../src/telephony/sip/trunk/servers.js';
 import { HOPS, phoneAt, Puppet, Wire } from '../support.js';
@@ -22,7 +22,7 @@ function registered(answer: (request: SipRequest, count: number) => ReturnType<t
   });
   const states: RegistrationState[] = [];
   let tokens = 0;
-  const registration = new Registration({
+  const registration = new TrunkRegistration({
     clock: wire.clock,
     agent: ann.agent,
     registrar: 'sip:example.com',
@@ -92,7 +92,7 @@ describe('a registration over a connection', () => {
     const registrar = new Puppet(wire, HOPS.bob, (message, me, from) => {
       if (message.kind === 'request') me.say(ok(message, 600), from);
     });
-    const registration = new Registration({
+    const registration = new TrunkRegistration({
       clock: wire.clock,
       agent,
       registrar: 'sip:example.com',

@@ -1,10 +1,10 @@
-import type { TrunkState } from './carrier.js';
-import type { WebhookEndpoint } from '../media-socket/webhook-endpoint.js';
-import type { SocketRefusal } from '../media-socket/socket-carrier.js';
-import { RtpTotals } from '../../../transports/rtp/totals.js';
+import type { TrunkState } from './sip/carrier.js';
+import type { WebhookEndpoint } from './media-socket/webhook-endpoint.js';
+import type { SocketRefusal } from './media-socket/socket-carrier.js';
+import { RtpTotals } from '../../transports/rtp/totals.js';
 
 /** A trunk, as it can be looked at. */
-interface Watched {
+interface WatchedTrunk {
   /** Null: it is no trunk, but who calls with a password. */
   state: () => TrunkState | null;
   /** What was dropped or refused, by name. */
@@ -12,14 +12,14 @@ interface Watched {
 }
 
 /** So many calls of a trunk were refused with a status. */
-export interface RefusedCalls {
+export interface TrunkRefusals {
   trunk: string;
   status: number;
   count: number;
 }
 
-/** So many requests, media sockets and calls of a carrier's were refused for a reason. */
-export interface RefusedOfCarrier {
+/** So many requests, media sockets and calls of a carrier's account were refused for a reason. */
+export interface AccountRefusals {
   carrier: string;
   reason: SocketRefusal;
   count: number;
@@ -33,45 +33,40 @@ export type TellOperator = (
 ) => void;
 
 /** What the operator's figures and log say of SIP trunks and their media, and of carriers with media sockets. */
-export class TrunkStatistics {
+export class CarrierStatistics {
   readonly tell: TellOperator;
   readonly media = new RtpTotals();
-  readonly #trunks: Watched[] = [];
   /** Carriers with webhooks and media sockets. */
-  readonly doors: Pick<WebhookEndpoint, 'name' | 'counts' | 'state'>[] = [];
-  readonly #refused = new Map<string, RefusedCalls>();
-  readonly #refusedOf = new Map<string, RefusedOfCarrier>();
+  readonly accounts: Pick<WebhookEndpoint, 'name' | 'counts' | 'state'>[] = [];
+  readonly #trunks: WatchedTrunk[] = [];
+  readonly #trunkRefusals = new Tally<Omit<TrunkRefusals, 'count'>>();
+  readonly #accountRefusals = new Tally<Omit<AccountRefusals, 'count'>>();
 
   constructor(tell: TellOperator = () => undefined) {
     this.tell = tell;
   }
 
-  watch(trunk: Watched): void {
+  watch(trunk: WatchedTrunk): void {
     this.#trunks.push(trunk);
   }
 
-  /** A call that came in was refused. */
-  refused(trunk: string, status: number): void {
-    const key = `${trunk} ${String(status)}`;
-    const known = this.#refused.get(key) ?? { trunk, status, count: 0 };
-    this.#refused.set(key, { ...known, count: known.count + 1 });
+  /** A call that came in over SIP was refused. */
+  refusedByTrunk(trunk: string, status: number): void {
+    this.#trunkRefusals.add({ trunk, status });
   }
 
   /** Calls that came in and were refused, by trunk and by SIP status. */
-  get refusedCalls(): readonly RefusedCalls[] {
-    return [...this.#refused.values()];
+  get trunkRefusals(): readonly TrunkRefusals[] {
+    return this.#trunkRefusals.entries;
   }
 
-  /** Something of a carrier with media sockets was refused. */
-  refusedOf(carrier: string, reason: SocketRefusal): void {
-    const key = `${carrier} ${reason}`;
-    const known = this.#refusedOf.get(key) ?? { carrier, reason, count: 0 };
-    this.#refusedOf.set(key, { ...known, count: known.count + 1 });
+  /** A request, a media socket or a call of an account was refused. */
+  refusedByAccount(carrier: string, reason: SocketRefusal): void {
+    this.#accountRefusals.add({ carrier, reason });
   }
 
-  /** What carriers with media sockets have brought and was refused, by carrier and reason. */
-  get refusedOfCarriers(): readonly RefusedOfCarrier[] {
-    return [...this.#refusedOf.values()];
+  get accountRefusals(): readonly AccountRefusals[] {
+    return this.#accountRefusals.entries;
   }
 
   /** How each trunk is. */
@@ -92,5 +87,20 @@ export class TrunkStatistics {
   get registrations(): { wanted: number; held: number } {
     const wanted = this.states.flatMap(({ registration }) => registration ?? []);
     return { wanted: wanted.length, held: wanted.filter(({ state }) => state === 'registered').length };
+  }
+}
+
+/** Counts of things that have these facts in common. */
+class Tally<Facts extends Readonly<Record<string, string | number>>> {
+  readonly #counts = new Map<string, Facts & { count: number }>();
+
+  get entries(): readonly (Facts & { count: number })[] {
+    return [...this.#counts.values()];
+  }
+
+  add(facts: Facts): void {
+    const key = Object.values(facts).join(' ');
+    const count = (this.#counts.get(key)?.count ?? 0) + 1;
+    this.#counts.set(key, { ...facts, count });
   }
 }

@@ -1,0 +1,14 @@
+import type { CallRefusal } from '../carrier.js';
+
+/** What a carrier is told to do with a call, each a whole document in its own words. */
+export interface CallDocuments {
+  /** The call's sound goes over the media socket, until that is closed; then we are asked what is next. */
+  connecting(): string;
+  /** The far end is connected to somebody else, what comes of which is told under the attempt's name. */
+  dialling(target: string, attempt: string): string;
+  /** The far end goes into a room, in which it meets whoever else is sent there. */
+  meeting(room: string): string;
+  readonly hangUp: string;
+  /** For a call that comes in and is not taken. */
+  reject(refusal: CallRefusal): string;
+}

@@ -1,0 +1,71 @@
+import type { TransportSink } from './transport.js';
+
+/** Pieces of sound and keys that may wait for the session: a second of packets. */
+const MAX_EARLY = 50;
+
+type Early = { samples: Int16Array } | { keys: string };
+
+/** What comes from a telephone line's far end: kept until the session listens, and closed once. */
+export class LineInput {
+  #sink: TransportSink | null = null;
+  #early: Early[] = [];
+  #isStarted = false;
+  #isOver = false;
+  #error: Error | undefined;
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** As `Transport.start`. */
+  start(sink: TransportSink): void {
+    this.#isStarted = true;
+    if (this.#isOver) {
+      sink.closed(this.#error);
+      return;
+    }
+    this.#sink = sink;
+    for (const early of this.#early.splice(0)) {
+      if ('keys' in early) sink.digits(early.keys);
+      else sink.audio(early.samples);
+    }
+  }
+
+  /** The samples may be overwritten afterwards. */
+  audio(samples: Int16Array): void {
+    if (this.#sink !== null) this.#sink.audio(samples);
+    else if (this.#isWaiting) this.#keep({ samples: samples.slice() });
+  }
+
+  digits(keys: string): void {
+    if (this.#sink !== null) this.#sink.digits(keys);
+    else if (this.#isWaiting) this.#keep({ keys });
+  }
+
+  /** Somebody else listens in the session's place: the keys that wait. Sound that waits is dropped. */
+  takeKeys(): string {
+    return this.#early
+      .splice(0)
+      .map((early) => ('keys' in early ? early.keys : ''))
+      .join('');
+  }
+
+  /** The line is over. May be called twice: the first error counts. */
+  end(error?: Error): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#error = error;
+    this.#early = [];
+    const sink = this.#sink;
+    this.#sink = null;
+    sink?.closed(error);
+  }
+
+  get #isWaiting(): boolean {
+    return !this.#isStarted && !this.#isOver;
+  }
+
+  #keep(early: Early): void {
+    if (this.#early.push(early) > MAX_EARLY) this.#early.shift();
+  }
+}
