@@ -24,7 +24,7 @@ const INTERNAL = new Set([
   'Actor',
   'AgentStore',
   'ArgumentsOf',
-  'Endpoint',
+  'CallEndpoint',
   'Figures',
   'MethodOf',
   'Parts',

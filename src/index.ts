@@ -201,7 +201,7 @@ export type { GivenVendors, VendorAccess, VendorName, Vendors } from './settings
 export type { NewFile } from './store/knowledge-protocol.js';
 export type { OwnCall, OwnCalls, SwitchboardOptions } from './telephony/calls/switchboard.js';
 export type { SimulatedCall } from './telephony/carriers/simulated/call.js';
-export type { SimulatedNumber, ScriptStep } from './telephony/carriers/simulated/script.js';
+export type { SimulatedNumber, ScriptStep as Step } from './telephony/carriers/simulated/script.js';
 export type { EmbeddingRoute } from './tools/knowledge/embeddings.js';
 export type { ServiceAddress } from './tools/service-webhook.js';
 export { LOG_VERSION } from './session/record/event-log.js';
