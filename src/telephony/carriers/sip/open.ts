@@ -132,7 +132,15 @@ class MediaFaults {
 
 /** Loaded late: who has no trunk does not wait for it. */
 async function loadModules() {
-  const [trunks, sockets, resolver, ports, session, media, intake] = await Promise.all([
+  const [
+    { SipTrunks },
+    { Sockets },
+    { systemNames },
+    { RtpPorts },
+    { assertReachable, rtpSessionOver },
+    { LocalCallMedia },
+    { CallIntake },
+  ] = await Promise.all([
     import('./trunks.js'),
     import('../../sip/transport/sockets.js'),
     import('../../sip/trunk/resolver.js'),
@@ -141,7 +149,7 @@ async function loadModules() {
     import('./local-call-media.js'),
     import('../../sip/call-intake.js'),
   ]);
-  return { ...trunks, ...sockets, ...resolver, ...ports, ...session, ...media, ...intake };
+  return { SipTrunks, Sockets, systemNames, RtpPorts, assertReachable, rtpSessionOver, LocalCallMedia, CallIntake };
 }
 
 /**
