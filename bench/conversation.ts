@@ -9,8 +9,8 @@
  */
 import { Conversation } from '../dist/conversation/conversation.js';
 import { DEFAULT_CONVERSATION, type ConversationConfig } from '../dist/conversation/config.js';
-import { Stage } from '../dist/testing/stage/stage.js';
-import type { Timeline } from '../dist/testing/stage/timeline.js';
+import { Stage } from '../dist/stage/stage.js';
+import type { Timeline } from '../dist/stage/timeline.js';
 
 const ROUNDS = 40;
 const REPLAYS = 20;

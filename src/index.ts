@@ -159,7 +159,7 @@ export type {
   ConversationState,
   CutOff,
   DeadlineName,
-  Deadlines,
+  ConversationDeadlines,
   EndingState,
   HistoryEntry,
   InterruptionState,

@@ -19,7 +19,7 @@ import { SpeechDetector } from '../../dist/providers/vad/speech-detector.js';
 import { parseRtp, serialiseRtp } from '../../dist/transports/rtp/packet.js';
 import { Hearing } from '../../dist/session/hearing/hearing.js';
 import { Playout } from '../../dist/session/speech/playout.js';
-import { Stage } from '../../dist/testing/stage/stage.js';
+import { Stage } from '../../dist/stage/stage.js';
 import { callFunctions } from './hot-calls.js';
 import { lineFunctions } from './hot-lines.js';
 import { sound } from './rivals.js';

@@ -13,7 +13,7 @@ export interface ConversationState {
   /** Time of the latest step. */
   nowMs: number;
   /** Due times by name; the earliest is when the conversation wants to be stepped next. */
-  deadlines: Deadlines;
+  deadlines: ConversationDeadlines;
   /** What is spoken since the conversation changed its language; null = as configured. */
   language: string | null;
   /** The user has asked not to be called again. */
@@ -60,7 +60,7 @@ export interface ConversationState {
   nextId: number;
 }
 
-export type Deadlines = Record<DeadlineName, number | null>;
+export type ConversationDeadlines = Record<DeadlineName, number | null>;
 
 export type DeadlineName = (typeof DEADLINES)[number];
 
@@ -351,8 +351,8 @@ export function initialState(): ConversationState {
   };
 }
 
-export function noDeadlines(): Deadlines {
-  return Object.fromEntries(DEADLINES.map((name) => [name, null])) as Deadlines;
+export function noDeadlines(): ConversationDeadlines {
+  return Object.fromEntries(DEADLINES.map((name) => [name, null])) as ConversationDeadlines;
 }
 
 export function newTurn(number: number, lastSegment = -1): TurnState {

@@ -20,7 +20,6 @@ import type { RecordingSink } from '../session/record/recording.js';
 import type { AfterCallMarks } from '../session/after-call/after-call.js';
 import type { CallHistory, Recorder } from './session-recorder.js';
 import type { LanguageVendors } from './languages.js';
-import type { SessionLine } from './remote-line.js';
 import type { UnfinishedSessions } from './unfinished-session.js';
 import type { CallOutcome } from '../session/record/end-reason.js';
 import type { Consult, MayTransfer } from '../session/line/line-actions.js';
@@ -160,7 +159,8 @@ export interface AgentRequest {
 /** How a conversation is held: spoken on a line, or in writing. */
 export type Medium = 'line' | 'writing';
 
-export interface SessionRequest<Line extends SessionLine = Transport> extends AgentRequest {
+export interface SessionRequest<Line = Transport> extends AgentRequest {
+  /** A line in this thread, or a RemoteLine. */
   transport: Line;
   /** `outbound`: the agent has called, and a machine may answer. Default `inbound`. */
   direction?: 'inbound' | 'outbound' | null | undefined;

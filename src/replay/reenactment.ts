@@ -1,10 +1,10 @@
 import type { ConversationConfig } from '../conversation/config.js';
 import { Conversation } from '../conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
-import { Agenda } from '../testing/stage/agenda.js';
-import { Timeline } from '../testing/stage/timeline.js';
-import { StageVoice } from '../testing/stage/voice.js';
-import { questionOf, type Recording, requestOf } from './recording.js';
+import { Agenda } from '../stage/agenda.js';
+import { Timeline } from '../stage/timeline.js';
+import { StageVoice } from '../stage/voice.js';
+import { questionOf, type SessionRecording, requestOf } from './session-recording.js';
 
 /** A conversation that is still open so long after the recording's end is left. */
 const AFTER_END_MS = 30_000;
@@ -15,12 +15,12 @@ const USUAL_LATENCY_MS = 150;
  * Plays a recording to a conversation with other settings: the user, the line and others do the same at the same times;
  * the model, the tools and the voice answer as they did, as long after they are asked.
  */
-export function reenact(recording: Recording, config: ConversationConfig): Timeline {
+export function reenact(recording: SessionRecording, config: ConversationConfig): Timeline {
   return new Reenactment(recording, config).play();
 }
 
 class Reenactment {
-  readonly #recording: Recording;
+  readonly #recording: SessionRecording;
   readonly #conversation: Conversation;
   readonly #timeline = new Timeline();
   readonly #agenda = new Agenda();
@@ -29,7 +29,7 @@ class Reenactment {
   readonly #live = new Set<number>();
   #nowMs = 0;
 
-  constructor(recording: Recording, config: ConversationConfig) {
+  constructor(recording: SessionRecording, config: ConversationConfig) {
     this.#recording = recording;
     this.#conversation = new Conversation(config);
     const { spoken, msPerChar } = recording;

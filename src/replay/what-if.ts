@@ -1,9 +1,9 @@
 import { type ConfigChanges, mergeConfig } from '../conversation/merge-config.js';
 import type { NoteData } from '../session/record/event-log.js';
-import type { Timeline } from '../testing/stage/timeline.js';
+import type { Timeline } from '../stage/timeline.js';
 import { checkChanges } from './check-changes.js';
 import type { EventLog } from './read-log.js';
-import { recordingOf } from './recording.js';
+import { recordingOf } from './session-recording.js';
 import { reenact } from './reenactment.js';
 
 /** Something that the conversation decided, and why. */

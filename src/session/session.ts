@@ -80,13 +80,7 @@ export class Session {
     this.id = id;
     this.#options = options;
     this.finished = new Promise((resolve) => (this.#resolveFinished = resolve));
-    const context: SessionContext = {
-      clock,
-      nowMs: () => this.#nowMs(),
-      emit: (event) => this.#dispatch(event),
-      fault: (name, reason, cause) => this.#log.fault(name, reason, cause),
-      log: (name, data) => this.#log.note(name, data),
-    };
+    const context = this.#newContext();
     this.#context = context;
     const language = (): string => this.#conversation.state.language ?? conversation.language;
     this.#alarm = new Alarm(clock, () => context.emit({ type: 'time' }));
@@ -156,6 +150,16 @@ export class Session {
       screen: this.#forms,
       onResult: (call, result) => this.#onToolResult(call, result),
     });
+  }
+
+  #newContext(): SessionContext {
+    return {
+      clock: this.#options.clock,
+      nowMs: () => this.#nowMs(),
+      emit: (event) => this.#dispatch(event),
+      fault: (name, reason, cause) => this.#log.fault(name, reason, cause),
+      log: (name, data) => this.#log.note(name, data),
+    };
   }
 
   /** Opens the line. Returns `finished`. */

@@ -1,4 +1,4 @@
-import { Stage, type StageConfig } from '../../src/testing/stage/stage.js';
+import { Stage, type StageConfig } from '../../src/stage/stage.js';
 
 /** A stage on which the agent waits for the user, so that a scenario can begin with what they say. */
 export function listening(config: StageConfig = {}): Stage {

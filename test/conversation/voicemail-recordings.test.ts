@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { packageFile } from '../../src/package-files.js';
 import { type FixtureLabels, readFixtureLabels } from '../../src/testing/labels/labels.js';
-import { Stage } from '../../src/testing/stage/stage.js';
+import { Stage } from '../../src/stage/stage.js';
 
 const FOLDER = fileURLToPath(packageFile('fixtures/audio/voicemail/'));
 const MESSAGE = 'This is Anna of the flower shop. Please call me back.';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { transform } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 import { packageFile } from '../../src/package-files.js';
-import { Stage } from '../../src/testing/stage/stage.js';
+import { Stage } from '../../src/stage/stage.js';
 
 describe('docs/scenario-tests.md', () => {
   it('holds an example that plays as it says', async () => {

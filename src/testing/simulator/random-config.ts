@@ -8,7 +8,7 @@ const FILLERS = [[], ['Hm.'], ['Let me think.', 'One second.', '…']] as const;
 /** Settings of a conversation. A test holds this to vary every member of ConversationConfig. */
 export function randomConfig(random: Random): ConfigChanges {
   const config: ConfigChanges = {};
-  const sections = Object.entries(SECTIONS(random));
+  const sections = Object.entries({ ...turnSections(random), ...callSections(random), ...modelSections(random) });
   // Most conversations differ from the defaults in some respects, few in all.
   const share = random.pick([0.2, 0.5, 1]);
   for (const [name, section] of sections) {
@@ -19,7 +19,10 @@ export function randomConfig(random: Random): ConfigChanges {
   return config;
 }
 
-const SECTIONS = (random: Random): { [Key in keyof ConfigChanges]: () => ConfigChanges[Key] } => ({
+type Sections = { [Key in keyof ConfigChanges]: () => ConfigChanges[Key] };
+
+/** How the two take turns. */
+const turnSections = (random: Random): Sections => ({
   language: () => random.pick(['en-US', 'en-GB', 'de-DE', 'fr-FR', 'hi-IN', 'ja-JP', 'zh-CN', 'ko-KR']),
   systemPrompt: () => random.pick(['', 'You are the desk of a restaurant.']),
   direction: () => random.pick(['inbound', 'outbound'] as const),
@@ -46,6 +49,10 @@ const SECTIONS = (random: Random): { [Key in keyof ConfigChanges]: () => ConfigC
   speculation: () => ({ enabled: random.chance(0.5) }),
   modelHears: () => random.chance(0.5),
   filler: () => ({ afterMs: random.pick([null, 0, 800, 4000]), messages: [...random.pick(FILLERS)] }),
+});
+
+/** What happens to the call. */
+const callSections = (random: Random): Sections => ({
   endCall: () => ({
     enabled: random.chance(0.8),
     instruction: random.pick([null, 'Use it when all is said.']),
@@ -93,6 +100,10 @@ const SECTIONS = (random: Random): { [Key in keyof ConfigChanges]: () => ConfigC
       ? { idleMs: random.pick([1000, 5000, 15_000]), message: random.pick([null, 'Hello?', 'Are you there?']) }
       : null,
   limits: () => ({ maxIdleMs: random.pick([null, 4000, 20_000]), message: random.pick([null, 'Time is up.']) }),
+});
+
+/** What the model is given, and how long is waited for it and others. */
+const modelSections = (random: Random): Sections => ({
   history: () => ({ messageLimit: random.pick([null, 1, 4]), toolResultLimit: random.pick([null, 0, 1]) }),
   toolSpeech: () => ({
     slow: {

@@ -1,4 +1,4 @@
-import type { ReplyTiming, ScriptedCall } from '../stage/model.js';
+import type { ReplyTiming, ScriptedCall } from '../../stage/model.js';
 import type { Random } from '../../base/random.js';
 import type { Act } from './script.js';
 

@@ -1,6 +1,6 @@
 import type { ConfigChanges } from '../../conversation/merge-config.js';
-import { Stage, type StageWatcher } from '../stage/stage.js';
-import type { StageVoiceOptions } from '../stage/voice.js';
+import { Stage, type StageWatcher } from '../../stage/stage.js';
+import type { StageVoiceOptions } from '../../stage/voice.js';
 
 /** A scenario as plain data: what a `Stage` is to be given, and the methods of its parts that are to be called. */
 export interface Script {

@@ -1,6 +1,6 @@
 import type { ConversationState } from '../../conversation/state.js';
 import { mergeConfig } from '../../conversation/merge-config.js';
-import type { Stage, StageWatcher } from '../stage/stage.js';
+import type { Stage, StageWatcher } from '../../stage/stage.js';
 import { RULES } from './rules/index.js';
 import { check, RuleBroken, type Rule } from './rules/rule.js';
 import { type Script, stageFor } from './script.js';
@@ -11,10 +11,10 @@ export interface Outcome {
   /** Virtual time that it took. */
   lengthMs: number;
   /** Null = every rule held at every step. */
-  failure: Failure | null;
+  failure: SimulationFailure | null;
 }
 
-export interface Failure {
+export interface SimulationFailure {
   /** The rule that was broken, or the error that was thrown. */
   rule: string;
   message: string;
@@ -57,7 +57,7 @@ function expectOver(rules: readonly Rule[], { conversation, voice }: Stage): voi
   for (const rule of rules) rule.onEnd?.(state);
 }
 
-function failureOf(error: unknown, { nowMs, timeline }: Stage): Failure {
+function failureOf(error: unknown, { nowMs, timeline }: Stage): SimulationFailure {
   const message = error instanceof Error ? error.message : String(error);
   const rule = error instanceof RuleBroken ? error.rule : (message.split('\n')[0] ?? '');
   return { rule, message: message.split('\n')[0] ?? '', atMs: nowMs, timeline: timeline.toString() };

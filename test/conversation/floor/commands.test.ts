@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Stage } from '../../../src/testing/stage/stage.js';
+import type { Stage } from '../../../src/stage/stage.js';
 import { listening } from '../listening.js';
 
 const ASKED = { from: 1000, to: 2200 };

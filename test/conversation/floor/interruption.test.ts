@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Stage, StageConfig } from '../../../src/testing/stage/stage.js';
+import type { Stage, StageConfig } from '../../../src/stage/stage.js';
 import { listening, timesOf, traces } from '../listening.js';
 
 const LONG =

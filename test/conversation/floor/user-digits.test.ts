@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Stage } from '../../../src/testing/stage/stage.js';
+import { Stage } from '../../../src/stage/stage.js';
 import { listening } from '../listening.js';
 
 const texts = (stage: Stage) => stage.timeline.turns.map(({ text }) => text);

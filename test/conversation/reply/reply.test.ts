@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ToolSpeechConfig } from '../../../src/conversation/config.js';
-import type { Stage } from '../../../src/testing/stage/stage.js';
+import type { Stage } from '../../../src/stage/stage.js';
 import { listening, timesOf, traces } from '../listening.js';
 
 const ASKED = { from: 1000, to: 2200 };

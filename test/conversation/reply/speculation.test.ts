@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ConversationEffect } from '../../../src/conversation/events.js';
-import type { Stage } from '../../../src/testing/stage/stage.js';
+import type { Stage } from '../../../src/stage/stage.js';
 import { listening, timesOf } from '../listening.js';
 
 type Trace = Extract<ConversationEffect, { type: 'trace' }>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Stage } from '../../../src/testing/stage/stage.js';
+import { Stage } from '../../../src/stage/stage.js';
 import { listening, timesOf, traces } from '../listening.js';
 
 const ASKED = { from: 1000, to: 2200 };

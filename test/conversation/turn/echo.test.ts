@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Stage, type StageConfig } from '../../../src/testing/stage/stage.js';
+import { Stage, type StageConfig } from '../../../src/stage/stage.js';
 import { listening, timesOf, traces } from '../listening.js';
 
 const MS_PER_CHAR = 60;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Stage } from '../../../src/testing/stage/stage.js';
+import type { Stage } from '../../../src/stage/stage.js';
 import { listening, traces } from '../listening.js';
 
 /** From the end of the user's speech to the moment that the turn was taken as over. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { announcedEnd } from '../../../src/conversation/voicemail/announcements.js';
-import { Stage, type StageConfig } from '../../../src/testing/stage/stage.js';
+import { Stage, type StageConfig } from '../../../src/stage/stage.js';
 import { traces } from '../listening.js';
 
 const MESSAGE = 'This is Anna of the flower shop. Please call me back.';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Stage, type StageConfig } from '../../../src/testing/stage/stage.js';
+import { Stage, type StageConfig } from '../../../src/stage/stage.js';
 import { timesOf, traces } from '../listening.js';
 
 const HELLO = 'Hello, this is Anna of the flower shop. I am calling about your order.';

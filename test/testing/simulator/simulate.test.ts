@@ -5,7 +5,7 @@ import { generate } from '../../../src/testing/simulator/generate.js';
 import { seedOf } from '../../../src/base/random.js';
 import { stageFor, toSource, type Script } from '../../../src/testing/simulator/script.js';
 import { simulate } from '../../../src/testing/simulator/simulate.js';
-import { Stage } from '../../../src/testing/stage/stage.js';
+import { Stage } from '../../../src/stage/stage.js';
 
 const SEED = 20_261_121;
 /** Settings that are sections, or off. */

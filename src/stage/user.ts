@@ -1,4 +1,4 @@
-import type { ConversationEvent } from '../../conversation/events.js';
+import type { ConversationEvent } from '../conversation/events.js';
 
 /** A stretch of time, in milliseconds since the line was opened. */
 export interface Stretch {

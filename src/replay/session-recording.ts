@@ -10,7 +10,7 @@ export interface RecordedReply {
 }
 
 /** What the world did in a session, apart from what the conversation decided. */
-export interface Recording {
+export interface SessionRecording {
   /** What the user, the line and others did. */
   happened: { atMs: number; event: ConversationEvent }[];
   replies: RecordedReply[];
@@ -26,11 +26,11 @@ export interface Recording {
 const USUAL_MS_PER_CHAR = 67;
 
 /** Takes a session's log apart. */
-export function recordingOf({ entries }: EventLog): Recording {
-  const happened: Recording['happened'] = [];
+export function recordingOf({ entries }: EventLog): SessionRecording {
+  const happened: SessionRecording['happened'] = [];
   const replies = new Map<number, RecordedReply & { atMs: number }>();
   const asked = new Map<string, { asked: string; atMs: number }>();
-  const outcomes: Recording['outcomes'] = [];
+  const outcomes: SessionRecording['outcomes'] = [];
   const voice = new VoiceTimes();
   for (const entry of entries) {
     if (entry.kind === 'effect') {
@@ -88,7 +88,7 @@ export function requestOf(effect: ConversationEffect): { callId: string; asked: 
 
 /** Measures how the voice spoke. */
 class VoiceTimes {
-  readonly spoken: Recording['spoken'] = new Map();
+  readonly spoken: SessionRecording['spoken'] = new Map();
   readonly #asked = new Map<number, { text: string; atMs: number; firstMs: number | null }>();
   #playing: { utteranceId: number; atMs: number; heldMs: number } | null = null;
   #heldSinceMs: number | null = null;

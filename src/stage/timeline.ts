@@ -4,7 +4,7 @@ import type {
   EndStatus,
   PlayoutPosition,
   UtteranceKind,
-} from '../../conversation/events.js';
+} from '../conversation/events.js';
 import { TICK_MS } from './voice.js';
 import type { Stretch } from './user.js';
 

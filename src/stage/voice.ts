@@ -1,4 +1,4 @@
-import type { ConversationEvent, PlayoutPosition } from '../../conversation/events.js';
+import type { ConversationEvent, PlayoutPosition } from '../conversation/events.js';
 
 export interface StageVoiceOptions {
   /** Length of the speech. Default 60 ms a character. */

@@ -1,8 +1,8 @@
-import type { ChatMessage, ToolCall } from '../../agent/chat.js';
-import { Conversation } from '../../conversation/conversation.js';
-import type { ConversationEffect, ConversationEvent, EndStatus, PlayoutPosition } from '../../conversation/events.js';
-import { historyMessages } from '../../conversation/speech/history.js';
-import { type ConfigChanges, mergeConfig } from '../../conversation/merge-config.js';
+import type { ChatMessage, ToolCall } from '../agent/chat.js';
+import { Conversation } from '../conversation/conversation.js';
+import type { ConversationEffect, ConversationEvent, EndStatus, PlayoutPosition } from '../conversation/events.js';
+import { historyMessages } from '../conversation/speech/history.js';
+import { type ConfigChanges, mergeConfig } from '../conversation/merge-config.js';
 import { Agenda } from './agenda.js';
 import { AgentExpectation } from './expect.js';
 import { StageLine } from './line.js';

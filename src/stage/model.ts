@@ -1,5 +1,5 @@
-import type { ChatMessage, ToolCall, ToolSpec } from '../../agent/chat.js';
-import type { ConversationEffect, ConversationEvent } from '../../conversation/events.js';
+import type { ChatMessage, ToolCall, ToolSpec } from '../agent/chat.js';
+import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
 
 /** What a model can tell. */
 export type ModelEvent = Extract<ConversationEvent, { requestId: number }>;

@@ -1,4 +1,4 @@
-import type { AttendedTransfer, ConversationEvent } from '../../conversation/events.js';
+import type { AttendedTransfer, ConversationEvent } from '../conversation/events.js';
 
 /** A transfer that the line was asked for. */
 export interface StageTransfer {

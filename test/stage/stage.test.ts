@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Stage } from '../../../src/testing/stage/stage.js';
+import { Stage } from '../../src/stage/stage.js';
 
 const opening = { firstMessage: 'Hello, what can I do for you?' };
 
