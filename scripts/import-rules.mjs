@@ -86,7 +86,7 @@ export const MAY_IMPORT = {
     'telephony/carriers',
   ],
   stage: ['agent', 'conversation'],
-  replay: ['base', 'conversation', 'session', 'stage'],
+  replay: ['agent', 'base', 'conversation', 'session', 'stage'],
   testing: [...LIBRARY, 'engine', 'telephony/calls', 'stage', 'replay'],
   benchmark: [...LIBRARY, 'engine', 'testing'],
   'threads/wire': [...LIBRARY, 'engine'],

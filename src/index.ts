@@ -26,7 +26,7 @@ export type { FinishedSession, Memory, MemoryKeeper, MemoryStore, SessionMemory 
 export type { SessionContinuation } from './agent/continuation.js';
 export type { LogEntry, LogSink, NoteData } from './session/record/event-log.js';
 export { Conversation } from './conversation/conversation.js';
-export { DEFAULT_CONVERSATION, type ConversationConfig } from './conversation/config.js';
+export { DEFAULT_CONVERSATION, type ConversationConfig } from './agent/conversation-config.js';
 export type {
   AttendedTransfer,
   ConversationEffect,
@@ -152,7 +152,7 @@ export type {
   TransferConfig,
   TransferTarget,
   VoicemailConfig,
-} from './conversation/config.js';
+} from './agent/conversation-config.js';
 export type {
   Again,
   AssistantEntry,

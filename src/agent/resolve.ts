@@ -1,4 +1,11 @@
 import type { AgentConfig } from './agent.js';
+import type {
+  ConversationConfig,
+  EndpointingConfig,
+  InterruptionConfig,
+  OpeningConfig,
+  TransferConfig,
+} from './conversation-config.js';
 import type { AgentExtensions } from './extensions/extensions.js';
 import type { Flow } from './flow.js';
 import type { AgentFunction, AppFunction, ServiceFunction } from './function.js';
@@ -34,8 +41,20 @@ export interface ResolveOptions extends VariableSources {
 /** How long a transfer's target is rung. */
 const RING_TIMEOUT_S = 30;
 
+/** What the agent decides of how its conversation is held; the rest is the engine's. */
+type FlowSettings = Pick<
+  ConversationConfig,
+  'filler' | 'endCall' | 'voicemail' | 'keypad' | 'inactivity' | 'limits' | 'history'
+> & {
+  opening: Pick<OpeningConfig, 'firstMessage' | 'userStarts'>;
+  interruption: Pick<InterruptionConfig, 'allowed' | 'keepMessage' | 'openingAllowed'>;
+  endpointing: Pick<EndpointingConfig, 'responseDelayMs' | 'numberInputDelayMs'>;
+  /** Null = calls are not transferred. */
+  transfer: Required<Omit<TransferConfig, 'anyTarget'>> | null;
+};
+
 /** An agent ready for a session: defaults applied, variables filled in, units in the names. Plain data. */
-export interface ResolvedAgent {
+export interface ResolvedAgent extends FlowSettings {
   status: 'active' | 'disabled';
   language: Language;
   timezone: string;
@@ -52,7 +71,7 @@ export interface ResolvedAgent {
   stt: { provider: string; model: string | null; multilingual: boolean };
   /** Answers in place of the language model; null = none does. */
   customLlm: WebhookAddress | null;
-  /** Null = the language stays as it is. With the language that the agent begins in. */
+  /** Null = the language stays as it is. Lists the language that the agent begins in, too. */
   switchLanguage: { languages: readonly Language[] } | null;
   /** What of the user's may be kept, and whether a wish not to be called again is looked for. */
   privacy: { optOut: boolean; doNotCall: boolean };
@@ -68,45 +87,6 @@ export interface ResolvedAgent {
   knowledge: { fileIds: readonly string[]; messages: readonly string[] };
   /** Whom memories are of: the value of `memory.user_identifier_key`. Null = nothing is remembered. */
   memoryUser: string | null;
-  /** `firstMessage` null = the model opens the conversation. */
-  opening: { firstMessage: string | null; userStarts: boolean };
-  interruption: { allowed: boolean; keepMessage: boolean; openingAllowed: boolean };
-  endpointing: { responseDelayMs: number; numberInputDelayMs: number };
-  /** `afterMs` null = fillers only when a stage stalls. */
-  filler: { afterMs: number | null; messages: readonly string[] };
-  endCall: { enabled: boolean; instruction: string | null; messages: readonly string[] };
-  /** Null = machines are talked to like people. */
-  voicemail: {
-    action: 'hangup' | 'message';
-    message: string | null;
-    continueOnVoiceActivity: boolean;
-    detectionPhrases: readonly string[];
-  } | null;
-  /** Null = calls are not transferred. */
-  transfer: {
-    targets: readonly { phone: string; description: string | null }[];
-    instruction: string | null;
-    messages: readonly string[];
-    /** Null = the person is not asked first. */
-    attended: ResolvedAttended | null;
-  } | null;
-  keypad: { enabled: boolean; instruction: string | null };
-  /** Null = the agent does not ask whether the user is still there. */
-  inactivity: { idleMs: number; message: string | null } | null;
-  limits: { maxDurationMs: number; maxIdleMs: number | null; message: string | null };
-  /** Null = all. */
-  history: { messageLimit: number | null; toolResultLimit: number | null };
-}
-
-/** How somebody is asked whether they take a call. */
-export interface ResolvedAttended {
-  /** Null = a stock sentence. */
-  briefing: string | null;
-  confirm: boolean;
-  ringMs: number;
-  holdSound: 'music' | 'ringing' | 'none';
-  /** Empty = a stock sentence. */
-  holdMessages: readonly string[];
 }
 
 export interface ResolvedVoice {

@@ -1,4 +1,4 @@
-import { type ConversationConfig, DEFAULT_CONVERSATION } from './config.js';
+import { type ConversationConfig, DEFAULT_CONVERSATION } from '../agent/conversation-config.js';
 
 /** Settings that differ from others, section by section. */
 export type ConfigChanges = {

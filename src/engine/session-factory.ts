@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { nowUnixMs, unixSeconds } from '../base/real-clock.js';
 import { reasonOf } from '../base/errors.js';
 import { EMBEDDED_DEFAULTS, type ResolvedAgent } from '../agent/resolve.js';
-import { type ConversationConfig, DEFAULT_CONVERSATION } from '../conversation/config.js';
 import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
-import { conversationConfig } from '../session/conversation-config.js';
+import { type ConversationConfig, DEFAULT_CONVERSATION, type ToolSpeechConfig } from '../agent/conversation-config.js';
+import { buildSystemPrompt } from '../agent/prompt.js';
 import type { LogSink } from '../session/record/event-log.js';
 import type { SessionTrace } from '../session/record/trace-folder.js';
 import { Session } from '../session/session.js';
@@ -207,4 +207,38 @@ function sessionLog(
     log?.(entry);
   };
   return { sink: both, close: () => trace.close() };
+}
+
+/**
+ * How an agent's configuration wants its conversation held.
+ * @param toolSpeech how it speaks around its tools, by name
+ * @param unixMs the time that the conversation begins, in milliseconds since 1970
+ * @param direction who called whom, as the agent sees it
+ */
+export function conversationConfig(
+  agent: ResolvedAgent,
+  toolSpeech: ReadonlyMap<string, ToolSpeechConfig>,
+  unixMs: number,
+  direction: ConversationConfig['direction'] = 'inbound',
+): ConversationConfig {
+  return {
+    ...DEFAULT_CONVERSATION,
+    language: agent.language,
+    direction,
+    systemPrompt: buildSystemPrompt(agent, unixMs),
+    opening: { ...DEFAULT_CONVERSATION.opening, ...agent.opening },
+    interruption: { ...DEFAULT_CONVERSATION.interruption, ...agent.interruption },
+    endpointing: { ...DEFAULT_CONVERSATION.endpointing, ...agent.endpointing },
+    filler: agent.filler,
+    endCall: agent.endCall,
+    voicemail: agent.voicemail,
+    transfer: agent.transfer,
+    keypad: agent.keypad,
+    switchLanguage: agent.switchLanguage,
+    doNotCall: agent.privacy.doNotCall,
+    inactivity: agent.inactivity,
+    limits: agent.limits,
+    history: agent.history,
+    toolSpeech: Object.fromEntries(toolSpeech),
+  };
 }

@@ -1,6 +1,6 @@
 import { baseLanguage } from '../base/language.js';
 import type { ResolvedAgent } from '../agent/resolve.js';
-import type { ConversationConfig } from '../conversation/config.js';
+import type { ConversationConfig } from '../agent/conversation-config.js';
 import { machineSentences } from '../conversation/voicemail/voicemail-hints.js';
 import type { SpeechHints } from '../providers/stt/stt.js';
 import { languageWishes } from './languages.js';

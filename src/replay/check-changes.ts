@@ -1,4 +1,4 @@
-import { type ConversationConfig, DEFAULT_CONVERSATION } from '../conversation/config.js';
+import { type ConversationConfig, DEFAULT_CONVERSATION } from '../agent/conversation-config.js';
 import { ParleyError } from '../base/errors.js';
 import { type ConfigChanges, mergeConfig } from '../conversation/merge-config.js';
 

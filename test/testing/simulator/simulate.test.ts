@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_CONVERSATION } from '../../../src/conversation/config.js';
+import { DEFAULT_CONVERSATION } from '../../../src/agent/conversation-config.js';
 import { mergeConfig } from '../../../src/conversation/merge-config.js';
 import { generate } from '../../../src/testing/simulator/generate.js';
 import { seedOf } from '../../../src/base/random.js';

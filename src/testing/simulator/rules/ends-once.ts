@@ -1,4 +1,4 @@
-import type { ConversationConfig } from '../../../conversation/config.js';
+import type { ConversationConfig } from '../../../agent/conversation-config.js';
 import type { ConversationState } from '../../../conversation/state.js';
 import { check, type Rule, type Step } from './rule.js';
 

@@ -1,4 +1,4 @@
-import type { ConversationConfig } from '../../../conversation/config.js';
+import type { ConversationConfig } from '../../../agent/conversation-config.js';
 import type { ConfigChanges } from '../../../conversation/merge-config.js';
 import type { Replayed, WhatIf } from '../../../replay/index.js';
 import { el } from '../../shared/elements.js';

@@ -1,4 +1,4 @@
-import type { ConversationConfig } from '../../../conversation/config.js';
+import type { ConversationConfig } from '../../../agent/conversation-config.js';
 
 /** A setting of a conversation that a replay can change. */
 export interface ReplaySetting {

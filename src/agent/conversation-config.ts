@@ -1,4 +1,4 @@
-import type { ChatMessage } from '../agent/chat.js';
+import type { ChatMessage } from './chat.js';
 
 /** How one conversation is to be held. Plain data, made from an AgentConfig and the operator's settings. */
 export interface ConversationConfig {
