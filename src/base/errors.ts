@@ -11,15 +11,16 @@ interface CatalogueEntry {
 
 const CATALOGUE = {
   // audio
-  AUDIO_WAV_INVALID: { message: 'Not a readable WAV file: {reason}', httpStatus: 422, retryable: false },
+  AUDIO_WAV_INVALID: { message: 'The WAV file cannot be read: {reason}', httpStatus: 422, retryable: false },
   AUDIO_RATE_UNSUPPORTED: {
-    message: 'Sample rate {sampleRateHz} Hz is not supported (8000 to 48000)',
+    message: 'The sample rate {sampleRateHz} Hz is not supported; use 8000 to 48000 Hz',
     httpStatus: 422,
     retryable: false,
   },
   AUDIO_UNDECODABLE: { message: 'The audio file cannot be used: {reason}', httpStatus: 422, retryable: false },
   AUDIO_DECODER_MISSING: {
-    message: 'There is no program ffmpeg on PATH, which {format} audio needs (Debian: apt-get install ffmpeg)',
+    message:
+      '{format} audio needs the program ffmpeg, which is not on PATH; install it (Debian: apt-get install ffmpeg)',
     httpStatus: 503,
     retryable: false,
   },
@@ -55,14 +56,14 @@ const CATALOGUE = {
     retryable: false,
   },
   MODEL_UNKNOWN: {
-    message: 'No {kind} model {which} is here. Here are: {known}. "parley models list" shows what can be had',
+    message: 'No {kind} model {which} is here. Here are: {known}. "parley models list" shows which can be fetched',
     httpStatus: 422,
     retryable: false,
   },
   MODEL_UNUSABLE: { message: 'The model {model} cannot be used: {reason}', httpStatus: 500, retryable: false },
   MODEL_NOT_HAD: { message: 'The model {model} could not be had: {reason}', httpStatus: 502, retryable: true },
   MODEL_CHECKSUM_WRONG: {
-    message: '{file} is not what it should be: its SHA-256 is {found}, {source} says {expected}',
+    message: '{file} has the wrong checksum: its SHA-256 is {found}, but {source} says {expected}',
     httpStatus: 502,
     retryable: false,
   },
@@ -85,7 +86,7 @@ const CATALOGUE = {
     retryable: false,
   },
   STT_CAPACITY: {
-    message: '{provider} listens to {limit} sessions already, which is its limit',
+    message: '{provider} is at its limit of {limit} sessions',
     httpStatus: 503,
     retryable: true,
   },
@@ -108,16 +109,16 @@ const CATALOGUE = {
   // files
   FILE_NOT_READABLE: { message: 'Cannot read {path}: {reason}', httpStatus: 422, retryable: false },
   FILE_NOT_WRITABLE: { message: 'Cannot write {path}: {reason}', httpStatus: 500, retryable: false },
-  DISK_FULL: { message: 'There is no room left on the disk', httpStatus: 507, retryable: true },
+  DISK_FULL: { message: 'The disk is full; free some space', httpStatus: 507, retryable: true },
   DATABASE_UNUSABLE: { message: 'The database {path} cannot be used: {reason}', httpStatus: 500, retryable: false },
   SQLITE_MISSING: {
     message:
-      'better-sqlite3, which keeps all data, cannot run: {reason}. Its binary is made when it is installed, unless npm is told to run no scripts: npm rebuild better-sqlite3 makes it (npm approve-scripts better-sqlite3 first, where npm asks for that)',
+      'better-sqlite3, which stores all data, cannot run: {reason}. Its binary is missing where npm ran no install scripts; run npm rebuild better-sqlite3 (first npm approve-scripts better-sqlite3, where npm asks for that)',
     httpStatus: 500,
     retryable: false,
   },
   SECRETS_UNREADABLE: {
-    message: 'What is stored in {what} cannot be decrypted: {reason} (docs/keys.md tells about keys)',
+    message: 'The secrets in {what} cannot be decrypted: {reason}. docs/keys.md explains the keys',
     httpStatus: 500,
     retryable: false,
   },
@@ -125,31 +126,31 @@ const CATALOGUE = {
   // knowledge base
   KNOWLEDGE_FILE_TOO_LARGE: { message: '{name} is larger than {limit} bytes', httpStatus: 413, retryable: false },
   KNOWLEDGE_FULL: {
-    message: 'The knowledge base holds {limit} files already, which is its limit',
+    message: 'The knowledge base is at its limit of {limit} files; delete one first',
     httpStatus: 413,
     retryable: false,
   },
   KNOWLEDGE_FILE_IN_USE: {
-    message: 'The agent "{agent}" lists the knowledge file "{id}"',
+    message: 'The agent "{agent}" lists the knowledge file "{id}"; take it off that list first',
     httpStatus: 409,
     retryable: false,
   },
   KNOWLEDGE_FAILED: { message: 'The knowledge base failed: {reason}', httpStatus: 500, retryable: true },
   // phone network
   NUMBER_INVALID: {
-    message: 'Not a phone number with its country code, such as +12025550123: {number}',
+    message: '{number} is not a phone number with its country code, such as +12025550123',
     httpStatus: 422,
     retryable: false,
   },
   NUMBER_UNAVAILABLE: { message: '{number} cannot be bought', httpStatus: 409, retryable: false },
   NUMBER_NONE_FOR_SALE: { message: 'No number is for sale in {where}', httpStatus: 409, retryable: false },
-  NUMBER_NOT_OWNED: { message: '{number} is none of our numbers', httpStatus: 404, retryable: false },
+  NUMBER_NOT_OWNED: { message: '{number} is not a number of this daemon', httpStatus: 404, retryable: false },
   CARRIER_CLOSED: { message: 'The connection to the carrier {carrier} is closed', httpStatus: 503, retryable: true },
   CARRIER_UNREACHABLE: { message: '{carrier} cannot be reached: {reason}', httpStatus: 503, retryable: true },
   CARRIER_SILENT: { message: '{carrier} has not answered: {reason}', httpStatus: 504, retryable: true },
-  CARRIER_REFUSED: { message: '{carrier} refuses: {reason}', httpStatus: 502, retryable: false },
+  CARRIER_REFUSED: { message: '{carrier} refused: {reason}', httpStatus: 502, retryable: false },
   CARRIER_MESSAGE_BAD: {
-    message: 'What {carrier} sent makes no sense: {reason}',
+    message: '{carrier} sent a message that cannot be used: {reason}',
     httpStatus: 502,
     retryable: false,
   },
@@ -165,7 +166,7 @@ const CATALOGUE = {
     retryable: false,
   },
   LIMIT_CONCURRENT_CALLS: {
-    message: '{limit} calls are under way, which is the limit',
+    message: 'The limit of {limit} concurrent calls is reached; try again when one has ended',
     httpStatus: 429,
     retryable: true,
   },
@@ -185,27 +186,28 @@ const CATALOGUE = {
     retryable: true,
   },
   LIMIT_MINUTES_PER_DAY: {
-    message: 'Of {limit} minutes within 24 hours fewer are left than the call may last; try again in {retryAfterS} s',
+    message:
+      'The limit of {limit} minutes within 24 hours leaves less time than the call may last; try again in {retryAfterS} s',
     httpStatus: 429,
     retryable: true,
   },
   REGISTRATIONS_FULL: {
-    message: '{limit} registered calls wait for their clients, which is the limit',
+    message: 'The limit of {limit} registered calls that wait for their clients is reached; try again later',
     httpStatus: 429,
     retryable: true,
   },
   STREAMS_FULL: {
-    message: '{limit} clients watch already, which is the limit',
+    message: 'The limit of {limit} clients that watch is reached; close one first',
     httpStatus: 429,
     retryable: true,
   },
   IDEMPOTENCY_KEY_REUSED: {
-    message: 'This Idempotency-Key came with another request before',
+    message: 'This Idempotency-Key was used for another request; use a new one',
     httpStatus: 409,
     retryable: false,
   },
   CALL_GOES_ON: {
-    message: 'The call of the session "{id}" goes on; it can be deleted when it has ended',
+    message: 'The call of the session "{id}" has not ended; delete it afterwards',
     httpStatus: 409,
     retryable: true,
   },
@@ -219,25 +221,25 @@ const CATALOGUE = {
     retryable: true,
   },
   TALK_TOO_MANY_BAD_MESSAGES: {
-    message: 'The client keeps sending messages that have no meaning',
+    message: 'The client has sent too many invalid messages',
     httpStatus: 400,
     retryable: false,
   },
-  TALK_CLIENT_GONE: { message: 'The client has given no sign for {silentMs} ms', httpStatus: 408, retryable: true },
+  TALK_CLIENT_GONE: { message: 'The client has sent nothing for {silentMs} ms', httpStatus: 408, retryable: true },
   // SIP
   SIP_NO_TRUNK: {
-    message: 'There is no SIP trunk: the setting sip.servers or sip.sources',
+    message: 'No SIP trunk is configured; set sip.servers or sip.sources',
     httpStatus: 409,
     retryable: false,
   },
   SIP_NOT_REGISTERED: {
-    message: 'The SIP registrar does not take the registration: {reason}',
+    message: 'The SIP registrar refused the registration: {reason}',
     httpStatus: 503,
     retryable: true,
   },
   SIP_FLOOD: {
     message:
-      '{count} SIP calls were refused within {seconds} s, {most} of them from {address}: too many at once, or calls that nobody acknowledges',
+      '{count} SIP calls were refused within {seconds} s, {most} of them from {address}: too many came at once, or their answers were not acknowledged',
     httpStatus: 503,
     retryable: true,
   },
@@ -248,7 +250,7 @@ const CATALOGUE = {
   // calls over RTP
   SDP_INVALID: { message: 'The session description cannot be read: {reason}', httpStatus: 422, retryable: false },
   MEDIA_UNSUPPORTED: {
-    message: 'The session description offers nothing that can be used: {reason}',
+    message: 'The session description offers no usable media: {reason}',
     httpStatus: 422,
     retryable: false,
   },
@@ -261,12 +263,12 @@ const CATALOGUE = {
     retryable: true,
   },
   DATA_FOLDER_IN_USE: {
-    message: 'Another daemon is using the data folder {path}; PARLEY_DATA_DIR names another one',
+    message: 'Another daemon is using the data folder {path}; stop it, or set PARLEY_DATA_DIR to another folder',
     httpStatus: 409,
     retryable: false,
   },
   PAGE_NOT_BUILT: {
-    message: 'The page is missing; npm run build makes it: {reason}',
+    message: 'The page is not built; run npm run build: {reason}',
     httpStatus: 500,
     retryable: false,
   },
@@ -281,23 +283,31 @@ const CATALOGUE = {
   INTERNAL: { message: 'Something went wrong inside parley; its log says what.', httpStatus: 500, retryable: true },
   AUTH_REQUIRED: { message: 'The key is missing or wrong', httpStatus: 401, retryable: false },
   AUTH_FORBIDDEN: { message: 'This key does not allow that: {reason}', httpStatus: 403, retryable: false },
-  LINK_INVALID: { message: 'The link does not open: {reason}', httpStatus: 403, retryable: false },
+  LINK_INVALID: { message: 'The link is not valid: {reason}', httpStatus: 403, retryable: false },
   KEY_LAST: {
     message: 'The last private key cannot be revoked; make another one first',
     httpStatus: 409,
     retryable: false,
   },
   KEY_OF_ENVIRONMENT: {
-    message: 'This key is set by {variable}: change it there and restart',
+    message: 'This key is set by {variable}; change it there and restart',
     httpStatus: 409,
     retryable: false,
   },
   AGENT_IN_USE: { message: 'The agent "{agent}" answers {phone}', httpStatus: 409, retryable: false },
   NOT_FOUND: { message: 'There is no {what} "{id}"', httpStatus: 404, retryable: false },
-  VOICE_IN_USE: { message: 'The agent "{agent}" speaks with the voice "{voice}"', httpStatus: 409, retryable: false },
+  VOICE_IN_USE: {
+    message: 'The agent "{agent}" speaks with the voice "{voice}"; give it another voice first',
+    httpStatus: 409,
+    retryable: false,
+  },
   RATE_LIMITED: { message: 'Too many requests; try again in {seconds} s', httpStatus: 429, retryable: true },
   SESSIONS_FULL: { message: 'All {limit} sessions are in use', httpStatus: 429, retryable: true },
-  SOCKETS_FULL: { message: 'This address has {limit} sockets open already', httpStatus: 429, retryable: true },
+  SOCKETS_FULL: {
+    message: 'This address is at its limit of {limit} open sockets; close one first',
+    httpStatus: 429,
+    retryable: true,
+  },
   // campaigns
   CAMPAIGN_FINISHED: {
     message: 'The campaign "{campaign}" is finished and cannot be changed',
@@ -310,16 +320,20 @@ const CATALOGUE = {
     retryable: false,
   },
   CAMPAIGN_RUNNING: {
-    message: 'The campaign "{campaign}" is calling; stop it, and let its calls end, first',
+    message: 'The campaign "{campaign}" is calling; stop it and wait for its calls to end',
     httpStatus: 409,
     retryable: true,
   },
   CAMPAIGN_TOO_MANY_RECORDS: {
-    message: 'A request may have {limit} records; send the others in further ones',
+    message: 'The request has more than {limit} records; send the rest in further requests',
     httpStatus: 413,
     retryable: false,
   },
-  RECORD_BEING_CALLED: { message: '{number} is being called just now', httpStatus: 409, retryable: true },
+  RECORD_BEING_CALLED: {
+    message: '{number} is being called; try again after the call',
+    httpStatus: 409,
+    retryable: true,
+  },
   // session
   AGENT_DISABLED: { message: 'This agent is disabled and takes no calls', httpStatus: 409, retryable: false },
   SESSION_CLOSED: { message: 'The session has ended', httpStatus: 409, retryable: false },
@@ -334,9 +348,9 @@ const CATALOGUE = {
     retryable: true,
   },
   // testing
-  FIXTURES_INVALID: { message: 'No recordings to measure with in {path}: {reason}', httpStatus: 422, retryable: false },
-  LABELS_INVALID: { message: 'Not a readable label file: {file}: {reason}', httpStatus: 422, retryable: false },
-  LOG_INVALID: { message: 'Not a readable event log: {reason}', httpStatus: 422, retryable: false },
+  FIXTURES_INVALID: { message: '{path} cannot be measured: {reason}', httpStatus: 422, retryable: false },
+  LABELS_INVALID: { message: 'The label file {file} cannot be read: {reason}', httpStatus: 422, retryable: false },
+  LOG_INVALID: { message: 'The event log cannot be read: {reason}', httpStatus: 422, retryable: false },
   LOG_VERSION_UNSUPPORTED: {
     message: 'The event log has version {version}; this parley reads version {supported}',
     httpStatus: 422,
