@@ -20,7 +20,7 @@ export class Refusals {
   readonly #timers = new Map<Warmable, () => void>();
   #closed = false;
 
-  /** @param clock a real one @param onAccepted told the name of each vendor that accepts again */
+  /** @param clock a real one @param onAccepted called with the name of each vendor that accepts again */
   constructor(clock: Clock, onAccepted: (provider: string) => void) {
     this.#clock = clock;
     this.#onAccepted = onAccepted;

@@ -53,7 +53,7 @@ export function parseWith<T extends z.ZodType>(schema: T, value: unknown, prefix
   throw new InvalidConfigError(issuesOf(result.error.issues, value, prefix));
 }
 
-/** A client that gets everything wrong is told of so many faults: an answer is no larger than its request. */
+/** The most faults in one answer, so that an answer is not larger than its request. */
 const MAX_ISSUES = 100;
 
 /** At most 100 faults; one more says how many others there are. */

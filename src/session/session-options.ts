@@ -64,7 +64,7 @@ export interface SessionOptions {
   participant?: Participant | null | undefined;
   /** Puts the user on the do-not-call list. Default: the wish is in the report alone. */
   listDoNotCall?: ((by: 'rule' | 'model') => void) | null | undefined;
-  /** Told of every event and effect, see LogEntry. */
+  /** Gets every event and effect, see LogEntry. */
   log?: LogSink | null | undefined;
   /** What embedders and daemons watch. A listener that throws is noted in the log and otherwise ignored. */
   observe?: ((event: SessionEvent) => void) | null | undefined;

@@ -15,7 +15,7 @@ export interface StageVoiceOptions {
  */
 export type VoiceFault = { type: 'none' | 'empty' } | { type: 'late' | 'fails' | 'stalls'; afterMs: number };
 
-/** What is told about the playing of utterances. */
+/** Events about the playing of utterances. */
 export interface VoiceWatcher {
   /** Audio of an utterance goes to the line from `fromMs` to `toMs`. */
   onPlayed(utteranceId: number, fromMs: number, toMs: number): void;
@@ -30,7 +30,7 @@ interface Track {
   /** Silence behind it. */
   pauseMs: number;
   started: boolean;
-  /** That it stands still was told. */
+  /** Its standstill was reported. */
   told: boolean;
   fault: VoiceFault | null;
 }
@@ -205,7 +205,7 @@ export class StageVoice {
   }
 }
 
-/** Ticks until one in which something is to be told. */
+/** Ticks until the next one with an event. */
 function quietTicks({ fault, playedMs, totalMs }: Track): number {
   const breaksOff = fault?.type === 'fails' || fault?.type === 'stalls';
   const eventMs = breaksOff ? Math.min(totalMs - TICK_MS, fault.afterMs) : totalMs - TICK_MS;

@@ -51,7 +51,7 @@ function look(): void {
   if (bytes >= STARVED * aboveBytes) writeBack('RESTART');
 }
 
-/** The file keeps its size when its content has been written back: only what is new in it is told. */
+/** The file keeps its size when its content has been written back: only its new pages are reported. */
 function writeBack(mode: 'PASSIVE' | 'RESTART'): void {
   const [done] = database.pragma(`wal_checkpoint(${mode})`) as [{ busy: number; log: number; checkpointed: number }];
   if (done.checkpointed > backfilled) tell(done.checkpointed - backfilled);

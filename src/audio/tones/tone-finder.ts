@@ -77,7 +77,7 @@ export class ToneFinder {
 
   /**
    * Takes the next samples, however they are cut.
-   * @param onHop told of each 10 ms that are full: the tone or null, these 10 ms, valid during the call only, and the
+   * @param onHop called with each complete 10 ms: the tone or null, these 10 ms, valid during the call only, and the
    *   energy in them, the sum of their squares
    */
   push(samples: Int16Array, onHop: (tone: Tone | null, hop: Int16Array, energy: number) => void): void {

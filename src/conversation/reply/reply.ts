@@ -142,7 +142,7 @@ export function onNoAnswer(core: Core, reason: string): void {
   request(core, reply);
 }
 
-/** The model failed, stalled or had nothing to say: the user is told, and told once. */
+/** The model failed, stalled or had nothing to say: the agent says so, once. */
 export function failReply(core: Core, reason: string): void {
   const { reply, failures } = core.state;
   core.trace('reply.failed', { reason });

@@ -84,7 +84,7 @@ function byLength(digits: number, whole: readonly number[]): number {
   return digits === least ? 0.5 : 0.75;
 }
 
-/** Totals that numbers often have, where nobody has told how long this one is. */
+/** Usual lengths of numbers, where the length of this one is unknown. */
 const USUAL_TOTALS: ReadonlySet<number> = new Set([8, 9, 10, 11, 12, 16]);
 
 /**

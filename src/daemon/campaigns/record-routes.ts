@@ -18,7 +18,7 @@ const inputSchema = z
       .describe('Values of the variables in prompt and messages. `timezone`: whose clock the calling hours go by.'),
   })
   .meta({ id: 'CampaignRecordInput' });
-// Counted before the records are looked at: whoever sends a million is not told what is wrong with each.
+// Counted before the records are checked: a million records get one error, not a million.
 const uploadSchema = z.array(inputSchema).meta({ description: `At most ${String(MOST_RECORDS)}.` });
 
 const shape = {

@@ -55,7 +55,7 @@ export class TlsFiles {
 
   /**
    * Gives a server the files anew when they change. Connections go on with what they have.
-   * @param onRead told of each change, with the fault for which it stays with the old ones
+   * @param onRead called at each change, with the fault for which the old files stay
    */
   watch(server: Server, clock: Clock, onRead: (fault: Error | null) => void): void {
     this.#cancel = clock.schedule(clock.nowMs() + LOOK_MS, () => {

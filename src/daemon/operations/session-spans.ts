@@ -18,7 +18,7 @@ export interface SpanSink {
 
 /**
  * Sessions as traces: session → turn → end_of_turn, llm, sentence, tts, tool. Names and times, no texts. A session is
- * told when it is over: nothing is done for it while it is spoken.
+ * exported when it is over: nothing is done for it during the call.
  */
 export class SessionSpans {
   readonly #sink: SpanSink;

@@ -36,7 +36,7 @@ export interface LineActionsOptions {
   tell: (message: TransportMessage) => void;
 }
 
-/** What the model is told of a transfer that failed. */
+/** The model's result of a failed transfer. */
 const FAILURES: Readonly<Record<TransferFailure, string>> = {
   busy: 'the line is busy',
   'no-answer': 'nobody answered',

@@ -45,7 +45,7 @@ export class Notifier {
     }
   }
 
-  /** Nothing is told after `ended`. */
+  /** No event follows `ended`. */
   observe(event: SessionEvent): void {
     if (this.#isOver) return;
     this.#isOver = event.type === 'ended';

@@ -19,7 +19,7 @@ export interface CallReport {
 }
 
 /**
- * Told of each status from the second on; the last is the call's end.
+ * Called with each status from the second on; the last is the call's end.
  * @param reason why the call did not go well, for people; null while it goes on, and where it did
  */
 export type OnStatus = (status: CallStatus, reason: string | null) => void;

@@ -9,7 +9,7 @@ import type { CallAgent } from './call-agent.js';
 /** Whom whoever is asked can be connected to, as the agent that asks knows them. */
 export const CALLER = 'caller';
 
-/** The latest of a conversation that whoever asks is told, in characters. */
+/** How much of the latest conversation the consulted person's agent gets, in characters. */
 const MOST_TOLD = 12_000;
 /** Somebody who neither agrees nor refuses is left so soon; the user waits. */
 const LONGEST_S = 100;

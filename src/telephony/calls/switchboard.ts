@@ -107,7 +107,7 @@ export class Switchboard {
 
   /**
    * Puts calls that come in through to agents. A new route takes the place of the one before.
-   * @param onCall told of each call that an agent takes
+   * @param onCall called for each call that an agent takes
    */
   receive(route: Route, onCall: (call: AgentCall) => void = () => undefined): Cancel {
     this.#stopReceiving();

@@ -3,11 +3,11 @@ import type { CallRecord, CallState } from './carrier.js';
 
 export interface CallStatesOptions {
   nowMs: () => number;
-  /** A listener has thrown; the others are told all the same. */
+  /** A listener has thrown; the other listeners are still called. */
   onListenerError: (error: unknown) => void;
 }
 
-/** The states of a call, when each began, and who is told of them. It begins as `initiated`. */
+/** The states of a call, when each began, and their listeners. The first state is `initiated`. */
 export class CallStates {
   readonly #options: CallStatesOptions;
   readonly #listeners = new Set<(state: CallState) => void>();
@@ -45,7 +45,7 @@ export class CallStates {
     }
   }
 
-  /** Nobody is told anything any more. */
+  /** No listener is called any more. */
   forget(): void {
     this.#listeners.clear();
   }

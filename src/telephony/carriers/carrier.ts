@@ -15,7 +15,7 @@ export interface Carrier<Line extends SessionLine = Transport> {
   buyNumber(number: string, signal: AbortSignal): Promise<void>;
   /**
    * Has calls to a number of ours come to us again, where somebody has sent them elsewhere, or our address is another
-   * one now. Carriers that need not be told leave this out. @throws ParleyError NUMBER_NOT_OWNED
+   * one now. Carriers that do not need this omit it. @throws ParleyError NUMBER_NOT_OWNED
    */
   directNumber?(number: string, signal: AbortSignal): Promise<void>;
   /** Gives a number back; calls that are under way go on. @throws ParleyError NUMBER_NOT_OWNED */
@@ -23,7 +23,7 @@ export interface Carrier<Line extends SessionLine = Transport> {
   /** Numbers of ours. */
   ownedNumbers(signal: AbortSignal): Promise<readonly string[]>;
   /**
-   * Places a call. Whatever becomes of it, a refusal too, is told by the call's states.
+   * Places a call. Its states report the outcome, a refusal included.
    * @throws ParleyError NUMBER_INVALID for what is no number of this network's kind, CARRIER_CLOSED
    */
   placeCall(request: CallRequest): CarrierCall<Line>;

@@ -5,7 +5,7 @@ export interface CallIntakeOptions {
   clock: Clock;
   /** Calls that can be held at once, over all channels. */
   mostCalls: number;
-  /** Calls were refused: told once in ten seconds at most. */
+  /** Calls were refused: reported at most once in ten seconds. */
   onRefused: (refused: RefusedCalls) => void;
 }
 
@@ -86,7 +86,7 @@ export class CallIntake {
     this.#mostOverdue = Math.max(LEAST_OVERDUE, options.mostCalls * OVERDUE_SHARE);
   }
 
-  /** Whether a call from there may begin. One that is admitted is to be told of by `begin`. */
+  /** Whether a call from there may begin. `begin` must follow for a call that is admitted. */
   admit(hop: Hop): IntakeDecision {
     const nowMs = this.#options.clock.nowMs();
     const source = this.#source(hop.address, nowMs);

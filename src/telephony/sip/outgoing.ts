@@ -74,7 +74,7 @@ export class Outgoing {
     const isCurrent = (): boolean => !this.#isOver && this.#transaction === transaction;
     transaction = transactions.request(request, hop, {
       onResponse: (response) => {
-        // What an attempt that was given up brings late still has to be ended: a 2xx is told in any case.
+        // A late 2xx of an abandoned attempt is always passed on, because its call has to be ended.
         const isLate2xx = response.status >= 200 && response.status < 300 && request.method === 'INVITE';
         if (isCurrent()) this.#responded(response, request, hop);
         else if (isLate2xx) this.#options.onFinal(response, request, hop);

@@ -122,7 +122,7 @@ function readStart(line: string, headers: Headers): SipMessage | SipFault {
   return { kind: 'request', method, uri, headers, body };
 }
 
-/** Enough of a request to be told that it is none; null where it is a response, or nobody knows what. */
+/** Enough of a malformed request to answer it; null for a response or anything unknown. */
 function partial(startLine: string, headers: Headers): SipRequest | null {
   const [method = ''] = startLine.split(/\s/, 1);
   if (!isToken(method) || /^SIP\//i.test(startLine)) return null;

@@ -36,7 +36,7 @@ class PromptedStream implements SttStream {
   }
 
   speechStarted(): void {
-    // Nothing is told before the end of speech.
+    // No transcript comes before the end of speech.
   }
 
   speechStopped(): void {

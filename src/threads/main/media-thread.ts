@@ -28,7 +28,7 @@ export interface MediaThreadOptions {
   clock: Clock;
   /** Something went wrong beside its sessions. */
   onFault: (error: Error) => void;
-  /** It has ended; its sessions and lines have been told. */
+  /** It has ended, and its sessions and lines know. */
   onGone: (reason: string) => void;
 }
 

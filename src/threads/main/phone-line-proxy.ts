@@ -37,7 +37,7 @@ const NO_MEDIA = {
   reportedJitterMs: null,
 } as const;
 
-/** The main thread's end of a call's media in a media thread. What is agreed upon is told there; nothing is waited for. */
+/** The main thread's end of a call's media in a media thread. It sends what was negotiated and waits for nothing. */
 export class PhoneMediaProxy implements AgreedMedia {
   readonly line = null;
   readonly #options: PhoneMediaProxyOptions;
@@ -126,7 +126,7 @@ export class PhoneLineProxy extends LineProxy implements CallLineControl {
   #media: PhoneMediaProxy | null = null;
   #transferBy: Transfer | null = null;
   #isTransferring = false;
-  /** What the line's end waits for: that the outcome of a transfer is told. */
+  /** The end of the line waits for the outcome of a transfer. */
   #late: (() => void) | null = null;
   #isFrozen = false;
   #isLost: Error | null = null;

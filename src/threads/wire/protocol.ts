@@ -66,7 +66,7 @@ export type RemoteSessionRequest = Omit<SessionRequest, Own> & {
   agent: AgentConfig;
   /** What can be asked of whoever wants it. */
   asks: { mayTransfer: boolean; consult: boolean };
-  /** Whether it is to be told of every event and effect. */
+  /** Whether it gets every event and effect. */
   logs: boolean;
 };
 
@@ -137,7 +137,7 @@ export type MainMethods = {
   /** As `AfterCallMarks`. */
   startAfterCall: (what: { session: string; name: string }) => Promise<boolean>;
   finishAfterCall: (what: { session: string; call: FunctionCall }) => Promise<void>;
-  /** Something that it was told could not be done. */
+  /** A notification that it got has failed. */
   fault: (error: WireError) => void;
   mcpFault: (what: { server: string; reason: string }) => void;
 };

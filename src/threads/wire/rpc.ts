@@ -16,7 +16,7 @@ type Answer<M extends Methods, K extends keyof M> = Awaited<ReturnType<M[K]>>;
 export interface AskOptions {
   /** After so long the question is given up. */
   timeoutMs: number;
-  /** Aborted: the question is given up, and the other side told so. Default: nobody gives it up. */
+  /** Aborts the request, here and on the other side. Default: never. */
   signal?: AbortSignal;
 }
 
@@ -25,7 +25,7 @@ export interface RpcOptions {
   /** What the other side may ask for. */
   methods: Methods;
   clock: Clock;
-  /** Something that was told could not be done, and nobody waits for an answer. */
+  /** A notification failed on the other side. */
   onFault: (error: Error) => void;
 }
 

@@ -42,7 +42,7 @@ export interface RtpListener {
   lineClosed?(): void;
   /** The other side has put us on hold, or taken us back. */
   held?(isHeld: boolean): void;
-  /** Nothing comes any more; the line has been told. */
+  /** No packets come any more; the line knows. */
   lost?(error: Error): void;
   /** Special information tones have been heard before the answer. Once; left out: they are not listened for. */
   announced?(what: SpecialInformation): void;

@@ -30,7 +30,7 @@ import { type SrtpKey, type SrtpSuite, SRTP_SUITES } from './srtp-key.js';
 export type SrtpPolicy = 'off' | 'accepted' | 'offered' | 'required';
 
 export interface NegotiationOptions {
-  /** What the other side is told to send to. */
+  /** Where the other side sends to. */
   address: string;
   port: number;
   rtcpPort: number;

@@ -12,13 +12,13 @@ export interface SentSoFar {
   timestamp: number;
 }
 
-/** What reports have told. */
+/** What reports contained. */
 export interface ReportStats {
   /** Share of our packets, 0..1, that the other side missed by its last report; null before the first one. */
   reportedLoss: number | null;
   /** Jitter of our packets at the other side, by its last report. */
   reportedJitterMs: number | null;
-  /** From us to the other side and back; null before a report has told. */
+  /** From us to the other side and back; null before the first report. */
   roundTripMs: number | null;
 }
 

@@ -11,7 +11,7 @@ const REMEMBERED = 8;
  * gateways whose timestamps go on with each packet.
  */
 export class TelephoneEvents {
-  /** Timestamps of keys that were told, the newest last. */
+  /** Timestamps of reported keys, the newest last. */
   #told: number[] = [];
   /** The key that is held down, as far as is known. */
   #held: { event: number; timestamp: number; duration: number } | null = null;

@@ -21,7 +21,7 @@ export interface CallOptions {
   /** A session token or a public key. */
   token: string;
   agentId: string;
-  /** What the agent is told of the user. */
+  /** What the agent knows of the user. */
   metadata?: Readonly<Record<string, unknown>>;
   /** What this session goes on from. */
   continuation?: TalkInitiate['data']['session_continuation'];

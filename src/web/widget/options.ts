@@ -15,7 +15,7 @@ export interface WidgetOptions {
   consent: string | null;
   /** More about that: an address of a page. */
   consentUrl: string | null;
-  /** What the agent is told of the user. */
+  /** What the agent knows of the user. */
   metadata: Readonly<Record<string, unknown>>;
   /** Why there can be no call, for who makes the page; null = there can. */
   fault: string | null;

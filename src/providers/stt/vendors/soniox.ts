@@ -66,7 +66,7 @@ function sonioxDialect(options: SttOptions, baseUrl: string, apiKey: string): St
     chunkMs: 60,
     greeting: () => [JSON.stringify(startOf(options))],
     audio: (pcm) => pcm,
-    // Told of the silence, it adds that much less of its own.
+    // With the silence known, it adds that much less of its own.
     finalize: (silenceMs) => [JSON.stringify({ type: 'finalize', trailing_silence_ms: Math.round(silenceMs) })],
     // An empty message ends the stream.
     farewell: () => '',

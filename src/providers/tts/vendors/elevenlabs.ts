@@ -69,7 +69,7 @@ const DEFAULT_MODEL = 'eleven_flash_v2_5';
 const SAMPLE_RATE_HZ = 24_000;
 /** The longest that can be asked for. */
 const INACTIVITY_S = 180;
-/** Of the models with a language of their own; the multilingual ones find it out, and refuse to be told. */
+/** Models that take a language code; the multilingual ones detect it and refuse one. */
 const MODELS_WITH_LANGUAGE = new Set(['eleven_flash_v2_5', 'eleven_turbo_v2_5']);
 const LANGUAGES =
   'ar bg cs da de el en es fi fil fr hi hr hu id it ja ko ms nl no pl pt ro ru sk sv ta tr uk vi zh'.split(' ');

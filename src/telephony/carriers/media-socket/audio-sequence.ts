@@ -8,7 +8,7 @@ export type SequencedMessage =
   Exclude<MediaMessage, { type: 'media' }> | { type: 'sound'; payload: string; chunk: number };
 
 const CHUNK = '"chunk":';
-/** Pieces that are told to be missing, beyond which they are not believed. */
+/** The most missing pieces that are believed. */
 const MOST_MISSING = 100;
 /** Nobody sends so much sound in one piece. */
 const MOST_MS = 1_000;

@@ -9,7 +9,7 @@ export interface BookedCall {
   readonly call: SocketCall;
   /** The carrier's own id, as soon as it is known. */
   readonly id: string | null;
-  /** Resolves when the carrier has been told of the end, or will not listen. */
+  /** Resolves when the carrier knows of the end, or does not answer. */
   readonly ended: Promise<void>;
   hangUp(): void;
   /** Gives everything up that is waited for. */
@@ -77,7 +77,7 @@ export class CallBook<C extends BookedCall> {
     return sums;
   }
 
-  /** Ends all calls, and waits until the carrier has been told, 5 s at most. */
+  /** Ends all calls, and waits until the carrier knows, for at most 5 s. */
   async close(): Promise<void> {
     const all = [...this.#byToken.values()];
     for (const booked of all) {

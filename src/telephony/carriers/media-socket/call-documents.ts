@@ -1,6 +1,6 @@
 import type { CallRefusal } from '../carrier.js';
 
-/** What a carrier is told to do with a call, each a whole document in its own words. */
+/** Instructions to a carrier for a call, each a whole document in the carrier's format. */
 export interface CallDocuments {
   /** The call's sound goes over the media socket, until that is closed; then we are asked what is next. */
   connecting(): string;

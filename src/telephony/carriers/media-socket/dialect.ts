@@ -10,7 +10,7 @@ export interface MediaDialect {
   read(text: string): MediaMessage | null;
   /** Sound to be played behind what has been sent before. */
   media(streamId: string, payload: string): string;
-  /** Asks to be told when everything that was sent before has been played; `name` has no quotes in it. */
+  /** Asks for a report when everything sent before has been played; `name` contains no quotes. */
   mark(streamId: string, name: string): string;
   /** What has been sent and not been played is not to be played any more. */
   clear(streamId: string): string;

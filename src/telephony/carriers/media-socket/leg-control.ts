@@ -17,7 +17,7 @@ export interface LegParts<C> {
   clock: Clock;
   /** The control of another call; null where that is not with this carrier. */
   controlOf: (call: CarrierCall) => C | null;
-  /** The carrier has told of the call for the first time. */
+  /** The carrier has reported the call for the first time. */
   onKnown: (id: string) => void;
   onError: (error: unknown) => void;
 }
@@ -78,7 +78,7 @@ export abstract class LegControl {
     return this.isBereft;
   }
 
-  /** Resolves when the carrier has been told of the end, or will not listen. */
+  /** Resolves when the carrier knows of the end, or does not answer. */
   get ended(): Promise<void> {
     return this.#ending;
   }
@@ -96,7 +96,7 @@ export abstract class LegControl {
     try {
       await this.dial(ringS, this.closing);
     } catch (error) {
-      if (this.#id !== null) return; // its webhooks have told meanwhile
+      if (this.#id !== null) return; // its webhooks have named it meanwhile
       const isUnknown = error instanceof ParleyError && error.code === 'CARRIER_SILENT';
       const end: CallEnd = { cause: 'failed', by: 'network', reason: reasonOf(error) };
       if (!isUnknown) this.over(end);
@@ -127,7 +127,7 @@ export abstract class LegControl {
     });
   }
 
-  /** Gives everything up that is waited for; what the carrier is told of the end still goes out. */
+  /** Gives up everything that is pending, except the message about the end to the carrier. */
   close(): void {
     this.cancelTimer();
     this.#closing.abort(new ParleyError('CARRIER_CLOSED', { carrier: this.#manners.carrier }));
@@ -142,7 +142,7 @@ export abstract class LegControl {
   /** The call has no stream, and nobody has said why. Never rejects. */
   protected abstract lookAfter(id: string): Promise<void>;
 
-  /** The call is over: whoever waits for something of it is told, before its line closes. */
+  /** The call is over: what is pending settles before its line closes. */
   protected abstract giveUp(): void;
 
   /** A stream of the call's has begun. */
@@ -215,7 +215,7 @@ export abstract class LegControl {
     this.clock.schedule(this.clock.nowMs(), () => this.call.finish(end));
   }
 
-  /** Has the carrier end the call, again and again until it has, or has told of the end by itself. */
+  /** Asks the carrier to end the call, with retries until it does or reports the end. */
   protected insist(does: (handle: string, signal: AbortSignal) => Promise<void>): void {
     this.cancelTimer();
     const handle = this.handle;

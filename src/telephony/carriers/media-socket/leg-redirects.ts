@@ -144,7 +144,7 @@ export class LegRedirects {
     return true;
   }
 
-  /** The call is over: whoever waits for a transfer is told. */
+  /** The call is over: transfers that are pending fail. */
   giveUp(): void {
     if (this.#attempt !== null) this.#settle(this.#attempt, FAILED);
   }

@@ -1,4 +1,4 @@
-/** A document for a carrier that is told what to do in XML. */
+/** A document for a carrier that takes its instructions as XML. */
 export function responseXml(verbs: string): string {
   return `<?xml version="1.0" encoding="UTF-8"?><Response>${verbs}</Response>`;
 }

@@ -7,7 +7,7 @@ const TRIES_AFTER_MS: readonly number[] = [0, 1_000, 4_000, 15_000];
  * Tries until it succeeds, or has failed too often: a call that goes on at the carrier costs money. Never rejects.
  *
  * @param isNeedless asked before each try
- * @param onGivenUp told of the last failure
+ * @param onGivenUp called with the last failure
  */
 export async function retryUntilDone(
   clock: Clock,

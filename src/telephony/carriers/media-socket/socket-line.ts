@@ -35,7 +35,7 @@ export interface SocketLineEvents {
   onStart(start: MediaMessage & { type: 'start' }): void;
   /** The stream is gone: the carrier has ended it (`isStopped`), or its socket has broken off. */
   onGone(isStopped: boolean): void;
-  /** Something that could not be read, or makes no sense, told once for each kind. */
+  /** A message that cannot be read or is invalid, reported once for each kind. */
   onBad(reason: string): void;
 }
 

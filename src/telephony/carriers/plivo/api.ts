@@ -15,11 +15,11 @@ export interface PlivoCallRequest {
   to: string;
   /** How long it rings, in seconds. */
   ringS: number;
-  /** Asked what to do when somebody has answered; told of the ringing; told of the end. */
+  /** URLs for instructions at the answer, for ringing and for the end. */
   answerUrl: string;
   ringUrl: string;
   hangupUrl: string;
-  /** Told of a machine; null = nobody asks for that. */
+  /** URL for the result of machine detection; null = no detection. */
   machineUrl: string | null;
   /** `X-PH-…` headers, of letters and digits. */
   headers: Readonly<Record<string, string>>;
@@ -43,7 +43,7 @@ export class PlivoApi {
 
   /**
    * Asks for a call once: where the answer does not come, nobody knows whether there is one (CARRIER_SILENT).
-   * @returns the id of the request; that of the call is told by its callbacks
+   * @returns the id of the request; callbacks bring the call's id
    */
   async createCall(call: PlivoCallRequest, signal: AbortSignal): Promise<string> {
     const { machineUrl } = call;

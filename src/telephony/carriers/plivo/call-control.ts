@@ -38,12 +38,12 @@ const PAUSE_MS = 500;
 /** Documents that Plivo may still ask for. */
 const MOST_DOCUMENTS = 10;
 
-/** Plivo's part of a call: what it tells of it, and what it is told. */
+/** Plivo's side of a call: its callbacks in, our instructions out. */
 export class PlivoControl extends DocumentControl<PlivoControl> implements SocketControl {
   readonly #options: PlivoControlOptions;
-  /** Of the request for this call, by which it can be taken back before Plivo has told of the call. */
+  /** The id of the request for this call, which cancels it before Plivo has reported the call. */
   #requestId: string | null = null;
-  /** Where the call was sent to be told what is next, oldest first. */
+  /** URLs to which the call was redirected for its next instructions, oldest first. */
   readonly #sent = new Map<string, string>();
   #sends = 0;
 

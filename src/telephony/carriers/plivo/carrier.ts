@@ -84,7 +84,7 @@ const NOT_SIGNED = 'Plivo has not signed with plivoAuthToken for publicUrl';
 const REMEMBERED_MS = 3_600_000;
 const CALL_ID = /^[A-Za-z0-9-]{1,64}$/;
 
-/** Calls over Plivo: placed by its REST API, told of by its callbacks, heard over Audio Streaming. */
+/** Calls over Plivo: placed by its REST API, reported by its callbacks, with audio over Audio Streaming. */
 export class PlivoCarrier extends SocketCarrier<PlivoControl> {
   readonly name = 'plivo';
   readonly path = PATH;
@@ -213,7 +213,7 @@ function xml(body: string): WebhookReply {
   return { status: 200, contentType: 'text/xml', body };
 }
 
-/** What agents may be told of a call: SIP headers that came with it, and who it was forwarded by. */
+/** What agents may know of a call: its SIP headers, and who forwarded it. */
 function passedOn(form: URLSearchParams): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const [name, value] of form) {

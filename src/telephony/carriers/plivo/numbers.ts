@@ -9,7 +9,7 @@ import { plivoNumber } from './xml.js';
 export interface PlivoNumbersOptions extends PlivoApiOptions {
   /** The name of the application that our numbers have; letters, digits, `-` and `_`. */
   applicationName: string;
-  /** Where the calls of our numbers are asked about, and where their ends are told. */
+  /** URLs for the instructions and the ends of calls to our numbers. */
   answerUrl: string;
   hangupUrl: string;
 }

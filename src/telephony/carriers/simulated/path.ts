@@ -38,7 +38,7 @@ export class PhonePath {
   /** Packets under way, null = lost. The oldest is what comes out next. */
   readonly #underWay: (Uint8Array | null)[] = [];
   readonly #silence: Uint8Array;
-  /** Nothing but silence has come out since the concealer was told of some. */
+  /** Only silence has come out since the concealer got some. */
   #quiet = false;
 
   constructor(quality: LineQuality, random: Random) {

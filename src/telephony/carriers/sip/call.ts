@@ -188,7 +188,7 @@ export class SipCall implements CarrierCall<SessionLine> {
     this.#signalling = signalling;
   }
 
-  /** Gives an unanswered call up, with the end that is told. */
+  /** Gives up an unanswered call and reports this end. */
   giveUp(end: CallEnd): void {
     if (this.#end === null && this.state !== 'answered') this.#giveUp(end);
   }
@@ -206,7 +206,7 @@ export class SipCall implements CarrierCall<SessionLine> {
   /** The far end has gone, or the network has. */
   legEnded(end: LegEnd, leg: Leg | null): void {
     if (leg !== this.leg) return; // of a far end that has been replaced
-    // Whoever waits for a transfer is told of it before the line closes.
+    // The outcome of a transfer is reported before the line closes.
     if (this.#transferring === 0) this.finish(endOfLeg(end));
     else {
       const { clock } = this.#options;
@@ -214,7 +214,7 @@ export class SipCall implements CarrierCall<SessionLine> {
     }
   }
 
-  /** Nobody is left to talk with, though the network keeps the call: it ends. Who waits for a transfer is told first. */
+  /** Ends a call that the network keeps though its far end is gone. The outcome of a transfer is reported first. */
   farLost(reason: string): void {
     const { clock } = this.#options;
     clock.schedule(clock.nowMs(), () => {
@@ -241,7 +241,7 @@ export class SipCall implements CarrierCall<SessionLine> {
     old?.bye('replaced');
   }
 
-  /** Takes an unanswered call off the network, whatever was told of it. */
+  /** Takes an unanswered call off the network, whatever was reported of it. */
   withdraw(refusal?: CallRefusal): void {
     this.#signalling?.giveUp(refusal);
   }

@@ -7,7 +7,7 @@ import { userOf } from '../../sip/uri.js';
 import { RETRY_AFTER_S } from '../../sip/user-agent.js';
 import { type CallRefusal, REFUSALS } from '../carrier.js';
 
-/** Headers that callers send along and that agents may be told. */
+/** Headers of callers that agents may see. */
 const PASSED_ON = /^(?:x-|p-|diversion$|history-info$|user-to-user$|subject$)/;
 /** Headers of requests that whoever places a call may set. */
 const SETTABLE = /^(?:x-[a-z0-9-]{1,60}|p-asserted-identity|p-preferred-identity|privacy|user-to-user|subject)$/i;
@@ -35,7 +35,7 @@ export function callerOf(inbound: InboundCall, read: (user: string) => string): 
   return told === '' ? ANONYMOUS : read(told.slice(0, MOST_ID_CHARS));
 }
 
-/** What a caller sends along that agents may be told. */
+/** What agents may see of a caller's headers. */
 export function passedOn({ headers }: SipRequest): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const [name, value] of headers) {
@@ -67,7 +67,7 @@ function isPrivate(name: string, headers: Headers): boolean {
   return /^(?:diversion|history-info)$/.test(name) && isWithheld(headers, 'history');
 }
 
-/** How the number that calls is told beside `From` (RFC 3325): not at all, or by one of its headers. */
+/** The header that carries the calling number beside `From` (RFC 3325), or none. */
 export type Identity = 'none' | 'asserted' | 'preferred';
 
 /** The identity header of a call of ours; none where the call brings one of its own. */

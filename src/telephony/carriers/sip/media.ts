@@ -10,7 +10,7 @@ export type CallMedia = Pick<
 
 /**
  * Opens a call's sockets. Rejects where there are none left.
- * @param address of ours, as the other side is told it
+ * @param address our address, as the other side sees it
  * @param bound the address of this machine that the call's signalling is bound to
  * @param line of the agent
  */

@@ -32,7 +32,7 @@ const FLOWING = 4;
 const GONE_MS = 3000;
 /** In a NOTIFY these are about the transfer itself: bad request, unauthorized, forbidden, method not allowed. */
 const UNABLE: ReadonlySet<number> = new Set([400, 401, 403, 405, 407]);
-/** Ringing at the target, and what is told of it. */
+/** Ringing at the target, and its reports (NOTIFY). */
 const REFER_MS = 60_000;
 
 /** Connects the far end of a call with somebody else, who is called for it. */

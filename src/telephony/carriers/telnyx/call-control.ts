@@ -34,7 +34,7 @@ const MOST_BROKEN = 5;
 const KEY_MS = 200;
 const FAILED: TransferOutcome = { ok: false, reason: 'failed' };
 
-/** Telnyx's part of a call: what it tells of it, and what it is told. */
+/** Telnyx's side of a call: its webhooks in, our commands out. */
 export class TelnyxControl extends LegControl implements SocketControl {
   readonly #options: TelnyxControlOptions;
   readonly #transferring: TelnyxTransfers;

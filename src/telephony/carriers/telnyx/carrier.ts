@@ -43,7 +43,7 @@ const PATH = '/carriers/telnyx';
 const REMEMBERED_MS = 2 * TOLERANCE_S * 1000;
 const TAKEN: WebhookReply = { status: 200, contentType: 'text/plain', body: '' };
 
-/** Calls over Telnyx: placed by its Call Control API, told of by its webhooks, heard over media streams. */
+/** Calls over Telnyx: placed by its Call Control API, reported by its webhooks, with audio over media streams. */
 export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
   readonly name = 'telnyx';
   readonly path = PATH;

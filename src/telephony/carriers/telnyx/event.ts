@@ -59,7 +59,7 @@ export function readEvent(body: Buffer): TelnyxEvent | null {
   };
 }
 
-/** SIP headers that agents may be told of: those of one's own, User-to-User, and who the call was forwarded by. */
+/** SIP headers that agents may see: custom headers, User-to-User, and who forwarded the call. */
 function headersIn(payload: Readonly<Record<string, unknown>>): Record<string, string> {
   const lists = [payload['custom_headers'], payload['sip_headers']];
   const passed: Record<string, string> = {};

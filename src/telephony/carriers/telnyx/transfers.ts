@@ -26,7 +26,7 @@ interface Attempt {
   name: string;
   /** The far end's leg. */
   id: string;
-  /** The target's leg, as soon as Telnyx has told of it. */
+  /** The target's leg, as soon as Telnyx reports it. */
   legId: string | null;
   tell: (outcome: TransferOutcome) => void;
 }

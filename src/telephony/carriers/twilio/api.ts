@@ -33,7 +33,7 @@ export interface TwilioCallStatus {
 }
 
 const PRICES_MS = 10_000;
-/** That is no number, nobody sells it, or somebody else has it; all else is told in Twilio's words. */
+/** The number is invalid, not for sale or taken; other errors keep Twilio's text. */
 const NOT_FOR_SALE = new Set<unknown>([21_421, 21_422]);
 const PAGE_SIZE = 1_000;
 

@@ -28,7 +28,7 @@ const MANNERS = {
 /** A key and the pause behind it, as Twilio plays them; `w` is half a second. */
 const KEY_MS = 500;
 
-/** Twilio's part of a call: what it tells of it, and what it is told. */
+/** Twilio's side of a call: its webhooks in, our instructions out. */
 export class TwilioControl extends DocumentControl<TwilioControl> implements SocketControl {
   readonly #options: TwilioControlOptions;
 

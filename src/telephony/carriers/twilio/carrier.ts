@@ -86,7 +86,7 @@ const NOT_SIGNED = 'Twilio has not signed with twilioAuthToken for publicUrl';
 /** ANONYMOUS, RESTRICTED, BLOCKED, UNKNOWN and UNAVAILABLE on a telephone's keys: Twilio's words for who does not say. */
 const WITHHELD = new Set(['+266696687', '+7378742833', '+2562533', '+8656696', '+86282452253']);
 
-/** Calls over Twilio: placed by its REST API, told of by its webhooks, heard over Media Streams. */
+/** Calls over Twilio: placed by its REST API, reported by its webhooks, with audio over Media Streams. */
 export class TwilioCarrier extends SocketCarrier<TwilioControl> {
   readonly name = 'twilio';
   readonly path = PATH;
@@ -203,7 +203,7 @@ function twiml(body: string): WebhookReply {
   return { status: 200, contentType: 'text/xml', body };
 }
 
-/** What agents may be told of a call: SIP headers that came with it, and who it was forwarded by. */
+/** What agents may know of a call: its SIP headers, and who forwarded it. */
 function passedOn(form: URLSearchParams): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const [name, value] of form) {

@@ -33,7 +33,7 @@ export interface InboundOptions {
   onSettled: () => void;
   /** Counts the call until it is acknowledged, or over; null = nobody counts. */
   unconfirmed: Unconfirmed | null;
-  /** It is refused, before that is told; or ended, because no media were agreed upon behind the 2xx. */
+  /** It was refused, before the response was sent; or ended, because no media were agreed after the 2xx. */
   onRefused: (status: number, why: string) => void;
   /** It is over, the last thing that it does; before `InboundEvents.onEnded`. */
   onOver: () => void;

@@ -458,7 +458,7 @@ export class Leg {
   }
 
   /**
-   * Ends the call. The other side is told, if it still hears.
+   * Ends the call, and sends BYE or CANCEL if the other side is still reachable.
    * @param status what is wrong; null = nothing, we hang up
    */
   #giveUp(reason: string, status: number | null): void {

@@ -30,7 +30,7 @@ export interface OutboundFailure {
   /** The far end's, or the network's; null where nothing was heard from either. */
   status: number | null;
   reason: string;
-  /** The cause of the telephone network behind it (ITU-T Q.850, by RFC 3326); null where none is told. */
+  /** The cause of the telephone network behind it (ITU-T Q.850, by RFC 3326); null = none was sent. */
   q850: number | null;
   /** Whether we gave it up. */
   isCancelled: boolean;
@@ -282,7 +282,7 @@ export class SipOutboundCall {
     events.onAnswered(leg);
   }
 
-  /** An answer that comes too late, of a second far end, or without media: it is told so. */
+  /** An answer that is late, of a second far end, or without media: it gets a BYE. */
   #drop(dialog: Dialog, hop: Hop, headers: readonly [string, string][] = []): void {
     const { clock, transactions, digest } = this.#core;
     const bye = new Outgoing({

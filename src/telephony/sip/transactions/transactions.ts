@@ -110,7 +110,7 @@ export class Transactions {
     return this.#client(request, to, user);
   }
 
-  /** Sends the CANCEL of an INVITE that is under way. Whether it arrives is told by the INVITE's own end. */
+  /** Sends the CANCEL of an INVITE that is under way. The INVITE's own end shows whether it arrives. */
   cancel(invite: ClientTransaction): void {
     const entry = this.#clients.get(clientKey(invite.request));
     if (entry?.transaction !== invite) return;

@@ -4,7 +4,7 @@ import { check, type Rule, type Step } from './rule.js';
 
 /** Fillers come no closer than this, see `filler`. */
 const FILLER_REPEAT_MS = 4000;
-/** The end of an utterance is told with its last frame. */
+/** The end of an utterance comes with its last frame. */
 const FRAME_MS = 20;
 
 /** Nothing comes before its time: answers, fillers, questions whether the user is there. */
