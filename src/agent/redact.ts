@@ -1,7 +1,7 @@
 import type { AgentConfig } from './agent.js';
 import { InvalidConfigError, type Location, type ValidationIssue } from '../schema/issues.js';
 
-/** What stands in the place of a secret that is shown. */
+/** Replaces a secret in what is shown. */
 export const REDACTED = '***';
 
 /** Query parameters with such names carry secrets. */

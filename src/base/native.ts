@@ -70,7 +70,7 @@ export interface NativeUdp {
 
 export interface NativeStatus {
   readonly loaded: boolean;
-  /** Why, for the line that start-up prints: `loaded`, or what stood in the way and how to change it. */
+  /** Why, for the line that start-up prints: `loaded`, or the reason why not and how to change it. */
   readonly reason: string;
 }
 

@@ -58,7 +58,7 @@ export interface LanguagesOptions {
   tts: TtsProvider;
   /** The words to expect of a user who speaks a language. */
   hints: (language: string) => SpeechHints;
-  /** Recognisers that may stand in for the agent's own where that does not understand a language. */
+  /** Recognisers that replace the agent's own for languages that it does not support. */
   otherStt: () => readonly SttProvider[];
   /** The voice provider of a language that the agent's own does not speak. */
   otherTts: (language: string) => Promise<TtsProvider>;

@@ -62,7 +62,7 @@ export interface SessionOptions {
   optOut?: boolean;
   /** Answers for the model from outside, and is told what happens. Default none. */
   participant?: Participant | null | undefined;
-  /** Puts the user on the do-not-call list. Default: the wish is in the report alone. */
+  /** Puts the user on the do-not-call list. Default: the request is in the report alone. */
   listDoNotCall?: ((by: 'rule' | 'model') => void) | null | undefined;
   /** Gets every event and effect, see LogEntry. */
   log?: LogSink | null | undefined;
@@ -100,7 +100,7 @@ export type SessionEvent =
   | { type: 'tool'; call: ToolCall; ok: boolean; result: string; tookMs: number }
   /** The first audio of an answer went to the line. */
   | { type: 'answered'; metrics: TurnMetrics }
-  /** What a provider has made of a request or a stretch of speech, each stand-in for itself. */
+  /** The outcome of a request or a stretch of speech, for each provider and fallback. */
   | ({ type: 'provider'; stage: 'stt' | 'llm' | 'tts' } & ProviderOutcome)
   /** A fault that the session goes on in spite of, as the report's `faults` and `faultReasons` have it. */
   | { type: 'fault'; name: string; reason: string }

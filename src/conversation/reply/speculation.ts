@@ -160,7 +160,7 @@ function startOf(core: Core): number {
 }
 
 function begin(core: Core, words: string): void {
-  // Half of the words would be worse than none to whoever has to stand in for a model that hears.
+  // A fallback of a model that hears the user needs all of the words or none.
   const text = core.config.modelHears && !isHeardOut(core) ? '' : turnText(core);
   const messages = modelMessages(core, { role: 'user', content: text });
   const reply = newReply({ text, number: core.state.turn.number, entry: null, interrupts: false });

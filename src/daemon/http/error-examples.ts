@@ -3,7 +3,7 @@ import { type ErrorCode, type ErrorDetails, ParleyError } from '../../base/error
 const CAMPAIGN = { campaign: 'Spring offer' };
 const NUMBER = { number: '+12025550123' };
 
-/** What stands in the place of what a message leaves open. */
+/** Values for the placeholders of messages. */
 const DETAILS: Partial<Record<ErrorCode, ErrorDetails>> = {
   AGENT_IN_USE: { agent: 'baker', phone: NUMBER.number },
   AUTH_FORBIDDEN: { reason: 'it is a public key' },

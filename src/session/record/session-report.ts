@@ -64,7 +64,7 @@ export interface SessionReport {
   speculation: Readonly<SpeculationReport>;
   promptTokens: number;
   completionTokens: number;
-  /** The same by who gave it, stand-ins by their own names. */
+  /** The same by provider; fallbacks count under their own names. */
   usage: SessionUsage;
   playout: Readonly<PlayoutStats>;
   /** What became of the line's packets; null for lines that have none. */

@@ -1,6 +1,6 @@
 import type { LlmUsage } from '../../providers/llm/llm.js';
 
-/** A provider, and its model where one was named: whoever gave what was used, stand-ins by their own names. */
+/** A provider that was used, and its model where one was named. Fallbacks count under their own names. */
 export interface UsedProvider {
   provider: string;
   /** Null = the provider's default. */
@@ -53,7 +53,7 @@ type TokensNote = {
   audioCompletionTokens?: number;
 };
 
-/** What a model reports, of itself or of one that stands in for it. */
+/** What a model reports, its own usage or its fallback's. */
 export function tokensNote(asked: { provider: string; model: string }, usage: LlmUsage): TokensNote {
   const { by = asked, promptTokens, cachedTokens = 0, cacheWriteTokens = 0, completionTokens, audio } = usage;
   return {

@@ -167,7 +167,7 @@ export class TalkCallControl {
   }
 
   /**
-   * Opens a line that the user wishes for.
+   * Opens a line when the user asks for one.
    * @param beginning what the transcript says of it, below another call
    * @param again tries once more
    */
@@ -206,7 +206,7 @@ export class TalkCallControl {
     }
   }
 
-  /** A call that was cut off for good goes on, as the user wishes. */
+  /** Continues a call that was cut off for good, when the user asks for it. */
   async #goOn(line: Line, how: How, lost: Lost): Promise<void> {
     const connect = (options: Ask): Promise<TalkCall> =>
       onceMore(lost, async (continuation) => this.#reach({ ...(await options()), continuation }, line, how));

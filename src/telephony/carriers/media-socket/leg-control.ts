@@ -136,7 +136,7 @@ export abstract class LegControl {
   /** Asks for the call, once, and tells of its id with `known` where the answer has it. */
   protected abstract dial(ringS: number, signal: AbortSignal): Promise<void>;
 
-  /** Whether the far end is away for a while, at our wish, so that the stream may be gone. */
+  /** Whether we have redirected the far end for a while, so that its stream may be gone. */
   protected abstract get isAway(): boolean;
 
   /** The call has no stream, and nobody has said why. Never rejects. */

@@ -1,7 +1,7 @@
 import type { TransferOutcome } from '../../../transports/transport.js';
 import type { CallEnd } from '../carrier.js';
 
-/** Of `call.hangup`: why a leg is over, and at whose wish. */
+/** Of `call.hangup`: why a leg is over, and who ended it. */
 export interface Hangup {
   cause: string;
   source: string;
