@@ -11,7 +11,7 @@ interface ActionBase {
   readonly name: string;
   /** Whether a call of this name is the action's. Otherwise it is a tool's. */
   isEnabled(config: ConversationConfig): boolean;
-  /** As the model is offered it; null = it is not. */
+  /** As the model is offered it; null = it is not. Asked only where the action is enabled. */
   tool(config: ConversationConfig): ToolSpec | null;
   /** Tells the model what the system prompt does not know yet; null = nothing. */
   promptNote?(core: Core): string | null;

@@ -15,16 +15,13 @@ export const doNotCall: RunningAction = {
   name: 'do_not_call',
   takesLine: false,
   isEnabled: (config) => config.doNotCall,
-  tool: (config) => {
-    if (!config.doNotCall) return null;
-    return {
-      name: 'do_not_call',
-      description:
-        'Puts the number of the user on the do-not-call list. Use it when the user does not want to be called again or ' +
-        'asks to be taken off a list, and not when a call merely comes at a bad time.',
-      parameters: { type: 'object', properties: {}, additionalProperties: false },
-    };
-  },
+  tool: () => ({
+    name: 'do_not_call',
+    description:
+      'Puts the number of the user on the do-not-call list. Use it when the user does not want to be called again or ' +
+      'asks to be taken off a list, and not when a call merely comes at a bad time.',
+    parameters: { type: 'object', properties: {}, additionalProperties: false },
+  }),
   start: (core) => noteDoNotCall(core, 'model'),
   resultAtOnce: () =>
     'Noted: the number will not be called again. Tell the user so in one short sentence, and say goodbye.',

@@ -15,7 +15,7 @@ export const endCall: FinalAction = {
   kind: 'final',
   name: 'end_call',
   isEnabled: (config) => config.endCall.enabled,
-  tool: (config) => (config.endCall.enabled ? endCallTool(config.endCall) : null),
+  tool: (config) => endCallTool(config.endCall),
   begin: (core, reply, call) => {
     const entry = replyEntry(core, reply);
     reply.acted = true;

@@ -13,7 +13,7 @@ export const pressDigits: RunningAction = {
   name: 'press_digits',
   takesLine: true,
   isEnabled: (config) => config.keypad.enabled,
-  tool: (config) => (config.keypad.enabled ? pressDigitsTool(config.keypad) : null),
+  tool: (config) => pressDigitsTool(config.keypad),
   onCall: (reply, call) => {
     if (keysOf(call) !== null) reply.pressed = true;
   },

@@ -199,8 +199,8 @@ export function requestModel(
   messages: readonly ChatMessage[],
   speculative: boolean,
 ): void {
-  const offered = core.actions.map((action) => action.tool(core.config));
-  const tools = offered.filter((tool) => tool !== null);
+  const { actions, config } = core;
+  const tools = actions.flatMap((action) => (action.isEnabled(config) ? (action.tool(config) ?? []) : []));
   core.emit({ type: 'llm.start', requestId, messages, tools, speculative });
 }
 
