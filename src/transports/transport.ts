@@ -82,6 +82,19 @@ export interface LineStats {
   roundTripMs?: number | null;
 }
 
+/** The statistics of a line without packets. */
+export const NO_LINE_STATS: LineStats = {
+  received: 0,
+  lost: 0,
+  late: 0,
+  duplicate: 0,
+  reordered: 0,
+  jitterMs: 0,
+  patienceMs: 0,
+  sent: 0,
+  reportedLoss: null,
+};
+
 export type TransferOutcome =
   | { ok: true }
   | {

@@ -8,7 +8,7 @@ import type { RtpMediaOptions, RtpStats } from '../../transports/rtp/media.js';
 import type { PortPair, RtpPorts } from '../../transports/rtp/ports.js';
 import type { AgreedMedia, OpenedMedia } from '../../transports/rtp/session.js';
 import type { DatagramSocket } from '../../transports/rtp/socket.js';
-import type { LineStats, TransferOutcome, Transport } from '../../transports/transport.js';
+import { type LineStats, NO_LINE_STATS, type TransferOutcome, type Transport } from '../../transports/transport.js';
 import type { LineChannel } from './line-channel.js';
 import { plainAgreement } from '../wire/agreement.js';
 import type { LineFacts } from '../wire/protocol.js';
@@ -101,17 +101,7 @@ const NO_FACTS: LineFacts = {
   digitsSent: '',
   digitsReceived: '',
   media: null,
-  line: {
-    received: 0,
-    lost: 0,
-    late: 0,
-    duplicate: 0,
-    reordered: 0,
-    jitterMs: 0,
-    patienceMs: 0,
-    sent: 0,
-    reportedLoss: null,
-  },
+  line: NO_LINE_STATS,
 };
 
 type Transfer = NonNullable<Transport['transfer']>;

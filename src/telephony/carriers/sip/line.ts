@@ -1,5 +1,11 @@
 import type { CallLineControl, CallLineEvents } from './call-media-host.js';
-import type { LineStats, TransferOutcome, Transport, TransportSink } from '../../../transports/transport.js';
+import {
+  type LineStats,
+  NO_LINE_STATS,
+  type TransferOutcome,
+  type Transport,
+  type TransportSink,
+} from '../../../transports/transport.js';
 import { LineInput } from '../../../transports/line-input.js';
 import { FRAME_MS } from '../../../audio/frame.js';
 import type { Cancel } from '../../../base/clock.js';
@@ -11,18 +17,6 @@ export interface FarSide {
   audio(samples: Int16Array): void;
   digits(keys: string): void;
 }
-
-const NO_STATS: LineStats = {
-  received: 0,
-  lost: 0,
-  late: 0,
-  duplicate: 0,
-  reordered: 0,
-  jitterMs: 0,
-  patienceMs: 0,
-  sent: 0,
-  reportedLoss: null,
-};
 
 /**
  * The agent's end of a SIP call. It is there before the call's media are, and stays when the far end is handed on to
@@ -86,7 +80,7 @@ export class CallLine implements CallLineControl, Transport {
   }
 
   lineStats(): LineStats {
-    return this.#last ?? this.#media?.lineStats?.() ?? NO_STATS;
+    return this.#last ?? this.#media?.lineStats?.() ?? NO_LINE_STATS;
   }
 
   received(): Promise<number> {
