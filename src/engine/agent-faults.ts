@@ -1,7 +1,7 @@
 import { type AgentConfig, agentConfigSchema } from '../agent/agent.js';
 import { type AgentConfigRules, parseAgentConfig } from '../agent/parse.js';
 import { type ErrorCode, type ErrorDetails, ParleyError } from '../base/errors.js';
-import { InvalidConfigError, type Location, type ValidationIssue } from '../schema/issues.js';
+import { InvalidConfigError, type Location, type ValidationIssue, valueAt } from '../schema/issues.js';
 
 /** Schema faults hide those of the rules, which hide nothing. */
 const PARSE_ROUNDS = 3;
@@ -172,11 +172,4 @@ function without(value: unknown, [step, ...rest]: Location): unknown {
   if (step === undefined || typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return value;
   const { [step]: member, ...others } = value as Readonly<Record<string | number, unknown>>;
   return rest.length === 0 ? others : { ...others, [step]: without(member, rest) };
-}
-
-function valueAt(value: unknown, place: Location): unknown {
-  return place.reduce<unknown>(
-    (at, step) => (typeof at === 'object' && at !== null ? (at as Record<string | number, unknown>)[step] : undefined),
-    value,
-  );
 }

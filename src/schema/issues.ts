@@ -181,7 +181,8 @@ function boundIssue(loc: Location, issue: z.core.$ZodIssueTooSmall | z.core.$Zod
   };
 }
 
-function valueAt(value: unknown, path: Location): unknown {
+/** The member of a value at a place; undefined where there is none. */
+export function valueAt(value: unknown, path: Location): unknown {
   let at = value;
   for (const part of path) {
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) return undefined;
@@ -199,34 +200,31 @@ const MAX_DEPTH = 32;
  */
 function unusableParts(value: unknown, prefix: Location): readonly ValidationIssue[] {
   const issues: ValidationIssue[] = [];
-  /** Where `look` is. One list for the whole walk: bodies have a million parts, and most have nothing wrong. */
+  /** The place of what `look` looks at: one list for the whole walk, as bodies have many parts and few faults. */
   const place: (string | number)[] = [...prefix];
-  /** Whether the rest is worth a look. */
-  const look = (found: unknown, key: string | number | null): boolean => {
-    if (key !== null) place.push(key);
-    let goesOn = true;
-    if (typeof found === 'string') {
-      if (!found.isWellFormed()) issues.push(surrogateIssue([...place]));
-    } else if (typeof found === 'object' && found !== null) {
-      goesOn = lookInside(found);
-    }
-    if (key !== null) place.pop();
-    return goesOn;
-  };
-  const lookInside = (found: object): boolean => {
+  /** Returns whether the walk goes on. */
+  const look = (found: unknown): boolean => {
+    if (typeof found === 'string' && !found.isWellFormed()) issues.push(surrogateIssue([...place]));
+    if (typeof found !== 'object' || found === null) return true;
     const fatal = fatalFault(found, place, place.length - prefix.length);
     if (fatal !== null) {
       issues.splice(0, issues.length, fatal);
       return false;
     }
-    if (Array.isArray(found)) return found.every((inner, at) => look(inner, at));
+    if (Array.isArray(found)) return found.every((inner, at) => lookAt(at, inner));
     return Object.entries(found).every(([key, inner]) => {
       const name = key.toWellFormed();
       if (name !== key) issues.push(surrogateIssue([...place, name]));
-      return look(inner, name);
+      return lookAt(name, inner);
     });
   };
-  look(value, null);
+  const lookAt = (key: string | number, inner: unknown): boolean => {
+    place.push(key);
+    const goesOn = look(inner);
+    place.pop();
+    return goesOn;
+  };
+  look(value);
   return issues;
 }
 

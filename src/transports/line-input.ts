@@ -9,7 +9,6 @@ type Early = { samples: Int16Array } | { keys: string };
 export class LineInput {
   #sink: TransportSink | null = null;
   #early: Early[] = [];
-  #isStarted = false;
   #isOver = false;
   #error: Error | undefined;
 
@@ -19,7 +18,6 @@ export class LineInput {
 
   /** As `Transport.start`. */
   start(sink: TransportSink): void {
-    this.#isStarted = true;
     if (this.#isOver) {
       sink.closed(this.#error);
       return;
@@ -34,12 +32,12 @@ export class LineInput {
   /** The samples may be overwritten afterwards. */
   audio(samples: Int16Array): void {
     if (this.#sink !== null) this.#sink.audio(samples);
-    else if (this.#isWaiting) this.#keep({ samples: samples.slice() });
+    else if (!this.#isOver) this.#keep({ samples: samples.slice() });
   }
 
   digits(keys: string): void {
     if (this.#sink !== null) this.#sink.digits(keys);
-    else if (this.#isWaiting) this.#keep({ keys });
+    else if (!this.#isOver) this.#keep({ keys });
   }
 
   /** Somebody else listens in the session's place: the keys that wait. Sound that waits is dropped. */
@@ -59,10 +57,6 @@ export class LineInput {
     const sink = this.#sink;
     this.#sink = null;
     sink?.closed(error);
-  }
-
-  get #isWaiting(): boolean {
-    return !this.#isStarted && !this.#isOver;
   }
 
   #keep(early: Early): void {
