@@ -240,9 +240,6 @@ export class Session {
     this.#notifier.happened(event);
     this.#log.event(event, t, position);
     this.#metrics.onEvent(event, t);
-    if (event.type === 'speech.started' || event.type === 'speech.stopped') {
-      this.#notifier.speaks('user', event.type === 'speech.started');
-    }
     for (const effect of this.#conversation.step(event, t, position)) {
       this.#log.effect(effect, t);
       this.#metrics.onEffect(effect, t);

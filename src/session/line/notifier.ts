@@ -61,9 +61,11 @@ export class Notifier {
     this.#inform((participant) => participant.start());
   }
 
-  /** Tells the participant of an event, before the conversation takes it. */
+  /** Reports an event, before the conversation takes it. */
   happened(event: ConversationEvent): void {
-    if (event.type === 'transcript' && event.understood) {
+    if (event.type === 'speech.started') this.speaks('user', true);
+    else if (event.type === 'speech.stopped') this.speaks('user', false);
+    else if (event.type === 'transcript' && event.understood) {
       this.#inform((participant) => participant.heard(event.text, event.isFinal));
     } else if (event.type === 'utterance.finished' || event.type === 'utterance.failed') {
       this.#inform((participant) => participant.spoke(event.utteranceId));
