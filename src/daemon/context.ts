@@ -37,7 +37,7 @@ export interface ContextOptions {
 
 /**
  * Opens the data folder, and gives its stores to the engine.
- * @throws ParleyError DATA_DIR_IN_USE, DATABASE_…, SECRETS_UNREADABLE
+ * @throws ParleyError DATA_FOLDER_IN_USE, DATABASE_…, SECRETS_UNREADABLE
  */
 export function openContext({ settings, engine, log = NO_LOG, onError }: ContextOptions): DaemonContext {
   const { clock } = engine;

@@ -99,8 +99,8 @@ export class TalkingBrowser {
 const SERVER_GONE =
   /net::ERR_(CONNECTION_|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)|closed before (receiving a handshake|the connection is established)/;
 
-/** Errors other than those that no page can avoid while its server is gone. */
-export function notOfTheNetwork(errors: readonly string[]): string[] {
+/** The errors without those that no page can avoid while its server is gone. */
+export function unexpectedErrors(errors: readonly string[]): string[] {
   return errors.filter((error) => !SERVER_GONE.test(error));
 }
 

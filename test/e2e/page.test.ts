@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { hasTool } from '../../scripts/system-tools.mjs';
 import { wordErrorRate } from '../../src/testing/labels/wer.js';
-import { notOfTheNetwork, spokenText, TalkingBrowser } from './browser.js';
+import { spokenText, TalkingBrowser, unexpectedErrors } from './browser.js';
 import { ServedDaemon } from './served-daemon.js';
 
 /** A conversation takes as long as it takes, on a machine that does other things as well. */
@@ -260,7 +260,7 @@ describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 
     expect(await lonely.locator('#notice').isHidden()).toBe(true);
     await lonely.close();
     await back.stop();
-    expect(notOfTheNetwork(browser.errors.splice(0))).toEqual([]);
+    expect(unexpectedErrors(browser.errors.splice(0))).toEqual([]);
   });
 
   /** How wrong the best of the user's bubbles is; a busy machine may need to be told twice. */

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { hasTool } from '../../scripts/system-tools.mjs';
 import type { TalkClientMessage } from '../../src/transports/talk-protocol.js';
-import { notOfTheNetwork, TalkingBrowser } from './browser.js';
+import { TalkingBrowser, unexpectedErrors } from './browser.js';
 import { HostSite } from './host-site.js';
 import { ServedDaemon } from './served-daemon.js';
 
@@ -164,7 +164,7 @@ describe.skipIf(!hasTool('chromium'))('calls of the widget', { timeout: 240_000 
     await type('please wrap it');
     await page.getByLabel('Is gift').waitFor(PATIENCE);
     expect(await page.locator('.notice').isHidden()).toBe(true);
-    expect(notOfTheNetwork(browser.errors.splice(0))).toEqual([]);
+    expect(unexpectedErrors(browser.errors.splice(0))).toEqual([]);
   });
 
   it('end when another one of the page begins', async () => {

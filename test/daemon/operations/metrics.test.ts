@@ -42,6 +42,21 @@ function statusOf(headers: Record<string, string>): Promise<number> {
   });
 }
 
+/** Of a daemon without calls. */
+function metricsOfNothing(): Metrics {
+  return new Metrics({
+    calls: () => [],
+    sessions: () => 0,
+    maxSessions: 1,
+    outbox: () => 0,
+    ready: () => true,
+    clock: new VirtualClock(),
+    media: { loads: [], deaths: 0 },
+    faults: { count: 0 },
+    trunks: new CarrierStatistics(() => undefined),
+  });
+}
+
 describe('/metrics', () => {
   it('counts a conversation, its answers by stage, and requests by route', async () => {
     house = await House.open();
@@ -80,17 +95,7 @@ describe('/metrics', () => {
   });
 
   it('counts tokens and costs by who took them, and names a hundred agents', () => {
-    const metrics = new Metrics({
-      calls: () => [],
-      sessions: () => 0,
-      maxSessions: 1,
-      outbox: () => 0,
-      ready: () => true,
-      clock: new VirtualClock(),
-      media: { loads: [], deaths: 0 },
-      faults: { count: 0 },
-      trunks: new CarrierStatistics(() => undefined),
-    });
+    const metrics = metricsOfNothing();
     const llm = {
       provider: 'openai',
       model: 'gpt-4o',
@@ -119,17 +124,7 @@ describe('/metrics', () => {
   });
 
   it('counts what providers took and how they failed, and names a hundred of them', () => {
-    const metrics = new Metrics({
-      calls: () => [],
-      sessions: () => 0,
-      maxSessions: 1,
-      outbox: () => 0,
-      ready: () => true,
-      clock: new VirtualClock(),
-      faults: { count: 0 },
-      media: { loads: [], deaths: 0 },
-      trunks: new CarrierStatistics(() => undefined),
-    });
+    const metrics = metricsOfNothing();
     const tell = (event: Extract<SessionEvent, { type: 'provider' }>): void => metrics.session('a', event);
     tell({ type: 'provider', stage: 'tts', provider: 'rime', firstMs: 240 });
     tell({ type: 'provider', stage: 'tts', provider: 'rime', failed: 'late' });
