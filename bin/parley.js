@@ -1,6 +1,8 @@
 #!/usr/bin/env node
-// Before anything is loaded: stack traces then name files and lines of src/.
-process.setSourceMapsEnabled(true);
+import { mapStackTraces } from '../dist/cli/source-maps.js';
+
+// Before anything else is loaded, so that its faults are mapped, too.
+mapStackTraces();
 const { main } = await import('../dist/cli.js');
 
 process.exitCode = await main(process.argv.slice(2));

@@ -55,11 +55,10 @@ ${flagHelp()}
         agentInUse: (config) => atDesk(config, desk),
         log,
       });
-      await checkDefaults(engine, found.settings);
       for (const { name, warnings = [] } of agents) {
         for (const { msg } of warnings) log.write('warn', `agent "${name}": ${msg}`);
       }
-      await serveUntilStopped(daemon, found, io, log);
+      await serveUntilStopped(daemon, engine, found, io, log);
     } catch (error) {
       throw storageFault(error, databaseFile(found.settings.dataDir)) ?? error;
     } finally {
@@ -71,9 +70,17 @@ ${flagHelp()}
   },
 });
 
-async function serveUntilStopped(daemon: Daemon, found: EngineSettings, io: CommandIo, log: Log): Promise<void> {
+async function serveUntilStopped(
+  daemon: Daemon,
+  engine: Engine,
+  found: EngineSettings,
+  io: CommandIo,
+  log: Log,
+): Promise<void> {
   const say = (line: string): void => log.write('info', line);
+  // Health checks are answered while the engine loads.
   const address = await listen(daemon, found);
+  await checkDefaults(engine, found.settings);
   for (const warning of found.warnings) log.write('warn', `note: ${warning}`);
   for (const finding of found.detection.findings) say(finding.line);
   for (const choice of found.detection.choices) say(choice);
