@@ -16,9 +16,14 @@ export function mapStackTraces(): void {
   };
 }
 
+/** V8's frame writes itself, which Node's types leave out. */
+interface Frame extends NodeJS.CallSite {
+  toString(): string;
+}
+
 /** The frame as V8 writes it, at its place in the source. */
-function mapped(frame: NodeJS.CallSite, maps: Map<string, SourceMap | null>): string {
-  const text = String(frame);
+function mapped(frame: Frame, maps: Map<string, SourceMap | null>): string {
+  const text = frame.toString();
   const url = frame.getFileName();
   const line = frame.getLineNumber();
   const column = frame.getColumnNumber();
