@@ -69,8 +69,8 @@ async function check(path: string, engine: Engine, io: CommandIo): Promise<reado
   const more = faults.flatMap((fault) => {
     if (!(fault instanceof InvalidConfigError)) return [messageLine(path, fault)];
     return fault.issues.flatMap(({ loc, msg }) => {
-      const isKnown = known.has(lineOf(path, ['config', ...loc])) || known.has(lineOf(path, loc));
-      return isKnown ? [] : [`${lineOf(path, loc)}: ${msg}`];
+      const line = lineOf(path, loc);
+      return known.has(line) ? [] : [`${line}: ${msg}`];
     });
   });
   return [...issues.map(({ loc, msg }) => `${lineOf(path, loc)}: ${msg}`), ...more];
@@ -86,8 +86,11 @@ async function unchecked(path: string): Promise<AgentRequest> {
   return requestOf({ name: path, config: config ?? {}, script, extensions: extensions ?? null });
 }
 
+/** A place in a file. The schema's faults lead through `config`, the engine's begin inside it: that member is left out. */
 function lineOf(path: string, loc: Location): string {
-  return [loc[0] === path ? [] : path, loc].flat(2).join('.');
+  const inFile = loc[0] === path ? loc.slice(1) : loc;
+  const place = inFile[0] === 'config' && inFile.length > 1 ? inFile.slice(1) : inFile;
+  return [path, ...place].join('.');
 }
 
 /** @throws what is no fault of the file */

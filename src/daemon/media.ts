@@ -45,7 +45,11 @@ export class Media implements DaemonModule, MediaHost {
     return (this.#threads ?? this.#local).openWebRtc(peers);
   }
 
-  /** Each thread, by how many lines it has; null = it is not up. */
+  get isLocal(): boolean {
+    return this.#threads === null;
+  }
+
+  /** The number of lines of each thread; null = it is not up. */
   get loads(): readonly (number | null)[] {
     return this.#threads?.loads ?? [];
   }

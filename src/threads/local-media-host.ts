@@ -8,6 +8,7 @@ import type { MediaHost } from './media-host.js';
 
 /** Calls on the thread that this runs on. The engine of the thread has their sessions, and ends them. */
 export class LocalMediaHost implements MediaHost {
+  readonly isLocal = true;
   readonly #clock: Clock;
   readonly #ticker: Ticker;
 

@@ -8,6 +8,8 @@ export type WebRtcLine = SessionLine & Pick<WebRtcTransport, 'answer' | 'connect
 
 /** Where calls have their lines, media and sessions. Only this folder knows whether that is the main thread. */
 export interface MediaHost {
+  /** Whether all sessions run on the main thread. */
+  readonly isLocal: boolean;
   /** Where phone calls are; loaded late. */
   callMedia(): Promise<CallMediaHost>;
   openWebRtc(peers: PeerSettings): Promise<WebRtcLine>;

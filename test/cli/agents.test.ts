@@ -28,7 +28,7 @@ describe('parley agents check', () => {
       const files = ['typo', 'lost', 'keyless', 'gone'].map((name) => path(`${name}.json`));
       const { code, out, err } = await parley(['agents', 'check', ...files]);
       expect([code, out]).toEqual([1, '']);
-      for (const field of Object.keys(config)) expect(err).toContain(`typo.json.config.${field}: Unknown field`);
+      for (const field of Object.keys(config)) expect(err).toContain(`typo.json.${field}: Unknown field`);
       expect(err).toContain('there is no state "nowhere"');
       expect(err).toMatch(/keyless\.json: .*"gpt-4o"/);
       expect(err).toMatch(/gone\.json.*cannot be read/);
@@ -51,12 +51,12 @@ describe('parley agents check', () => {
       const lines = err.trim().split('\n');
       expect(lines).toHaveLength(new Set(lines).size);
       for (const place of [
-        'config.promt',
-        'config.tools.0.name',
-        'config.tools.0.description',
-        'config.tools.1.params.0.name',
-        'config.tools.1.params.1.name',
-        'config.tools.1.params.1.kind',
+        'promt',
+        'tools.0.name',
+        'tools.0.description',
+        'tools.1.params.0.name',
+        'tools.1.params.1.name',
+        'tools.1.params.1.kind',
         'speech_to_text.multilingual',
         'speech_to_text.model',
         'app_functions.0.name',

@@ -87,6 +87,32 @@ const versionSchema = z
   })
   .meta({ id: 'AgentVersion', description: 'An agent as a change has left it.' });
 
+/** What the examples of the document create and answer. */
+const EXAMPLE_CONFIG: AgentConfig = {
+  prompt: 'You answer the phone of a bakery that is open from seven to six, except on Sundays. Be brief.',
+  first_message: 'Hello, this is the bakery. How can I help?',
+  language: 'en-US',
+  llm: { model: 'scripted' },
+};
+const EXAMPLE_SCRIPT = { rules: [{ when: 'open', say: 'We are open from seven to six, except on Sundays.' }] };
+
+function exampleAgent(config = EXAMPLE_CONFIG): z.output<typeof detailSchema> {
+  return {
+    id: '1bb4c4e6-057f-4770-950b-854a049d1671',
+    name: 'Bakery',
+    config: wholeAgentConfig(config),
+    created_at: 1_795_448_092,
+    script: EXAMPLE_SCRIPT,
+    extensions: null,
+    version: 1,
+  };
+}
+
+function exampleVersion(): z.output<typeof versionSchema> {
+  const { id: _id, created_at: changed_at, ...agent } = exampleAgent();
+  return { ...agent, changed_at, changed_by: 'PARLEY_API_KEY' };
+}
+
 const params = { agent_id: z.string().min(1).max(200) };
 const tag = 'agents';
 const errors = ['NOT_FOUND'] as const;
@@ -108,6 +134,10 @@ function collectionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
     tag,
     summary: 'All agents',
     answer: z.array(agentSchema),
+    examples: () => {
+      const { script: _script, extensions: _extensions, version: _version, ...agent } = exampleAgent();
+      return { answer: [{ ...agent, warnings: [] }] };
+    },
     handle: () =>
       agents.all().map((agent) => ({ ...replyOf(agent), warnings: warningReplies(agents.modelWarnings(agent)) })),
   });
@@ -123,6 +153,10 @@ function collectionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
     description:
       'A configuration with a fault is refused, with the place of each. A language or a vendor that this daemon cannot ' +
       'serve is stored with a warning, and calls of the agent are refused.',
+    examples: () => ({
+      body: { name: 'Bakery', config: EXAMPLE_CONFIG, script: EXAMPLE_SCRIPT },
+      answer: { ...exampleAgent(), warnings: [] },
+    }),
     handle: async ({ body: { name, config, script, extensions = null }, key, request }) => {
       const content = { name, config, extensions, script: script ?? undefined };
       return checkedReply(await agents.create(content, nameOf(key)), configSent(request));
@@ -141,6 +175,7 @@ function agentItemRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): v
     errors,
     summary: 'An agent',
     answer: checkedSchema,
+    examples: () => ({ answer: { ...exampleAgent(), warnings: [] } }),
     handle: async ({ params: { agent_id: id } }) => checkedReply(await agents.checked(id)),
   });
 
@@ -157,6 +192,10 @@ function agentItemRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): v
       'A secret of `***` stays as it is stored. To send back what was answered changes nothing.',
     body: changeSchema,
     answer: checkedSchema,
+    examples: () => ({
+      body: { name: 'Harbour Bakery', config: EXAMPLE_CONFIG },
+      answer: { ...exampleAgent(), name: 'Harbour Bakery', version: 2, warnings: [] },
+    }),
     handle: async ({ params: { agent_id: id }, body, key, request }) => {
       const sent = configSent(request);
       // Extensions in their old place change only themselves.
@@ -198,6 +237,10 @@ function copyRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): void {
     summary: 'A copy of an agent, with its script, its files and its embed configuration',
     body: z.strictObject({ name: nameSchema.nullish().describe("Default: the agent's, and `(copy)`.") }).optional(),
     answer: detailSchema,
+    examples: () => ({
+      body: { name: 'Night bakery' },
+      answer: { ...exampleAgent(), id: '7c0d6c1e-6b0f-4f6f-9f4e-2d1f0a3b5c7d', name: 'Night bakery' },
+    }),
     handle: async ({ params: { agent_id: id }, body, key }) => {
       const files = await knowledge.filesOf(agents.stored(id).id);
       const copy = await agents.duplicate(id, body?.name ?? null, nameOf(key));
@@ -217,6 +260,10 @@ function copyRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): void {
     description: 'A disabled agent takes no calls (409). Sets `status` of its configuration.',
     body: z.strictObject({ status: z.enum(['active', 'disabled']) }),
     answer: detailSchema,
+    examples: () => ({
+      body: { status: 'disabled' },
+      answer: { ...exampleAgent({ ...EXAMPLE_CONFIG, status: 'disabled' }), version: 2 },
+    }),
     handle: async ({ params: { agent_id: id }, body: { status }, key }) =>
       detailReply(await agents.setStatus(id, status, nameOf(key))),
   });
@@ -237,6 +284,7 @@ function versionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
       before: z.int().min(1).exactOptional().describe('Only versions before this one: the last one of a page.'),
     },
     answer: z.array(versionSchema),
+    examples: () => ({ answer: [exampleVersion()] }),
     handle: ({ params: { agent_id: id }, query: { limit = 20, before = Number.MAX_SAFE_INTEGER } }) =>
       agents.versions(id, { limit, before }).map(versionReply),
   });
@@ -250,6 +298,7 @@ function versionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
     summary: 'Make an earlier version the latest one, with its secrets',
     params: { ...params, version: z.string().regex(/^[1-9]\d{0,14}$/, 'Input should be the number of a version') },
     answer: checkedSchema,
+    examples: () => ({ answer: { ...exampleAgent(), version: 3, warnings: [] } }),
     handle: async ({ params: { agent_id: id, version }, key }) =>
       checkedReply(await agents.restore(id, Number(version), nameOf(key))),
   });

@@ -80,6 +80,15 @@ export function embedRoutes(api: Api, { agents, access, regions }: EmbedRoutesOp
     description: 'In place of what was set before.',
     body: embedSchema,
     answer: success,
+    examples: () => ({
+      body: {
+        titles: { idle: 'Talk to us', connecting: 'Connecting', running: 'Hang up' },
+        icons: { idle: 'tabler:phone' },
+        background: '#0b6e4f',
+        size: 64,
+        transcript: true,
+      },
+    }),
     handle: ({ params: { agent_id: id }, body }) => {
       agents.stored(id);
       if (body.region != null && !Object.hasOwn(regions, body.region)) throw unknownRegion(regions);
@@ -102,6 +111,20 @@ export function embedRoutes(api: Api, { agents, access, regions }: EmbedRoutesOp
       access.agent(access.publicKey(request.raw), (request.params as { agent_id: string }).agent_id);
     },
     answer: shownSchema,
+    examples: () => ({
+      answer: {
+        titles: { idle: 'Talk to us', connecting: 'Connecting', running: 'Hang up' },
+        icons: { idle: 'tabler:phone', connecting: null, running: null },
+        background: '#0b6e4f',
+        buttonCss: null,
+        formCss: null,
+        size: 64,
+        transcript: true,
+        region: null,
+        name: 'The Crooked Fork',
+        base_url: null,
+      },
+    }),
     handle: ({ params: { agent_id: id } }) => {
       const embed = JSON.parse(agents.embed(id) ?? '{}') as Embed;
       return replyOf(embed, agents.stored(id).name, regions);

@@ -63,6 +63,21 @@ const agentFilesSchema = z
     error: 'Input should be null without files',
   });
 
+const EXAMPLE_UPLOAD: z.output<typeof uploadSchema> = {
+  object_key: 'cbc159c7-2c6f-43a6-b565-4c5620a86ea9.txt',
+  name: 'menu.txt',
+  file_type: 'text/plain',
+  size: 2_140,
+};
+const EXAMPLE_FILE: z.output<typeof fileSchema> = {
+  id: '20808da7-3658-4a09-87d7-faf78f30a4ba',
+  name: 'menu.txt',
+  description: 'Dishes and their prices',
+  file_type: 'text/plain',
+  size: 2_140,
+  create_at: 1_795_448_091,
+};
+
 const tag = 'knowledge';
 
 /** Files that agents can consult: sent, read, listed, deleted, and given to agents. */
@@ -83,6 +98,7 @@ function uploadRoutes(api: Api, { knowledge, uploads }: KnowledgeRoutesOptions):
     upload: 'multipart/form-data',
     answer: uploadSchema,
     errors: ['KNOWLEDGE_FILE_TOO_LARGE'],
+    examples: () => ({ answer: EXAMPLE_UPLOAD }),
     handle: async ({ request }) => {
       const { objectKey, name, fileType, size } = await uploads.receive(request);
       return { object_key: objectKey, name, file_type: fileType, size };
@@ -98,6 +114,15 @@ function uploadRoutes(api: Api, { knowledge, uploads }: KnowledgeRoutesOptions):
     body: createSchema,
     answer: fileSchema,
     errors: ['NOT_FOUND', 'KNOWLEDGE_FULL'],
+    examples: () => ({
+      body: {
+        object_key: EXAMPLE_UPLOAD.object_key,
+        name: EXAMPLE_FILE.name,
+        description: EXAMPLE_FILE.description,
+        file_type: EXAMPLE_FILE.file_type,
+      },
+      answer: EXAMPLE_FILE,
+    }),
     handle: async ({ body }) => {
       const source = await uploads.path(body.object_key);
       // The upload's extension gives the type where the name has none.
@@ -128,6 +153,7 @@ function fileRoutes(api: Api, { agents, knowledge }: KnowledgeRoutesOptions): vo
     body: deleteSchema,
     answer: success,
     errors: ['NOT_FOUND', 'KNOWLEDGE_FILE_IN_USE'],
+    examples: () => ({ body: { id: EXAMPLE_FILE.id } }),
     handle: async ({ body: { id } }) => {
       const user = agents.list().find(({ config }) => config.knowledge_base?.files?.includes(id) === true);
       if (user !== undefined) throw new ParleyError('KNOWLEDGE_FILE_IN_USE', { id, agent: user.id });
@@ -143,6 +169,7 @@ function fileRoutes(api: Api, { agents, knowledge }: KnowledgeRoutesOptions): vo
     tag,
     summary: 'All files',
     answer: z.array(fileSchema),
+    examples: () => ({ answer: [EXAMPLE_FILE] }),
     handle: async () => (await knowledge.list()).map(replyOf),
   });
 }
@@ -159,6 +186,9 @@ function agentFileRoutes(api: Api, { agents, knowledge }: KnowledgeRoutesOptions
     body: agentFilesSchema,
     answer: success,
     errors: ['NOT_FOUND'],
+    examples: () => ({
+      body: { agent_id: 'the-crooked-fork', files: [EXAMPLE_FILE.id], messages: ['Let me look at the menu.'] },
+    }),
     handle: async ({ body: { agent_id: agentId, files, messages, file_ids: given }, key }) => {
       const { config } = agents.stored(agentId);
       if (files == null) await knowledge.setAgentFiles(agentId, given ?? []);

@@ -26,6 +26,17 @@ export function memoryRoutes(api: Api, memories: SqliteMemories): void {
     query,
     summary: 'What agents remember of a user',
     answer: z.array(memory),
+    examples: () => ({
+      answer: [
+        {
+          agent_id: 'the-crooked-fork',
+          user: '+12025550101',
+          session_id: '39c5fc58-e0cb-4c29-87f1-e62cadc339f3',
+          text: 'Ann booked a table for four on the terrace. She is vegetarian.',
+          created_at: 1_795_448_212,
+        },
+      ],
+    }),
     handle: ({ params: { user }, query: { agent_id: agentId = null } }) =>
       memories.list({ user, agentId }).map((kept) => ({
         agent_id: kept.agentId,
@@ -45,6 +56,7 @@ export function memoryRoutes(api: Api, memories: SqliteMemories): void {
     query,
     summary: 'Erase what agents remember of a user',
     answer: z.strictObject({ success: z.boolean(), erased: z.int() }),
+    examples: () => ({ answer: { success: true, erased: 1 } }),
     handle: ({ params: { user }, query: { agent_id: agentId = null } }) => ({
       success: true,
       erased: memories.erase({ user, agentId }),

@@ -62,6 +62,18 @@ const newSchema = z
   .meta({ id: 'CustomVoiceCreate' });
 const deleteSchema = z.strictObject(nameShape).meta({ id: 'CustomVoiceName' });
 
+const EXAMPLE: z.output<typeof customSchema> = {
+  provider: 'flite',
+  voice_id: 'olive',
+  name: 'Olive',
+  model: null,
+  settings: {},
+  preview_url: 'https://calls.example.com/voices/flite/olive/preview?expires=1795451693&signature=gBd32dZy3ecWwnGs',
+  language: 'en-US',
+  category: 'restaurant',
+  multiplier: 1,
+};
+
 /** With any region where it names none. `lang_code` is what other clients of this interface call it. */
 const languageQuery = {
   language: z.string().min(1).max(35).exactOptional(),
@@ -89,6 +101,19 @@ function listRoute(api: Api, options: VoiceRoutesOptions): void {
     query: { provider: z.string().min(1).max(64).exactOptional(), ...languageQuery },
     description: '`language` finds the voices of a language, with any region where it names none.',
     answer: z.array(voiceSchema),
+    examples: () => ({
+      answer: [
+        {
+          provider: EXAMPLE.provider,
+          voice_id: EXAMPLE.voice_id,
+          name: EXAMPLE.name,
+          language: EXAMPLE.language,
+          preview_url: EXAMPLE.preview_url,
+          custom: true,
+          base_voice_id: 'slt',
+        },
+      ],
+    }),
     handle: async ({ query: { provider, lang_code, language = lang_code }, request }) => {
       const all = await options.voices.all();
       return all
@@ -117,6 +142,7 @@ function customRoutes(api: Api, options: VoiceRoutesOptions): void {
     summary: 'The custom voices',
     query: languageQuery,
     answer: z.array(customSchema),
+    examples: () => ({ answer: [EXAMPLE] }),
     handle: ({ request, query: { lang_code, language = lang_code } }) =>
       options.voices
         .custom()
@@ -134,6 +160,17 @@ function customRoutes(api: Api, options: VoiceRoutesOptions): void {
     description: 'It is kept once it has really spoken a sentence.',
     answer: customSchema,
     errors: ['PROVIDER_FAILED', 'PROVIDER_REFUSED', 'PROVIDER_TIMEOUT'],
+    examples: () => ({
+      body: {
+        provider: 'flite',
+        voice_id: 'olive',
+        base_voice_id: 'slt',
+        name: 'Olive',
+        language: 'en-US',
+        category: 'restaurant',
+      },
+      answer: EXAMPLE,
+    }),
     handle: async ({ body, request }) => {
       const { provider, voice_id: voiceId, name, model = null, language = null, category = null } = body;
       const added = await options.voices.add({
@@ -160,6 +197,7 @@ function customRoutes(api: Api, options: VoiceRoutesOptions): void {
     body: deleteSchema,
     answer: success,
     errors: ['NOT_FOUND', 'VOICE_IN_USE'],
+    examples: () => ({ body: { provider: 'flite', voice_id: 'olive' } }),
     handle: ({ body: { provider, voice_id: voiceId } }) => {
       options.voices.remove(provider, voiceId);
       return { success: true };

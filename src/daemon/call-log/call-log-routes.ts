@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { agentConfigSchema } from '../../agent/agent.js';
+import { wholeAgentConfig } from '../../agent/whole-agent.js';
 import type { CallHistoryItem } from '../../session/record/call-history.js';
 import { fileNameOf } from '../../session/record/file-name.js';
 import type { Access } from '../http/access.js';
@@ -101,6 +102,45 @@ const callHistory = z
   })
   .meta({ id: 'CallHistory', description: 'A call, a session or a chat, as it stands.' });
 
+function exampleCall(): z.output<typeof callHistory> {
+  const latency = (avg: number): z.output<typeof percentiles> => ({ avg, p50: avg, p95: avg, p99: avg });
+  return {
+    agent_id: 'the-crooked-fork',
+    agent_config: wholeAgentConfig({ prompt: 'You take table bookings.', llm: { model: 'scripted' } }),
+    duration: 38.2,
+    ts: 1_795_448_092.172,
+    chat: '[{"role":"assistant","content":"Good evening."},{"role":"user","content":"A table for four, please."}]',
+    chars_used: 13,
+    session_id: '007750c3-70b3-468b-8ed2-58d80e641cf6',
+    call_id: 'a2b0e0fc-ae46-44a6-a213-d55ac4341882',
+    cost_breakdown: [
+      { type: 'stt', provider: 'embedded', credit: 0, model: null, seconds: 38.2 },
+      { type: 'tts', provider: 'flite', credit: 0, model: null, chars: 13 },
+      { type: 'voip', provider: 'twilio', credit: 1.4, minutes: 1 },
+    ],
+    voip: { from: '+12025550100', to: '+12025550101', direction: 'outbound', transfer: null },
+    recording: {
+      recording_url:
+        'https://calls.example.com/call-logs/007750c3-70b3-468b-8ed2-58d80e641cf6/recording?expires=1795451693&signature=gBd32dZy',
+    },
+    metadata: { name: 'Ann' },
+    function_calls: [],
+    call_status: 'user-ended',
+    campaign_id: null,
+    error_message: null,
+    call_metrics: {
+      utterance_latency: latency(640),
+      end_of_turn: latency(410),
+      llm_first: latency(420),
+      first_sentence: latency(430),
+      tts_first: latency(560),
+      turns: 1,
+      line: null,
+    },
+    carrier_call_log: null,
+  };
+}
+
 const params = { session_id: z.string().min(1).max(200) };
 const pageQuery = {
   limit: z.int().min(1).max(100).default(20),
@@ -131,6 +171,7 @@ function callRoutes(api: Api, { archive, clients, links }: CallLogRoutesOptions)
     query: pageQuery,
     description: 'Pages neither skip nor repeat a call, whatever is added meanwhile. `next_cursor` is 0 at the end.',
     answer: z.strictObject({ histories: z.array(callHistory), next_cursor: z.number() }).meta({ id: 'CallHistories' }),
+    examples: () => ({ answer: { histories: [exampleCall()], next_cursor: 0 } }),
     handle: ({ query: { limit, start_after_ts: after = 0, ...query }, request, reply }) => {
       const beforeUs = after === 0 ? null : Math.round(after * 1e6);
       const page = archive.page(callFilter(query), limit, beforeUs, links.baseOf(clients.of(request.raw)));
@@ -147,6 +188,7 @@ function callRoutes(api: Api, { archive, clients, links }: CallLogRoutesOptions)
     params,
     answer: callHistory,
     errors: ['NOT_FOUND'],
+    examples: () => ({ answer: exampleCall() }),
     handle: ({ params: { session_id: id }, request }) =>
       replyOf(archive.shown(archive.get(id), links.baseOf(clients.of(request.raw)))),
   });

@@ -123,6 +123,10 @@ export function erasureRoutes(api: Api, erasure: Erasure): void {
       .strictObject({ success: z.boolean(), erased: z.record(z.string(), z.int()).describe('How many of what') })
       .meta({ id: 'Erased' }),
     errors: ['NUMBER_INVALID'],
+    examples: () => ({
+      body: { phone: '+12025550103' },
+      answer: { success: true, erased: { calls: 2, going_on: 0, recordings: 1, traces: 1, memories: 1, dials: 2 } },
+    }),
     handle: async ({ body: { phone } }) => ({ success: true, erased: await erasure.erase(phone) }),
   });
 }

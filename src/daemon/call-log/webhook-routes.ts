@@ -26,6 +26,18 @@ const deliverySchema = z
   })
   .meta({ id: 'WebhookDelivery', description: 'A message to a webhook, as far as it has come.' });
 
+const EXAMPLE: z.output<typeof deliverySchema> = {
+  id: 'b5f1a2c3-7d8e-4f90-a1b2-c3d4e5f60718',
+  session_id: '007750c3-70b3-468b-8ed2-58d80e641cf6',
+  url: 'https://www.example.com/calls',
+  state: 'pending',
+  attempts: 2,
+  created_at: 1_795_448_151.5,
+  next_attempt_at: 1_795_448_481.5,
+  delivered_at: null,
+  error: 'status 503',
+};
+
 /** What became of messages to webhooks: `session_data_webhook` of agents, and the operator's `callWebhook`. */
 export function webhookRoutes(api: Api, { deliveries, nowUnixMs, wake }: WebhookRoutesOptions): void {
   const tag = 'webhooks';
@@ -44,6 +56,7 @@ export function webhookRoutes(api: Api, { deliveries, nowUnixMs, wake }: Webhook
       cursor: z.int().min(0).default(0).describe('The `next_cursor` of the page before; 0 = the first page'),
     },
     answer: z.strictObject({ deliveries: z.array(deliverySchema), next_cursor: z.int().describe('0 at the end') }),
+    examples: () => ({ answer: { deliveries: [EXAMPLE], next_cursor: 0 } }),
     handle: ({ query: { session_id: sessionId = null, state = null, limit, cursor } }) => {
       const before = cursor === 0 ? null : cursor;
       const found = deliveries.list({ sessionId, state, before, limit: limit + 1 });
@@ -62,6 +75,7 @@ export function webhookRoutes(api: Api, { deliveries, nowUnixMs, wake }: Webhook
     params: { id: z.string().min(1).max(100) },
     answer: deliverySchema,
     errors: ['NOT_FOUND'],
+    examples: () => ({ answer: { ...EXAMPLE, attempts: 0, next_attempt_at: 1_795_448_300, error: null } }),
     handle: ({ params: { id } }) => {
       const delivery = deliveries.resend(id, nowUnixMs());
       if (delivery === null) throw new ParleyError('NOT_FOUND', { what: 'delivery', id });

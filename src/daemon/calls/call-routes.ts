@@ -105,6 +105,11 @@ const idempotencyKey = z
   .optional()
   .describe('Repeats of a request under the same key, within 24 hours, are answered alike and dial once.');
 
+const EXAMPLE: z.output<typeof idsSchema> = {
+  call_id: 'a2b0e0fc-ae46-44a6-a213-d55ac4341882',
+  session_id: '007750c3-70b3-468b-8ed2-58d80e641cf6',
+};
+
 const tag = 'calls';
 
 /** Calls that are placed, registered, ended and stopped. */
@@ -133,6 +138,15 @@ function dialRoute(api: Api, { dialer }: CallRoutesOptions): void {
       ...PACE_LIMITS,
       'DAEMON_DRAINING',
     ],
+    examples: () => ({
+      body: {
+        from_phone: '+12025550100',
+        to_phone: '+12025550101',
+        agent_id: 'the-crooked-fork',
+        metadata: { name: 'Ann' },
+      },
+      answer: EXAMPLE,
+    }),
     handle: async ({ body, headers, key }) => {
       const idempotency = headers['idempotency-key'];
       const taken = await dialer.dial({
@@ -166,6 +180,10 @@ function registrationRoutes(api: Api, { registered, telephone }: CallRoutesOptio
     body: registerSchema,
     answer: idsSchema,
     errors: ['NOT_FOUND', 'AGENT_DISABLED', 'REGISTRATIONS_FULL'],
+    examples: () => ({
+      body: { agent_id: 'the-crooked-fork', metadata: { name: 'Ann' }, from_phone: '+12025550101' },
+      answer: EXAMPLE,
+    }),
     handle: async ({ body }) => {
       const { from_phone: from, to_phone: to, ...rest } = body;
       const phones = from == null && to == null ? null : { from: from ?? '', to: to ?? '' };
@@ -183,6 +201,11 @@ function registrationRoutes(api: Api, { registered, telephone }: CallRoutesOptio
     body: registerSipSchema,
     answer: z.strictObject({ call_id: z.string(), sip_uri: z.string() }).meta({ id: 'SipCall' }),
     errors: ['NOT_FOUND', 'AGENT_DISABLED', 'REGISTRATIONS_FULL', 'SIP_NO_TRUNK'],
+    examples: () => ({
+      body: { agent_id: 'the-crooked-fork', metadata: { name: 'Ann' } },
+      refusal: 'SIP_NO_TRUNK',
+      answer: { call_id: EXAMPLE.call_id, sip_uri: `sip:${EXAMPLE.call_id}@calls.example.com:5060` },
+    }),
     handle: async ({ body }) => {
       const phone = await telephone.open();
       let sipUri = '';
@@ -210,6 +233,7 @@ function terminateRoute(api: Api, options: CallRoutesOptions): void {
     params: { session_id: z.string().min(1).max(200) },
     answer: success,
     errors: ['NOT_FOUND', 'SESSION_CLOSED'],
+    examples: () => ({ body: { message: 'We have to hang up now. Goodbye.' } }),
     handle: async ({ params, body }) => {
       const message = body?.message?.trim() ?? '';
       await endSession(params.session_id, options, message === '' ? null : message);
@@ -229,6 +253,7 @@ function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): vo
     description: 'Holds until `POST /calls/resume`, also over a restart. Calls that come in are not affected.',
     body: stopSchema,
     answer: z.strictObject({ success: z.boolean(), ended: z.int().describe('Calls that are being ended.') }),
+    examples: () => ({ body: { end_running: true }, answer: { success: true, ended: 1 } }),
     handle: ({ body, key }) => ({
       success: true,
       ended: dialer.stop(key?.id ?? null, { endRunning: body.end_running }),
@@ -255,6 +280,16 @@ function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): vo
     tag,
     summary: 'Guards of outbound calls, and what of them is used',
     answer: guardsSchema,
+    examples: () => ({
+      answer: {
+        stopped: false,
+        stopped_at: null,
+        concurrent: { used: 1, limit: 10 },
+        per_minute: { used: 4, limit: 30 },
+        minutes_per_day: { used: 38.5, limit: 1_200 },
+        allowed_prefixes: ['+1'],
+      },
+    }),
     handle: () => {
       const { stopped } = dials;
       const used = dials.usage();

@@ -29,6 +29,9 @@ export function doNotCallRoutes(api: Api, list: DoNotCallList, nowUnixMs: () => 
     tag,
     summary: 'Numbers that agents do not call',
     answer: z.array(entry),
+    examples: () => ({
+      answer: [{ phone: '+12025550188', source: 'operator', session_id: null, created_at: 1_795_448_091 }],
+    }),
     handle: () => list.list().map(replyOf),
   });
 
@@ -41,6 +44,7 @@ export function doNotCallRoutes(api: Api, list: DoNotCallList, nowUnixMs: () => 
     body,
     answer: success,
     errors: ['NUMBER_INVALID'],
+    examples: () => ({ body: { phone: '+12025550188' } }),
     handle: ({ body: { phone } }) => {
       if (!isCallable(phone)) throw faultAt(['body', 'phone'], new ParleyError('NUMBER_INVALID', { number: phone }));
       list.add({ number: phone, source: 'operator', sessionId: null, createdAt: unixSeconds(nowUnixMs()) });
@@ -57,6 +61,7 @@ export function doNotCallRoutes(api: Api, list: DoNotCallList, nowUnixMs: () => 
     body,
     answer: success,
     errors: ['NOT_FOUND'],
+    examples: () => ({ body: { phone: '+12025550188' } }),
     handle: ({ body: { phone } }) => {
       if (list.remove(phone)) return { success: true };
       throw new ParleyError('NOT_FOUND', { what: 'number on the do-not-call list', id: phone });

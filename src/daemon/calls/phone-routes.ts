@@ -82,6 +82,15 @@ const phoneSchema = z
     tags: z.array(z.string()),
   })
   .meta({ id: 'Phone', description: 'A number of ours, and who answers it.' });
+const EXAMPLE: z.output<typeof phoneSchema> = {
+  id: '+12025550100',
+  create_at: 1_795_448_091,
+  status: 'active',
+  agent_id: 'the-crooked-fork',
+  agent_config_override: null,
+  tags: ['front desk'],
+};
+const NEW_EXAMPLE = { ...EXAMPLE, agent_id: null, tags: [] };
 const params = { phone: z.string().min(1).max(100) };
 
 /** A carrier's answer takes no longer; one that has to order a number takes half a minute. */
@@ -108,6 +117,7 @@ function acquisitionRoutes(api: Api, { phones, openTelephone, nowUnixMs }: Phone
     body: purchaseSchema,
     answer: phoneSchema,
     errors: ['NUMBER_NONE_FOR_SALE', 'NUMBER_UNAVAILABLE', 'CARRIER_CLOSED'],
+    examples: () => ({ body: { country: 'US', area_code: '202' }, answer: NEW_EXAMPLE }),
     handle: async ({ body: { country, area_code, ...rest } }) => {
       const network = await openTelephone();
       const { carrier } = network;
@@ -135,6 +145,7 @@ function acquisitionRoutes(api: Api, { phones, openTelephone, nowUnixMs }: Phone
     body: importSchema,
     answer: phoneSchema,
     errors: ['NUMBER_UNAVAILABLE', 'CARRIER_CLOSED'],
+    examples: () => ({ body: { phone: '+442079460000' }, answer: { ...NEW_EXAMPLE, id: '+442079460000' } }),
     handle: async ({ body: { phone: number } }) => {
       const network = await openTelephone();
       const known = phones.get(number);
@@ -159,6 +170,7 @@ function numberRoutes(api: Api, { phones, openTelephone }: PhoneRoutesOptions): 
     tag,
     summary: 'All numbers',
     answer: z.array(phoneSchema),
+    examples: () => ({ answer: [EXAMPLE] }),
     handle: () => phones.list().map(replyOf),
   });
 
@@ -171,6 +183,7 @@ function numberRoutes(api: Api, { phones, openTelephone }: PhoneRoutesOptions): 
     params,
     answer: phoneSchema,
     errors: ['NOT_FOUND'],
+    examples: () => ({ answer: EXAMPLE }),
     handle: ({ params: { phone } }) => replyOf(find(phones, phone)),
   });
 
@@ -184,6 +197,7 @@ function numberRoutes(api: Api, { phones, openTelephone }: PhoneRoutesOptions): 
     body: changeSchema,
     answer: phoneSchema,
     errors: ['NOT_FOUND'],
+    examples: () => ({ body: { status: 'active', tags: ['front desk'] }, answer: EXAMPLE }),
     handle: ({ params: { phone }, body }) => replyOf(changed(phones, phone, body)),
   });
 
@@ -218,6 +232,7 @@ function agentRoutes(api: Api, { engine, agents, phones }: PhoneRoutesOptions): 
     body: agentSchema,
     answer: phoneSchema,
     errors: ['NOT_FOUND'],
+    examples: () => ({ body: { agent_id: 'the-crooked-fork' }, answer: EXAMPLE }),
     handle: ({ params: { phone }, body: { agent_id: agentId } }) => {
       find(phones, phone);
       if (agentId !== null) agents.get(agentId);
@@ -236,6 +251,10 @@ function agentRoutes(api: Api, { engine, agents, phones }: PhoneRoutesOptions): 
     body: overrideSchema,
     answer: phoneSchema,
     errors: ['NOT_FOUND'],
+    examples: () => ({
+      body: { agent_config_override: { first_message: 'Good evening, this is the reservations line.' } },
+      answer: { ...EXAMPLE, agent_config_override: { first_message: 'Good evening, this is the reservations line.' } },
+    }),
     handle: async ({ params: { phone }, body: { agent_config_override: given } }) => {
       const { agentId, agentConfigOverride: stored } = find(phones, phone);
       const place = ['body', 'agent_config_override'];
@@ -266,6 +285,10 @@ function simulationRoute(api: Api, { phones, openTelephone }: PhoneRoutesOptions
     summary: 'Have somebody of the simulated network call a number',
     answer: z.strictObject({ call_id: z.string() }),
     errors: ['NOT_FOUND'],
+    examples: () => ({
+      body: { caller: '+12025550151' },
+      answer: { call_id: 'ec6eb53e-85e9-410a-8c2f-eaad534a7cf1' },
+    }),
     handle: async ({ params: { phone }, body: { caller } }) => {
       const { number } = find(phones, phone);
       const call = (await openTelephone()).callIn(caller, number);

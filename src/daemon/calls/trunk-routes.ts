@@ -86,6 +86,18 @@ export function trunkRoutes(api: Api, { figures, open, nowMs, nowUnixMs }: Trunk
     summary: 'SIP trunks, and how they are',
     description: 'Empty where the setting `sip` names none.',
     answer: z.array(trunkSchema),
+    examples: () => ({
+      answer: [
+        {
+          name: 'default',
+          numbers: ['+12025550100'],
+          calls: 1,
+          registration: { state: 'registered', reason: null },
+          servers: [{ address: 'UDP 192.0.2.7:5060', answers: true, last_answer_at: 1_795_448_060, last_status: 200 }],
+          refused: [{ status: 486, count: 2 }],
+        },
+      ],
+    }),
     handle: async () => {
       await open();
       return figures.states.map(replyOf);
@@ -99,6 +111,9 @@ export function trunkRoutes(api: Api, { figures, open, nowMs, nowUnixMs }: Trunk
     summary: 'Accounts with Twilio, Telnyx and Plivo, and how they are',
     description: 'Empty where the settings name none.',
     answer: z.array(carrierSchema),
+    examples: () => ({
+      answer: [{ name: 'twilio', numbers: ['+12025550100'], calls: 1, refused: [{ reason: 'signature', count: 3 }] }],
+    }),
     handle: async () => {
       await open();
       return figures.accounts.map(({ state: { name, numbers, calls } }) => ({

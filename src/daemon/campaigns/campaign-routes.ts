@@ -4,7 +4,7 @@ import type { StoredCampaign } from '../../store/campaigns.js';
 import type { Api } from '../http/api.js';
 import { success } from '../http/endpoint.js';
 import type { Campaigns } from './campaigns.js';
-import { changedOverrides, overridesSchema, scheduleSchema, scheduleReply } from './schedule.js';
+import { changedOverrides, overridesSchema, SCHEDULE_EXAMPLE, scheduleSchema, scheduleReply } from './schedule.js';
 import { campaignProgressRoutes } from './progress-routes.js';
 import { campaignRecordRoutes, recordSchema } from './record-routes.js';
 
@@ -48,6 +48,14 @@ const campaignSchema = z
   })
   .meta({ id: 'Campaign', description: 'People who are called one after the other by one agent.' });
 
+const EXAMPLE: z.output<typeof campaignSchema> = {
+  id: 'a7b7de5c-b4bb-4be8-abd8-7739e4869c29',
+  name: 'Spring offer',
+  status: 'idle',
+  created_at: 1_795_448_092,
+  caller: '+12025550100',
+  include_metadata_in_prompt: false,
+};
 const params = { campaign_id: z.string().min(1).max(100) };
 const tag = 'campaigns';
 const path = '/campaigns/{campaign_id}';
@@ -73,6 +81,10 @@ function collectionRoutes(api: Api, campaigns: Campaigns): void {
     summary: 'Make a campaign',
     body: createSchema,
     answer: newCampaignSchema,
+    examples: () => ({
+      body: { name: EXAMPLE.name },
+      answer: { id: EXAMPLE.id, name: EXAMPLE.name, status: 'idle', records: [], created_at: EXAMPLE.created_at },
+    }),
     handle: ({ body: { name } }) => {
       const { id, status, createdAt } = campaigns.create(name);
       return { id, name, status, records: [], created_at: createdAt };
@@ -86,6 +98,7 @@ function collectionRoutes(api: Api, campaigns: Campaigns): void {
     tag,
     summary: 'All campaigns',
     answer: z.array(campaignSchema),
+    examples: () => ({ answer: [EXAMPLE] }),
     handle: () => campaigns.list().map(replyOf),
   });
 }
@@ -99,6 +112,7 @@ function campaignItemRoutes(api: Api, campaigns: Campaigns): void {
     path: `${path}/info`,
     summary: 'A campaign',
     errors: ['NOT_FOUND'],
+    examples: () => ({ answer: EXAMPLE }),
     handle: ({ params: { campaign_id: id } }) => replyOf(campaigns.get(id)),
   });
 
@@ -110,6 +124,10 @@ function campaignItemRoutes(api: Api, campaigns: Campaigns): void {
     summary: 'Change a campaign',
     body: changeSchema,
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED'],
+    examples: () => ({
+      body: { name: 'Summer offer', include_metadata_in_prompt: true },
+      answer: { ...EXAMPLE, name: 'Summer offer', include_metadata_in_prompt: true },
+    }),
     handle: ({ params: { campaign_id: id }, body: { name, include_metadata_in_prompt: include } }) => {
       const change = {
         ...(name !== undefined && { name }),
@@ -146,6 +164,7 @@ function callingRoutes(api: Api, campaigns: Campaigns): void {
     summary: 'The number that a campaign calls with',
     body: callerSchema,
     errors: ['NOT_FOUND', 'NUMBER_NOT_OWNED', 'CAMPAIGN_FINISHED'],
+    examples: () => ({ body: { phone: '+12025550100' }, answer: EXAMPLE }),
     handle: async ({ params: { campaign_id: id }, body: { phone, caller } }) =>
       replyOf(await campaigns.setCaller(id, phone ?? caller ?? '')),
   });
@@ -158,6 +177,7 @@ function callingRoutes(api: Api, campaigns: Campaigns): void {
     summary: 'Begin to call, or go on',
     description: 'Nothing happens where it calls already.',
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED', 'CAMPAIGN_NOT_READY', 'NUMBER_INACTIVE', 'AGENT_DISABLED'],
+    examples: () => ({ answer: { ...EXAMPLE, status: 'started' } }),
     handle: ({ params: { campaign_id: id } }) => replyOf(campaigns.start(id)),
   });
 
@@ -169,6 +189,7 @@ function callingRoutes(api: Api, campaigns: Campaigns): void {
     summary: 'Call nobody else',
     description: 'Calls that are under way end by themselves. `start` goes on.',
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED'],
+    examples: () => ({ answer: { ...EXAMPLE, status: 'paused' } }),
     handle: ({ params: { campaign_id: id } }) => replyOf(campaigns.stop(id)),
   });
 }
@@ -184,6 +205,7 @@ function scheduleRoutes(api: Api, campaigns: Campaigns): void {
     summary: 'How a campaign calls',
     answer: scheduleSchema,
     errors: ['NOT_FOUND'],
+    examples: () => ({ answer: SCHEDULE_EXAMPLE }),
     handle: ({ params: { campaign_id: id } }) => scheduleReply(campaigns.scheduleOf(campaigns.get(id))),
   });
 
@@ -198,6 +220,15 @@ function scheduleRoutes(api: Api, campaigns: Campaigns): void {
     body: overridesSchema,
     answer: scheduleSchema,
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED'],
+    examples: () => ({
+      body: {
+        max_concurrent_calls: 5,
+        calling_hours: { start: '09:00', end: '20:00', days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat'] },
+        timezone: 'America/New_York',
+        retries: { busy: [300, 900, 3_600] },
+      },
+      answer: SCHEDULE_EXAMPLE,
+    }),
     handle: ({ params: { campaign_id: id }, body }) => {
       const overrides = changedOverrides(campaigns.get(id).overrides, body);
       return scheduleReply(campaigns.scheduleOf(campaigns.change(id, { overrides })));

@@ -47,6 +47,21 @@ export function campaignProgressRoutes(api: Api, campaigns: Campaigns, clock: Cl
     content: 'text/event-stream',
     answer: progressSchema,
     errors: ['NOT_FOUND', 'STREAMS_FULL'],
+    examples: () => ({
+      answer: {
+        status: 'started',
+        reason: null,
+        total: 120,
+        not_started: 80,
+        started: 5,
+        finished: 32,
+        failed: 3,
+        rejected: 1,
+        calls: 4,
+        next_call_at: 1_795_510_800,
+        next_call_reason: 'outside the calling hours',
+      },
+    }),
     handle: ({ params: { campaign_id: id }, reply }) => {
       campaigns.get(id);
       if (streams >= MOST_STREAMS) throw new ParleyError('STREAMS_FULL', { limit: MOST_STREAMS, retryAfterS: RETRY_S });

@@ -48,6 +48,16 @@ const pageSchema = z.strictObject({
   next_cursor: z.int().describe('`start_after` of the next page; 0 = this is the last one'),
 });
 
+const EXAMPLE: z.output<typeof listedSchema> = {
+  phone: '+12025550101',
+  metadata: { name: 'Ann', timezone: 'America/New_York' },
+  session_id: '007750c3-70b3-468b-8ed2-58d80e641cf6',
+  call_status: 'started',
+  attempts: 1,
+  next_call_at: 1_795_448_392,
+  reason: 'busy',
+};
+
 const params = { campaign_id: z.string().min(1).max(100) };
 
 /** Whom campaigns call. */
@@ -69,6 +79,12 @@ export function campaignRecordRoutes(api: Api, campaigns: Campaigns): void {
       'then, and `GET …/records?status=rejected` lists them with the reason. The others are added.',
     bodyBytes: MOST_BYTES,
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED', 'CAMPAIGN_TOO_MANY_RECORDS'],
+    examples: () => ({
+      body: [
+        { phone: '+12025550101', metadata: { name: 'Ann', timezone: 'America/New_York' } },
+        { phone: '+12025550102', metadata: { name: 'Bob' } },
+      ],
+    }),
     handle: async ({ params: { campaign_id: id }, body }) => {
       if (body.length > MOST_RECORDS) throw new ParleyError('CAMPAIGN_TOO_MANY_RECORDS', { limit: MOST_RECORDS });
       return { success: (await campaigns.upload(id, body)) === 0 };
@@ -90,6 +106,7 @@ export function campaignRecordRoutes(api: Api, campaigns: Campaigns): void {
       start_after: z.int().min(0).default(0).describe('`next_cursor` of the page before'),
     },
     errors: ['NOT_FOUND'],
+    examples: () => ({ answer: { records: [EXAMPLE], next_cursor: 0 } }),
     handle: ({ params: { campaign_id: id }, query: { status, limit, start_after: after } }) => {
       const page = { after, limit: limit + 1 };
       if (status === 'rejected') return paged(campaigns.rejections(id, page), limit, rejectionReply);

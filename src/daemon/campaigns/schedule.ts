@@ -61,6 +61,15 @@ export const scheduleSchema = z
   .strictObject({ ...members, retries: z.strictObject(retriesShape) })
   .meta({ id: 'CampaignSchedule', description: "How the campaign calls: its own settings over the operator's." });
 
+export const SCHEDULE_EXAMPLE: z.output<typeof scheduleSchema> = {
+  max_concurrent_calls: 5,
+  calls_per_minute: 10,
+  calling_hours: { start: '09:00', end: '20:00', days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat'] },
+  timezone: 'America/New_York',
+  max_attempts: 4,
+  retries: { busy: [300, 900, 3_600], no_answer: [3_600, 14_400], voicemail: [], failed: [], error: [300] },
+};
+
 type Overrides = Partial<CampaignSchedule>;
 
 /** Each member of the interface's with its own. */

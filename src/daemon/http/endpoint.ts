@@ -21,7 +21,16 @@ export interface CheckedRequest<P extends Shape, Q extends Shape, B extends z.Zo
   reply: FastifyReply;
 }
 
-/** Who may call an endpoint: holders of a private key, anybody, or those for whom the function does not throw. */
+/** A request of an endpoint and the answer to it, as the OpenAPI document shows them. A test checks both by the schemas. */
+export interface EndpointExamples {
+  body?: unknown;
+  /** A 200 answer. */
+  answer?: unknown;
+  /** The error that the body gets until the operator sets up what it needs, such as a trunk. */
+  refusal?: ErrorCode;
+}
+
+/** Who may call an endpoint: holders of a private key, anyone, or those for whom the function does not throw. */
 export type Gate = 'private' | 'open' | ((request: FastifyRequest) => void);
 
 /**
@@ -64,6 +73,8 @@ export interface Endpoint<P extends Shape, Q extends Shape, B extends z.ZodType,
   statuses?: Readonly<Record<number, string>>;
   /** What else it can answer; the statuses are the catalogue's. */
   errors?: readonly ErrorCode[];
+  /** Required for a body and for an answer; an answer of `success` has its own example. */
+  examples?: () => EndpointExamples;
   handle: (call: CheckedRequest<P, Q, B>) => Promise<z.output<R> | FastifyReply> | z.output<R> | FastifyReply;
 }
 

@@ -41,6 +41,16 @@ const newKeySchema = z
   .strictObject({ ...keyShape, key: z.string().describe('Shown this once.') })
   .meta({ id: 'NewKey' });
 
+const EXAMPLE: z.output<typeof keySchema> = {
+  id: '7375b456-bb3b-4768-a862-fda7072980a7',
+  kind: 'public',
+  name: 'website',
+  hint: 'bW94',
+  agents: ['the-crooked-fork'],
+  origins: ['https://www.example.com'],
+  created_at: 1_795_448_090,
+};
+
 /** Keys: made, listed and revoked. Each is shown once, when it is made. */
 export function keyRoutes(api: Api, { keys, isAgent }: KeyRoutesOptions): void {
   const path = '/keys';
@@ -53,6 +63,7 @@ export function keyRoutes(api: Api, { keys, isAgent }: KeyRoutesOptions): void {
     tag,
     summary: 'Keys that are good',
     answer: z.array(keySchema),
+    examples: () => ({ answer: [EXAMPLE] }),
     handle: () => keys.list().map(replyOf),
   });
 
@@ -64,6 +75,10 @@ export function keyRoutes(api: Api, { keys, isAgent }: KeyRoutesOptions): void {
     summary: 'Make a key; it is shown this once',
     body: createSchema,
     answer: newKeySchema,
+    examples: () => ({
+      body: { kind: 'public', name: 'website', agents: ['the-crooked-fork'], origins: ['https://www.example.com'] },
+      answer: { ...EXAMPLE, key: 'pk_example_bW94' },
+    }),
     handle: ({ body }) => {
       const binding = { agents: body.agents ?? [], origins: body.origins ?? [] };
       const issues = faultsOf(body.kind, binding, isAgent);
@@ -83,6 +98,7 @@ export function keyRoutes(api: Api, { keys, isAgent }: KeyRoutesOptions): void {
     description: 'At once; sessions that it opened go on.',
     answer: success,
     errors: ['NOT_FOUND', 'KEY_LAST', 'KEY_OF_ENVIRONMENT'],
+    examples: () => ({ body: { id: EXAMPLE.id } }),
     handle: ({ body: { id } }) => {
       const key = keys.get(id);
       if (key === null) throw new ParleyError('NOT_FOUND', { what: 'key', id });

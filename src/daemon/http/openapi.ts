@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { errorCatalogue, type ErrorCode } from '../../base/errors.js';
-import type { AnyEndpoint, Shape } from './endpoint.js';
+import { type AnyEndpoint, type EndpointExamples, type Shape, success } from './endpoint.js';
 import { errorExample } from './error-examples.js';
 import type { Api } from './api.js';
 
@@ -110,29 +110,38 @@ function operation(endpoint: AnyEndpoint, schemaOf: SchemaOf): Json {
     type: 'object',
     properties: { file: { type: 'string', contentMediaType: 'application/octet-stream' } },
   };
+  const examples: EndpointExamples = endpoint.examples?.() ?? {};
   return {
     operationId: id,
     tags: [tag],
     summary,
-    ...(description !== undefined && { description }),
+    description,
     security: security === 'none' ? [] : security === 'key' ? [{ key: [] }] : [{ key: [] }, {}],
-    ...(parameters.length > 0 && { parameters }),
-    ...(body !== undefined && {
-      requestBody: {
-        required: !body.safeParse(undefined).success,
-        content: { 'application/json': { schema: schemaOf(body, 'input') } },
-      },
-    }),
-    ...(upload !== undefined && { requestBody: { required: true, content: { [upload]: { schema: file } } } }),
-    responses: responses(endpoint, schemaOf),
+    parameters: parameters.length === 0 ? undefined : parameters,
+    requestBody:
+      upload === undefined
+        ? body && {
+            description: examples.refusal && refusalNote(examples.refusal),
+            required: !body.safeParse(undefined).success,
+            content: { 'application/json': { schema: schemaOf(body, 'input'), example: examples.body } },
+          }
+        : { required: true, content: { [upload]: { schema: file } } },
+    responses: responses(endpoint, examples, schemaOf),
   };
 }
 
-function responses(endpoint: AnyEndpoint, schemaOf: SchemaOf): Json {
+/** Why the example of a body may be refused. */
+function refusalNote(code: ErrorCode): string {
+  const { httpStatus } = errorCatalogue()[code];
+  return `The answer is ${String(httpStatus)} \`${code}\` until the operator has set up what the request needs.`;
+}
+
+function responses(endpoint: AnyEndpoint, examples: EndpointExamples, schemaOf: SchemaOf): Json {
   const { answer, content, gate = 'private', errors = [], statuses: others = {} } = endpoint;
   const good = answer === undefined ? {} : { schema: schemaOf(answer, 'output') };
+  const example = answer === success ? { success: true } : examples.answer;
   const all: Json = {
-    200: { description: 'OK', content: { [content ?? 'application/json']: good } },
+    200: { description: 'OK', content: { [content ?? 'application/json']: { ...good, example } } },
     422: {
       description: 'The request is not valid',
       content: {
@@ -143,8 +152,8 @@ function responses(endpoint: AnyEndpoint, schemaOf: SchemaOf): Json {
   const statuses = new Map<number, ReturnType<typeof errorExample>[]>();
   const note = (code: ErrorCode): void => {
     const { httpStatus } = errorCatalogue()[code];
-    const example = errorExample(code, endpoint.path);
-    if (httpStatus !== 422) statuses.set(httpStatus, [...(statuses.get(httpStatus) ?? []), example]);
+    const error = errorExample(code, endpoint.path);
+    if (httpStatus !== 422) statuses.set(httpStatus, [...(statuses.get(httpStatus) ?? []), error]);
   };
   if (gate !== 'open') for (const code of ['AUTH_REQUIRED', 'AUTH_FORBIDDEN'] as const) note(code);
   for (const code of ['RATE_LIMITED', ...errors] as const) note(code);
@@ -153,9 +162,9 @@ function responses(endpoint: AnyEndpoint, schemaOf: SchemaOf): Json {
   }
   for (const [status, found] of statuses) {
     const schema = schemaOf(detail, 'output');
-    const examples = Object.fromEntries(found.map((value) => [value.code, { value }]));
+    const shown = Object.fromEntries(found.map((value) => [value.code, { value }]));
     const description = `For example: ${found.map(({ detail: text }) => text).join('. ')}`;
-    all[status] = { description, content: { 'application/json': { schema, examples } } };
+    all[status] = { description, content: { 'application/json': { schema, examples: shown } } };
   }
   return all;
 }
@@ -167,7 +176,7 @@ function named(place: 'path' | 'query' | 'header', shape: Shape, schemaOf: Schem
       name,
       in: place,
       required: place === 'path' || !z.object({ schema }).safeParse({}).success,
-      ...(typeof description === 'string' && { description }),
+      description,
       schema: rest,
     };
   });
@@ -203,7 +212,7 @@ function referring(json: unknown): unknown {
 
 /** `/openapi.json`: what the daemon's endpoints take and answer, for programs. @param server what clients reach the daemon by */
 export function openApiRoutes(api: Api, server: string): void {
-  // Made when it is first asked for: most daemons are never asked.
+  // Made at the first request: most daemons never get one.
   let document: Record<string, unknown> | null = null;
   api.add({
     id: 'getOpenApi',
@@ -213,6 +222,9 @@ export function openApiRoutes(api: Api, server: string): void {
     gate: 'open',
     summary: 'This document',
     answer: z.record(z.string(), z.unknown()),
+    examples: () => ({
+      answer: { openapi: '3.1.0', info: { title: 'parley', version: INTERFACE_VERSION }, paths: {} },
+    }),
     handle: () => (document ??= openApiDocument(api.endpoints, server)),
   });
 }

@@ -82,6 +82,15 @@ const eventSchema = z
   ])
   .meta({ id: 'CallEvent', description: 'What happens in a call; the event’s name tells the kind.' });
 
+const EXAMPLE: z.output<typeof eventSchema> = {
+  session_id: '007750c3-70b3-468b-8ed2-58d80e641cf6',
+  time: 1_795_448_095.21,
+  role: 'user',
+  text: 'A table for four, please.',
+  is_final: true,
+  turn: 1,
+};
+
 /** What happens in calls, as server-sent events. */
 export function eventRoutes(api: Api, { events, calls, clock }: EventRoutesOptions): void {
   const shared = {
@@ -90,6 +99,7 @@ export function eventRoutes(api: Api, { events, calls, clock }: EventRoutesOptio
     headers,
     content: 'text/event-stream',
     answer: eventSchema,
+    examples: () => ({ answer: EXAMPLE }),
     errors: ['STREAMS_FULL'],
   } as const;
   let streams = 0;

@@ -16,6 +16,7 @@ export function healthRoutes(api: Api, state: () => 'ready' | 'warming up' | 'sh
     gate: 'open',
     summary: 'The process answers',
     answer: z.strictObject({ status: z.literal('ok') }),
+    examples: () => ({ answer: { status: 'ok' } }),
     handle: () => ({ status: 'ok' as const }),
   });
   api.add({
@@ -27,6 +28,7 @@ export function healthRoutes(api: Api, state: () => 'ready' | 'warming up' | 'sh
     summary: 'The engines are warm, calls may come',
     answer: z.strictObject({ status: z.enum(['ready', 'warming up', 'shutting down']) }),
     statuses: { 503: 'Not yet, or not any more: they are warming up, or the daemon is shutting down' },
+    examples: () => ({ answer: { status: 'ready' } }),
     handle: ({ reply }) => {
       const status = state();
       void reply.code(status === 'ready' ? 200 : 503);
@@ -53,6 +55,7 @@ export function metricsRoutes(
     security: 'optional',
     answer: z.string(),
     content: 'text/plain',
+    examples: () => ({ answer: '# TYPE parley_sessions gauge\nparley_sessions 3\n' }),
     handle: ({ reply }) => reply.type('text/plain; version=0.0.4; charset=utf-8').send(text()),
   });
 }

@@ -239,6 +239,19 @@ export function chatRoutes(api: Api, chat: ChatEndpoint): void {
       ...(['NOT_FOUND', 'AGENT_DISABLED', 'SESSIONS_FULL', 'DAEMON_DRAINING'] as const),
       ...(['PROVIDER_FAILED', 'PROVIDER_REFUSED', 'PROVIDER_TIMEOUT'] as const),
     ],
+    examples: () => ({
+      body: {
+        agent: { agent_id: 'the-crooked-fork' },
+        messages: [{ role: 'user', content: 'When are you open?' }],
+      },
+      answer: {
+        id: 'chatcmpl-703609b1-eb61-4def-b3b4-1d119c62140e',
+        object: 'chat.completion.chunk',
+        created: 1_795_448_092,
+        model: 'scripted',
+        choices: [{ index: 0, delta: { content: 'We are open' }, finish_reason: null }],
+      },
+    }),
     handle: ({ body, reply }) => chat.answer(body, reply),
   });
 }

@@ -41,6 +41,13 @@ export function sessionTokenRoutes(
       'The header `authorization` holds a public key. The token can be used once, within 60 s, and for what the key is for.',
     gate: (request) => void access.publicKey(request.raw),
     errors: ['DAEMON_DRAINING'],
+    examples: () => ({
+      answer: {
+        token: 'st_example_QvYNgktjDfdWPEsAyms6',
+        expires_at: 1_795_448_150,
+        ice_servers: [{ urls: 'turn:turn.example.com:3478', username: 'parley', credential: 'example' }],
+      },
+    }),
     handle: ({ request }) => {
       admission.enter();
       const { token, expiresAt } = tokens.mint(access.publicKey(request.raw));

@@ -89,7 +89,7 @@ export function talkModule(context: DaemonContext, options: TalkModuleOptions): 
       webRtcRoutes(api, { webSessions, access, calls: webRtc, admission });
     },
     resume: () => {
-      if (media.loads.length === 0) webRtc.warmUp();
+      if (media.isLocal) webRtc.warmUp();
     },
     stop: () => socket.close(),
     close: () => webRtc.close(),

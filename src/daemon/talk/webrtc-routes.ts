@@ -39,6 +39,31 @@ const body = z
   .meta({ id: 'WebRtcOffer' });
 const answer = z.strictObject({ answer: description.meta({ id: 'SessionDescription' }) });
 
+/** A session description such as browsers make. @param setup the DTLS role, RFC 8842 section 4 */
+function exampleSdp(setup: 'actpass' | 'active'): string {
+  const lines = [
+    'v=0',
+    'o=- 4611731400430051336 2 IN IP4 127.0.0.1',
+    's=-',
+    't=0 0',
+    'a=group:BUNDLE 0',
+    'm=audio 9 UDP/TLS/RTP/SAVPF 111',
+    'c=IN IP4 0.0.0.0',
+    'a=candidate:1 1 udp 2116026367 192.0.2.2 50811 typ host',
+    'a=end-of-candidates',
+    'a=ice-ufrag:4cae',
+    'a=ice-pwd:8138d8cf011b666bbb7bea12',
+    'a=fingerprint:sha-256 FF:20:85:E6:B7:DC:28:B9:AA:34:8A:A6:59:C1:45:72:85:25:97:16:45:60:03:33:F4:54:0B:31:4A:2B:A7:6E',
+    `a=setup:${setup}`,
+    'a=mid:0',
+    'a=sendrecv',
+    'a=rtcp-mux',
+    'a=rtpmap:111 opus/48000/2',
+    'a=fmtp:111 minptime=10;useinbandfec=1',
+  ];
+  return lines.map((line) => `${line}\r\n`).join('');
+}
+
 function isBare(beginning: Readonly<Record<string, unknown>>): boolean {
   return Object.keys(sessionFieldsShape).every((field) => beginning[field] == null);
 }
@@ -69,6 +94,10 @@ export function webRtcRoutes(api: Api, { calls, webSessions, access, admission }
       const caller = access.callerOf(request.raw);
       tokenKeys.set(request.raw, access.tokenHolder(bearer(request.headers.authorization), caller));
     },
+    examples: () => ({
+      body: { agent_id: 'the-crooked-fork', offer: { type: 'offer', sdp: exampleSdp('actpass') } },
+      answer: { answer: { type: 'answer', sdp: exampleSdp('active') } },
+    }),
     handle: async ({ request, body: { offer, agent_id: id, session_id: sessionId, ...fields } }) => {
       const key = tokenKeys.get(request.raw) ?? null;
       if (sessionId == null) admission.enter();

@@ -35,6 +35,7 @@ interface Place {
  * While none is up (they are being loaded, or have ended), lines are opened on the main thread.
  */
 export class MediaThreadPool implements MediaHost {
+  readonly isLocal = false;
   readonly #options: MediaThreadPoolOptions;
   readonly #places: Place[];
   #deaths = 0;

@@ -12,8 +12,8 @@ export interface Operation {
   description?: string;
   security?: unknown[];
   parameters?: Parameter[];
-  requestBody?: { required: boolean; content: Record<string, { schema: Schema }> };
-  responses: Record<string, { description: string; content?: Record<string, { schema?: Schema }> }>;
+  requestBody?: { required: boolean; content: Record<string, { schema: Schema; example?: unknown }> };
+  responses: Record<string, { description: string; content?: Record<string, { schema?: Schema; example?: unknown }> }>;
 }
 
 export interface Parameter {

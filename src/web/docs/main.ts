@@ -80,15 +80,22 @@ function inside(endpoint: DocumentedEndpoint, api: OpenApiDocument): HTMLElement
     parts.push(
       el('p', { class: 'answer-kind' }, el('b', {}, status), ` ${text} `, el('span', { class: 'kind' }, kind)),
       ...shown,
+      ...(status === '200' && media.example !== undefined ? [exampleView(media.example)] : []),
     );
   }
   if (requestBody === undefined || 'application/json' in requestBody.content) {
     parts.push(
       el('h3', {}, 'Try it'),
-      tryOut(endpoint, api, () => keyField.value),
+      tryOut(endpoint, () => keyField.value),
     );
   }
   return el('div', { class: 'inside' }, ...parts);
+}
+
+/** An answer that the document shows, folded up: it may be long. */
+function exampleView(example: unknown): HTMLElement {
+  const text = typeof example === 'string' ? example : JSON.stringify(example, null, 2);
+  return el('details', {}, el('summary', { class: 'quiet' }, 'Example'), el('pre', { class: 'answer' }, text));
 }
 
 function open(id: string): void {

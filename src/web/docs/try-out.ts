@@ -1,18 +1,18 @@
-import { type DocumentedEndpoint, exampleOf, type OpenApiDocument } from './document.js';
+import type { DocumentedEndpoint } from './document.js';
 import { el } from '../shared/elements.js';
 import { SNIPPETS } from './snippets.js';
 
 /** A form that sends a request, shows it as code, and what is answered, as it comes. */
-export function tryOut(endpoint: DocumentedEndpoint, document: OpenApiDocument, key: () => string): HTMLElement {
+export function tryOut(endpoint: DocumentedEndpoint, key: () => string): HTMLElement {
   const fields = (endpoint.parameters ?? [])
     .filter(({ in: place }) => place !== 'header')
     .map((parameter) => ({
       parameter,
       input: el('input', { placeholder: parameter.required ? 'required' : '', spellcheck: 'false' }),
     }));
-  const schema = endpoint.requestBody?.content['application/json']?.schema;
-  const body = schema === undefined ? null : el('textarea', { rows: '8', spellcheck: 'false' });
-  if (body !== null && schema !== undefined) body.value = JSON.stringify(exampleOf(schema, document), null, 2);
+  const json = endpoint.requestBody?.content['application/json'];
+  const body = json === undefined ? null : el('textarea', { rows: '8', spellcheck: 'false' });
+  if (body !== null) body.value = JSON.stringify(json?.example, null, 2);
   const command = el('pre', { class: 'curl' });
   const language = el(
     'select',
