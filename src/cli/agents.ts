@@ -5,22 +5,24 @@ import { readJsonFile } from '../schema/json-file.js';
 import { Engine } from '../engine/engine.js';
 import type { AgentRequest } from '../engine/options.js';
 import { ParleyError } from '../base/errors.js';
-import { noSuchAction } from './shared/actions.js';
-import { type CommandIo, defineCommand } from './shared/command.js';
-import { engineSettings, SETTING_FLAGS, tellWarnings } from './shared/engine-settings.js';
+import { type CommandIo, defineCommand, unknownAction } from './shared/command.js';
+import { engineSettings, printWarnings, SETTING_FLAGS } from './shared/engine-settings.js';
 
 export const agents = defineCommand({
   help: `
-parley agents check FILE …
-parley agents schema
+Usage: parley agents check FILE …
+       parley agents schema
 
-check   Checks agent files, {name, config, script?, extensions?}, without a call and without a daemon: every field, the
-        script, and whether the model, the recogniser and the voice can be had here. Exit code 1 where one could have no
-        sessions.
-schema  Prints the JSON Schema of agent files. Editors complete and check a file whose \`$schema\` names it.
+Checks agent files, {name, config, script?, extensions?}, without a call or a daemon.
 
-  --config FILE   operator settings, JSON
-  --llm-model ID  the language model where the agent names none
+Actions:
+  check   Check every field, the script, and that the model, the recogniser and the voice are available here.
+          Exit code 1 if an agent could not hold a session.
+  schema  Print the JSON Schema of agent files. An editor completes and checks a file whose \`$schema\` names it.
+
+Flags:
+  --config FILE         settings file (JSON), as for parley serve
+  --llm-model ID        default language model, for agents that name none
 `,
   options: SETTING_FLAGS,
   positionals: true,
@@ -31,7 +33,7 @@ schema  Prints the JSON Schema of agent files. Editors complete and check a file
       return 0;
     }
     if (action !== 'check' || files.length === 0)
-      throw noSuchAction(action, ['check', 'schema'], 'agents check FILE … or agents schema');
+      throw unknownAction(action, ['check', 'schema'], 'expected check FILE … or schema');
     const { engine: options } = await engineSettings(io, values);
     const engine = new Engine(options);
     let code = 0;
@@ -48,7 +50,7 @@ schema  Prints the JSON Schema of agent files. Editors complete and check a file
   },
 });
 
-/** @returns every fault of an agent file, a line each; where there are none, the file's warnings are printed */
+/** Prints the warnings of a valid file. @returns a line for each fault */
 async function check(path: string, engine: Engine, io: CommandIo): Promise<readonly string[]> {
   let file: AgentFile | null = null;
   const issues: ValidationIssue[] = [];
@@ -60,12 +62,12 @@ async function check(path: string, engine: Engine, io: CommandIo): Promise<reado
   }
   const { faults } = await engine.reviewAgent(file === null ? await unchecked(path) : requestOf(file));
   if (file !== null && faults.length === 0) {
-    tellWarnings(file, engine, io);
-    io.stdout.write(`${path}: the agent "${file.name}" is good\n`);
+    printWarnings(file, engine, io);
+    io.stdout.write(`${path}: the agent "${file.name}" is valid\n`);
     return [];
   }
   const known = new Set(issues.map(({ loc }) => lineOf(path, loc)));
-  // The engine finds what the schema of the file has found already, and more.
+  // The engine also reports the faults that the file's schema has found.
   const more = faults.flatMap((fault) => {
     if (!(fault instanceof InvalidConfigError)) return [messageLine(path, fault)];
     return fault.issues.flatMap(({ loc, msg }) => {
@@ -80,7 +82,7 @@ function requestOf({ config, script, extensions }: AgentFile): AgentRequest {
   return { agent: config, script, extensions };
 }
 
-/** The agent of a file that its schema refuses. */
+/** The agent of a file that its schema rejects. */
 async function unchecked(path: string): Promise<AgentRequest> {
   const { config, script, extensions } = ((await readJsonFile(path)) ?? {}) as Partial<AgentFile>;
   return requestOf({ name: path, config: config ?? {}, script, extensions: extensions ?? null });
@@ -93,7 +95,7 @@ function lineOf(path: string, loc: Location): string {
   return [path, ...place].join('.');
 }
 
-/** @throws what is no fault of the file */
+/** @throws errors that are not faults of the file */
 function messageLine(path: string, error: unknown): string {
   if (!(error instanceof ParleyError)) throw error;
   return `${path}: ${error.message}`;

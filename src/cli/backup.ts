@@ -12,21 +12,22 @@ const OPTIONS = {
 
 export const backup = defineCommand({
   help: `
-parley backup FILE [--recordings] [--without-keys] [--data-dir DIR] [--json]
+Usage: parley backup FILE [flags]
 
-Writes everything that the daemon keeps into one file (a tar archive), also while it runs: databases as they are at one
-moment, checked. The file holds the keys that encrypt stored secrets, so it is as secret as the data folder.
+Writes the daemon's data into one tar archive. The daemon may be running: the databases are consistent snapshots, and
+they are verified. The archive contains the keys that encrypt stored secrets, so protect it like the data folder.
 
-  --recordings    with the recordings; otherwise with their list only
-  --without-keys  without secret.key and signing.key: stored secrets and links are then worth nothing elsewhere
-  --data-dir DIR  where the daemon keeps its data
-  --json          what was written, as JSON
+Flags:
+  --recordings          include the recordings; by default only their list
+  --without-keys        leave out secret.key and signing.key; stored secrets and links then work only with the same keys
+  --data-dir DIR        the daemon's data folder
+  --json                print what was written as JSON
 `,
   options: OPTIONS,
   positionals: true,
   async run({ values, positionals }, io) {
     const [to, ...more] = positionals;
-    if (to === undefined || more.length > 0) throw new UsageError('which file is to be written?');
+    if (to === undefined || more.length > 0) throw new UsageError('expected one FILE to write');
     const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
     const manifest = await backUp({
       dataDir: settings.dataDir,
@@ -41,7 +42,9 @@ moment, checked. The file holds the keys that encrypt stored secrets, so it is a
     }
     for (const { name, bytes } of manifest.files) io.stdout.write(`${name}  ${String(bytes)} bytes\n`);
     const { length } = manifest.recordings;
-    if (length > 0 && !values.recordings) io.stderr.write(`${String(length)} recordings are listed, not copied\n`);
+    if (length > 0 && !values.recordings) {
+      io.stderr.write(`${String(length)} recordings listed, not copied; --recordings copies them\n`);
+    }
     return 0;
   },
 });

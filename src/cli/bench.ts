@@ -14,10 +14,10 @@ import { engineSettings } from './shared/engine-settings.js';
 import { ProgressBar } from './shared/progress.js';
 import { numberOf } from './shared/values.js';
 
-/** Replacements for the agent's own providers. */
+/** Doubles that replace the agent's providers. */
 const DOUBLES = {
-  instant: { times: INSTANT, about: 'recogniser, model and voice are doubles that take no time: the engine alone' },
-  published: { times: PUBLISHED, about: 'recogniser, model and voice are doubles with latencies that were published' },
+  instant: { times: INSTANT, about: 'doubles without latency for recogniser, model and voice: the engine alone' },
+  published: { times: PUBLISHED, about: 'doubles with published latencies for recogniser, model and voice' },
 };
 
 const OPTIONS = {
@@ -35,24 +35,26 @@ const OPTIONS = {
 
 export const bench = defineCommand({
   help: `
-parley bench --fixtures DIR --config agent.json [options]
+Usage: parley bench --fixtures DIR --config FILE [flags]
 
-Plays the recordings of a folder to an agent and measures how long each answer takes, from the end of the user's speech
-to the first frame of the answer, by stage. docs/benchmarks.md defines every figure.
+Plays a folder of recordings to an agent and measures each response time, from the end of the user's speech to the first
+frame of the answer, by stage. docs/benchmarks.md defines every figure.
 
-  --fixtures DIR    .wav files of a user, each with labels beside it (.json, .lab, .rttm); without labels the turns are
-                    those that the VAD finds, split by silences of 1.5 s
-  --config FILE     the agent: {name, config, script?, extensions?}
-  --providers SET   own (default): the agent's; instant or published: doubles that know what the labels say is spoken
-  --speed real      in real time (default), with any provider
-  --speed max       in virtual time: doubles and embedded providers only
-  --transport LINE  file (default); in real time also socket (the talk socket), rtp (a call's G.711 over UDP) or webrtc:
-                    the answer's first frame is waited for at the other end of it, on this machine
-  --rounds N        play each recording N times; default 1
-  --seed N          what the latencies of doubles are drawn from; default 1
-  --only TEXT       recordings whose name has this in it
-  --out DIR         write results.json and results.html there
-  --json            print the results as JSON
+Flags:
+  --fixtures DIR        .wav files of a user, each with labels beside it (.json, .lab, .rttm). Without labels the VAD
+                        finds the turns, split at silences of 1.5 s
+  --config FILE         agent file: {name, config, script?, extensions?}
+  --providers SET       own: the agent's providers (default); instant or published: doubles that recognise what the
+                        labels say, without latency or with published latencies
+  --speed SPEED         real: in real time (default), with any provider; max: in virtual time, with doubles and
+                        embedded providers only
+  --transport NAME      file (default), socket (the talk socket), rtp (G.711 over UDP) or webrtc. All but file need
+                        --speed real; both ends of the line are on this machine
+  --rounds N            play each recording N times (default 1)
+  --seed N              seed of the doubles' latencies (default 1)
+  --only TEXT           play only recordings whose names contain TEXT
+  --out DIR             write results.json and results.html into DIR
+  --json                print the results as JSON
 `,
   options: OPTIONS,
   async run(flags, io) {
@@ -81,7 +83,7 @@ to the first frame of the answer, by stage. docs/benchmarks.md defines every fig
         onProgress: (share) => progress.update(share),
       });
       progress.clear();
-      const heard = recordings.some(({ labels }) => labels === 'vad') ? ' Some turns end where the VAD says.' : '';
+      const heard = recordings.some(({ labels }) => labels === 'vad') ? ' The VAD found some of the turns.' : '';
       const about = options.providers === 'own' ? "the agent's own providers" : DOUBLES[options.providers].about;
       const report: BenchmarkReport = {
         title: `Response time of ${file.name}`,
@@ -122,12 +124,12 @@ function readOptions({ values }: Flags<typeof OPTIONS>): BenchOptions {
   const { fixtures, config, providers, speed, transport: line } = values;
   if (fixtures === undefined) throw new UsageError('--fixtures is missing');
   if (config === undefined) throw new UsageError('--config is missing');
-  if (speed !== 'real' && speed !== 'max') throw new UsageError('--speed is real or max');
+  if (speed !== 'real' && speed !== 'max') throw new UsageError('--speed must be real or max');
   if (providers !== 'own' && providers !== 'instant' && providers !== 'published') {
-    throw new UsageError('--providers is own, instant or published');
+    throw new UsageError('--providers must be own, instant or published');
   }
-  if (!isLine(line)) throw new UsageError(`--transport is one of ${LINES.join(', ')}`);
-  if (line !== 'file' && speed === 'max') throw new UsageError('--transport: only file does without real time');
+  if (!isLine(line)) throw new UsageError(`--transport must be one of ${LINES.join(', ')}`);
+  if (line !== 'file' && speed === 'max') throw new UsageError(`--transport ${line} needs --speed real`);
   return {
     fixtures,
     config,

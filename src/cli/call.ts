@@ -17,11 +17,11 @@ import { ParleyError } from '../base/errors.js';
 import { packageFile } from '../package-files.js';
 import type { LogEntry } from '../session/record/event-log.js';
 import type { SessionEvent } from '../session/session-options.js';
-import { CallStores } from './shared/call-stores.js';
+import { CallStores } from './shared/data-stores.js';
 import { type CommandIo, defineCommand, type FlagOptions, type Flags, UsageError } from './shared/command.js';
 import { openAgentStores } from './shared/agent-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
-import { engineSettings, SETTING_FLAGS, tellWarnings } from './shared/engine-settings.js';
+import { engineSettings, printWarnings, SETTING_FLAGS } from './shared/engine-settings.js';
 import { openOutput } from './shared/output-file.js';
 import { continuationOf, metadataOf, numberOf, startTime } from './shared/values.js';
 
@@ -51,31 +51,32 @@ const OPTIONS = {
 
 export const call = defineCommand({
   help: `
-parley call NUMBER [--agent FILE] [options]
-parley call --inbound NUMBER [--agent FILE] [options]
+Usage: parley call NUMBER [flags]
+       parley call --inbound NUMBER [flags]
 
-Has an agent call a number of the simulated phone network, or answer somebody there who calls it, and shows the call as
-it goes. \`parley numbers\` lists the numbers and what each does.
+Lets an agent call a number on the simulated phone network, or answer a call from it, and prints the conversation live.
+\`parley numbers\` lists the numbers and what each does. No real phone rings.
 
-  --agent FILE    the agent: {name, config, script?, extensions?}; default one that reminds people of their booking, and for calls
-                  that come in the restaurant's front desk
-  --inbound NUMBER  who calls
-  --own NUMBER    the agent's number, default ${OWN_NUMBER}
-  --ring S        seconds until the call is given up, default 45
-  --out FILE      a WAV of the call: who was called on the left, the agent on the right
-  --trace FILE    the event log, a JSON object a line
-  --recordings DIR  where agents with enable_recording are recorded; default recordings in the data folder
-  --json          print the report as JSON
-  --speed real    in real time (default), with any provider
-  --speed max     in virtual time, as fast as the machine can: embedded engines only
-  --now TIME      when the call takes place (ISO 8601). Default now; with --speed max, noon of today (UTC)
-  --metadata JSON the session's metadata, an object; its members are variables
-  --continue FILE what the session goes on from, JSON: {messages?, session_id?, identifier_variable?}
-  --numbers FILE  simulated numbers of your own in place of the stock ones
-  --knowledge FILE  a file that the agent can consult: txt, md, csv, json, html, pdf or docx; may be given several times
-  --allow URL     an address that the agent may call though it is private; may be given several times
-  --config FILE   operator settings, JSON
-  --llm-model ID  the language model where the agent names none
+Flags:
+  --agent FILE          agent file: {name, config, script?, extensions?}. Default: an appointment reminder; with --inbound
+                        the restaurant demo
+  --inbound NUMBER      the number that calls the agent
+  --own NUMBER          the agent's number (default ${OWN_NUMBER})
+  --ring S              ring for at most S seconds (default 45)
+  --out FILE            write a stereo WAV of the call: the other party on the left, the agent on the right
+  --trace FILE          write the event log, one JSON object per line
+  --recordings DIR      folder for recordings of agents with enable_recording (default: recordings in the data folder)
+  --json                print the report as JSON
+  --speed SPEED         real: in real time (default), with any provider; max: in virtual time, as fast as the machine
+                        can, with embedded providers only
+  --now TIME            start time of the call, ISO 8601 (default: now; with --speed max: noon today, UTC)
+  --metadata JSON       metadata of the session, an object; its members are variables
+  --continue FILE       earlier conversation to continue, JSON: {messages?, session_id?, identifier_variable?}
+  --numbers FILE        your own simulated numbers instead of the default ones
+  --knowledge FILE      add a knowledge file: txt, md, csv, json, html, pdf or docx (repeatable)
+  --allow URL           private address that the agent may call (repeatable)
+  --config FILE         settings file (JSON), as for parley serve
+  --llm-model ID        default language model, for agents that name none
 `,
   options: OPTIONS,
   positionals: true,
@@ -112,20 +113,20 @@ interface CallOptions {
   virtual: boolean;
   startUnixMs: number;
   metadata: Readonly<Record<string, unknown>>;
-  /** The file with the state to continue from. */
+  /** File with the conversation to continue. */
   continue: string | undefined;
   directory: URL | null;
   allow: readonly string[];
   knowledge: readonly string[];
-  /** Flags of settings. */
+  /** Values of setting flags. */
   settings: Readonly<Record<string, string | undefined>>;
 }
 
 function readOptions({ values, positionals }: Flags<typeof OPTIONS>): CallOptions {
   const [other, ...others] = [...(values.inbound === undefined ? [] : [values.inbound]), ...positionals];
   if (other === undefined) throw new UsageError('the number to call is missing; `parley numbers` lists them');
-  if (others.length > 0) throw new UsageError('one number at a time');
-  if (values.speed !== 'real' && values.speed !== 'max') throw new UsageError('--speed is real or max');
+  if (others.length > 0) throw new UsageError('expected a single number');
+  if (values.speed !== 'real' && values.speed !== 'max') throw new UsageError('--speed must be real or max');
   const virtual = values.speed === 'max';
   return {
     other,
@@ -168,7 +169,7 @@ async function place(
   const continuation = await continuationOf(options.continue);
   const callStores = new CallStores(settings);
   const engine = new Engine({ ...found, ...stores.engine, ...callStores.engine(), clock, allowUrls, recordings });
-  tellWarnings(file, engine, io);
+  printWarnings(file, engine, io);
   const heard = { far: [] as Int16Array[], agent: [] as Int16Array[] };
   const show = options.json ? null : io.stdout;
   try {
@@ -176,7 +177,7 @@ async function place(
       engine,
       owned: [options.own],
       ...(options.directory !== null && { directory: options.directory }),
-      onError: (error) => io.stderr.write(`the network: ${String(error)}\n`),
+      onError: (error) => io.stderr.write(`simulated network: ${String(error)}\n`),
       tap: ({ from, to }, { agent, far }) => {
         if (from !== options.other && to !== options.other) return; // the target of a transfer
         heard.far.push(agent ?? SILENCE);
@@ -199,7 +200,7 @@ async function place(
       ...(options.virtual && { id: 'call' }),
       ...(log !== null && { log }),
       onStatus: (status: CallStatus) => line(styleText('yellow', status)),
-      observe: (event: SessionEvent) => tell(event, line),
+      observe: (event: SessionEvent) => print(event, line),
     };
     const { own, other, ringTimeoutMs } = options;
     if (options.inbound) await switchboard.check(onCall);
@@ -211,7 +212,7 @@ async function place(
     io.signal.addEventListener('abort', hangUp, { once: true });
     if (io.signal.aborted) hangUp();
     const report = await inTime(clock, placed.finished);
-    // After a transfer the parties keep talking; in real time this does not wait for them.
+    // After a transfer the parties keep talking; only virtual time waits for the end of their call.
     if (clock instanceof VirtualClock) await clock.runUntil(() => carrier.calls.size === 0);
     await carrier.close();
     return { report, audio: stereo(heard.far, heard.agent) };
@@ -223,7 +224,7 @@ async function place(
   }
 }
 
-/** Virtual time has to be advanced during a wait. */
+/** Waits for `work`, advancing virtual time meanwhile. */
 async function inTime<T>(clock: Clock, work: Promise<T>): Promise<T> {
   let settled = false;
   const settle = (): void => void (settled = true);
@@ -232,7 +233,7 @@ async function inTime<T>(clock: Clock, work: Promise<T>): Promise<T> {
   return work;
 }
 
-/** Places an incoming call, and waits for it to arrive. */
+/** Starts an incoming call and waits until the agent answers. */
 function answer(
   carrier: SimulatedNetwork,
   switchboard: Switchboard,
@@ -250,7 +251,7 @@ function answer(
   });
 }
 
-function tell(event: SessionEvent, line: (what: string) => void): void {
+function print(event: SessionEvent, line: (what: string) => void): void {
   if (event.type === 'agent') line(`${styleText('cyan', 'agent')}  ${event.text}`);
   else if (event.type === 'user') line(`${styleText('green', 'them')}   ${event.text}`);
   else if (event.type === 'tool')

@@ -16,12 +16,11 @@ import { CallStore, type StoredCall } from '../store/calls.js';
 import { databaseFile, openDatabase } from '../store/database.js';
 import { readLog } from '../replay/index.js';
 import { callTable, callView } from './shared/call-view.js';
-import { noSuchAction } from './shared/actions.js';
-import { type CommandIo, defineCommand, UsageError } from './shared/command.js';
+import { type CommandIo, defineCommand, unknownAction, UsageError } from './shared/command.js';
 import { openOutput } from './shared/output-file.js';
 import { numberOf } from './shared/values.js';
 
-/** Members that become a column each; those of nested objects follow. */
+/** Columns of top-level members; `PARTS` has those of nested objects. */
 const COLUMNS = [
   ...(['session_id', 'call_id', 'ts', 'call_status', 'duration', 'agent_id', 'campaign_id'] as const),
   ...(['error_message', 'chars_used'] as const),
@@ -88,36 +87,46 @@ const BATCH = 100;
 
 export const calls = defineCommand({
   help: `
-parley calls list [filters] [--limit 20] [--after CURSOR] [--json]
-parley calls show SESSION [--json]
-parley calls export [filters] [--format jsonl|csv] [--out FILE]
-parley calls erase --phone NUMBER [--json]
+Usage: parley calls list [filters] [--limit N] [--after CURSOR] [--json]
+       parley calls show SESSION [--json]
+       parley calls export [filters] [--format jsonl|csv] [--out FILE]
+       parley calls erase --phone NUMBER [--json]
 
-The daemon's calls, newest first: a table; one of them with what was said, when, and what was done; all of them as lines
-of JSON or CSV; or erased for good, with recordings, traces and memories, by the phone number of a person. SESSION may be
-the beginning of a session's id, as the table shows it.
+Reads the daemon's call log, also while the daemon runs.
 
-  --since TIME, --until TIME   when they began: 2026-03-01, 2026-03-01T09:30Z, or Unix seconds
-  --agent ID                   the agent
-  --status STATUS              COMPLETED, FAILED or a status such as no-answer
-  --phone NUMBER               of either end: +12025550103, how it begins (+1202*), or how it ends (0103)
-  --campaign ID                the campaign
-  --after CURSOR               the next page: what the page before gave as next_cursor
-  --out FILE                   where the export goes; standard output without it
-  --data-dir DIR               where the daemon keeps its data
-  --json                       as JSON, with the members of GET /call-logs
+Actions:
+  list    Print calls as a table, newest first.
+  show    Print one call: its transcript, tool calls and costs. SESSION is a session id or the beginning of one.
+  export  Write calls as JSON lines or CSV.
+  erase   Delete all calls of a phone number permanently, with their recordings, traces and memories.
+
+Filters:
+  --since TIME          calls that started at or after TIME: 2026-03-01, 2026-03-01T09:30Z, or Unix seconds
+  --until TIME          calls that started at or before TIME
+  --agent ID            calls of this agent
+  --status STATUS       COMPLETED, FAILED or a status such as no-answer
+  --phone NUMBER        calls from or to +12025550103, a prefix (+1202*), or a suffix (0103)
+  --campaign ID         calls of this campaign
+
+Flags:
+  --limit N             calls per page (default 20, at most 100)
+  --after CURSOR        next page: next_cursor of the previous page
+  --format FORMAT       jsonl (default) or csv
+  --out FILE            write the export to FILE instead of standard output
+  --data-dir DIR        the daemon's data folder
+  --json                print JSON with the members of GET /call-logs
 `,
   options: OPTIONS,
   positionals: true,
   async run({ values, positionals }, io) {
     const [action, session, ...more] = positionals;
     if (action !== 'list' && action !== 'show' && action !== 'export' && action !== 'erase') {
-      throw noSuchAction(action, ['list', 'show', 'export', 'erase'], 'list, show, export or erase?');
+      throw unknownAction(action, ['list', 'show', 'export', 'erase']);
     }
     if ((action === 'show') !== (session !== undefined) || more.length > 0) {
-      throw new UsageError(action === 'show' ? 'show which session?' : `${action} takes no arguments`);
+      throw new UsageError(action === 'show' ? 'show needs one SESSION' : `${action} takes no arguments`);
     }
-    if (action === 'erase' && values.phone === undefined) throw new UsageError('--phone is missing: whose calls?');
+    if (action === 'erase' && values.phone === undefined) throw new UsageError('erase needs --phone NUMBER');
     const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
     const work = new CallDesk(settings, io);
     try {
@@ -164,7 +173,7 @@ class CallDesk {
     }
     if (found.length === 0) stderr.write('no calls\n');
     else stdout.write(callTable(found));
-    if (nextUs !== null) stderr.write(`there are more: --after ${String(nextUs / 1e6)}\n`);
+    if (nextUs !== null) stderr.write(`more calls: --after ${String(nextUs / 1e6)}\n`);
   }
 
   async show(session: string, json: boolean): Promise<void> {
@@ -175,7 +184,7 @@ class CallDesk {
     }
     const path = this.#files.traceOf(call.sessionId);
     const trace = await readFile(path, 'utf8').catch(() => null);
-    // For an opted-out session the trace contains no words.
+    // The trace of an opted-out session contains no words.
     const timed = trace === null ? [] : transcriptOf(readLog(trace)).filter(({ text }) => text !== '');
     const story =
       timed.length > 0 && call.item.chat !== '[]' ? [...timed, ...afterwards(call.item)] : transcriptOfChat(call.item);
@@ -186,7 +195,7 @@ class CallDesk {
 
   async export(flags: Flags): Promise<void> {
     const { format = 'jsonl', out } = flags;
-    if (format !== 'jsonl' && format !== 'csv') throw new UsageError('--format is jsonl or csv');
+    if (format !== 'jsonl' && format !== 'csv') throw new UsageError('--format must be jsonl or csv');
     const filter = filterOf(flags);
     const file = out === undefined ? null : await openOutput(out);
     const write = async (lines: readonly string[]): Promise<void> => {
@@ -228,7 +237,7 @@ class CallDesk {
     this.#database?.close();
   }
 
-  /** As in the endpoint, but the recording is a local file. */
+  /** As in the REST API, but with the address of the local recording. */
   #item(call: StoredCall): CallHistoryItem {
     const path = this.#files.recordingOf(call);
     return { ...call.item, recording: path === null ? null : { recording_url: pathToFileURL(path).href } };
@@ -239,7 +248,9 @@ class CallDesk {
     const found = this.#database === null ? [] : new CallStore(this.#database, () => 0).beginningWith(session, 2);
     const [first, second] = found;
     if (first === undefined) throw new ParleyError('NOT_FOUND', { what: 'call', id: session });
-    if (second !== undefined && first.sessionId !== session) throw new UsageError(`${session}: several calls begin so`);
+    if (second !== undefined && first.sessionId !== session) {
+      throw new UsageError(`several session ids begin with ${session}; use more characters`);
+    }
     return first;
   }
 }
@@ -253,27 +264,28 @@ const FLAG_OF: Readonly<Record<string, string>> = {
   campaign_id: '--campaign',
 };
 
-/** Parses the filters as the endpoint's query. @throws UsageError */
+/** Parses the filters like the query of GET /call-logs. @throws UsageError */
 function filterOf({ since, until, agent, status, phone, campaign }: Flags): CallFilter {
   const query = {
-    ...(since !== undefined && { start_time: timeOf('--since', since) }),
-    ...(until !== undefined && { end_time: timeOf('--until', until) }),
-    ...(agent !== undefined && { agent_id: agent }),
-    ...(status !== undefined && { call_status: status }),
-    ...(phone !== undefined && { phone_number: phone }),
-    ...(campaign !== undefined && { campaign_id: campaign }),
+    start_time: since === undefined ? undefined : timeOf('--since', since),
+    end_time: until === undefined ? undefined : timeOf('--until', until),
+    agent_id: agent,
+    call_status: status,
+    phone_number: phone,
+    campaign_id: campaign,
   };
-  const { data, error } = z.strictObject(callQuery).safeParse(query);
+  const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
+  const { data, error } = z.strictObject(callQuery).safeParse(given);
   if (data !== undefined) return callFilter(data);
   const [issue] = error.issues;
-  throw new UsageError(`${FLAG_OF[String(issue?.path[0])] ?? 'a filter'}: ${issue?.message ?? 'it is not valid'}`);
+  throw new UsageError(`${FLAG_OF[String(issue?.path[0])] ?? 'filter'}: ${issue?.message ?? 'it is not valid'}`);
 }
 
 /** Unix seconds. */
 function timeOf(flag: string, text: string): number {
   if (/^\d+(\.\d+)?$/.test(text) && text.length > 4) return Number(text);
   const unixMs = Date.parse(text);
-  if (Number.isNaN(unixMs)) throw new UsageError(`${flag}: an ISO 8601 time or Unix seconds, not ${text}`);
+  if (Number.isNaN(unixMs)) throw new UsageError(`${flag} must be an ISO 8601 time or Unix seconds, not ${text}`);
   return unixMs / 1000;
 }
 

@@ -1,8 +1,7 @@
 import { styleText } from 'node:util';
 import { encodeUrlText } from '../base/url-text.js';
 import { ParleyError } from '../base/errors.js';
-import { noSuchAction } from './shared/actions.js';
-import { type CommandIo, defineCommand, UsageError } from './shared/command.js';
+import { type CommandIo, defineCommand, unknownAction, UsageError } from './shared/command.js';
 import { DaemonClient } from './shared/daemon-client.js';
 import { ProgressBar } from './shared/progress.js';
 import { type FileRecord, readRecords } from './shared/record-file.js';
@@ -33,7 +32,7 @@ export function stateLine(state: CampaignState, nowMs: number): string {
     `${String(finished + failed)} of ${String(total)} done (${String(finished)} finished, ${String(failed)} failed)`,
   ];
   if (calls > 0) parts.push(calls === 1 ? '1 call' : `${String(calls)} calls`);
-  // Within a minute it is the pace.
+  // A call due within a minute only reflects the calling rate.
   if (status === 'started' && next !== null && next * 1000 > nowMs + 60_000) {
     const at = new Date(next * 1000).toISOString().slice(0, 16).replace('T', ' ');
     parts.push(`next call ${at} UTC${why == null ? '' : `: ${why}`}`);
@@ -112,7 +111,7 @@ const SHOWN = 20;
 
 type Action = (desk: CampaignDesk, args: readonly string[], values: Values) => Promise<number>;
 
-/** Each subcommand with its arguments and a description. */
+/** Each action with the number of its arguments. */
 const ACTIONS: Readonly<Record<string, { takes: number; run: Action }>> = {
   list: { takes: 0, run: (desk, _args, { json }) => desk.list(json) },
   create: { takes: 1, run: (desk, [name = ''], values) => desk.create(name, values) },
@@ -125,37 +124,50 @@ const ACTIONS: Readonly<Record<string, { takes: number; run: Action }>> = {
 
 export const campaigns = defineCommand({
   help: `
-parley campaigns list
-parley campaigns create NAME [--caller NUMBER]
-parley campaigns upload CAMPAIGN FILE [--country US]
-parley campaigns start CAMPAIGN
-parley campaigns stop CAMPAIGN
-parley campaigns progress CAMPAIGN
-parley campaigns records CAMPAIGN [--status STATUS]
+Usage: parley campaigns list
+       parley campaigns create NAME [--caller NUMBER]
+       parley campaigns upload CAMPAIGN FILE [--country CODE]
+       parley campaigns start CAMPAIGN
+       parley campaigns stop CAMPAIGN
+       parley campaigns progress CAMPAIGN
+       parley campaigns records CAMPAIGN [--status STATUS]
 
-Campaigns of a daemon that runs: people who are called one after the other by the agent of a number. CAMPAIGN is its id,
-the beginning of it, or its name. FILE is CSV with a header row, in which the column "phone" is the number and the others
-become metadata, or JSON: [{"phone": "+12025550101", "metadata": {"Name": "Ann"}}].
+Manages the campaigns of a running daemon. A campaign calls a list of people with the agent of one phone number.
+CAMPAIGN is a campaign's id, the beginning of its id (four characters or more), or its name.
 
-  --caller NUMBER  one of the daemon's numbers; the campaign calls with its agent
-  --country CODE   of numbers that are written without their country's code, such as US
-  --status STATUS  not_started, started, finished, failed or rejected
-  --url URL        where the daemon is; also PARLEY_URL. Default ${DEFAULT_URL}
-  --key KEY        a private key; better PARLEY_API_KEY, for command lines can be read by others
-  --json           as JSON; progress: a line for each change
+Actions:
+  list      List all campaigns.
+  create    Create a campaign and print its id.
+  upload    Add people to call. FILE is CSV with a header row, where the column "phone" is the number and the other
+            columns become metadata, or JSON: [{"phone": "+12025550101", "metadata": {"Name": "Ann"}}].
+  start     Start calling.
+  stop      Stop placing new calls.
+  progress  Show progress until the campaign stops.
+  records   List the people to call, with the state of each.
+
+Flags:
+  --caller NUMBER       phone number to call from, one of the daemon's; its agent holds the calls
+  --country CODE        country of numbers without a country code, such as US
+  --status STATUS       only records with this status: not_started, started, finished, failed or rejected
+  --url URL             address of the daemon (default: PARLEY_URL, or ${DEFAULT_URL})
+  --key KEY             private API key (default: PARLEY_API_KEY, which is safer: command lines are visible to others)
+  --json                print JSON; progress prints a line per change
 `,
   options: OPTIONS,
   positionals: true,
   async run({ values, positionals }, io) {
     const [name = '', ...rest] = positionals;
     const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
-    if (action === undefined) throw noSuchAction(name, Object.keys(ACTIONS), `${Object.keys(ACTIONS).join(', ')}?`);
-    if (rest.length !== action.takes) throw new UsageError(`${name} takes ${String(action.takes)} arguments`);
+    if (action === undefined) throw unknownAction(name, Object.keys(ACTIONS));
+    if (rest.length !== action.takes) {
+      const count = action.takes === 1 ? '1 argument' : `${String(action.takes)} arguments`;
+      throw new UsageError(`${name} takes ${count}, not ${String(rest.length)}`);
+    }
     const url = values.url ?? io.env['PARLEY_URL'] ?? DEFAULT_URL;
     const key = values.key ?? io.env['PARLEY_API_KEY'] ?? '';
     if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-      throw new UsageError(`--url is no address: ${url}`);
-    if (key === '') throw new UsageError('there is no key: PARLEY_API_KEY, or --key');
+      throw new UsageError(`--url must be an http:// or https:// address, not ${url}`);
+    if (key === '') throw new UsageError('the API key is missing: set PARLEY_API_KEY, or pass --key');
     return action.run(new CampaignDesk(new DaemonClient({ url, key, signal: io.signal }), io), rest, values);
   },
 });
@@ -174,7 +186,7 @@ class CampaignDesk {
     if (json) return this.#json(all);
     for (const { id, name, status, caller } of all)
       this.#say(`${id}  ${status.padEnd(8)}  ${caller ?? 'no caller'}  ${name}`);
-    if (all.length === 0) this.#io.stderr.write('there are no campaigns\n');
+    if (all.length === 0) this.#io.stderr.write('no campaigns\n');
     return 0;
   }
 
@@ -277,7 +289,7 @@ class CampaignDesk {
     const found = all.filter(({ id, name }) => name === which || (which.length >= 4 && id.startsWith(which)));
     const [first, ...others] = found;
     if (first === undefined) throw new ParleyError('NOT_FOUND', { what: 'campaign', id: which });
-    if (others.length > 0) throw new UsageError(`several campaigns are "${which}"; say which by its id`);
+    if (others.length > 0) throw new UsageError(`several campaigns match "${which}"; use the id`);
     return first;
   }
 

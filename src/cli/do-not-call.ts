@@ -1,30 +1,30 @@
 import { nowUnixMs, unixSeconds } from '../base/real-clock.js';
 import { loadSettings } from '../settings/load-settings.js';
-import { CallStores } from './shared/call-stores.js';
-import { noSuchAction } from './shared/actions.js';
-import { defineCommand, type FlagOptions, UsageError } from './shared/command.js';
+import { CallStores } from './shared/data-stores.js';
+import { defineCommand, type FlagOptions, unknownAction, UsageError } from './shared/command.js';
 
 const OPTIONS = { json: { type: 'boolean', default: false } } satisfies FlagOptions;
 
 export const doNotCall = defineCommand({
   help: `
-parley do-not-call list [--json]
-parley do-not-call add NUMBER …
-parley do-not-call remove NUMBER …
+Usage: parley do-not-call list [--json]
+       parley do-not-call add NUMBER …
+       parley do-not-call remove NUMBER …
 
-Numbers that agents do not call. Users who ask for it are put on the list by agents whose privacy_settings say so; the
-list is the daemon's, in its data folder.
+Manages the do-not-call list in the daemon's data folder. Agents never call these numbers. An agent whose
+privacy_settings allow it adds users who ask not to be called again.
 
-  --json  as JSON
+Flags:
+  --json                print the list as JSON
 `,
   options: OPTIONS,
   positionals: true,
   async run({ values, positionals }, io) {
     const [action, ...numbers] = positionals;
     if (action !== 'list' && action !== 'add' && action !== 'remove')
-      throw noSuchAction(action, ['list', 'add', 'remove'], 'list, add or remove?');
+      throw unknownAction(action, ['list', 'add', 'remove']);
     if ((action === 'list') !== (numbers.length === 0)) {
-      throw new UsageError(action === 'list' ? 'list takes no numbers' : `${action} what?`);
+      throw new UsageError(action === 'list' ? 'list takes no numbers' : `${action} needs a NUMBER`);
     }
     const { settings } = await loadSettings({ env: io.env, flags: {} });
     const stores = new CallStores(settings);

@@ -6,8 +6,7 @@ import { nowUnixMs } from '../base/real-clock.js';
 import { hasAgent } from '../store/agents.js';
 import { databaseFile, openDatabase } from '../store/database.js';
 import { KEY_VARIABLES, KeyStore, type StoredKey } from '../store/keys.js';
-import { noSuchAction } from './shared/actions.js';
-import { type CommandIo, defineCommand, type FlagOptions, UsageError } from './shared/command.js';
+import { type CommandIo, defineCommand, type FlagOptions, unknownAction, UsageError } from './shared/command.js';
 
 const OPTIONS = {
   name: { type: 'string' },
@@ -19,20 +18,21 @@ const OPTIONS = {
 
 export const keys = defineCommand({
   help: `
-parley keys list [--json]
-parley keys create private --name NAME
-parley keys create public --name NAME [--agent ID …] [--origin ORIGIN …]
-parley keys revoke ID …
+Usage: parley keys list [--json]
+       parley keys create private --name NAME
+       parley keys create public --name NAME [--agent ID …] [--origin ORIGIN …]
+       parley keys revoke ID …
 
-The daemon's keys. A private key may do everything; a public key only opens sessions, and stands in web pages. A key is
-shown once, when it is made. What is done here holds at once, also for a daemon that runs.
+Manages the daemon's API keys. A private key allows everything. A public key only opens sessions and may appear in web
+pages. A key is shown once, at its creation. Changes apply at once, also to a running daemon.
 
-  --name NAME     whose it is, or what for
-  --agent ID      an agent that a public key is for; may be given several times. Default: all
-  --origin ORIGIN a web origin that a public key is for, such as https://shop.example; may be given several times.
-                  Default: those of PARLEY_ALLOWED_ORIGINS, and the daemon's own
-  --data-dir DIR  where the daemon keeps its data
-  --json          as JSON
+Flags:
+  --name NAME           owner or purpose of the key
+  --agent ID            limit a public key to this agent (repeatable; default: all agents)
+  --origin ORIGIN       limit a public key to this web origin, such as https://shop.example (repeatable; default:
+                        PARLEY_ALLOWED_ORIGINS and the daemon's own origin)
+  --data-dir DIR        the daemon's data folder
+  --json                print JSON
 `,
   options: OPTIONS,
   positionals: true,
@@ -45,7 +45,7 @@ shown once, when it is made. What is done here holds at once, also for a daemon 
       if (action !== 'list')
         throw new ParleyError('NOT_FOUND', { what: 'database in the data folder', id: settings.dataDir });
       if (values.json) io.stdout.write('[]\n');
-      else io.stderr.write(`no keys yet in ${settings.dataDir}: the daemon makes one at its first start\n`);
+      else io.stderr.write(`no keys in ${settings.dataDir}; the daemon creates one at its first start\n`);
       return 0;
     }
     const database = openDatabase(settings.dataDir);
@@ -68,35 +68,38 @@ function workOf(
   { name, agents, origins }: { name: string | undefined; agents: readonly string[]; origins: readonly string[] },
 ): Work {
   if (action !== 'list' && action !== 'create' && action !== 'revoke') {
-    throw noSuchAction(action, ['list', 'create', 'revoke'], 'list, create or revoke?');
+    throw unknownAction(action, ['list', 'create', 'revoke']);
   }
   if (action !== 'create' && (name !== undefined || agents.length > 0 || origins.length > 0)) {
-    throw new UsageError('--name, --agent and --origin are for create');
+    throw new UsageError('--name, --agent and --origin apply to create only');
   }
   if (action === 'list') {
-    if (rest.length > 0) throw new UsageError('list takes no keys');
+    if (rest.length > 0) throw new UsageError('list takes no arguments');
     return list;
   }
   if (action === 'revoke') {
-    if (rest.length === 0) throw new UsageError('revoke which key? parley keys list tells their ids');
+    if (rest.length === 0) throw new UsageError('revoke needs the ID of a key; `parley keys list` shows the ids');
     return (store, io) => revoke(store, io, rest);
   }
   const [kind, ...more] = rest;
-  if ((kind !== 'private' && kind !== 'public') || more.length > 0) throw new UsageError('create private or public?');
-  if (name === undefined || name === '' || name.length > 200)
-    throw new UsageError('--name NAME is missing or too long');
+  if ((kind !== 'private' && kind !== 'public') || more.length > 0) {
+    throw new UsageError('expected create private or create public');
+  }
+  if (name === undefined || name === '') throw new UsageError('create needs --name NAME');
+  if (name.length > 200) throw new UsageError('--name must have at most 200 characters');
   if (kind === 'private' && (agents.length > 0 || origins.length > 0)) {
-    throw new UsageError('--agent and --origin are for public keys');
+    throw new UsageError('--agent and --origin apply to public keys only');
   }
   const odd = origins.find((origin) => !originSchema.safeParse(origin).success);
-  if (odd !== undefined)
-    throw new UsageError(`--origin ${odd}: a web origin such as https://shop.example, without a path`);
+  if (odd !== undefined) {
+    throw new UsageError(`--origin must be a web origin such as https://shop.example, without a path, not ${odd}`);
+  }
   return (store, io, json) => {
     const { key, stored } = store.create(kind, name, { agents, origins });
     if (json) io.stdout.write(`${JSON.stringify({ ...stored, key })}\n`);
     else {
       io.stdout.write(`${key}\n`);
-      io.stderr.write(`the key above is shown this once; its id is ${stored.id}\n`);
+      io.stderr.write(`save this key: it is not shown again; its id is ${stored.id}\n`);
     }
     return 0;
   };
@@ -124,13 +127,15 @@ function revoke(store: KeyStore, io: CommandIo, ids: readonly string[]): number 
     const key = store.get(id);
     if (key === null || !store.revoke(id)) {
       missing++;
-      io.stderr.write(`there is no key ${id}\n`);
+      io.stderr.write(`no key has the id ${id}\n`);
     } else if (key.ofEnvironment) {
-      io.stderr.write(`a daemon that finds this key in ${KEY_VARIABLES[key.kind]} takes it again when it starts\n`);
+      io.stderr.write(
+        `${KEY_VARIABLES[key.kind]} set this key; change it, or the next start of the daemon restores it\n`,
+      );
     }
   }
   if (!store.list().some(({ kind }) => kind === 'private')) {
-    io.stderr.write('no private key is left: parley keys create private --name …\n');
+    io.stderr.write('no private key is left; create one: parley keys create private --name NAME\n');
   }
   return missing === 0 ? 0 : 1;
 }

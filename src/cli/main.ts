@@ -1,35 +1,34 @@
 import { InvalidConfigError } from '../schema/issues.js';
 import { ParleyError } from '../base/errors.js';
 import { packageVersion } from '../package-files.js';
-import { type Command, type CommandIo, UsageError } from './shared/command.js';
-import { similar } from './shared/similar.js';
+import { type Command, type CommandIo, similar, UsageError } from './shared/command.js';
 
 interface Entry {
   /** One line for the list of commands. */
   summary: string;
-  /** Commands are loaded on use: `parley --help` should not wait for the engines. */
+  /** Loads the command on use, so that `parley --help` does not wait for the engines. */
   load: () => Promise<Command>;
 }
 
 const COMMANDS: Readonly<Record<string, Entry>> = {
   serve: {
-    summary: 'start the daemon and its page',
+    summary: 'start the daemon: REST API, page and console',
     load: async () => (await import('./serve.js')).serve,
   },
   talk: {
-    summary: 'talk with an agent in this terminal',
+    summary: 'talk to an agent in this terminal',
     load: async () => (await import('./talk.js')).talk,
   },
   run: {
-    summary: 'play a recording through a whole conversation',
+    summary: 'play a recording of a user through a conversation',
     load: async () => (await import('./run.js')).run,
   },
   bench: {
-    summary: 'measure how long answers take, over recordings',
+    summary: 'measure response times over a folder of recordings',
     load: async () => (await import('./bench.js')).bench,
   },
   call: {
-    summary: 'have an agent call a number of the simulated phone network',
+    summary: 'let an agent call a number on the simulated phone network',
     load: async () => (await import('./call.js')).call,
   },
   numbers: {
@@ -37,51 +36,51 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./numbers.js')).numbers,
   },
   keys: {
-    summary: "list, create or revoke the daemon's keys",
+    summary: "list, create or revoke the daemon's API keys",
     load: async () => (await import('./keys.js')).keys,
   },
   calls: {
-    summary: 'list calls, show one, export them, or erase those of a phone number',
+    summary: 'list, show, export or erase calls of the call log',
     load: async () => (await import('./calls.js')).calls,
   },
   campaigns: {
-    summary: "make, fill, start and watch a running daemon's campaigns",
+    summary: 'create, start and watch campaigns of a running daemon',
     load: async () => (await import('./campaigns.js')).campaigns,
   },
   memories: {
-    summary: 'list or erase what agents remember of their users',
+    summary: "list or erase agents' memories of their users",
     load: async () => (await import('./memories.js')).memories,
   },
   'do-not-call': {
-    summary: 'list the numbers that agents do not call, add or remove some',
+    summary: 'list, add or remove numbers that agents never call',
     load: async () => (await import('./do-not-call.js')).doNotCall,
   },
   providers: {
-    summary: 'list who can listen, think and speak, or try one',
+    summary: 'list recognisers, language models and voices, or test one',
     load: async () => (await import('./providers/providers.js')).providers,
   },
   models: {
-    summary: 'list, fetch or check models that run on this machine',
+    summary: 'list, download or check local models',
     load: async () => (await import('./models/models.js')).models,
   },
   agents: {
-    summary: 'check agent files without a call, or print their JSON Schema',
+    summary: 'check agent files, or print their JSON Schema',
     load: async () => (await import('./agents.js')).agents,
   },
   doctor: {
-    summary: 'say what is missing for the daemon, and what would help',
+    summary: 'check the installation and suggest fixes',
     load: async () => (await import('./doctor/doctor.js')).doctor,
   },
   backup: {
-    summary: 'write everything that the daemon keeps into one file, also while it runs',
+    summary: "write the daemon's data into one archive, also while it runs",
     load: async () => (await import('./backup.js')).backup,
   },
   restore: {
-    summary: 'put such a file in the place of what the daemon keeps',
+    summary: "replace the daemon's data with a backup",
     load: async () => (await import('./restore.js')).restore,
   },
   replay: {
-    summary: 'play the event log of a session again, or with other settings',
+    summary: "replay a session's event log, with the same or other settings",
     load: async () => (await import('./replay.js')).replay,
   },
 };
@@ -102,8 +101,8 @@ export async function main(args: readonly string[], io: CommandIo = processIo())
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (entry === undefined) {
     const meant = similar(name, [...Object.keys(COMMANDS), 'help', '--help', '--version']);
-    const hint = meant === null ? `Try: ${Object.keys(COMMANDS).join(', ')}` : `Did you mean: parley ${meant}?`;
-    io.stderr.write(`parley: there is no command "${name}". ${hint}\n`);
+    const hint = meant === null ? `Commands: ${Object.keys(COMMANDS).join(', ')}` : `Did you mean: parley ${meant}?`;
+    io.stderr.write(`parley: unknown command "${name}". ${hint}\n`);
     return 2;
   }
   const command = await entry.load();
@@ -132,7 +131,8 @@ export async function main(args: readonly string[], io: CommandIo = processIo())
 
 function overview(): string {
   const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(13)}${summary}`);
-  return `parley ${packageVersion()}: a voice agent engine\n\n${lines.join('\n')}\n\nparley <command> --help tells more.\n`;
+  const head = `parley ${packageVersion()}: a real-time voice agent engine\n\nUsage: parley <command> [arguments]`;
+  return `${head}\n\nCommands:\n${lines.join('\n')}\n\nRun \`parley <command> --help\` for the flags of a command.\n`;
 }
 
 function isParseArgsError(error: unknown): error is Error {
@@ -140,16 +140,16 @@ function isParseArgsError(error: unknown): error is Error {
 }
 
 function processIo(): CommandIo {
-  // The first signal shuts down in order; a second one has its default effect.
-  const signal = onceToldToStop();
+  // The first signal starts an orderly shutdown; the second one has its default effect.
+  const signal = nextStopSignal();
   const { stdout, stderr, stdin, env } = process;
   // The reader may close the pipe (`parley run … | head`).
   for (const stream of [stdout, stderr]) stream.on('error', () => undefined);
-  return { stdout, stderr, stdin, env, signal, hurry: () => onceToldToStop() };
+  return { stdout, stderr, stdin, env, signal, hurry: nextStopSignal };
 }
 
 /** Aborted by the next Ctrl-C or SIGTERM. */
-function onceToldToStop(): AbortSignal {
+function nextStopSignal(): AbortSignal {
   const abort = new AbortController();
   const names = ['SIGINT', 'SIGTERM'] as const;
   const stop = (name: (typeof names)[number]): void => {

@@ -1,8 +1,7 @@
 import { styleText } from 'node:util';
 import { loadSettings } from '../settings/load-settings.js';
-import { noSuchAction } from './shared/actions.js';
-import { defineCommand, type FlagOptions, UsageError } from './shared/command.js';
-import { openMemories } from './shared/memory-file.js';
+import { openMemories } from './shared/data-stores.js';
+import { defineCommand, type FlagOptions, unknownAction, UsageError } from './shared/command.js';
 
 const OPTIONS = {
   user: { type: 'string' },
@@ -13,24 +12,25 @@ const OPTIONS = {
 
 export const memories = defineCommand({
   help: `
-parley memories list [--user USER] [--agent AGENT] [--json]
-parley memories erase --user USER [--agent AGENT]
+Usage: parley memories list [--user USER] [--agent ID] [--json]
+       parley memories erase --user USER [--agent ID] [--json]
 
-What agents remember of their users (AgentConfig's memory): listed, the latest first, or erased for good.
+Lists agents' memories of their users (\`memory\` in AgentConfig), newest first, or deletes them permanently.
 
-  --user USER    the user: a value of the agent's user_identifier_key, such as a phone number
-  --agent AGENT  of one agent only, by its id
-  --data-dir DIR where the daemon keeps its data
-  --json         as JSON
+Flags:
+  --user USER           only this user: a value of the agent's user_identifier_key, such as a phone number
+  --agent ID            only memories of this agent
+  --data-dir DIR        the daemon's data folder
+  --json                print JSON
 `,
   options: OPTIONS,
   positionals: true,
   async run({ values, positionals }, io) {
     const [what, ...more] = positionals;
-    if ((what !== 'list' && what !== 'erase') || more.length > 0)
-      throw noSuchAction(what, ['list', 'erase'], 'list or erase?');
+    if (what !== 'list' && what !== 'erase') throw unknownAction(what, ['list', 'erase']);
+    if (more.length > 0) throw new UsageError(`${what} takes no arguments`);
     const { user = null, agent: agentId = null } = values;
-    if (what === 'erase' && user === null) throw new UsageError('--user is missing: whose memories are to be erased?');
+    if (what === 'erase' && user === null) throw new UsageError('erase needs --user USER');
     const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
     const { store, close } = openMemories(settings);
     try {
@@ -49,7 +49,7 @@ What agents remember of their users (AgentConfig's memory): listed, the latest f
         io.stdout.write(`${styleText('dim', when)}  ${styleText('bold', memory.user)}  ${memory.agentId}\n`);
         io.stdout.write(`  ${memory.text}\n`);
       }
-      if (found.length === 0) io.stderr.write('nothing is remembered\n');
+      if (found.length === 0) io.stderr.write('no memories\n');
       return 0;
     } finally {
       close();

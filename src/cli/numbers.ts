@@ -7,12 +7,13 @@ const OPTIONS = { numbers: { type: 'string' }, json: { type: 'boolean', default:
 
 export const numbers = defineCommand({
   help: `
-parley numbers [--json]
+Usage: parley numbers [flags]
 
 Lists the numbers of the simulated phone network, and what each does when \`parley call\` calls it.
 
-  --numbers FILE  simulated numbers of your own in place of the stock ones
-  --json          as JSON
+Flags:
+  --numbers FILE        your own simulated numbers instead of the default ones
+  --json                print JSON
 `,
   options: OPTIONS,
   async run({ values }, io) {

@@ -16,7 +16,7 @@ const COLUMN = 56;
 
 /** Two runs of a session side by side, turn by turn. Rows that differ are marked. */
 export function turnsSideBySide({ turns, before, after }: WhatIf): string {
-  const lines = [row(' ', 'as it was', 'with these settings'), row(' ', '-'.repeat(COLUMN), '-'.repeat(COLUMN))];
+  const lines = [row(' ', 'original settings', 'these settings'), row(' ', '-'.repeat(COLUMN), '-'.repeat(COLUMN))];
   for (const turn of turns) {
     const left = linesOf(turn.before);
     const right = linesOf(turn.after);
@@ -27,7 +27,7 @@ export function turnsSideBySide({ turns, before, after }: WhatIf): string {
   }
   lines.push(row(JSON.stringify(before) === JSON.stringify(after) ? ' ' : '≠', ending(before), ending(after)));
   const differing = turns.filter(({ isSame }) => !isSame).length;
-  lines.push(`${String(turns.length)} turns, ${String(differing)} of them not the same`);
+  lines.push(`${String(turns.length)} turns, ${String(differing)} different`);
   return `${lines.join('\n')}\n`;
 }
 
@@ -38,7 +38,7 @@ function linesOf(turn: PlayedTurn | null): string[] {
   return decidedMs === null ? said : [...wrapped(decidedMs, 'user', user), ...said];
 }
 
-/** The time before the first line, wrapped to the column. */
+/** Text wrapped to the column, with the time before the first line. */
 function wrapped(atMs: number, who: string, text: string): string[] {
   const head = `${(atMs / 1000).toFixed(2).padStart(8)} ${who.padEnd(6)}`;
   const lines: string[] = [];
@@ -65,22 +65,23 @@ const OPTIONS = { config: { type: 'string' }, json: { type: 'boolean', default: 
 
 export const replay = defineCommand({
   help: `
-parley replay LOG [options]
+Usage: parley replay LOG [flags]
 
-Gives the events of a session's log (parley run --trace) to a new conversation with the same settings, and compares
-what it does with what the log holds. The exit code is 1 if anything is not the same, to the bit.
+Replays a session's event log (parley run --trace) with the same settings and compares each effect with the log, bit for
+bit. Exit code 1 if they differ.
 
-  --config FILE   plays the session with other settings instead, and prints both side by side, turn by turn: a JSON
-                  object with some of the conversation's settings, such as {"endpointing": {"minSilenceMs": 500}}
-  --json          print the result as JSON
+Flags:
+  --config FILE         replay with changed settings instead, and print both conversations side by side. FILE is a JSON
+                        object with conversation settings, such as {"endpointing": {"minSilenceMs": 500}}
+  --json                print the result as JSON
 `,
   options: OPTIONS,
   positionals: true,
   async run({ values, positionals }, io) {
     const [path, ...others] = positionals;
-    if (path === undefined || others.length > 0) throw new UsageError('one log is needed');
+    if (path === undefined || others.length > 0) throw new UsageError('expected one LOG');
     const log = readLog(await readText(path));
-    if (log.isCut) io.stderr.write(`${path}: the last line was not written to its end and is left out\n`);
+    if (log.isCut) io.stderr.write(`${path}: ignoring the last line, which is incomplete\n`);
     if (values.config !== undefined) {
       const changes = await readJsonFile(values.config);
       const result = whatIf(log, changes as Parameters<typeof whatIf>[1]);
@@ -90,7 +91,7 @@ what it does with what the log holds. The exit code is 1 if anything is not the 
     const result = replayLog(log);
     if (values.json) io.stdout.write(`${JSON.stringify(result)}\n`);
     else if (result.difference === null) {
-      io.stdout.write(`The same: ${String(result.events)} events, ${String(result.effects)} effects\n`);
+      io.stdout.write(`Identical: ${String(result.events)} events, ${String(result.effects)} effects\n`);
     } else io.stdout.write(described(result.difference));
     return result.difference === null ? 0 : 1;
   },
@@ -104,9 +105,9 @@ function readText(path: string): Promise<string> {
 
 function described({ atMs, eventNumber, event, logged, replayed }: Difference): string {
   const lines = [
-    `Not the same at ${String(atMs)} ms, after event ${String(eventNumber)}: ${JSON.stringify(event)}`,
-    `  log     ${logged === null ? 'nothing more' : JSON.stringify(logged)}`,
-    `  replay  ${replayed === null ? 'nothing more' : JSON.stringify(replayed)}`,
+    `Different at ${String(atMs)} ms, after event ${String(eventNumber)}: ${JSON.stringify(event)}`,
+    `  log     ${logged === null ? 'no further effect' : JSON.stringify(logged)}`,
+    `  replay  ${replayed === null ? 'no further effect' : JSON.stringify(replayed)}`,
   ];
   return `${lines.join('\n')}\n`;
 }

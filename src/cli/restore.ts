@@ -7,19 +7,20 @@ const OPTIONS = { 'data-dir': { type: 'string' }, json: { type: 'boolean', defau
 
 export const restore = defineCommand({
   help: `
-parley restore FILE [--data-dir DIR] [--json]
+Usage: parley restore FILE [flags]
 
-Puts a file of \`parley backup\` in the place of what the daemon keeps. The daemon must not run. What was there before is
-kept in a folder beside it, and campaigns that were calling are paused: start them again once you have looked at them.
+Replaces the daemon's data with an archive of \`parley backup\`. Stop the daemon first. The previous data move to a folder
+beside the data folder. Campaigns that were calling are paused: check them, then start them again.
 
-  --data-dir DIR  where the daemon keeps its data
-  --json          what was done, as JSON
+Flags:
+  --data-dir DIR        the daemon's data folder
+  --json                print what was done as JSON
 `,
   options: OPTIONS,
   positionals: true,
   async run({ values, positionals }, io) {
     const [from, ...more] = positionals;
-    if (from === undefined || more.length > 0) throw new UsageError('which file is to be restored?');
+    if (from === undefined || more.length > 0) throw new UsageError('expected one FILE to restore');
     const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
     const { manifest, keptAside, pausedCampaigns } = await restoreBackup({
       dataDir: settings.dataDir,
@@ -31,8 +32,8 @@ kept in a folder beside it, and campaigns that were calling are paused: start th
       return 0;
     }
     const made = new Date(manifest.created_at * 1000).toISOString();
-    io.stdout.write(`restored ${String(manifest.files.length)} files of ${made}\n`);
-    if (keptAside !== null) io.stdout.write(`what was there before: ${keptAside}\n`);
+    io.stdout.write(`restored ${String(manifest.files.length)} files from ${made}\n`);
+    if (keptAside !== null) io.stdout.write(`previous data: ${keptAside}\n`);
     if (pausedCampaigns > 0) io.stdout.write(`campaigns paused: ${String(pausedCampaigns)}\n`);
     return 0;
   },

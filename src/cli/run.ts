@@ -14,11 +14,11 @@ import { ParleyError, reasonOf } from '../base/errors.js';
 import type { LogEntry } from '../session/record/event-log.js';
 import type { SessionReport } from '../session/record/session-report.js';
 import { FileTransport } from '../transports/file.js';
-import { CallStores } from './shared/call-stores.js';
+import { CallStores } from './shared/data-stores.js';
 import { type CommandIo, defineCommand, type FlagOptions, type Flags, UsageError } from './shared/command.js';
 import { openAgentStores } from './shared/agent-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
-import { engineSettings, SETTING_FLAGS, tellWarnings } from './shared/engine-settings.js';
+import { engineSettings, printWarnings, SETTING_FLAGS } from './shared/engine-settings.js';
 import { openOutput, type OutputFile } from './shared/output-file.js';
 import { ProgressBar } from './shared/progress.js';
 import { continuationOf, metadataOf, numberOf, startTime } from './shared/values.js';
@@ -44,30 +44,30 @@ const OPTIONS = {
 
 export const run = defineCommand({
   help: `
-parley run --agent agent.json --in user.wav --out reply.wav [options]
+Usage: parley run --agent FILE --in FILE [flags]
 
-Plays a recording as the user through a whole session, writes what the agent said, aligned to it in time, and prints
-a table of turns: what was heard, what was answered, and the response time by stage.
+Plays a recording of a user through a whole session and prints a table of turns: what was heard, what was answered, and
+the response time by stage.
 
-  --agent FILE    the agent: {name, config, script?, extensions?}
-  --in FILE       a recording of the user: WAV of 8 to 48 kHz, mono or stereo, PCM, float, mu-law or A-law; MP3, Ogg, FLAC
-                  and the like where ffmpeg is installed; - = the standard input
-  --channel N     which channel of a stereo file is the user (0, 1 …); default all of them, mixed
-  --out FILE      a WAV of the agent
-  --trace FILE    the event log, a JSON object a line
-  --recordings DIR  where agents with enable_recording are recorded; default recordings in the data folder
-  --json          print the report as JSON
-  --speed real    in real time (default), with any provider
-  --speed max     in virtual time, as fast as the machine can: embedded engines only, each with its usual latency;
-                  two runs decide alike to the bit
-  --now TIME      when the conversation takes place (ISO 8601). Default now; with --speed max, noon of today (UTC)
-  --metadata JSON the session's metadata, an object
-  --continue FILE what the session goes on from, JSON: {messages?, session_id?, identifier_variable?}
-  --knowledge FILE  a file that the agent can consult: txt, md, csv, json, html, pdf or docx; may be given several times
-  --allow URL     an address that the agent may call though it is private; may be given several times
-  --config FILE   operator settings, JSON
-  --llm-model ID  the language model where the agent names none
-  --hang-up-after S  the user hangs up when the agent has been silent this long after the recording; default 6
+Flags:
+  --agent FILE          agent file: {name, config, script?, extensions?}
+  --in FILE             recording of the user: WAV of 8 to 48 kHz, mono or stereo, PCM, float, mu-law or A-law; MP3, Ogg,
+                        FLAC and others need ffmpeg. - = standard input
+  --channel N           channel of the user in a stereo file: 0, 1, … (default: all channels, mixed)
+  --out FILE            write a WAV of the agent, aligned in time with the recording
+  --trace FILE          write the event log, one JSON object per line
+  --recordings DIR      folder for recordings of agents with enable_recording (default: recordings in the data folder)
+  --json                print the report as JSON
+  --speed SPEED         real: in real time (default), with any provider; max: in virtual time, as fast as the machine
+                        can, with embedded providers only. Runs in virtual time are reproducible bit for bit
+  --now TIME            start time of the conversation, ISO 8601 (default: now; with --speed max: noon today, UTC)
+  --metadata JSON       metadata of the session, an object; its members are variables
+  --continue FILE       earlier conversation to continue, JSON: {messages?, session_id?, identifier_variable?}
+  --knowledge FILE      add a knowledge file: txt, md, csv, json, html, pdf or docx (repeatable)
+  --allow URL           private address that the agent may call (repeatable)
+  --config FILE         settings file (JSON), as for parley serve
+  --llm-model ID        default language model, for agents that name none
+  --hang-up-after S     after the recording, hang up when the agent has been silent for S seconds (default 6)
 `,
   options: OPTIONS,
   async run(flags, io) {
@@ -100,11 +100,11 @@ interface RunOptions {
   virtual: boolean;
   startUnixMs: number;
   metadata: Readonly<Record<string, unknown>>;
-  /** The file with the state to continue from. */
+  /** File with the conversation to continue. */
   continue: string | undefined;
   allow: readonly string[];
   knowledge: readonly string[];
-  /** Flags of settings. */
+  /** Values of setting flags. */
   settings: Readonly<Record<string, string | undefined>>;
   hangUpAfterMs: number;
 }
@@ -112,7 +112,7 @@ interface RunOptions {
 function readOptions({ values }: Flags<typeof OPTIONS>): RunOptions {
   if (values.agent === undefined) throw new UsageError('--agent is missing');
   if (values.in === undefined) throw new UsageError('--in is missing');
-  if (values.speed !== 'real' && values.speed !== 'max') throw new UsageError('--speed is real or max');
+  if (values.speed !== 'real' && values.speed !== 'max') throw new UsageError('--speed must be real or max');
   const virtual = values.speed === 'max';
   return {
     agent: values.agent,
@@ -151,7 +151,7 @@ async function readUser(path: string, channel: number | null, { stdin, signal }:
     return { samples, sampleRateHz, warnings: [] };
   }
   const wav = decodeWav(bytes, channel === null ? {} : { channel });
-  // A rate whose 20 ms are whole samples is used as it is; others are resampled to 16 kHz.
+  // Rates at which 20 ms are not a whole number of samples are resampled to 16 kHz.
   const whole = Number.isInteger((wav.sampleRateHz * FRAME_MS) / 1000);
   const sampleRateHz = whole ? wav.sampleRateHz : 16_000;
   return { samples: resample(wav.samples, wav.sampleRateHz, sampleRateHz), sampleRateHz, warnings: wav.warnings };
@@ -178,7 +178,7 @@ async function converse(
   const continuation = await continuationOf(options.continue);
   const callStores = new CallStores(settings);
   const engine = new Engine({ ...found, ...stores.engine, ...callStores.engine(), clock, allowUrls, recordings });
-  tellWarnings(file, engine, io);
+  printWarnings(file, engine, io);
   const progress = new ProgressBar(io.stderr, 'playing');
   try {
     const transport = new FileTransport({
@@ -218,7 +218,7 @@ async function converse(
   }
 }
 
-/** A session's turns for reading: what was heard and answered, and the latency of each stage. */
+/** A session's turns as text: what was heard and answered, and the latency of each stage. */
 export function turnTable(report: SessionReport): string {
   const lines = report.turns.flatMap((turn) => [
     `${String(turn.turn).padStart(3)}  ${time(turn.speechEndMs)}  user   ${turn.heard ?? ''}`,

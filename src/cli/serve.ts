@@ -1,7 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
 import { type AgentFile, loadAgentFile } from '../agent/agent-file.js';
+import * as z from 'zod';
 import { SETTING_NAMES } from '../settings/load-settings.js';
+import { DEFAULT_SETTINGS, settingsFileSchema } from '../settings/settings.js';
 import { Daemon } from '../daemon/daemon.js';
 import { type Log, openLog } from '../daemon/operations/log.js';
 import type { HostedAgent } from '../daemon/agents/agents.js';
@@ -11,25 +13,26 @@ import { nativeStatus } from '../base/native.js';
 import { packageFile } from '../package-files.js';
 import { databaseFile } from '../store/database.js';
 import { storageFault } from '../store/sqlite.js';
-import { checkDefaults } from './shared/check-defaults.js';
 import { type CommandIo, defineCommand } from './shared/command.js';
 import { atDesk, openDemoDesk } from './shared/demo-desk.js';
-import { type EngineSettings, engineSettings } from './shared/engine-settings.js';
+import { checkDefaults, type EngineSettings, engineSettings } from './shared/engine-settings.js';
 import { agentSlug } from './shared/values.js';
 
 const DEMO_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
 
 export const serve = defineCommand({
   help: `
-parley serve [--agent FILE …] [settings]
+Usage: parley serve [--agent FILE …] [flags]
 
-Starts the daemon and prints the address of a page to talk on. Agents are kept in its data folder; a daemon that has
-none gets the demo agent.
+Starts the daemon and prints the address of its page. The daemon stores agents in its data folder; without any agent it
+serves the demo agent. Ctrl-C or SIGTERM shuts it down once conversations have ended (--drain-s); a second one at once.
 
-  --agent FILE   an agent to keep as its file says: {name, config, script?, extensions?}; may be given several times
-  --config FILE  operator settings, JSON
+Flags:
+  --agent FILE          add or update the agent of this file: {name, config, script?, extensions?} (repeatable)
+  --config FILE         settings file (JSON), also PARLEY_CONFIG
 
-Settings as flags (each also from the environment, see docs/configuration.md):
+Settings. A flag overrides the environment variable in brackets, which overrides the settings file. Secrets and further
+settings have no flag: docs/configuration.md lists them.
 ${flagHelp()}
 `,
   options: {
@@ -41,7 +44,7 @@ ${flagHelp()}
     const found = await engineSettings(io, flags);
     const agents = await loadAgents(agentFiles);
     const log = openLog(io.stderr, found.settings);
-    const desk = await openDemoDesk(() => log.write('info', 'the demo agent has booked a table'));
+    const desk = await openDemoDesk(() => log.write('info', 'the demo agent booked a table'));
     const allowUrls = [...found.engine.allowUrls, desk.url];
     const onMcpFault = (server: string, reason: string): void => log.write('warn', `mcp server ${server}: ${reason}`);
     const onProviderAccepted = (name: string): void => log.write('info', `${name} accepts its key again`);
@@ -81,13 +84,13 @@ async function serveUntilStopped(
   // Health checks are answered while the engine loads.
   const address = await listen(daemon, found);
   await checkDefaults(engine, found.settings);
-  for (const warning of found.warnings) log.write('warn', `note: ${warning}`);
+  for (const warning of found.warnings) log.write('warn', warning);
   for (const finding of found.detection.findings) say(finding.line);
   for (const choice of found.detection.choices) say(choice);
   say(nativeLine());
   if (daemon.newPrivateKey !== null) {
     // The key is printed next to the address; logs never contain it.
-    io.stdout.write(`private key (shown this once): ${daemon.newPrivateKey}\n`);
+    io.stdout.write(`private key (shown only once): ${daemon.newPrivateKey}\n`);
   }
   const [demo] = await loadAgents([DEMO_AGENT]);
   for (const warning of await daemon.adopt(demo)) log.write('warn', warning);
@@ -105,9 +108,9 @@ async function serveUntilStopped(
   const hurry = io.hurry?.();
   const { busy } = daemon;
   const { drainS } = found.settings;
-  const going = busy === 1 ? '1 conversation goes on' : `${String(busy)} conversations go on`;
-  const limit = `for ${String(drainS)} s at most; once more (Ctrl-C, SIGTERM) ends ${busy === 1 ? 'it' : 'them'} now`;
-  say(busy === 0 ? 'shutting down' : `shutting down: ${going}, ${limit}`);
+  const running = busy === 1 ? '1 conversation continues' : `${String(busy)} conversations continue`;
+  const limit = `for at most ${String(drainS)} s; another Ctrl-C or SIGTERM ends ${busy === 1 ? 'it' : 'them'} now`;
+  say(busy === 0 ? 'shutting down' : `shutting down: ${running} ${limit}`);
   await daemon.drain(hurry);
 }
 
@@ -117,18 +120,43 @@ async function listen(daemon: Daemon, { settings }: EngineSettings): Promise<str
   } catch (error) {
     const where = `${settings.host}:${String(settings.port)}`;
     const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-    const reason = isTaken ? 'something listens there already; PARLEY_PORT sets another port' : reasonOf(error);
+    const reason = isTaken ? 'the port is in use; set another one with PARLEY_PORT' : reasonOf(error);
     throw new ParleyError('DAEMON_CANNOT_LISTEN', { where, reason }, { cause: error });
   }
 }
 
-/** Each flag with the description of its setting, without links. */
+/** Each setting flag with its value, variable, description (without links) and default. */
 function flagHelp(): string {
-  return SETTING_NAMES.flatMap(({ flag, description }) => {
+  return SETTING_NAMES.flatMap(({ key, env, flag, description }) => {
     if (flag === null) return [];
     const words = description.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1').replaceAll('`', '');
-    return [`  --${flag}\n      ${words}`];
+    const value: unknown = key === 'dataDir' ? '$XDG_DATA_HOME/parley or ~/.local/share/parley' : DEFAULT_SETTINGS[key];
+    const isSet = value !== null && !(Array.isArray(value) && value.length === 0);
+    const fallback = isSet ? ` Default: ${String(value)}.` : '';
+    return [`  --${flag} ${valueName(settingsFileSchema.shape[key])} [${env ?? ''}]\n${wrapped(words + fallback)}`];
   }).join('\n');
+}
+
+/** The placeholder of a flag's value. */
+function valueName(schema: z.ZodType): string {
+  if (schema instanceof z.ZodExactOptional || schema instanceof z.ZodNullable) {
+    return valueName(schema.unwrap() as z.ZodType);
+  }
+  if (schema instanceof z.ZodNumber) return 'N';
+  if (schema instanceof z.ZodBoolean) return 'true|false';
+  if (schema instanceof z.ZodArray) return 'LIST';
+  return schema instanceof z.ZodEnum ? schema.options.join('|') : 'VALUE';
+}
+
+/** Text in lines of at most 112 characters, indented by six spaces. */
+function wrapped(text: string): string {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + word.length < 112) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(`      ${word}`);
+  }
+  return lines.join('\n');
 }
 
 function flagNames(): string[] {
@@ -136,15 +164,15 @@ function flagNames(): string[] {
 }
 
 /**
- * The agents of the files, with ids derived from their names.
- * @throws ParleyError CONFIG_INVALID if two have the same name
+ * Loads agent files and derives the agents' ids from their names.
+ * @throws ParleyError CONFIG_INVALID if two agents have the same name
  */
 async function loadAgents(files: readonly string[]): Promise<HostedAgent[]> {
   const loaded: AgentFile[] = await Promise.all(files.map((file) => loadAgentFile(file)));
   const taken = new Set<string>();
   return loaded.map((file, index) => {
     if (loaded.findIndex(({ name }) => name === file.name) < index) {
-      const reason = `${String(files[index])}: another agent is called "${file.name}" too`;
+      const reason = `${String(files[index])}: another agent has the name "${file.name}", too`;
       throw new ParleyError('CONFIG_INVALID', { reason });
     }
     const slug = agentSlug(file.name);
@@ -157,5 +185,7 @@ async function loadAgents(files: readonly string[]): Promise<HostedAgent[]> {
 
 function nativeLine(): string {
   const { loaded, reason } = nativeStatus();
-  return loaded ? 'native kernels: in use' : `native kernels: not in use (${reason}), the slower twins are`;
+  return loaded
+    ? 'native kernels: in use'
+    : `native kernels: not in use (${reason}); slower WebAssembly and TypeScript run`;
 }

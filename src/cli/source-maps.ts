@@ -5,8 +5,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const BUILD = new URL('..', import.meta.url).href;
 
 /**
- * Makes stack traces of this thread name files and lines of src. A map is read when the first stack trace names its
- * file: Node's --enable-source-maps parses every map at load, which costs the start 15 % of its time and 20 MB.
+ * Makes stack traces of this thread name files and lines of src. Each map is read on first use: Node's
+ * --enable-source-maps parses all maps at load, which slows the start by 15 % and takes 20 MB.
  */
 export function mapStackTraces(): void {
   const maps = new Map<string, SourceMap | null>();
@@ -16,12 +16,12 @@ export function mapStackTraces(): void {
   };
 }
 
-/** V8's frame writes itself, which Node's types leave out. */
+/** V8's frames have `toString`, which Node's types omit. */
 interface Frame extends NodeJS.CallSite {
   toString(): string;
 }
 
-/** The frame as V8 writes it, at its place in the source. */
+/** The frame as V8 prints it, with its place in the source. */
 function mapped(frame: Frame, maps: Map<string, SourceMap | null>): string {
   const text = frame.toString();
   const url = frame.getFileName();

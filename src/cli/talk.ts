@@ -14,12 +14,12 @@ import { MemoryTransport } from '../transports/memory.js';
 import { SOUND_PROGRAMS, SoundDeviceTransport, type SoundPrograms } from '../transports/sound-device.js';
 import { type CommandIo, defineCommand, type FlagOptions } from './shared/command.js';
 import { openAgentStores } from './shared/agent-stores.js';
-import { CallStores } from './shared/call-stores.js';
+import { CallStores } from './shared/data-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
-import { engineSettings, SETTING_FLAGS, tellWarnings } from './shared/engine-settings.js';
+import { engineSettings, printWarnings, SETTING_FLAGS } from './shared/engine-settings.js';
 import { continuationOf, metadataOf } from './shared/values.js';
 
-/** Typed lines are sent at once; piped lines wait until the previous one was answered. */
+/** Sends typed lines at once, and each piped line after the answer to the previous one. */
 export class LineFeed {
   readonly #waiting: string[] = [];
   readonly #patient: boolean;
@@ -29,8 +29,8 @@ export class LineFeed {
   #ended = false;
 
   /**
-   * @param patient whether lines wait for answers, the first one for the greeting
-   * @param onDone all lines were sent and answered
+   * @param patient whether lines wait for answers; the first one waits for the greeting
+   * @param onDone called when all lines are sent and answered
    */
   constructor(patient: boolean, send: (line: string) => void, onDone: () => void) {
     this.#patient = patient;
@@ -80,19 +80,20 @@ const OPTIONS = {
 
 export const talk = defineCommand({
   help: `
-parley talk [--agent FILE] [--text] [--recordings DIR]
+Usage: parley talk [flags]
 
-The conversation in this terminal: by voice where the machine has a microphone and a loudspeaker (arecord and aplay, or
-sox), else by typing. Lines that you type are said in your place in both. Ctrl-C or Ctrl-D hangs up.
+Talk to an agent in this terminal: by voice if the machine can record and play sound (arecord and aplay, or sox),
+otherwise by typing. You can type in a voice conversation, too. Ctrl-C or Ctrl-D hangs up.
 
-  --agent FILE   the agent: {name, config, script?, extensions?}; default the demo agent
-  --text         type and read; nothing is recorded or played
-  --metadata JSON the session's metadata, an object
-  --continue FILE what the session goes on from, JSON: {messages?, session_id?, identifier_variable?}
-  --knowledge FILE  a file that the agent can consult: txt, md, csv, json, html, pdf or docx; may be given several times
-  --recordings DIR  where agents with enable_recording are recorded; default recordings in the data folder
-  --config FILE  operator settings, JSON
-  --llm-model ID  the language model where the agent names none
+Flags:
+  --agent FILE          agent file: {name, config, script?, extensions?} (default: the demo agent)
+  --text                type and read; use no microphone or loudspeaker
+  --metadata JSON       metadata of the session, an object; its members are variables
+  --continue FILE       earlier conversation to continue, JSON: {messages?, session_id?, identifier_variable?}
+  --knowledge FILE      add a knowledge file: txt, md, csv, json, html, pdf or docx (repeatable)
+  --recordings DIR      folder for recordings of agents with enable_recording (default: recordings in the data folder)
+  --config FILE         settings file (JSON), as for parley serve
+  --llm-model ID        default language model, for agents that name none
 `,
   options: OPTIONS,
   async run({ values }, io) {
@@ -100,7 +101,7 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
     const agent = await loadAgentFile(values.agent ?? DEMO_AGENT);
     const programs = values.text ? null : await soundPrograms();
     if (programs === null && !values.text) {
-      io.stderr.write('no arecord and aplay and no sox here: type in place of speaking\n');
+      io.stderr.write('neither arecord and aplay nor sox is installed: type instead of speaking\n');
     }
     const { engine: found, settings } = await engineSettings(io, {
       config: values.config,
@@ -117,7 +118,7 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
     const { recordings = found.recordings } = values;
     const callStores = new CallStores(settings);
     const engine = new Engine({ ...found, ...stores.engine, ...callStores.engine(), allowUrls, recordings });
-    tellWarnings(agent, engine, io);
+    printWarnings(agent, engine, io);
     try {
       const hosted = { ...agent, id: stores.agentId, config: atDesk(stores.config, desk) };
       const report = await converse(engine, hosted, about, programs, io);
@@ -132,7 +133,7 @@ sox), else by typing. Lines that you type are said in your place in both. Ctrl-C
   },
 });
 
-/** Metadata about the user. */
+/** The context of a session. */
 interface About {
   metadata: Readonly<Record<string, unknown>>;
   continuation: SessionContinuation | null;
@@ -184,7 +185,7 @@ async function converse(
     if (typing) input.prompt();
   });
   input.on('close', () => feed.end());
-  // The prompt reads keys in raw mode, so the terminal does not turn Ctrl-C into a signal.
+  // In raw mode the terminal does not turn Ctrl-C into a signal.
   input.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   io.signal.addEventListener('abort', hangUp, { once: true });
   if (io.signal.aborted) hangUp();
@@ -193,11 +194,11 @@ async function converse(
   } finally {
     io.signal.removeEventListener('abort', hangUp);
     input.close();
-    if (typing) io.stdout.write('\n'); // the prompt's line is left as it is
+    if (typing) io.stdout.write('\n'); // ends the line of the prompt
   }
 }
 
-/** Writes the conversation above the prompt, and keeps the input typed so far. */
+/** Writes the conversation above the prompt and keeps the input typed so far. */
 function abovePrompt(input: Interface, { stdout, stderr }: CommandIo): Screen {
   let isOpen = true;
   input.once('close', () => (isOpen = false));

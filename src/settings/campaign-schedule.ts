@@ -6,41 +6,40 @@ export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as con
 const timeSchema = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'Input should be a time such as 09:00');
 const waitsSchema = z.array(z.number().min(1).max(2_592_000)).max(20);
 
-/** How a campaign calls, member by member; the operator's settings and those of one campaign have the same. */
+/** Fields of a campaign's schedule. The operator's settings and each campaign have the same fields. */
 export const scheduleFields = {
-  /** Calls at once. */
+  /** Concurrent calls. */
   concurrent: z.int().min(1).max(10_000),
-  /** Calls begun within a minute, spread evenly over it. */
+  /** Calls started per minute, evenly spread. */
   perMinute: z.number().min(0.1).max(60_000),
-  /** People are called from this time of their day … */
+  /** Start of the calling hours, in the called person's time zone. */
   hoursStart: timeSchema,
-  /** … to this one, which is later; `24:00` is midnight. */
+  /** End of the calling hours, later than their start; `24:00` is midnight. */
   hoursEnd: timeSchema,
-  /** The days of their week. */
+  /** Days of the week in the called person's time zone. */
   days: z.array(z.enum(WEEKDAYS)).min(1).max(7),
-  /** Of numbers that do not tell where they are. */
+  /** Time zone of numbers whose location is unknown. */
   timezone: timezoneSchema,
-  /** Calls to one number, whatever they come to. */
+  /** Calls to one number, whatever their outcome. */
   maxAttempts: z.int().min(1).max(100),
-  /** Seconds before the first, second, … call that is made again because the line was busy; after the last no more. */
+  /** Seconds before the first, second, … retry after a busy line; after the last entry there is no retry. */
   retryBusyS: waitsSchema,
-  /** The same where nobody answered. */
+  /** The same after a call without an answer. */
   retryNoAnswerS: waitsSchema,
-  /** Where a mailbox answered and the agent hung up. */
+  /** The same after a mailbox answered and the agent hung up. */
   retryVoicemailS: waitsSchema,
-  /** Where the network or the other side refused. */
+  /** The same after a refusal by the network or the other side. */
   retryFailedS: waitsSchema,
-  /** Where the call broke off on our side, as with a crash. */
+  /** The same after an error on our side, such as a crash. */
   retryErrorS: waitsSchema,
 };
 
-/** How a campaign calls. */
 export type CampaignSchedule = { [K in keyof typeof scheduleFields]: z.output<(typeof scheduleFields)[K]> };
 
-/** When people may be called, by their own clock. */
+/** When people may be called, in their own time zone. */
 export type CallingHours = Pick<CampaignSchedule, 'hoursStart' | 'hoursEnd' | 'days'>;
 
-/** What applies where nobody says otherwise; `timezone` is the operator's. */
+/** Defaults; that of `timezone` is the operator's time zone. */
 export const DEFAULT_CAMPAIGN_SCHEDULE: Omit<CampaignSchedule, 'timezone'> = {
   concurrent: 5,
   perMinute: 10,

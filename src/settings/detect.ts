@@ -6,9 +6,9 @@ import { type AgentDefaults, EMBEDDED_DEFAULTS } from '../agent/resolve.js';
 import type { Settings } from './settings.js';
 import { missingOf, type Offer, type VendorName, VENDORS, type Vendors, vendorsOf } from './vendor-settings.js';
 
-/** How the outside is looked at. `systemProbe` of `src/net` is the real one. */
+/** Access to the machine and its network. `systemProbe` in `src/net` is the real one. */
 export interface Probe {
-  /** The JSON that a GET of an address of the operator's gives. Rejects when there is none. */
+  /** GETs the JSON at an address from the settings. Rejects without a JSON reply. */
   json(url: string, signal: AbortSignal): Promise<unknown>;
   /** Whether a command is on the PATH. */
   hasCommand(name: string): Promise<boolean>;
@@ -18,48 +18,47 @@ export interface DetectOptions {
   probe: Probe;
   clock: Clock;
   signal: AbortSignal;
-  /** Time that each look at the outside may take, in milliseconds. Default 500. */
+  /** Timeout of each probe, in milliseconds. Default 500. */
   deadlineMs?: number;
 }
 
-/** Something that was looked for, with a line to print. */
+/** The result of one search, with a line to print. */
 export interface Finding {
   name: string;
   found: boolean;
-  /** False where it was found but this version or these settings do not use it. */
+  /** False if it was found, but this version or these settings do not use it. */
   used: boolean;
   line: string;
 }
 
 export interface Detection {
   findings: readonly Finding[];
-  /** What runs, one printable line for each of vad, stt, llm and tts. */
+  /** The defaults in effect, one printable line each for vad, stt, llm and tts. */
   choices: readonly string[];
   models: ModelRoutes;
-  /** What an agent gets where it leaves the choice open. */
+  /** Defaults of agents. */
   defaults: AgentDefaults;
   vad: string;
-  /** Vendors with access that serve the languages which the embedded engines lack, in the order of preference. */
+  /** Configured vendors for languages that the embedded engines lack, in order of preference. */
   languageVendors: { stt: readonly VendorName[]; tts: readonly VendorName[] };
   /** Voice providers that can be used. */
   voiceProviders: readonly string[];
-  /** Access to vendors, as far as it is set. */
   vendors: Vendors;
 }
 
-/** The voice activity detection that comes with parley. */
+/** The default voice activity detection, included in parley. */
 export const EMBEDDED_VAD = 'silero';
 
-/** Recognisers of vendors in the order in which they are preferred: those that stream with interim words first. */
+/** Vendors' recognisers in order of preference: those that stream interim words first. */
 const STT_ORDER: readonly VendorName[] = [
   ...(['deepgram', 'soniox', 'assemblyai', 'speechmatics', 'gladia', 'azure'] as const),
   ...(['elevenlabs', 'openai', 'talkscriber', 'whisper'] as const),
 ];
 
-/** Voices of vendors that have a default voice for many languages, in the order in which they are preferred. */
+/** Vendors with default voices for many languages, in order of preference. */
 const TTS_ORDER: readonly VendorName[] = ['elevenlabs', 'cartesia', 'azure', 'deepgram', 'rime', 'openai'];
 
-/** What there is on this machine and in these settings, and what is used of it. Rejects only when aborted. */
+/** Finds the providers that the machine and the settings offer, and chooses defaults. Rejects only when aborted. */
 export async function detectProviders(settings: Settings, options: DetectOptions): Promise<Detection> {
   const [ollama, hasEspeak] = await Promise.all([
     findOllama(settings, options),
@@ -80,7 +79,7 @@ export async function detectProviders(settings: Settings, options: DetectOptions
   };
   const vad = settings.vad ?? EMBEDDED_VAD;
   const isUsable = (name: VendorName): boolean => missingOf(name, vendors) === null;
-  // An operator who names an engine has chosen it for every language.
+  // An engine that the operator names serves every language.
   const languageVendors = {
     stt: settings.stt === null ? STT_ORDER.filter(isUsable) : [],
     tts: settings.tts === null ? TTS_ORDER.filter(isUsable) : [],
@@ -95,7 +94,7 @@ export async function detectProviders(settings: Settings, options: DetectOptions
     choices: [
       `voice activity: ${vad}`,
       `speech recognition: ${defaults.sttProvider}${otherLanguages(languageVendors.stt)}`,
-      `language model: ${defaults.llmModel}${models.has(defaults.llmModel) ? '' : ' (not known here: sessions will fail)'}`,
+      `language model: ${defaults.llmModel}${models.has(defaults.llmModel) ? '' : ' (unknown: sessions will fail)'}`,
       `voice: ${defaults.voiceProvider}${defaults.voiceId === null ? '' : `, ${defaults.voiceId}`}${otherLanguages(languageVendors.tts)}`,
     ],
     models,
@@ -117,7 +116,7 @@ function bestModel(settings: Settings, ollama: readonly string[]): string {
   return ollama.find((name) => !/embed/i.test(name)) ?? SCRIPTED_MODEL;
 }
 
-/** OpenAI's key gives two voice providers. */
+/** OpenAI's key enables two voice providers. */
 function voicesOf(vendors: Vendors): string[] {
   const usable = (Object.keys(vendors) as VendorName[]).filter(
     (name) => missingOf(name, vendors) === null && (VENDORS[name].offers as readonly Offer[]).includes('tts'),
@@ -148,7 +147,7 @@ function espeakFinding(found: boolean): Finding {
   return { name: 'espeak-ng', found, used: found, line };
 }
 
-/** What becomes of keys and addresses that are set. OpenAI has a line of its own. */
+/** A finding for each vendor with settings. OpenAI has its own finding. */
 function vendorFindings(vendors: Vendors): Finding[] {
   return (Object.keys(vendors) as VendorName[])
     .filter((name) => name !== 'openai')
@@ -171,24 +170,24 @@ const KINDS: Readonly<Record<Offer, (name: string) => string>> = {
 function offersOf(name: VendorName): string {
   const { offers } = VENDORS[name];
   return offers.length === 0
-    ? 'no adapter for it in this version, not used'
+    ? 'not used: this version has no adapter for it'
     : offers.map((kind) => KINDS[kind](name)).join(', ');
 }
 
 const tagsSchema = z.object({ models: z.array(z.object({ name: z.string().min(1).max(200) })).max(1_000) });
 
-/** Names of Ollama's models; null = no Ollama there. */
+/** Names of Ollama's models; null = Ollama does not answer. */
 async function findOllama(settings: Settings, options: DetectOptions): Promise<readonly string[] | null> {
   const url = `${ollamaUrl(settings.ollamaHost)}/api/tags`;
   const tags = tagsSchema.safeParse(await within(options, (signal) => options.probe.json(url, signal)));
   return tags.success ? tags.data.models.map(({ name }) => name) : null;
 }
 
-/** The outcome of `look`, undefined when it fails or takes too long. */
-async function within<T>(options: DetectOptions, look: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
+/** The result of `probe`; undefined if it fails or times out. */
+async function within<T>(options: DetectOptions, probe: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
   const { clock, signal, deadlineMs = 500 } = options;
   try {
-    return await withTimeout(clock, deadlineMs, look, signal);
+    return await withTimeout(clock, deadlineMs, probe, signal);
   } catch {
     return undefined;
   }

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { setting } from '../schema/setting.js';
 
 const nameSchema = z.string().min(1).max(200);
-/** More than this nobody waits for. */
+/** Most fallbacks of a kind: nobody waits for more. */
 const MOST = 8;
 
 const recogniserSchema = z.union([
@@ -19,18 +19,18 @@ const voiceSchema = z.union([
   }),
 ]);
 
-/** Who stands in where the provider that an agent names, or the operator's default, fails or is slow. */
+/** Fallbacks for when the agent's provider, or the operator's default, fails or is slow. */
 export const failoverSchema = z.strictObject({
-  stt: setting(z.array(recogniserSchema).max(MOST), 'Recognisers, in order: names, or `{provider, model?}`.'),
+  stt: setting(z.array(recogniserSchema).max(MOST), 'Recognisers in order: names, or `{provider, model?}`.'),
   llm: setting(z.array(nameSchema).max(MOST), 'Ids of language models, in order.'),
   tts: setting(
     z.array(voiceSchema).max(MOST),
-    'Voices, in order: names of providers, or `{provider, voiceId?, model?, settings?}`.',
+    'Voices in order: names of providers, or `{provider, voiceId?, model?, settings?}`.',
   ),
-  embeddedVoice: setting(z.boolean(), 'An embedded voice says what no vendor says in time. Default true.'),
+  embeddedVoice: setting(z.boolean(), 'Whether an embedded voice is the last fallback. Default true.'),
 });
 
-/** Lists in order, each behind what an agent names. */
+/** Fallbacks in order; they follow the agent's own provider. */
 export interface Failover {
   stt: readonly { provider: string; model?: string }[];
   llm: readonly string[];
@@ -40,7 +40,7 @@ export interface Failover {
     model?: string;
     settings?: Readonly<Record<string, unknown>>;
   }[];
-  /** flite, or espeak-ng where it is installed, says what no vendor's voice says in time. Default true. */
+  /** Whether flite, or espeak-ng if it is installed, is the last fallback for voices. Default true. */
   embeddedVoice?: boolean;
 }
 

@@ -12,31 +12,31 @@ import { mergedVendors, VENDOR_KEY_VARIABLES, vendorsFromEnv } from './vendor-se
 export interface SettingSources {
   /** Values of command line flags by name without dashes: `{ port: '8080', 'data-dir': '/srv/parley' }`. */
   flags?: Readonly<Record<string, string | undefined>>;
-  /** Default: the process's. An empty value counts as unset. */
+  /** Default: the process's environment. An empty value counts as unset. */
   env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface LoadedSettings {
   settings: Settings;
-  /** The configuration file that was read, if any. */
+  /** The settings file that was read; null = none. */
   file: string | null;
-  /** Sentences about what was left aside, for the operator to see. */
+  /** Sentences about ignored variables, for the operator. */
   warnings: readonly string[];
 }
 
-/** How one setting can be given. */
+/** The names of one setting. */
 export interface SettingName {
   key: keyof SettingsFile;
-  /** Name in the environment; null = only in the file. */
+  /** Environment variable; null = none. */
   env: string | null;
-  /** Name of the flag without dashes; null = none, because the value is a secret or another program's name. */
+  /** Name of the flag without dashes; null = none: secrets and other programs' variables have no flag. */
   flag: string | null;
   secret: boolean;
-  /** What it is for, in Markdown. */
+  /** Markdown. */
   description: string;
 }
 
-/** Every setting's names, in the order of the docs. */
+/** All settings, in the order of the docs. */
 export const SETTING_NAMES: readonly SettingName[] = Object.entries(settingsFileSchema.shape).map(([key, schema]) => {
   const meta = z.globalRegistry.get(schema);
   const env = typeof meta?.['x-env'] === 'string' ? meta['x-env'] : null;
@@ -45,20 +45,20 @@ export const SETTING_NAMES: readonly SettingName[] = Object.entries(settingsFile
   return { key: key as keyof SettingsFile, env, flag, secret, description: meta?.description ?? '' };
 });
 
-/** Variables of secrets, those of vendors among them. */
+/** Variables of secrets, including those of vendors. */
 const SECRET_VARIABLES = [
   ...SETTING_NAMES.flatMap(({ env, secret }) => (secret && env !== null ? [env] : [])),
   ...VENDOR_KEY_VARIABLES,
 ];
 
-/** Variables that belong to parley and are no settings of the daemon. */
+/** parley's variables that are not settings of the daemon. */
 const OTHER_VARIABLES = new Set(['PARLEY_CONFIG', 'PARLEY_NATIVE', 'PARLEY_AUDIO_DIR', 'PARLEY_URL']);
 
 /**
- * The operator's settings: flags before the environment before the file before the defaults. The file is the one
- * that the flag `config` or `PARLEY_CONFIG` names.
- * @throws InvalidConfigError naming each faulty flag, variable or member of the file; ParleyError CONFIG_INVALID
- *   where the file cannot be read.
+ * Loads the operator's settings. Flags override the environment, which overrides the file; the flag `config` or
+ * `PARLEY_CONFIG` names the file.
+ * @throws InvalidConfigError naming each invalid flag, variable or member of the file; ParleyError CONFIG_INVALID if
+ *   the file cannot be read
  */
 export async function loadSettings(sources: SettingSources = {}): Promise<LoadedSettings> {
   const flags = sources.flags ?? {};
@@ -127,7 +127,7 @@ function readTexts(
 
 /**
  * `$XDG_DATA_HOME/parley`, else `~/.local/share/parley`.
- * @throws ParleyError CONFIG_INVALID for a user without a home
+ * @throws ParleyError CONFIG_INVALID if the user has no home folder
  */
 function defaultDataDir(env: Texts): string {
   const dataHome = given(env['XDG_DATA_HOME']);
@@ -135,7 +135,7 @@ function defaultDataDir(env: Texts): string {
   try {
     return join(given(env['HOME']) ?? homedir(), '.local', 'share', 'parley');
   } catch (error) {
-    const reason = 'PARLEY_DATA_DIR: not set, and there is no home folder to keep data in';
+    const reason = 'PARLEY_DATA_DIR is not set, and the user has no home folder; set PARLEY_DATA_DIR';
     throw new ParleyError('CONFIG_INVALID', { reason }, { cause: error });
   }
 }
@@ -156,5 +156,5 @@ function unknownVariables(env: Texts): string[] {
         !OTHER_VARIABLES.has(name),
     )
     .sort()
-    .map((name) => `${name} is not a setting of this version: not used`);
+    .map((name) => `${name} is not a setting of this version and is ignored`);
 }

@@ -2,15 +2,15 @@ import { ParleyError } from '../base/errors.js';
 import type { Settings } from './settings.js';
 import { vendorsOf } from './vendor-settings.js';
 
-/** OpenAI's models that the interface names. */
+/** OpenAI's models that agent configurations can name. */
 export const OPENAI_MODELS = ['gpt-4o', 'gpt-4o-mini', 'gpt-4.1', 'gpt-4.1-mini', 'gpt-4.1-nano'] as const;
 
-/** The adapter of models that hear and speak themselves over OpenAI's Realtime API. */
+/** The adapter of speech-to-speech models (OpenAI's Realtime API). */
 export const OPENAI_REALTIME = 'openai_realtime';
 
 /**
- * OpenAI's models that hear and speak themselves, and the vendor's names of them. The previews were shut down by the vendor:
- * their ids stand for their successors. developers.openai.com/api/docs/models, read on 2026-11-22.
+ * OpenAI's speech-to-speech models: our ids and the vendor's names. The vendor has shut down the previews; their ids map
+ * to their successors. Source: developers.openai.com/api/docs/models, 2026-11-22.
  */
 export const OPENAI_REALTIME_MODELS: Readonly<Record<string, string>> = {
   'gpt-4o-realtime-preview': 'gpt-realtime-2.1',
@@ -23,7 +23,7 @@ export const OPENAI_REALTIME_MODELS: Readonly<Record<string, string>> = {
   'gpt-realtime-2.1-mini': 'gpt-realtime-2.1-mini',
 };
 
-/** Anthropic's models that answer quickly enough to talk with, the best suited first. */
+/** Anthropic's models that are fast enough for conversations, in order of preference. */
 export const ANTHROPIC_MODELS = [
   'claude-haiku-5-5',
   'claude-haiku-4-5',
@@ -31,10 +31,10 @@ export const ANTHROPIC_MODELS = [
   'claude-sonnet-4-6',
 ] as const;
 
-/** The embedded model that follows an agent file's own rules. */
+/** The embedded model, which follows the rules in an agent file. */
 export const SCRIPTED_MODEL = 'scripted';
 
-/** Models that vendors have renamed or retired, and what takes their place: the first id that the operator has. */
+/** Successors of renamed or retired models. The first one with a route applies. */
 export const MODEL_SUCCESSORS: Readonly<Record<string, readonly string[]>> = {
   'gpt-3.5-turbo': ['gpt-4o-mini'],
   'gpt-4': ['gpt-4.1', 'gpt-4o'],
@@ -45,13 +45,13 @@ export const MODEL_SUCCESSORS: Readonly<Record<string, readonly string[]>> = {
   'mistral-large-2407': ['mistral-large-latest'],
 };
 
-/** The model that takes the place of one without a route of its own; undefined = none does. */
+/** The successor of a model that has no route; undefined = none. */
 export function successorOf(model: string, routes: Pick<ModelRoutes, 'has'>): string | undefined {
   const successors = Object.hasOwn(MODEL_SUCCESSORS, model) ? MODEL_SUCCESSORS[model] : undefined;
   return successors?.find((id) => routes.has(id));
 }
 
-/** Every model that the interface names; which of them can be used depends on the operator. */
+/** Models that agent configurations can name, with or without a route. */
 const INTERFACE_MODELS: readonly string[] = [...OPENAI_MODELS, 'llama-3-70b', 'llama-3-1-8b', 'deepseek-v3'];
 
 const ANTHROPIC_URL = 'https://api.anthropic.com';
@@ -62,60 +62,60 @@ const PUBLIC_URLS: Readonly<Record<string, string>> = {
   anthropic: ANTHROPIC_URL,
 };
 
-/** Why an agent cannot answer that has neither a language model nor a script, and what to do. */
+/** The warning for an agent that has neither a language model nor a script. */
 export function noModelReason(routes: ModelRoutes): string {
   const ids = [...routes.keys()].filter((id) => id !== SCRIPTED_MODEL);
   const remedy =
     ids.length === 0
       ? 'Set OPENAI_API_KEY or ANTHROPIC_API_KEY, run Ollama with a model (in the library: EngineOptions.models)'
-      : `Name one of these in llm.model or PARLEY_LLM_MODEL: ${ids.join(', ')}`;
-  return `The agent has no language model and no script: all it can say is that. ${remedy}, or give the agent a script.`;
+      : `Set llm.model or PARLEY_LLM_MODEL to one of: ${ids.join(', ')}`;
+  return `The agent has no language model and no script, so it cannot answer. ${remedy}, or give the agent a script.`;
 }
 
-/** What makes a model usable that there is no route to. */
+/** How to make a model without a route usable. */
 export function modelRemedy(model: string): string {
   if ((OPENAI_MODELS as readonly string[]).includes(model) || Object.hasOwn(OPENAI_REALTIME_MODELS, model)) {
     return 'set OPENAI_API_KEY';
   }
   if ((ANTHROPIC_MODELS as readonly string[]).includes(model)) return 'set ANTHROPIC_API_KEY';
-  return `name it under "models" in the settings file, or, where Ollama has it, run \`ollama pull ${model}\``;
+  return `add it to "models" in the settings file, or, for a model of Ollama, run \`ollama pull ${model}\``;
 }
 
-/** How a model id is reached. */
+/** How to reach a model. */
 export interface ModelRoute {
   /**
    * The adapter: `openai` for any server with OpenAI's chat completions, `anthropic` for Anthropic's messages,
-   * `openai_realtime` for models that hear and speak themselves, `scripted` for the embedded model.
+   * `openai_realtime` for speech-to-speech models, `scripted` for the embedded model.
    */
   provider: string;
   /** Null = the adapter needs none. */
   baseUrl: string | null;
   apiKey: string | null;
-  /** The server's own name of the model. */
+  /** The server's name of the model. */
   model: string;
 }
 
-/** Model ids that can be used here, and how. */
+/** Routes of the usable models, by id. */
 export type ModelRoutes = ReadonlyMap<string, ModelRoute>;
 
-/** A model as embedders name it, like an entry of `models` in the settings file. */
+/** A model of an embedder, like an entry of `models` in the settings file. */
 export interface ModelEntry {
   /** The adapter, see `ModelRoute`. Default `openai`. */
   provider?: string;
   /** Default: the public address of OpenAI or Anthropic. */
   baseUrl?: string | null;
-  /** Default: the server asks for none. */
+  /** Default null: the server needs no key. */
   apiKey?: string | null;
   /** Default: the id. */
   model?: string;
 }
 
-/** Models that embedders name by id, in a plain object or a Map. */
+/** An embedder's models by id, as a plain object or a Map. */
 export type GivenModels = Readonly<Record<string, ModelEntry>> | ReadonlyMap<string, ModelEntry>;
 
 /**
- * Where the models lead that an embedder names.
- * @throws ParleyError ARGUMENT_INVALID for an entry that is no object
+ * The routes of an embedder's models.
+ * @throws ParleyError ARGUMENT_INVALID for an entry that is not an object
  */
 export function namedModels(models: GivenModels = {}): ModelRoutes {
   const entries: (readonly [string, ModelEntry])[] =
@@ -123,8 +123,7 @@ export function namedModels(models: GivenModels = {}): ModelRoutes {
   return new Map(
     entries.map(([id, entry]) => {
       if (typeof entry !== 'object' || entry === null) {
-        const reason =
-          'an object such as {baseUrl: "http://localhost:8000/v1", apiKey: null, model: "name"} is expected';
+        const reason = 'expected an object such as {baseUrl: "http://localhost:8000/v1", apiKey: null, model: "name"}';
         throw new ParleyError('ARGUMENT_INVALID', { argument: `EngineOptions.models["${id}"]`, reason });
       }
       const { provider = 'openai', baseUrl = PUBLIC_URLS[provider] ?? null, apiKey = null, model = id } = entry;
@@ -134,8 +133,8 @@ export function namedModels(models: GivenModels = {}): ModelRoutes {
 }
 
 /**
- * The models that can be used: the embedded one, OpenAI's and Anthropic's where there is a key, Ollama's where it was found, and
- * what the operator's `models` map. Later ones replace earlier ones of the same id.
+ * The routes of all usable models: the embedded model, Ollama's models, those of OpenAI and Anthropic if their keys are
+ * set, and the operator's `models`. A later route replaces an earlier one with the same id.
  */
 export function modelRoutes(settings: Settings, ollamaModels: readonly string[] = []): ModelRoutes {
   const routes = new Map<string, ModelRoute>();
@@ -163,7 +162,7 @@ export function modelRoutes(settings: Settings, ollamaModels: readonly string[] 
     routes.set(id, {
       provider: entry.provider ?? 'openai',
       baseUrl: entry.baseUrl ?? (isAnthropic ? anthropicBaseUrl : settings.openaiBaseUrl),
-      // A key goes only to the server that it was given for.
+      // A key is sent only to the server that it belongs to.
       apiKey: entry.apiKey ?? (entry.baseUrl === undefined ? usualKey : null),
       model: entry.model ?? id,
     });
@@ -171,33 +170,33 @@ export function modelRoutes(settings: Settings, ollamaModels: readonly string[] 
   return routes;
 }
 
-/** How the operator's embedding model is reached; null = there is none. */
+/** The route of the operator's embedding model; null = none is set. */
 export function embeddingRoute(settings: Settings): (Omit<ModelRoute, 'provider'> & { baseUrl: string }) | null {
   const { embeddingModel: id, openaiBaseUrl, openaiApiKey, models } = settings;
   if (id === null) return null;
   const entry = Object.hasOwn(models, id) ? models[id] : undefined;
   return {
     baseUrl: entry?.baseUrl ?? openaiBaseUrl,
-    // A key goes only to the server that it was given for.
+    // A key is sent only to the server that it belongs to.
     apiKey: entry?.apiKey ?? (entry?.baseUrl === undefined ? openaiApiKey : null),
     model: entry?.model ?? id,
   };
 }
 
-/** Model ids that a configuration may name: the interface's and those that can be used here. */
+/** Model ids that an agent configuration may name. */
 export function knownModels(routes: ModelRoutes): string[] {
   const renamed = Object.keys(MODEL_SUCCESSORS).filter((id) => successorOf(id, routes) !== undefined);
   return [...new Set([...INTERFACE_MODELS, ...routes.keys(), ...renamed])];
 }
 
-/** `OLLAMA_HOST` as Ollama reads it (host, host:port or an address), as an address that can be called. */
+/** The URL for `OLLAMA_HOST`, which may be a host, host:port or a URL, as in Ollama. */
 export function ollamaUrl(host: string): string {
   const withScheme = /^https?:\/\//.test(host) ? host : `http://${host}`;
   if (!URL.canParse(withScheme)) return 'http://127.0.0.1:11434';
   const url = new URL(withScheme);
   const hasPort = /:\d+$/.test(withScheme.replace(/^https?:\/\//, '').replace(/[/?#].*$/, ''));
   if (!hasPort) url.port = '11434';
-  // The address that a server listens on everywhere with is none to call.
+  // A server can listen on the unspecified address, but a client cannot call it.
   if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1';
   if (url.hostname === '[::]') url.hostname = '[::1]';
   return url.origin + url.pathname.replace(/\/+$/, '');

@@ -2,22 +2,22 @@ import * as z from 'zod';
 
 const price = z.number().min(0).max(1_000_000);
 const name = z.string().min(1).max(200);
-/** Prices a minute, by how the number that was called begins; `*` is for all others. */
-const rates = z.record(z.string().regex(/^(?:\+\d{1,15}|\*)$/, 'Input should be +, and digits, or *'), price);
+/** Prices per minute by prefix of the called number; `*` = all other numbers. */
+const rates = z.record(z.string().regex(/^(?:\+\d{1,15}|\*)$/, 'Input should be + and digits, or *'), price);
 
 /**
- * What things cost the operator: `credit` in the cost breakdown of a call. Names are `provider/model`, a model or a
- * provider; the most exact one counts, and what has none costs nothing.
+ * The operator's costs, for `credit` in the cost breakdown of a call. Names are `provider/model`, a model or a provider;
+ * the most specific name applies, and the default price is 0.
  */
 export const pricesSchema = z.strictObject({
-  /** What the prices are in, for reading. Default `credits`. */
+  /** Currency, for display. Default `credits`. */
   unit: z.string().min(1).max(20).exactOptional(),
-  /** Speech recognition, a minute. */
+  /** Speech recognition, per minute. */
   stt: z.record(name, price).exactOptional(),
   /**
-   * Language models, a million tokens. `cached` is for those of the prompt that came out of the vendor's cache, `cacheWrite`
-   * for those that were written to it; default `prompt`. `audio` is for those of models that hear and speak themselves, its
-   * `cached` by default its `prompt`; without it they cost as much as others.
+   * Language models, per million tokens. `cached` is for prompt tokens from the vendor's cache, `cacheWrite` for those
+   * written to it; both default to `prompt`. `audio` is for audio tokens of speech-to-speech models; its `cached` defaults
+   * to its `prompt`. Without `audio`, audio tokens cost as much as text tokens.
    */
   llm: z
     .record(
@@ -31,9 +31,9 @@ export const pricesSchema = z.strictObject({
       }),
     )
     .exactOptional(),
-  /** Voices, a million characters. */
+  /** Voices, per million characters. */
   tts: z.record(name, price).exactOptional(),
-  /** Phone calls by the name of the carrier. */
+  /** Phone calls, by carrier. */
   voip: z
     .record(
       name,

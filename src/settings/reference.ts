@@ -16,19 +16,19 @@ export interface FieldReference {
   required: boolean;
 }
 
-/** Every field of an agent's extensions, likewise. */
+/** All fields of an agent's extensions. */
 export function agentExtensionsReference(): FieldReference[] {
   return fieldsOf(agentExtensionsSchema, 'extensions.');
 }
 
-/** Every field of AgentConfig, in the schema's order, each before what lies below it. */
+/** All fields of AgentConfig in the schema's order, parents before children. */
 export function agentConfigReference(): FieldReference[] {
   return fieldsOf(agentConfigSchema, '');
 }
 
 /**
  * Fields of an agent as a Markdown table.
- * @param shownBy the test file that shows a field
+ * @param shownBy names the test file that demonstrates a field
  */
 export function fieldTable(fields: readonly FieldReference[], shownBy: (path: string) => string): string {
   const rows = fields.map((field) => [
@@ -69,14 +69,14 @@ export function vendorsTable(): string {
   return markdownTable(['vendor', 'who', 'key', 'address'], rows);
 }
 
-/** Settings that have members. */
+/** Settings with members. */
 const GROUPS = ['limits', 'media', 'calls', 'campaigns', 'webrtc', 'sip', 'twilio', 'telnyx', 'plivo'] as const;
 
 function isGroup(key: string): boolean {
   return GROUPS.some((group) => group === key);
 }
 
-/** The operator's limits and guards as a Markdown table. */
+/** The members of these settings as a Markdown table. */
 export function limitsTable(): string {
   return markdownTable(['in the file', 'unit', 'default', 'effect'], GROUPS.flatMap(groupRows));
 }
@@ -128,7 +128,7 @@ function typeOf(schema: z.ZodType): string {
   return inner.def.type;
 }
 
-/** The name that the OpenAPI document gives the schema; a field with a description of its own stands on a named one. */
+/** The schema's name in the OpenAPI document. A field that adds a description has the named schema as its parent. */
 function titleOf(schema: z.core.$ZodType): string | undefined {
   const parent = schema._zod.parent;
   return z.globalRegistry.get(schema)?.id ?? (parent && titleOf(parent));

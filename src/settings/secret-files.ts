@@ -8,9 +8,9 @@ type Texts = Readonly<Record<string, string | undefined>>;
 const MAX_BYTES = 65_536;
 
 /**
- * The environment with secrets that lie in files: `NAME_FILE` has the path of what `NAME` would have, as the secrets of
- * Docker, Kubernetes and systemd credentials are given. Space around the secret is left out.
- * @param names variables of secrets
+ * Adds secrets from files to the environment: `NAME_FILE` holds the path of a file with the value of `NAME`, as with
+ * secrets of Docker and Kubernetes and systemd credentials. White space around the value is removed.
+ * @param names variables that hold secrets
  */
 export async function withSecretFiles(
   env: Texts,
@@ -24,7 +24,7 @@ export async function withSecretFiles(
     if (path === '') continue;
     const fault = (msg: string): void => void issues.push({ loc: [variable], msg, type: 'secret_file' });
     if ((env[name] ?? '') !== '') {
-      fault(`${name} is set too: one of the two`);
+      fault(`${name} is set, too; set only one of the two`);
       continue;
     }
     try {

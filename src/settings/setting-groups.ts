@@ -2,69 +2,69 @@ import * as z from 'zod';
 import { DEFAULT_CAMPAIGN_SCHEDULE, scheduleFields } from './campaign-schedule.js';
 import { setting } from '../schema/setting.js';
 
-/** What may be asked of the daemon. */
+/** Limits on requests, sessions and sizes. */
 export const limitsSchema = z.strictObject({
   bodyBytes: setting(z.int().min(1_024), 'Largest JSON body of a request.', { unit: 'bytes' }),
   promptChars: setting(z.int().min(1), 'Longest prompt.', { unit: 'characters' }),
-  requestsPerMinute: setting(z.int().min(1), 'Requests of one key.', { unit: 'per minute' }),
-  sessions: setting(z.int().min(1), 'Sessions at once.', { unit: 'sessions' }),
-  connections: setting(z.int().min(1), 'Connections at once; further ones are closed.', { unit: 'connections' }),
-  socketsPerAddress: setting(z.int().min(1), 'Talk sockets of one address at once; a proxy in front is one address.', {
-    unit: 'sockets',
-  }),
-  knowledgeFileBytes: setting(z.int().min(1_024), 'Largest file of the knowledge base.', { unit: 'bytes' }),
-  knowledgeFiles: setting(z.int().min(1), 'Files of the knowledge base.', { unit: 'files' }),
-  toolReplyBytes: setting(z.int().min(1_024), "Largest reply of a tool's webhook.", { unit: 'bytes' }),
-  traceBytes: setting(z.int().min(1_024), 'Largest trace of a session; what happens after that is left out.', {
-    unit: 'bytes',
-  }),
+  requestsPerMinute: setting(z.int().min(1), 'Requests per key.', { unit: 'per minute' }),
+  sessions: setting(z.int().min(1), 'Concurrent sessions.', { unit: 'sessions' }),
+  connections: setting(z.int().min(1), 'Concurrent connections; further ones are closed.', { unit: 'connections' }),
+  socketsPerAddress: setting(
+    z.int().min(1),
+    'Concurrent talk sockets per client address; all clients behind an untrusted proxy share one.',
+    { unit: 'sockets' },
+  ),
+  knowledgeFileBytes: setting(z.int().min(1_024), 'Largest file in the knowledge base.', { unit: 'bytes' }),
+  knowledgeFiles: setting(z.int().min(1), 'Files in the knowledge base.', { unit: 'files' }),
+  toolReplyBytes: setting(z.int().min(1_024), "Largest reply from a tool's webhook.", { unit: 'bytes' }),
+  traceBytes: setting(z.int().min(1_024), 'Largest trace of a session; it ends at this size.', { unit: 'bytes' }),
 });
 
-/** Guards of the calls that agents place. */
+/** Limits on outbound calls. */
 export const callsSchema = z.strictObject({
   enabled: setting(z.boolean(), 'Whether agents may place calls.'),
   allowedPrefixes: setting(
     z.array(
       z.string().regex(/^(?:\+[1-9]\d{0,14}|\*)$/, 'Input should be the beginning of a number, such as +44, or *'),
     ),
-    'What numbers that are called may begin with, see [destinations](calls.md#destinations); * = anything.',
+    'Prefixes of numbers that may be called, see [destinations](calls.md#destinations); * = any number.',
   ),
-  concurrent: setting(z.int().min(1), 'Calls at once.', { unit: 'calls' }),
-  perMinute: setting(z.int().min(1), 'Calls begun within a minute.', { unit: 'per minute' }),
-  perDestinationPerMinute: setting(z.int().min(1), 'Of these to one number.', { unit: 'per minute' }),
-  perDestinationPerDay: setting(z.int().min(1), 'To one number within 24 hours.', { unit: 'per day' }),
-  minutesPerDay: setting(z.number().positive(), 'Minutes of all calls within 24 hours.', { unit: 'min' }),
+  concurrent: setting(z.int().min(1), 'Concurrent calls.', { unit: 'calls' }),
+  perMinute: setting(z.int().min(1), 'Calls started per minute.', { unit: 'per minute' }),
+  perDestinationPerMinute: setting(z.int().min(1), 'Calls to one number per minute.', { unit: 'per minute' }),
+  perDestinationPerDay: setting(z.int().min(1), 'Calls to one number within 24 hours.', { unit: 'per day' }),
+  minutesPerDay: setting(z.number().positive(), 'Total minutes of calls within 24 hours.', { unit: 'min' }),
   maxDurationS: setting(
     z.number().positive().max(86_400),
-    'Longest call that is placed, whatever the agent says; as much is reserved of `minutesPerDay` while it runs.',
+    'Longest call, even if the agent allows more. A running call reserves this much of `minutesPerDay`.',
     { unit: 's' },
   ),
-  ringS: setting(z.number().min(5).max(180), 'How long it rings before a call is given up.', { unit: 's' }),
+  ringS: setting(z.number().min(5).max(180), 'How long to let a call ring.', { unit: 's' }),
 });
 
 const { concurrent, perMinute, hoursStart, hoursEnd, days, maxAttempts, ...retries } = scheduleFields;
-const again = 'Waits before the first, second, … call that is made again because';
-/** How campaigns call that set nothing else. */
+const again = 'Waits before the first, second, … retry after';
+/** The default schedule of campaigns. */
 export const campaignsSchema = z
   .strictObject({
-    concurrent: setting(concurrent, 'Calls of one campaign at once, within `calls.concurrent`.', { unit: 'calls' }),
-    perMinute: setting(perMinute, 'Calls of one campaign begun within a minute, spread evenly over it.', {
+    concurrent: setting(concurrent, 'Concurrent calls of one campaign, within `calls.concurrent`.', { unit: 'calls' }),
+    perMinute: setting(perMinute, 'Calls that one campaign starts per minute, evenly spread.', {
       unit: 'per minute',
     }),
     hoursStart: setting(
       hoursStart,
-      'People are called from this time on, by their own clock, see [campaigns](campaigns.md#calling-hours).',
+      "Start of the calling hours, in the called person's time zone, see [campaigns](campaigns.md#calling-hours).",
     ),
-    hoursEnd: setting(hoursEnd, 'Until this time, which is later.'),
-    days: setting(days, 'On these days.'),
-    maxAttempts: setting(maxAttempts, 'Calls to one number, whatever they come to.', { unit: 'calls' }),
-    retryBusyS: setting(retries.retryBusyS, `${again} the line was busy.`, { unit: 's' }),
-    retryNoAnswerS: setting(retries.retryNoAnswerS, `${again} nobody answered.`, { unit: 's' }),
+    hoursEnd: setting(hoursEnd, 'End of the calling hours, later than their start.'),
+    days: setting(days, 'Days on which campaigns call.'),
+    maxAttempts: setting(maxAttempts, 'Calls to one number, whatever their outcome.', { unit: 'calls' }),
+    retryBusyS: setting(retries.retryBusyS, `${again} a busy line.`, { unit: 's' }),
+    retryNoAnswerS: setting(retries.retryNoAnswerS, `${again} a call without an answer.`, { unit: 's' }),
     retryVoicemailS: setting(retries.retryVoicemailS, `${again} a mailbox answered and the agent hung up.`, {
       unit: 's',
     }),
     retryFailedS: setting(retries.retryFailedS, `${again} the network or the other side refused.`, { unit: 's' }),
-    retryErrorS: setting(retries.retryErrorS, `${again} the call broke off on our side.`, { unit: 's' }),
+    retryErrorS: setting(retries.retryErrorS, `${again} an error on our side.`, { unit: 's' }),
   })
   .refine(
     (given) =>
@@ -81,7 +81,7 @@ const iceUrlSchema = z
   .string()
   .regex(/^(?:stun|turns?):[^\s]{1,300}$/, 'Input should be an address such as stun:example.com:3478');
 
-/** How browsers reach the daemon with their audio. */
+/** WebRTC: ICE servers, ports and addresses. */
 export const webRtcSchema = z.strictObject({
   iceServers: setting(
     z
@@ -100,20 +100,20 @@ export const webRtcSchema = z.strictObject({
       .tuple([z.int().min(1_024).max(65_535), z.int().min(1_024).max(65_535)])
       .refine(([from, to]) => from < to, { error: 'Input should be two ports, the lower one first' })
       .nullable(),
-    'UDP ports to use, `[from, to]`. Unset = any.',
+    'UDP port range, `[from, to]`. Unset = any port.',
   ),
   addresses: setting(
     z.array(z.ipv4().or(z.ipv6())).max(20),
-    "Addresses to offer beside those of the machine's interfaces: 127.0.0.1 where it listens on loopback.",
+    "Addresses to offer in addition to those of the machine's interfaces. Empty = 127.0.0.1 if `host` is loopback.",
   ),
-  ipv6: setting(z.boolean(), 'Whether IPv6 is offered.'),
+  ipv6: setting(z.boolean(), 'Whether to offer IPv6 addresses.'),
 });
 
-/** Where sessions run. */
+/** Threads for media. */
 export const mediaSchema = z.strictObject({
   threads: setting(
     z.int().min(0).max(64),
-    'Worker threads for calls over WebRTC and SIP, see [threads](operation.md#media-threads); 0 = the main thread.',
+    'Worker threads for WebRTC and SIP calls, see [threads](operation.md#media-threads); 0 = the main thread.',
     { unit: 'threads' },
   ),
 });

@@ -14,37 +14,37 @@ export const originSchema = z
     params: { type: 'url_parsing' },
   });
 
-/** A language model that the operator adds. */
+/** A language model of the operator. */
 export const modelEntrySchema = z.strictObject({
-  /** The adapter that talks to it. Default `openai`: any server with OpenAI's chat completions. */
+  /** The adapter. Default `openai`: any server with OpenAI's chat completions. */
   provider: nameSchema.optional(),
-  /** The API's root with its version. Default: `openaiBaseUrl`. */
+  /** The API's base URL with its version. Default: `openaiBaseUrl`. */
   baseUrl: baseUrlSchema.optional(),
-  /** Default: `openaiApiKey` where `baseUrl` is not given, else none. */
+  /** Default: `openaiApiKey` without a `baseUrl`, none with one. */
   apiKey: secretSchema.optional(),
-  /** The server's own name of the model. Default: the id. */
+  /** The server's name of the model. Default: the id. */
   model: nameSchema.optional(),
 });
 
-/** A voice in place of all those of a provider. */
+/** A voice that replaces all voices of a provider. */
 export const voiceSubstituteSchema = z.strictObject({
   provider: nameSchema,
-  /** Default: the provider's own choice for the language. */
+  /** Default: the provider's default voice for the language. */
   voiceId: nameSchema.exactOptional(),
   model: nameSchema.exactOptional(),
 });
 
 export type VoiceSubstitute = z.infer<typeof voiceSubstituteSchema>;
 
-/** An address of the operator's own: it may be a private one. */
+/** An address that the operator sets: it may be private. */
 export const operatorAddressSchema = z.strictObject({ url: baseUrlSchema, headers: headersSchema.exactOptional() });
 
-/** Names as they stand in front of `__` in the names of the server's tools. */
+/** The prefix before `__` in the names of the server's tools. */
 export const mcpNameSchema = z.string().regex(/^[A-Za-z0-9-]{1,32}$/, 'Input should be 1 to 32 letters, digits or -');
 const mcpSharedShape = {
-  /** Ids of the agents that get its tools. Default: all agents. */
+  /** Ids of the agents that can use its tools. Default: all agents. */
   agents: z.array(nameSchema).exactOptional(),
-  /** How long one call may take, in seconds. Default 30. */
+  /** Timeout of a call in seconds. Default 30. */
   timeout: z.int().min(1).max(300).exactOptional(),
 };
 
@@ -54,7 +54,7 @@ export const mcpServerSchema = z.union([
   z.strictObject({
     command: nameSchema,
     args: z.array(z.string().max(4_000)).max(100).exactOptional(),
-    /** Comes on top of PATH, HOME and the like; secrets of parley's own environment are not passed on. */
+    /** Variables in addition to PATH, HOME and the like. The server does not see parley's secrets. */
     env: z.record(z.string().min(1), z.string()).exactOptional(),
     ...mcpSharedShape,
   }),
@@ -75,13 +75,13 @@ function isNetwork(text: string): boolean {
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
 }
 
-/** Where else than to public addresses an agent's requests may go. */
+/** A private address that an agent may call. */
 export const allowUrlSchema = z.string().refine((text) => isUrl(text, ['http:', 'https:', 'ws:', 'wss:']), {
   error: 'Input should be an origin such as http://127.0.0.1:9000, or a full address',
   params: { type: 'url_parsing' },
 });
 
-/** A key of Standard Webhooks, with which what parley sends is signed. */
+/** A signing key of Standard Webhooks. */
 export const webhookSecretSchema = z
   .string()
   .regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, 'Input should be whsec_ and 24 to 64 bytes as base64');

@@ -2,13 +2,13 @@ import * as z from 'zod';
 import { SETTING_NAMES } from './load-settings.js';
 import { DEFAULT_SETTINGS, settingsFileSchema } from './settings.js';
 
-const HEAD = `// Settings of \`parley serve\`: --config FILE, or PARLEY_CONFIG. Every one is off and shows its default; take the // in
-// front of a line away to set it. The name in brackets sets the same in the environment, which comes first; secrets are
-// better kept there. docs/configuration.md tells more.
+const HEAD = `// Settings of \`parley serve\`, passed with --config FILE or PARLEY_CONFIG. Each line is commented out and shows the
+// default; remove the // to set a value. The environment variable in brackets overrides the file; prefer it for
+// secrets. docs/configuration.md describes all settings.
 `;
 const WIDTH = 116;
 
-/** The commented configuration file: every setting, its effect, its names and its default. */
+/** A commented settings file: all settings with their descriptions, variables and defaults. */
 export function settingsExample(): string {
   const blocks = SETTING_NAMES.map(({ key, env, secret }) => {
     const schema: z.ZodType = settingsFileSchema.shape[key];
@@ -20,7 +20,7 @@ export function settingsExample(): string {
   return `${HEAD}{\n${blocks.map((lines) => lines.map((line) => `  ${line}`.trimEnd()).join('\n')).join('\n\n')}\n}\n`;
 }
 
-/** A setting that has members shows each of them with its effect. */
+/** The lines of one setting; a setting with members gets the lines of each. */
 function member(key: string, schema: z.ZodType, value: unknown): string[] {
   const inner = schema instanceof z.ZodExactOptional ? schema.unwrap() : schema;
   const values = value as Readonly<Record<string, unknown>>;

@@ -44,213 +44,217 @@ const secretKeySchema = z.string().refine((text) => secretKeyBytes(text) !== nul
   error: 'Input should be 32 bytes as base64 or hexadecimal, such as openssl rand -base64 32 prints',
   params: { type: 'secret_key' },
 });
-/** A disabled agent stays disabled. */
+/** All but `status`: a client cannot enable a disabled agent. */
 const OVERRIDABLE_FIELDS = Object.keys(agentConfigSchema.shape).filter((field) => field !== 'status');
 
-/** The configuration file, all of it optional. The environment and flags give the same members one by one. */
+/** The settings file. Every member is optional; environment variables and flags set single members. */
 export const settingsFileSchema = z.strictObject({
-  port: setting(z.int().min(0).max(65_535), 'Port to listen on; 0 = any free one.', { env: 'PARLEY_PORT' }),
+  port: setting(z.int().min(0).max(65_535), 'Port to listen on; 0 = any free port.', { env: 'PARLEY_PORT' }),
   host: setting(nameSchema, 'Address to listen on.', { env: 'PARLEY_HOST' }),
-  dataDir: setting(nameSchema, 'Folder of everything that is stored.', { env: 'PARLEY_DATA_DIR' }),
-  apiKey: setting(secretSchema.nullable(), 'The first private key. Unset = one is made and printed at first start.', {
-    env: 'PARLEY_API_KEY',
-    secret: true,
-  }),
+  dataDir: setting(nameSchema, 'Folder for all stored data.', { env: 'PARLEY_DATA_DIR' }),
+  apiKey: setting(
+    secretSchema.nullable(),
+    'First private API key. Unset = the first start generates one and prints it.',
+    { env: 'PARLEY_API_KEY', secret: true },
+  ),
   publicKey: setting(
     secretSchema.nullable(),
-    "A public key, which the daemon's own page uses too. Unset = the page's is made anew at each start.",
+    "Public API key, also used by the daemon's own page. Unset = the page gets a new key at each start.",
     { env: 'PARLEY_PUBLIC_KEY', secret: true },
   ),
   secretKey: setting(
     secretKeySchema.nullable(),
-    'Encrypts configurations in the database, see [keys](keys.md#secrets-at-rest): 32 bytes, as base64 or hexadecimal. ' +
-      'Unset = one is made in the data folder.',
+    'Key that encrypts secrets in the database, see [keys](keys.md#secrets-at-rest): 32 bytes, as base64 or hexadecimal. ' +
+      'Unset = a generated key in the data folder.',
     { env: 'PARLEY_SECRET_KEY', secret: true },
   ),
   oldSecretKeys: setting(
     z.array(secretKeySchema),
-    'Earlier values of `secretKey`: what they have encrypted is encrypted anew at the start.',
+    'Earlier values of `secretKey`. At start, the daemon encrypts what they encrypted with the current key.',
     { env: 'PARLEY_OLD_SECRET_KEYS', secret: true },
   ),
   publicUrl: setting(
     baseUrlSchema.nullable(),
-    'Where clients reach the daemon, such as https://calls.example.com, for the links it gives out. Unset = where the ' +
-      'request came to, or what it listens on.',
+    'Address at which clients reach the daemon, such as https://calls.example.com, for the links it returns. Unset = the ' +
+      'address of the request, or the one it listens on.',
     { env: 'PARLEY_PUBLIC_URL' },
   ),
   trustedProxies: setting(
     z.array(networkSchema).max(1_000),
-    'Addresses and CIDR blocks of reverse proxies: what they say of a client (address, host, scheme) is believed, see ' +
+    'Addresses and CIDR blocks of reverse proxies whose headers about the client (address, host, scheme) are trusted, see ' +
       '[behind a proxy](operation.md#behind-a-proxy).',
     { env: 'PARLEY_TRUSTED_PROXIES' },
   ),
   forwardedHeader: setting(
     z.enum(['x-forwarded-for', 'forwarded']),
-    'The header that those proxies set: `X-Forwarded-For` with `X-Forwarded-Proto` and `X-Forwarded-Host`, or `Forwarded` ' +
-      '(RFC 7239). The other is ignored: a client may have sent it.',
+    'Header that trusted proxies set: `X-Forwarded-For` with `X-Forwarded-Proto` and `X-Forwarded-Host`, or `Forwarded` ' +
+      '(RFC 7239). The other one is ignored, because a client may have sent it.',
     { env: 'PARLEY_FORWARDED_HEADER' },
   ),
   allowUrls: setting(
     z.array(allowUrlSchema),
-    'Exact origins or full addresses that agents may call though they are private.',
+    'Private addresses that agents may call: exact origins or full addresses.',
     { env: 'PARLEY_ALLOW_URLS' },
   ),
   allowedOrigins: setting(
     z.array(originSchema),
-    "Web origins whose pages may talk, beside this daemon's own; * = all.",
-    {
-      env: 'PARLEY_ALLOWED_ORIGINS',
-    },
+    "Web origins whose pages may open sessions, in addition to the daemon's own; * = all.",
+    { env: 'PARLEY_ALLOWED_ORIGINS' },
   ),
   allowMissingOrigin: setting(
     z.boolean().nullable(),
-    'Whether clients without an `Origin` header, which are no browsers, may talk with a public key. Unset = where the ' +
-      'daemon listens on loopback only.',
+    'Whether clients without an `Origin` header (anything but browsers) may open sessions with a public key. Unset = only ' +
+      'if the daemon listens on loopback.',
     { env: 'PARLEY_ALLOW_MISSING_ORIGIN' },
   ),
   publicAgentConfigFields: setting(
     z.array(z.enum(OVERRIDABLE_FIELDS)),
-    'Fields of AgentConfig that a client with a public key may set for its session, see ' +
+    'AgentConfig fields that clients with a public key may set for their session, see ' +
       '[the talk socket](talk-socket.md#initiate).',
     { env: 'PARLEY_PUBLIC_AGENT_CONFIG_FIELDS' },
   ),
   talkLeadMs: setting(
     z.int().min(0).max(500),
     'How far the audio of the [talk socket](talk-socket.md#audio) runs ahead of real time, so that clients without a ' +
-      'jitter buffer play it without gaps; 0 = it comes just in time.',
+      'jitter buffer play it without gaps; 0 = real time.',
     { env: 'PARLEY_TALK_LEAD_MS', unit: 'ms' },
   ),
-  page: setting(
-    z.boolean(),
-    'Whether there is a page at `/`, on which everybody who can reach it can talk with every agent.',
-    { env: 'PARLEY_PAGE' },
-  ),
+  page: setting(z.boolean(), 'Whether to serve a page at `/`. Anyone who can reach it can talk to every agent.', {
+    env: 'PARLEY_PAGE',
+  }),
   regions: setting(
     z.record(nameSchema, baseUrlSchema),
-    'Gateways by name, such as `us`: where widgets whose `region` is that name connect to. Only in the file.',
+    'Addresses by region name, such as `us`: a widget with that `region` connects to the address. Only in the file.',
   ),
-  openaiApiKey: setting(secretSchema.nullable(), "Key of OpenAI's models and voices.", {
+  openaiApiKey: setting(secretSchema.nullable(), "API key for OpenAI's models and voices.", {
     env: 'OPENAI_API_KEY',
     secret: true,
   }),
-  openaiBaseUrl: setting(baseUrlSchema, 'Root of an API that speaks as OpenAI does.', { env: 'OPENAI_BASE_URL' }),
-  ollamaHost: setting(nameSchema, 'Where a local Ollama is looked for.', { env: 'OLLAMA_HOST' }),
+  openaiBaseUrl: setting(baseUrlSchema, "Base URL of OpenAI's API or a compatible one.", { env: 'OPENAI_BASE_URL' }),
+  ollamaHost: setting(nameSchema, 'Address of a local Ollama.', { env: 'OLLAMA_HOST' }),
   vendors: setting(
     vendorsSchema,
-    'Keys and addresses of other vendors: `{apiKey?, baseUrl?}` by name. Each is a variable of the environment too, see ' +
+    'Keys and addresses of other vendors: `{apiKey?, baseUrl?}` by name. Each also has an environment variable, see ' +
       '[vendors](#vendors).',
     { secret: true },
   ),
   vad: setting(
     nameSchema.nullable(),
-    'Voice activity detection: silero, silero-gated (for machines packed with calls) or webrtc. Unset = silero.',
+    'Voice activity detection: silero, silero-gated (for machines with many calls) or webrtc. Unset = silero.',
     { env: 'PARLEY_VAD' },
   ),
-  stt: setting(nameSchema.nullable(), 'Speech recognition where an agent names none. Unset = the embedded one.', {
-    env: 'PARLEY_STT',
-  }),
+  stt: setting(
+    nameSchema.nullable(),
+    'Default recogniser, for agents that name none. Unset = the embedded recogniser.',
+    { env: 'PARLEY_STT' },
+  ),
   sttModel: setting(
     nameSchema.nullable(),
-    'Model of the recogniser `sherpa` where an agent names none: a name of `parley models list`, or a folder. Unset = the ' +
-      'only one that is there.',
+    'Default model of the recogniser `sherpa`: a name from `parley models list`, or a folder. Unset = the only installed ' +
+      'model.',
     { env: 'PARLEY_STT_MODEL' },
   ),
   denoiseModel: setting(
     nameSchema.nullable(),
-    'Model that takes noise out where an agent wants that: a name of `parley models list`, or a file. Unset = RNNoise.',
+    'Noise suppression model, for agents that enable it: a name from `parley models list`, or a file. Unset = RNNoise.',
     { env: 'PARLEY_DENOISE_MODEL' },
   ),
   turnModelPath: setting(
     nameSchema.nullable(),
-    'ONNX file of an audio model that listens for the end of a turn, or a name of `parley models list`; needs the package ' +
+    'Audio model that detects the end of a turn: an ONNX file, or a name from `parley models list`. Needs the package ' +
       'onnxruntime-node or onnxruntime-web. Unset = none.',
     { env: 'PARLEY_TURN_MODEL_PATH' },
   ),
   modelsDir: setting(
     nameSchema.nullable(),
-    'Folder of the models that run on this machine, see [local models](providers/local.md). Unset = `models` in `dataDir`.',
+    'Folder of [local models](providers/local.md). Unset = `models` in `dataDir`.',
     { env: 'PARLEY_MODELS_DIR' },
   ),
   modelsUrl: setting(
     baseUrlSchema.nullable(),
-    'Mirror that `parley models pull` fetches from, each file as `<host>/<path>` of where its publisher has it. Unset = the ' +
-      'publishers.',
+    "Mirror for `parley models pull`; a file is at `<host>/<path>` of its publisher's address. Unset = the publishers.",
     { env: 'PARLEY_MODELS_URL' },
   ),
-  modelThreads: setting(z.int().min(1).max(64), 'Processors that one local model may use at a time.', {
+  modelThreads: setting(z.int().min(1).max(64), 'Processor threads per local model.', {
     env: 'PARLEY_MODEL_THREADS',
   }),
   modelIdleMinutes: setting(
     z.int().min(0).max(10_080),
-    'Local models that agents name, and nobody has asked for so long, are unloaded; 0 = never. Those of the settings stay.',
+    'Unloads local models that agents name after this many idle minutes; 0 = never. Models in the settings stay loaded.',
     { env: 'PARLEY_MODEL_IDLE_MINUTES' },
   ),
   speculation: setting(
     z.boolean(),
-    'Whether answers begin at a likely pause, before it is certain that the user has finished.',
+    'Whether to start answers at a likely pause, before it is certain that the user has finished.',
     { env: 'PARLEY_SPECULATION' },
   ),
-  llmModel: setting(nameSchema.nullable(), 'Language model where an agent names none. Unset = the best one found.', {
-    env: 'PARLEY_LLM_MODEL',
-  }),
-  tts: setting(nameSchema.nullable(), 'Voice provider where an agent names none. Unset = the embedded one.', {
-    env: 'PARLEY_TTS',
-  }),
-  voiceId: setting(nameSchema.nullable(), "Voice where an agent names none. Unset = the provider's default.", {
+  llmModel: setting(
+    nameSchema.nullable(),
+    'Default language model, for agents that name none. Unset = the best one found.',
+    { env: 'PARLEY_LLM_MODEL' },
+  ),
+  tts: setting(
+    nameSchema.nullable(),
+    'Default voice provider, for agents that name none. Unset = the embedded voice.',
+    { env: 'PARLEY_TTS' },
+  ),
+  voiceId: setting(nameSchema.nullable(), "Default voice, for agents that name none. Unset = the provider's default.", {
     env: 'PARLEY_VOICE_ID',
   }),
   failover: setting(
     failoverSchema,
-    'Who stands in where a provider fails or is slow, see [failover](failover.md): `{stt?, llm?, tts?}`, a list each, and ' +
-      '`embeddedVoice?`: false where no embedded voice is to speak at last. Only in the file.',
+    'Fallbacks for providers that fail or are slow, see [failover](failover.md): `{stt?, llm?, tts?}`, each a list, and ' +
+      '`embeddedVoice?`: false = the embedded voice is not the last fallback. Only in the file.',
   ),
   voiceSubstitutes: setting(
     z.record(nameSchema, voiceSubstituteSchema),
-    'Who speaks in place of a voice provider, by its name: `{provider, voiceId?, model?}`. Only in the file.',
+    'Replacements of voice providers, by provider name: `{provider, voiceId?, model?}`. Only in the file.',
   ),
-  language: setting(languageSchema, 'Language where an agent names none.', { env: 'PARLEY_LANGUAGE' }),
-  timezone: setting(timezoneSchema, 'Time zone where an agent names none.', { env: 'PARLEY_TIMEZONE' }),
-  maxDurationS: setting(z.number().positive().max(86_400), 'Longest session where an agent sets none.', {
+  language: setting(languageSchema, 'Default language.', { env: 'PARLEY_LANGUAGE' }),
+  timezone: setting(timezoneSchema, 'Default time zone.', { env: 'PARLEY_TIMEZONE' }),
+  maxDurationS: setting(z.number().positive().max(86_400), 'Longest session, for agents that set no limit.', {
     env: 'PARLEY_MAX_DURATION_S',
     unit: 's',
   }),
-  logLevel: setting(z.enum(['debug', 'info', 'warn', 'error', 'silent']), 'What is logged, from this level up.', {
+  logLevel: setting(z.enum(['debug', 'info', 'warn', 'error', 'silent']), 'Lowest level that is logged.', {
     env: 'PARLEY_LOG_LEVEL',
   }),
   logFormat: setting(
     z.enum(['auto', 'json', 'text']),
-    'How it is logged, on the standard error output; `auto` = text in a terminal, lines of JSON elsewhere.',
+    'Format of the log on standard error; `auto` = text on a terminal, otherwise JSON lines.',
     { env: 'PARLEY_LOG_FORMAT' },
   ),
   otlpEndpoint: setting(
     baseUrlSchema.nullable(),
-    'Where traces go, by OTLP over HTTP as JSON; `/v1/traces` is added. Unset = nowhere.',
+    'Collector for OpenTelemetry traces (OTLP over HTTP, JSON), without `/v1/traces`. Unset = no traces are sent.',
     { env: 'OTEL_EXPORTER_OTLP_ENDPOINT' },
   ),
-  otlpHeaders: setting(z.string().max(4_000).nullable(), 'Headers for that: `name=value,name=value`.', {
+  otlpHeaders: setting(z.string().max(4_000).nullable(), 'Headers of trace requests: `name=value,name=value`.', {
     env: 'OTEL_EXPORTER_OTLP_HEADERS',
     secret: true,
   }),
-  otlpServiceName: setting(nameSchema, 'What traces call this daemon: `service.name`.', { env: 'OTEL_SERVICE_NAME' }),
+  otlpServiceName: setting(nameSchema, 'Name of this daemon in traces (`service.name`).', { env: 'OTEL_SERVICE_NAME' }),
   otlpResource: setting(
     z.string().max(4_000).nullable(),
-    'What else traces say of it: `name=value,name=value`, such as `deployment.environment.name=production`.',
+    'Further resource attributes of traces: `name=value,name=value`, such as `deployment.environment.name=production`.',
     { env: 'OTEL_RESOURCE_ATTRIBUTES' },
   ),
   metrics: setting(
     z.enum(['local', 'key', 'open']),
-    'Who reads `/metrics` without a private key: requests from this machine (`local`), nobody (`key`), all (`open`).',
+    'Who may read `/metrics` without a private key: requests from this machine (`local`), nobody (`key`), anyone (`open`).',
     { env: 'PARLEY_METRICS' },
   ),
   tlsCertPath: setting(
     nameSchema.nullable(),
-    'PEM file of the certificate with those above it: then all is HTTPS. A changed file is read within 10 s.',
+    'PEM file with the certificate and its chain; turns HTTPS on. A changed file is read within 10 s.',
     { env: 'PARLEY_TLS_CERT_PATH' },
   ),
-  tlsKeyPath: setting(nameSchema.nullable(), "PEM file of the certificate's key.", { env: 'PARLEY_TLS_KEY_PATH' }),
+  tlsKeyPath: setting(nameSchema.nullable(), "PEM file with the certificate's private key.", {
+    env: 'PARLEY_TLS_KEY_PATH',
+  }),
   drainS: setting(
     z.number().min(0).max(86_400),
-    'How long conversations may go on when the daemon is told to stop; new ones are refused from then on.',
+    'How long running conversations may continue at shutdown; new ones are refused meanwhile.',
     { env: 'PARLEY_DRAIN_S', unit: 's' },
   ),
   models: setting(
@@ -259,84 +263,85 @@ export const settingsFileSchema = z.strictObject({
   ),
   embeddingModel: setting(
     nameSchema.nullable(),
-    'Model that finds passages of the knowledge base by meaning: an id of `models`, or one of OpenAI. Unset = by words alone.',
+    "Embedding model for searching the knowledge base by meaning: an id of `models`, or one of OpenAI's. Unset = search by " +
+      'words only.',
     { env: 'PARLEY_EMBEDDING_MODEL' },
   ),
-  memoryRetentionDays: setting(z.number().positive().max(36_500), 'How long agents remember a session.', {
+  memoryRetentionDays: setting(z.number().positive().max(36_500), 'How long agents keep memories of a session.', {
     env: 'PARLEY_MEMORY_RETENTION_DAYS',
     unit: 'days',
   }),
   retentionDays: setting(
     z.number().positive().max(36_500),
-    'How long calls stay in the log, with what was said in them, see [call logs](call-logs.md#how-long-calls-are-kept).',
+    'How long the call log keeps calls and their transcripts, see [call logs](call-logs.md#how-long-calls-are-kept).',
     { env: 'PARLEY_RETENTION_DAYS', unit: 'days' },
   ),
   recordingRetentionDays: setting(
     z.number().positive().max(36_500),
-    'How long recordings and traces of calls are kept; no longer than the calls.',
+    'How long recordings and traces are kept; never longer than their calls.',
     { env: 'PARLEY_RECORDING_RETENTION_DAYS', unit: 'days' },
   ),
   traces: setting(
     z.boolean(),
-    'Whether the event log of every session is kept, for `/call-logs/{session_id}/trace` and `parley replay`.',
+    'Whether to keep the event log of every session, for `/call-logs/{session_id}/trace` and `parley replay`.',
     { env: 'PARLEY_TRACES' },
   ),
   prices: setting(
     pricesSchema,
-    'What calls cost, for their cost breakdown, see [call logs](call-logs.md#costs). Only in the file.',
+    'Prices for the cost breakdown of calls, see [call logs](call-logs.md#costs). Only in the file.',
   ),
   webhookSecret: setting(
     webhookSecretSchema.nullable(),
-    'Signs what is sent to `session_data_webhook` (Standard Webhooks): `whsec_` and base64. Unset = not signed.',
+    'Key that signs requests to `session_data_webhook` (Standard Webhooks): `whsec_` and base64. Unset = not signed.',
     { env: 'PARLEY_WEBHOOK_SECRET', secret: true },
   ),
   serviceWebhooks: setting(
     z.record(nameSchema, operatorAddressSchema),
-    'Where calls of service functions go, by the name of the function: `{url, headers?}`. Only in the file.',
+    'Webhooks of service functions, by function name: `{url, headers?}`. Only in the file.',
   ),
   appBaseUrls: setting(
     z.record(nameSchema, baseUrlSchema),
-    'Roots of the APIs of apps, by the name of the app (`cal.com`), in place of the public ones. Only in the file.',
+    'Base URLs that replace the public APIs of apps, by app name (`cal.com`). Only in the file.',
   ),
   mcpServers: setting(
     z.record(mcpNameSchema, mcpServerSchema),
-    'MCP servers whose tools agents get, see [tools](tools.md#mcp): `{url, headers?}` or `{command, args?, env?}`, with ' +
-      '`agents?` and `timeout?`. Only in the file.',
+    'MCP servers whose tools agents can use, see [tools](tools.md#mcp): `{url, headers?}` or `{command, args?, env?}`, ' +
+      'with `agents?` and `timeout?`. Only in the file.',
   ),
   callWebhook: setting(
     operatorAddressSchema.nullable(),
-    'Is told when calls start and end, see [calls](calls.md#webhooks): `{url, headers?}`. Only in the file.',
+    'Webhook for the start and end of calls, see [calls](calls.md#webhooks): `{url, headers?}`. Only in the file.',
   ),
-  calls: setting(callsSchema, 'Guards of the calls that agents place. Only in the file.'),
-  campaigns: setting(campaignsSchema, 'How campaigns call that set nothing else. Only in the file.'),
-  webrtc: setting(webRtcSchema, 'How browsers reach the daemon with their audio. Only in the file.'),
+  calls: setting(callsSchema, 'Limits on outbound calls. Only in the file.'),
+  campaigns: setting(campaignsSchema, 'Default schedule of campaigns. Only in the file.'),
+  webrtc: setting(webRtcSchema, 'WebRTC: ICE servers, ports and addresses. Only in the file.'),
   sipPassword: setting(passwordSchema.nullable(), 'Password of `sip.user`.', {
     env: 'PARLEY_SIP_PASSWORD',
     secret: true,
   }),
-  sip: setting(sipSchema, 'A SIP trunk or a PBX, see [SIP](sip.md). Only in the file.'),
+  sip: setting(sipSchema, 'SIP trunks and PBXs, see [SIP](sip.md). Only in the file.'),
   twilioAuthToken: setting(secretSchema.nullable(), 'Auth token of `twilio.accountSid`.', {
     env: 'PARLEY_TWILIO_AUTH_TOKEN',
     secret: true,
   }),
-  twilio: setting(twilioSchema, 'An account with Twilio, see [Twilio](twilio.md). Only in the file.'),
-  telnyxApiKey: setting(secretSchema.nullable(), 'API key of the account with Telnyx.', {
+  twilio: setting(twilioSchema, 'A Twilio account, see [Twilio](twilio.md). Only in the file.'),
+  telnyxApiKey: setting(secretSchema.nullable(), 'API key of the Telnyx account.', {
     env: 'PARLEY_TELNYX_API_KEY',
     secret: true,
   }),
-  telnyx: setting(telnyxSchema, 'An account with Telnyx, see [Telnyx](telnyx.md). Only in the file.'),
+  telnyx: setting(telnyxSchema, 'A Telnyx account, see [Telnyx](telnyx.md). Only in the file.'),
   plivoAuthToken: setting(secretSchema.nullable(), 'Auth token of `plivo.authId`.', {
     env: 'PARLEY_PLIVO_AUTH_TOKEN',
     secret: true,
   }),
-  plivo: setting(plivoSchema, 'An account with Plivo, see [Plivo](plivo.md). Only in the file.'),
-  media: setting(mediaSchema, 'Where sessions run. Only in the file.'),
-  limits: setting(limitsSchema, 'Limits. Only in the file.'),
+  plivo: setting(plivoSchema, 'A Plivo account, see [Plivo](plivo.md). Only in the file.'),
+  media: setting(mediaSchema, 'Threads for media. Only in the file.'),
+  limits: setting(limitsSchema, 'Limits on requests, sessions and sizes. Only in the file.'),
 });
 
 export type SettingsFile = z.infer<typeof settingsFileSchema>;
 
-/** Everything that the operator has set, and the defaults of the rest. */
+/** The settings in effect: what the operator has set, and defaults. */
 export type Settings = Required<
   Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'media' | 'webrtc' | 'sip' | 'twilio' | 'telnyx' | 'plivo'>
 > & {

@@ -3,14 +3,14 @@ import { ParleyError } from '../base/errors.js';
 import { InvalidConfigError, parseWith, type ValidationIssue } from '../schema/issues.js';
 import { baseUrlSchema, secretSchema } from '../schema/setting.js';
 
-/** Where the operator's access to a vendor is in the environment, and what of it the vendor cannot do without. */
+/** A vendor's environment variables, requirements and services. */
 interface Vendor {
   title: string;
-  /** Variables; what a vendor does not have is left out. */
+  /** Variables; a vendor without a key or a region leaves it out. */
   env: { apiKey?: string; baseUrl: string; region?: string };
-  /** Every one of these has to be set; of a list one is enough. */
+  /** All of these must be set; of a nested list, one. */
   needs: readonly (Member | readonly Member[])[];
-  /** The providers that have its name. */
+  /** The kinds of providers with the vendor's name. */
   offers: readonly Offer[];
 }
 
@@ -18,7 +18,7 @@ export type Offer = 'llm' | 'stt' | 'tts';
 
 type Member = 'apiKey' | 'baseUrl' | 'region';
 
-/** One shape for all vendors. Names of the environment are those that the vendors' own documentation uses. */
+/** All vendors. Variables have the names in the vendors' own documentation. */
 export const VENDORS = {
   anthropic: keyed('Anthropic', 'ANTHROPIC', ['llm']),
   assemblyai: keyed('AssemblyAI', 'ASSEMBLYAI', ['stt']),
@@ -34,7 +34,7 @@ export const VENDORS = {
   elevenlabs: keyed('ElevenLabs', 'ELEVENLABS', ['stt', 'tts']),
   gladia: keyed('Gladia', 'GLADIA', ['stt']),
   kokoro: local('A server with the Kokoro model', 'KOKORO', ['tts']),
-  /** Its settings are `openaiApiKey` and `openaiBaseUrl`, which the language models have too. */
+  /** Its settings are `openaiApiKey` and `openaiBaseUrl`, shared with the language models. */
   openai: keyed('OpenAI', 'OPENAI', ['llm', 'stt', 'tts']),
   orpheus: local('A server with the Orpheus model', 'ORPHEUS', ['tts']),
   rime: keyed('Rime', 'RIME', ['tts']),
@@ -50,15 +50,15 @@ export type VendorName = keyof typeof VENDORS;
 /** The operator's access to a vendor. */
 export interface VendorAccess {
   apiKey: string | null;
-  /** http or https, without a slash at its end; sockets go to the same host. Null = the vendor's own. */
+  /** http or https, without a trailing slash; sockets go to the same host. Null = the vendor's public address. */
   baseUrl: string | null;
   region: string | null;
 }
 
-/** What the operator has set, by vendor. */
+/** The operator's access, by vendor. */
 export type Vendors = Readonly<Partial<Record<VendorName, VendorAccess>>>;
 
-/** As embedders name them: `{ elevenlabs: { apiKey } }`. What is left out is the vendor's own. */
+/** An embedder's access to vendors, such as `{ elevenlabs: { apiKey } }`. */
 export type GivenVendors = Readonly<Partial<Record<VendorName, Partial<VendorAccess>>>>;
 
 const regionSchema = z.string().regex(/^[a-z0-9-]{1,50}$/, 'Input should be the name of a region, such as westeurope');
@@ -83,12 +83,12 @@ export const vendorsSchema = z.strictObject({
 
 export type VendorSettings = z.infer<typeof vendorsSchema>;
 
-/** Variables of the vendors' keys; OpenAI's is that of a setting. */
+/** Variables of the vendors' keys, without OpenAI's, which belongs to a setting. */
 export const VENDOR_KEY_VARIABLES: readonly string[] = Object.values<Vendor>(plain).flatMap(
   ({ env }) => env.apiKey ?? [],
 );
 
-/** What the environment says of vendors; an empty value counts as unset. OpenAI's are settings of their own. */
+/** The environment's vendor settings, without OpenAI's; an empty value counts as unset. */
 export function vendorsFromEnv(env: Readonly<Record<string, string | undefined>>): {
   values: VendorSettings;
   issues: readonly ValidationIssue[];
@@ -112,13 +112,13 @@ export function vendorsFromEnv(env: Readonly<Record<string, string | undefined>>
   return { values, issues };
 }
 
-/** Member by member, `over` before `under`. */
+/** Merges member by member; `over` wins. */
 export function mergedVendors(under: VendorSettings = {}, over: VendorSettings = {}): VendorSettings {
   const names = new Set([...Object.keys(under), ...Object.keys(over)]) as Set<keyof VendorSettings>;
   return Object.fromEntries([...names].map((name) => [name, { ...under[name], ...over[name] }]));
 }
 
-/** Every vendor that the operator has set anything of. */
+/** The vendors with any setting. */
 export function vendorsOf(settings: {
   vendors: VendorSettings;
   openaiApiKey: string | null;
@@ -126,13 +126,12 @@ export function vendorsOf(settings: {
 }): Vendors {
   const { vendors, openaiApiKey, openaiBaseUrl } = settings;
   const all = Object.entries<VendorSettings['azure']>(vendors).map(([name, given]) => [name, accessOf(given)]);
-  return {
-    ...(Object.fromEntries(all) as Vendors),
-    ...(openaiApiKey !== null && { openai: accessOf({ apiKey: openaiApiKey, baseUrl: openaiBaseUrl }) }),
-  };
+  const set = Object.fromEntries(all) as Vendors;
+  if (openaiApiKey === null) return set;
+  return { ...set, openai: accessOf({ apiKey: openaiApiKey, baseUrl: openaiBaseUrl }) };
 }
 
-/** Every vendor that an embedder has named, with null for what was left out. */
+/** An embedder's access to vendors, with null for omitted members. */
 export function namedVendors(vendors: GivenVendors = {}): Vendors {
   return Object.fromEntries(Object.entries(vendors).map(([name, given]) => [name, accessOf(given)]));
 }
@@ -142,7 +141,7 @@ function accessOf(given: Partial<VendorAccess> | undefined): VendorAccess {
   return { apiKey: given?.apiKey ?? null, baseUrl, region: given?.region ?? null };
 }
 
-/** The variables that a vendor still needs, in words; null = it has all. */
+/** The variables that a vendor still needs, as text; null = none. */
 export function missingOf(name: VendorName, vendors: Vendors): string | null {
   const { env, needs }: Vendor = VENDORS[name];
   const access = vendors[name];
@@ -154,8 +153,8 @@ export function missingOf(name: VendorName, vendors: Vendors): string | null {
 }
 
 /**
- * The access to a vendor that a provider is made with.
- * @param provider how it is called where it is missing
+ * A vendor's access, for one of its providers.
+ * @param provider name in the error
  * @throws ParleyError PROVIDER_NOT_CONFIGURED naming the variables to set
  */
 export function vendorAccess(provider: string, kind: string, name: VendorName, vendors: Vendors): VendorAccess {
@@ -168,7 +167,7 @@ function keyed(title: string, prefix: string, offers: readonly Offer[]) {
   return { title, env: envOf(prefix), needs: ['apiKey'], offers } as const;
 }
 
-/** A server of the operator's own; a key only where it asks for one. */
+/** A server that the operator runs; its key is optional. */
 function local(title: string, prefix: string, offers: readonly Offer[]) {
   return { title, env: envOf(prefix), needs: ['baseUrl'], offers } as const;
 }

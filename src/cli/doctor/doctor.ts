@@ -9,15 +9,12 @@ import { ParleyError, reasonOf } from '../../base/errors.js';
 import { systemProbe } from '../../net/probe.js';
 import { checkSqlite } from '../../store/sqlite.js';
 import { type CommandIo, defineCommand, type FlagOptions } from '../shared/command.js';
-import { checkDefaults } from '../shared/check-defaults.js';
-import { engineSettings } from '../shared/engine-settings.js';
-import { checkAccounts } from './accounts.js';
+import { checkDefaults, engineSettings } from '../shared/engine-settings.js';
+import { checkAccounts, checkTrunks } from './carriers.js';
 import { type Check, hint, ok, problem } from './check.js';
-import { checkDataFolder } from './data-folder.js';
 import { checkLocalModels } from './local-models.js';
-import { checkMachine } from './machine.js';
+import { checkDataFolder, checkMachine } from './machine.js';
 import { checkListening, checkProviders } from './network.js';
-import { checkTrunks } from './trunks.js';
 
 const OPTIONS = {
   config: { type: 'string' },
@@ -27,15 +24,15 @@ const OPTIONS = {
 
 export const doctor = defineCommand({
   help: `
-parley doctor [--config FILE] [--data-dir DIR] [--json]
+Usage: parley doctor [flags]
 
-Says what is missing for the daemon and what would help: this machine and its programs, settings, port, HTTPS, data
-folder, databases, keys and whoever they are for, models on this machine, SIP trunks, accounts with carriers. It changes
-nothing. Exit code 1 where something will not work.
+Checks the installation and suggests fixes: machine and programs, settings, port, HTTPS, data folder and databases, API
+keys, vendors, local models, SIP trunks and carrier accounts. Changes nothing. Exit code 1 if there is a problem.
 
-  --config FILE   operator settings, as for parley serve
-  --data-dir DIR  where the daemon keeps its data
-  --json          as JSON
+Flags:
+  --config FILE         settings file (JSON), as for parley serve
+  --data-dir DIR        the daemon's data folder
+  --json                print JSON
 `,
   options: OPTIONS,
   async run({ values }, io) {
@@ -62,19 +59,19 @@ async function checkInstallation(flags: Record<string, string | undefined>, io: 
     ({ settings, warnings } = await loadSettings({ env: io.env, flags }));
   } catch (error) {
     if (!(error instanceof ParleyError)) throw error;
-    return [problem('settings', error.message, 'docs/configuration.md lists them')];
+    return [problem('settings', error.message, 'docs/configuration.md lists all settings')];
   }
   const detection = await detectProviders(settings, { probe: systemProbe, clock: new RealClock(), signal: io.signal });
   const ollama = detection.findings.find(({ name, used }) => name === 'ollama' && used)?.line ?? null;
   return [
     ...(warnings.length === 0
-      ? [ok('settings', 'they can be read')]
-      : warnings.map((text) => hint('settings', text, 'is it misspelt?'))),
+      ? [ok('settings', 'valid')]
+      : warnings.map((text) => hint('settings', text, 'check the spelling'))),
     ...checkKey(settings),
     ...checkDatabases(settings.dataDir),
     ...(await checkListening(settings, nowUnixMs())),
     ...(await checkProviders(settings, detection.models, ollama)),
-    ...(await checkNamed(flags, io)),
+    ...(await checkDefaultProviders(flags, io)),
     ...(await checkLocalModels(settings, systemProbe)),
     ...(await checkTrunks(settings)),
     ...(await checkAccounts(settings)),
@@ -86,12 +83,12 @@ function checkKey(settings: Settings): Check[] {
   if (fault === null) return [];
   return [
     isExposed
-      ? problem('private key', fault, 'the daemon does not start with it')
+      ? problem('private key', fault, 'set a longer one: the daemon refuses to start with this one')
       : hint('private key', fault, 'set a longer one'),
   ];
 }
 
-/** Checks the database engine and the data folder. The second check needs the first. */
+/** Checks SQLite, then the data folder, which needs it. */
 function checkDatabases(dataDir: string): Check[] {
   try {
     checkSqlite();
@@ -101,8 +98,8 @@ function checkDatabases(dataDir: string): Check[] {
   return checkDataFolder(dataDir);
 }
 
-/** Checks that the default providers are available, so that an agent that names none can have sessions. */
-async function checkNamed(flags: Record<string, string | undefined>, io: CommandIo): Promise<Check[]> {
+/** Checks that the default providers are available. */
+async function checkDefaultProviders(flags: Record<string, string | undefined>, io: CommandIo): Promise<Check[]> {
   const { engine: options, settings } = await engineSettings(io, flags);
   let engine: Engine | null = null;
   try {
@@ -112,7 +109,7 @@ async function checkNamed(flags: Record<string, string | undefined>, io: Command
   } catch (error) {
     if (!(error instanceof ParleyError)) throw error;
     return [
-      problem('defaults', String(error.details['reason'] ?? error.message), 'docs/configuration.md lists the settings'),
+      problem('defaults', String(error.details['reason'] ?? error.message), 'docs/configuration.md lists all settings'),
     ];
   } finally {
     await engine?.close();

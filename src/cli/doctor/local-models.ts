@@ -8,7 +8,7 @@ import { TURN_RUNTIMES, turnRuntime } from '../../providers/turn/onnx.js';
 import { localModelsOf, withoutSpeaker } from '../shared/local-models.js';
 import { type Check, hint, ok, problem } from './check.js';
 
-const PULL = 'parley models list shows what can be had, parley models pull NAME fetches it';
+const PULL = 'parley models list shows the available models, parley models pull NAME downloads one';
 
 export interface LocalModelsProbe {
   hasCommand: (name: string) => Promise<boolean>;
@@ -24,7 +24,9 @@ export async function checkLocalModels(settings: Settings, probe: LocalModelsPro
     ...models.map(({ name, family, languages }) => {
       return ok('model', `${name}: ${[family, languages?.slice(0, 5).join(', ') ?? ''].filter(Boolean).join('; ')}`);
     }),
-    ...broken.map(({ name, reason }) => problem('model', `${name} cannot be used: ${reason}`, `fetch or remove it`)),
+    ...broken.map(({ name, reason }) => {
+      return problem('model', `${name} cannot be used: ${reason}`, 'download it again, or remove it');
+    }),
     ...(await checkWanted(settings, local)),
     ...(await checkTurnModel(settings, local, probe.turnRuntime ?? turnRuntime)),
   ];
@@ -41,11 +43,11 @@ async function checkEngine(isWanted: boolean, { hasCommand }: LocalModelsProbe):
   const [tar, bzip2] = await Promise.all([hasCommand('tar'), hasCommand('bzip2')]);
   return [
     isWanted
-      ? ok('local models', 'sherpa-onnx is there')
-      : hint('local models', 'sherpa-onnx is there, no models', PULL),
+      ? ok('local models', 'sherpa-onnx is installed')
+      : hint('local models', 'sherpa-onnx is installed, but no model', PULL),
     ...(tar && bzip2
       ? []
-      : [hint('bzip2', 'no tar and bzip2: models cannot be unpacked', 'install it (Debian: apt-get install bzip2)')]),
+      : [hint('bzip2', 'tar or bzip2 is missing: models cannot be unpacked', 'apt-get install tar bzip2 (Debian)')]),
   ];
 }
 
@@ -80,7 +82,7 @@ async function checkTurnModel(
   try {
     const isFile = isPath(turnModelPath) || turnModelPath.endsWith('.onnx');
     const { kind, family } = await (isFile ? inspectModel(turnModelPath) : local.find(turnModelPath, 'turn'));
-    if (kind !== 'turn') return [problem('turn model', `${turnModelPath} is no turn model: it is ${family}`, PULL)];
+    if (kind !== 'turn') return [problem('turn model', `${turnModelPath} is not a turn model, but ${family}`, PULL)];
   } catch (error) {
     if (!(error instanceof ParleyError)) throw error;
     return [problem('turn model', error.message, PULL)];
@@ -91,7 +93,7 @@ async function checkTurnModel(
         problem(
           'turn model',
           `neither ${TURN_RUNTIMES.join(' nor ')} is installed`,
-          'npm install onnxruntime-web beside parley',
+          'run npm install onnxruntime-web beside parley',
         ),
       ]
     : [ok('turn model', `${turnModelPath}, run by ${runtime}`)];

@@ -25,7 +25,7 @@ const DAY_MS = 86_400_000;
 /** Timeout for reachability. */
 const REACH_MS = 3000;
 
-/** Checks that the daemon can listen, or is running, and that browsers will allow the microphone. */
+/** Checks that the daemon can listen or is running, and that browsers will grant its pages the microphone. */
 export async function checkListening(settings: Settings, unixMs: number): Promise<Check[]> {
   return [await checkPort(settings), ...checkTls(settings, unixMs)];
 }
@@ -41,16 +41,16 @@ async function checkPort(settings: Settings): Promise<Check> {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : null;
     if (code !== 'EADDRINUSE')
-      return problem('port', `${where}: ${reasonOf(error)}`, 'PARLEY_HOST and PARLEY_PORT set another');
+      return problem('port', `${where}: ${reasonOf(error)}`, 'set PARLEY_HOST and PARLEY_PORT');
     return (await isParley(settings))
       ? ok('port', `a daemon answers on ${where}`)
-      : problem('port', `something else listens on ${where}`, 'PARLEY_PORT sets another port');
+      : problem('port', `another program listens on ${where}`, 'set another port with PARLEY_PORT');
   } finally {
     server.close();
   }
 }
 
-/** The certificate is not verified: the request only finds out whether the listener is parley. */
+/** Whether parley listens there. The certificate does not matter for this and is not verified. */
 async function isParley(settings: Settings): Promise<boolean> {
   const { host, port, tlsCertPath } = settings;
   const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
@@ -75,22 +75,23 @@ function checkTls(settings: Settings, unixMs: number): Check[] {
     files = TlsFiles.of(settings);
     if (files !== null) expiresUnixMs = files.expiresUnixMs;
   } catch (error) {
-    return [problem('https', reasonOf(error), 'PARLEY_TLS_CERT_PATH and PARLEY_TLS_KEY_PATH name PEM files that fit')];
+    const help = 'set PARLEY_TLS_CERT_PATH and PARLEY_TLS_KEY_PATH to matching PEM files';
+    return [problem('https', reasonOf(error), help)];
   }
   if (files !== null) {
     const days = Math.floor((expiresUnixMs - unixMs) / DAY_MS);
-    const help = 'renew it; the daemon takes a new file by itself';
-    if (days < 0) return [problem('https', 'the certificate has run out', help)];
-    const text = `the certificate is good for ${String(days)} days`;
+    const help = 'renew it; the daemon reloads the file';
+    if (days < 0) return [problem('https', 'the certificate has expired', help)];
+    const text = `the certificate is valid for ${String(days)} more days`;
     return [days < 14 ? hint('https', text, help) : ok('https', text)];
   }
   return [
     isLoopbackName(host)
-      ? ok('https', 'not needed: browsers give this machine’s own pages the microphone')
+      ? ok('https', 'not needed: browsers grant the microphone to pages of this machine')
       : hint(
           'https',
-          `pages on ${host} get no microphone: browsers give it to secure origins only`,
-          'set PARLEY_TLS_CERT_PATH and PARLEY_TLS_KEY_PATH, or put a proxy with HTTPS in front (docs/operation.md)',
+          `browsers deny pages on ${host} the microphone, because the origin is not secure`,
+          'set PARLEY_TLS_CERT_PATH and PARLEY_TLS_KEY_PATH, or use an HTTPS proxy (docs/operation.md)',
         ),
   ];
 }
@@ -111,7 +112,7 @@ export async function checkProviders(settings: Settings, routes: ModelRoutes, ol
       ? [
           hint(
             'language model',
-            'there is none: agents without a script can only say so',
+            'none: agents without a script cannot answer',
             'set OPENAI_API_KEY or ANTHROPIC_API_KEY, or run Ollama with a model',
           ),
         ]
@@ -120,7 +121,7 @@ export async function checkProviders(settings: Settings, routes: ModelRoutes, ol
   ];
 }
 
-/** Checks that the configuration is complete and the vendor accepts it. */
+/** Checks that the settings of vendors are complete, and that the vendors accept them. */
 async function checkVendors(settings: Settings, routes: ModelRoutes): Promise<Check[]> {
   const vendors = vendorsOf(settings);
   const names = (Object.keys(vendors) as VendorName[]).filter((name) => name !== 'openai');
@@ -129,23 +130,23 @@ async function checkVendors(settings: Settings, routes: ModelRoutes): Promise<Ch
 
 async function checkVendor(name: VendorName, vendors: Vendors, routes: ModelRoutes): Promise<Check> {
   const missing = missingOf(name, vendors);
-  if (missing !== null) return problem(name, 'some of its settings are missing', `set ${missing}`);
+  if (missing !== null) return problem(name, 'settings are missing', `set ${missing}`);
   if (VENDORS[name].offers.length === 0) {
-    return hint(name, 'the key is recognised', 'this version has no adapter for it: it is not used');
+    return hint(name, 'the key is not used: this version has no adapter for the vendor', 'remove the key, or update');
   }
   try {
     await warmUp(name, vendors, routes);
-    return ok(name, `it answers; parley providers test ${name} makes a whole round trip`);
+    return ok(name, `it answers; parley providers test ${name} tests a whole round trip`);
   } catch (error) {
-    const help = `parley providers test ${name} says more`;
+    const help = `run parley providers test ${name} for details`;
     if (!(error instanceof ParleyError)) throw error;
     return error.code === 'PROVIDER_REFUSED'
       ? problem(name, error.message, help)
-      : hint(name, `it does not answer just now: ${error.message}`, help);
+      : hint(name, `it does not answer: ${error.message}`, help);
   }
 }
 
-/** As a session does before it begins; with some vendors this only opens a connection. */
+/** Warms the vendor's providers up as a session does; some vendors' only open a connection. */
 async function warmUp(name: VendorName, vendors: Vendors, routes: ModelRoutes): Promise<void> {
   const offers: readonly Offer[] = VENDORS[name].offers;
   const [model] = [...routes].find(([, { provider }]) => provider === name) ?? [];
@@ -171,10 +172,10 @@ async function checkApi(name: string, baseUrl: string, key: string | null): Prom
   const { origin } = new URL(baseUrl);
   const reply = await reach(url, key === null ? {} : { authorization: `Bearer ${key}` });
   if (typeof reply === 'string')
-    return problem(name, `${origin} does not answer: ${reply}`, 'is the address right, and this machine online?');
+    return problem(name, `${origin} does not answer: ${reply}`, 'check the address and the network');
   await reply.body?.cancel();
   if (reply.status === 401 || reply.status === 403)
-    return problem(name, `${origin} refuses the key`, 'set a key that is good');
+    return problem(name, `${origin} rejects the key`, 'set a valid key');
   if (reply.status >= 500)
     return problem(name, `${origin} answers with status ${String(reply.status)}`, 'try again later');
   return ok(name, `${origin} answers`);

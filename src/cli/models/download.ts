@@ -16,7 +16,7 @@ export interface DownloadOptions {
   onProgress: (bytes: number, totalBytes: number | null) => void;
   signal: AbortSignal;
   /** Idle timeout of a connection, in milliseconds. Default 30,000. */
-  stallMs?: number;
+  stallMs?: number | undefined;
 }
 
 export interface Downloaded {
@@ -58,7 +58,7 @@ export async function download(url: string, options: DownloadOptions): Promise<D
         const has = await sizeOf(`${path}.part`);
         // Progress resets the retries, even if unwritten data was lost.
         if (tries < TRIES && received > had) continue;
-        const kept = has === 0 ? '' : `; ${megabytes(has)} of it are kept, and the next try goes on from there`;
+        const kept = has === 0 ? '' : `; the next pull resumes after ${megabytes(has)}`;
         const reason = `${hostOf(url, options.mirror)} ${wordsFor(error)}${kept}`;
         throw new ParleyError('MODEL_NOT_HAD', { model: name, reason }, { cause: error });
       }
@@ -87,7 +87,7 @@ export async function fetchText(
     let text = '';
     for await (const chunk of reply.body ?? []) {
       text += Buffer.from(chunk as Uint8Array).toString('utf8');
-      if (text.length > MAX_TEXT_BYTES) throw new Error('answers with something else than a list of checksums');
+      if (text.length > MAX_TEXT_BYTES) throw new Error('sends a list of checksums that is too long');
     }
     return text;
   } catch (error) {
@@ -108,7 +108,7 @@ async function once(url: string, options: DownloadOptions, agent: EnvHttpProxyAg
   const from = validator === null ? 0 : had;
   const headers = from > 0 ? { range: `bytes=${String(from)}-`, 'if-range': validator ?? '' } : {};
   const { reply, publishedSha256 } = await follow(mirrored(url, mirror), headers, agent, signal);
-  const goesOn = reply.status === 206 && reply.headers.get('content-range')?.startsWith(`bytes ${String(from)}-`);
+  const resumes = reply.status === 206 && reply.headers.get('content-range')?.startsWith(`bytes ${String(from)}-`);
   if (reply.status === 416) {
     await reply.body?.cancel();
     await rm(part, { force: true });
@@ -116,19 +116,19 @@ async function once(url: string, options: DownloadOptions, agent: EnvHttpProxyAg
   }
   if (reply.status === 404 || reply.status === 410) {
     await reply.body?.cancel();
-    throw new ParleyError('MODEL_NOT_HAD', { model: name, reason: `${mirrored(url, mirror)} is not there any more` });
+    throw new ParleyError('MODEL_NOT_HAD', { model: name, reason: `${mirrored(url, mirror)} no longer exists` });
   }
-  if ((!goesOn && reply.status !== 200) || reply.body === null) {
+  if ((!resumes && reply.status !== 200) || reply.body === null) {
     await reply.body?.cancel();
     throw new Error(`answers with status ${String(reply.status)}`);
   }
   if (/^text\/html\b/iu.test(reply.headers.get('content-type') ?? '')) {
     await reply.body.cancel();
-    throw new Error('answers with a web page in place of the file: does this network ask for a login?');
+    throw new Error('answers with a web page instead of the file; the network may require a login');
   }
-  const start = goesOn ? from : 0;
+  const start = resumes ? from : 0;
   const etag = reply.headers.get('etag');
-  if (!goesOn) {
+  if (!resumes) {
     await rm(`${part}.etag`, { force: true });
     if (etag !== null && !etag.startsWith('W/')) await writeFile(`${part}.etag`, etag);
   }
@@ -139,7 +139,7 @@ async function once(url: string, options: DownloadOptions, agent: EnvHttpProxyAg
   const body = Readable.fromWeb(reply.body);
   body.on('data', (chunk: Uint8Array) => onProgress((bytes += chunk.length), totalBytes));
   await pipeline(body, createWriteStream(part, { flags: start > 0 ? 'a' : 'w' }), { signal });
-  if (totalBytes !== null && bytes !== totalBytes) throw new Error('broke off');
+  if (totalBytes !== null && bytes !== totalBytes) throw new Error('ended the transfer early');
   const sha256 = await sha256Of(part);
   await rename(part, path);
   await rm(`${part}.etag`, { force: true });
@@ -164,7 +164,7 @@ async function follow(
     await reply.body?.cancel();
     at = new URL(location, at).href;
   }
-  throw new Error('sends from one address to the next without an end');
+  throw new Error(`redirects more than ${String(MAX_REDIRECTS)} times`);
 }
 
 export async function sha256Of(path: string): Promise<string> {
@@ -208,11 +208,11 @@ function wordsFor(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = codeOf(cause);
   if (/^(?:ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH)$/u.test(code)) {
-    return `cannot be reached (${code}): is this machine online? A mirror, or a proxy in HTTPS_PROXY, may help`;
+    return `cannot be reached (${code}); check the network, or set a proxy (HTTPS_PROXY) or a mirror (--mirror)`;
   }
-  if (/TIMEOUT|ETIMEDOUT/u.test(code)) return `gives nothing (${code})`;
-  if (code === 'ECONNREFUSED') return `takes no connection (${code})`;
-  if (/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/u.test(code)) return `breaks off the connection (${code})`;
+  if (/TIMEOUT|ETIMEDOUT/u.test(code)) return `does not answer (${code})`;
+  if (code === 'ECONNREFUSED') return `refuses the connection (${code})`;
+  if (/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/u.test(code)) return `closed the connection (${code})`;
   return reasonOf(cause);
 }
 

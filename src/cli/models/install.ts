@@ -11,7 +11,7 @@ import { download, fetchText, megabytes, mirrored, sha256Of } from './download.j
 import type { KnownFile, KnownModel } from './known-models.js';
 import { tryModel } from './trial.js';
 
-const NO_BZIP2 = 'there is no bzip2';
+const NO_BZIP2 = 'bzip2 is not installed';
 
 /**
  * Unpacks a `tar.bz2` with the system's `tar` into an empty folder.
@@ -25,19 +25,19 @@ export async function unpack(archive: string, folder: string, name: string, sign
     signal,
     env: { PATH: process.env['PATH'] ?? '', LC_ALL: 'C' },
   });
-  let said = '';
-  child.stderr?.on('data', (data: Buffer) => (said = (said + data.toString('utf8')).slice(-1000)));
+  let errors = '';
+  child.stderr?.on('data', (data: Buffer) => (errors = (errors + data.toString('utf8')).slice(-1000)));
   try {
     const [code] = (await once(child, 'close')) as [number | null];
-    if (code !== 0) throw new Error(/Cannot exec|not found/u.test(said) ? NO_BZIP2 : faultIn(said));
+    if (code !== 0) throw new Error(/Cannot exec|not found/u.test(errors) ? NO_BZIP2 : faultIn(errors));
   } catch (error) {
     signal.throwIfAborted();
-    if (/Wrote only|No space left|quota exceeded/iu.test(said)) {
+    if (/Wrote only|No space left|quota exceeded/iu.test(errors)) {
       throw new ParleyError('FILE_NOT_WRITABLE', { path: folder, reason: 'the disk is full' }, { cause: error });
     }
     const isMissing = (error as { code?: unknown }).code === 'ENOENT' || reasonOf(error) === NO_BZIP2;
     const reason = isMissing
-      ? 'tar and bzip2 are needed to unpack it (Debian: apt-get install bzip2)'
+      ? 'unpacking needs tar and bzip2 (Debian: apt-get install bzip2)'
       : `it cannot be unpacked: ${reasonOf(error)}`;
     throw new ParleyError('MODEL_UNUSABLE', { model: name, reason }, { cause: error });
   }
@@ -48,8 +48,8 @@ export async function unpack(archive: string, folder: string, name: string, sign
 }
 
 /** The first line that is not just a notice. */
-function faultIn(said: string): string {
-  const lines = said.trim().split('\n');
+function faultIn(errors: string): string {
+  const lines = errors.trim().split('\n');
   return lines.find((line) => !line.includes('Removing leading')) ?? lines[0] ?? '';
 }
 
@@ -61,12 +61,12 @@ async function refuseOthers(folder: string, name: string): Promise<void> {
     if (!entry.isSymbolicLink()) {
       throw new ParleyError('MODEL_UNUSABLE', {
         model: name,
-        reason: `${entry.name} in it is neither a file nor a folder`,
+        reason: `its entry ${entry.name} is neither a file nor a folder`,
       });
     }
     const to = await realpath(join(entry.parentPath, entry.name)).catch(() => '');
     if (to.startsWith(root + sep)) continue;
-    throw new ParleyError('MODEL_UNUSABLE', { model: name, reason: `${entry.name} in it points out of it` });
+    throw new ParleyError('MODEL_UNUSABLE', { model: name, reason: `its link ${entry.name} leaves the archive` });
   }
 }
 
@@ -81,11 +81,11 @@ export interface InstallOptions {
   onProgress: (file: string, bytes: number, totalBytes: number | null) => void;
   signal: AbortSignal;
   /** See DownloadOptions. */
-  stallMs?: number;
+  stallMs?: number | undefined;
 }
 
 /** Names with a leading dot are not models. */
-const WORKSHOP = '.pull';
+const STAGING = '.pull';
 const CHECKSUMS = 'checksum.txt';
 
 /**
@@ -95,9 +95,9 @@ const CHECKSUMS = 'checksum.txt';
  */
 export async function install(options: InstallOptions): Promise<LocalModel> {
   const { name, folder } = options;
-  const lock = await lockOf(join(folder, WORKSHOP), name);
+  const lock = await lockOf(join(folder, STAGING), name);
   try {
-    return await installed(options, join(folder, WORKSHOP, name));
+    return await installed(options, join(folder, STAGING, name));
   } finally {
     lock.release();
   }
@@ -142,7 +142,7 @@ async function installed(options: InstallOptions, staging: string): Promise<Loca
   return { ...model, path: place };
 }
 
-/** A lock, as two processes would write the same files. It is released when this process ends, however it ends. */
+/** Locks the model against other processes that would write the same files, until release or the end of this process. */
 async function lockOf(folder: string, name: string): Promise<FileLock> {
   let lock: FileLock | null;
   try {
@@ -152,7 +152,7 @@ async function lockOf(folder: string, name: string): Promise<FileLock> {
     throw new ParleyError('FILE_NOT_WRITABLE', { path: folder, reason: reasonOf(error) }, { cause: error });
   }
   if (lock !== null) return lock;
-  throw new ParleyError('MODEL_NOT_HAD', { model: name, reason: 'another process is fetching it right now' });
+  throw new ParleyError('MODEL_NOT_HAD', { model: name, reason: 'another process is downloading it' });
 }
 
 async function fetched(
@@ -163,8 +163,8 @@ async function fetched(
 ): Promise<{ sha256: string; checked: 'published' | 'recorded' }> {
   const { name, mirror, signal, onNote, onProgress, stallMs } = options;
   const file = basename(path);
-  const shared = { name, mirror, signal, ...(stallMs !== undefined && { stallMs }) };
-  onNote(`fetching ${mirrored(url, mirror)}`);
+  const shared = { name, mirror, signal, stallMs };
+  onNote(`downloading ${mirrored(url, mirror)}`);
   const listed = await listedChecksum(url, shared);
   // A complete download from an attempt that was interrupted while unpacking.
   if (listed !== null && existsSync(path) && (await sha256Of(path)) === listed) {
@@ -181,15 +181,15 @@ async function fetched(
   const publisher = mirror === null ? 'its publisher' : 'the mirror';
   if (expected !== null && expected !== sha256) {
     await rm(path);
-    const source = published === null ? 'what was fetched before' : publisher;
+    const source = published === null ? 'the earlier download' : publisher;
     throw new ParleyError('MODEL_CHECKSUM_WRONG', { file, found: sha256, expected, source });
   }
-  const said = published === null ? 'nobody has published it: written down' : `as ${publisher} says`;
-  onNote(`${file}: ${megabytes(bytes)}, SHA-256 ${sha256}, ${said}`);
+  const check = published === null ? 'recorded; the publisher lists no checksum' : `matches ${publisher}`;
+  onNote(`${file}: ${megabytes(bytes)}, SHA-256 ${sha256}, ${check}`);
   return { sha256, checked: published === null ? 'recorded' : 'published' };
 }
 
-/** k2-fsa publishes a list of checksums for each release; others do not. */
+/** The checksum in the release's list, which only k2-fsa publishes. */
 async function listedChecksum(
   url: string,
   options: Pick<InstallOptions, 'name' | 'mirror' | 'signal' | 'stallMs'>,
@@ -217,6 +217,6 @@ async function refuseFullDisk({ name, known: { megabytes: size }, folder }: Inst
   const { bavail, bsize } = await statfs(folder);
   const needed = 2.5 * 1e6 * size;
   if (bavail * bsize > needed) return;
-  const reason = `${megabytes(needed)} are needed in ${folder}, and ${megabytes(bavail * bsize)} are free`;
+  const reason = `it needs ${megabytes(needed)} in ${folder}, but only ${megabytes(bavail * bsize)} are free`;
   throw new ParleyError('MODEL_NOT_HAD', { model: name, reason });
 }

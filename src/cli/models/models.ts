@@ -4,8 +4,7 @@ import type { Settings } from '../../settings/settings.js';
 import { ParleyError } from '../../base/errors.js';
 import { isPath, LocalModels } from '../../providers/local/local-models.js';
 import type { LocalModel } from '../../providers/local/model-facts.js';
-import { noSuchAction } from '../shared/actions.js';
-import { type CommandIo, defineCommand, type FlagOptions, UsageError } from '../shared/command.js';
+import { type CommandIo, defineCommand, type FlagOptions, unknownAction, UsageError } from '../shared/command.js';
 import { localModelsOf, modelsFolderOf } from '../shared/local-models.js';
 import { ProgressBar } from '../shared/progress.js';
 import { megabytes } from './download.js';
@@ -51,13 +50,13 @@ export async function checkModels(settings: Settings, name: string | null, io: C
       code = 1;
     }
   }
-  if (name === null && models.length + broken.length + paths.length === 0) io.stdout.write('no models are here\n');
+  if (name === null && models.length + broken.length + paths.length === 0) io.stdout.write('no models are installed\n');
   return code;
 }
 
 async function trySilero(): Promise<ModelTrial> {
   await new SileroVad().warmUp();
-  return { isTried: true, line: `${SILERO}: voice activity detection, it works: its weights are in parley` };
+  return { isTried: true, line: `${SILERO}: voice activity detection, works; part of parley` };
 }
 
 /** Models outside the models' folder. */
@@ -78,23 +77,25 @@ const OPTIONS = {
 
 export const models = defineCommand({
   help: `
-parley models [list] [--json]
-parley models pull NAME [--again] [--mirror URL]
-parley models check [NAME]
+Usage: parley models [list] [--json]
+       parley models pull NAME [--again] [--mirror URL]
+       parley models check [NAME]
 
-Models that run on this machine: speech recognition, voices, denoising, the end of turns. docs/providers/local.md tells how
-they are used.
+Manages local models: speech recognition, voices, noise suppression, end of turn. docs/providers/local.md describes how
+to use them.
 
-list shows those that are here and those that can be fetched. pull fetches one from where its publisher has it, checks it
-against the checksum that is published there, unpacks it and tries whether it works; an interrupted one goes on where it was.
-check has those that are here, or one of them, do their work once, and tells how long that took.
+Actions:
+  list   List the installed models and those that can be downloaded (default).
+  pull   Download a model from its publisher, verify its checksum, unpack it and test it. An interrupted download resumes.
+  check  Load all installed models, or one, run each once and print how long it takes.
 
-  --again         fetch it though it is here
-  --mirror URL    fetch HOST/PATH from URL/HOST/PATH
-  --config FILE   operator settings, as for parley serve
-  --data-dir DIR  where the daemon keeps its data: the models are in its folder "models"
-  --models-dir DIR  where they are instead
-  --json          as JSON
+Flags:
+  --again               download again, even if the model is installed
+  --mirror URL          download HOST/PATH from URL/HOST/PATH
+  --config FILE         settings file (JSON), as for parley serve
+  --data-dir DIR        the daemon's data folder; the models are in its folder "models"
+  --models-dir DIR      folder of the models instead
+  --json                print JSON
 `,
   options: OPTIONS,
   positionals: true,
@@ -102,13 +103,15 @@ check has those that are here, or one of them, do their work once, and tells how
     const [action = 'list', name, ...rest] = positionals;
     const flags = { config: values.config, 'data-dir': values['data-dir'], 'models-dir': values['models-dir'] };
     const { settings } = await loadSettings({ env: io.env, flags });
-    if (rest.length > 0) throw new UsageError('one name at a time');
+    if (rest.length > 0) throw new UsageError('expected a single NAME');
     if (action === 'list' && name === undefined) return list(settings, io, values.json);
     if (action === 'check') return checkModels(settings, name ?? null, io);
     if (action !== 'pull' || name === undefined)
-      throw noSuchAction(action, ['list', 'pull', 'check'], 'list, pull NAME or check?');
+      throw unknownAction(action, ['list', 'pull', 'check'], 'expected list, pull NAME or check');
     const mirror = values.mirror ?? settings.modelsUrl;
-    if (mirror !== null && !baseUrlSchema.safeParse(mirror).success) throw new UsageError('--mirror is no address');
+    if (mirror !== null && !baseUrlSchema.safeParse(mirror).success) {
+      throw new UsageError(`--mirror must be an http:// or https:// address, not ${mirror}`);
+    }
     return pull(settings, name, { again: values.again, mirror }, io);
   },
 });
@@ -134,14 +137,14 @@ async function list(settings: Settings, io: CommandIo, json: boolean): Promise<n
     ...found.models.map((model) => `  + ${model.name.padEnd(width)}${hereLine(model)}\n`),
     ...found.broken.map(({ name, reason }) => `  - ${name.padEnd(width)}cannot be used: ${reason}\n`),
   ];
-  io.stdout.write(`Here, in ${folder}\n${here.length === 0 ? '  none\n' : here.join('')}`);
+  io.stdout.write(`Installed in ${folder}\n${here.length === 0 ? '  none\n' : here.join('')}`);
   for (const kind of ['stt', 'tts', 'denoise', 'turn'] as const) {
     const lines = Object.entries(KNOWN_MODELS)
       .filter(([, known]) => known.kind === kind)
       .map(([name, known]) => `  ${name.padEnd(WIDTH + 2)}${knownLine(known)}\n`);
     io.stdout.write(`\n${HEADS[kind]}\n${lines.join('')}`);
   }
-  io.stdout.write('\nparley models pull NAME fetches one.\n');
+  io.stdout.write('\nDownload a model with: parley models pull NAME\n');
   return 0;
 }
 
@@ -149,8 +152,8 @@ const WIDTH = 20;
 const HEADS = {
   stt: 'Speech recognition',
   tts: 'Voices',
-  denoise: 'Denoising',
-  turn: 'End of turns',
+  denoise: 'Noise suppression',
+  turn: 'End of turn',
 } as const;
 
 function hereLine({ family, languages }: LocalModel): string {
@@ -176,11 +179,11 @@ async function pull(
 ): Promise<number> {
   const known = Object.hasOwn(KNOWN_MODELS, name) ? KNOWN_MODELS[name] : undefined;
   if (known === undefined) {
-    throw new ParleyError('NOT_FOUND', { what: 'known model', id: name });
+    throw new ParleyError('NOT_FOUND', { what: 'model to download called', id: name });
   }
   const folder = modelsFolderOf(settings);
   if (!again && new LocalModels({ folder }).has(name)) {
-    io.stdout.write(`${name} is here already: ${folder}/${name} (--again fetches it anew)\n`);
+    io.stdout.write(`${name} is already installed: ${folder}/${name} (--again downloads it again)\n`);
     return 0;
   }
   const progress = new Progress(io.stderr);
@@ -194,11 +197,11 @@ async function pull(
     onProgress: (file, bytes, total) => progress.update(file, bytes, total),
   })
     .catch((error: unknown) => {
-      if (io.signal.aborted) progress.note('stopped: what is here of it is kept, and the next pull goes on from there');
+      if (io.signal.aborted) progress.note('stopped; the next pull resumes the download');
       throw error;
     })
     .finally(() => progress.clear());
-  io.stdout.write(`${name} is here: ${model.path}\n${usage(model)}`);
+  io.stdout.write(`${name} is installed: ${model.path}\n${usage(model)}`);
   return 0;
 }
 
@@ -210,7 +213,7 @@ function usage({ name, kind }: LocalModel): string {
     denoise: `PARLEY_DENOISE_MODEL=${name}`,
     turn: `PARLEY_TURN_MODEL_PATH=${name}`,
   };
-  return `Use it: ${settings[kind]} parley serve\n`;
+  return `Use it with: ${settings[kind]} parley serve\n`;
 }
 
 /** A bar on a terminal, otherwise a line per tenth. */
@@ -218,7 +221,7 @@ class Progress {
   readonly #stream: CommandIo['stderr'];
   #bar: ProgressBar | null = null;
   #file = '';
-  #told = 0;
+  #shownTenths = 0;
 
   constructor(stream: CommandIo['stderr']) {
     this.#stream = stream;
@@ -233,7 +236,7 @@ class Progress {
     if (file !== this.#file) {
       this.clear();
       this.#file = file;
-      this.#told = 0;
+      this.#shownTenths = 0;
     }
     if (total === null || total === 0) return;
     if (this.#stream.isTTY === true) {
@@ -242,8 +245,8 @@ class Progress {
       return;
     }
     const tenths = Math.floor((10 * bytes) / total);
-    if (tenths > this.#told) this.#stream.write(`${file}: ${String(10 * tenths)} % of ${megabytes(total)}\n`);
-    this.#told = Math.max(this.#told, tenths);
+    if (tenths > this.#shownTenths) this.#stream.write(`${file}: ${String(10 * tenths)} % of ${megabytes(total)}\n`);
+    this.#shownTenths = Math.max(this.#shownTenths, tenths);
   }
 
   clear(): void {

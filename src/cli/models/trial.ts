@@ -44,15 +44,15 @@ export async function tryModel(model: LocalModel, signal: AbortSignal): Promise<
     const beganMs = performance.now();
     const samples = await work(process, engine, model, deadlines.signal);
     const tookS = (performance.now() - beganMs) / 1000;
-    return { isTried: true, line: `${name}: ${family}, it works: ${inWords(engine, facts, samples, tookS)}` };
+    return { isTried: true, line: `${name}: ${family}, works: ${inWords(engine, facts, samples, tookS)}` };
   } catch (error) {
     if (!(error instanceof ParleyError)) throw error;
-    // Not the model's fault; it may be for another machine.
+    // The model may be fine; this machine lacks the package that runs it.
     if (error.code === 'LOCAL_ENGINE_MISSING') {
-      return { isTried: false, line: `${name}: ${family}, not tried: ${error.message}` };
+      return { isTried: false, line: `${name}: ${family}, not tested: ${error.message}` };
     }
     if (error.code !== 'PROVIDER_FAILED') throw error;
-    const reason = `it loads, and fails at its first work: ${String(error.details['reason'])}`;
+    const reason = `it loads, but its first run fails: ${String(error.details['reason'])}`;
     throw new ParleyError('MODEL_UNUSABLE', { model: name, reason }, { cause: error });
   } finally {
     deadlines.end();
@@ -124,16 +124,16 @@ function requests(
 
 function inWords(engine: EngineName, { sampleRateHz, speakers }: EngineFacts, samples: number, tookS: number): string {
   const took = `${tookS.toFixed(2)} s`;
-  if (engine !== 'speak') return `a second of sound takes ${took}`;
+  if (engine !== 'speak') return `1 s of audio takes ${took}`;
   const voices =
     speakers > 1 ? `${String(sampleRateHz)} Hz, ${String(speakers)} speakers` : `${String(sampleRateHz)} Hz`;
-  if (samples === 0) return `${voices}; of the words it was tried with it makes no sound`;
+  if (samples === 0) return `${voices}; the test sentence produced no audio`;
   return `${voices}; ${(samples / sampleRateHz).toFixed(1)} s of speech take ${took}`;
 }
 
 async function tryTurnModel({ name, family, config }: LocalModel, signal: AbortSignal): Promise<ModelTrial> {
   if (turnRuntime() === null) {
-    const line = `${name}: ${family}, not tried: neither ${TURN_RUNTIMES.join(' nor ')} is installed`;
+    const line = `${name}: ${family}, not tested: neither ${TURN_RUNTIMES.join(' nor ')} is installed`;
     return { isTried: false, line };
   }
   const turn = new OnnxTurnModel({ path: String(config['model']) });
@@ -143,7 +143,7 @@ async function tryTurnModel({ name, family, config }: LocalModel, signal: AbortS
     const samples = quietNoise(turn.windowS * HEARING_RATE_HZ);
     await turn.judge({ samples, language: 'en-US', clock: new RealClock(), signal });
     const took = `${((performance.now() - beganMs) / 1000).toFixed(2)} s`;
-    const line = `${name}: ${family}, it works: ${String(turn.windowS)} s of sound take ${took}`;
+    const line = `${name}: ${family}, works: ${String(turn.windowS)} s of audio take ${took}`;
     return { isTried: true, line };
   } finally {
     await turn.close();

@@ -3,8 +3,7 @@ import { ollamaUrl } from '../../settings/models.js';
 import { ParleyError } from '../../base/errors.js';
 import { type CatalogueEntry, providerCatalogue } from '../../providers/catalogue.js';
 import { LocalModels } from '../../providers/local/local-models.js';
-import { noSuchAction } from '../shared/actions.js';
-import { type CommandIo, defineCommand, type FlagOptions, UsageError } from '../shared/command.js';
+import { type CommandIo, defineCommand, type FlagOptions, unknownAction, UsageError } from '../shared/command.js';
 import { engineSettings, type EngineSettings } from '../shared/engine-settings.js';
 import { localModelsOf } from '../shared/local-models.js';
 import type { ProviderTrial, TrialOptions } from './trial.js';
@@ -12,32 +11,31 @@ import { type VendorName, VENDORS } from '../../settings/vendor-settings.js';
 
 /** Remedies by error, in order; the first match applies. */
 const CAUSES: readonly [fits: (error: ParleyError) => boolean, remedy: (names: Names) => string][] = [
-  [hasStatus(401, 403), ({ key }) => `the key is not accepted: check ${key}`],
-  [saysOf(/\bkey is not known\b/), ({ key }) => `the key is not accepted: check ${key}`],
-  [hasStatus(402), () => 'the account has no credit left: top it up with the vendor'],
-  [hasStatus(404), ({ address }) => `nothing of that name is there: check --model and --voice, and ${address}`],
-  [hasStatus(429), () => 'too many requests for this account just now: wait a while, or ask the vendor for more'],
+  [hasStatus(401, 403), ({ key }) => `the vendor rejects the key: check ${key}`],
+  [mentions(/\bkey is not known\b/), ({ key }) => `the vendor rejects the key: check ${key}`],
+  [hasStatus(402), () => 'the account has no credit left: add credit with the vendor'],
+  [hasStatus(404), ({ address }) => `the vendor does not know the name: check --model and --voice, and ${address}`],
+  [hasStatus(429), () => 'too many requests for this account: wait, or ask the vendor for a higher limit'],
   [
     ({ details }) => Number(details['status']) >= 500,
-    () => "the vendor's server has a fault: look at its status page, try again",
+    () => "the vendor's server failed: check its status page, then try again",
   ],
   [
-    saysOf(/ENOTFOUND|EAI_AGAIN/),
-    ({ address }) => `that name is not found: there is no network here, or ${address} is wrong`,
+    mentions(/ENOTFOUND|EAI_AGAIN/),
+    ({ address }) => `the host name cannot be resolved: check the network and ${address}`,
   ],
-  [saysOf(/ECONNREFUSED/), ({ address }) => `nobody listens there: is the server running, and is ${address} right?`],
+  [mentions(/ECONNREFUSED/), ({ address }) => `no server listens there: start it, or check ${address}`],
   [
-    saysOf(/ECONNRESET|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE/),
-    () => 'the network does not get through: a firewall, or none at all',
+    mentions(/ECONNRESET|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE/),
+    () => 'the connection failed: check the network and the firewall',
   ],
   [
-    saysOf(/certificate|CERT_|self-signed/i),
-    () => 'its certificate is not trusted: a proxy between, or a wrong address; NODE_EXTRA_CA_CERTS names others',
+    mentions(/certificate|CERT_|self-signed/i),
+    () => 'the certificate is not trusted: check for a proxy or a wrong address, or set NODE_EXTRA_CA_CERTS',
   ],
   [
     ({ code }) => code === 'PROVIDER_TIMEOUT',
-    ({ address }) =>
-      `it was asked and said nothing: a slow network, a vendor in trouble, or another server at ${address}`,
+    ({ address }) => `the vendor did not answer in time: check the network, its status page, and ${address}`,
   ],
 ];
 
@@ -53,7 +51,7 @@ interface Names {
   address: string;
 }
 
-/** The remedy for a failed test; null = the error says it all. */
+/** The remedy for a failed test; null = the error is enough. */
 export function remedyOf(error: ParleyError, vendor: VendorName | null): string | null {
   const env: VendorVariables | null = vendor === null ? null : VENDORS[vendor].env;
   const names = {
@@ -67,7 +65,7 @@ function hasStatus(...statuses: readonly number[]): (error: ParleyError) => bool
   return ({ details }) => statuses.includes(Number(details['status']));
 }
 
-function saysOf(pattern: RegExp): (error: ParleyError) => boolean {
+function mentions(pattern: RegExp): (error: ParleyError) => boolean {
   return ({ message }) => pattern.test(message);
 }
 
@@ -81,21 +79,24 @@ const OPTIONS = {
 
 export const providers = defineCommand({
   help: `
-parley providers [list] [--json]
-parley providers test NAME [--kind stt|llm|tts] [--voice ID] [--model NAME] [--language CODE] [--json]
+Usage: parley providers [list] [--json]
+       parley providers test NAME [flags]
 
-Who can listen, think and speak: what each needs, whether it can be used here, and what it supports. Keys and addresses
-come from the environment or the configuration file (docs/configuration.md).
+Lists and tests recognisers, language models and voices. Keys and addresses come from the environment or the settings
+file (docs/configuration.md).
 
-test makes a real round trip, which the vendor may charge for, and prints how long each part took: a sentence spoken, a
-sentence recognised (spoken by the embedded voice, in real time), a question answered. NAME is a provider, or the id of a
-language model; where several kinds have the name, all are tried.
+Actions:
+  list  List all providers: what each needs, whether it is ready, and what it supports (default).
+  test  Make a real round trip, which the vendor may charge for, and print how long each part takes: speak a sentence,
+        recognise a sentence of the embedded voice in real time, or answer a question. NAME is a provider or the id of
+        a language model. If several kinds have the name, all are tested.
 
-  --kind KIND     only this one
-  --voice ID      the provider's name of a voice; default its own
-  --model NAME    the provider's model of speech; default its own
-  --language CODE what is spoken; default en-US. The sentence is English in any case
-  --json          as JSON
+Flags:
+  --kind KIND           test only this kind: stt, llm or tts
+  --voice ID            the provider's name of a voice (default: its default voice)
+  --model NAME          the provider's speech model (default: its default model)
+  --language CODE       language of the voice or recogniser (default en-US); the test sentence is always English
+  --json                print JSON
 `,
   options: OPTIONS,
   positionals: true,
@@ -103,13 +104,14 @@ language model; where several kinds have the name, all are tried.
     const [action = 'list', ...names] = positionals;
     const { kind } = values;
     if (kind !== undefined && kind !== 'stt' && kind !== 'llm' && kind !== 'tts')
-      throw new UsageError('--kind is stt, llm or tts');
+      throw new UsageError('--kind must be stt, llm or tts');
     const language = languageSchema.safeParse(values.language);
-    if (!language.success) throw new UsageError('--language is none that parley knows');
+    if (!language.success)
+      throw new UsageError(`--language must be a language code such as de-DE, not ${values.language}`);
     if (action === 'list' && names.length === 0) return list(await engineSettings(io), io, values.json);
     const [name] = names;
     if (action !== 'test' || name === undefined || names.length > 1)
-      throw noSuchAction(action, ['list', 'test'], 'list, or test NAME?');
+      throw unknownAction(action, ['list', 'test'], 'expected list or test NAME');
     const { voice = null, model = null } = values;
     return test(
       name,
@@ -130,7 +132,7 @@ async function list({ settings, detection }: EngineSettings, io: CommandIo, json
   io.stdout.write(
     json
       ? `${JSON.stringify(entries, null, 2)}\n`
-      : `${table(entries)}\nWithout a choice of the agent's own:\n${detection.choices.map((line) => `  ${line}\n`).join('')}`,
+      : `${table(entries)}\nDefaults, for agents that name no provider:\n${detection.choices.map((line) => `  ${line}\n`).join('')}`,
   );
   return 0;
 }
@@ -148,7 +150,7 @@ function table(entries: readonly CatalogueEntry[]): string {
       });
     return `${HEADS[kind]}\n${lines.join('')}`;
   });
-  return `${parts.join('\n')}\nparley providers test NAME tries one.\n`;
+  return `${parts.join('\n')}\nTest a provider with: parley providers test NAME\n`;
 }
 
 async function test(
@@ -207,8 +209,8 @@ function shown({ kind, name, facts, error }: Result): string {
   const lines = Object.entries(facts).map(
     ([fact, value]) => `  ${fact.padEnd(32)}${typeof value === 'number' ? `${String(value)} ms` : value}\n`,
   );
-  const again = error?.retryable === true ? ' (may pass: try again)' : '';
-  const remedy = error?.remedy == null ? '' : `  what to do: ${error.remedy}\n`;
+  const again = error?.retryable === true ? ' (temporary: try again)' : '';
+  const remedy = error?.remedy == null ? '' : `  remedy: ${error.remedy}\n`;
   const end = error === undefined ? '' : `  failed: ${error.message} [${error.code}]${again}\n${remedy}`;
   return `${name}: ${HEADS[kind].toLowerCase()}\n${lines.join('')}${end}`;
 }

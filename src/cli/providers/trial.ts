@@ -1,3 +1,4 @@
+import { Resampler } from '../../audio/dsp/resample.js';
 import { FRAME_MS, frameSamples, HEARING_RATE_HZ, samplesToMs } from '../../audio/frame.js';
 import { type Clock, delay } from '../../base/clock.js';
 import { RealClock } from '../../base/real-clock.js';
@@ -9,9 +10,10 @@ import { llmRegistry } from '../../providers/llm/registry.js';
 import { STT_ENTRIES, sttProvider } from '../../providers/stt/registry.js';
 import type { SttStream, SttTranscript } from '../../providers/stt/stt.js';
 import { TTS_ENTRIES, ttsProvider } from '../../providers/tts/registry.js';
-import { SENTENCE, spokenSentence } from './spoken-sentence.js';
+import { FliteTts } from '../../providers/tts/flite/flite.js';
 import type { SpeechModel } from '../../providers/llm/llm.js';
 
+const SENTENCE = 'We have a table for two at seven o’clock this evening.';
 const PROMPT = 'Confirm in one short sentence what the user says.';
 /** Timeout for transcript and answer. */
 const ANSWER_MS = 15_000;
@@ -53,7 +55,7 @@ export async function tryConversing(
       if (piece.type === 'usage') {
         note('tokens', `${String(piece.promptTokens)} in, ${String(piece.completionTokens)} out`);
         const { promptTokens = 0, completionTokens = 0 } = piece.audio ?? {};
-        note('of these audio', `${String(promptTokens)} in, ${String(completionTokens)} out`);
+        note('audio tokens', `${String(promptTokens)} in, ${String(completionTokens)} out`);
       }
       if (piece.type !== 'voice') continue;
       text += piece.text;
@@ -61,7 +63,7 @@ export async function tryConversing(
       if (audioMs === 0) note('first audio, after speech', clock.nowMs() - endMs);
       audioMs += samplesToMs(piece.audio.samples.length, piece.audio.sampleRateHz);
     }
-    note('all of it', clock.nowMs() - endMs);
+    note('complete', clock.nowMs() - endMs);
     note('length of the speech', audioMs);
     note('answered', text.slice(0, 200));
     while (got.words === null && got.error === null && !deadlines.signal.aborted) await delay(clock, FRAME_MS, signal);
@@ -69,7 +71,7 @@ export async function tryConversing(
     const heard = got.words;
     note('words, after speech', heard === null ? 'none' : heard.atMs - endMs);
     note('heard', heard?.text ?? '');
-    note('was said', SENTENCE);
+    note('spoken', SENTENCE);
     await stream.close();
   } finally {
     deadlines.end();
@@ -77,7 +79,25 @@ export async function tryConversing(
   }
 }
 
-/** In frames, as from a line. */
+/** The sentence, spoken by the embedded voice at the sample rate of recognisers. */
+async function spokenSentence(signal: AbortSignal): Promise<Int16Array> {
+  const voice = new FliteTts();
+  try {
+    const clock = new RealClock();
+    const parts: Int16Array[] = [];
+    let resampler: Resampler | null = null;
+    const request = { text: SENTENCE, language: 'en-US', voiceId: null, model: null, settings: {}, clock, signal };
+    for await (const { samples, sampleRateHz } of voice.synthesize(request)) {
+      resampler ??= new Resampler(sampleRateHz, HEARING_RATE_HZ);
+      parts.push(resampler.process(samples).slice());
+    }
+    return Int16Array.from(parts.flatMap((part) => [...part]));
+  } finally {
+    await voice.close();
+  }
+}
+
+/** Pushes samples in frames, in real time. */
 async function say(stream: SttStream, samples: Int16Array, signal: AbortSignal): Promise<void> {
   const clock = new RealClock();
   const startMs = clock.nowMs();
@@ -96,7 +116,7 @@ export interface TrialOptions {
   /** Local models. */
   local: LocalModels;
   voiceId: string | null;
-  /** Timeout for speech. */
+  /** The provider's speech model; null = its default. */
   model: string | null;
   language: string;
   signal: AbortSignal;
@@ -120,12 +140,12 @@ const FINAL_MS = 10_000;
 /** The silence that follows on the line. */
 const SILENCE_MS = 100;
 
-/** What a name can refer to: speech providers, or an LLM's id. */
+/** The providers and language models with a name. */
 export function trialsOf(name: string, options: TrialOptions): ProviderTrial[] {
-  const ears = STT_ENTRIES.filter((entry) => entry.name === name);
+  const recognisers = STT_ENTRIES.filter((entry) => entry.name === name);
   const voices = TTS_ENTRIES.filter((entry) => entry.name === name);
   return [
-    ...ears.map(({ vendor }): ProviderTrial => ({
+    ...recognisers.map(({ vendor }): ProviderTrial => ({
       kind: 'stt',
       name,
       vendor,
@@ -182,8 +202,9 @@ async function tryHearing(name: string, options: TrialOptions, note: Note): Prom
     let startMs = clock.nowMs();
     await provider.warmUp();
     const got = new Transcripts(clock);
-    const asked = { language, hints: { phrases: [SENTENCE], texts: [], keywords: new Map() }, clock, signal };
-    const stream = await provider.open({ ...asked, ...(model !== null && { model }) }, got);
+    const hints = { phrases: [SENTENCE], texts: [], keywords: new Map() };
+    const request = { language, hints, clock, signal };
+    const stream = await provider.open(model === null ? request : { ...request, model }, got);
     note('warm-up and opening', clock.nowMs() - startMs);
     try {
       startMs = clock.nowMs();
@@ -212,7 +233,7 @@ async function tryHearing(name: string, options: TrialOptions, note: Note): Prom
       deadlines.signal.throwIfAborted();
       note('final, after the end of speech', (got.finalMs ?? endMs) - endMs);
       note('heard', got.text);
-      note('was said', SENTENCE);
+      note('spoken', SENTENCE);
     } finally {
       await stream.close();
     }
@@ -238,13 +259,13 @@ class Transcripts {
     return [...this.#segments.values()].map(({ text }) => text).join(' ');
   }
 
-  /** The end has been recognised as well. */
+  /** Whether the end of the sentence is recognised. */
   get isComplete(): boolean {
     const last = [...this.#segments.values()].at(-1);
     return this.error !== null || (last?.isFinal === true && /evening/i.test(this.text)) || this.#isLate;
   }
 
-  /** A final transcript with other words counts too, if nothing follows. */
+  /** Whether nothing has followed the last final transcript for a while, whatever its words. */
   get #isLate(): boolean {
     return this.finalMs !== null && this.#clock.nowMs() - this.finalMs > 1500;
   }

@@ -5,13 +5,14 @@ import { embeddingRoute } from '../../settings/models.js';
 import type { Settings } from '../../settings/settings.js';
 import type { EngineOptions } from '../../engine/options.js';
 import { KnowledgeBase } from '../../store/knowledge.js';
+import { openMemories } from './data-stores.js';
 import { agentSlug } from './values.js';
 
 /** Knowledge base and memory of an agent in the terminal. */
 export interface RunStores {
-  /** Includes the files of the command line. */
+  /** The agent's configuration with the knowledge files of the command line. */
   config: AgentConfig;
-  /** Uses the memories of the daemon's agent with the same name. */
+  /** Same as the id of the daemon's agent with this name, so that both share memories. */
   agentId: string;
   engine: Pick<EngineOptions, 'knowledge' | 'memories'>;
   close(): Promise<void>;
@@ -19,15 +20,15 @@ export interface RunStores {
 
 export interface RunStoresOptions {
   settings: Settings;
-  /** Paths of the agent's files; their names are the ids. */
+  /** Paths of knowledge files; the file names are the ids. */
   knowledge: readonly string[];
-  /** Do not keep memories between runs, so that two runs are identical. */
+  /** In virtual time no memories are kept between runs, so that two runs are identical. */
   virtual: boolean;
   onFault: (reason: string) => void;
 }
 
 /**
- * Reads the agent's files, and opens its memories in the data folder, as the configuration requires.
+ * Reads the knowledge files, and opens the memories in the data folder if the agent uses them.
  * @throws ParleyError FILE_NOT_READABLE naming the file, FILE_NOT_WRITABLE for the data folder
  */
 export async function openAgentStores(
@@ -36,7 +37,7 @@ export async function openAgentStores(
 ): Promise<RunStores> {
   const stores: RunStores = { config, agentId: agentSlug(name), engine: {}, close: async () => undefined };
   const remembers = (config.memory?.user_identifier_key ?? '') !== '' && !virtual;
-  const memories = remembers ? (await import('./memory-file.js')).openMemories(settings) : null;
+  const memories = remembers ? openMemories(settings) : null;
   if (memories !== null) stores.engine.memories = memories.store;
   if (paths.length === 0) return { ...stores, close: async () => memories?.close() };
   const { knowledgeFileBytes: fileBytes, knowledgeFiles: files } = settings.limits;

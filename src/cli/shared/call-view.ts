@@ -8,16 +8,16 @@ const WIDTH = 100;
 /** Length of an abbreviated session id. */
 const ID_CHARS = 8;
 
-const HEADINGS = ['began (UTC)', 'session', '', 'who', 'agent', 'ended', 'length'];
+const HEADINGS = ['start (UTC)', 'session', '', 'from → to', 'agent', 'status', 'length'];
 const WIDTHS = [16, ID_CHARS, 4, 29, 11, 17, 6];
 
 /** Calls as a table. */
 export function callTable(calls: readonly StoredCall[]): string {
   const rows = calls.map(({ sessionId, channel, direction, fromPhone, toPhone, agentId, status, tsUs, item }) => {
-    const who = fromPhone === null ? '' : `${fromPhone} → ${toPhone ?? '?'}`;
+    const parties = fromPhone === null ? '' : `${fromPhone} → ${toPhone ?? '?'}`;
     const how = channel !== 'phone' ? channel : direction === 'inbound' ? 'in' : 'out';
     const length = item.duration === 0 ? '' : lengthOf(item.duration);
-    return [minute(tsUs), sessionId.slice(0, ID_CHARS), how, who, agentId ?? '', status, length];
+    return [minute(tsUs), sessionId.slice(0, ID_CHARS), how, parties, agentId ?? '', status, length];
   });
   return [row(HEADINGS), ...rows.map(row)].map((line) => `${line}\n`).join('');
 }
@@ -29,7 +29,7 @@ function row(cells: readonly string[]): string {
     .trimEnd();
 }
 
-/** Truncated or padded. */
+/** Text truncated or padded to a width. */
 function fitting(text: string, width: number): string {
   return text.length > width ? `${text.slice(0, width - 1)}…` : text.padEnd(width);
 }
@@ -37,8 +37,9 @@ function fitting(text: string, width: number): string {
 export interface ViewedCall {
   call: StoredCall;
   story: readonly TranscriptLine[];
-  /** Paths; null = none. */
+  /** Path; null = none. */
   recording: string | null;
+  /** Path; null = none. */
   trace: string | null;
   /** Currency of prices. */
   unit: string;
@@ -64,10 +65,10 @@ export function callView({ call, story, recording, trace, unit }: ViewedCall): s
     ...shown(facts),
     '',
     ...story.flatMap(storyLines),
-    ...(story.length === 0 ? ['nothing was said, or nothing of it was kept'] : []),
+    ...(story.length === 0 ? ['no transcript'] : []),
     '',
     ...shown([
-      ['answers', answers(item)],
+      ['response', responses(item)],
       ['cost', costs(item, unit)],
       ['recording', recording],
       ['trace', trace],
@@ -96,10 +97,10 @@ function storyLines({ atMs, who, text }: TranscriptLine): string[] {
   return [...lines, line];
 }
 
-function answers({ call_metrics: { utterance_latency: latency, turns } }: CallHistoryItem): string | null {
+function responses({ call_metrics: { utterance_latency: latency, turns } }: CallHistoryItem): string | null {
   if (latency === null) return null;
   const [p50, p95] = [latency.p50, latency.p95].map((ms) => `${ms.toFixed(0)} ms`) as [string, string];
-  return `after ${p50} (median), ${p95} (p95), in ${String(turns)} turns`;
+  return `${p50} (median), ${p95} (p95), ${String(turns)} turns`;
 }
 
 function costs({ cost_breakdown: items }: CallHistoryItem, unit: string): string | null {

@@ -2,16 +2,16 @@ import { createParser } from 'eventsource-parser';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 
 export interface DaemonClientOptions {
-  /** Where the daemon is, such as `http://127.0.0.1:8080`. */
+  /** Address of the daemon, such as `http://127.0.0.1:8080`. */
   url: string;
   /** A private key. */
   key: string;
   signal: AbortSignal;
 }
 
-/** Timeout of a reply: the largest upload is done in a second. */
+/** Timeout of a reply; the largest upload takes a second. */
 const ANSWER_MS = 60_000;
-/** Idle timeout of a stream: daemons send a comment more often. */
+/** Idle timeout of a stream; daemons send comments more often. */
 const SILENCE_MS = 45_000;
 
 /** A client for a running daemon. */
@@ -32,7 +32,7 @@ export class DaemonClient {
   /** The parsed data of a stream's events. @throws as `ask` */
   async *events(path: string): AsyncGenerator<unknown> {
     const silence = new AbortController();
-    let timer = setTimeout(() => silence.abort(new Error('the daemon is silent')), SILENCE_MS);
+    let timer = setTimeout(() => silence.abort(new Error('the daemon stopped sending')), SILENCE_MS);
     try {
       const { body } = await this.#fetch('GET', path, silence.signal);
       const found: string[] = [];
@@ -40,7 +40,7 @@ export class DaemonClient {
       const decoder = new TextDecoder();
       for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
         clearTimeout(timer);
-        timer = setTimeout(() => silence.abort(new Error('the daemon is silent')), SILENCE_MS);
+        timer = setTimeout(() => silence.abort(new Error('the daemon stopped sending')), SILENCE_MS);
         parser.feed(decoder.decode(chunk, { stream: true }));
         for (const data of found.splice(0)) yield JSON.parse(data) as unknown;
       }
@@ -57,11 +57,9 @@ export class DaemonClient {
     try {
       response = await fetch(new URL(path.slice(1), url.endsWith('/') ? url : `${url}/`), {
         method,
-        headers: {
-          authorization: key,
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        headers:
+          body === undefined ? { authorization: key } : { authorization: key, 'content-type': 'application/json' },
+        body: body === undefined ? null : JSON.stringify(body),
         signal: AbortSignal.any([signal, deadline]),
       });
     } catch (error) {
@@ -76,7 +74,7 @@ export class DaemonClient {
     if (signal.aborted) return signal.reason;
     if (error instanceof ParleyError) return error;
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const reason = `no daemon answers at ${url} (--url, PARLEY_URL): ${reasonOf(cause)}`;
+    const reason = `no daemon answers at ${url} (set by --url or PARLEY_URL): ${reasonOf(cause)}`;
     return new ParleyError('NET_FAILED', { reason }, { cause: error });
   }
 }
@@ -93,7 +91,7 @@ async function worded(response: Response): Promise<string> {
     if (typeof detail === 'string') return detail;
     if (detail !== undefined) return detail.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ');
   } catch {
-    // The reply came from something else, such as a proxy.
+    // The reply is not a daemon's, but perhaps a proxy's.
   }
   return `${String(response.status)} ${text.slice(0, 200)}`;
 }

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import type { AgentConfig } from '../../agent/agent.js';
 
 /**
- * The demo agent (`examples/restaurant`) sends its bookings to this address. Each parley process replaces it with its
- * own desk on a free port, so that several can run side by side.
+ * The address to which the demo agent (`examples/restaurant`) sends bookings. Each parley process replaces it with a desk
+ * of its own on a free port, so that several processes can run side by side.
  */
 const DEMO_DESK_URL = 'http://127.0.0.1:8089/bookings';
 const PATH = '/bookings';
@@ -19,7 +19,7 @@ export interface DemoDesk {
   close(): Promise<void>;
 }
 
-/** Whether an agent uses the demo's address. */
+/** Whether an agent sends bookings to the demo's address. */
 export function usesDemoDesk(agent: AgentConfig): boolean {
   return (agent.tools ?? []).some((tool) => tool.webhook === DEMO_DESK_URL);
 }
@@ -31,7 +31,7 @@ export function atDesk(agent: AgentConfig, desk: DemoDesk | null): AgentConfig {
   return { ...agent, tools };
 }
 
-/** The restaurant's book: takes bookings on loopback and answers with a reference. */
+/** Serves the demo's booking webhook on loopback; it answers each booking with a reference. */
 export async function openDemoDesk(onBooking?: (booking: Booking) => void): Promise<DemoDesk> {
   let taken = 0;
   const server = createServer((request, response) => {

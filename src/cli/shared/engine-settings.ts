@@ -4,7 +4,9 @@ import type { AgentFile } from '../../agent/agent-file.js';
 import { type Detection, detectProviders } from '../../settings/detect.js';
 import { failoverOf } from '../../settings/failover.js';
 import { loadSettings } from '../../settings/load-settings.js';
+import { modelRemedy } from '../../settings/models.js';
 import type { Settings } from '../../settings/settings.js';
+import { ParleyError, type ErrorCode } from '../../base/errors.js';
 import { modelWarnings } from '../../engine/warnings.js';
 import type { Engine } from '../../engine/engine.js';
 import type { EngineOptions } from '../../engine/options.js';
@@ -12,7 +14,7 @@ import { systemProbe } from '../../net/probe.js';
 import type { CommandIo } from './command.js';
 import { localModelsOf } from './local-models.js';
 
-/** Settings that commands without a daemon accept as flags, for `parseArgs`; others come from the environment. */
+/** Setting flags of commands that run without a daemon, for `parseArgs`. */
 export const SETTING_FLAGS = { config: { type: 'string' }, 'llm-model': { type: 'string' } } as const;
 
 export interface EngineSettings {
@@ -20,12 +22,12 @@ export interface EngineSettings {
   detection: Detection;
   /** For `new Engine`. */
   engine: EngineOptions & { allowUrls: readonly string[]; recordings: string };
-  /** Notices about the settings, for the operator. */
+  /** Warnings about the settings, for the operator. */
   warnings: readonly string[];
 }
 
 /**
- * The operator's settings, and the engines that they and the machine allow.
+ * Loads the operator's settings and detects the available providers.
  * @param flags values of setting flags, by name without dashes
  */
 export async function engineSettings(
@@ -62,8 +64,38 @@ export async function engineSettings(
   };
 }
 
-/** Tells the user why an agent may not answer as expected. */
-export function tellWarnings(agent: AgentFile, engine: Engine, io: Pick<CommandIo, 'stderr'>): void {
+/** Prints an agent's warnings, such as a missing language model. */
+export function printWarnings(agent: AgentFile, engine: Engine, io: Pick<CommandIo, 'stderr'>): void {
   for (const { msg } of [...(agent.warnings ?? []), ...modelWarnings(agent, engine.options)])
     io.stderr.write(`warning: ${msg}\n`);
+}
+
+/** Errors that only a changed setting can fix. */
+const FAULTS: ReadonlySet<ErrorCode> = new Set(['PROVIDER_UNKNOWN', 'PROVIDER_NOT_CONFIGURED', 'PROVIDER_CLOSED']);
+
+/** The settings that name providers, by the kind in the error. */
+const SETTINGS: Readonly<Record<string, readonly [setting: 'llmModel' | 'stt' | 'tts' | 'vad', variable: string]>> = {
+  'language model': ['llmModel', 'PARLEY_LLM_MODEL'],
+  'speech-to-text': ['stt', 'PARLEY_STT'],
+  'text-to-speech': ['tts', 'PARLEY_TTS'],
+  vad: ['vad', 'PARLEY_VAD'],
+};
+
+/**
+ * Checks that the default providers in the settings are available.
+ * @throws ParleyError CONFIG_INVALID naming the setting and the remedy
+ */
+export async function checkDefaults(engine: Engine, settings: Settings): Promise<void> {
+  try {
+    await engine.checkAgent({ agent: {} });
+  } catch (error) {
+    if (!(error instanceof ParleyError) || !FAULTS.has(error.code)) return; // agents may name other providers
+    const { kind, name, provider } = error.details;
+    const named = String(name ?? provider);
+    const [setting, variable] = SETTINGS[String(kind)] ?? [];
+    const isDefault = setting !== undefined && settings[setting] === named;
+    const place = isDefault ? `${setting} (${variable ?? ''})` : 'failover or models';
+    const help = kind === 'language model' && error.code === 'PROVIDER_UNKNOWN' ? `; ${modelRemedy(named)}` : '';
+    throw new ParleyError('CONFIG_INVALID', { reason: `${place}: ${error.message}${help}` }, { cause: error });
+  }
 }

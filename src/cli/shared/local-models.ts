@@ -3,7 +3,7 @@ import { failoverOf } from '../../settings/failover.js';
 import type { Settings } from '../../settings/settings.js';
 import { isPath, type LocalModelsOptions } from '../../providers/local/local-models.js';
 
-/** The models in the settings, and the folder of models that agents may name. */
+/** The local models of the settings, and the folder of models that agents may name. */
 export function localModelsOf(settings: Settings): LocalModelsOptions {
   const { sttModel, denoiseModel, tts, voiceId, modelThreads, modelIdleMinutes } = settings;
   return {
@@ -21,7 +21,7 @@ export function modelsFolderOf({ modelsDir, dataDir }: Settings): string {
   return modelsDir ?? join(dataDir, 'models');
 }
 
-/** Paths instead of names, which only the operator can set. */
+/** Models given by path, which only the operator may do. */
 function pathsIn({ voiceId, voiceSubstitutes, failover }: Settings): string[] {
   const { stt, tts } = failoverOf(failover);
   const named = [
@@ -33,7 +33,7 @@ function pathsIn({ voiceId, voiceSubstitutes, failover }: Settings): string[] {
   return named.filter((name) => name != null && isPath(name)).map((name) => withoutSpeaker(name ?? ''));
 }
 
-/** The model part of a voice's name. */
+/** The model in a voice's name (`MODEL:SPEAKER`). */
 export function withoutSpeaker(voiceId: string): string {
   return voiceId.replace(/:[^/\\:]*$/u, '');
 }

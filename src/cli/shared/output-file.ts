@@ -4,7 +4,7 @@ import { ParleyError, reasonOf } from '../../base/errors.js';
 /** Buffer size in characters. */
 const BATCH_CHARS = 65_536;
 
-/** An output file of a command. Opens before the work begins, so that a wrong path is reported early. */
+/** An output file of a command. It is opened before the work starts, to report a wrong path early. */
 export class OutputFile {
   readonly #path: string;
   readonly #file: FileHandle;

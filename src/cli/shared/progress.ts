@@ -5,7 +5,7 @@ const USUAL_COLUMNS = 80;
 
 type Stream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
 
-/** A progress bar on a terminal's error stream; silent if it is not a terminal. Clears its line at the end. */
+/** A progress bar on standard error, if that is a terminal. */
 export class ProgressBar {
   readonly #stream: Stream;
   readonly #label: string;
@@ -28,7 +28,7 @@ export class ProgressBar {
     );
   }
 
-  /** May be called twice. */
+  /** Clears the line of the bar. */
   clear(): void {
     if (this.#shown < 0) return;
     this.#shown = -1;

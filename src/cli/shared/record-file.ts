@@ -16,7 +16,7 @@ const DELIMITERS = [',', ';', '\t'];
  * Reads the records of a campaign: JSON, an array of `{phone, metadata?}`, or CSV with a header row, where the column
  * `phone` is the number and the others become metadata. CSV may use commas, semicolons or tabs.
  * @param country ISO 3166 alpha-2: country of numbers without a country code
- * @throws ParleyError FILE_NOT_READABLE naming line and error; UsageError for an unknown country
+ * @throws ParleyError FILE_NOT_READABLE naming the line and the fault; UsageError for an unknown country
  */
 export async function readRecords(path: string, country?: string): Promise<FileRecord[]> {
   const text = await readText(path);
@@ -33,9 +33,11 @@ function fromJson(path: string, text: string): FileRecord[] {
   }
   return (value as unknown[]).map((item, index) => {
     const { phone, metadata } = (item ?? {}) as Partial<Record<keyof FileRecord, unknown>>;
-    if (typeof phone !== 'string') throw unreadable(path, `item ${String(index)} has no "phone" that is a string`);
+    if (typeof phone !== 'string') throw unreadable(path, `"phone" of item ${String(index)} must be a string`);
     const isObject = typeof metadata === 'object' && !Array.isArray(metadata);
-    if (metadata !== undefined && !isObject) throw unreadable(path, `"metadata" of item ${String(index)} is no object`);
+    if (metadata !== undefined && !isObject) {
+      throw unreadable(path, `"metadata" of item ${String(index)} must be an object`);
+    }
     return { phone, metadata: (metadata ?? {}) as Record<string, unknown> };
   });
 }
@@ -52,10 +54,9 @@ function fromCsv(path: string, text: string): FileRecord[] {
   }
   const [names = [], ...lines] = rows;
   const phoneAt = names.findIndex((name) => name.toLowerCase() === 'phone');
-  if (phoneAt < 0)
-    throw unreadable(path, `the first line names no column "phone" (it has ${names.join(', ') || 'nothing'})`);
+  if (phoneAt < 0) throw unreadable(path, `the header row has no column "phone", but ${names.join(', ') || 'nothing'}`);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw unreadable(path, `two columns are called "${twice}"`);
+  if (twice !== undefined) throw unreadable(path, `two columns have the name "${twice}"`);
   return lines.map((cells) => ({
     phone: cells[phoneAt] ?? '',
     metadata: Object.fromEntries(
@@ -64,11 +65,11 @@ function fromCsv(path: string, text: string): FileRecord[] {
   }));
 }
 
-/** An invalid number stays as it is: the daemon reports the error. */
+/** Adds country codes. Leaves invalid numbers unchanged, for the daemon to report. */
 async function international(records: readonly FileRecord[], country: string): Promise<FileRecord[]> {
   const { isSupportedCountry, parsePhoneNumberWithError } = await import('libphonenumber-js/max');
   const defaultCountry = country.toUpperCase();
-  if (!isSupportedCountry(defaultCountry)) throw new UsageError(`--country is no country such as US: ${country}`);
+  if (!isSupportedCountry(defaultCountry)) throw new UsageError(`--country must be a code such as US, not ${country}`);
   return records.map((record) => ({ ...record, phone: read(record.phone, defaultCountry) }));
 
   function read(phone: string, of: CountryCode): string {
@@ -93,7 +94,7 @@ async function readText(path: string): Promise<string> {
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch {
-    throw unreadable(path, 'it is not UTF-8; spreadsheets write that as "CSV UTF-8"');
+    throw unreadable(path, 'it is not UTF-8; in a spreadsheet, save it as "CSV UTF-8"');
   }
 }
 

@@ -14,7 +14,7 @@ export function metadataOf(text: string | undefined): Readonly<Record<string, un
   } catch {
     // reported below
   }
-  throw new UsageError('--metadata is no JSON object');
+  throw new UsageError('--metadata must be a JSON object');
 }
 
 /**
@@ -23,11 +23,11 @@ export function metadataOf(text: string | undefined): Readonly<Record<string, un
  */
 export function startTime(now: string | undefined, virtual: boolean): number {
   const unixMs = now === undefined ? nowUnixMs() : Date.parse(now);
-  if (Number.isNaN(unixMs)) throw new UsageError('--now is no ISO 8601 time');
+  if (Number.isNaN(unixMs)) throw new UsageError('--now must be an ISO 8601 time');
   return virtual && now === undefined ? Math.floor(unixMs / DAY_MS) * DAY_MS + DAY_MS / 2 : unixMs;
 }
 
-/** The state to continue from, from the file of `--continue`. @throws ParleyError CONFIG_INVALID */
+/** The conversation to continue, from the file of `--continue`. @throws ParleyError CONFIG_INVALID */
 export async function continuationOf(path: string | undefined): Promise<SessionContinuation | null> {
   return path === undefined ? null : parseContinuation(await readJsonFile(path), [path]);
 }
@@ -36,12 +36,12 @@ export async function continuationOf(path: string | undefined): Promise<SessionC
 export function numberOf(flag: string, text: string, least: number, most: number): number {
   const value = Number(text);
   if (text.trim() === '' || !(value >= least && value <= most)) {
-    throw new UsageError(`${flag} is a number from ${String(least)} to ${String(most)}`);
+    throw new UsageError(`${flag} must be a number from ${String(least)} to ${String(most)}`);
   }
   return value;
 }
 
-/** The id of an agent that comes from a file. */
+/** The id of an agent from a file. */
 export function agentSlug(name: string): string {
   const words = name.toLowerCase().match(/[a-z0-9]+/g);
   return words?.join('-') ?? 'agent';

@@ -22,121 +22,125 @@ const nameSchema = z.string().min(1).max(253);
 const TRUNK_NAME = /^[a-z][a-z0-9-]{0,31}$/;
 const portSchema = z.int().min(1_024).max(65_535);
 
-/** What one trunk is. */
+/** Fields that identify one trunk. */
 const trunkFields = {
   servers: setting(
     z.array(serverSchema).max(8),
-    'Servers of the trunk, the most wanted first, see [SIP](sip.md); none = there is no trunk.',
+    'Servers of the trunk in order of preference, see [SIP](sip.md); none = no trunk.',
   ),
   sources: setting(
     z.array(networkSchema).max(64),
-    'Addresses and networks that calls come from, beside the servers. Others get no answer.',
+    'Addresses and networks that may send calls, in addition to the servers. Others get no answer.',
   ),
-  numbers: setting(z.array(numberSchema).max(10_000), 'The numbers of the trunk, which agents can be given.'),
-  domain: setting(nameSchema.nullable(), 'Host of addresses on the trunk. Unset = that of the first server.'),
+  numbers: setting(z.array(numberSchema).max(10_000), 'Phone numbers of the trunk, which agents can use.'),
+  domain: setting(nameSchema.nullable(), 'Host in SIP addresses on the trunk. Unset = the host of the first server.'),
   user: setting(nameSchema.nullable(), 'Account on the trunk; its password is `sipPassword`. Unset = none.'),
-  register: setting(z.boolean(), 'Whether parley registers with the first server, so that calls come to it.'),
-  displayName: setting(z.string().min(1).max(80).nullable(), 'Name that is sent beside the number. Unset = none.'),
+  register: setting(z.boolean(), 'Whether to register with the first server, to receive calls.'),
+  displayName: setting(z.string().min(1).max(80).nullable(), 'Display name of the caller. Unset = none.'),
 };
 
-/** How its calls are: named trunks have it from `sip`, where they say nothing else. */
-const mannerFields = {
-  codecs: setting(z.array(z.enum(['PCMU', 'PCMA', 'G722', 'opus'])).min(1), 'Codecs, the most wanted first.'),
+/** Options of a trunk's calls. A named trunk inherits those that it leaves out from `sip`. */
+const callFields = {
+  codecs: setting(z.array(z.enum(['PCMU', 'PCMA', 'G722', 'opus'])).min(1), 'Codecs in order of preference.'),
   srtp: setting(
     z.enum(['off', 'accepted', 'offered', 'required']),
-    'Encrypted media (SDES-SRTP): never, if the other side asks for it, offered, or nothing else.',
+    'Encrypted media (SDES-SRTP): never, if the other side offers it, offered by us too, or required.',
   ),
   comfortNoise: setting(
     z.boolean(),
-    'Whether silence is sent as comfort noise, a packet now and then, where the trunk agrees; else as packets of silence.',
+    'Whether to send comfort noise in silence (an occasional packet), if the trunk supports it; otherwise packets of ' +
+      'silence.',
   ),
   numberFormat: setting(
     z.enum(['e164', 'digits']),
-    'How numbers are written to the trunk: `+12025550123`, or `12025550123`.',
+    'Format of numbers sent to the trunk: `+12025550123` (`e164`) or `12025550123` (`digits`).',
   ),
   country: setting(
     z
       .string()
       .regex(/^[A-Z]{2}$/, 'Input should be a country such as US (ISO 3166-1 alpha-2)')
       .nullable(),
-    'Country of numbers that come in without their country code, such as `US`. Unset = such numbers are not ours.',
+    'Country of incoming numbers without a country code, such as `US`. Unset = such numbers match none of ours.',
   ),
   fromUser: setting(
     z.enum(['number', 'account']),
-    'Who calls, in `From`: the number that calls, or the account `user`, for trunks that know an account by it.',
+    'User part of `From`: the calling number, or the account `user`, for trunks that identify accounts by it.',
   ),
   identity: setting(
     z.enum(['none', 'asserted', 'preferred']),
-    'The header that has the number that calls, beside `From`: none, `P-Asserted-Identity` or `P-Preferred-Identity` (RFC 3325).',
+    'Header with the calling number in addition to `From`: none, `P-Asserted-Identity` or `P-Preferred-Identity` ' +
+      '(RFC 3325).',
   ),
   transfer: setting(
     z.enum(['auto', 'refer', 'bridge']),
-    'How calls are handed on: by REFER where the other side takes it, else over a second call; or one of them alone.',
+    'How to transfer calls: by REFER (`refer`), over a second call (`bridge`), or by REFER if the other side supports it ' +
+      'and otherwise over a second call (`auto`).',
   ),
   transferFrom: setting(
     z.enum(['number', 'caller']),
-    'Who calls the target of a transfer over a second call, in `From`: our number, or the caller, with our number in ' +
-      '`Diversion`. The header of `identity` has the caller in either case.',
+    'Caller in `From` of the second call of a transfer: our number, or the original caller, with our number in ' +
+      '`Diversion`. The header of `identity` names the original caller in either case.',
   ),
   extensions: setting(
     z.enum(['safe', 'all']),
-    "Which short user parts on the trunk's own hosts calls may be transferred to: all but emergency numbers, or `all`, " +
-      'see [SIP](sip.md#handing-calls-on).',
+    "Short user parts on the trunk's own hosts that calls may be transferred to: all but emergency numbers (`safe`), or " +
+      '`all`, see [SIP](sip.md#handing-calls-on).',
   ),
-  keepAliveS: setting(z.number().min(0).max(3_600), 'How often servers are asked whether they are there; 0 = never.', {
+  keepAliveS: setting(z.number().min(0).max(3_600), 'Interval of OPTIONS requests that check servers; 0 = none.', {
     unit: 's',
   }),
 };
 
 const namedTrunkSchema = z.strictObject({
   ...trunkFields,
-  ...mannerFields,
+  ...callFields,
   password: setting(passwordSchema.nullable(), 'Password of `user`. Unset = none.', { secret: true }),
 });
 
-/** A SIP trunk, or a PBX, and more of them by name: where calls go and come from. */
+/** One unnamed SIP trunk or PBX, and further ones by name. */
 export const sipSchema = z
   .strictObject({
     ...trunkFields,
-    ...mannerFields,
+    ...callFields,
     listen: setting(
       z.array(listenSchema).min(1).max(8),
-      'Where it listens for SIP: `udp:`, `tcp:` or `tls:`, an address, a port.',
+      'Sockets to listen on for SIP: `udp:`, `tcp:` or `tls:`, an address, a port.',
     ),
     advertisedAddress: setting(
       addressSchema.nullable(),
-      'Address of ours that the trunk reaches. Unset = that of the network interface.',
+      'Our address as the trunk reaches it. Unset = the address of the network interface.',
     ),
     rtpPorts: setting(
       z.tuple([portSchema, portSchema]).refine(([from, to]) => from < to, {
         error: 'Input should be two ports, the lower one first',
       }),
-      'UDP ports for media, `[from, to]`: two for each call.',
+      'UDP port range for media, `[from, to]`; each call uses two ports.',
     ),
-    tlsCertPath: setting(nameSchema.nullable(), 'PEM file of the certificate that we show over TLS.'),
-    tlsKeyPath: setting(nameSchema.nullable(), 'PEM file of its key.'),
-    tlsCaPath: setting(nameSchema.nullable(), 'PEM file of authorities to trust in place of the well-known ones.'),
-    tlsVerify: setting(z.boolean(), 'Whether servers must prove their names over TLS.'),
+    tlsCertPath: setting(nameSchema.nullable(), 'PEM file with our TLS certificate.'),
+    tlsKeyPath: setting(nameSchema.nullable(), "PEM file with the certificate's private key."),
+    tlsCaPath: setting(nameSchema.nullable(), 'PEM file with the authorities to trust instead of the public ones.'),
+    tlsVerify: setting(z.boolean(), "Whether to verify servers' TLS certificates."),
     trunks: setting(
       z.record(
         z.string().regex(TRUNK_NAME, 'Input should be a name of small letters, digits and dashes'),
         namedTrunkSchema,
       ),
-      'More trunks by name: `servers`, `sources`, `numbers`, `domain`, `user`, `password`, `register` and `displayName` are ' +
-        'their own; `codecs`, `srtp`, `comfortNoise`, `numberFormat`, `country`, `fromUser`, `identity`, `transfer`, ' +
-        '`transferFrom`, `extensions` and `keepAliveS` those of `sip` where a trunk leaves them out; the rest is for all.',
+      'Further trunks by name. Each has its own `servers`, `sources`, `numbers`, `domain`, `user`, `password`, `register` ' +
+        'and `displayName`. It inherits `codecs`, `srtp`, `comfortNoise`, `numberFormat`, `country`, `fromUser`, ' +
+        '`identity`, `transfer`, `transferFrom`, `extensions` and `keepAliveS` from `sip` unless it sets them. All trunks ' +
+        'share the other settings.',
     ),
     callers: setting(
       z.record(nameSchema, passwordSchema),
-      'Phones and PBXs without a fixed address, by user name, each with its password: they may call our numbers from ' +
-        'anywhere, with a proof, see [SIP](sip.md#callers-without-a-fixed-address).',
+      'Phones and PBXs without a fixed address: passwords by user name. They may call our numbers from any address after ' +
+        'digest authentication, see [SIP](sip.md#callers-without-a-fixed-address).',
     ),
     callerAlgorithms: setting(
       z
         .array(z.enum(['SHA-256', 'MD5']))
         .min(1)
         .max(2),
-      'How callers may prove themselves, the most wanted first. Some phones that know MD5 alone fail where another is offered at all.',
+      'Digest algorithms for `callers` in order of preference. Some phones support only MD5 and fail if SHA-256 is offered.',
     ),
   })
   .superRefine(({ numbers = [], trunks = {}, servers = [], user = null, fromUser }, context) => {
@@ -150,7 +154,7 @@ export const sipSchema = z
     ];
     for (const [path, account, wanted] of accounts) {
       if (account !== null || wanted !== 'account') continue;
-      context.addIssue({ code: 'custom', path, message: '`account` needs `user`, the account that it means' });
+      context.addIssue({ code: 'custom', path, message: '`account` needs `user`: set the account' });
     }
     const seen = new Set<string>();
     const places: [path: PropertyKey[], numbers: readonly string[]][] = [
@@ -166,7 +170,7 @@ export const sipSchema = z
           context.addIssue({
             code: 'custom',
             path: [...path, at],
-            message: `${number} is in the list already: a number has one trunk`,
+            message: `${number} is listed twice: a number belongs to one trunk`,
           });
         }
         seen.add(number);

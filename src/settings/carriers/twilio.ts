@@ -1,25 +1,25 @@
 import * as z from 'zod';
 import { baseUrlSchema, setting } from '../../schema/setting.js';
 
-/** An account with Twilio, whose numbers agents can have. */
+/** A Twilio account; agents can use its numbers. */
 export const twilioSchema = z.strictObject({
   accountSid: setting(
     z
       .string()
       .regex(/^AC[0-9a-f]{32}$/i, 'Input should be an account SID: AC and 32 hexadecimal digits')
       .nullable(),
-    'Account with Twilio, see [Twilio](twilio.md); its token is `twilioAuthToken`. Unset = none.',
+    'SID of the Twilio account, see [Twilio](twilio.md); its token is `twilioAuthToken`. Unset = no account.',
   ),
   machineDetection: setting(
     z.enum(['off', 'answer', 'greeting-end']),
-    "Whether calls have Twilio's own answering machine detection as well, which is paid for: who answered, or that and " +
-      "the end of a machine's greeting. It is in the call's record; parley decides by its own.",
+    "Twilio's own answering machine detection, which Twilio charges for: `answer` reports who answered, `greeting-end` " +
+      "also the end of a machine's greeting. The result is in the call's record; parley acts on its own detection.",
   ),
   apiUrl: setting(
     baseUrlSchema,
-    "Root of Twilio's API; its regions have others (`https://api.dublin.ie1.twilio.com`).",
+    "Base URL of Twilio's API; each region has its own (`https://api.dublin.ie1.twilio.com`).",
   ),
-  pricingUrl: setting(baseUrlSchema, 'Root of the API that tells what numbers cost.'),
+  pricingUrl: setting(baseUrlSchema, "Base URL of Twilio's pricing API."),
 });
 
 export type TwilioSettings = Required<z.infer<typeof twilioSchema>>;

@@ -1,11 +1,22 @@
 import { existsSync } from 'node:fs';
+import { nowUnixMs } from '../../base/real-clock.js';
 import type { Settings } from '../../settings/settings.js';
 import type { EngineOptions } from '../../engine/options.js';
 import type { DoNotCallEntry, DoNotCallList } from '../../session/after-call/do-not-call.js';
 import { RecentSessions } from '../../session/after-call/memory.js';
 import { databaseFile, openDatabase } from '../../store/database.js';
 import { DoNotCallStore } from '../../store/do-not-call.js';
+import { SqliteMemories } from '../../store/memory.js';
 import { SessionStore } from '../../store/sessions.js';
+
+/** Opens the memories in the data folder and deletes expired ones. @throws ParleyError FILE_NOT_WRITABLE */
+export function openMemories(settings: Settings): { store: SqliteMemories; close: () => void } {
+  const database = openDatabase(settings.dataDir);
+  const { memoryRetentionDays: retentionDays } = settings;
+  const store = new SqliteMemories({ database, retentionDays, nowUnixMs });
+  store.purge();
+  return { store, close: () => void database.close() };
+}
 
 /** Stores that terminal calls share with the daemon: the do-not-call list and the sessions. */
 export class CallStores {
@@ -16,7 +27,7 @@ export class CallStores {
     this.#dataDir = dataDir;
   }
 
-  /** For `new Engine`. Reads what the daemon stored; keeps the terminal's sessions in memory only. */
+  /** For `new Engine`. Reads the daemon's sessions; keeps the terminal's own in memory only. */
   engine(): Required<Pick<EngineOptions, 'doNotCall' | 'sessionMemory'>> {
     const recent = new RecentSessions();
     const stored = (): SessionStore | null => (this.#isThere() ? new SessionStore(this.#open()) : null);
