@@ -4,7 +4,7 @@ import { reasonOf } from './errors.js';
 /** How long a transport or a provider may take to close. */
 const CLOSE_TIMEOUT_MS = 5000;
 
-/** The outcome of `work`. Rejects with the signal's reason when that is aborted first; the work goes on. */
+/** Settles with the outcome of `work`, or rejects with the signal's reason if it aborts first. The work continues. */
 export function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
@@ -19,8 +19,8 @@ export function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
 }
 
 /**
- * The pieces of a stream. Throws the signal's reason as soon as that is aborted, also where the source does not react.
- * The source's iterator is then asked to return, without waiting for it.
+ * Iterates a stream until the signal aborts, then throws its reason, even if the source ignores the signal. Calls the
+ * source's `return` without waiting for it.
  */
 export async function* untilAborted<T>(
   pieces: AsyncIterable<T>,
@@ -49,8 +49,8 @@ export async function* untilAborted<T>(
 }
 
 /**
- * A signal that is aborted after `ms`, or with `outer` and its reason.
- * @returns with `cancel`, which the caller always calls at the end
+ * A signal that aborts after `ms`, or when `outer` does and with its reason.
+ * @returns also `cancel`, which the caller must call at the end
  */
 export function abortAfter(clock: Clock, ms: number, outer?: AbortSignal): { signal: AbortSignal; cancel: Cancel } {
   const abort = new AbortController();
@@ -70,8 +70,8 @@ export function abortAfter(clock: Clock, ms: number, outer?: AbortSignal): { sig
 }
 
 /**
- * The outcome of `work`. Its signal is aborted after `ms`, or with `outer`; the promise rejects at the same moment,
- * also where the work does not react.
+ * Settles with the outcome of `work`. After `ms`, or when `outer` aborts, it aborts the signal of `work` and rejects,
+ * even if the work ignores the signal.
  */
 export async function withTimeout<T>(
   clock: Clock,
@@ -87,7 +87,7 @@ export async function withTimeout<T>(
   }
 }
 
-/** The outcome of `work`; undefined when it takes longer than `ms`. The work goes on. */
+/** Settles with the outcome of `work`, or resolves with undefined after `ms`. The work continues. */
 export async function waitAtMost<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T | undefined> {
   let cancel: Cancel = () => undefined;
   const late = new Promise<undefined>((resolve) => {
@@ -103,8 +103,8 @@ export async function waitAtMost<T>(clock: Clock, ms: number, work: Promise<T>):
 }
 
 /**
- * Closes a part that may be foreign code: waits for at most 5 s, and never throws.
- * @param onFault it failed, or took too long
+ * Closes a part that may be an embedder's code: waits at most 5 s and never throws.
+ * @param onFault called if closing fails or takes too long
  */
 export async function closeInTime(
   clock: Clock,
@@ -113,7 +113,7 @@ export async function closeInTime(
 ): Promise<void> {
   try {
     const closing = close();
-    // Closing takes real time: virtual time may stand still by now, so it sets no deadline.
+    // Closing takes real time, while virtual time may stand still; so there is no deadline in virtual time.
     if (clock.virtual) await closing;
     else if (
       (await waitAtMost(

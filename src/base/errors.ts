@@ -1,6 +1,6 @@
 /**
- * The one catalogue of errors. Each has a stable code, a message template, the HTTP status that the daemon answers
- * with and whether trying again can help. `docs/errors.md` mirrors it; a test compares the two.
+ * One error of the catalogue: a message template, the HTTP status of the daemon's answer and whether a retry can help.
+ * Codes are stable. `docs/errors.md` mirrors the catalogue; a test compares the two.
  */
 interface CatalogueEntry {
   /** `{name}` is replaced from the error's details. */
@@ -30,12 +30,12 @@ const CATALOGUE = {
   PROMPT_TOO_LONG: { message: 'The prompt is too long: {reason}', httpStatus: 413, retryable: false },
   // network
   NET_ADDRESS_REFUSED: { message: 'The address may not be called: {reason}', httpStatus: 422, retryable: false },
-  NET_TIMEOUT: { message: 'There was no whole reply within {timeoutMs} ms', httpStatus: 504, retryable: true },
+  NET_TIMEOUT: { message: 'The reply was not complete within {timeoutMs} ms', httpStatus: 504, retryable: true },
   NET_TOO_LARGE: { message: 'The reply is larger than {maxBytes} bytes', httpStatus: 502, retryable: false },
   NET_FAILED: { message: 'The request failed: {reason}', httpStatus: 502, retryable: true },
   // providers
   PROVIDER_UNKNOWN: {
-    message: 'No {kind} provider is called "{name}". Known: {known}',
+    message: 'Unknown {kind} provider "{name}". Known: {known}',
     httpStatus: 422,
     retryable: false,
   },
@@ -46,7 +46,8 @@ const CATALOGUE = {
     retryable: false,
   },
   PROVIDER_CLOSED: {
-    message: '{provider} has closed: {reason}. The setting voiceSubstitutes can name another voice for it',
+    message:
+      '{provider} has shut its service down: {reason}. Replace its voices with the setting voiceSubstitutes, or choose another',
     httpStatus: 422,
     retryable: false,
   },
@@ -56,12 +57,13 @@ const CATALOGUE = {
     retryable: false,
   },
   MODEL_UNKNOWN: {
-    message: 'No {kind} model {which} is here. Here are: {known}. "parley models list" shows which can be fetched',
+    message:
+      'No {kind} model {which} is installed. Installed: {known}. "parley models list" shows which can be downloaded',
     httpStatus: 422,
     retryable: false,
   },
   MODEL_UNUSABLE: { message: 'The model {model} cannot be used: {reason}', httpStatus: 500, retryable: false },
-  MODEL_NOT_HAD: { message: 'The model {model} could not be had: {reason}', httpStatus: 502, retryable: true },
+  MODEL_NOT_HAD: { message: 'The model {model} cannot be downloaded: {reason}', httpStatus: 502, retryable: true },
   MODEL_CHECKSUM_WRONG: {
     message: '{file} has the wrong checksum: its SHA-256 is {found}, but {source} says {expected}',
     httpStatus: 502,
@@ -74,14 +76,14 @@ const CATALOGUE = {
   },
   PROVIDER_FAILED: { message: '{provider} failed: {reason}', httpStatus: 502, retryable: true },
   PROVIDER_REFUSED: { message: '{provider} refused the request: {reason}', httpStatus: 502, retryable: false },
-  PROVIDER_TIMEOUT: { message: '{provider} gave nothing within {timeoutMs} ms', httpStatus: 504, retryable: true },
+  PROVIDER_TIMEOUT: { message: '{provider} did not answer within {timeoutMs} ms', httpStatus: 504, retryable: true },
   PROVIDER_REMOTE_IN_VIRTUAL_TIME: {
     message: '{provider} cannot run in virtual time: use --speed real',
     httpStatus: 422,
     retryable: false,
   },
   STT_LANGUAGE_UNSUPPORTED: {
-    message: '{provider} does not understand "{language}". It understands {supported}',
+    message: '{provider} does not support the language "{language}". Supported: {supported}',
     httpStatus: 422,
     retryable: false,
   },
@@ -91,17 +93,17 @@ const CATALOGUE = {
     retryable: true,
   },
   TTS_VOICE_UNKNOWN: {
-    message: '{provider} has no voice called "{voice}". Known: {known}',
+    message: '{provider} has no voice "{voice}". Known: {known}',
     httpStatus: 422,
     retryable: false,
   },
   TTS_SETTING_INVALID: {
-    message: '{provider} does not take the voice setting "{setting}" so: {reason}',
+    message: 'The voice setting "{setting}" is not valid for {provider}: {reason}',
     httpStatus: 422,
     retryable: false,
   },
   TTS_LANGUAGE_UNSUPPORTED: {
-    message: 'No voice here speaks "{language}": {reason}',
+    message: 'No voice for the language "{language}": {reason}',
     httpStatus: 422,
     retryable: false,
   },
@@ -113,12 +115,12 @@ const CATALOGUE = {
   DATABASE_UNUSABLE: { message: 'The database {path} cannot be used: {reason}', httpStatus: 500, retryable: false },
   SQLITE_MISSING: {
     message:
-      'better-sqlite3, which stores all data, cannot run: {reason}. Its binary is missing where npm ran no install scripts; run npm rebuild better-sqlite3 (first npm approve-scripts better-sqlite3, where npm asks for that)',
+      'better-sqlite3, which stores all data, cannot run: {reason}. npm may have skipped its install script; run npm rebuild better-sqlite3 (if npm asks for approval, first npm approve-scripts better-sqlite3)',
     httpStatus: 500,
     retryable: false,
   },
   SECRETS_UNREADABLE: {
-    message: 'The secrets in {what} cannot be decrypted: {reason}. docs/keys.md explains the keys',
+    message: 'The secrets in {what} cannot be decrypted: {reason}. See docs/keys.md',
     httpStatus: 500,
     retryable: false,
   },
@@ -131,73 +133,73 @@ const CATALOGUE = {
     retryable: false,
   },
   KNOWLEDGE_FILE_IN_USE: {
-    message: 'The agent "{agent}" lists the knowledge file "{id}"; take it off that list first',
+    message: 'The agent "{agent}" uses the knowledge file "{id}"; remove it from the agent first',
     httpStatus: 409,
     retryable: false,
   },
   KNOWLEDGE_FAILED: { message: 'The knowledge base failed: {reason}', httpStatus: 500, retryable: true },
   // phone network
   NUMBER_INVALID: {
-    message: '{number} is not a phone number with its country code, such as +12025550123',
+    message: '{number} is not a phone number with a country code, such as +12025550123',
     httpStatus: 422,
     retryable: false,
   },
   NUMBER_UNAVAILABLE: { message: '{number} cannot be bought', httpStatus: 409, retryable: false },
   NUMBER_NONE_FOR_SALE: { message: 'No number is for sale in {where}', httpStatus: 409, retryable: false },
-  NUMBER_NOT_OWNED: { message: '{number} is not a number of this daemon', httpStatus: 404, retryable: false },
+  NUMBER_NOT_OWNED: { message: 'This daemon does not own the number {number}', httpStatus: 404, retryable: false },
   CARRIER_CLOSED: { message: 'The connection to the carrier {carrier} is closed', httpStatus: 503, retryable: true },
   CARRIER_UNREACHABLE: { message: '{carrier} cannot be reached: {reason}', httpStatus: 503, retryable: true },
-  CARRIER_SILENT: { message: '{carrier} has not answered: {reason}', httpStatus: 504, retryable: true },
-  CARRIER_REFUSED: { message: '{carrier} refused: {reason}', httpStatus: 502, retryable: false },
+  CARRIER_SILENT: { message: '{carrier} did not answer: {reason}', httpStatus: 504, retryable: true },
+  CARRIER_REFUSED: { message: '{carrier} refused the request: {reason}', httpStatus: 502, retryable: false },
   CARRIER_MESSAGE_BAD: {
-    message: '{carrier} sent a message that cannot be used: {reason}',
+    message: '{carrier} sent an invalid message: {reason}',
     httpStatus: 502,
     retryable: false,
   },
-  KEYS_UNSUPPORTED: { message: '{carrier} cannot press the keys {keys}', httpStatus: 422, retryable: false },
+  KEYS_UNSUPPORTED: { message: '{carrier} cannot send the keys {keys}', httpStatus: 422, retryable: false },
   DO_NOT_CALL: { message: '{number} is on the do-not-call list', httpStatus: 409, retryable: false },
-  CALL_REFUSED: { message: 'The call was not taken: {reason}', httpStatus: 409, retryable: false },
-  NUMBER_INACTIVE: { message: '{number} is switched off', httpStatus: 409, retryable: false },
+  CALL_REFUSED: { message: 'The call was refused: {reason}', httpStatus: 409, retryable: false },
+  NUMBER_INACTIVE: { message: '{number} is inactive', httpStatus: 409, retryable: false },
   CALLS_STOPPED: { message: 'Outbound calls are stopped: {reason}', httpStatus: 409, retryable: true },
-  CALL_FORBIDDEN: { message: '{number} is never called: {reason}', httpStatus: 403, retryable: false },
+  CALL_FORBIDDEN: { message: '{number} must not be called: {reason}', httpStatus: 403, retryable: false },
   CALL_NOT_ALLOWED: {
-    message: '{number} is not among the destinations that the setting calls.allowedPrefixes lists: {allowed}',
+    message: 'The setting calls.allowedPrefixes does not allow {number}. Allowed: {allowed}',
     httpStatus: 403,
     retryable: false,
   },
   LIMIT_CONCURRENT_CALLS: {
-    message: 'The limit of {limit} concurrent calls is reached; try again when one has ended',
+    message: 'The limit of {limit} concurrent calls is reached; try again after one has ended',
     httpStatus: 429,
     retryable: true,
   },
   LIMIT_CALLS_PER_MINUTE: {
-    message: 'No more than {limit} calls a minute; try again in {retryAfterS} s',
+    message: 'The limit of {limit} calls per minute is reached; try again in {retryAfterS} s',
     httpStatus: 429,
     retryable: true,
   },
   LIMIT_DESTINATION_PER_MINUTE: {
-    message: 'No more than {limit} calls a minute to one number; try again in {retryAfterS} s',
+    message: 'The limit of {limit} calls per minute to one number is reached; try again in {retryAfterS} s',
     httpStatus: 429,
     retryable: true,
   },
   LIMIT_DESTINATION_PER_DAY: {
-    message: 'No more than {limit} calls to one number within 24 hours; try again in {retryAfterS} s',
+    message: 'The limit of {limit} calls to one number within 24 hours is reached; try again in {retryAfterS} s',
     httpStatus: 429,
     retryable: true,
   },
   LIMIT_MINUTES_PER_DAY: {
     message:
-      'The limit of {limit} minutes within 24 hours leaves less time than the call may last; try again in {retryAfterS} s',
+      'The limit of {limit} call minutes within 24 hours leaves too little time for this call; try again in {retryAfterS} s',
     httpStatus: 429,
     retryable: true,
   },
   REGISTRATIONS_FULL: {
-    message: 'The limit of {limit} registered calls that wait for their clients is reached; try again later',
+    message: 'The limit of {limit} registered calls without a client is reached; try again later',
     httpStatus: 429,
     retryable: true,
   },
   STREAMS_FULL: {
-    message: 'The limit of {limit} clients that watch is reached; close one first',
+    message: 'The limit of {limit} event streams is reached; close one first',
     httpStatus: 429,
     retryable: true,
   },
@@ -207,7 +209,7 @@ const CATALOGUE = {
     retryable: false,
   },
   CALL_GOES_ON: {
-    message: 'The call of the session "{id}" has not ended; delete it afterwards',
+    message: 'The call of the session "{id}" has not ended; delete it after its end',
     httpStatus: 409,
     retryable: true,
   },
@@ -216,7 +218,7 @@ const CATALOGUE = {
   SOUND_DEVICE_FAILED: { message: '{command} failed: {reason}', httpStatus: 500, retryable: true },
   // talk socket
   TALK_CLIENT_TOO_SLOW: {
-    message: 'The client reads too slowly: {bytes} bytes wait for it',
+    message: 'The client reads too slowly: {bytes} bytes are waiting for it',
     httpStatus: 400,
     retryable: true,
   },
@@ -239,14 +241,14 @@ const CATALOGUE = {
   },
   SIP_FLOOD: {
     message:
-      '{count} SIP calls were refused within {seconds} s, {most} of them from {address}: too many came at once, or their answers were not acknowledged',
+      '{count} SIP calls were refused within {seconds} s, {most} of them from {address}: too many at once, or callers that did not acknowledge the answers',
     httpStatus: 503,
     retryable: true,
   },
   SIP_CANNOT_LISTEN: { message: 'SIP cannot listen on {where}: {reason}', httpStatus: 500, retryable: false },
   // WebRTC
   OFFER_INVALID: { message: 'The offer cannot be answered: {reason}', httpStatus: 422, retryable: false },
-  LINE_LOST: { message: 'The line has broken off: {reason}', httpStatus: 408, retryable: true },
+  LINE_LOST: { message: 'The line is lost: {reason}', httpStatus: 408, retryable: true },
   // calls over RTP
   SDP_INVALID: { message: 'The session description cannot be read: {reason}', httpStatus: 422, retryable: false },
   MEDIA_UNSUPPORTED: {
@@ -274,30 +276,34 @@ const CATALOGUE = {
   },
   REQUEST_INVALID: { message: 'The request cannot be read: {reason}', httpStatus: 422, retryable: false },
   BODY_TOO_LARGE: { message: 'The body is larger than {limit} bytes', httpStatus: 413, retryable: false },
-  ROUTE_UNKNOWN: { message: 'There is nothing at {method} {path}', httpStatus: 404, retryable: false },
+  ROUTE_UNKNOWN: { message: 'No endpoint at {method} {path}', httpStatus: 404, retryable: false },
   METHOD_NOT_ALLOWED: {
-    message: '{method} is not possible here; possible: {allowed}',
+    message: '{method} is not allowed here; allowed: {allowed}',
     httpStatus: 405,
     retryable: false,
   },
-  INTERNAL: { message: 'Something went wrong inside parley; its log says what.', httpStatus: 500, retryable: true },
+  INTERNAL: { message: 'An internal error occurred; the log of parley has details', httpStatus: 500, retryable: true },
   AUTH_REQUIRED: { message: 'The key is missing or wrong', httpStatus: 401, retryable: false },
-  AUTH_FORBIDDEN: { message: 'This key does not allow that: {reason}', httpStatus: 403, retryable: false },
+  AUTH_FORBIDDEN: { message: 'The key does not allow this: {reason}', httpStatus: 403, retryable: false },
   LINK_INVALID: { message: 'The link is not valid: {reason}', httpStatus: 403, retryable: false },
   KEY_LAST: {
-    message: 'The last private key cannot be revoked; make another one first',
+    message: 'The last private key cannot be revoked; create another one first',
     httpStatus: 409,
     retryable: false,
   },
   KEY_OF_ENVIRONMENT: {
-    message: 'This key is set by {variable}; change it there and restart',
+    message: 'The environment variable {variable} sets this key; change it there and restart',
     httpStatus: 409,
     retryable: false,
   },
-  AGENT_IN_USE: { message: 'The agent "{agent}" answers {phone}', httpStatus: 409, retryable: false },
+  AGENT_IN_USE: {
+    message: 'The agent "{agent}" answers {phone}; assign another agent to the number first',
+    httpStatus: 409,
+    retryable: false,
+  },
   NOT_FOUND: { message: 'There is no {what} "{id}"', httpStatus: 404, retryable: false },
   VOICE_IN_USE: {
-    message: 'The agent "{agent}" speaks with the voice "{voice}"; give it another voice first',
+    message: 'The agent "{agent}" uses the voice "{voice}"; give it another voice first',
     httpStatus: 409,
     retryable: false,
   },
@@ -320,7 +326,7 @@ const CATALOGUE = {
     retryable: false,
   },
   CAMPAIGN_RUNNING: {
-    message: 'The campaign "{campaign}" is calling; stop it and wait for its calls to end',
+    message: 'The campaign "{campaign}" is running; stop it and wait for its calls to end',
     httpStatus: 409,
     retryable: true,
   },
@@ -330,7 +336,7 @@ const CATALOGUE = {
     retryable: false,
   },
   RECORD_BEING_CALLED: {
-    message: '{number} is being called; try again after the call',
+    message: 'A call to {number} is in progress; try again after it',
     httpStatus: 409,
     retryable: true,
   },
@@ -338,7 +344,7 @@ const CATALOGUE = {
   AGENT_DISABLED: { message: 'This agent is disabled and takes no calls', httpStatus: 409, retryable: false },
   SESSION_CLOSED: { message: 'The session has ended', httpStatus: 409, retryable: false },
   MEDIA_THREAD_LOST: {
-    message: 'The media thread of the conversation has ended: {reason}',
+    message: 'The media thread of the session has ended: {reason}',
     httpStatus: 503,
     retryable: true,
   },
@@ -363,7 +369,7 @@ export type ErrorCode = keyof typeof CATALOGUE;
 
 export type ErrorDetails = Readonly<Record<string, string | number | boolean>>;
 
-/** Every error that parley raises on purpose. */
+/** An error of the catalogue. */
 export class ParleyError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails;
@@ -389,12 +395,12 @@ export function errorCatalogue(): Readonly<Record<ErrorCode, CatalogueEntry>> {
   return CATALOGUE;
 }
 
-/** What was thrown, as an error: anything can be. */
+/** A thrown value as an Error. */
 export function errorOf(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-/** The message of anything that was thrown. */
+/** The message of a thrown value. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -402,15 +408,18 @@ export function reasonOf(error: unknown): string {
 /** A failure in an event or a report. */
 export interface Failure {
   reason: string;
-  /** Stack of an exception that is none of the catalogue's: a mistake in the code of a provider. */
+  /** Stack of an error outside the catalogue, such as a bug in a provider. */
   cause?: string;
 }
 
-/** What was thrown, for events and reports. */
+/** A thrown value, for events and reports. */
 export function failureOf(error: unknown): Failure {
   const unexpected = error instanceof ParleyError ? error.cause : error;
-  const stack = unexpected instanceof Error && !(unexpected instanceof ParleyError) ? unexpected.stack : undefined;
-  return { reason: reasonOf(error), ...(stack !== undefined && { cause: stack }) };
+  const failure: Failure = { reason: reasonOf(error) };
+  if (unexpected instanceof Error && !(unexpected instanceof ParleyError) && unexpected.stack !== undefined) {
+    failure.cause = unexpected.stack;
+  }
+  return failure;
 }
 
 function fill(template: string, details: ErrorDetails): string {

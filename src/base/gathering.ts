@@ -1,19 +1,19 @@
 /**
- * Work for many calls that comes to a thread at once, as the datagrams of one turn of its event loop do. What is cheaper
- * done for all of them together waits for the end of it.
+ * Batches work that many calls cause in one turn of the event loop, such as received datagrams. Work that is cheaper
+ * when done together waits until the end of the turn.
  */
 
 let isGathering = false;
 const waiting: (() => void)[] = [];
 
-/** Whether a gathering is under way, at whose end `whenGathered` acts. */
+/** Whether a batch is open; `whenGathered` then waits for its end. */
 export function gathers(): boolean {
   return isGathering;
 }
 
 /**
- * Runs `work`, and then what has waited for its end, in the order in which it came to wait. Within another gathering it is
- * part of that one. What waits must not throw.
+ * Runs `work` as a batch, then the actions that wait for its end, in order. Inside another batch, `work` is part of that
+ * one. The actions must not throw.
  */
 export function gather(work: () => void): void {
   if (isGathering) {
@@ -28,14 +28,14 @@ export function gather(work: () => void): void {
   }
 }
 
-/** For work that comes piece by piece, each from a socket of its own: gathers until the turn of the event loop is over. */
+/** Opens a batch until the end of this turn of the event loop, for work that arrives from several sockets. */
 export function gatherTurn(): void {
   if (isGathering) return;
   isGathering = true;
   setImmediate(end);
 }
 
-/** Runs `act` at the end of the gathering that is under way. */
+/** Runs `act` at the end of the open batch. */
 export function whenGathered(act: () => void): void {
   waiting.push(act);
 }

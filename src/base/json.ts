@@ -1,10 +1,10 @@
-/**
- * JSON from outside: bodies of webhooks, messages of custom LLM and MCP servers, arguments that a model writes.
- * `JSON.parse` takes any nesting, but what walks the value afterwards, `JSON.stringify` for one, recurses.
- */
+/** Deepest nesting of JSON from outside. `JSON.parse` accepts any depth, but `JSON.stringify` and others recurse. */
 const MAX_JSON_DEPTH = 64;
 
-/** @throws SyntaxError where the text is no JSON or nests deeper than 64 levels */
+/**
+ * Parses JSON from outside: bodies of webhooks, messages of custom LLM and MCP servers, a model's arguments.
+ * @throws SyntaxError if the text is not JSON or nests deeper than 64 levels
+ */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   if (isDeeperThan(value, MAX_JSON_DEPTH)) {

@@ -1,6 +1,6 @@
 /**
- * The native addon, loaded once for each thread. Everything it does also has a twin, in WASM or TypeScript or of
- * Node's; whoever has both asks `nativeKernels()` or `nativeUdp()` and takes the twin when it gives null.
+ * The native addon, loaded once per thread. Each of its functions has a fallback in WebAssembly, TypeScript or Node.js.
+ * Callers use the fallback when `nativeKernels()` or `nativeUdp()` returns null.
  */
 import { createRequire } from 'node:module';
 import { existsSync } from 'node:fs';
@@ -8,15 +8,15 @@ import { fileURLToPath } from 'node:url';
 import { reasonOf } from './errors.js';
 import { packageFile } from '../package-files.js';
 
-/** The addon's functions. Each throws TypeError or RangeError, before it does any work, when an argument is wrong. */
+/** The addon's functions. Each checks its arguments first and throws TypeError or RangeError for wrong ones. */
 export interface NativeKernels {
   /**
    * G.722: see `G722Encoder` in src/audio/codecs/g722.ts.
-   * @param state 64 numbers, zeros at first; brought up to date
+   * @param state 64 numbers, initially zero; updated in place
    * @param out half as long as `samples`
    */
   g722Encode(state: Int32Array, samples: Int16Array, out: Uint8Array): void;
-  /** The other way. @param out twice as long as `codes` */
+  /** Decodes G.722. @param out twice as long as `codes` */
   g722Decode(state: Int32Array, codes: Uint8Array, out: Int16Array): void;
   /** The inner loop of resampling: see `Polyphase` in src/audio/dsp/polyphase.ts. */
   readonly polyphase: (
@@ -30,51 +30,49 @@ export interface NativeKernels {
     step: number,
     rows: number,
   ) => void;
-  /** Silero VAD's weights, in the order of `SILERO_LAYOUT`: copied by the first call in the process. */
+  /** Loads Silero VAD's weights, in the order of `SILERO_LAYOUT`. Only the first call in the process copies them. */
   sileroLoad(weights: Float32Array): void;
-  /** The probability of speech in 512 samples; brings a stream's memory (`SILERO_STATE` floats) up to date. */
+  /** Returns the probability of speech in 512 samples and updates the stream's state (`SILERO_STATE` floats). */
   sileroWindow(state: Float32Array, samples: Int16Array): number;
-  /** The same of `count` streams at once, one behind another in each array. */
+  /** The same for `count` streams at once, concatenated in each array. */
   sileroWindows(states: Float32Array, samples: Int16Array, count: number, probabilities: Float32Array): void;
 }
 
 /**
- * UDP sockets of the addon, which it does not have on Windows: see src/transports/rtp/socket.ts. Inboxes and sockets are
- * numbers; a number that is no socket's (any more) does nothing. The lower 16 bits of a socket's number are those of a
- * place, which others have after it.
+ * The addon's UDP sockets (not on Windows): see src/transports/rtp/socket.ts. Inboxes and sockets are numbers. Calls with
+ * the number of a closed socket do nothing. The lower 16 bits of a socket's number are a slot, which later sockets reuse.
  */
 export interface NativeUdp {
   /**
-   * Makes an inbox. It lasts as long as its thread, and does not keep the process running.
-   * @param bytes where datagrams are put
-   * @param arrivals where each is described by five numbers: its socket, where it begins, how long it is (4160 at most: the
-   *   rest is cut off), the port that it came from, and whether it came from elsewhere than the one before it: 0 or 1
-   * @param onArrivals called once for each turn of the event loop in which something came; both arrays are its own until
-   *   it returns
+   * Creates an inbox. It lives as long as its thread and does not keep the process running.
+   * @param bytes receives the datagrams
+   * @param arrivals receives five numbers per datagram: its socket, its offset, its length (at most 4160; the rest is cut
+   *   off), its source port, and 1 if its source differs from that of the previous datagram, else 0
+   * @param onArrivals called once per turn of the event loop with arrivals; both arrays belong to it until it returns
    */
   udpStart(bytes: Uint8Array, arrivals: Int32Array, onArrivals: (count: number) => void): number;
   /** Opens a socket. @throws the system's error, with its `code` */
   udpOpen(inbox: number, address: string, port: number): number;
-  /** From now on it is read, and keeps the process running. What comes before waits, as far as the system has room. */
+  /** Starts reading and keeps the process running. Earlier datagrams wait in the system's buffer. */
   udpListen(socket: number): void;
-  /** The port that it is bound to. */
+  /** The local port. */
   udpPort(socket: number): number;
-  /** The address that the n-th arrival came from; while `onArrivals` runs. */
+  /** The source address of the n-th arrival; only while `onArrivals` runs. */
   udpSource(inbox: number, arrival: number): string;
-  /** Says where it sends to. False where nothing can be sent there. */
+  /** Sets the destination. Returns false if it cannot be sent to. */
   udpAim(socket: number, address: string, port: number): boolean;
-  /** Sends to where it aims. What cannot be sent is lost. */
+  /** Sends to the destination. A datagram that cannot be sent is lost. */
   udpSend(socket: number, datagram: Uint8Array): void;
   udpClose(socket: number): void;
 }
 
 export interface NativeStatus {
   readonly loaded: boolean;
-  /** Why, for the line that start-up prints: `loaded`, or the reason why not and how to change it. */
+  /** `loaded`, or why the addon is not in use and how to change that. */
   readonly reason: string;
 }
 
-/** Every function of `NativeKernels`: an addon that lacks one was built from older sources and is not used. */
+/** Every function of `NativeKernels`. An addon that lacks one comes from older sources and is not used. */
 const KERNEL_NAMES: readonly (keyof NativeKernels)[] = [
   ...(['g722Encode', 'g722Decode', 'polyphase', 'sileroLoad', 'sileroWindow', 'sileroWindows'] as const),
 ];
@@ -87,26 +85,25 @@ const ADDON_PATH = 'native/build/Release/parley.node';
 
 const { kernels, udp, reason } = load();
 
-/** The addon's functions, or null when it is absent, unusable or switched off by `PARLEY_NATIVE=0`. */
+/** The addon's functions; null if it is absent, unusable or disabled by `PARLEY_NATIVE=0`. */
 export function nativeKernels(): NativeKernels | null {
   return kernels;
 }
 
-/** The addon's sockets, or null where it is not used or has none. */
+/** The addon's sockets; null if it is not used or has none. */
 export function nativeUdp(): NativeUdp | null {
   return udp;
 }
 
-/** Whether the addon is in use, and why. */
 export function nativeStatus(): NativeStatus {
   return { loaded: kernels !== null, reason };
 }
 
 function load(): { kernels: NativeKernels | null; udp: NativeUdp | null; reason: string } {
   const without = (why: string) => ({ kernels: null, udp: null, reason: why });
-  if (process.env['PARLEY_NATIVE'] === '0') return without('switched off by PARLEY_NATIVE=0');
+  if (process.env['PARLEY_NATIVE'] === '0') return without('disabled by PARLEY_NATIVE=0');
   const file = fileURLToPath(packageFile(ADDON_PATH));
-  if (!existsSync(file)) return without("not built; `node native/build.mjs` in the package's folder says why");
+  if (!existsSync(file)) return without("not built; run `node native/build.mjs` in the package's folder");
   let addon: Partial<NativeKernels & NativeUdp>;
   try {
     addon = createRequire(import.meta.url)(file) as typeof addon;

@@ -1,8 +1,8 @@
-/** Chance from a seed: the same seed gives the same numbers (the mulberry32 generator). */
+/** A seeded random number generator (mulberry32): the same seed gives the same numbers. */
 export class Random {
   #state: number;
 
-  /** @param seed any integer; its lowest 32 bits count */
+  /** @param seed any integer; only its lowest 32 bits are used */
   constructor(seed: number) {
     this.#state = seed | 0;
   }
@@ -28,7 +28,7 @@ export class Random {
     return list[this.int(0, list.length - 1)] as T;
   }
 
-  /** One of several things to do, each as likely as its weight says. */
+  /** One of several choices, with probabilities proportional to their weights. */
   weighted<T>(choices: readonly (readonly [weight: number, choice: T])[]): T {
     let left = this.next() * choices.reduce((sum, [weight]) => sum + weight, 0);
     for (const [weight, choice] of choices) {
@@ -39,7 +39,7 @@ export class Random {
   }
 }
 
-/** The seed of one conversation of a run: neighbours have nothing in common. */
+/** The seed of one conversation of a run. Seeds of neighbours are unrelated. */
 export function seedOf(runSeed: number, index: number): number {
   return Math.imul(runSeed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(index + 1, 0xc2b2ae35);
 }

@@ -21,12 +21,12 @@ export class RealClock implements Clock {
   }
 }
 
-/** Milliseconds since 1970, for saying what day it is. It may jump: nothing is timed by it. */
+/** Milliseconds since 1970, for dates. It may jump, so durations must not depend on it. */
 export function nowUnixMs(): number {
   return Date.now();
 }
 
-/** Whole seconds since 1970, as REST, webhooks and the database write a moment. */
+/** Whole seconds since 1970, the form of timestamps in REST, webhooks and the database. */
 export function unixSeconds(unixMs: number): number {
   return Math.floor(unixMs / 1000);
 }

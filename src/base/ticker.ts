@@ -1,35 +1,35 @@
 import type { Cancel, Clock } from './clock.js';
 
-/** The default length of a tick in milliseconds: one frame of the media path. */
+/** Default length of a tick in milliseconds: one frame of the media path. */
 export const TICK_MS = 20;
 
 export interface TickerOptions {
   /** Length of a tick in milliseconds. Default 20. */
   intervalMs?: number;
   /**
-   * How many late ticks may be made up in one go. Beyond this they are skipped and counted, so that a process
-   * that stood still for a second does not send a second of audio in one burst. Default 5.
+   * Most late ticks that run in one burst. Further ones are skipped and counted, so that a process that stalled for a
+   * second does not send a second of audio at once. Default 5.
    */
   maxCatchUpTicks?: number;
-  /** Over how many instants of a tick listeners may be spread. Default 10: every 2 ms. */
+  /** Instants per tick over which listeners are spread. Default 10: every 2 ms. */
   phases?: number;
-  /** So many listeners share an instant before another one is used, each of which wakes the process. Default 16. */
+  /** Listeners per instant before another instant is used; each instant in use wakes the process. Default 16. */
   listenersPerPhase?: number;
 }
 
 export interface TickerStats {
-  /** Ticks given, of each phase. */
+  /** Ticks run, over all phases. */
   ticks: number;
-  /** Ticks that were given more than one interval late and made up. */
+  /** Ticks run more than one interval late. */
   late: number;
-  /** Ticks that were never given because the lag was beyond `maxCatchUpTicks`. */
+  /** Ticks skipped because the lag exceeded `maxCatchUpTicks`. */
   skipped: number;
 }
 
-/** Called once a tick. `skipped` counts the ticks left out just before this one (0 in normal running). */
+/** Called once per tick. `skipped` counts the ticks skipped just before this one; normally 0. */
 export type TickListener = (skipped: number) => void;
 
-/** Listeners that are called at the same instants: this long after the ticker's grid. */
+/** Listeners that are called at the same instants, at an offset from the ticker's grid. */
 interface Phase {
   readonly offsetMs: number;
   readonly listeners: Set<TickListener>;
@@ -37,16 +37,16 @@ interface Phase {
 }
 
 /**
- * Timers have whole milliseconds and come up to one early by a finer clock. A tick is given then: waiting for the rest of
- * it would wake the process once more for each tick.
+ * Timers fire in whole milliseconds, up to one early by a finer clock. The tick runs then, because waiting for the rest
+ * would wake the process twice per tick.
  */
 const EARLY_MS = 1;
 
 /**
- * One drift-free pulse for all sessions of a thread, spread over the tick so that few wait for each other: each listener
- * has its phase for as long as it listens, and its tick n is due at start + n * interval, however late tick n - 1 came.
- * Phases are filled one after another, and evenly when all are full; one that nobody listens to does not wake the process.
- * A listener that throws is reported and does not stop the others.
+ * One drift-free pulse for all sessions of a thread. Listeners are spread over the tick, so that few wait for each other.
+ * Each listener keeps its phase, and its tick n is due at start + n * interval, however late tick n - 1 ran. Phases fill
+ * up one after another, and evenly once all are full; a phase without listeners does not wake the process. An error of
+ * one listener is reported and does not stop the others.
  */
 export class Ticker {
   readonly intervalMs: number;
@@ -58,7 +58,7 @@ export class Ticker {
   readonly #stats: TickerStats = { ticks: 0, late: 0, skipped: 0 };
   readonly #slower = new Map<number, Ticker>();
   #listening = 0;
-  /** Where the phases are counted from: when somebody began to listen after nobody did. */
+  /** Origin of the grid: the last time the first listener subscribed. */
   #originMs = 0;
   #dueMs: number | null = null;
   #armed: { readonly atMs: number; readonly cancel: Cancel } | null = null;
@@ -80,7 +80,7 @@ export class Ticker {
     return { ...this.#stats };
   }
 
-  /** When the tick was due that is being given; null between ticks. */
+  /** When the running tick was due; null between ticks. */
   get dueMs(): number | null {
     return this.#dueMs;
   }
@@ -98,7 +98,7 @@ export class Ticker {
     };
   }
 
-  /** Ticks so many times as long, for what need not be looked at in each: the same one whenever it is asked for. */
+  /** A ticker with an interval of `ticks` ticks. The same argument returns the same ticker. */
   every(ticks: number): Ticker {
     const made =
       this.#slower.get(ticks) ??
@@ -107,7 +107,7 @@ export class Ticker {
     return made;
   }
 
-  /** The first phase with room for one more: those that come later run empty when there are fewer listeners. */
+  /** The first phase with room, so that later phases stay empty when there are few listeners. */
   #place(): Phase {
     const room = Math.max(this.#listenersPerPhase, Math.ceil((this.#listening + 1) / this.#phases.length));
     return this.#phases.find(({ listeners }) => listeners.size < room) as Phase;
@@ -120,7 +120,7 @@ export class Ticker {
     phase.nextMs = firstMs + (Math.floor((nowMs - firstMs) / this.intervalMs) + 1) * this.intervalMs;
   }
 
-  /** The phase that is due next of those that somebody listens to. */
+  /** The phase with listeners that is due next. */
   #next(): Phase | null {
     let next: Phase | null = null;
     for (const phase of this.#phases) {
@@ -130,14 +130,14 @@ export class Ticker {
   }
 
   #arm(): void {
-    if (this.#dueMs !== null) return; // done behind the ticks that are being given
+    if (this.#dueMs !== null) return; // `#run` arms the timer after its ticks
     const atMs = this.#next()?.nextMs;
     if (atMs === this.#armed?.atMs) return;
     this.#armed?.cancel();
     this.#armed = atMs === undefined ? null : { atMs, cancel: this.#clock.schedule(atMs, () => this.#run()) };
   }
 
-  /** Gives all ticks that are due, in the order in which they were. */
+  /** Runs all due ticks in order. */
   #run(): void {
     this.#armed = null;
     const nowMs = this.#clock.nowMs();
@@ -166,7 +166,7 @@ export class Ticker {
   }
 }
 
-/** The beginnings of so many parts of 1, in an order in which the first few are far from each other. */
+/** The offsets of `count` equal parts of 1, ordered so that the first few lie far apart. */
 function spread(count: number): number[] {
   const golden = (Math.sqrt(5) - 1) / 2;
   const order = Array.from({ length: count }, (_, index) => (index * golden) % 1);
@@ -174,7 +174,7 @@ function spread(count: number): number[] {
   return order.map((place) => sorted.indexOf(place) / count);
 }
 
-/** A listener's fault surfaces as an uncaught error of the process, outside the tick it happened in. */
+/** Reports a listener's error as an uncaught error of the process, outside the tick. */
 function reportLater(error: unknown): void {
   queueMicrotask(() => {
     throw error;

@@ -8,9 +8,9 @@ interface Entry {
 }
 
 /**
- * Time that moves only when it is told to. Entries due at the same instant run in the order they were scheduled.
- * Between two instants everything that the first one set going inside the process comes to rest: promise jobs
- * and immediates run out, and work handed to `settle` that is due is awaited.
+ * Time that moves only when `advanceTo` and the like are called. Entries due at the same instant run in the order in
+ * which they were scheduled. Before time moves to the next instant, promise jobs and immediates run to completion, and
+ * due work that was passed to `settle` is awaited.
  */
 export class VirtualClock implements Clock {
   readonly virtual = true;
@@ -23,7 +23,7 @@ export class VirtualClock implements Clock {
     return this.#nowMs;
   }
 
-  /** Entries that are waiting: none once everything that was started has been closed. */
+  /** Waiting entries; 0 once everything is closed. */
   get pending(): number {
     return this.#entries.length + this.#holds.size;
   }
@@ -57,7 +57,7 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** Runs everything due up to and including `atMs`, then stands at `atMs`. */
+  /** Runs everything due up to and including `atMs`, then stops at `atMs`. */
   async advanceTo(atMs: number): Promise<void> {
     await this.#rest();
     for (let next = this.#entries[0]; next !== undefined && next.atMs <= atMs; next = this.#entries[0]) {
@@ -83,7 +83,7 @@ export class VirtualClock implements Clock {
 
   async #step(next: Entry): Promise<void> {
     for (const hold of this.#holds) if (hold.atMs <= next.atMs) await hold.settled;
-    // Awaiting may have let a cancel through, or an earlier entry in.
+    // While this waited, the entry may have been cancelled, or an earlier one added.
     if (this.#entries[0] !== next) return;
     this.#entries.shift();
     this.#nowMs = next.atMs;
@@ -91,7 +91,7 @@ export class VirtualClock implements Clock {
     await this.#rest();
   }
 
-  /** One turn of the event loop: promise jobs that the last entry started have then run out. */
+  /** Waits for one turn of the event loop, after which promise jobs of the last entry have run. */
   #rest(): Promise<void> {
     return new Promise((resolve) => setImmediate(resolve));
   }

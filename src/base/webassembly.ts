@@ -1,12 +1,12 @@
-/** As much of the `WebAssembly` global as is used here: the types of Node and of ES2023 leave it out. */
+/** The parts of the `WebAssembly` global in use; the types of Node and ES2023 omit it. */
 export interface WasmModule {
-  /** Compiled code; may be sent to other threads. Only what `wasm.compile` and `new wasm.Module` return is one. */
+  /** Compiled code from `wasm.compile` or `new wasm.Module`; may be sent to other threads. */
   readonly [Symbol.toStringTag]: 'WebAssembly.Module';
 }
 
 export interface WasmMemory {
   readonly buffer: ArrayBuffer;
-  /** Adds pages of 64 KiB; views of the old buffer are dead then. @throws RangeError beyond the module's limit */
+  /** Adds pages of 64 KiB and detaches views of the old buffer. @throws RangeError beyond the module's limit */
   grow(pages: number): number;
 }
 
@@ -27,8 +27,8 @@ interface WebAssemblyApi {
 export const wasm = (globalThis as unknown as { WebAssembly: WebAssemblyApi }).WebAssembly;
 
 /**
- * What a kernel made by native/wasm/build.mjs exports, from the base64 of its bytes; null where the engine has no
- * WebAssembly (`node --jitless`) or none with SIMD.
+ * Instantiates a kernel of native/wasm/build.mjs from base64 and returns its exports; null if the JavaScript engine has
+ * no WebAssembly (`node --jitless`) or no SIMD.
  */
 export function wasmKernelExports(base64: string): Record<string, unknown> | null {
   const bytes = Buffer.from(base64, 'base64');

@@ -2,7 +2,7 @@ import { type ConversationConfig, DEFAULT_CONVERSATION } from '../agent/conversa
 import { ParleyError } from '../base/errors.js';
 import { type ConfigChanges, mergeConfig } from '../conversation/merge-config.js';
 
-/** Sections that may be off, with all of their members. */
+/** Sections that may be null, with all their members. */
 const OPTIONAL = {
   inactivity: { idleMs: 0, message: null },
   voicemail: { action: 'hangup', message: null, continueOnVoiceActivity: false, detectionPhrases: [] },
@@ -13,8 +13,8 @@ const OPTIONAL = {
 const ALL_SETTINGS: Readonly<Record<string, unknown>> = { ...DEFAULT_CONVERSATION, ...OPTIONAL };
 
 /**
- * Sees to it that changes are settings: every name is known, every value of its kind, every section whole.
- * @param own the settings that are changed
+ * Checks that changes are settings: all names are known, all values have the right type, all sections are complete.
+ * @param own the settings to change
  * @throws ParleyError CONFIG_INVALID
  */
 export function checkChanges(changes: unknown, own: ConversationConfig): asserts changes is ConfigChanges {
@@ -24,30 +24,30 @@ export function checkChanges(changes: unknown, own: ConversationConfig): asserts
     const section = merged[name as keyof typeof OPTIONAL];
     const missing =
       section === null ? undefined : Object.keys(members).find((member) => !Object.hasOwn(section, member));
-    if (missing !== undefined) throw invalid(`${name}.${missing}`, 'it is missing');
+    if (missing !== undefined) throw invalid(`${name}.${missing}`, 'required');
   }
 }
 
 function checkMembers(value: unknown, known: Readonly<Record<string, unknown>>, path: string): void {
-  if (!isObject(value)) throw invalid(path, 'an object is needed here');
+  if (!isObject(value)) throw invalid(path, 'must be an object');
   for (const [name, member] of Object.entries(value)) {
     const where = path === '' ? name : `${path}.${name}`;
-    if (!Object.hasOwn(known, name)) throw invalid(where, 'there is no such setting');
+    if (!Object.hasOwn(known, name)) throw invalid(where, 'unknown setting');
     const usual = known[name];
-    const mayBeOff = member === null && Object.hasOwn(OPTIONAL, name) && path === '';
-    if (mayBeOff || name === 'toolSpeech') continue; // the members of which are names that somebody chose
+    const isOff = member === null && Object.hasOwn(OPTIONAL, name) && path === '';
+    if (isOff || name === 'toolSpeech') continue; // members of toolSpeech are names of tools
     if (isObject(usual)) checkMembers(member, usual, where);
     else checkValue(member, usual, where);
   }
 }
 
-/** What is null by default may be a text or a number, and what is a text or a number may be null. */
+/** A value whose default is null may be a string or a number; a string or number may be null. */
 function checkValue(value: unknown, usual: unknown, where: string): void {
   if (Array.isArray(usual)) {
-    if (!Array.isArray(value)) throw invalid(where, 'a list is needed here');
-  } else if (isObject(value) || Array.isArray(value)) throw invalid(where, 'a single value is needed here');
+    if (!Array.isArray(value)) throw invalid(where, 'must be an array');
+  } else if (isObject(value) || Array.isArray(value)) throw invalid(where, 'must be a single value');
   else if (value !== null && usual !== null && typeof value !== typeof usual) {
-    throw invalid(where, `a ${typeof usual} is needed here`);
+    throw invalid(where, `must be a ${typeof usual}`);
   }
 }
 

@@ -1,19 +1,19 @@
 import { ParleyError } from '../base/errors.js';
 import { LOG_VERSION, type LogEntry } from '../session/record/event-log.js';
 
-/** An event log as it was written. */
+/** A parsed event log. */
 export interface EventLog {
   start: Extract<LogEntry, { kind: 'start' }>;
-  /** All that follows the start. */
+  /** The entries after the start. */
   entries: readonly LogEntry[];
-  /** Its last line was not written to its end. */
+  /** The last line is incomplete. */
   isCut: boolean;
 }
 
 const KINDS = new Set(['event', 'effect', 'note']);
 
 /**
- * Reads a log of JSON lines. A last line that was not written to its end is left out.
+ * Parses a log of JSON lines. Ignores an incomplete last line.
  * @throws ParleyError LOG_INVALID, LOG_VERSION_UNSUPPORTED
  */
 export function readLog(text: string): EventLog {
@@ -23,14 +23,14 @@ export function readLog(text: string): EventLog {
   if (rest.trim() !== '' && !isCut) lines.push(rest);
   const written = lines.map((line, index) => ({ line, number: index + 1 })).filter(({ line }) => line.trim() !== '');
   const [first, ...others] = written;
-  if (first === undefined) throw invalid(1, 'there is no entry');
+  if (first === undefined) throw invalid(1, 'the log is empty');
   const start = startOf(first.line);
   return { start, entries: others.map(({ line, number }) => entryOf(line, number)), isCut };
 }
 
 function startOf(line: string): EventLog['start'] {
   const entry = objectOf(line, 1);
-  if (entry['kind'] !== 'start') throw invalid(1, 'a log begins with an entry of the kind "start"');
+  if (entry['kind'] !== 'start') throw invalid(1, 'the first entry must have the kind "start"');
   if (entry['v'] !== LOG_VERSION) {
     throw new ParleyError('LOG_VERSION_UNSUPPORTED', {
       version: JSON.stringify(entry['v'] ?? null),
@@ -45,9 +45,9 @@ function startOf(line: string): EventLog['start'] {
 function entryOf(line: string, number: number): LogEntry {
   const entry = objectOf(line, number);
   const { kind, t } = entry as { kind?: unknown; t?: unknown };
-  if (kind === 'start') throw invalid(number, 'a second session begins here; a log holds one');
-  if (typeof kind !== 'string' || !KINDS.has(kind)) throw invalid(number, `there is no kind ${JSON.stringify(kind)}`);
-  if (typeof t !== 'number') throw invalid(number, 'its time is missing');
+  if (kind === 'start') throw invalid(number, 'a second session starts here; a log holds one session');
+  if (typeof kind !== 'string' || !KINDS.has(kind)) throw invalid(number, `unknown kind ${JSON.stringify(kind)}`);
+  if (typeof t !== 'number') throw invalid(number, 'the time is missing');
   if (kind === 'event') {
     if (!isTyped(entry['event'])) throw invalid(number, 'the event is missing');
     if (typeof entry['position'] !== 'object' || entry['position'] === null)
@@ -61,9 +61,9 @@ function objectOf(line: string, number: number): Record<string, unknown> {
   try {
     value = JSON.parse(line);
   } catch {
-    throw invalid(number, 'it is no JSON');
+    throw invalid(number, 'it is not valid JSON');
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(number, 'it is no object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(number, 'it is not an object');
   return value as Record<string, unknown>;
 }
 

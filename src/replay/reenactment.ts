@@ -6,14 +6,14 @@ import { Timeline } from '../stage/timeline.js';
 import { StageVoice } from '../stage/voice.js';
 import { questionOf, type SessionRecording, requestOf } from './session-recording.js';
 
-/** A conversation that is still open so long after the recording's end is left. */
+/** A conversation may run this long beyond the end of the recording. */
 const AFTER_END_MS = 30_000;
-/** An utterance that was never spoken to its end. */
+/** Latency of utterances that the recording does not contain whole. */
 const USUAL_LATENCY_MS = 150;
 
 /**
- * Plays a recording to a conversation with other settings: the user, the line and others do the same at the same times;
- * the model, the tools and the voice answer as they did, as long after they are asked.
+ * Plays a recording to a conversation with other settings. The user and the line act at the same times as in the
+ * recording; the model, the tools and the voice give the same answers with the same latencies.
  */
 export function reenact(recording: SessionRecording, config: ConversationConfig): Timeline {
   return new Reenactment(recording, config).play();
@@ -94,7 +94,7 @@ class Reenactment {
     else this.#act(effect);
   }
 
-  /** With what was answered to the same words; to others, with the next answer that was given. */
+  /** Answers with the recorded reply to the same message; without one, with the next unused reply. */
   #answer(effect: Extract<ConversationEffect, { type: 'llm.start' }>): void {
     const { requestId } = effect;
     const asked = questionOf(effect);
@@ -103,14 +103,14 @@ class Reenactment {
     const reply = free.find((candidate) => candidate.asked === asked) ?? free[0];
     this.#live.add(requestId);
     if (reply === undefined) {
-      this.#later(this.#nowMs, { type: 'llm.failed', requestId, reason: 'the recording holds no more answers' });
+      this.#later(this.#nowMs, { type: 'llm.failed', requestId, reason: 'the recording has no further reply' });
       return;
     }
     this.#used.add(reply);
     for (const { afterMs, event } of reply.pieces) this.#later(this.#nowMs + afterMs, { ...event, requestId });
   }
 
-  /** Tools and the line do what they did when the same was asked. */
+  /** Tools and the line give the recorded outcome of the same request. */
   #act(effect: ConversationEffect): void {
     const request = requestOf(effect);
     if (request === null) return;
@@ -123,7 +123,7 @@ class Reenactment {
       this.#later(this.#nowMs + outcome.afterMs, { ...outcome.event, callId } as ConversationEvent);
       return;
     }
-    const reason = 'the recording does not tell';
+    const reason = 'the recording has no outcome for this request';
     if (effect.type === 'line.transfer')
       this.#later(this.#nowMs, { type: 'transfer.result', callId, ok: false, reason });
     else this.#later(this.#nowMs, { type: 'tool.result', callId, ok: false, content: reason });

@@ -3,29 +3,29 @@ import type { ConversationEffect, ConversationEvent } from '../conversation/even
 import { mergeConfig } from '../conversation/merge-config.js';
 import type { EventLog } from './read-log.js';
 
-/** Whether a session's events lead to the same effects again. */
+/** The result of a replay. */
 export interface Replayed {
   events: number;
   effects: number;
-  /** Null = the same, bit for bit. */
+  /** Null = identical, bit for bit. */
   difference: Difference | null;
 }
 
-/** The first effect that is not the same. */
+/** The first effect that differs. */
 export interface Difference {
   atMs: number;
-  /** The event that led to it, counted from 1. */
+  /** Number of the event that caused it, from 1. */
   eventNumber: number;
   event: ConversationEvent;
-  /** What the log holds; null = nothing more of this event. */
+  /** The effect in the log; null = the event has no further effect. */
   logged: ConversationEffect | null;
-  /** What the conversation does now; null = nothing more. */
+  /** The effect in the replay; null = the event has no further effect. */
   replayed: ConversationEffect | null;
 }
 
-/** Gives a session's events to a new conversation with the same settings, and compares the effects. */
+/** Replays a session's events with the same settings and compares the effects. */
 export function replay({ start, entries }: EventLog): Replayed {
-  // Settings that this log's parley did not know yet are as they are by default.
+  // Settings that are newer than the log get their defaults.
   const conversation = new Conversation(mergeConfig(start.config));
   const result: Replayed = { events: 0, effects: 0, difference: null };
   let step: { t: number; event: ConversationEvent; effects: ConversationEffect[] } | null = null;
@@ -48,6 +48,6 @@ export function replay({ start, entries }: EventLog): Replayed {
       result.effects++;
     }
   }
-  // Effects that are missing at the very end were not written any more.
+  // The log may end before the last effects were written.
   return result;
 }

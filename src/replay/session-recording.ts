@@ -3,29 +3,31 @@ import type { EventLog } from './read-log.js';
 
 type ModelEvent = Extract<ConversationEvent, { requestId: number }>;
 
-/** What the model was asked last, and what it answered, so long after. */
+/** A reply of the model. */
 export interface RecordedReply {
+  /** The last message of the request. */
   asked: string;
+  /** The pieces of the reply, with times since the request. */
   pieces: { afterMs: number; event: ModelEvent }[];
 }
 
-/** What the world did in a session, apart from what the conversation decided. */
+/** The inputs of a session: everything that the conversation did not decide itself. */
 export interface SessionRecording {
-  /** What the user, the line and others did. */
+  /** Events of the user, the line and commands. */
   happened: { atMs: number; event: ConversationEvent }[];
   replies: RecordedReply[];
-  /** Outcomes of tools, keys and transfers, by what was asked. */
+  /** Outcomes of tools, keys and transfers, with the request and the time since it. */
   outcomes: { asked: string; afterMs: number; event: ConversationEvent }[];
-  /** How utterances were spoken that were heard whole. */
+  /** Timing of utterances that played to their end, by text. */
   spoken: Map<string, { latencyMs: number; lastsMs: number }>;
   msPerChar: number;
   endMs: number;
 }
 
-/** Usual speaking rate, where nothing was spoken. */
+/** Speaking rate if no utterance played to its end. */
 const USUAL_MS_PER_CHAR = 67;
 
-/** Takes a session's log apart. */
+/** Extracts the inputs of a session from its log. */
 export function recordingOf({ entries }: EventLog): SessionRecording {
   const happened: SessionRecording['happened'] = [];
   const replies = new Map<number, RecordedReply & { atMs: number }>();
@@ -65,12 +67,12 @@ export function recordingOf({ entries }: EventLog): SessionRecording {
   };
 }
 
-/** What a request asks: the latest message that it gives the model. */
+/** The last message of a request, without system messages. */
 export function questionOf({ messages }: Extract<ConversationEffect, { type: 'llm.start' }>): string {
   return messages.findLast(({ role }) => role !== 'system')?.content ?? '';
 }
 
-/** What an effect asks of a tool or the line, in a form that can be compared. */
+/** The request of an effect to a tool or the line, as a comparable text; null = the effect is no such request. */
 export function requestOf(effect: ConversationEffect): { callId: string; asked: string } | null {
   switch (effect.type) {
     case 'tool.start':
@@ -86,7 +88,7 @@ export function requestOf(effect: ConversationEffect): { callId: string; asked: 
   }
 }
 
-/** Measures how the voice spoke. */
+/** Measures latencies and lengths of utterances. */
 class VoiceTimes {
   readonly spoken: SessionRecording['spoken'] = new Map();
   readonly #asked = new Map<number, { text: string; atMs: number; firstMs: number | null }>();
@@ -113,7 +115,7 @@ class VoiceTimes {
     } else if (effect.type === 'playout.drop') this.#playing = null;
   }
 
-  /** The voice had its first audio, which may have waited to be played. */
+  /** Notes the first audio of an utterance, which may play later. */
   onFirstAudio(utteranceId: number, t: number): void {
     const asked = this.#asked.get(utteranceId);
     if (asked !== undefined) asked.firstMs ??= t;
@@ -133,7 +135,7 @@ class VoiceTimes {
     const playing = this.#playing;
     if (asked === undefined || playing?.utteranceId !== utteranceId) return;
     const lastsMs = t - playing.atMs - playing.heldMs;
-    // A log without the note tells only when it was played.
+    // A log without this note shows only the start of playback.
     const readyMs = asked.firstMs ?? playing.atMs;
     const latencyMs = Math.max(
       0,

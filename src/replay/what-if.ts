@@ -6,47 +6,47 @@ import type { EventLog } from './read-log.js';
 import { recordingOf } from './session-recording.js';
 import { reenact } from './reenactment.js';
 
-/** Something that the conversation decided, and why. */
+/** A decision of the conversation, with its reasons. */
 export interface PlayedDecision {
   atMs: number;
   name: string;
   data: NoteData;
 }
 
-/** What either side said in one turn. */
+/** One turn of the user with the agent's answer. */
 export interface PlayedTurn {
-  /** When the user had stopped speaking, null for the opening and for what was typed. */
+  /** End of the user's speech; null for the opening and for typed messages. */
   speechEndMs: number | null;
-  /** When the user's turn was taken to be over, null for the opening. */
+  /** When the turn ended; null for the opening. */
   decidedMs: number | null;
-  /** The last reckoning of how long a silence ends the turn (`turn.scored`), null where there was none. */
+  /** The last score of the turn's completeness (`turn.scored`); null = none. */
   scored: NoteData | null;
   /** Empty for the opening. */
   user: string;
-  /** What the agent had the user hear until the next turn, cut to what was heard. */
+  /** The agent's utterances until the next turn, cut to the part that was heard. */
   agent: { fromMs: number; text: string; isWhole: boolean }[];
-  /** What else was decided from then until the next turn. */
+  /** Further decisions until the next turn. */
   decisions: PlayedDecision[];
 }
 
 export interface WhatIf {
-  /** Turn by turn; null = the turn is missing on this side. */
+  /** Pairs of turns; null = the turn is missing on this side. */
   turns: {
     before: PlayedTurn | null;
     after: PlayedTurn | null;
-    /** Both say the same at the same times. */
+    /** Both have the same words at the same times. */
     isSame: boolean;
   }[];
-  /** How the conversation ends, null = it is still open when the recording ends. */
+  /** The end of the conversation; null = it is still open at the end of the recording. */
   before: Timeline['end'];
   after: Timeline['end'];
 }
 
 /**
- * Plays a session twice, with its own settings and with others. What the user does is the same at the same times; of the
- * model, the tools and the voice each side has what the session had. Where the changed conversation asks what was never
- * asked, it gets the next recorded answer, or none.
- * @throws ParleyError CONFIG_INVALID for changes that are no settings
+ * Plays a session twice, with its own settings and with changed ones. The user acts at the same times in both, and the
+ * model, the tools and the voice give their recorded answers. A request that the session never made gets the next
+ * recorded answer, or none.
+ * @throws ParleyError CONFIG_INVALID for invalid changes
  */
 export function whatIf(log: EventLog, changes: ConfigChanges): WhatIf {
   const own = mergeConfig(log.start.config);
@@ -57,7 +57,7 @@ export function whatIf(log: EventLog, changes: ConfigChanges): WhatIf {
   return { turns: alignTurns(turnsOf(before), turnsOf(after)), before: before.end, after: after.end };
 }
 
-/** Reckoned again and again, and part of how the turn that follows came to be. */
+/** Repeated while a turn is open; it belongs to the turn that follows. */
 const SCORED = 'turn.scored';
 
 function turnsOf({ turns, utterances, events, effects }: Timeline): PlayedTurn[] {
@@ -97,7 +97,7 @@ function lastBefore(turns: readonly PlayedTurn[], atMs: number): PlayedTurn | un
   return turns.findLast(({ decidedMs }) => (decidedMs ?? 0) <= atMs);
 }
 
-/** Puts turns with the same words side by side; what is left is paired in order. */
+/** Pairs turns with the same words, and the rest in order. */
 function alignTurns(before: readonly PlayedTurn[], after: readonly PlayedTurn[]): WhatIf['turns'] {
   const rows: WhatIf['turns'] = [];
   const add = (left: PlayedTurn | null, right: PlayedTurn | null): void => {
@@ -125,7 +125,7 @@ function alignTurns(before: readonly PlayedTurn[], after: readonly PlayedTurn[])
   return rows;
 }
 
-/** What was said when, as text. */
+/** The words and times of a turn, as text to compare. */
 function wordsOf(turn: PlayedTurn | null): string {
   return JSON.stringify(turn && [turn.decidedMs, turn.user, turn.agent]);
 }

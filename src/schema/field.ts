@@ -1,19 +1,19 @@
 import type { z } from 'zod';
 
-/** What a field's documentation says beside its effect. */
+/** Documentation of a field in addition to its effect. */
 export interface FieldNotes {
   /** Unit of a number: `ms`, `s`, `0..1` and so on. */
   unit?: string;
-  /** What null or omitted means, in words or as a JSON value. */
+  /** The meaning of null or an omitted field, as text or a JSON value. */
   default?: string | number | boolean;
 }
 
-/** A field that must be there. `effect` says what it does: the docs table and the OpenAPI document show it. */
+/** A required field. The docs and the OpenAPI document show `effect`. */
 export function required<T extends z.ZodType>(schema: T, effect: string, notes: FieldNotes = {}): T {
   return schema.meta(metaOf(effect, notes));
 }
 
-/** A field that may be null or left out; both mean its default. */
+/** An optional field. Null and omission both mean the default. */
 export function optional<T extends z.ZodType>(
   schema: T,
   effect: string,
@@ -23,14 +23,13 @@ export function optional<T extends z.ZodType>(
 }
 
 function metaOf(effect: string, notes: FieldNotes): Record<string, unknown> {
-  return {
-    description: effect,
-    ...(notes.unit !== undefined && { 'x-unit': notes.unit }),
-    ...(notes.default !== undefined && { 'x-default': notes.default }),
-  };
+  const meta: Record<string, unknown> = { description: effect };
+  if (notes.unit !== undefined) meta['x-unit'] = notes.unit;
+  if (notes.default !== undefined) meta['x-default'] = notes.default;
+  return meta;
 }
 
-/** The value, or `otherwise` where it means "not set": null, left out, an empty text or 0. */
+/** The value, or `otherwise` for a value that means "not set": null, undefined, an empty string or 0. */
 export function setOr<T extends string | number>(value: T | '' | null | undefined, otherwise: T): T {
   return value == null || value === '' || value === 0 ? otherwise : value;
 }

@@ -1,23 +1,23 @@
 import type { z } from 'zod';
 import { ParleyError } from '../base/errors.js';
 
-/** Where a fault lies: member names, and array indexes as integers. */
+/** The place of a fault: member names, and array indexes as integers. */
 export type Location = readonly (string | number)[];
 
-/** One fault of a value, in the form that the interface's 422 answers have. */
+/** One fault of a value, in the form of the REST API's 422 replies. */
 export interface ValidationIssue {
   readonly loc: Location;
   /** A sentence for people. */
   readonly msg: string;
-  /** A stable word for programs: `missing`, `extra_forbidden`, `string_type`, `enum` and so on. */
+  /** A stable identifier for programs: `missing`, `extra_forbidden`, `string_type`, `enum` and so on. */
   readonly type: string;
 }
 
-/** A value that is refused, with every fault found in it. Code CONFIG_INVALID. */
+/** An invalid value, with all its faults. Code CONFIG_INVALID. */
 export class InvalidConfigError extends ParleyError {
   readonly issues: readonly ValidationIssue[];
 
-  /** @param cause the error that the faults were made of. Default none */
+  /** @param cause the original error. Default none */
   constructor(issues: readonly ValidationIssue[], cause?: Error) {
     super('CONFIG_INVALID', { reason: summaryOf(issues) }, { cause });
     this.name = 'InvalidConfigError';
@@ -25,12 +25,12 @@ export class InvalidConfigError extends ParleyError {
   }
 }
 
-/** One fault that no schema can find, at one place. */
+/** The error for one fault that the schemas do not cover. */
 export function faultOf(loc: Location, msg: string): InvalidConfigError {
   return new InvalidConfigError([{ loc, msg, type: 'value_error' }]);
 }
 
-/** What `work` gives. Faults that it throws are put below `prefix`. */
+/** Runs `work` and adds `prefix` to the locations of faults that it throws. */
 export function placed<T>(prefix: Location, work: () => T): T {
   try {
     return work();
@@ -41,9 +41,9 @@ export function placed<T>(prefix: Location, work: () => T): T {
 }
 
 /**
- * The value as `schema` takes it.
- * @param prefix goes before each fault's location, such as `['body', 'agent_config']`.
- * @throws InvalidConfigError naming every fault.
+ * Parses a value by its schema.
+ * @param prefix precedes each fault's location, such as `['body', 'agent_config']`
+ * @throws InvalidConfigError with all faults
  */
 export function parseWith<T extends z.ZodType>(schema: T, value: unknown, prefix: Location = []): z.output<T> {
   const unusable = unusableParts(value, prefix);
@@ -53,10 +53,10 @@ export function parseWith<T extends z.ZodType>(schema: T, value: unknown, prefix
   throw new InvalidConfigError(issuesOf(result.error.issues, value, prefix));
 }
 
-/** The most faults in one answer, so that an answer is not larger than its request. */
+/** Most faults in one reply, which limits the size of the reply. */
 const MAX_ISSUES = 100;
 
-/** At most 100 faults; one more says how many others there are. */
+/** The first 100 faults, and one that counts the others. */
 export function boundedIssues(issues: readonly ValidationIssue[]): readonly ValidationIssue[] {
   const others = issues.length - MAX_ISSUES;
   if (others <= 0) return issues;
@@ -65,7 +65,7 @@ export function boundedIssues(issues: readonly ValidationIssue[]): readonly Vali
   return [...issues.slice(0, MAX_ISSUES), last];
 }
 
-/** Zod's issues in the interface's form. `value` is what was parsed: it tells a missing member from a wrong one. */
+/** Zod's issues in the REST API's form. `value`, the input, distinguishes missing members from wrong ones. */
 export function issuesOf(
   issues: readonly z.core.$ZodIssue[],
   value: unknown,
@@ -111,7 +111,7 @@ function translate(issue: z.core.$ZodIssue, value: unknown, prefix: Location): r
   }
 }
 
-/** The faults of the branch whose kind the value has; where it has none's, one fault that names the kinds. */
+/** The faults of the branch with the value's type; if there is none, one fault that lists the types. */
 function unionIssues(
   issue: z.core.$ZodIssueInvalidUnion,
   value: unknown,
@@ -138,7 +138,7 @@ function unionIssues(
   return [{ loc, msg: `Input should be ${kinds.join(' or ')}`, type: 'union_type' }];
 }
 
-/** A number where an integer is wanted: its kind is right, its value is not. */
+/** Whether a number with a fraction was found in place of an integer: the right type, but a wrong value. */
 function isFraction(issue: z.core.$ZodIssueInvalidType, found: unknown): boolean {
   return issue.expected === 'int' && typeof found === 'number';
 }
@@ -181,7 +181,7 @@ function boundIssue(loc: Location, issue: z.core.$ZodIssueTooSmall | z.core.$Zod
   };
 }
 
-/** The member of a value at a place; undefined where there is none. */
+/** The member of a value at a location; undefined = none. */
 export function valueAt(value: unknown, path: Location): unknown {
   let at = value;
   for (const part of path) {
@@ -191,18 +191,18 @@ export function valueAt(value: unknown, path: Location): unknown {
   return at;
 }
 
-/** Deepest nesting that any configuration needs, with a wide margin. */
+/** Deepest nesting of a configuration, far above what any needs. */
 const MAX_DEPTH = 32;
 
 /**
- * What no schema can judge: nesting that could exhaust the stack, the one member name that JavaScript objects cannot
- * hold, and texts with half a surrogate pair, which have no UTF-8 form (RFC 3629, section 3).
+ * Faults that schemas cannot find: nesting that could exhaust the stack, the member name `__proto__`, and texts with a
+ * lone surrogate, which have no UTF-8 form (RFC 3629, section 3).
  */
 function unusableParts(value: unknown, prefix: Location): readonly ValidationIssue[] {
   const issues: ValidationIssue[] = [];
-  /** The place of what `look` looks at: one list for the whole walk, as bodies have many parts and few faults. */
+  /** The current location; one list for the whole walk, because bodies have many parts and few faults. */
   const place: (string | number)[] = [...prefix];
-  /** Returns whether the walk goes on. */
+  /** Returns whether to continue the walk. */
   const look = (found: unknown): boolean => {
     if (typeof found === 'string' && !found.isWellFormed()) issues.push(surrogateIssue([...place]));
     if (typeof found !== 'object' || found === null) return true;
@@ -220,15 +220,15 @@ function unusableParts(value: unknown, prefix: Location): readonly ValidationIss
   };
   const lookAt = (key: string | number, inner: unknown): boolean => {
     place.push(key);
-    const goesOn = look(inner);
+    const isContinued = look(inner);
     place.pop();
-    return goesOn;
+    return isContinued;
   };
   look(value);
   return issues;
 }
 
-/** What makes a walk through the value itself unsafe. */
+/** A fault that makes further walking unsafe; null = none. */
 function fatalFault(found: object, place: Location, depth: number): ValidationIssue | null {
   if (depth >= MAX_DEPTH) {
     return { loc: [...place], msg: `Nested deeper than ${String(MAX_DEPTH)} levels`, type: 'recursion_loop' };
@@ -240,17 +240,17 @@ function fatalFault(found: object, place: Location, depth: number): ValidationIs
 }
 
 function surrogateIssue(loc: Location): ValidationIssue {
-  return { loc, msg: 'The text holds half of a surrogate pair, which is no character', type: 'string_unicode' };
+  return { loc, msg: 'The text contains a lone surrogate, which is not a character', type: 'string_unicode' };
 }
 
-/** At most five faults in one sentence. */
+/** Up to five faults in one sentence. */
 function summaryOf(issues: readonly ValidationIssue[]): string {
   const shown = issues.slice(0, 5).map(({ loc, msg }) => (loc.length === 0 ? msg : `${placeOf(loc)}: ${msg}`));
   const rest = issues.length - shown.length;
   return shown.join('; ') + (rest > 0 ? `; and ${String(rest)} more` : '');
 }
 
-/** `['tools', 0, 'name']` as `tools[0].name`, below a file as `agent.json: tools[0].name`. */
+/** Formats `['tools', 0, 'name']` as `tools[0].name`, and in a file as `agent.json: tools[0].name`. */
 function placeOf(loc: Location): string {
   let place = '';
   for (const part of loc) {

@@ -3,27 +3,27 @@ import { ParleyError, reasonOf } from '../base/errors.js';
 
 const LINE = String.raw`//[^\n]*(?:\n|$)`;
 const BLOCK = String.raw`/\*(?:[^*]|\*(?!/))*(?:\*/|$)`;
-/** A JSON text, a comment, a comma that nothing follows: the last two may stand where JSON has none. */
+/** A string, a comment or a trailing comma. */
 const PIECE = new RegExp(
   [String.raw`"(?:[^"\\\n]|\\.)*"?`, LINE, BLOCK, String.raw`,(?=(?:\s|${LINE}|${BLOCK})*[}\]])`].join('|'),
   'g',
 );
 
 /**
- * JSON as people write it, as JSON: without comments and without commas behind the last member. What is left stays in
- * its place, so that a parser's complaint names the right line and column.
+ * Removes comments and trailing commas from JSON. Spaces replace them, so that errors of a parser name the right line and
+ * column.
  */
 export function withoutComments(text: string): string {
   return text.replace(PIECE, (piece) => (piece.startsWith('"') ? piece : piece.replace(/[^\n]/g, ' ')));
 }
 
-/** Largest configuration file that is read, in bytes. */
+/** Largest file in bytes. */
 const MAX_BYTES = 10 * 1024 * 1024;
 
 /**
- * The JSON value of a file.
- * @param comments whether it may have comments, and commas behind the last member. Default false.
- * @throws ParleyError CONFIG_INVALID naming the file and what is wrong with it.
+ * Reads a JSON file.
+ * @param comments whether comments and trailing commas are allowed. Default false
+ * @throws ParleyError CONFIG_INVALID naming the file and the fault
  */
 export async function readJsonFile(path: string, { comments = false } = {}): Promise<unknown> {
   let text: string;
@@ -42,6 +42,6 @@ export async function readJsonFile(path: string, { comments = false } = {}): Pro
     const json = text.replace(/^\uFEFF/, '');
     return JSON.parse(comments ? withoutComments(json) : json) as unknown;
   } catch (error) {
-    throw new ParleyError('CONFIG_INVALID', { reason: `${path}: not JSON: ${reasonOf(error)}` }, { cause: error });
+    throw new ParleyError('CONFIG_INVALID', { reason: `${path}: not valid JSON: ${reasonOf(error)}` }, { cause: error });
   }
 }

@@ -1,29 +1,29 @@
 import * as z from 'zod';
 
-/** Most characters of one spoken phrase: a minute of speech or so. */
+/** Longest phrase in characters: about two minutes of speech. */
 const PHRASE_CHARS = 2_000;
 
-/** Something the agent says. */
+/** A phrase that the agent says. */
 export const phraseSchema = z.string().max(PHRASE_CHARS);
 
-/** Phrases to choose from. */
+/** Alternative phrases. */
 export const phrasesSchema = z.array(phraseSchema).max(100);
 
-/** Instructions to the model about one ability. */
+/** Instructions to the model about one action. */
 export const instructionSchema = z.string().max(10_000);
 
-/** A name of the operating system's time zone database, such as `Europe/Berlin`; empty = none. */
+/** An IANA time zone, such as `Europe/Berlin`; empty = none. */
 export const timezoneSchema = z.string().refine((name) => name === '' || isTimezone(name), {
   error: 'Input should be an IANA time zone such as Europe/Berlin',
   params: { type: 'timezone' },
 });
 
-/** Names found good: asking takes longer than all other checks of a configuration together. */
+/** Valid names: `Intl` takes longer to check one than all other checks of a configuration together. */
 const knownTimezones = new Set<string>();
 
 function isTimezone(name: string): boolean {
   if (knownTimezones.has(name)) return true;
-  // Offsets such as +02:00 are taken by some runtimes only.
+  // Only some runtimes accept offsets such as +02:00.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
     knownTimezones.add(new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone);
@@ -44,7 +44,7 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['no', false],
 ]);
 
-/** Text as the schema's kind of value; a number that is none stays text, so that the schema words the fault. */
+/** Converts text to the schema's type. Invalid numbers stay text, so that the schema reports the fault. */
 export function fromText(text: string, schema: z.ZodType): unknown {
   const kind = innermost(schema);
   if (kind instanceof z.ZodArray) return text.split(/[\s,]+/).filter((part) => part !== '');

@@ -1,4 +1,4 @@
-/** Things to do at moments of virtual time: in the order of their times, and where these are equal, as they were added. */
+/** Actions at moments of virtual time, ordered by time; actions at the same time run in the order of their addition. */
 export class Agenda {
   readonly #items: { atMs: number; run: () => void }[] = [];
 
@@ -12,7 +12,7 @@ export class Agenda {
     this.#items.splice(index, 0, { atMs, run });
   }
 
-  /** Takes the first thing out and does it. */
+  /** Removes the first action and runs it. */
   runNext(): void {
     this.#items.shift()?.run();
   }

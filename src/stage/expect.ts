@@ -1,17 +1,17 @@
 import type { Timeline, StageUtterance } from './timeline.js';
 
-/** What a scenario expects of something the agent says. Each throws with the whole timeline if it is not so. */
+/** Expectations about one utterance of the agent. Each method throws an error with the whole timeline on failure. */
 export class AgentExpectation {
   readonly #timeline: Timeline;
   readonly #words: string;
 
-  /** @param words part of the utterance's text; the first that holds it is meant */
+  /** @param words part of the utterance's text; the first utterance with these words counts */
   constructor(timeline: Timeline, words: string) {
     this.#timeline = timeline;
     this.#words = words;
   }
 
-  /** The user begins to hear it at this moment, or within so many milliseconds after it. */
+  /** Playback starts at `atMs`, or at most `withinMs` later. */
   startsAt(atMs: number, withinMs = 0): this {
     const start = this.#utterance.played[0]?.from;
     return this.#that(
@@ -35,7 +35,7 @@ export class AgentExpectation {
     return this.#that(found === undefined, 'is never said', `it is asked for at ${String(found?.askedMs)}`);
   }
 
-  /** It falls silent for good at this moment, or within so many milliseconds after it. */
+  /** Playback stops at `atMs`, or at most `withinMs` later, and does not resume. */
   isCutAt(atMs: number, withinMs = 0): this {
     const { played, isWhole } = this.#utterance;
     const end = played.at(-1)?.to ?? Number.NaN;
@@ -43,7 +43,7 @@ export class AgentExpectation {
     return this.#that(isSo, `is cut at ${String(atMs)} (within ${String(withinMs)} ms)`, `it ends at ${String(end)}`);
   }
 
-  /** It is held once, from one moment until another, or within so many milliseconds after each. */
+  /** Playback pauses once, from `fromMs` until `untilMs`, each at most `withinMs` later. */
   pauses(fromMs: number, untilMs: number, withinMs = 0): this {
     const { played } = this.#utterance;
     const [before, after] = played;
@@ -56,7 +56,7 @@ export class AgentExpectation {
     );
   }
 
-  /** It begins right after another ends: no overlap, and no gap above `withinMs`. */
+  /** Playback starts right after another utterance ends: without overlap, and with a gap of at most `withinMs`. */
   follows(words: string, withinMs = 20): this {
     const before = new AgentExpectation(this.#timeline, words).#utterance.played.at(-1)?.to ?? Number.NaN;
     return this.startsAt(before, withinMs);

@@ -1,11 +1,11 @@
 import type { AttendedTransfer, ConversationEvent } from '../conversation/events.js';
 
-/** A transfer that the line was asked for. */
+/** A transfer that the agent requested. */
 export interface StageTransfer {
   target: string;
   atMs: number;
   cancelledMs: number | null;
-  /** How they are asked first, where they are. */
+  /** Undefined = a blind transfer. */
   attended?: AttendedTransfer | undefined;
 }
 
@@ -16,16 +16,17 @@ interface Outcome {
   afterMs: number | null;
 }
 
-/** A tone and the gap after it, as phone systems need them, and what `w` waits. */
+/** Length of a DTMF tone with the gap after it. */
 const KEY_MS = 200;
+/** Length of the pause `w`. */
 const WAIT_MS = 500;
-/** Another recogniser and another voice are there after this. */
+/** Time to switch the recogniser and the voice. */
 const SWITCH_MS = 100;
 
-/** The line of a scenario: connects the user to others, or not, and sends the keys that the agent presses. */
+/** The line of a scenario: transfers calls and sends the agent's keys. */
 export class StageLine {
   readonly transfers: StageTransfer[] = [];
-  /** What was pressed, and when that began. */
+  /** Key sequences with their start times. */
   readonly pressed: { digits: string; atMs: number }[] = [];
   readonly #send: (atMs: number, event: ConversationEvent) => void;
   readonly #outcomes: Outcome[] = [];
@@ -39,12 +40,12 @@ export class StageLine {
     return this.#add({ ok: true, reason: 'connected', afterMs });
   }
 
-  /** The next transfer fails. A transfer without a script does, since the line cannot do it. */
+  /** The next transfer fails. Without a script every transfer fails as `unsupported`. */
   doesNotConnect(reason: string, { afterMs = 4000 } = {}): this {
     return this.#add({ ok: false, reason, afterMs });
   }
 
-  /** The next transfer rings for ever. */
+  /** The next transfer rings forever. */
   rings(): this {
     return this.#add({ ok: false, reason: '', afterMs: null });
   }
@@ -55,7 +56,7 @@ export class StageLine {
     if (afterMs !== null) this.#send(atMs + afterMs, { type: 'transfer.result', callId, ok, reason });
   }
 
-  /** Every language can be had. */
+  /** Switches to any language. */
   switchLanguage(callId: string, language: string, atMs: number): void {
     this.#send(atMs + SWITCH_MS, { type: 'language', language });
     this.#send(atMs + SWITCH_MS, { type: 'tool.result', callId, ok: true, content: `Now in ${language}.` });

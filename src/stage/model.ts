@@ -1,33 +1,33 @@
 import type { ChatMessage, ToolCall, ToolSpec } from '../agent/chat.js';
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
 
-/** What a model can tell. */
+/** An event of the model. */
 export type ModelEvent = Extract<ConversationEvent, { requestId: number }>;
 
-/** How a scripted reply comes. */
+/** Timing of a scripted reply. */
 export interface ReplyTiming {
   /** From the request to the first piece. Default 200 ms. */
   afterMs?: number;
-  /** Between pieces; a piece is a word. Default 20 ms. */
+  /** Between pieces; each piece is a word. Default 20 ms. */
   gapMs?: number;
 }
 
 export interface ScriptedCall {
   name: string;
-  /** Default `{}`. A string is taken as it is, broken or not. */
+  /** Default `{}`. A string is used unchanged, even if it is not valid JSON. */
   args?: Readonly<Record<string, unknown>> | string;
   /** Default: `call-1`, `call-2` … */
   id?: string;
 }
 
-/** A request that the model was given. */
+/** A request to the model. */
 export interface StageRequest {
   requestId: number;
   atMs: number;
   messages: readonly ChatMessage[];
   tools: readonly ToolSpec[];
   cancelledMs: number | null;
-  /** It was asked before the turn was over. */
+  /** The request started before the end of the turn. */
   speculative: boolean;
 }
 
@@ -37,13 +37,13 @@ interface Reply extends ReplyTiming {
   ends: 'done' | 'fails' | 'stalls';
 }
 
-/** Said to a request for which the script holds nothing. */
+/** The reply to a request when the script is used up. */
 export const UNSCRIPTED_REPLY = 'All right.';
 
 /** The model of a scenario: answers each request with the next reply of its script. */
 export class StageModel {
   readonly requests: StageRequest[] = [];
-  /** Requests that were made before the turn was over, and contradicted. Their replies are given to the next ones. */
+  /** Cancelled speculative requests. Their replies go to the next requests. */
   readonly contradicted: StageRequest[] = [];
   readonly #send: (atMs: number, event: ModelEvent) => void;
   readonly #script: Reply[] = [];
@@ -55,7 +55,7 @@ export class StageModel {
     this.#send = send;
   }
 
-  /** It speaks itself: its words are its own voice's. */
+  /** Makes it a speech-to-speech model, which speaks its words itself. */
   speaksItself(): this {
     this.#ownVoice = true;
     return this;
@@ -65,15 +65,9 @@ export class StageModel {
     return this.#add({ ...timing, text, ends: 'done' });
   }
 
-  /** Calls tools, side by side, after `saying` something. */
-  calls(calls: readonly ScriptedCall[], options: ReplyTiming & { saying?: string } = {}): this {
-    const { saying, ...timing } = options;
-    return this.#add({
-      ...timing,
-      ...(saying !== undefined && { text: saying }),
-      calls: calls.map((call) => this.#call(call)),
-      ends: 'done',
-    });
+  /** Calls tools in parallel, after `saying` something. */
+  calls(calls: readonly ScriptedCall[], { saying = '', ...timing }: ReplyTiming & { saying?: string } = {}): this {
+    return this.#add({ ...timing, text: saying, calls: calls.map((call) => this.#call(call)), ends: 'done' });
   }
 
   saysNothing(timing: ReplyTiming = {}): this {
@@ -81,15 +75,13 @@ export class StageModel {
   }
 
   /** Reports a failure, after `saying` something. */
-  fails(options: ReplyTiming & { saying?: string } = {}): this {
-    const { saying, ...timing } = options;
-    return this.#add({ ...timing, ...(saying !== undefined && { text: saying }), ends: 'fails' });
+  fails({ saying = '', ...timing }: ReplyTiming & { saying?: string } = {}): this {
+    return this.#add({ ...timing, text: saying, ends: 'fails' });
   }
 
-  /** Never goes on, after `saying` something. */
-  stalls(options: ReplyTiming & { saying?: string } = {}): this {
-    const { saying, ...timing } = options;
-    return this.#add({ ...timing, ...(saying !== undefined && { text: saying }), ends: 'stalls' });
+  /** Sends nothing more after `saying` something. */
+  stalls({ saying = '', ...timing }: ReplyTiming & { saying?: string } = {}): this {
+    return this.#add({ ...timing, text: saying, ends: 'stalls' });
   }
 
   start(effect: Extract<ConversationEffect, { type: 'llm.start' }>, atMs: number): void {
@@ -112,7 +104,7 @@ export class StageModel {
     else if (ends === 'fails') this.#send(dueMs, { type: 'llm.failed', requestId, reason: 'scripted failure' });
   }
 
-  /** The turn was over: what was asked speculatively is the answer. */
+  /** The turn has ended: the speculative request becomes the answer. */
   confirm(requestId: number): void {
     this.#unconfirmed.delete(requestId);
   }
@@ -123,14 +115,14 @@ export class StageModel {
     request.cancelledMs ??= atMs;
     const reply = this.#unconfirmed.get(requestId);
     if (reply === undefined) return;
-    // What nobody was to hear does not use up the script.
+    // A discarded speculation does not use up the script.
     this.#unconfirmed.delete(requestId);
     this.contradicted.push(request);
     this.requests.splice(this.requests.indexOf(request), 1);
     if (reply !== UNSCRIPTED) this.#script.unshift(reply);
   }
 
-  /** What a request still has to say is said to nobody once it is cancelled. */
+  /** Whether a request still delivers its reply: it exists and is not cancelled. */
   isLive(requestId: number): boolean {
     return this.requests.some((request) => request.requestId === requestId && request.cancelledMs === null);
   }

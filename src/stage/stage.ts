@@ -23,7 +23,7 @@ interface Behaviour {
   afterMs: number | null;
 }
 
-/** The tools of a scenario. A tool that was not told how to behave does not exist. */
+/** The tools of a scenario. Only tools with a scripted behaviour exist. */
 export class StageTools {
   readonly runs: StageToolRun[] = [];
   readonly #send: (atMs: number, event: ConversationEvent) => void;
@@ -50,18 +50,18 @@ export class StageTools {
 
   start(call: ToolCall, atMs: number): void {
     this.runs.push({ call, startMs: atMs });
-    const missing = { ok: false, content: `There is no tool called "${call.name}".`, afterMs: 0 };
+    const missing = { ok: false, content: `There is no tool "${call.name}".`, afterMs: 0 };
     const { ok, content, afterMs } = this.#behaviours.get(call.name) ?? missing;
     if (afterMs !== null) this.#send(atMs + afterMs, { type: 'tool.result', callId: call.id, ok, content });
   }
 }
 
-/** Settings that differ from the defaults, section by section. */
+/** Settings that differ from the defaults, by section. */
 export type StageConfig = ConfigChanges;
 
-/** Something that looks at every step while a scenario plays. */
+/** Observes every step of a scenario. */
 export interface StageWatcher extends VoiceWatcher {
-  /** The conversation was stepped; its effects have not been carried out yet. They must not be changed. */
+  /** Called after each step of the conversation, before its effects are carried out. Must not change the effects. */
   onStep(
     atMs: number,
     event: ConversationEvent,
@@ -76,12 +76,12 @@ export interface StageOptions {
   watcher?: StageWatcher;
 }
 
-/** A scenario that neither ends nor gets to what is waited for is stopped after this. */
+/** Longest scenario. */
 const LONGEST_MS = 24 * 3_600_000;
 
 /**
- * A conversation played in virtual time, for tests that read like a script. The line opens at 0; times are milliseconds
- * since then. Nothing waits and nothing is left to chance: the same script gives the same timeline.
+ * Plays a conversation in virtual time, for tests that read like a script. The line opens at 0; times are milliseconds
+ * since then. The same script always gives the same timeline.
  *
  *     const stage = new Stage({ config: { opening: { firstMessage: 'Hello, what can I do for you?' } } });
  *     stage.model.says('For how many people?');
@@ -135,26 +135,26 @@ export class Stage {
     return this.#nowMs;
   }
 
-  /** What both sides said, the agent's part as far as it has been heard. */
+  /** The messages of both sides; the agent's are cut to what was heard. */
   get messages(): ChatMessage[] {
     return historyMessages(this.conversation.state.history, { expected: false, keepInterrupted: true });
   }
 
-  /** Has an event of any kind happen at a time. */
+  /** Sends any event at a time. */
   send(event: ConversationEvent, { at }: { at: number }): void {
     this.#add(at, () => {
       this.#dispatch(event);
     });
   }
 
-  /** Plays on until a time, or until the line is closed. */
+  /** Plays until a time, or until the line closes. */
   playTo(atMs: number): this {
     while (this.timeline.end === null && this.#advance(atMs));
     this.#nowMs = Math.max(this.#nowMs, atMs);
     return this;
   }
 
-  /** Plays on until the user begins to hear an utterance with these words. Returns when that is. */
+  /** Plays until an utterance with these words starts. Returns the start time. */
   playUntilAgentSays(words: string): number {
     const start = (): number | undefined =>
       this.timeline.utterances.find(({ text, played }) => text.includes(words) && played.length > 0)?.played[0]?.from;
@@ -164,7 +164,7 @@ export class Stage {
     return startMs;
   }
 
-  /** Plays on until the line is closed. Returns how it ended. */
+  /** Plays until the line closes. Returns the status of the end. */
   playToEnd(): EndStatus {
     while (this.timeline.end === null && this.#advance(LONGEST_MS));
     if (this.timeline.end === null) throw new Error(`The conversation never ends.\n${this.timeline.toString()}`);
@@ -179,7 +179,7 @@ export class Stage {
     this.#agenda.add(Math.max(atMs, this.#nowMs), run);
   }
 
-  /** Does what comes next, if that is not after `untilMs`. */
+  /** Runs the next action, tick or deadline, unless it is after `untilMs`. */
   #advance(untilMs: number): boolean {
     const agendaMs = this.#agenda.nextMs ?? Infinity;
     const tickMs = this.voice.nextTickMs ?? Infinity;
@@ -189,7 +189,7 @@ export class Stage {
     this.#nowMs = Math.max(this.#nowMs, nextMs);
     if (agendaMs === nextMs) this.#agenda.runNext();
     else if (tickMs === nextMs) {
-      // What is on the agenda for the moment of a tick comes before it, a deadline after it.
+      // At the time of a tick, actions of the agenda run before it, deadlines after it.
       this.#nowMs = this.voice.play(this.#nowMs, Math.min(agendaMs - 1, deadlineMs, untilMs));
     } else this.#dispatch({ type: 'time' });
     return true;

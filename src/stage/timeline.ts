@@ -8,25 +8,25 @@ import type {
 import { TICK_MS } from './voice.js';
 import type { Stretch } from './user.js';
 
-/** Something the agent was to say, and when the user heard it. */
+/** An utterance of the agent, and when it played. */
 export interface StageUtterance {
   utteranceId: number;
   text: string;
   kind: UtteranceKind;
   askedMs: number;
-  /** When it sounded; more than one stretch where it was held. */
+  /** When it played; several stretches if it was held. */
   played: Stretch[];
-  /** It was played to its end. */
+  /** It played to its end. */
   isWhole: boolean;
 }
 
-/** What was done when, for expectations to look at and for people to read. */
+/** The record of a scenario, for expectations and error messages. */
 export class Timeline {
-  /** Every step of the conversation; given to another one, they lead to the same effects. */
+  /** The input of every step. The same events lead to the same effects. */
   readonly events: { atMs: number; event: ConversationEvent; position: PlayoutPosition }[] = [];
   readonly effects: { atMs: number; effect: ConversationEffect }[] = [];
   readonly utterances: StageUtterance[] = [];
-  /** The user's turns as they were answered; one that went on replaces its first attempt. */
+  /** The user's turns; a continued turn replaces its first version. */
   readonly turns: { atMs: number; turn: number; text: string }[] = [];
   end: { atMs: number; status: EndStatus } | null = null;
 
@@ -58,7 +58,7 @@ export class Timeline {
     else utterance?.played.push({ from, to });
   }
 
-  /** One line an event and effect, for error messages. */
+  /** One line per event and effect. */
   toString(): string {
     const lines = [
       ...this.events.map(({ atMs, event }) => ({ atMs, text: `> ${describe(event)}` })),

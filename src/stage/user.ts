@@ -1,23 +1,23 @@
 import type { ConversationEvent } from '../conversation/events.js';
 
-/** A stretch of time, in milliseconds since the line was opened. */
+/** A stretch of time, in milliseconds since the line opened. */
 export interface Stretch {
   from: number;
   to: number;
 }
 
 export interface SaysOptions extends Stretch {
-  /** False = the VAD misses it, only the recogniser hears it. Default true. */
+  /** False = the VAD misses the speech, and only the recogniser hears it. Default true. */
   vad?: boolean;
-  /** False = the recogniser never gives a final transcript, only a last interim one. Default true. */
+  /** False = the last transcript stays interim. Default true. */
   final?: boolean;
   /** From the end of speech to the final transcript. Default 250. */
   finalMs?: number;
-  /** False = no interim transcripts. Default true: one a word. */
+  /** False = no interim transcripts. Default true: one per word. */
   interim?: boolean;
   /** False = the recogniser does not trust these words. Default true. */
   understood?: boolean;
-  /** The recogniser's number for this stretch. Default: one more than the last. */
+  /** The recogniser's segment number. Default: one more than the last. */
   segment?: number;
 }
 
@@ -27,19 +27,19 @@ export interface GreetsOptions {
   pauseMs?: number;
   /** Default 60. */
   msPerChar?: number;
-  /** Silence before the beep. Default: none comes. */
+  /** Silence before the beep. Default: no beep. */
   beepAfterMs?: number;
 }
 
-/** Delays of what listens: the VAD's onset and offset, and an interim transcript behind its word. */
+/** Delays of the VAD's onset and offset, and of interim transcripts. */
 const VAD_ON_MS = 60;
 const VAD_OFF_MS = 90;
 const INTERIM_MS = 150;
 const FINAL_MS = 250;
-/** From the end of a beep until it is certain that it was one. */
+/** From the end of a beep to its detection. */
 const BEEP_OFF_MS = 80;
 
-/** The user of a scenario: what they do and when, and what is heard of it with the delays of real ears. */
+/** The user of a scenario. Events have the delays of real detectors. */
 export class StageUser {
   readonly #send: (atMs: number, event: ConversationEvent) => void;
   #nextSegment = 0;
@@ -65,18 +65,18 @@ export class StageUser {
     hear(to + finalMs, words, final);
   }
 
-  /** Sound that the VAD takes for speech and the recogniser makes nothing of. */
+  /** Sound that the VAD takes for speech, without a transcript. */
   noise({ from, to }: Stretch): void {
     this.#send(from + VAD_ON_MS, { type: 'speech.started', startMs: from });
     this.#send(to + VAD_OFF_MS, { type: 'speech.stopped', endMs: to });
   }
 
-  /** Sound that the VAD takes for speech from some time on, without end. */
+  /** Sound that the VAD takes for speech and that never ends. */
   noiseWithoutEnd({ from }: { from: number }): void {
     this.#send(from + VAD_ON_MS, { type: 'speech.started', startMs: from });
   }
 
-  /** A machine answers: sentence after sentence, then perhaps its beep. Returns when it has finished, beep included. */
+  /** An answering machine's greeting, with an optional beep. Returns the end time. */
   greets(sentences: readonly string[], { from, pauseMs = 400, msPerChar = 60, beepAfterMs }: GreetsOptions): number {
     let atMs = from;
     for (const [index, sentence] of sentences.entries()) {
@@ -88,7 +88,7 @@ export class StageUser {
     return beepAfterMs === undefined ? atMs : this.beeps({ at: atMs + beepAfterMs });
   }
 
-  /** A mailbox beeps. Returns when that is over; it is heard a little later. */
+  /** A mailbox beeps. Returns the end of the beep; its detection comes a little later. */
   beeps({ at, lengthMs = 400 }: { at: number; lengthMs?: number }): number {
     const endMs = at + lengthMs;
     this.#send(endMs + BEEP_OFF_MS, { type: 'beep', endMs });

@@ -1,23 +1,23 @@
 import type { ConversationEvent, PlayoutPosition } from '../conversation/events.js';
 
 export interface StageVoiceOptions {
-  /** Length of the speech. Default 60 ms a character. */
+  /** Length of speech per character. Default 60 ms. */
   msPerChar?: number;
-  /** From asking for speech to its audio. Default 80 ms. */
+  /** From the request to the first audio. Default 80 ms. */
   latencyMs?: number;
-  /** How an utterance is spoken, in milliseconds, where that differs. */
+  /** Latency and length of single utterances, in milliseconds; null = the defaults above. */
   timing?: (text: string) => { latencyMs: number; lastsMs: number } | null;
 }
 
 /**
- * What becomes of an utterance: `late` waits longer for its audio, `empty` has none, `fails` and `stalls` break off or
- * stand still after some of it was played.
+ * A fault of an utterance: `late` delays its audio, `empty` has no audio, `fails` reports an error and `stalls` stops
+ * without one, both after `afterMs` of playback.
  */
 export type VoiceFault = { type: 'none' | 'empty' } | { type: 'late' | 'fails' | 'stalls'; afterMs: number };
 
-/** Events about the playing of utterances. */
+/** Observes playback. */
 export interface VoiceWatcher {
-  /** Audio of an utterance goes to the line from `fromMs` to `toMs`. */
+  /** Audio of an utterance plays from `fromMs` to `toMs`. */
   onPlayed(utteranceId: number, fromMs: number, toMs: number): void;
 }
 
@@ -27,11 +27,11 @@ interface Track {
   readyMs: number;
   totalMs: number;
   playedMs: number;
-  /** Silence behind it. */
+  /** Silence after it. */
   pauseMs: number;
   started: boolean;
-  /** Its standstill was reported. */
-  told: boolean;
+  /** `utterance.starved` was sent. */
+  starved: boolean;
   fault: VoiceFault | null;
 }
 
@@ -55,32 +55,32 @@ export class StageVoice {
     this.#watcher = watcher;
   }
 
-  /** The next `count` utterances are spoken as they should be. */
+  /** The next `count` utterances have no fault. */
   speaks({ count = 1 } = {}): this {
     return this.#add(count, { type: 'none' });
   }
 
-  /** The audio of the next `count` utterances comes so much after it was asked for. */
+  /** The audio of the next `count` utterances starts `afterMs` after the request. */
   isLate({ count = 1, afterMs }: { count?: number; afterMs: number }): this {
     return this.#add(count, { type: 'late', afterMs });
   }
 
-  /** The next `count` utterances report a failure, after some of them was played. */
+  /** The next `count` utterances fail after `afterMs` of playback. */
   fails({ count = 1, afterMs = 0 } = {}): this {
     return this.#add(count, { type: 'fails', afterMs });
   }
 
-  /** The next `count` utterances give no (more) audio and no word of it either. */
+  /** The next `count` utterances stop delivering audio after `afterMs` of playback, without an error. */
   stalls({ count = 1, afterMs = 0 } = {}): this {
     return this.#add(count, { type: 'stalls', afterMs });
   }
 
-  /** The next `count` utterances turn out to hold no audio. */
+  /** The next `count` utterances have no audio. */
   givesNoAudio({ count = 1 } = {}): this {
     return this.#add(count, { type: 'empty' });
   }
 
-  /** Something is queued or being played. */
+  /** Whether an utterance is queued or playing. */
   get busy(): boolean {
     return this.#tracks.length > 0;
   }
@@ -89,10 +89,10 @@ export class StageVoice {
     return this.#held;
   }
 
-  /** When it wants to play the next 20 ms; undefined while there is nothing to play. */
+  /** When the next 20 ms play; undefined = nothing to play. */
   get nextTickMs(): number | undefined {
     const track = this.#tracks[0];
-    if (track === undefined || this.#held || (isStuck(track) && (track.told || !track.started))) return undefined;
+    if (track === undefined || this.#held || (isStuck(track) && (track.starved || !track.started))) return undefined;
     const readyMs = track.started ? track.readyMs : Math.max(track.readyMs, this.#pausedUntilMs);
     return Math.max(this.#lastTickMs + TICK_MS, Math.ceil(readyMs / TICK_MS) * TICK_MS);
   }
@@ -103,7 +103,7 @@ export class StageVoice {
     return { utteranceId: track.utteranceId, heardChars: wholeWords(track) };
   }
 
-  /** Makes an utterance ready, to be spoken or cancelled. */
+  /** Prepares an utterance, which is spoken or cancelled later. */
   prepare(utteranceId: number, text: string, atMs: number): void {
     this.#prepared.set(utteranceId, this.#track(utteranceId, text, atMs));
   }
@@ -114,7 +114,7 @@ export class StageVoice {
     this.#lastTickMs = Math.max(this.#lastTickMs, Math.ceil(atMs / TICK_MS) * TICK_MS - TICK_MS);
   }
 
-  /** More of what the model itself says with an utterance. */
+  /** Adds text to an utterance of a speech-to-speech model. */
   more(utteranceId: number, text: string): void {
     const track = this.#tracks.find((candidate) => candidate.utteranceId === utteranceId);
     if (track === undefined) return;
@@ -128,18 +128,18 @@ export class StageVoice {
     const timing = this.#options.timing?.(text) ?? { latencyMs, lastsMs: text.length * msPerChar };
     const totalMs = fault?.type === 'empty' ? 0 : timing.lastsMs;
     const readyMs = atMs + (fault?.type === 'late' ? fault.afterMs : timing.latencyMs);
-    return { utteranceId, text, readyMs, totalMs, playedMs: 0, pauseMs: 0, started: false, told: false, fault };
+    return { utteranceId, text, readyMs, totalMs, playedMs: 0, pauseMs: 0, started: false, starved: false, fault };
   }
 
   cancel(utteranceId: number): void {
     const prepared = this.#prepared.get(utteranceId);
     this.#prepared.delete(utteranceId);
-    // What nobody was to hear does not use up the script.
+    // A discarded utterance does not use up the script.
     if (prepared?.fault != null) this.#faults.unshift(prepared.fault);
     this.#tracks = this.#tracks.filter((track) => track.utteranceId !== utteranceId);
   }
 
-  /** Leaves so much silence behind an utterance. */
+  /** Adds silence after an utterance. */
   pause(utteranceId: number, pauseMs: number): void {
     const track = this.#tracks.find((candidate) => candidate.utteranceId === utteranceId);
     if (track !== undefined) track.pauseMs = pauseMs;
@@ -151,7 +151,7 @@ export class StageVoice {
 
   resume(atMs: number): void {
     this.#held = false;
-    if (this.#tracks[0] !== undefined) this.#tracks[0].told = false;
+    if (this.#tracks[0] !== undefined) this.#tracks[0].starved = false;
     this.#lastTickMs = Math.max(this.#lastTickMs, Math.ceil(atMs / TICK_MS) * TICK_MS - TICK_MS);
   }
 
@@ -162,9 +162,9 @@ export class StageVoice {
   }
 
   /**
-   * Plays the next 20 ms and, if nothing is to be told about them, those after them.
-   * @param untilMs the latest moment at which it may play, beside `nowMs`
-   * @returns when the last 20 ms began
+   * Plays the next 20 ms, and further ones up to the next event.
+   * @param untilMs the latest start of a further tick
+   * @returns the start of the last tick
    */
   play(nowMs: number, untilMs: number): number {
     this.#lastTickMs = nowMs;
@@ -176,7 +176,7 @@ export class StageVoice {
       return nowMs;
     }
     if (isStuck(track)) {
-      track.told = true;
+      track.starved = true;
       this.#dispatch({ type: 'utterance.starved', utteranceId: track.utteranceId });
       return nowMs;
     }
@@ -184,7 +184,7 @@ export class StageVoice {
     if (starts) {
       track.started = true;
       this.#dispatch({ type: 'utterance.started', utteranceId: track.utteranceId });
-      if (this.#tracks[0] !== track || this.#held) return nowMs; // that was how it ended
+      if (this.#tracks[0] !== track || this.#held) return nowMs; // the event ended or held the utterance
     }
     const ticks = starts ? 1 : Math.max(1, Math.min(quietTicks(track), Math.floor((untilMs - nowMs) / TICK_MS) + 1));
     const spokenMs = Math.min(TICK_MS * ticks, track.totalMs - track.playedMs);
@@ -216,7 +216,7 @@ function isStuck(track: Track): boolean {
   return track.fault?.type === 'stalls' && track.playedMs >= track.fault.afterMs;
 }
 
-/** Characters up to the end of the last word whose audio is over. */
+/** Characters up to the end of the last word that played completely. */
 function wholeWords({ text, playedMs, totalMs }: Track): number {
   if (playedMs >= totalMs) return text.length;
   const chars = Math.floor((playedMs / totalMs) * text.length);

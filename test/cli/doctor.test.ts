@@ -152,7 +152,7 @@ describe('parley doctor', () => {
     ]);
     const wrong = await examine({ ...env, PARLEY_DENOISE_MODEL: 'made-voice', PARLEY_TURN_MODEL_PATH: 'nowhere' });
     expect(wrong.checks.get('denoise model')?.text).toContain('Here are: made-denoiser.');
-    expect(wrong.checks.get('turn model')?.text).toContain('No turn model "nowhere" is here. Here are: made-turn.');
+    expect(wrong.checks.get('turn model')?.text).toContain('No turn model "nowhere" is installed. Installed: made-turn.');
     const voice = join(env.PARLEY_MODELS_DIR, 'made-voice/model.onnx');
     const other = await examine({ ...env, PARLEY_TURN_MODEL_PATH: voice });
     expect(other.checks.get('turn model')).toMatchObject({ level: 'problem' });

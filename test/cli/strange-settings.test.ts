@@ -59,7 +59,7 @@ describe('parley serve refuses', () => {
     ['a recogniser without its key', { PARLEY_STT: 'deepgram' }, /PARLEY_STT.*set DEEPGRAM_API_KEY/],
     ['a voice that there is not', { PARLEY_TTS: 'nobody' }, /tts \(PARLEY_TTS\): .*"nobody"/],
     ['a voice without its key', { PARLEY_TTS: 'elevenlabs' }, /PARLEY_TTS.*set ELEVENLABS_API_KEY/],
-    ['a voice that has closed', { PARLEY_TTS: 'playht' }, /playht has closed/],
+    ['a voice that has closed', { PARLEY_TTS: 'playht' }, /playht has shut its service down/],
     ['a voice detection that there is not', { PARLEY_VAD: 'sharp' }, /vad \(PARLEY_VAD\): .*"sharp"/],
     ['a language that there is not', { PARLEY_LANGUAGE: 'klingon' }, /PARLEY_LANGUAGE/],
     ['a time zone that there is not', { PARLEY_TIMEZONE: 'Mars/Olympus' }, /PARLEY_TIMEZONE/],

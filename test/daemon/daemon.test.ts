@@ -65,7 +65,7 @@ describe('what is asked wrongly', () => {
   it('gets 404 with a detail', async () => {
     expect(await house.ask('/nothing?x=1')).toEqual({
       status: 404,
-      body: { detail: 'There is nothing at GET /nothing', code: 'ROUTE_UNKNOWN', request_id: ID },
+      body: { detail: 'No endpoint at GET /nothing', code: 'ROUTE_UNKNOWN', request_id: ID },
     });
   });
 
@@ -78,7 +78,7 @@ describe('what is asked wrongly', () => {
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe(allow);
     expect(await response.json()).toEqual({
-      detail: `${method} is not possible here; possible: ${allow}`,
+      detail: `${method} is not allowed here; allowed: ${allow}`,
       code: 'METHOD_NOT_ALLOWED',
       request_id: response.headers.get('x-request-id'),
     });

@@ -85,7 +85,7 @@ describe("a vendor's voice", () => {
     await expect(engine.checkAgent({ agent: speaksAs('cartesia') })).rejects.toThrow(
       /set CARTESIA_API_KEY \(in the library: EngineOptions\.vendors\.cartesia\)$/,
     );
-    await expect(engine.checkAgent({ agent: speaksAs('playht') })).rejects.toThrow(/^playht has closed/);
+    await expect(engine.checkAgent({ agent: speaksAs('playht') })).rejects.toThrow(/^playht has shut its service down/);
   });
 
   it('can stand in for one that is not there any more', async () => {

@@ -305,7 +305,7 @@ describe('speech_to_text', () => {
   it('a language that the recogniser does not understand is refused before the call', async () => {
     const english = stt({ understands: (language) => language.startsWith('en') });
     const work = spoken(makeEngine(), { language: 'fr' }, { stt: english });
-    const words = expect.stringContaining('does not understand "fr". It understands en;') as string;
+    const words = expect.stringContaining('does not support the language "fr". Supported: en;') as string;
     await expect(work).rejects.toMatchObject({ code: 'STT_LANGUAGE_UNSUPPORTED', message: words });
   });
 

@@ -18,7 +18,7 @@ describe('the deadlines of a request', () => {
     await clock.advanceTo(300);
     expect(reason()).toMatchObject({
       code: 'PROVIDER_TIMEOUT',
-      message: expect.stringContaining('slowpoke gave nothing within 300 ms') as unknown,
+      message: expect.stringContaining('slowpoke did not answer within 300 ms') as unknown,
     });
     expect(clock.pending).toBe(0);
   });

@@ -231,7 +231,7 @@ describe('FunctionTool', () => {
     await networkClock.advanceBy(1);
     expect(await pending).toEqual({
       ok: false,
-      content: `book failed. There was no whole reply within ${String(timeoutMs)} ms.`,
+      content: `book failed. The reply was not complete within ${String(timeoutMs)} ms.`,
     });
   });
 

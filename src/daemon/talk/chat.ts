@@ -166,7 +166,7 @@ export class ChatEndpoint {
   async #sendError(stream: EventStream, error: unknown): Promise<void> {
     const known = error instanceof ParleyError;
     if (!known) this.#options.onError(errorOf(error));
-    const message = known ? error.message : 'Something went wrong inside parley; its log says what.';
+    const message = known ? error.message : 'An internal error occurred; the log of parley has details';
     const code = known ? error.code : 'INTERNAL';
     // A client that leaves now knows enough.
     await stream.send(JSON.stringify({ error: { message, code } })).catch(() => undefined);

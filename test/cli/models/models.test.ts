@@ -222,7 +222,7 @@ describe('what cannot be had', () => {
     await mirror.close();
     const { code, err } = await run(['pull', 'gtcrn']);
     expect(code).toBe(1);
-    expect(err).toMatch(/The model gtcrn could not be had: 127.0.0.1:\d+ takes no connection \(ECONNREFUSED\)/u);
+    expect(err).toMatch(/The model gtcrn cannot be downloaded: 127.0.0.1:\d+ refuses the connection \(ECONNREFUSED\)/u);
     mirror = new Mirror();
     await mirror.listen();
   });

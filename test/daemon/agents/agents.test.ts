@@ -142,7 +142,7 @@ describe('agents', () => {
     const { body: file } = await ask('POST', '/knowledge/create_file', { object_key, name: 'hours.txt' });
     const lists = await made({ ...CONFIG, knowledge_base: { files: [file.id] } });
     const refused = await ask('POST', '/knowledge/delete_file', { id: file.id });
-    expect(refused).toMatchObject({ status: 409, body: { detail: text(`"${lists}" lists the knowledge file`) } });
+    expect(refused).toMatchObject({ status: 409, body: { detail: text(`"${lists}" uses the knowledge file`) } });
     await ask('DELETE', `/agents/${lists}`);
 
     const given = await made();
@@ -488,11 +488,11 @@ describe('warnings about agents', () => {
     expect(body.warnings[0]?.msg).toContain('Until then its calls are refused');
     const call = await ask('POST', '/register_call', { agent_id: body.id });
     expect(call.status).toBe(422);
-    expect(JSON.stringify(call.body.detail)).toContain('does not understand');
+    expect(JSON.stringify(call.body.detail)).toContain('does not support the language');
 
     const voice = { ...CONFIG, voice: { provider: 'playht', voice_id: 'x' } };
     const closed = await ask('PUT', `/agents/${body.id}`, { config: voice });
-    expect(closed.body.warnings).toEqual([{ loc: ['body', 'config', 'voice', 'provider'], msg: text('has closed') }]);
+    expect(closed.body.warnings).toEqual([{ loc: ['body', 'config', 'voice', 'provider'], msg: text('has shut its service down') }]);
     const both = await ask('PUT', `/agents/${body.id}`, { config: { ...voice, language: 'ka' } });
     expect(both.body.warnings.map(({ loc }) => loc.slice(2).join('.')).sort()).toEqual(['language', 'voice.provider']);
     const keyless = { ...CONFIG, voice: { provider: 'cartesia', voice_id: 'x' } };

@@ -336,7 +336,7 @@ describe('calling', () => {
     await ask('PUT', `/phones/${callers.ours}`, { status: 'inactive' });
     await ask('POST', `${path}/schedule`, { calls_per_minute: 60_000 });
     expect(await progress(path, ({ status }) => status === 'failed')).toMatchObject({
-      reason: `${callers.ours} is switched off`,
+      reason: `${callers.ours} is inactive`,
       not_started: 1,
     });
     await ask('PUT', `/phones/${callers.ours}`, { status: 'active' });

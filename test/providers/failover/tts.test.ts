@@ -116,8 +116,8 @@ it('has the next voice say a sentence again that breaks off, and stays with it',
 
 it('notices a voice that falls silent before it fails, and is done when nobody is left', async () => {
   const { say, told, clock } = speaker([[30_000, down]], [[30_000, down]]);
-  expect(await say('One.')).toMatchObject({ heard: [0, 1], error: 'spare gave nothing within 700 ms' });
-  expect(told).toEqual(['main -> spare: in the middle of a sentence: main gave nothing within 700 ms']);
+  expect(await say('One.')).toMatchObject({ heard: [0, 1], error: 'spare did not answer within 700 ms' });
+  expect(told).toEqual(['main -> spare: in the middle of a sentence: main did not answer within 700 ms']);
   expect(clock.nowMs()).toBeLessThan(1500);
 });
 

@@ -72,7 +72,7 @@ describe('the registry of language models', () => {
   it('refuses adapters and addresses that do not exist', () => {
     const bad = (changes: Partial<ModelRoute>) => () =>
       llmRegistry(new Map([['x', { ...route('http://a/v1', 'x'), ...changes }]]));
-    expect(bad({ provider: 'oracle' })).toThrow('No language model provider is called "oracle"');
+    expect(bad({ provider: 'oracle' })).toThrow('Unknown language model provider "oracle"');
     expect(bad({ baseUrl: 'nowhere' })).toThrow('base URL');
   });
 });

@@ -8,7 +8,7 @@ it('makes the provider that is named', async () => {
 });
 
 it.each(['wisper', '', 'constructor', '__proto__'])('names the known ones where it is asked for %j', (name) => {
-  expect(() => sttProvider(name)).toThrow(`No speech-to-text provider is called "${name}". Known: embedded`);
+  expect(() => sttProvider(name)).toThrow(`Unknown speech-to-text provider "${name}". Known: embedded`);
   expect(STT_PROVIDERS).toContain('embedded');
 });
 

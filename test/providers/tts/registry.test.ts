@@ -21,7 +21,7 @@ describe('the registry of text to speech', () => {
   });
 
   it.each(['playht', 'neets'])('says that %s has closed', (name) => {
-    expect(() => ttsProvider(name, all)).toThrow(/^\w+ has closed: .* voiceSubstitutes can name another voice for it$/);
+    expect(() => ttsProvider(name, all)).toThrow(/^\w+ has shut its service down: .* with the setting voiceSubstitutes, or choose another$/);
   });
 
   it('says what a vendor lacks', () => {
@@ -31,7 +31,7 @@ describe('the registry of text to speech', () => {
   });
 
   it.each(['nobody', '', 'toString', '__proto__'])('refuses %j and lists what it knows', (name) => {
-    expect(() => ttsProvider(name)).toThrow(`No text-to-speech provider is called "${name}". Known: flite, espeak-ng`);
+    expect(() => ttsProvider(name)).toThrow(`Unknown text-to-speech provider "${name}". Known: flite, espeak-ng`);
   });
 });
 
@@ -54,7 +54,7 @@ describe('choosing a voice for a language', () => {
   it('says what would help where nothing speaks it', async () => {
     await withoutEspeak(async () => {
       await expect(chooseTts('de')).rejects.toThrow(
-        'No voice here speaks "de": flite speaks English only; install espeak-ng',
+        'No voice for the language "de": flite speaks English only; install espeak-ng',
       );
       const provider = new EspeakTts();
       expect(provider.available).toBe(false);

@@ -13,8 +13,8 @@ describe('voice settings', () => {
   });
 
   it.each([
-    [{ stability: 0.5 }, 'flite does not take the voice setting "stability" so: it knows rate, pitch, volume'],
-    [{ rate: 3 }, 'flite does not take the voice setting "rate" so: it must be a number from 0.5 to 2'],
+    [{ stability: 0.5 }, 'The voice setting "stability" is not valid for flite: it knows rate, pitch, volume'],
+    [{ rate: 3 }, 'The voice setting "rate" is not valid for flite: it must be a number from 0.5 to 2'],
     [{ rate: '1' }, 'it must be a number from 0.5 to 2'],
     [{ pitch: Number.NaN }, 'it must be a number'],
     [{ volume: -1 }, 'it must be a number from 0 to 4'],

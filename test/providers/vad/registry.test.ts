@@ -14,7 +14,7 @@ it.each(['', 'Silero', 'ten', '__proto__', 'constructor'])('does not know "%s", 
   expect(() => vadProvider(name)).toThrow(
     expect.objectContaining({
       code: 'PROVIDER_UNKNOWN',
-      message: `No vad provider is called "${name}". Known: silero, silero-gated, webrtc`,
+      message: `Unknown vad provider "${name}". Known: silero, silero-gated, webrtc`,
     }),
   );
 });

@@ -156,12 +156,12 @@ describe('opening', () => {
     const { clock, recogniser, streams, log } = bench(() => new Promise((resolve) => late.push(resolve)));
     recogniser.open();
     await clock.advanceBy(8000);
-    expect(log).toEqual(['retry: bench gave nothing within 8000 ms']);
+    expect(log).toEqual(['retry: bench did not answer within 8000 ms']);
     late[0]?.(streams[0] as ToldStream);
     await clock.advanceBy(10);
     expect([streams[0]?.closed, streams.length]).toEqual([1, 2]);
     await clock.advanceBy(40_000);
-    expect(log.at(-1)).toBe('failed: bench gave nothing within 8000 ms');
+    expect(log.at(-1)).toBe('failed: bench did not answer within 8000 ms');
     await recogniser.close();
     expect(clock.pending).toBe(0);
   });

@@ -46,7 +46,7 @@ describe('a call', () => {
     const errors: string[] = [];
     const report = await transferred('sip:911@pbx.example.org', { onError: (error) => errors.push(String(error)) });
     expect(report?.transfers).toMatchObject([{ ok: false, reason: 'rejected', detail: 'it is an emergency number' }]);
-    expect(errors).toEqual([expect.stringContaining('sip:911@pbx.example.org is never called')]);
+    expect(errors).toEqual([expect.stringContaining('sip:911@pbx.example.org must not be called')]);
   });
 
   it('is handed on to an extension that the operator allows', async () => {

@@ -47,7 +47,7 @@ describe('the end of a call', () => {
     await clock.advanceBy(19_000);
     expect(near.timesClosed).toBe(0);
     await clock.advanceBy(2_000);
-    expect(near.error?.message).toBe('The line has broken off: nothing came for 20 s');
+    expect(near.error?.message).toBe('The line is lost: nothing came for 20 s');
     expect(lost).toHaveLength(1);
   });
 
@@ -67,7 +67,7 @@ describe('the end of a call', () => {
     await ends.clock.advanceBy(9_000);
     expect(ends.near.timesClosed).toBe(0);
     await ends.clock.advanceBy(2_000);
-    expect(ends.near.error?.message).toBe('The line has broken off: nothing came for 10 s');
+    expect(ends.near.error?.message).toBe('The line is lost: nothing came for 10 s');
   });
 
   it('is none where the other side holds the call and is silent', async () => {

@@ -109,7 +109,7 @@ describe('flite as a provider', () => {
 
   it('refuses a wrong voice, setting or language before any work', () => {
     const start = (parts: Partial<TtsRequest>) => () => shared.synthesize(requestFor('Hi', parts));
-    expect(start({ voiceId: 'alice' })).toThrow('flite has no voice called "alice". Known: slt, rms, awb, kal16, kal');
+    expect(start({ voiceId: 'alice' })).toThrow('flite has no voice "alice". Known: slt, rms, awb, kal16, kal');
     expect(start({ settings: { stability: 1 } })).toThrow(expect.objectContaining({ code: 'TTS_SETTING_INVALID' }));
     expect(start({ voiceId: 'rms', settings: { pitch: 1.2 } })).toThrow('the voice rms has one pitch only');
     expect(start({ language: 'de' })).toThrow(expect.objectContaining({ code: 'TTS_LANGUAGE_UNSUPPORTED' }));
@@ -219,7 +219,7 @@ describe("flite's threads", () => {
 
   it('time out', async () => {
     const provider = open({ timeoutMs: 30, workerEntry: await faulty(`parentPort.on('message', () => undefined);`) });
-    await expect(speakAll(provider, requestFor('Hi.'))).rejects.toThrow('flite gave nothing within 30 ms');
+    await expect(speakAll(provider, requestFor('Hi.'))).rejects.toThrow('flite did not answer within 30 ms');
   });
 
   it('are several where more are asked for', async () => {

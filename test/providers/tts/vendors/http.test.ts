@@ -73,7 +73,7 @@ describe('dubverse', () => {
       speaker_no: 44,
       config: { use_streaming_response: true },
     });
-    expect(() => provider.checkSettings({}, 'anna')).toThrow('dubverse has no voice called "anna"');
+    expect(() => provider.checkSettings({}, 'anna')).toThrow('dubverse has no voice "anna"');
     expect(await codeOf(speak('Hi.', { voiceId: 'anna' }))).toBe('TTS_VOICE_UNKNOWN');
   });
 });
