@@ -5,13 +5,12 @@
  *   npm run build && node bench/run.mjs startup [--rounds=5]
  */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { freePort } from '../scripts/daemon-process.mjs';
 import { machine } from './lib/machine.js';
 import { markdownTable, median } from './lib/numbers.js';
 
@@ -99,15 +98,6 @@ async function serve(): Promise<{ healthy: Start; ready: Start }> {
     await ended;
     rmSync(dataDir, { recursive: true, force: true });
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** A child's processor time and resident memory, from Linux's /proc; NaN elsewhere. */

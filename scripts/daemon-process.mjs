@@ -1,15 +1,20 @@
 /** What scripts that run daemons of their own share. */
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** A TCP port of the loopback interface that nobody uses right now. */
-export async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
-  server.close();
-  await once(server, 'close');
+/**
+ * A free port of the loopback interface.
+ * @param {'tcp' | 'udp'} protocol
+ * @returns {Promise<number>}
+ */
+export async function freePort(protocol = 'tcp') {
+  const socket = protocol === 'udp' ? createSocket('udp4').bind(0, '127.0.0.1') : createServer().listen(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const { port } = /** @type {import('node:net').AddressInfo} */ (socket.address());
+  socket.close();
+  await once(socket, 'close');
   return port;
 }
 

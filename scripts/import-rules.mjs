@@ -97,8 +97,6 @@ export const MAY_IMPORT = {
     'conversation/merge-config',
     'session/record/transcript',
     'session/record/session-metrics',
-    'replay/check-changes',
-    'replay/index',
     'replay/read-log',
     'replay/replay',
     'replay/what-if',

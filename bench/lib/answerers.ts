@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { ScriptStep } from '../../dist/telephony/carriers/simulated/script.js';
 import { packageFile } from '../../dist/package-files.js';
 import { readFixtureLabels } from '../../dist/testing/labels/labels.js';
-import { answerTone, modemWords } from '../../dist/testing/doubles/fax-signals.js';
+import { answerTone, modemSignal } from '../../dist/testing/doubles/fax-signals.js';
 
 /** What answers a call. `full`: a mailbox that takes no message. `menu`: keys are to be pressed. */
 export type Kind = 'person' | 'voicemail' | 'full' | 'screening' | 'fax' | 'menu';
@@ -121,7 +121,7 @@ const MENUS: readonly string[] = [
 ];
 
 const flags = (count: number): Int16Array =>
-  modemWords(count, [0xff, 0x13, 0x80, 0x00, 0xee, 0xf8, 0xc4, 0x7e, 0x7e], RATE);
+  modemSignal(count, [0xff, 0x13, 0x80, 0x00, 0xee, 0xf8, 0xc4, 0x7e, 0x7e], RATE);
 const FAXES: readonly { name: string; waitMs: number; sounds: readonly Int16Array[] }[] = [
   { name: 'CED, then its modem', waitMs: 400, sounds: [answerTone(3000, RATE), flags(37)] },
   {

@@ -1,36 +1,138 @@
 import { VirtualClock } from '../base/virtual-clock.js';
 import type { AgentConfig } from '../agent/agent.js';
 import { Engine } from '../engine/engine.js';
-import type { EngineOptions } from '../engine/options.js';
+import type { EngineOptions, SessionRequest } from '../engine/options.js';
 import { type BenchSummary, summarise } from './latency-summary.js';
 import type { ToolUse } from './doubles/recorded-stt.js';
 import type { OpenLine } from './lines/line.js';
 import { type LineName, lineOpener } from './lines/registry.js';
-import type { MeasuredTurn } from './measured-turn.js';
-import { playRecording } from './play-recording.js';
+import { type MeasuredTurn, type SessionTimes, measureTurns } from './measured-turn.js';
 import { doubles, type ProviderTimes } from './provider-set.js';
 import type { LabelledRecording } from './recording.js';
+import { FRAME_MS, HEARING_RATE_HZ, samplesToMs } from '../audio/frame.js';
+import { delay } from '../base/clock.js';
+import type { SessionReport } from '../session/record/session-report.js';
+import { openFileLine } from './lines/file-line.js';
+
+export interface PlayedRecording {
+  turns: readonly MeasuredTurn[];
+  report: SessionReport;
+}
+
+/** Time for the last answer after the recording. */
+const AFTER_MS = 6000;
+/** Length of the last answer before the user hangs up. */
+const LAST_ANSWER_MS = 1000;
+/** Peak level of an audible frame: -44 dBFS. */
+const LOUD = 200;
+
+/**
+ * Plays a recording to an agent, frame by frame, and measures each answer at the far end of the line, in real time or,
+ * with an engine on a VirtualClock and a file line, in virtual time. The user hangs up 1 s into the last answer, or 6 s
+ * after the end of the recording.
+ * @param request the session without its line
+ * @throws ParleyError as `Engine.createSession`; the signal's reason if it aborts
+ */
+export async function playRecording(
+  engine: Engine,
+  recording: LabelledRecording,
+  request: Omit<SessionRequest, 'transport' | 'observe'>,
+  signal: AbortSignal,
+  openLine: OpenLine = openFileLine,
+): Promise<PlayedRecording> {
+  signal.throwIfAborted();
+  const { clock, ticker } = engine;
+  const { samples } = recording;
+  const heard = { finalsMs: [] as number[], soundsMs: [] as number[], toolsMs: [] as number[] } satisfies SessionTimes;
+  /** When each frame of the recording was sent, which is when its last sample was spoken. */
+  const sentMs: number[] = [];
+  const line = await openLine({
+    samples,
+    clock,
+    ticker,
+    onSaid: (frames) => {
+      for (let frame = 0; frame < frames; frame++) sentMs.push(clock.nowMs());
+    },
+    onHeard: (frame) => {
+      if (frame?.some((sample) => Math.abs(sample) > LOUD) === true) heard.soundsMs.push(clock.nowMs());
+    },
+  });
+  const spokenAt = (labelMs: number): number => {
+    const index = Math.min(Math.max(Math.ceil(labelMs / FRAME_MS) - 1, 0), sentMs.length - 1);
+    return (sentMs[index] ?? Number.NaN) - ((index + 1) * FRAME_MS - labelMs);
+  };
+  const lastMs = recording.turns.at(-1)?.endMs ?? 0;
+  const isOver = (): boolean => sentMs.length * FRAME_MS >= lastMs && clock.nowMs() > spokenAt(lastMs);
+  const over = new AbortController();
+  const hangUpIn = (ms: number): void => {
+    void delay(clock, ms, over.signal).then(
+      () => line.hangUp(),
+      () => undefined,
+    );
+  };
+  const making = engine.createSession({
+    ...request,
+    transport: line.transport,
+    observe: (event) => {
+      if (event.type === 'transcript' && event.isFinal) heard.finalsMs.push(clock.nowMs());
+      if (event.type === 'tool') heard.toolsMs.push(clock.nowMs());
+      if (event.type === 'answered' && event.metrics.heard !== null && isOver()) hangUpIn(LAST_ANSWER_MS);
+    },
+  });
+  const session = await making.catch(async (error: unknown) => {
+    await line.hangUp();
+    throw error;
+  });
+  const startMs = clock.nowMs();
+  const onAbort = (): void => void session.close();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    let report: SessionReport | undefined;
+    line.speak();
+    const running = session.run().then((done) => (report = done));
+    hangUpIn(samplesToMs(samples.length, HEARING_RATE_HZ) + AFTER_MS);
+    if (clock instanceof VirtualClock) await clock.runUntil(() => report !== undefined);
+    const done = await running;
+    signal.throwIfAborted();
+    const turns = recording.turns.map((turn) => ({
+      text: turn.text,
+      startMs: spokenAt(turn.startMs),
+      endMs: spokenAt(turn.endMs),
+    }));
+    const moved = done.turns.map((turn) => ({
+      ...turn,
+      speechEndMs: turn.speechEndMs === null ? null : turn.speechEndMs + startMs,
+      audioStartMs: turn.audioStartMs === null ? null : turn.audioStartMs + startMs,
+    }));
+    return { turns: measureTurns(recording.name, turns, moved, heard), report: done };
+  } finally {
+    over.abort();
+    signal.removeEventListener('abort', onAbort);
+    await line.hangUp();
+    await session.close();
+  }
+}
 
 export interface LatencyRunOptions {
   recordings: readonly LabelledRecording[];
   agent: AgentConfig;
   /** Rules of the scripted model. Default none. */
   script?: unknown;
-  /** Doubles with these times in place of the agent's providers. Default: the agent's own. */
-  times?: ProviderTimes;
-  /** Called by the doubles before answers: a function of the agent's. Default none. */
+  /** Replaces the agent's providers by doubles with these latencies. Default: the agent's own providers. */
+  times?: ProviderTimes | undefined;
+  /** A function of the agent that the doubles call before answers. Default none. */
   tool?: ToolUse;
-  /** What the recordings are played over. Default `file`, the only one in virtual time. */
+  /** The line to play the recordings over. Default `file`, the only one in virtual time. */
   line?: LineName;
-  /** So many recordings are played at once; in virtual time 1. Default 1. */
+  /** Concurrent recordings; always 1 in virtual time. Default 1. */
   lanes?: number;
-  /** Default: a RealClock. With a VirtualClock the engine's own are the only ones that may be named. */
+  /** Default: real time. With a VirtualClock only embedded providers and doubles are possible. */
   engine?: EngineOptions;
-  /** Each recording so often; the doubles' latencies differ from round to round. Default 1. */
+  /** How often to play each recording; the doubles' latencies differ between rounds. Default 1. */
   rounds?: number;
-  /** What the latencies of doubles are drawn from. Default 1. */
+  /** Seed of the doubles' latencies. Default 1. */
   seed?: number;
-  /** What part of the run is done, 0..1. */
+  /** @param share completed part of the run, 0..1 */
   onProgress?: (share: number) => void;
   signal: AbortSignal;
 }
@@ -38,13 +140,13 @@ export interface LatencyRunOptions {
 export interface LatencyRun {
   turns: readonly MeasuredTurn[];
   summary: BenchSummary;
-  /** Faults of all sessions by name, with how often each occurred. */
+  /** Counts of faults in all sessions, by name. */
   faults: Readonly<Record<string, number>>;
 }
 
 /**
- * Plays recordings to an agent, each in a session of its own, and measures every answer.
- * @throws ParleyError as `Engine.createSession`; the signal's reason when it is aborted
+ * Plays recordings to an agent, each in its own session, and measures every answer.
+ * @throws ParleyError as `Engine.createSession`; the signal's reason if it aborts
  */
 export async function runLatency(options: LatencyRunOptions): Promise<LatencyRun> {
   const { recordings, agent, script, times, tool, rounds = 1, seed = 1, onProgress, signal } = options;
@@ -59,8 +161,8 @@ export async function runLatency(options: LatencyRunOptions): Promise<LatencyRun
       const index = next++;
       const recording = queue[index];
       if (recording === undefined) return;
-      const providers = times && doubles(recording, { times, seed: seed + index, ...(tool !== undefined && { tool }) });
-      const request = { agent, ...(script !== undefined && { script }), ...providers };
+      const providers = times && doubles(recording, { times, seed: seed + index, tool });
+      const request = { agent, script, ...providers };
       const played = await playRecording(engine, recording, request, signal, openLine);
       measured[index] = played.turns;
       for (const [name, count] of Object.entries(played.report.faults)) faults[name] = (faults[name] ?? 0) + count;

@@ -1,7 +1,7 @@
 import { nearestRank } from '../session/record/session-metrics.js';
 import { type MeasuredTurn, type LatencyStage, STAGES } from './measured-turn.js';
 
-/** Milliseconds; by nearest rank, so that each is a value that occurred. */
+/** Percentiles in milliseconds, by nearest rank: each is a measured value. */
 export interface Spread {
   count: number;
   p50: number;
@@ -16,13 +16,13 @@ export interface BenchSummary {
   /** The agent spoke before the user had finished. */
   cutOff: number;
   unanswered: number;
-  /** Answers that had been begun before the turn was decided. */
+  /** Answers that started before the decision that the turn is over. */
   speculative: number;
   response: Spread | null;
-  /** First turns of recordings; what else there is; turns in which a tool was called. */
+  /** First turns of recordings, later turns, and turns with a tool call. */
   byKind: { first: Spread | null; later: Spread | null; tool: Spread | null };
   stages: Readonly<Record<LatencyStage, Spread | null>>;
-  /** From the decision that the turn is over to the first frame at the far end: what is left without that wait. */
+  /** From the decision that the turn is over to the first frame at the far end. */
   afterDecision: Spread | null;
 }
 

@@ -2,15 +2,14 @@ import type { TurnMetrics } from '../session/record/session-metrics.js';
 import type { RecordedTurn } from './recording.js';
 
 /**
- * What an answer's time is made of, in its order. They add up to the response time, but for the recogniser's, which lies
- * within the first.
+ * The stages of a response time, in order. All but `sttFinal`, which lies within `endOfTurn`, add up to it.
  *
- * - `endOfTurn`: end of the user's speech (label) to the decision that the turn is over.
- * - `sttFinal`: end of the user's speech to the final transcript. Part of the one before.
- * - `llm`: decision to the model's first piece; 0 where that was there by then.
- * - `sentence`: to the first sentence that the voice gets.
+ * - `endOfTurn`: from the end of the user's speech (label) to the decision that the turn is over.
+ * - `sttFinal`: from the end of the user's speech to the final transcript.
+ * - `llm`: from the decision to the model's first piece; 0 if it arrived before.
+ * - `sentence`: to the first sentence sent to the voice.
  * - `tts`: to its first audio.
- * - `playout`: to the first frame of it at the far end of the line; with an answer that was begun early, from the decision.
+ * - `playout`: to its first frame at the far end of the line; for a speculative answer, from the decision.
  */
 export const STAGES = ['endOfTurn', 'sttFinal', 'llm', 'sentence', 'tts', 'playout'] as const;
 
@@ -23,27 +22,27 @@ export type LatencyStage = (typeof STAGES)[number];
  */
 export type TurnOutcome = 'answered' | 'cut off' | 'unanswered';
 
-/** One labelled turn of a recording, and how long its answer took. Times in ms. */
+/** One labelled turn of a recording, and the time of its answer. Times in ms. */
 export interface MeasuredTurn {
   recording: string;
-  /** Of the recording, from 0. */
+  /** In the recording, from 0. */
   index: number;
   outcome: TurnOutcome;
   /** A tool was called before the answer. */
   tool: boolean;
-  /** The answer had been begun before the turn was decided. */
+  /** The answer started before the decision that the turn is over. */
   speculative: boolean;
-  /** End of the user's speech (label) to the first frame of the answer at the far end of the line; null without answer. */
+  /** From the end of the user's speech (label) to the answer's first frame at the far end of the line; null = none. */
   responseMs: number | null;
   stages: Readonly<Record<LatencyStage, number | null>>;
 }
 
-/** What happened in a session beside its turns, in ms of the clock by which the recording was played. */
+/** Times of a session's events, in ms of the clock of the playback. */
 export interface SessionTimes {
   finalsMs: readonly number[];
-  /** When each frame came to the far end of the line in which the agent sounds. */
+  /** Arrivals of the agent's audible frames at the far end of the line. */
   soundsMs: readonly number[];
-  /** When tools were called. */
+  /** Tool calls. */
   toolsMs: readonly number[];
 }
 
@@ -55,14 +54,14 @@ const NO_STAGES: MeasuredTurn['stages'] = {
   tts: null,
   playout: null,
 };
-/** Labels are that exact; what comes sooner answers nothing of it. */
+/** Precision of labels. */
 const SLACK_MS = 20;
 const ROUNDING_MS = 1;
 
 /**
- * What became of each turn of a recording.
- * @param turns labelled, in ms of the same clock as all else
- * @param answers the session's own account, its times moved to that clock
+ * Measures each turn of a recording.
+ * @param turns labelled turns; all times are in ms of the same clock
+ * @param answers the turns of the session's report
  */
 export function measureTurns(
   recording: string,
@@ -78,7 +77,7 @@ export function measureTurns(
       answers.find(({ heard: words, audioStartMs }) => words !== null && within(audioStartMs ?? -1, fromMs, toMs));
     if (startedIn(turn.startMs + SLACK_MS, turn.endMs - SLACK_MS) !== undefined) return { ...base, outcome: 'cut off' };
     const answer = startedIn(turn.endMs - SLACK_MS, untilMs);
-    // Of what the agent said before nothing comes behind the moment at which the session gave its line the answer.
+    // Frames of earlier utterances arrive before the session gives the answer to the line.
     const fromMs = (answer?.audioStartMs ?? Number.POSITIVE_INFINITY) - ROUNDING_MS;
     const frameMs = heard.soundsMs.find((ms) => ms >= fromMs && ms < untilMs);
     if (answer === undefined || frameMs === undefined) return { ...base, outcome: 'unanswered' };

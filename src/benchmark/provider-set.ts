@@ -3,7 +3,7 @@ import { Random } from '../base/random.js';
 import { recordedStt, timedLlm, timedTts, type ToolUse } from './doubles/recorded-stt.js';
 import type { RecordedWord, LabelledRecording } from './recording.js';
 
-/** How long something takes, as those who measured it tell: half of the times are below `p50Ms`, 95 % below `p95Ms`. */
+/** A published latency: its median and 95th percentile. */
 export interface LatencyShape {
   p50Ms: number;
   p95Ms: number;
@@ -13,24 +13,24 @@ export interface LatencyShape {
 const Z95 = 1.6449;
 
 /**
- * Times of that shape, log-normal between and beyond the two figures: what is known of the latencies of services is
- * their median and a long tail. Each call draws two numbers of `random`.
+ * A log-normal distribution with these percentiles, because latencies of services have a long tail. Each call draws two
+ * numbers from `random`.
  */
 export function latencies({ p50Ms, p95Ms }: LatencyShape, random: Random): () => number {
   const sigma = p50Ms > 0 ? Math.log(p95Ms / p50Ms) / Z95 : 0;
   return () => p50Ms * Math.exp(sigma * normal(random));
 }
 
-/** Box and Muller, 1958. */
+/** A standard normal number (Box and Muller, 1958). */
 function normal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
 }
 
-/** How long each stage of a provider takes. */
+/** Latencies of providers. */
 export interface ProviderTimes {
-  /** From a word's end to the interim transcript that has it. */
+  /** From the end of a word to the interim transcript with it. */
   interimMs: number;
-  /** From the end of speech, as the VAD tells the recogniser, to the final transcript. */
+  /** From the VAD's end of speech to the final transcript. */
   final: LatencyShape;
   /** From the request to the first token. */
   llmFirst: LatencyShape;
@@ -40,7 +40,7 @@ export interface ProviderTimes {
   ttsFirst: LatencyShape;
 }
 
-/** Providers that take no time: what is left is the engine. */
+/** Providers without latency, to measure the engine alone. */
 export const INSTANT: ProviderTimes = {
   interimMs: 0,
   final: { p50Ms: 0, p95Ms: 0 },
@@ -50,10 +50,10 @@ export const INSTANT: ProviderTimes = {
 };
 
 /**
- * Services of 2026 as those who have measured them tell; docs/benchmarks.md has the sources.
- * Recogniser: Deepgram nova-3, 247 ms at the median from the end of speech to the final transcript and 298 at p95, of
- * which 200 are the wait of the VAD of whoever measured. Model: gpt-4.1, first token 536 and 1771; 70 words a second.
- * Voice: Cartesia Sonic, first audio 195 and 240.
+ * Published measurements of services in 2026, as p50 and p95; docs/benchmarks.md has the sources.
+ * Recogniser: Deepgram nova-3, 247 and 298 ms from the end of speech to the final transcript, minus 200 ms for the VAD in
+ * that measurement. Model: gpt-4.1, first token after 536 and 1771 ms, then 70 words per second. Voice: Cartesia Sonic,
+ * first audio after 195 and 240 ms.
  */
 export const PUBLISHED: ProviderTimes = {
   interimMs: 150,
@@ -67,11 +67,11 @@ export interface DoublesOptions {
   times: ProviderTimes;
   /** The same seed gives the same latencies. */
   seed: number;
-  /** Called before answers. Default none. */
-  tool?: ToolUse;
+  /** Tool to call before answers. Default none. */
+  tool?: ToolUse | undefined;
 }
 
-/** Some of what agents say: short, long, with a question behind. */
+/** Typical answers: short, long, with a question at the end. */
 const ANSWERS = [
   'Of course. For how many people shall I book the table?',
   'Yes, that works.',
@@ -80,13 +80,13 @@ const ANSWERS = [
   'Certainly, that is no problem at all.',
 ];
 
-/** Providers in place of the agent's, which know what the recording says. Its words have to be labelled. */
+/** Doubles that replace the agent's providers and know the labelled words of the recording. */
 export function doubles(
   recording: LabelledRecording,
   options: DoublesOptions,
 ): Pick<SessionRequest, 'stt' | 'llm' | 'tts'> {
   const { times, seed, tool } = options;
-  // A stage has chances of its own: what one of them asks for more or less often leaves the others' times as they are.
+  // Each stage has its own random numbers, so that a change in one stage does not affect the others.
   const chances = (stage: number): Random => new Random(seed * 3 + stage);
   return {
     stt: recordedStt({
@@ -98,13 +98,13 @@ export function doubles(
       answers: ANSWERS,
       firstMs: latencies(times.llmFirst, chances(1)),
       pieceMs: times.llmWordMs,
-      ...(tool !== undefined && { tool }),
+      tool,
     }),
     tts: timedTts({ firstMs: latencies(times.ttsFirst, chances(2)), charMs: 60 }),
   };
 }
 
-/** Words without labels of their own are spread over their turn by their letters. */
+/** The labelled words; without labels, the words of each turn, spread over it in proportion to their letters. */
 export function wordsOf({ words, turns }: Pick<LabelledRecording, 'words' | 'turns'>): readonly RecordedWord[] {
   if (words !== null) return words;
   return turns.flatMap(({ startMs, endMs, text }) => {

@@ -9,23 +9,23 @@ import { SpeechDetector } from '../providers/vad/speech-detector.js';
 import { type Labels, readLabels } from '../testing/labels/labels.js';
 import { turnsOf } from '../testing/labels/turns.js';
 
-/** A person's side of a conversation, with what is known of when they speak. Times in ms from the first sample. */
+/** The user's side of a conversation, with labels. Times in ms from the first sample. */
 export interface LabelledRecording {
   /** Its path below the folder, without extension. */
   name: string;
   /** Mono, 16 kHz. */
   samples: Int16Array;
   turns: readonly RecordedTurn[];
-  /** Null where the labels have none. */
+  /** Null = the labels have no words. */
   words: readonly RecordedWord[] | null;
-  /** Who says where turns end: somebody's labels, or the VAD, which is never sooner than the truth by design. */
+  /** Source of the turns: a label file, or the VAD, which never reports an end too early. */
   labels: 'file' | 'vad';
 }
 
 export interface RecordedTurn {
   startMs: number;
   endMs: number;
-  /** Null where the labels do not say. */
+  /** Null = unknown. */
   text: string | null;
 }
 
@@ -39,10 +39,10 @@ export interface RecordedWord {
 const TURN_GAP_MS = 1500;
 
 /**
- * The recordings below a folder, in the order of their names: each `.wav` with its labels beside it (`.json` of our own
- * form, `.lab`, `.rttm`), or else with turns that the VAD finds in it, split by silences of 1.5 s. Recordings in which
- * nobody speaks are left out.
- * @throws ParleyError FIXTURES_INVALID naming the file, also where there is none at all
+ * Reads the recordings below a folder, sorted by name: each `.wav` with the labels beside it (`.json` in our format,
+ * `.lab`, `.rttm`), or without labels, with turns that the VAD finds, split at silences of 1.5 s. Recordings without
+ * speech are left out.
+ * @throws ParleyError FIXTURES_INVALID naming the file, or the folder if no recording is left
  */
 export async function readRecordings(
   folder: string,
@@ -59,7 +59,7 @@ export async function readRecordings(
     }
   }
   if (recordings.length === 0) {
-    throw new ParleyError('FIXTURES_INVALID', { path: folder, reason: 'no recording (.wav) in which somebody speaks' });
+    throw new ParleyError('FIXTURES_INVALID', { path: folder, reason: 'it contains no recording (.wav) with speech' });
   }
   return recordings;
 }
@@ -87,7 +87,7 @@ async function readRecording(file: string, name: string): Promise<LabelledRecord
   return { name, samples, turns: turnsLabelled(labels), words: labels.words ?? null, labels: 'file' };
 }
 
-/** Turns that are named, or what else the labels tell of them. */
+/** The labelled turns, or turns derived from the other labels. */
 function turnsLabelled(labels: Labels): RecordedTurn[] {
   const { turns, words } = labels;
   if (turns !== undefined) return turns.map(({ startMs, endMs, text }) => ({ startMs, endMs, text }));
@@ -107,7 +107,7 @@ async function turnsHeard(samples: Int16Array): Promise<RecordedTurn[]> {
     onSpeechEnd: (sample) => Object.assign(speech.at(-1) ?? {}, { endMs: toMs(sample) }),
   });
   vad.process(samples, detector.onWindow);
-  // A second of silence, so that speech up to the last sample ends too.
+  // A second of silence ends speech that lasts up to the last sample.
   vad.process(new Int16Array(HEARING_RATE_HZ), detector.onWindow);
   vad.close();
   const turns: RecordedTurn[] = [];
@@ -128,17 +128,17 @@ interface Stretch {
   endMs: number;
 }
 
-/** A turn by its labels. Times in ms from the recording's first sample. */
+/** A turn derived from labels. Times in ms from the recording's first sample. */
 export interface TurnByLabels extends Stretch {
-  /** Silences inside it that are labelled; null where the labels do not mark short ones. */
+  /** Labelled silences inside the turn; null = the labels do not mark short silences. */
   pauses: Stretch[] | null;
-  /** Speech of others alone while it lasts. */
+  /** Stretches in the turn in which only others speak. */
   others: Stretch[];
 }
 
 /**
- * The labels beside a recording: `.json` of our own form, `.lab`, `.rttm`, which may cover all recordings of its folder;
- * null where there are none.
+ * Reads the labels beside a recording: `.json` in our format, `.lab`, or `.rttm`, which may cover the whole folder. Null =
+ * no labels.
  * @throws ParleyError LABELS_INVALID
  */
 export function labelsBeside(wav: string): Labels | null {
@@ -149,13 +149,13 @@ export function labelsBeside(wav: string): Labels | null {
     try {
       return readLabels(join(dirname(wav), path), { recording: basename(stem) });
     } catch {
-      // That file covers other recordings.
+      // The file covers other recordings.
     }
   }
   return null;
 }
 
-/** Our own labels name the pauses that end a turn; those of others are found by the rules of `turnsOf`. */
+/** Derives turns from labels: our own mark the pauses that end a turn; for others `turnsOf` finds them. */
 export function turnsByLabels({ speech, pauses }: Labels): TurnByLabels[] {
   if (pauses === undefined) {
     return turnsOf(speech).map((turn) => ({

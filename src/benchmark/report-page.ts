@@ -9,9 +9,9 @@ import {
   stageRows,
 } from './report.js';
 
-/** Colours that are told apart by those who see red and green alike (Okabe and Ito, 2008). */
+/** Colours for colour-blind readers (Okabe and Ito, 2008). */
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#808080', '#8a2be2', '#7a5230'];
-/** What adds up to the response time; `sttFinal` lies within `endOfTurn`. */
+/** Stages that add up to the response time; `sttFinal` lies within `endOfTurn`. */
 const PARTS: readonly LatencyStage[] = STAGES.filter((stage) => stage !== 'sttFinal');
 const NAMES: Readonly<Record<LatencyStage, string>> = {
   endOfTurn: 'end of turn',
@@ -23,20 +23,20 @@ const NAMES: Readonly<Record<LatencyStage, string>> = {
 };
 const WIDTH = 860;
 const LEFT = 190;
-/** Turns whose waterfalls are drawn for each run. */
+/** Waterfalls per run. */
 const WATERFALLS = 12;
 
-/** The report as one page that needs nothing else: tables, waterfalls, distributions, latency against cut-offs. */
+/** The report as a self-contained page: tables, waterfalls, distributions, latency against cut-offs. */
 export function reportPage(report: BenchmarkReport): string {
   const { title, time, machine, runs } = report;
   return page(title, `<p class="note">${escape(time)}. ${escape(machine)}.</p>\n${latencySections(runs)}`);
 }
 
-/** What runs came to, for a page of their own or a part of one. */
+/** The results of runs, as a part of a page. */
 export function latencySections(runs: readonly NamedRun[]): string {
-  return `<p>All times are milliseconds from the end of the user's speech as the recording's label has it to the first frame
-of the answer at the far end of the line: the wait for the end of the turn and the line are in them. “Cut off”: the agent
-spoke before the user had finished. “After the decision”: from the decision that the turn is over to that frame.</p>
+  return `<p>All times are milliseconds from the labelled end of the user's speech to the answer's first frame at the far end
+of the line. They include the wait for the end of the turn and the line. “Cut off”: the agent spoke before the user had
+finished. “After the decision”: from the decision that the turn is over to that frame.</p>
 <h2>Response time</h2>
 ${table(reportRows(runs))}
 ${runs.map(({ name, about }) => `<p class="note"><b>${escape(name)}</b>: ${escape(about)}</p>`).join('\n')}
@@ -47,11 +47,11 @@ ${table(stageRows(runs))}
 <details><summary>All percentiles</summary>${table(stageDetailRows(runs))}</details>
 ${key(PARTS.map((stage) => NAMES[stage]))}
 ${medians(runs)}
-<h2>How the response times are spread</h2>
-<p class="note">Share of answers (upwards) that had come by then.</p>
+<h2>Distribution of response times</h2>
+<p class="note">Share of answers (vertical) within a response time (horizontal).</p>
 ${distributions(runs)}
 <h2>Response time against cut-offs</h2>
-<p class="note">Each point is a run: the lower and the further left, the better.</p>
+<p class="note">Each point is a run. Lower and further left is better.</p>
 ${tradeOff(runs)}
 <h2>Waterfalls</h2>
 ${key(PARTS.map((stage) => NAMES[stage]))}
@@ -64,14 +64,14 @@ function key(names: readonly string[]): string {
   return `<p class="key note">${items.join('')}</p>`;
 }
 
-/** One bar a run: the median of each stage. */
+/** One bar per run: the median of each stage. */
 function medians(runs: readonly NamedRun[]): string {
   return bars(
     runs.map(({ name, summary }) => ({ name, parts: PARTS.map((stage) => summary.stages[stage]?.p50 ?? 0) })),
   );
 }
 
-/** Turns from the quickest to the slowest, evenly chosen. */
+/** Waterfalls of turns at even ranks from the fastest to the slowest. */
 function waterfalls({ turns }: NamedRun): string {
   const answered = turns
     .filter((turn): turn is MeasuredTurn & { responseMs: number } => turn.responseMs !== null)
@@ -112,7 +112,7 @@ function bars(rows: readonly { name: string; parts: readonly number[] }[]): stri
 
 function distributions(runs: readonly NamedRun[]): string {
   const all = runs.map(({ turns }) => turns.flatMap(({ responseMs }) => responseMs ?? []).sort((a, b) => a - b));
-  // What few answers take would press the rest together.
+  // A few slow answers would compress the rest.
   const most = Math.max(100, ...all.map((times) => times[Math.ceil(times.length * 0.98) - 1] ?? 0));
   const [bottom, top] = [260, 16];
   const x = (ms: number): number => 50 + (Math.min(ms, most) / most) * (WIDTH - 70);
@@ -151,7 +151,7 @@ function tradeOff(runs: readonly NamedRun[]): string {
   return svg(300, `${grid.join('')}${scale(x, most, bottom)}${marks.join('')}`);
 }
 
-/** Places of words, moved up until none lies on another: the lowest stay where they are. */
+/** Moves labels up until none overlaps another; the lowest stay in place. */
 function apart(places: readonly { x: number; y: number }[]): { x: number; y: number }[] {
   const [wordWidth, lineHeight] = [150, 13];
   const moved: { x: number; y: number }[] = [];
@@ -166,7 +166,7 @@ function apart(places: readonly { x: number; y: number }[]): { x: number; y: num
   return moved;
 }
 
-/** Milliseconds below a drawing. */
+/** A scale of milliseconds below a drawing. */
 function scale(x: (ms: number) => number, most: number, bottom: number): string {
   const step = [50, 100, 200, 250, 500, 1000, 2000, 5000].find((ms) => most / ms <= 8) ?? 10_000;
   const marks = Array.from({ length: Math.floor(most / step) + 1 }, (_, at) => at * step);
@@ -191,7 +191,7 @@ function fixed(value: number): string {
   return value.toFixed(1);
 }
 
-/** A page that loads nothing, for light and dark screens. */
+/** A page without external resources, for light and dark mode. */
 export function page(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -213,7 +213,7 @@ ${body}</body></html>
 `;
 }
 
-/** The first row holds the headings; numbers are made `short`. */
+/** @param rows headings first; numbers are formatted by `short` */
 export function table(rows: readonly (readonly (string | number)[])[]): string {
   const [head = [], ...body] = rows;
   const row = (cells: readonly (string | number)[], tag: string): string =>
@@ -221,7 +221,7 @@ export function table(rows: readonly (readonly (string | number)[])[]): string {
   return `<table>${row(head, 'th')}${body.map((cells) => row(cells, 'td')).join('')}</table>`;
 }
 
-/** Text as text in HTML, in attributes too. */
+/** Escapes text for HTML, including attributes. */
 export function escape(text: string): string {
   return text.replace(/[&<>"]/g, (char) => `&#${String(char.charCodeAt(0))};`);
 }

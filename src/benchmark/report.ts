@@ -4,37 +4,37 @@ import type { BenchSummary } from './latency-summary.js';
 import { STAGES } from './measured-turn.js';
 import { packageVersion } from '../package-files.js';
 
-/** What was measured, on what. */
+/** The results of a benchmark. */
 export interface BenchmarkReport {
   title: string;
   /** ISO 8601. */
   time: string;
-  /** Processor, versions, how busy the machine was. */
+  /** Processor, versions and load. */
   machine: string;
   runs: readonly NamedRun[];
 }
 
 export interface NamedRun extends LatencyRun {
   name: string;
-  /** What is real and what is a double, in a sentence. */
+  /** A sentence that says what is real and what is a double. */
   about: string;
 }
 
 type Cell = string | number;
 
-/** All tables of a report, for a terminal. */
+/** The tables of a report, for a terminal. */
 export function reportText(runs: readonly NamedRun[]): string {
   return [reportRows(runs), kindRows(runs), stageRows(runs)].map((rows) => `${markdownTable(rows)}\n`).join('\n');
 }
 
-/** Rows of the table, its heads first. Milliseconds. */
+/** Rows of the table, headings first. Milliseconds. */
 export function reportRows(runs: readonly NamedRun[]): Cell[][] {
   const heads = [
     'run',
     'turns',
     'cut off',
-    'not answered',
-    'begun early',
+    'unanswered',
+    'speculative',
     'response p50',
     'p90',
     'p95',
@@ -58,7 +58,7 @@ export function reportRows(runs: readonly NamedRun[]): Cell[][] {
   ];
 }
 
-/** The stages of each run, all that is known of them: a row a stage. */
+/** All percentiles of each stage, a row per stage. */
 export function stageDetailRows(runs: readonly NamedRun[]): Cell[][] {
   return [
     ['run', 'stage', 'turns', 'p50', 'p90', 'p95', 'p99'],
@@ -82,7 +82,7 @@ export function stageRows(runs: readonly NamedRun[]): Cell[][] {
   ];
 }
 
-/** First turns, later ones, and those with a tool, apart. */
+/** First turns, later turns and turns with a tool, separately. */
 export function kindRows(runs: readonly NamedRun[]): Cell[][] {
   const kinds: (keyof BenchSummary['byKind'])[] = ['first', 'later', 'tool'];
   return [
@@ -105,7 +105,7 @@ function percent(part: number, whole: number): string {
   return whole === 0 ? '–' : `${((100 * part) / whole).toFixed(1)} %`;
 }
 
-/** What a reader has to know to compare: the processor, the versions, and how busy the machine is with other things. */
+/** The machine of a measurement: processor, versions and load. */
 export function machine(): string {
   const all = cpus();
   const load = loadavg()[0] ?? 0;
@@ -113,7 +113,7 @@ export function machine(): string {
   return `${processors}, Node ${process.version}, parley ${packageVersion()}, load average ${load.toFixed(1)}`;
 }
 
-/** With two significant digits or none behind the point; whole numbers as they are. */
+/** Formats a number with up to two decimals; large numbers have none. */
 export function short(value: number): string {
   if (!Number.isFinite(value)) return '–';
   if (Number.isInteger(value)) return String(value);
@@ -121,9 +121,8 @@ export function short(value: number): string {
 }
 
 /**
- * Rows as a table in Markdown that can be read in a terminal, too: columns as wide as their widest cell, all but the
- * first to the right.
- * @param rows the first one holds the headings; numbers are made `short`
+ * A Markdown table that is also readable in a terminal: padded columns, all but the first right-aligned.
+ * @param rows headings first; numbers are formatted by `short`
  */
 export function markdownTable(rows: readonly (readonly (string | number)[])[]): string {
   const cells = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? short(cell) : cell)));

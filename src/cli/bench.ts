@@ -6,6 +6,7 @@ import { type BenchmarkReport, machine, reportText } from '../benchmark/report.j
 import { INSTANT, PUBLISHED } from '../benchmark/provider-set.js';
 import { readRecordings } from '../benchmark/recording.js';
 import { reportPage } from '../benchmark/report-page.js';
+import { RealClock } from '../base/real-clock.js';
 import { VirtualClock } from '../base/virtual-clock.js';
 import { loadAgentFile } from '../agent/agent-file.js';
 import { defineCommand, type FlagOptions, type Flags, UsageError } from './shared/command.js';
@@ -70,10 +71,10 @@ Flags:
         recordings,
         agent: atDesk(file.config, desk),
         script: options.providers === 'own' ? file.script : undefined,
-        ...(options.providers !== 'own' && { times: DOUBLES[options.providers].times }),
+        times: options.providers === 'own' ? undefined : DOUBLES[options.providers].times,
         engine: {
           ...engine,
-          ...(options.virtual && { clock: new VirtualClock() }),
+          clock: options.virtual ? new VirtualClock() : new RealClock(),
           allowUrls: [...engine.allowUrls, ...(desk === null ? [] : [desk.url])],
         },
         rounds: options.rounds,

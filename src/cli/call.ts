@@ -1,6 +1,7 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { styleText } from 'node:util';
 import { encodeWav } from '../audio/files/wav.js';
+import { STOCK_DIRECTORY } from '../telephony/carriers/simulated/directory.js';
 import type { SimulatedNetwork } from '../telephony/carriers/simulated/network.js';
 import { PHONE_RATE_HZ } from '../telephony/carriers/simulated/path.js';
 import type { AgentCall, CallReport } from '../telephony/calls/agent-call.js';
@@ -176,7 +177,7 @@ async function place(
     const carrier = await simulatedCarrier({
       engine,
       owned: [options.own],
-      ...(options.directory !== null && { directory: options.directory }),
+      directory: options.directory ?? STOCK_DIRECTORY,
       onError: (error) => io.stderr.write(`simulated network: ${String(error)}\n`),
       tap: ({ from, to }, { agent, far }) => {
         if (from !== options.other && to !== options.other) return; // the target of a transfer
@@ -195,10 +196,10 @@ async function place(
       script: file.script,
       extensions: file.extensions,
       metadata: options.metadata,
-      ...(continuation !== null && { continuation }),
+      continuation,
       startUnixMs: options.startUnixMs,
-      ...(options.virtual && { id: 'call' }),
-      ...(log !== null && { log }),
+      id: options.virtual ? 'call' : null,
+      log,
       onStatus: (status: CallStatus) => line(styleText('yellow', status)),
       observe: (event: SessionEvent) => print(event, line),
     };

@@ -14,7 +14,7 @@ import { afterwards, transcriptOf, transcriptOfChat } from '../session/record/tr
 import { type CallFilter, CallPages } from '../store/call-pages.js';
 import { CallStore, type StoredCall } from '../store/calls.js';
 import { databaseFile, openDatabase } from '../store/database.js';
-import { readLog } from '../replay/index.js';
+import { readLog } from '../replay/read-log.js';
 import { callTable, callView } from './shared/call-view.js';
 import { type CommandIo, defineCommand, unknownAction, UsageError } from './shared/command.js';
 import { openOutput } from './shared/output-file.js';

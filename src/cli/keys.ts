@@ -130,7 +130,7 @@ function revoke(store: KeyStore, io: CommandIo, ids: readonly string[]): number 
       io.stderr.write(`no key has the id ${id}\n`);
     } else if (key.ofEnvironment) {
       io.stderr.write(
-        `${KEY_VARIABLES[key.kind]} set this key; change it, or the next start of the daemon restores it\n`,
+        `${KEY_VARIABLES[key.kind]} sets this key; change it, or the next start of the daemon restores the key\n`,
       );
     }
   }

@@ -1,14 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { readJsonFile } from '../schema/json-file.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
-import {
-  type Difference,
-  type PlayedTurn,
-  readLog,
-  replay as replayLog,
-  whatIf,
-  type WhatIf,
-} from '../replay/index.js';
+import { type Difference, replay as replayLog } from '../replay/replay.js';
+import { type PlayedTurn, whatIf, type WhatIf } from '../replay/what-if.js';
+import { readLog } from '../replay/read-log.js';
 import { defineCommand, type FlagOptions, UsageError } from './shared/command.js';
 
 /** Column width in characters. */

@@ -197,10 +197,10 @@ async function converse(
       extensions: file.extensions,
       transport,
       metadata: options.metadata,
-      ...(continuation !== null && { continuation }),
+      continuation,
       startUnixMs: options.startUnixMs,
-      ...(options.virtual && { id: 'run' }),
-      ...(trace !== null && { log: (entry: LogEntry) => trace.line(JSON.stringify(entry)) }),
+      id: options.virtual ? 'run' : null,
+      log: trace === null ? null : (entry: LogEntry) => trace.line(JSON.stringify(entry)),
     });
     const stop = (): void => void session.close();
     io.signal.addEventListener('abort', stop, { once: true });

@@ -132,7 +132,7 @@ function flagHelp(): string {
     const words = description.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1').replaceAll('`', '');
     const value: unknown = key === 'dataDir' ? '$XDG_DATA_HOME/parley or ~/.local/share/parley' : DEFAULT_SETTINGS[key];
     const isSet = value !== null && !(Array.isArray(value) && value.length === 0);
-    const fallback = isSet ? ` Default: ${String(value)}.` : '';
+    const fallback = isSet ? ` Default: ${typeof value === 'string' ? value : JSON.stringify(value)}.` : '';
     return [`  --${flag} ${valueName(settingsFileSchema.shape[key])} [${env ?? ''}]\n${wrapped(words + fallback)}`];
   }).join('\n');
 }

@@ -160,8 +160,8 @@ async function converse(
     extensions: agent.extensions,
     transport: line,
     metadata,
-    ...(continuation !== null && { continuation }),
-    ...(isTyped && { tts: silentTts }),
+    continuation,
+    tts: isTyped ? silentTts : undefined,
     log: (entry) => {
       if (entry.kind === 'note' && 'reason' in entry.data && entry.name !== NO_MODEL_FAULT)
         screen.stderr.write(styleText('dim', `       ${entry.name}: ${String(entry.data['reason'])}\n`));
@@ -175,10 +175,11 @@ async function converse(
   // A voice call continues without a line reader.
   const onLinesOver = isTyped || isPerson ? hangUp : (): void => undefined;
   const feed = new LineFeed(!isPerson, (text) => session.sendText(text), onLinesOver);
-  const input = createInterface({
-    input: io.stdin,
-    ...(typing && { output: io.stdout, terminal: true, prompt: `${styleText('green', 'you')}    ` }),
-  });
+  const input = createInterface(
+    typing
+      ? { input: io.stdin, output: io.stdout, terminal: true, prompt: `${styleText('green', 'you')}    ` }
+      : { input: io.stdin },
+  );
   if (typing) screen = abovePrompt(input, io);
   input.on('line', (text) => {
     feed.line(text);

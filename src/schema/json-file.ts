@@ -42,6 +42,6 @@ export async function readJsonFile(path: string, { comments = false } = {}): Pro
     const json = text.replace(/^\uFEFF/, '');
     return JSON.parse(comments ? withoutComments(json) : json) as unknown;
   } catch (error) {
-    throw new ParleyError('CONFIG_INVALID', { reason: `${path}: not valid JSON: ${reasonOf(error)}` }, { cause: error });
+    throw new ParleyError('CONFIG_INVALID', { reason: `${path}: not JSON: ${reasonOf(error)}` }, { cause: error });
   }
 }

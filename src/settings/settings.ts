@@ -4,7 +4,7 @@ import { type CampaignSchedule, DEFAULT_CAMPAIGN_SCHEDULE } from './campaign-sch
 import { failoverSchema } from './failover.js';
 import { DEFAULT_LANGUAGE, languageSchema } from '../agent/language.js';
 import { pricesSchema } from './prices.js';
-import { secretKeyBytes } from './secret-key.js';
+import { secretKeyBytes } from '../base/secret.js';
 import { baseUrlSchema, passwordSchema, secretSchema, setting } from '../schema/setting.js';
 import {
   type CallGuards,

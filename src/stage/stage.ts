@@ -4,10 +4,9 @@ import type { ConversationEffect, ConversationEvent, EndStatus, PlayoutPosition 
 import { historyMessages } from '../conversation/speech/history.js';
 import { type ConfigChanges, mergeConfig } from '../conversation/merge-config.js';
 import { Agenda } from './agenda.js';
-import { AgentExpectation } from './expect.js';
+import { AgentExpectation, Timeline } from './timeline.js';
 import { StageLine } from './line.js';
 import { StageModel } from './model.js';
-import { Timeline } from './timeline.js';
 import { StageUser } from './user.js';
 import { StageVoice, type StageVoiceOptions, type VoiceWatcher } from './voice.js';
 
@@ -73,7 +72,7 @@ export interface StageWatcher extends VoiceWatcher {
 export interface StageOptions {
   config?: StageConfig;
   voice?: StageVoiceOptions;
-  watcher?: StageWatcher;
+  watcher?: StageWatcher | undefined;
 }
 
 /** Longest scenario. */

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { secretKeyBytes } from '../settings/secret-key.js';
+import { secretKeyBytes } from '../base/secret.js';
 import type { Settings } from '../settings/settings.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import { SecretBox } from './secret-box.js';

@@ -1,4 +1,4 @@
-/** What embedders test with: doubles of providers, scenarios in virtual time, the transport contract, labels, leaks. */
+/** Test tools for embedders: doubles of providers, scenarios in virtual time, contracts, labels, leak checks. */
 export { energyVad } from './doubles/energy-vad.js';
 export { functionLlm, type Answer, type FunctionLlmOptions } from './doubles/function-llm.js';
 export { promptedStt, type PromptedSttOptions } from './doubles/prompted-stt.js';
@@ -6,8 +6,12 @@ export { toneTts, type ToneTtsOptions } from './doubles/tone-tts.js';
 export { Stage, type StageConfig, type StageOptions } from '../stage/stage.js';
 export { generate, seedOf, shrink, simulate, stageFor, toSource } from './simulator/index.js';
 export type { Act, Outcome, Script, SimulationFailure } from './simulator/index.js';
-export { readLog, replay, whatIf } from '../replay/index.js';
-export type { Difference, EventLog, PlayedTurn, Replayed, WhatIf } from '../replay/index.js';
+export { readLog } from '../replay/read-log.js';
+export { replay } from '../replay/replay.js';
+export { whatIf } from '../replay/what-if.js';
+export type { Difference, Replayed } from '../replay/replay.js';
+export type { EventLog } from '../replay/read-log.js';
+export type { PlayedTurn, WhatIf } from '../replay/what-if.js';
 export { carrierContract, type ContractNetwork } from './contracts/carrier-contract.js';
 export { transportContract, type ContractCheck, type ContractLine } from './contracts/transport-contract.js';
 export {
@@ -21,7 +25,7 @@ export { wordErrorRate, wordErrors, type WordErrors } from './labels/wer.js';
 export { assertNothingLeft, runningResources, type LeakOptions, type RunningResources } from './leaks.js';
 export type { ConfigChanges } from '../conversation/merge-config.js';
 export type { PlayedDecision } from '../replay/what-if.js';
-export type { AgentExpectation } from '../stage/expect.js';
+export type { AgentExpectation } from '../stage/timeline.js';
 export type { StageLine, StageTransfer } from '../stage/line.js';
 export type { ModelEvent, ReplyTiming, ScriptedCall, StageModel, StageRequest } from '../stage/model.js';
 export type { StageToolRun, StageTools, StageWatcher } from '../stage/stage.js';

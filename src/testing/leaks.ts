@@ -2,13 +2,13 @@ import { delay, type Clock } from '../base/clock.js';
 import { RealClock } from '../base/real-clock.js';
 import { ParleyError } from '../base/errors.js';
 
-/** How many there are of each thing that Node keeps running: timers, sockets, child processes, worker threads ... */
+/** Counts of active resources by kind: timers, sockets, child processes, worker threads and so on. */
 export type RunningResources = ReadonlyMap<string, number>;
 
 export interface LeakOptions {
-  /** How long closing may take: sockets and processes end some turns of the event loop after they are told to. Default 1000. */
+  /** How long closing may take: sockets and processes end some turns of the event loop after `close`. Default 1000. */
   graceMs?: number;
-  /** Default: real time, since it is real resources that are waited for. */
+  /** Default: real time, because the resources are real. */
   clock?: Clock;
 }
 
@@ -27,22 +27,22 @@ const NAMES: Readonly<Record<string, string>> = {
 
 const STEP_MS = 10;
 
-/** What runs now. Worker threads count even where they are unreferenced; timers and sockets do not. Takes about 10 ms. */
+/** Counts active resources, including unreferenced worker threads, but no unreferenced timers or sockets. Takes 10 ms. */
 export function runningResources(): RunningResources {
   const counts = new Map<string, number>();
   for (const type of process.getActiveResourcesInfo()) {
     const name = NAMES[type] ?? type;
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
-  // Only the diagnostic report knows of worker threads that nobody listens to.
+  // Only the diagnostic report lists unreferenced worker threads.
   const { workers } = process.report.getReport() as { workers?: unknown[] };
   if (workers !== undefined && workers.length > 0) counts.set('worker thread', workers.length);
   return counts;
 }
 
 /**
- * Makes sure that what was started since `before` has ended, as after closing a session.
- * @throws ParleyError LEFT_RUNNING with the kinds and how many more there are than before.
+ * Checks that all resources opened since `before` are closed, for example after closing a session.
+ * @throws ParleyError LEFT_RUNNING with the kinds and counts of the others
  */
 export async function assertNothingLeft(before: RunningResources, options: LeakOptions = {}): Promise<void> {
   const clock = options.clock ?? new RealClock();

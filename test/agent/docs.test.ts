@@ -8,9 +8,9 @@ import {
   limitsTable,
   settingsTable,
   vendorsTable,
+  settingsExample,
 } from '../../src/settings/reference.js';
 import { settingsFileSchema } from '../../src/settings/settings.js';
-import { settingsExample } from '../../src/settings/settings-example.js';
 import { SHOWN_BY, testFileOf } from './shown-by.js';
 import { packageFile } from '../../src/package-files.js';
 

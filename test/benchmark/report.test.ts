@@ -25,9 +25,9 @@ describe('the report', () => {
     expect(spread([3, 1, 2])).toEqual({ count: 3, p50: 2, p90: 3, p95: 3, p99: 3 });
     expect(run.summary).toMatchObject({ turns: 3, answered: 2, cutOff: 1, unanswered: 0, response: { p50: 400 } });
     expect(markdownTable(reportRows([run])).split('\n')).toEqual([
-      '| run     | turns | cut off | not answered | begun early | response p50 | p90 | p95 | p99 | after the decision | p95 |',
-      '|---------|------:|--------:|-------------:|------------:|-------------:|----:|----:|----:|-------------------:|----:|',
-      '| own <i> |     3 |  33.3 % |        0.0 % |     100.0 % |          400 | 600 | 600 | 600 |                100 | 100 |',
+      '| run     | turns | cut off | unanswered | speculative | response p50 | p90 | p95 | p99 | after the decision | p95 |',
+      '|---------|------:|--------:|-----------:|------------:|-------------:|----:|----:|----:|-------------------:|----:|',
+      '| own <i> |     3 |  33.3 % |      0.0 % |     100.0 % |          400 | 600 | 600 | 600 |                100 | 100 |',
     ]);
   });
 

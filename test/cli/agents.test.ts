@@ -8,7 +8,7 @@ describe('parley agents check', () => {
   it('passes a good agent, and warns of what it lacks', async () => {
     const { code, out, err } = await parley(['agents', 'check', DEMO_AGENT]);
     expect([code, err]).toEqual([0, '']);
-    expect(out).toContain('is good');
+    expect(out).toContain('is valid');
     await inFolder(async (path) => {
       const agent = { $schema: 'https://example.com/agent.json', name: 'New', config: { prompt: 'You sell cake.' } };
       await writeFile(path('agent.json'), JSON.stringify(agent));
@@ -88,24 +88,24 @@ describe('parley agents schema', () => {
 describe('parley', () => {
   it('suggests a command, and explains one', async () => {
     expect((await parley(['sevre'])).err).toContain('Did you mean: parley serve?');
-    expect((await parley(['zzzzzzzz'])).err).toContain('Try: serve');
+    expect((await parley(['zzzzzzzz'])).err).toContain('Commands: serve');
     const help = await parley(['help', 'serve']);
     expect(help).toEqual(await parley(['serve', '--help']));
-    expect(help.out).toMatch(/--port\n {6}Port to listen on; 0 = any free one\.\n/);
+    expect(help.out).toMatch(/--port N \[PARLEY_PORT\]\n {6}Port to listen on; 0 = any free port\. Default: 8080\.\n/);
   });
 
   it.each([
-    [['serve', '--prot', '1'], 'serve', 'there is no flag --prot. Did you mean: --port?'],
-    [['run', '--agnet=x'], 'run', 'there is no flag --agnet. Did you mean: --agent?'],
-    [['keys', 'list', '--jsn'], 'keys', 'there is no flag --jsn. Did you mean: --json?'],
-    [['doctor', '--zzzzzz'], 'doctor', 'there is no flag --zzzzzz.'],
-    [['numbers', '-x'], 'numbers', 'there is no flag -x.'],
-    [['calls', 'shwo', 'x'], 'calls', 'there is no "shwo". Did you mean: show?'],
-    [['keys', 'crate', 'private', '--name', 'x'], 'keys', 'there is no "crate". Did you mean: create?'],
-    [['models', 'pul', 'a'], 'models', 'there is no "pul". Did you mean: pull?'],
-    [['campaigns', 'strat', 'x'], 'campaigns', 'there is no "strat". Did you mean: start?'],
-    [['memories', 'zzzzzz'], 'memories', 'there is no "zzzzzz". list or erase?'],
-    [['do-not-call'], 'do-not-call', 'list, add or remove?'],
+    [['serve', '--prot', '1'], 'serve', 'unknown flag --prot. Did you mean: --port?'],
+    [['run', '--agnet=x'], 'run', 'unknown flag --agnet. Did you mean: --agent?'],
+    [['keys', 'list', '--jsn'], 'keys', 'unknown flag --jsn. Did you mean: --json?'],
+    [['doctor', '--zzzzzz'], 'doctor', 'unknown flag --zzzzzz.'],
+    [['numbers', '-x'], 'numbers', 'unknown flag -x.'],
+    [['calls', 'shwo', 'x'], 'calls', 'unknown action "shwo". Did you mean: show?'],
+    [['keys', 'crate', 'private', '--name', 'x'], 'keys', 'unknown action "crate". Did you mean: create?'],
+    [['models', 'pul', 'a'], 'models', 'unknown action "pul". Did you mean: pull?'],
+    [['campaigns', 'strat', 'x'], 'campaigns', 'unknown action "strat". Did you mean: start?'],
+    [['memories', 'zzzzzz'], 'memories', 'unknown action "zzzzzz"; expected list or erase'],
+    [['do-not-call'], 'do-not-call', 'expected list, add or remove'],
     [['serve', '--port'], 'serve', "Option '--port <value>' argument missing"],
   ])('says what is wrong with %j, and whose help to read', async (args, command, fault) => {
     const expected = `parley ${command}: ${fault}\nTry: parley ${command} --help\n`;

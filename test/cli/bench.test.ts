@@ -26,7 +26,7 @@ describe('parley bench', () => {
   it('says what is missing', async () => {
     expect(await parley(['bench', '--config', DEMO_AGENT])).toMatchObject({ code: 2 });
     expect((await parley(['bench', '--fixtures', FIXTURES, ...VIRTUAL, '--providers', 'fast'])).err).toContain(
-      '--providers is own, instant or published',
+      '--providers must be own, instant or published',
     );
     const none = await parley(['bench', '--fixtures', FIXTURES, '--config', DEMO_AGENT, '--only', 'nothing like that']);
     expect(none).toMatchObject({ code: 1 });

@@ -46,9 +46,9 @@ describe('parley call', () => {
 
   it.each([
     [[], 'the number to call is missing'],
-    [['+12025550101', '+12025550102'], 'one number at a time'],
-    [['+12025550101', '--ring', 'long'], '--ring is a number'],
-    [['+12025550101', '--speed', 'warp'], '--speed is real or max'],
+    [['+12025550101', '+12025550102'], 'expected a single number'],
+    [['+12025550101', '--ring', 'long'], '--ring must be a number'],
+    [['+12025550101', '--speed', 'warp'], '--speed must be real or max'],
   ])('refuses %j', async (args, why) => {
     const { code, err } = await parley(['call', ...args]);
     expect([code, err]).toEqual([2, expect.stringContaining(why)]);

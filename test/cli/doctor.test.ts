@@ -37,7 +37,7 @@ describe('parley doctor', () => {
     const { code, checks } = await examine();
     expect(code).toBe(0);
     expect(checks.get('node')).toMatchObject({ level: 'ok' });
-    expect(checks.get('data folder')?.text).toContain('will be made at the first start');
+    expect(checks.get('data folder')?.text).toContain('the first start will create');
     expect(checks.get('language model')).toMatchObject({ level: 'hint' });
     const { out } = await parley(['doctor'], { env: { PARLEY_DATA_DIR: join(folder, 'data'), PARLEY_PORT: '0' } });
     expect(out).toMatch(/^. node {11}Node\.js \d+/m);
@@ -105,7 +105,7 @@ describe('parley doctor', () => {
     expect(checks.get('plivo')).toMatchObject({
       level: 'problem',
       text: 'Plivo needs both plivo.authId and plivoAuthToken',
-      help: 'docs/plivo.md tells what it needs',
+      help: 'see docs/plivo.md',
     });
     expect(checks.has('telnyx')).toBe(false);
   });
@@ -127,7 +127,10 @@ describe('parley doctor', () => {
 
   it('looks at the models on this machine, and at those that the settings name', async () => {
     const none = await examine();
-    expect(none.checks.get('local models')).toMatchObject({ level: 'hint', text: 'sherpa-onnx is there, no models' });
+    expect(none.checks.get('local models')).toMatchObject({
+      level: 'hint',
+      text: 'sherpa-onnx is installed, but no model',
+    });
     const env = { PARLEY_MODELS_DIR: join(folder, 'models') };
     cpSync(MADE_MODELS, env.PARLEY_MODELS_DIR, { recursive: true });
     const { out } = await parley(['doctor'], {
@@ -151,8 +154,10 @@ describe('parley doctor', () => {
       undefined,
     ]);
     const wrong = await examine({ ...env, PARLEY_DENOISE_MODEL: 'made-voice', PARLEY_TURN_MODEL_PATH: 'nowhere' });
-    expect(wrong.checks.get('denoise model')?.text).toContain('Here are: made-denoiser.');
-    expect(wrong.checks.get('turn model')?.text).toContain('No turn model "nowhere" is installed. Installed: made-turn.');
+    expect(wrong.checks.get('denoise model')?.text).toContain('Installed: made-denoiser.');
+    expect(wrong.checks.get('turn model')?.text).toContain(
+      'No turn model "nowhere" is installed. Installed: made-turn.',
+    );
     const voice = join(env.PARLEY_MODELS_DIR, 'made-voice/model.onnx');
     const other = await examine({ ...env, PARLEY_TURN_MODEL_PATH: voice });
     expect(other.checks.get('turn model')).toMatchObject({ level: 'problem' });
@@ -171,7 +176,7 @@ describe('parley doctor', () => {
     body = 'another';
     const { code, checks } = await examine({ PARLEY_PORT: String(port) });
     expect(code).toBe(1);
-    expect(checks.get('port')?.text).toContain('something else listens');
+    expect(checks.get('port')?.text).toContain('another program listens');
     server.close();
   });
 
@@ -193,7 +198,7 @@ describe('parley doctor', () => {
     expect(JSON.stringify([...good.checks])).not.toMatch(/sk-good|dg-0123/);
     const bad = await examine({ OPENAI_BASE_URL: base, OPENAI_API_KEY: 'sk-bad-0123' });
     expect(bad).toMatchObject({ code: 1 });
-    expect(bad.checks.get('openai')?.text).toContain('refuses the key');
+    expect(bad.checks.get('openai')?.text).toContain('rejects the key');
     server.close();
     server.closeAllConnections();
     const gone = await examine({ OPENAI_BASE_URL: base, OPENAI_API_KEY: 'sk-good-0123' });

@@ -15,7 +15,7 @@ const keys = (...args: string[]) => parley(['keys', ...args], { env: { PARLEY_DA
 
 describe('parley keys', () => {
   it('makes the first key before the daemon has started, and revokes the last', async () => {
-    expect(await keys('list')).toMatchObject({ code: 0, err: expect.stringContaining('no keys yet') as string });
+    expect(await keys('list')).toMatchObject({ code: 0, err: expect.stringContaining('no keys in') as string });
     const made = await keys('create', 'private', '--name', 'Ann');
     expect(made).toMatchObject({ code: 0, out: expect.stringMatching(/^sk_.{43}\n$/) as string });
     const [entry] = JSON.parse((await keys('list', '--json')).out) as [{ id: string; name: string }];
@@ -56,7 +56,7 @@ describe('parley keys', () => {
       expect((await keys('create', 'public', '--name', 'x', '--agent', 'nobody')).err).toContain('no agent "nobody"');
       const own = (await house.ask('/keys', { headers: { authorization: PRIVATE_KEY } })).body as { id: string }[];
       const { err } = await keys('revoke', ...own.map((entry) => entry.id));
-      expect(err).toContain('finds this key in PARLEY_API_KEY takes it again');
+      expect(err).toContain('PARLEY_API_KEY sets this key');
     } finally {
       await house.close();
     }

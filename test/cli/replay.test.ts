@@ -28,14 +28,14 @@ describe('parley replay', () => {
     const { code, out, err } = await replayed(trace);
     expect([code, err]).toEqual([0, '']);
     const events = trace.split('\n').filter((line) => line.includes('"kind":"event"')).length;
-    expect(out).toMatch(new RegExp(`^The same: ${String(events)} events, \\d+ effects\\n$`));
+    expect(out).toMatch(new RegExp(`^Identical: ${String(events)} events, \\d+ effects\\n$`));
   });
 
   it('tells the first difference and exits with 1', async () => {
     const changed = trace.replace(/("type":"user.said","text":")[^"]*/, '$1nothing of the kind');
     const { code, out } = await replayed(changed);
     expect(code).toBe(1);
-    expect(out).toMatch(/^Not the same at \d+ ms, after event \d+: \{"type":"/);
+    expect(out).toMatch(/^Different at \d+ ms, after event \d+: \{"type":"/);
     expect(out).toContain('  log     {"type":"user.said","text":"nothing of the kind"');
     expect(out).toContain('  replay  {"type":"user.said"');
     const { difference } = JSON.parse((await replayed(changed, undefined, ['--json'])).out) as { difference: unknown };
@@ -45,23 +45,23 @@ describe('parley replay', () => {
   it('shows side by side what other settings would have led to', async () => {
     const { code, out } = await replayed(trace, { endpointing: { responseDelayMs: 2500 } });
     expect(code).toBe(0);
-    expect(out).toContain('as it was');
+    expect(out).toContain('original settings');
     expect(out).toMatch(/ user +i would like .* ≠ .* user +i would like/);
-    expect(out).toMatch(/\d+ turns, [1-9]\d* of them not the same\n$/);
+    expect(out).toMatch(/\d+ turns, [1-9]\d* different\n$/);
     const same = await replayed(trace, {});
-    expect(same.out).toMatch(/ 0 of them not the same\n$/);
+    expect(same.out).toMatch(/ 0 different\n$/);
     expect(same.out).not.toContain('≠');
   });
 
   it('goes on without a last line that was not written to its end, and says so', async () => {
     const { code, err } = await replayed(trace.slice(0, -20));
     expect(code).toBe(0);
-    expect(err).toMatch(/the last line was not written to its end/);
+    expect(err).toMatch(/ignoring the last line/);
   });
 
   it.each([
-    [[], 2, /one log is needed/],
-    [['a', 'b'], 2, /one log is needed/],
+    [[], 2, /expected one LOG/],
+    [['a', 'b'], 2, /expected one LOG/],
     [['/nowhere/log.jsonl'], 1, /FILE_NOT_READABLE/],
     [[DEMO_AGENT], 1, /LOG_INVALID/],
   ])('%j: exit code %i', async (args, expected, message) => {
@@ -73,6 +73,6 @@ describe('parley replay', () => {
   it('refuses settings that are none', async () => {
     const { code, err } = await replayed(trace, { nonsense: true });
     expect(code).toBe(1);
-    expect(err).toMatch(/nonsense: there is no such setting \[CONFIG_INVALID\]/);
+    expect(err).toMatch(/nonsense: unknown setting \[CONFIG_INVALID\]/);
   });
 });

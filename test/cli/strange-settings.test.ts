@@ -114,8 +114,8 @@ describe('parley serve refuses', () => {
     [['empty.json'], /empty\.json: not JSON/],
     [['list.json'], /list\.json.*object/],
     [['typo.json'], /typo\.json: config\.promt: Unknown field/],
-    [['echo.json', 'echo-too.json'], /echo-too\.json: another agent is called "Echo" too/],
-    [['echo.json', 'echo.json'], /another agent is called "Echo" too/],
+    [['echo.json', 'echo-too.json'], /echo-too\.json: another agent has the name "Echo", too/],
+    [['echo.json', 'echo.json'], /another agent has the name "Echo", too/],
   ])('the agent %j', async (files, words) => {
     expectOneLine(await serve(files.flatMap((file) => ['--agent', inFolder(file)])), words);
   });

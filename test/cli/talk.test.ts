@@ -98,7 +98,7 @@ describe('parley talk --text', () => {
       );
       const flags = ['--agent', path('agent.json'), '--config', path('settings.json')];
       const warned = await parley(['talk', '--text', ...flags], { stdin: [] });
-      expect(warned.err).toContain('PARLEY_LLM_MODEL: mine');
+      expect(warned.err).toContain('PARLEY_LLM_MODEL to one of: mine');
       const named = await parley(['talk', '--text', ...flags, '--llm-model', 'mine'], { stdin: [] });
       expect(named.err).not.toContain('warning:');
     });

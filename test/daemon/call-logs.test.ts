@@ -4,7 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decodeWav } from '../../src/audio/files/wav.js';
 import { agentConfigSchema } from '../../src/agent/agent.js';
 import type { CallHistoryItem } from '../../src/session/record/call-history.js';
-import { readLog, replay } from '../../src/replay/index.js';
+import { readLog } from '../../src/replay/read-log.js';
+import { replay } from '../../src/replay/replay.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from './house.js';
 
 let house: House;

@@ -141,7 +141,10 @@ describe('POST /start_outbound_call', () => {
     callers = await Callers.open({ perMinute: 1 });
     await callers.started(BUSY);
     const { status, body, retryAfter } = await callers.start(BUSY);
-    expect([status, body['detail']]).toEqual([429, expect.stringContaining('The limit of 1 calls per minute is reached')]);
+    expect([status, body['detail']]).toEqual([
+      429,
+      expect.stringContaining('The limit of 1 calls per minute is reached'),
+    ]);
     expect(Number(retryAfter)).toBeGreaterThan(50);
     expect(await callers.ask('GET', '/calls/guards')).toMatchObject({
       body: { per_minute: { used: 1, limit: 1 }, stopped: false },

@@ -13,7 +13,7 @@ import { RealClock } from '../../src/base/real-clock.js';
 import { DEFAULT_SETTINGS } from '../../src/settings/settings.js';
 import { packageFile } from '../../src/package-files.js';
 import { Client, House } from './house.js';
-import { freePort } from './served.js';
+import { freePort } from '../../scripts/daemon-process.mjs';
 
 const START_MS = 20_000;
 let folder = '';

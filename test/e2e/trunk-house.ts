@@ -1,5 +1,3 @@
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
 import { expect } from 'vitest';
 import { RealClock } from '../../src/base/real-clock.js';
 import { DEFAULT_WEBRTC } from '../../src/settings/setting-groups.js';
@@ -8,6 +6,7 @@ import { DEFAULT_SIP, type SipSettings } from '../../src/settings/carriers/sip.j
 import { type Log, NO_LOG } from '../../src/daemon/operations/log.js';
 import { FarPhones } from './far-phones.js';
 import { House, PRIVATE_KEY } from '../daemon/house.js';
+import { freePort } from '../../scripts/daemon-process.mjs';
 
 export const OURS = '+12025550199';
 export const ANN = '+12025550101';
@@ -17,15 +16,6 @@ export const PATIENCE = { timeout: 60_000, interval: 20 };
 
 /** Of a call's item in the log, what these tests look at. */
 export type Item = Record<string, unknown>;
-
-async function freePort(): Promise<number> {
-  const socket = createSocket('udp4');
-  socket.bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  const { port } = socket.address();
-  socket.close();
-  return port;
-}
 
 /** A daemon with a trunk, phones at the trunk's far side, and so many media threads. */
 export class TrunkHouse {
@@ -47,7 +37,7 @@ export class TrunkHouse {
     sip: Partial<SipSettings> = {},
     log: Log = NO_LOG,
   ): Promise<TrunkHouse> {
-    const [ours, theirs] = [await freePort(), await freePort()];
+    const [ours, theirs] = [await freePort('udp'), await freePort('udp')];
     const whole: Partial<Settings> = {
       media: { threads },
       webrtc: { ...DEFAULT_WEBRTC, ...LOOPBACK },
@@ -69,7 +59,7 @@ export class TrunkHouse {
 
   /** Further phones, which speak in another manner. */
   async phones(manner: Partial<Pick<SipSettings, 'codecs' | 'srtp'>>): Promise<FarPhones> {
-    const phones = await FarPhones.open(await freePort(), this.port, [ANN], manner);
+    const phones = await FarPhones.open(await freePort('udp'), this.port, [ANN], manner);
     this.#others.push(phones);
     return phones;
   }

@@ -91,7 +91,7 @@ describe('detectProviders', () => {
     expect(detection.choices).toEqual([
       'voice activity: webrtc',
       'speech recognition: s',
-      'language model: mine (not known here: sessions will fail)',
+      'language model: mine (unknown: sessions will fail)',
       'voice: t, v',
     ]);
     expect(detection.defaults).toMatchObject({ llmModel: 'mine', sttProvider: 's', voiceProvider: 't', voiceId: 'v' });

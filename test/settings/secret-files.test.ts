@@ -27,7 +27,7 @@ it('secrets are read from the files that the environment names', async () => {
 
 it.each([
   ['that is missing', { PARLEY_API_KEY_FILE: '/nowhere' }, /PARLEY_API_KEY_FILE: \/nowhere cannot be read/],
-  ['beside the secret itself', { PARLEY_API_KEY_FILE: '/nowhere', PARLEY_API_KEY: 'x' }, /PARLEY_API_KEY is set too/],
+  ['beside the secret itself', { PARLEY_API_KEY_FILE: '/nowhere', PARLEY_API_KEY: 'x' }, /PARLEY_API_KEY is set, too/],
 ])('a file %s is a fault', async (_, env, words) => {
   await expect(loadSettings({ env: { HOME: folder, ...env } })).rejects.toThrow(words);
 });

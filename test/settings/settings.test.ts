@@ -195,7 +195,9 @@ describe('loadSettings', () => {
 
   it('warns of variables that look like settings and are none', async () => {
     const env = { ...HOME, PARLEY_PROT: '1', PARLEY_NATIVE: '0', PARLEY_CONFIG: '', OTHER: 'x' };
-    expect((await loadSettings({ env })).warnings).toEqual(['PARLEY_PROT is not a setting of this version: not used']);
+    expect((await loadSettings({ env })).warnings).toEqual([
+      'PARLEY_PROT is not a setting of this version and is ignored',
+    ]);
   });
 
   it('never shows a secret in an error', async () => {

@@ -6,15 +6,15 @@ import type { LlmProvider } from '../../providers/llm/llm.js';
 import type { TtsProvider, TtsWord } from '../../providers/tts/tts.js';
 
 export interface RecordedSttOptions {
-  /** What is said in the recording, and when. */
+  /** The words of the recording, with times. */
   words: readonly RecordedWord[];
-  /** From a word's end to the interim transcript that has it. */
+  /** From the end of a word to the interim transcript with it. */
   interimMs: number;
-  /** From the session's word that nobody speaks any more to the final transcript. */
+  /** From `speechStopped` to the final transcript. */
   finalMs: () => number;
 }
 
-/** A recogniser that knows what a recording says and tells it when a real one would: a double for benchmarks. */
+/** A double of a recogniser for benchmarks: it knows the words of a recording, and sends them when a real one would. */
 export function recordedStt(options: RecordedSttOptions): SttProvider {
   return {
     name: 'recorded',
@@ -31,10 +31,10 @@ class RecordedStream implements SttStream {
   readonly #events: SttEvents;
   readonly #closed = new AbortController();
   #segment = 0;
-  /** Words before this one belong to turns that are over. */
+  /** Words of past turns. */
   #taken = 0;
-  /** Words that an interim transcript has told. */
-  #told = 0;
+  /** Words sent in interim transcripts. */
+  #sent = 0;
   #heardMs = 0;
   #finals = 0;
 
@@ -48,26 +48,26 @@ class RecordedStream implements SttStream {
     this.#heardMs = samplesToMs(startSample + samples.length, HEARING_RATE_HZ);
     const { interimMs } = this.#options;
     const known = this.#knownAt(this.#heardMs - interimMs);
-    if (known <= this.#told) return;
-    this.#told = known;
-    this.#tell(known, false);
+    if (known <= this.#sent) return;
+    this.#sent = known;
+    this.#send(known, false);
   }
 
   speechStarted(): void {
-    this.#finals++; // what was about to be final is not
+    this.#finals++; // cancels a pending final transcript
   }
 
   speechStopped(sample: number): void {
     const number = ++this.#finals;
     const known = this.#knownAt(samplesToMs(sample, HEARING_RATE_HZ));
     void this.#later(() => {
-      if (number === this.#finals) this.#tell(known, true);
+      if (number === this.#finals) this.#send(known, true);
     });
   }
 
   endTurn(): void {
     this.#segment++;
-    this.#taken = Math.max(this.#taken, this.#told);
+    this.#taken = Math.max(this.#taken, this.#sent);
     this.#finals++;
   }
 
@@ -76,26 +76,26 @@ class RecordedStream implements SttStream {
     return Promise.resolve();
   }
 
-  /** How many words have been said by then: those of which half is over. */
+  /** Count of words spoken by then; a word counts from its middle. */
   #knownAt(ms: number): number {
     const { words } = this.#options;
     const later = words.findIndex(({ startMs, endMs }) => (startMs + endMs) / 2 > ms);
     return later === -1 ? words.length : later;
   }
 
-  async #later(tell: () => void): Promise<void> {
+  async #later(send: () => void): Promise<void> {
     try {
       await delay(this.#stream.clock, this.#options.finalMs(), this.#closed.signal);
     } catch {
       return; // closed
     }
-    tell();
+    send();
   }
 
-  #tell(known: number, isFinal: boolean): void {
+  #send(known: number, isFinal: boolean): void {
     if (this.#closed.signal.aborted) return;
     const words = this.#options.words.slice(this.#taken, known);
-    if (isFinal) this.#told = Math.max(this.#told, known);
+    if (isFinal) this.#sent = Math.max(this.#sent, known);
     this.#events.onTranscript({
       segment: this.#segment,
       text: words.map(({ word }) => word).join(' '),
@@ -114,17 +114,17 @@ export interface ToolUse {
 }
 
 export interface TimedLlmOptions {
-  /** What is answered, in turns. */
+  /** Answers, used in turn. */
   answers: readonly string[];
-  /** What is called before answers, where it is offered. Default none. */
-  tool?: ToolUse;
+  /** Tool to call before answers, if the agent has it. Default none. */
+  tool?: ToolUse | undefined;
   /** Until the first piece. */
   firstMs: () => number;
-  /** Between pieces of a word each. */
+  /** Between pieces; each piece is a word. */
   pieceMs: number;
 }
 
-/** A language model with nothing to say and a vendor's pace: a double for benchmarks. */
+/** A double of a language model for benchmarks: stock answers with the timing of a vendor. */
 export function timedLlm({ answers, tool, firstMs, pieceMs }: TimedLlmOptions): LlmProvider {
   let calls = 0;
   return {
@@ -151,11 +151,11 @@ export function timedLlm({ answers, tool, firstMs, pieceMs }: TimedLlmOptions): 
 export interface TimedTtsOptions {
   /** Until the first audio of a clause. */
   firstMs: () => number;
-  /** How long a character is spoken. */
+  /** Length of the audio per character. */
   charMs: number;
 }
 
-/** A voice that hums, at a vendor's pace: a double for benchmarks. All of a clause comes with its first audio. */
+/** A double of a voice for benchmarks: a hum with the timing of a vendor. A clause arrives as one piece of audio. */
 export function timedTts({ firstMs, charMs }: TimedTtsOptions): TtsProvider {
   return {
     name: 'timed',

@@ -3,13 +3,13 @@ import { FileTransport } from '../../transports/file.js';
 import type { TransportSink } from '../../transports/transport.js';
 import type { LineOptions, RecordingLine } from './line.js';
 
-/** A recording as the user, without a network: on any clock. */
+/** A line without a network, on any clock. */
 export function openFileLine(options: LineOptions): Promise<RecordingLine> {
   const transport = new OverheardFile(options);
   return Promise.resolve({ transport, speak: () => undefined, hangUp: () => transport.close() });
 }
 
-/** The transport speaks by itself, from its start. Whoever opened the line says when the user hangs up. */
+/** Reports the frames of a file transport. It plays the recording from the start and never hangs up itself. */
 class OverheardFile extends FileTransport {
   readonly #onSaid: LineOptions['onSaid'];
   readonly #onHeard: LineOptions['onHeard'];

@@ -2,34 +2,34 @@ import type { Cancel, Clock } from '../../base/clock.js';
 import type { Ticker } from '../../base/ticker.js';
 import type { Transport } from '../../transports/transport.js';
 
-/** A line between the user of a recording and an agent. All of it is in this process, the network in between is real. */
+/** A line between a recorded user and an agent. Both ends are in this process, with a real network between them. */
 export interface RecordingLine {
   /** The agent's end. */
   readonly transport: Transport;
-  /** The user's end: begins to speak with the next tick. To be called when the session runs. */
+  /** The user's end starts to speak at the next tick. Call it when the session runs. */
   speak(): void;
-  /** The user hangs up; frees all that the line holds. May be called twice. */
+  /** Hangs up the user's end and frees the line. May be called twice. */
   hangUp(): Promise<void>;
 }
 
 export interface LineOptions {
-  /** What the user says: mono, 16 kHz. */
+  /** The user's audio: mono, 16 kHz. */
   samples: Int16Array;
   clock: Clock;
   ticker: Ticker;
-  /** So many frames of 20 ms of it have been sent now; the last sample of the last one was spoken now. */
+  /** Called when 20 ms frames of the user's audio are sent; the last sample of the last frame is spoken now. */
   onSaid: (frames: number) => void;
   /**
-   * What has come from the agent to the user's end, decoded, at any rate; null = a tick of silence. Nothing is held back
-   * there to be played evenly: what that takes is the user's device's.
+   * Called with decoded audio that reaches the user's end, at any rate; null = a tick of silence. There is no jitter
+   * buffer: its delay belongs to the user's device.
    */
   onHeard: (frame: Int16Array | null) => void;
 }
 
-/** @throws the system's error where there are no sockets to be had */
+/** @throws the system's error if no socket can be opened */
 export type OpenLine = (options: LineOptions) => Promise<RecordingLine>;
 
-/** Gives `say` the recording's frames, one a tick; ticks that the machine was too late for are made up, as a line would. */
+/** Passes the recording's frames to `say`, one per tick; catches up on skipped ticks. */
 export function sayInFrames(options: LineOptions, frameLength: number, say: (frame: Int16Array) => void): Cancel {
   const { samples, ticker, onSaid } = options;
   let at = 0;

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import type { OpenLine } from './line.js';
 
-/** What a recording can be played over. All but `file` take real time. */
+/** Lines for recordings. All but `file` need real time. */
 export const LINES = ['file', 'socket', 'rtp', 'webrtc'] as const;
 
 export type LineName = (typeof LINES)[number];
@@ -10,7 +10,7 @@ export function isLine(name: string): name is LineName {
   return (LINES as readonly string[]).includes(name);
 }
 
-/** Loaded late: the packages of lines that are not asked for stay where they are. Warm, as a daemon's are. */
+/** Loads a line with its packages on use, and warms WebRTC up as a daemon does. */
 export async function lineOpener(name: LineName, clock: Clock): Promise<OpenLine> {
   if (name === 'socket') return (await import('./socket-line.js')).openSocketLine;
   if (name === 'rtp') return (await import('./rtp-line.js')).openRtpLine;

@@ -11,7 +11,7 @@ const ADDRESS = '127.0.0.1';
 const PHONE_RATE_HZ = 8_000;
 const PCMU = 0;
 
-/** A telephone call's media over UDP on loopback: G.711, a packet of 20 ms a tick, both ways. The call is agreed upon. */
+/** The media of a phone call over UDP on loopback: G.711, a packet of 20 ms per tick in both directions. */
 export async function openRtpLine(options: LineOptions): Promise<RecordingLine> {
   const { clock, ticker, onHeard } = options;
   const open = (openSocket: typeof openUdpSocket): ReturnType<typeof openRtpSession> =>
@@ -43,7 +43,7 @@ export async function openRtpLine(options: LineOptions): Promise<RecordingLine> 
   };
 }
 
-/** A socket whose packets of sound are told as they come in, before anything holds them back. */
+/** A socket that reports audio packets on arrival, before the jitter buffer. */
 function overheard(socket: DatagramSocket, onHeard: LineOptions['onHeard']): DatagramSocket {
   return {
     port: socket.port,

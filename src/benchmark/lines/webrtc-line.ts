@@ -10,12 +10,12 @@ import { type LineOptions, type RecordingLine, sayInFrames } from './line.js';
 const ON_LOOPBACK = { addresses: ['127.0.0.1'], ipv6: false };
 const FRAME_TICKS = OPUS_CLOCK_HZ / 50;
 
-/** Where others have the processors, a handshake may give up: how long answers take is measured with the next one. */
+/** On a busy machine a handshake may time out; connecting is not part of the measurement. */
 const ATTEMPTS = 4;
 
 /**
- * WebRTC over loopback, connected: ICE, DTLS, SRTP and Opus both ways, as browsers send it (without DTX).
- * @throws ParleyError LINE_LOST where no connection comes about
+ * A connected WebRTC line over loopback: ICE, DTLS, SRTP and Opus in both directions, as in browsers (without DTX).
+ * @throws ParleyError LINE_LOST if the connection fails
  */
 export async function openWebRtcLine(options: LineOptions): Promise<RecordingLine> {
   const { clock, onHeard } = options;

@@ -82,7 +82,7 @@ export function unknownAction(
 ): UsageError {
   if (word === undefined || word === '' || actions.includes(word)) return new UsageError(usage);
   const meant = similar(word, actions);
-  return new UsageError(`unknown action "${word}". ${meant === null ? usage : `Did you mean: ${meant}?`}`);
+  return new UsageError(`unknown action "${word}"${meant === null ? `; ${usage}` : `. Did you mean: ${meant}?`}`);
 }
 
 /** The closest word of a list, for "did you mean"; null = none is close. */

@@ -54,7 +54,8 @@ function fromCsv(path: string, text: string): FileRecord[] {
   }
   const [names = [], ...lines] = rows;
   const phoneAt = names.findIndex((name) => name.toLowerCase() === 'phone');
-  if (phoneAt < 0) throw unreadable(path, `the header row has no column "phone", but ${names.join(', ') || 'nothing'}`);
+  if (phoneAt < 0)
+    throw unreadable(path, `the header row has no column "phone"; its columns are ${names.join(', ') || 'none'}`);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw unreadable(path, `two columns have the name "${twice}"`);
   return lines.map((cells) => ({

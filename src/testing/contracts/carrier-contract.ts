@@ -5,36 +5,36 @@ import type { CallState, Carrier, CarrierCall } from '../../telephony/carriers/c
 import type { TransportSink } from '../../transports/transport.js';
 import type { ContractCheck } from './transport-contract.js';
 
-/** A carrier under test, and numbers on its network that behave as their names say. */
+/** A carrier under test, and numbers on its network with a known behaviour. */
 export interface ContractNetwork {
   carrier: Carrier;
-  /** One of the carrier's own numbers. */
+  /** A number of the carrier. */
   own: string;
-  /** Picks up, says something, presses the keys 1 and 2, and stays on the line. */
+  /** Answers, speaks, presses the keys 1 and 2, and stays on the line. */
   person: string;
-  /** Picks up, and hangs up by itself within seconds. */
+  /** Answers, and hangs up within seconds. */
   leaver: string;
   busy: string;
-  /** Rings for ever. */
+  /** Rings forever. */
   absent: string;
   rejecting: string;
-  /** No such number. */
+  /** Does not exist. */
   nobody: string;
-  /** Somebody calls `own`. */
+  /** Starts a call to `own`. */
   callIn(): void;
-  /** Keys that `person` got in the call under way. */
+  /** Keys that `person` received in the current call. */
   keysHeard(): string;
-  /** How loud what `person` heard was, 0 = silence. */
+  /** Level of the sound that `person` received; 0 = silence. */
   loudnessHeard(): number;
-  /** Lets time pass until `condition` holds; rejects when it never does. */
+  /** Lets time pass until `condition` holds; rejects if it never does. */
   until(condition: () => boolean): Promise<void>;
   dispose(): Promise<void>;
 }
 
 /**
- * The contract of `Carrier` as checks for any test runner; the lines of its calls pass `transportContract` besides.
+ * The contract of `Carrier` as checks for any test runner. Check the lines of its calls with `transportContract`.
  *
- * @param open makes a network for one check
+ * @param open creates a network for one check
  */
 export function carrierContract(open: () => Promise<ContractNetwork>): ContractCheck[] {
   return CHECKS.map(({ name, check }) => ({
@@ -50,10 +50,10 @@ export function carrierContract(open: () => Promise<ContractNetwork>): ContractC
   }));
 }
 
-/** What comes over a line; keys as such, or as tones. */
+/** Records the input of a line: audio, and keys as events or tones. */
 class Ear implements TransportSink {
   keys = '';
-  /** Pieces of audio that were not silent. */
+  /** Count of pieces of audio that were not silent. */
   sounding = 0;
   isClosed = false;
   readonly #tones: DtmfDetector;
@@ -72,11 +72,11 @@ class Ear implements TransportSink {
   }
 
   text(): void {
-    // Nobody types on a telephone.
+    // Phone calls carry no text.
   }
 
   formResult(): void {
-    // Nothing is asked for here.
+    // Phone calls have no forms.
   }
 
   closed(): void {
@@ -100,7 +100,7 @@ function watched(call: CarrierCall) {
   return { call, states, ear };
 }
 
-/** What comes of something that may take the network's time. */
+/** Waits for work while the network's time passes. */
 async function outcomeOf<T>(network: ContractNetwork, under: Promise<T>): Promise<T> {
   let isSettled = false;
   const settled = (): void => void (isSettled = true);
@@ -122,7 +122,7 @@ async function endsWith(
   const record = call.record();
   assert.deepEqual(record.end, call.end);
   assert.ok(record.endedMs !== null && record.endedMs >= record.initiatedMs);
-  call.hangUp(); // of no effect
+  call.hangUp(); // has no effect
   assert.equal(call.end?.cause, cause);
 }
 
@@ -149,13 +149,13 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'has no offers for a country that is none',
+    name: 'has no offers for an unknown country',
     async check({ carrier }) {
       assert.deepEqual(await carrier.searchNumbers({ country: 'ZZ' }, signal()), []);
     },
   },
   {
-    name: 'refuses to call what is no number',
+    name: 'refuses to call an invalid number',
     async check({ carrier, own }) {
       for (const to of ['', '911', 'the office', '+', '+0123456789', '+1202555010112345678']) {
         assert.throws(() => carrier.placeCall({ from: own, to, ringTimeoutMs: 1000 }), { code: 'NUMBER_INVALID' });
@@ -163,7 +163,7 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'tells a call from the placing to the end, and whose hanging up it was',
+    name: 'reports the states of a call, and who hung up',
     async check(network) {
       const placed = place(network, network.person);
       assert.equal(placed.call.state, 'initiated');
@@ -185,7 +185,7 @@ const CHECKS: readonly Check[] = [
       const loud = new Int16Array(frameSamples(call.line.outputRateHz)).map((_, i) => (i % 8 < 4 ? 8000 : -8000));
       for (let frame = 0; frame < 10; frame++) call.line.play(loud);
       await network.until(() => ear.sounding > 5 && ear.keys.includes('12') && network.loudnessHeard() > 1000);
-      if (call.line.sendDigits === undefined) return; // a session gives tones to such a line
+      if (call.line.sendDigits === undefined) return; // sessions send tones on such a line
       let sent = false;
       void call.line.sendDigits('4*#', signal()).then(() => (sent = true));
       await network.until(() => sent && network.keysHeard() === '4*#');
@@ -204,7 +204,7 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'tells when the far end hangs up',
+    name: 'reports that the far end hangs up',
     async check(network) {
       const placed = place(network, network.leaver);
       await endsWith(network, placed, 'hangup');
@@ -218,7 +218,7 @@ const CHECKS: readonly Check[] = [
       ['nobody', 'failed'],
     ] as const
   ).map(([who, cause]) => ({
-    name: `tells ${cause}`,
+    name: `reports ${cause}`,
     async check(network: ContractNetwork) {
       const placed = place(network, network[who]);
       await endsWith(network, placed, cause);
@@ -227,7 +227,7 @@ const CHECKS: readonly Check[] = [
     },
   })),
   {
-    name: 'gives up after the ring time',
+    name: 'gives up after the ring timeout',
     async check(network) {
       const placed = place(network, network.absent, 3000);
       await endsWith(network, placed, 'no-answer');
@@ -245,7 +245,7 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'brings calls in, which are answered',
+    name: 'delivers incoming calls, which can be answered',
     async check(network) {
       const calls: CarrierCall[] = [];
       network.carrier.receiveCalls((call) => calls.push(call));
@@ -262,7 +262,7 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'refuses a call that is hung up before its answer, and one whose listener throws',
+    name: 'rejects an incoming call that is hung up before its answer, and one whose listener throws',
     async check(network) {
       const calls: CarrierCall[] = [];
       const stop = network.carrier.receiveCalls((call) => calls.push(call));
@@ -282,7 +282,7 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'transfers blindly: busy comes back to the call, success leaves it',
+    name: 'transfers blindly: a busy target returns to the call, success ends it',
     async check(network) {
       const placed = place(network, network.person);
       const { call } = placed;
@@ -331,7 +331,7 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'ends every call when it is closed, and places none after it',
+    name: 'ends all calls when it is closed, and places none afterwards',
     async check(network) {
       const placed = place(network, network.person);
       await network.until(() => placed.call.state === 'answered');

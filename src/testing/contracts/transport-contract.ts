@@ -2,20 +2,20 @@ import assert from 'node:assert/strict';
 import { frameSamples } from '../../audio/frame.js';
 import type { Transport, TransportSink } from '../../transports/transport.js';
 
-/** One line under test: the transport, and the far end that its user would hold. */
+/** One line under test: the transport, and the user's end of the line. */
 export interface ContractLine {
   transport: Transport;
-  /** What the far end has heard so far, at the transport's output rate; silence between frames may be left out. */
+  /** Audio that the far end has received, at the transport's output rate; may omit silence between frames. */
   heard(): Int16Array;
-  /** What the line's codec makes of samples, either way; left out where they arrive as they were. */
+  /** Samples after the line's codec, in either direction. Omit it for a lossless line. */
   asHeard?(samples: Int16Array): Int16Array;
-  /** The far end goes away. */
+  /** The far end hangs up. */
   hangUp(): void | Promise<void>;
-  /** Resolves when everything that is under way has arrived. */
+  /** Resolves when everything in transit has arrived. */
   settle(): Promise<void>;
-  /** Lets go of what the line was made of. */
+  /** Frees the line's resources. */
   dispose(): Promise<void>;
-  /** The far end sends; left out where a transport has no such channel or makes its own input. */
+  /** The far end sends. Omit channels that the transport does not have. */
   sendAudio?(samples: Int16Array): void;
   sendDigits?(digits: string): void;
   sendText?(text: string): void;
@@ -23,7 +23,7 @@ export interface ContractLine {
 
 export interface ContractCheck {
   name: string;
-  /** Rejects with an AssertionError where the transport does not keep the contract. */
+  /** Rejects with an AssertionError if the transport violates the contract. */
   run: () => Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export interface ContractCheck {
  *     const checks = await transportContract(openLine);
  *     for (const { name, run } of checks) it(name, run);
  *
- * @param open makes a new line that has not been started; called once for each check, and once to see what it can send
+ * @param open creates a line that is not started; called once per check, and once to find out what the line can send
  */
 export async function transportContract(open: () => Promise<ContractLine>): Promise<ContractCheck[]> {
   const sample = await open();
@@ -57,7 +57,7 @@ interface Check {
   check: (line: ContractLine, sink: Sink) => Promise<void>;
 }
 
-/** Writes down what a transport delivers. */
+/** Records everything that a transport delivers. */
 class Sink implements TransportSink {
   readonly received: number[] = [];
   readonly typed: string[] = [];
@@ -77,7 +77,7 @@ class Sink implements TransportSink {
   }
 
   formResult(): void {
-    // Nothing is asked for here.
+    // The checks send no forms.
   }
 
   closed(): void {
@@ -87,7 +87,7 @@ class Sink implements TransportSink {
 
 const CHECKS: readonly Check[] = [
   {
-    name: 'has rates of which 20 ms are whole samples',
+    name: 'has rates at which 20 ms are a whole number of samples',
     async check({ transport }) {
       for (const rateHz of [transport.inputRateHz, transport.outputRateHz]) {
         assert.ok(rateHz >= 8000 && rateHz <= 48_000, `${String(rateHz)} Hz`);
@@ -96,7 +96,7 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'delivers audio whole and in order, however it is cut',
+    name: 'delivers all audio in order, in pieces of any length',
     needs: 'sendAudio',
     async check(line, sink) {
       line.transport.start(sink);
@@ -109,7 +109,7 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'keeps what comes before it is started',
+    name: 'keeps audio that arrives before the start',
     needs: 'sendAudio',
     async check(line, sink) {
       const sent = noise(640, 2);
@@ -141,7 +141,7 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "brings the agent's frames to the far end, in order and to the sample",
+    name: "delivers the agent's frames to the far end in order, without losing a sample",
     async check(line, sink) {
       const { transport } = line;
       transport.start(sink);
@@ -157,7 +157,7 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'lets what was played before the close still be heard',
+    name: 'delivers audio that was played before the close',
     async check(line, sink) {
       line.transport.start(sink);
       const frame = noise(frameSamples(line.transport.outputRateHz), 6);
@@ -168,7 +168,7 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'tells once that the far end has gone, and delivers nothing after it',
+    name: 'reports a hang-up once, and delivers nothing after it',
     async check(line, sink) {
       line.transport.start(sink);
       await line.hangUp();
@@ -185,7 +185,7 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'tells a far end that went before the start',
+    name: 'reports a hang-up before the start',
     async check(line, sink) {
       await line.hangUp();
       await line.settle();
@@ -195,7 +195,7 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'closes once, however often it is told to',
+    name: 'closes once, even if close is called repeatedly',
     async check(line, sink) {
       line.transport.start(sink);
       await Promise.all([line.transport.close(), line.transport.close()]);
@@ -204,7 +204,7 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'takes frames and messages at any time without a word',
+    name: 'accepts frames and messages at any time',
     async check(line, sink) {
       const { transport } = line;
       const playAll = (): void => {
@@ -226,7 +226,7 @@ const CHECKS: readonly Check[] = [
   },
 ];
 
-/** Loud noise without a sample of nought, the same for the same seed. */
+/** Loud noise without zero samples; the same seed gives the same noise. */
 function noise(length: number, seed: number): Int16Array {
   let state = seed;
   return Int16Array.from({ length }, () => {

@@ -3,7 +3,7 @@ import type { VadDetector, VadProvider } from '../../providers/vad/vad.js';
 
 const WINDOW_SAMPLES = 320;
 
-/** A VAD for tests: whatever is louder than `minDbfs` is speech. Knows nothing of voices, needs no model. */
+/** A VAD for tests, without a model: any sound louder than `minDbfs` counts as speech. */
 export function energyVad(minDbfs = -45): VadProvider {
   return {
     name: 'energy',

@@ -1,11 +1,11 @@
-/** Sounds of fax machines and modems as their standards have them, for tests and benchmarks. Mono Int16. */
+/** Standard signals of fax machines and modems, for tests and benchmarks. Mono Int16. */
 
 const AMPLITUDE = 6000;
 
 /**
  * The answering tone (V.25): 2100 Hz.
- * @param options.reversals its phase is reversed every 450 ms, against echo cancellers
- * @param options.modulated its amplitude goes up and down by 20 % at 15 Hz (ANSam, V.8)
+ * @param options.reversals reverses the phase every 450 ms, to disable echo cancellers
+ * @param options.modulated modulates the amplitude by 20 % at 15 Hz (ANSam, V.8)
  */
 export function answerTone(
   ms: number,
@@ -20,8 +20,8 @@ export function answerTone(
   });
 }
 
-/** A modem's words at 300 bit/s (V.21, the answering side): 1650 Hz is a one, 1850 Hz a zero. Flags, then `bytes`. */
-export function modemWords(flags: number, bytes: readonly number[], sampleRateHz: number): Int16Array {
+/** A modem signal at 300 bit/s (V.21, answering side; 1650 Hz = one, 1850 Hz = zero): flags, then `bytes`. */
+export function modemSignal(flags: number, bytes: readonly number[], sampleRateHz: number): Int16Array {
   const bits = [...Array.from({ length: flags }, () => 0x7e), ...bytes].flatMap((byte) =>
     Array.from({ length: 8 }, (_, bit) => (byte >> bit) & 1),
   );

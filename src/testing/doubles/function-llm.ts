@@ -3,18 +3,18 @@ import type { ToolCall } from '../../agent/chat.js';
 import { ParleyError } from '../../base/errors.js';
 import type { LlmProvider, LlmRequest } from '../../providers/llm/llm.js';
 
-/** What a test's model answers: words, calls, a fault, or (`stall`) nothing for ever. */
+/** The answer of a test's model: words, tool calls, a failure, or (`stall`) no answer. */
 export type Answer =
   string | { text?: string; calls?: readonly Omit<ToolCall, 'id'>[] } | { fault: string } | { stall: true };
 
 export interface FunctionLlmOptions {
   /** Until the first piece. Default 100. */
   firstMs?: number;
-  /** Between pieces of a word each. Default 10. */
+  /** Between pieces; each piece is a word. Default 10. */
   pieceMs?: number;
 }
 
-/** A model for tests: a function of the request. */
+/** A model for tests: a function computes the answer to each request. */
 export function functionLlm(
   answer: (request: LlmRequest) => Answer,
   { firstMs = 100, pieceMs = 10 }: FunctionLlmOptions = {},

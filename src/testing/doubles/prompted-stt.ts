@@ -2,13 +2,13 @@ import { delay } from '../../base/clock.js';
 import type { SttEvents, SttOptions, SttProvider, SttStream } from '../../providers/stt/stt.js';
 
 export interface PromptedSttOptions {
-  /** What each stretch of speech is taken to say, in order. After the last one nothing is understood. */
+  /** Transcripts of stretches of speech, in order. Later stretches are not understood. */
   lines: readonly string[];
   /** From the end of speech to the final transcript. Default 50. */
   finalMs?: number;
 }
 
-/** A recogniser for tests: hears stretches of speech and knows beforehand what they say. */
+/** A recogniser for tests, with prepared transcripts. */
 export function promptedStt(options: PromptedSttOptions): SttProvider {
   return {
     name: 'prompted',
@@ -32,17 +32,17 @@ class PromptedStream implements SttStream {
   ) {}
 
   push(): void {
-    // What is said is known beforehand.
+    // The transcripts are prepared.
   }
 
   speechStarted(): void {
-    // No transcript comes before the end of speech.
+    // There are no interim transcripts.
   }
 
   speechStopped(): void {
     const line = this.prompts.lines[this.#line++];
     if (line !== undefined) this.#turn.push(line);
-    void this.#tell(this.#segment, this.#turn.join(' '), line !== undefined);
+    void this.#send(this.#segment, this.#turn.join(' '), line !== undefined);
   }
 
   endTurn(): void {
@@ -55,7 +55,7 @@ class PromptedStream implements SttStream {
     return Promise.resolve();
   }
 
-  async #tell(segment: number, text: string, understood: boolean): Promise<void> {
+  async #send(segment: number, text: string, understood: boolean): Promise<void> {
     try {
       await delay(this.options.clock, this.prompts.finalMs ?? 50, this.#closed.signal);
     } catch {

@@ -12,33 +12,33 @@ import type { Transport } from '../../transports/transport.js';
 
 export interface SipGatewayOptions {
   clock: Clock;
-  /** What it sends goes here; what comes is given to `agent.receive`. */
+  /** Transport for outgoing messages; pass incoming ones to `agent.receive`. */
   transport: SipTransport;
-  /** Letters and digits that nobody else has. */
+  /** Unique letters and digits. */
   token: () => string;
   /** 0 ≤ number < 1 */
   chance: () => number;
-  /** Its own name in addresses. */
+  /** The gateway's host in SIP addresses. */
   host: string;
-  /** Who calls it and is called by it. */
+  /** The other side of the trunk. */
   trunk: Hop;
-  /** Who is behind it. */
+  /** The network behind the gateway. */
   phones: Carrier;
   openMedia: () => Promise<RtpSession>;
-  /** Keys are tones in the sound, both ways: it neither sends nor takes events (RFC 4733). Default false */
+  /** Keys are in-band tones in both directions, without events (RFC 4733). Default false */
   hasNoEvents?: boolean;
 }
 
-/** How long the phones behind it ring: the caller gives up before that. */
+/** Ring timeout of the phones, longer than that of callers. */
 const RING_MS = 120_000;
 
 /**
- * A gateway between a SIP trunk and the phones of another network: what a carrier has at the far side of a trunk, as far
- * as parley sees it. For tests: with it, agents that call over SIP and RTP reach the simulated network's people.
+ * A gateway between a SIP trunk and the phones of another network, like a carrier at the far side of a trunk. In tests,
+ * agents that call over SIP and RTP reach the simulated network through it.
  */
 export class SipGateway {
   readonly agent: UserAgent;
-  /** Media of calls that are under way. */
+  /** Media of current calls. */
   readonly media = new Set<RtpSession>();
   readonly #options: SipGatewayOptions;
   #isClosed = false;
@@ -59,7 +59,6 @@ export class SipGateway {
     phones.receiveCalls((call) => void this.#toTrunk(call));
   }
 
-  /** May be called twice. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -144,7 +143,7 @@ export class SipGateway {
   }
 }
 
-/** A description whose sound is all there is. */
+/** A session description without telephone events. */
 function withoutEvents(sdp: string): string {
   const types = [...sdp.matchAll(/^a=rtpmap:(\d+) telephone-event\/.*$/gm)].map(([, type = '']) => type);
   return sdp
@@ -180,7 +179,7 @@ function press(to: Transport | undefined, keys: string): void {
   to?.sendDigits?.(keys, NEVER).catch(() => undefined);
 }
 
-/** Each hears what comes from the other. */
+/** Connects the audio and keys of two lines. */
 function join(one: Transport, other: Transport): void {
   for (const [from, to] of [
     [one, other],
@@ -197,7 +196,7 @@ function join(one: Transport, other: Transport): void {
   }
 }
 
-/** Sound of any length in frames of 20 ms. */
+/** Cuts audio of any length into frames of 20 ms. */
 class Frames {
   readonly #give: (frame: Int16Array) => void;
   readonly #length: number;

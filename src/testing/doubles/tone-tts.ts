@@ -5,15 +5,15 @@ import type { TtsProvider, TtsWord } from '../../providers/tts/tts.js';
 export interface ToneTtsOptions {
   /** Default 16000. */
   sampleRateHz?: number;
-  /** Length of a character's audio. Default 50. */
+  /** Length of the audio per character. Default 50. */
   charMs?: number;
   /** Until the first audio. Default 80. */
   firstMs?: number;
-  /** Texts that cannot be spoken. */
+  /** Whether a text cannot be spoken. */
   fails?: (text: string) => boolean;
 }
 
-/** A voice for tests: a steady tone, as long as its text, with exact word times. */
+/** A voice for tests: a steady tone with exact word times, whose length depends on the text. */
 export function toneTts(options: ToneTtsOptions = {}): TtsProvider {
   const { sampleRateHz = 16_000, charMs = 50, firstMs = 80, fails } = options;
   return {

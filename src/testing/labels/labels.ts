@@ -1,8 +1,57 @@
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
-import type { z } from 'zod';
+import * as z from 'zod';
 import { ParleyError } from '../../base/errors.js';
-import { type FixtureLabels, fixtureLabelsSchema, type Labels, labelsSchema } from './label-format.js';
+
+const times = { startMs: z.number().min(0), endMs: z.number().min(0) };
+
+/**
+ * The contents of a recording. All times are milliseconds from the first sample, with fractions.
+ * `fixtures/README.md` documents the JSON form; `.lab` and `.rttm` files are converted to it.
+ */
+export const labelsSchema = z.object({
+  /** Stretches of speech; in our own recordings silences under 150 ms do not split a stretch. */
+  speech: z.array(z.strictObject({ ...times, speaker: z.string().optional() })),
+  /** Absent if the times of words are unknown. */
+  words: z.array(z.strictObject({ ...times, word: z.string().min(1) })).optional(),
+  /** Silences inside a turn and at its end. */
+  pauses: z.array(z.strictObject({ ...times, kind: z.enum(['inside-turn', 'end-of-turn']) })).optional(),
+  /** Digits in order, spoken or as DTMF. */
+  digits: z
+    .array(z.strictObject({ ...times, digit: z.string().regex(/^[0-9*#A-D]$/), how: z.enum(['spoken', 'keyed']) }))
+    .optional(),
+  /** Signals other than speech and keys. */
+  events: z
+    .array(z.strictObject({ ...times, kind: z.enum(['beep', 'ringback']), frequenciesHz: z.array(z.number()) }))
+    .optional(),
+  /** The turns of a recording with several. */
+  turns: z.array(z.strictObject({ ...times, text: z.string(), speaker: z.string().optional() })).optional(),
+});
+
+/** The labels of one of the project's recordings, with its origin. */
+export const fixtureLabelsSchema = labelsSchema.extend({
+  format: z.literal('parley-labels/1'),
+  /** The recording, relative to `fixtures/audio`. */
+  file: z.string(),
+  sampleRateHz: z.number().int().positive(),
+  encoding: z.enum(['pcm16', 'mulaw', 'alaw']),
+  durationMs: z.number().positive(),
+  /** Transcript. Empty without speech. */
+  text: z.string(),
+  voice: z.string().optional(),
+  /** The file below `fixtures/recipes` that generates the recording, without extension. */
+  recipe: z.string(),
+  about: z.string(),
+  /** `snrDb` is relative to the level of the speech or the keys; absent for noise alone. */
+  noise: z.strictObject({ kind: z.string(), snrDb: z.number().optional() }).optional(),
+  /** Simulated effects of the line, such as `300-3400 Hz, GSM 06.10`. */
+  line: z.string().optional(),
+  /** The agent's words that the turn answers. */
+  after: z.string().optional(),
+});
+
+export type Labels = z.infer<typeof labelsSchema>;
+export type FixtureLabels = z.infer<typeof fixtureLabelsSchema>;
 
 interface Row {
   readonly start: number;
@@ -10,14 +59,14 @@ interface Row {
   readonly label: string;
 }
 
-/** Labels that mean that nobody speaks (HTK, Festival, TIMIT, WebRTC test sets). */
+/** Labels for silence (HTK, Festival, TIMIT, WebRTC test sets). */
 const SILENCES = new Set(['silence', 'sil', 'sp', 'pau', 'h#', 'nonspeech', 'noise', '<sil>', '']);
 
 /**
- * Reads `.lab` text: one `start end label` a line, in seconds, or in HTK's 100 ns units where every time is a
- * whole number above 1,000. Where start and end are the same (point labels, as Audacity writes them) a label holds
- * until the next one. `speech` marks speech, a name for silence marks none, any other label is a word.
- * @throws Error naming the line.
+ * Parses `.lab` text: one `start end label` per line, in seconds, or in HTK's 100 ns units if all times are whole numbers
+ * and the last one is above 1,000. Point labels (start equals end, as in Audacity) last until the next label. `speech`
+ * marks speech, `SILENCES` mark silence, any other label is a word.
+ * @throws Error naming the line
  */
 export function parseLab(text: string): Labels {
   const rows = lines(text);
@@ -69,16 +118,14 @@ function fromPoints(rows: readonly Row[]): Row[] {
   });
 }
 
-export type { FixtureLabels, Labels } from './label-format.js';
-
 export interface ReadLabelsOptions {
-  /** Which recording of an `.rttm` file that covers several (its second column). */
+  /** The recording in an `.rttm` file that covers several (its second column). */
   recording?: string;
 }
 
 /**
- * Reads a label file by its extension: `.json` (the project's own form), `.lab` or `.rttm`.
- * @throws ParleyError LABELS_INVALID, with the file and, where there is one, the line.
+ * Reads a label file by its extension: `.json` (the project's format), `.lab` or `.rttm`.
+ * @throws ParleyError LABELS_INVALID naming the file and, if possible, the line
  */
 export function readLabels(path: string, options: ReadLabelsOptions = {}): Labels {
   try {
@@ -99,7 +146,7 @@ export function readLabels(path: string, options: ReadLabelsOptions = {}): Label
 }
 
 /**
- * Reads the labels of one of the project's own recordings.
+ * Reads the labels of one of the project's recordings.
  * @throws ParleyError LABELS_INVALID
  */
 export function readFixtureLabels(path: string): FixtureLabels {
@@ -139,10 +186,10 @@ function invalid(path: string, error: unknown): ParleyError {
 }
 
 /**
- * Reads RTTM text (NIST Rich Transcription Time Marked): `SPEAKER` lines become speech with its speaker, `LEXEME`
- * lines words; other types are left out. Speakers may overlap. Times are seconds: start and length.
- * @param recording which recording, where the text covers several (the second column).
- * @throws Error naming the line, or the recordings to choose from.
+ * Parses RTTM text (NIST Rich Transcription Time Marked): `SPEAKER` lines become speech with a speaker, `LEXEME` lines
+ * become words; other types are ignored. Speakers may overlap. Times are start and length in seconds.
+ * @param recording the recording to read if the text covers several (the second column)
+ * @throws Error naming the line, or the available recordings
  */
 export function parseRttm(text: string, recording?: string): Labels {
   const speech: { startMs: number; endMs: number; speaker: string }[] = [];

@@ -1,34 +1,34 @@
-import type { Labels } from './label-format.js';
+import type { Labels } from './labels.js';
 
-/** One speaker's turn of a recording. Times in milliseconds. */
+/** One speaker's turn in a recording. Times in milliseconds. */
 export interface LabelledTurn {
   speaker?: string;
   startMs: number;
   endMs: number;
-  /** The speaker's own stretches of speech. */
+  /** The speaker's stretches of speech. */
   speech: { startMs: number; endMs: number }[];
-  /** Silences inside it: nobody speaks, and the speaker goes on. */
+  /** Silences inside the turn, in which no other speaker speaks. */
   pauses: { startMs: number; endMs: number }[];
 }
 
-/** A silence that is shorter is part of the speech. */
+/** A shorter silence is part of the speech. */
 const MIN_PAUSE_MS = 150;
-/** A silence that is longer ends a turn, whoever speaks next. */
+/** A longer silence ends the turn. */
 const MAX_PAUSE_MS = 1500;
-/** Speech of somebody else that is shorter, or said while the speaker goes on, is an acknowledgement: no change of floor. */
+/** Shorter speech of another speaker is an acknowledgement and does not take the floor. */
 const MIN_FLOOR_MS = 700;
-/** How long before the end of somebody's speech the next speaker may begin to take the floor. */
+/** The next speaker may take the floor this long before the end of the current speech. */
 const OVERLAP_MS = 500;
 
 type Stretch = Labels['speech'][number];
 
 /**
- * The turns in stretches of speech, for labels that do not name any (`.lab`, `.rttm`). A speaker's silence is
+ * Finds turns in stretches of speech, for labels without turns (`.lab`, `.rttm`). A speaker's silence is
  *
- * - a pause, if nobody speaks in it and it is 150 to 1500 ms long;
- * - the end of the turn, if it is longer, or if somebody else begins in it, or up to 500 ms before it, to speak for
- *   700 ms or more;
- * - neither, if others only acknowledge: the turn goes on, and nothing is said of the silence.
+ * - a pause, if nobody speaks in it and it lasts 150 to 1500 ms;
+ * - the end of the turn, if it lasts longer, or if another speaker starts in it, or up to 500 ms before it, and speaks
+ *   for 700 ms or more;
+ * - neither, if others only acknowledge: the turn continues, and the silence is not listed.
  */
 export function turnsOf(speech: readonly Stretch[]): LabelledTurn[] {
   const speakers = [...new Set(speech.map(({ speaker }) => speaker))];

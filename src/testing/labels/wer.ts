@@ -1,14 +1,14 @@
-/** How far a transcript is from what was said. */
+/** The distance of a transcript from the spoken words. */
 export interface WordErrors {
-  /** Words put in, left out or replaced, at the least. */
+  /** Smallest number of inserted, deleted and substituted words. */
   errors: number;
-  /** Words that were said. */
+  /** Words of the reference. */
   words: number;
 }
 
 /**
- * Word errors by edit distance (Levenshtein), as the speech community counts them; case and punctuation are ignored.
- * The word error rate is `errors / words`, and may be above 1.
+ * Word errors by edit distance (Levenshtein), ignoring case and punctuation. The word error rate is `errors / words` and
+ * may exceed 1.
  */
 export function wordErrors(said: string, heard: string): WordErrors {
   const reference = plainWords(said);
@@ -26,7 +26,7 @@ export function wordErrors(said: string, heard: string): WordErrors {
   return { errors: previous[hypothesis.length] as number, words: reference.length };
 }
 
-/** The word error rate of many pairs together. 0 where nothing was said. */
+/** The word error rate over many pairs; 0 if all references are empty. */
 export function wordErrorRate(pairs: Iterable<readonly [said: string, heard: string]>): number {
   let errors = 0;
   let words = 0;

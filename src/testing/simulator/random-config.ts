@@ -5,23 +5,23 @@ const GOODBYES = [[], ['Goodbye.'], ['So long.', 'Thank you for calling. Goodbye
 const DESK = { phone: '+4930123456', description: 'the desk' };
 const FILLERS = [[], ['Hm.'], ['Let me think.', 'One second.', '…']] as const;
 
-/** Settings of a conversation. A test holds this to vary every member of ConversationConfig. */
+/** Random settings of a conversation. A test checks that it varies every member of ConversationConfig. */
 export function randomConfig(random: Random): ConfigChanges {
   const config: ConfigChanges = {};
   const sections = Object.entries({ ...turnSections(random), ...callSections(random), ...modelSections(random) });
-  // Most conversations differ from the defaults in some respects, few in all.
+  // Most conversations differ from the defaults in some sections, few in all.
   const share = random.pick([0.2, 0.5, 1]);
   for (const [name, section] of sections) {
     if (random.chance(share)) Object.assign(config, { [name]: section() });
   }
-  // Nothing but a limit ends what no one else does; an hour of it would teach nothing more.
+  // Conversations that nothing else ends last until the limit; longer ones would find nothing more.
   config.limits = { ...config.limits, maxDurationMs: random.pick([10_000, 60_000, 120_000, 240_000]) };
   return config;
 }
 
 type Sections = { [Key in keyof ConfigChanges]: () => ConfigChanges[Key] };
 
-/** How the two take turns. */
+/** Sections about turn-taking. */
 const turnSections = (random: Random): Sections => ({
   language: () => random.pick(['en-US', 'en-GB', 'de-DE', 'fr-FR', 'hi-IN', 'ja-JP', 'zh-CN', 'ko-KR']),
   systemPrompt: () => random.pick(['', 'You are the desk of a restaurant.']),
@@ -51,7 +51,7 @@ const turnSections = (random: Random): Sections => ({
   filler: () => ({ afterMs: random.pick([null, 0, 800, 4000]), messages: [...random.pick(FILLERS)] }),
 });
 
-/** What happens to the call. */
+/** Sections about the call. */
 const callSections = (random: Random): Sections => ({
   endCall: () => ({
     enabled: random.chance(0.8),
@@ -102,7 +102,7 @@ const callSections = (random: Random): Sections => ({
   limits: () => ({ maxIdleMs: random.pick([null, 4000, 20_000]), message: random.pick([null, 'Time is up.']) }),
 });
 
-/** What the model is given, and how long is waited for it and others. */
+/** Sections about the model and deadlines. */
 const modelSections = (random: Random): Sections => ({
   history: () => ({ messageLimit: random.pick([null, 1, 4]), toolResultLimit: random.pick([null, 0, 1]) }),
   toolSpeech: () => ({

@@ -22,7 +22,7 @@ const ARGUMENTS = [
   '{broken',
 ] as const;
 
-/** What the model answers, request by request. */
+/** The model's replies. */
 export function randomModel(random: Random): Act[] {
   const acts: Act[] = [];
   const trouble = random.pick([0, 0.2, 0.7]);
@@ -45,7 +45,7 @@ export function randomModel(random: Random): Act[] {
   return acts;
 }
 
-/** How the tools behave that the model may call. */
+/** Behaviours of the tools. */
 export function randomTools(random: Random): Act[] {
   const afterMs = (): number => random.pick([0, 300, 2000, 12_000]);
   return [
@@ -55,7 +55,7 @@ export function randomTools(random: Random): Act[] {
   ];
 }
 
-/** What becomes of the transfers that the agent asks for. */
+/** Outcomes of transfers. */
 export function randomLine(random: Random): Act[] {
   const afterMs = random.pick([0, 2000, 15_000]);
   return random.weighted<Act[]>([
@@ -66,7 +66,7 @@ export function randomLine(random: Random): Act[] {
   ]);
 }
 
-/** What becomes of the agent's utterances, one after another. */
+/** Faults of the agent's utterances, in order. */
 export function randomVoice(random: Random): Act[] {
   const acts: Act[] = [];
   const count = random.chance(0.5) ? 0 : random.int(1, 4);
@@ -95,9 +95,8 @@ function randomCalls(random: Random): ScriptedCall[] {
   const names: string[] = random.chance(0.2) ? [random.pick(TOOLS)] : [];
   if (random.chance(0.4)) names.push(random.pick(ACTIONS));
   while (names.length === 0 || random.chance(0.3)) names.push(random.pick(TOOLS));
-  return names.map((name) => ({
-    name,
-    args: random.pick(ARGUMENTS),
-    ...(random.chance(0.3) && { id: random.pick(['same', '', '__proto__']) }),
-  }));
+  return names.map((name) => {
+    const call = { name, args: random.pick(ARGUMENTS) };
+    return random.chance(0.3) ? { ...call, id: random.pick(['same', '', '__proto__']) } : call;
+  });
 }

@@ -34,16 +34,16 @@ const GREETING = [
   'Who is calling, please?',
 ] as const;
 
-/** What a person does who talks for a while, and the ears' trouble in hearing it. */
+/** The acts of a user, with random errors of detection and recognition. */
 export function randomUser(random: Random): Act[] {
   const acts: Act[] = [];
-  // Some are hasty, some take their time.
+  // Some users are fast, some slow.
   const paceMs = random.pick([600, 2500, 6000]);
   const trouble = random.pick([0, 0.15, 0.6]);
   let atMs = random.int(0, 5000);
   let segment = 0;
   if (random.chance(0.1)) {
-    // A machine answers, and perhaps a person after it.
+    // A machine answers, perhaps followed by a person.
     const sentences = GREETING.slice(random.int(0, 4), random.int(1, 5));
     const beep = random.chance(0.7) ? { beepAfterMs: random.pick([0, 500, 4000]) } : {};
     acts.push({
@@ -61,7 +61,7 @@ export function randomUser(random: Random): Act[] {
     const heard = { from, to, segment: segment++, ...(random.chance(trouble) && troubleHearing(random)) };
     acts.push({ on: 'user', does: 'says', with: [words, heard] });
     if (random.chance(trouble * 0.4)) {
-      // The recogniser thinks better of it, perhaps long after its final words.
+      // The recogniser revises its words, perhaps long after the final transcript.
       const revised = { ...heard, vad: false, final: random.chance(0.7), finalMs: random.int(0, 3000), interim: false };
       acts.push({ on: 'user', does: 'says', with: [random.pick(WORDS), revised] });
     }

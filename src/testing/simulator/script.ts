@@ -2,14 +2,14 @@ import type { ConfigChanges } from '../../conversation/merge-config.js';
 import { Stage, type StageWatcher } from '../../stage/stage.js';
 import type { StageVoiceOptions } from '../../stage/voice.js';
 
-/** A scenario as plain data: what a `Stage` is to be given, and the methods of its parts that are to be called. */
+/** A scenario as plain data: the options of a `Stage`, and the calls of its methods. */
 export interface Script {
   config: ConfigChanges;
   voice: StageVoiceOptions;
   acts: Act[];
 }
 
-/** Parts of a stage whose methods can be acts. Whatever these learn to do, scripts can do. */
+/** Parts of a stage whose methods can be acts. */
 interface Parts {
   user: Stage['user'];
   model: Stage['model'];
@@ -32,10 +32,10 @@ export type Act = {
   }[MethodOf<Parts[On]>];
 }[keyof Parts];
 
-/** A stage on which the script is set up, not played yet. */
+/** Creates a stage and sets the script up, without playing it. */
 export function stageFor(script: Script, watcher?: StageWatcher): Stage {
   const { config, voice, acts } = script;
-  const stage = new Stage({ config, voice, ...(watcher !== undefined && { watcher }) });
+  const stage = new Stage({ config, voice, watcher });
   for (const act of acts) {
     const part: object = act.on === 'stage' ? stage : stage[act.on];
     const method = Reflect.get(part, act.does) as (...args: readonly unknown[]) => unknown;
@@ -44,7 +44,7 @@ export function stageFor(script: Script, watcher?: StageWatcher): Stage {
   return stage;
 }
 
-/** The script as the source of a scenario test. */
+/** The script as the source code of a scenario test. */
 export function toSource({ config, voice, acts }: Script): string {
   const lines = [`const stage = new Stage(${literal({ config, voice })});`];
   for (const { on, does, with: args } of acts) {

@@ -2,12 +2,12 @@ import type { ConfigChanges } from '../../conversation/merge-config.js';
 import type { Act, Script } from './script.js';
 import { simulate } from './simulate.js';
 
-/** A failure that takes more attempts than this to become smaller is small enough. */
+/** Most attempts to shrink one script. */
 const MAX_ATTEMPTS = 4000;
 
 /**
- * The smallest script that can be found which breaks the same rule: acts and settings are left out as long as it does,
- * then texts and numbers become plainer. A script that breaks none is returned as it is.
+ * Shrinks a script that breaks a rule: removes acts and settings while the script still breaks the same rule, then
+ * simplifies texts and numbers. Returns a script that breaks no rule unchanged.
  */
 export function shrink(script: Script): Script {
   const rule = simulate(script).failure?.rule;
@@ -35,11 +35,11 @@ function breaks(script: Script, rule: string): boolean {
   try {
     return simulate(script).failure?.rule === rule;
   } catch {
-    return false; // it became no script at all
+    return false; // it is not a valid script
   }
 }
 
-/** Halves, quarters … single acts. */
+/** Removes halves, quarters … single acts. */
 function leaveOutActs(current: Current, keep: Keep): void {
   for (let length = current().acts.length; length >= 1; length = Math.floor(length / 2)) {
     for (let start = 0; start < current().acts.length;) {
@@ -63,7 +63,7 @@ function leaveOutSettings(current: Current, keep: Keep): void {
   }
 }
 
-/** Each value of an act: left out, or one of a few plainer ones. */
+/** Removes or simplifies each value of an act. */
 function simplifyActs(current: Current, keep: Keep): void {
   for (let index = 0; index < current().acts.length; index++) {
     const act = current().acts[index] as Act;
@@ -87,7 +87,7 @@ function leaves(value: unknown, keys: readonly string[] = []): Leaf[] {
   return Object.entries(value).flatMap(([key, member]) => leaves(member, [...keys, key]));
 }
 
-/** `undefined` leaves the member out. */
+/** Simpler values; `undefined` = remove the member. */
 function plainerThan(value: unknown): unknown[] {
   if (typeof value === 'number') {
     const rounded = [1000, 100, 20].map((unit) => Math.round(value / unit) * unit);

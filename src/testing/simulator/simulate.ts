@@ -5,21 +5,21 @@ import { RULES } from './rules/index.js';
 import { check, RuleBroken, type Rule } from './rules/rule.js';
 import { type Script, stageFor } from './script.js';
 
-/** What became of one conversation. */
+/** The result of one conversation. */
 export interface Outcome {
   steps: number;
-  /** Virtual time that it took. */
+  /** Length in virtual time. */
   lengthMs: number;
   /** Null = every rule held at every step. */
   failure: SimulationFailure | null;
 }
 
 export interface SimulationFailure {
-  /** The rule that was broken, or the error that was thrown. */
+  /** The broken rule, or the error that was thrown. */
   rule: string;
   message: string;
   atMs: number;
-  /** Everything that happened up to then, a line each. */
+  /** All events and effects up to the failure, one per line. */
   timeline: string;
 }
 
@@ -46,7 +46,7 @@ export function simulate(script: Script): Outcome {
     expectOver(rules, stage);
     return { steps, lengthMs: stage.nowMs, failure: null };
   } catch (error) {
-    if (stage === null) throw error; // nothing was played: the script is wrong
+    if (stage === null) throw error; // the script is invalid
     return { steps, lengthMs: stage.nowMs, failure: failureOf(error, stage) };
   }
 }

@@ -8,7 +8,7 @@ import { LossConcealer } from '../../../src/audio/dsp/plc.js';
 import { ToneGenerator, type ToneOptions } from '../../../src/audio/tones/tones.js';
 import { decodeWav } from '../../../src/audio/files/wav.js';
 import { packageFile } from '../../../src/package-files.js';
-import { answerTone, modemWords } from '../../../src/testing/doubles/fax-signals.js';
+import { answerTone, modemSignal } from '../../../src/testing/doubles/fax-signals.js';
 import { concat, noise, pieces, seededRandom, sine, toSamples, voiceLike } from '../signals.js';
 
 const RATE = 8000;
@@ -62,7 +62,7 @@ describe('a fax machine is told', () => {
   });
 
   it('by its modem alone', () => {
-    const words = modemWords(37, [0xff, 0x13, 0x80, 0x00, 0xee, 0xf8, 0xc4, 0x7e], RATE);
+    const words = modemSignal(37, [0xff, 0x13, 0x80, 0x00, 0xee, 0xf8, 0xc4, 0x7e], RATE);
     for (let seed = 1; seed <= 8; seed++) {
       const told = found(line(concat([silence(700), words]), seed));
       expect(told?.sign).toBe('modem');

@@ -46,17 +46,17 @@ describe('files of records', () => {
   it('may have numbers as they are written in a country', async () => {
     const found = await read('phone\n(202) 555-0101\n12025550102\n+442079460000\nnobody\n', 'us');
     expect(found.map(({ phone }) => phone)).toEqual(['+12025550101', '+12025550102', '+442079460000', 'nobody']);
-    await expect(read('phone\n1\n', 'Atlantis')).rejects.toThrow('--country is no country such as US: Atlantis');
+    await expect(read('phone\n1\n', 'Atlantis')).rejects.toThrow('--country must be a code such as US, not Atlantis');
   });
 
   it.each([
-    ['Name,City\nAnn,Berlin\n', 'the first line names no column "phone" (it has Name, City)'],
-    ['', 'the first line names no column "phone" (it has nothing)'],
-    ['phone,Name,Name\n1,2,3\n', 'two columns are called "Name"'],
+    ['Name,City\nAnn,Berlin\n', 'the header row has no column "phone"; its columns are Name, City'],
+    ['', 'the header row has no column "phone"; its columns are none'],
+    ['phone,Name,Name\n1,2,3\n', 'two columns have the name "Name"'],
     ['phone,Name\n+12025550101\n', /on line 2/],
     ['phone,Name\n+12025550101,"Ann\n', /[Qq]uote/],
-    ['[{"phone":12025550101}]', 'item 0 has no "phone" that is a string'],
-    ['[{"phone":"+12025550101","metadata":[]}]', '"metadata" of item 0 is no object'],
+    ['[{"phone":12025550101}]', '"phone" of item 0 must be a string'],
+    ['[{"phone":"+12025550101","metadata":[]}]', '"metadata" of item 0 must be an object'],
     ['[{"phone":', /JSON/],
     [Buffer.from([0x70, 0x68, 0x6f, 0x6e, 0x65, 0x0a, 0xe4, 0xf6]), /not UTF-8/],
   ])('%j are refused', async (content, reason) => {

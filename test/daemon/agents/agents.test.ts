@@ -492,7 +492,9 @@ describe('warnings about agents', () => {
 
     const voice = { ...CONFIG, voice: { provider: 'playht', voice_id: 'x' } };
     const closed = await ask('PUT', `/agents/${body.id}`, { config: voice });
-    expect(closed.body.warnings).toEqual([{ loc: ['body', 'config', 'voice', 'provider'], msg: text('has shut its service down') }]);
+    expect(closed.body.warnings).toEqual([
+      { loc: ['body', 'config', 'voice', 'provider'], msg: text('has shut its service down') },
+    ]);
     const both = await ask('PUT', `/agents/${body.id}`, { config: { ...voice, language: 'ka' } });
     expect(both.body.warnings.map(({ loc }) => loc.slice(2).join('.')).sort()).toEqual(['language', 'voice.provider']);
     const keyless = { ...CONFIG, voice: { provider: 'cartesia', voice_id: 'x' } };

@@ -8,7 +8,7 @@ import { reportOf, type SessionReport } from '../../../src/session/record/sessio
 import { energyVad } from '../../../src/testing/doubles/energy-vad.js';
 import { functionLlm } from '../../../src/testing/doubles/function-llm.js';
 import { promptedStt } from '../../../src/testing/doubles/prompted-stt.js';
-import { readLog } from '../../../src/replay/index.js';
+import { readLog } from '../../../src/replay/read-log.js';
 import { toneTts } from '../../../src/testing/doubles/tone-tts.js';
 import { MemoryTransport } from '../../../src/transports/memory.js';
 

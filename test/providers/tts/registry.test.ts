@@ -21,7 +21,9 @@ describe('the registry of text to speech', () => {
   });
 
   it.each(['playht', 'neets'])('says that %s has closed', (name) => {
-    expect(() => ttsProvider(name, all)).toThrow(/^\w+ has shut its service down: .* with the setting voiceSubstitutes, or choose another$/);
+    expect(() => ttsProvider(name, all)).toThrow(
+      /^\w+ has shut its service down: .* with the setting voiceSubstitutes, or choose another$/,
+    );
   });
 
   it('says what a vendor lacks', () => {

@@ -6,7 +6,8 @@ import { RealClock } from '../../../src/base/real-clock.js';
 import { DEFAULT_CONVERSATION } from '../../../src/agent/conversation-config.js';
 import type { LogEntry } from '../../../src/session/record/event-log.js';
 import { TraceFolder } from '../../../src/session/record/trace-folder.js';
-import { readLog, replay } from '../../../src/replay/index.js';
+import { readLog } from '../../../src/replay/read-log.js';
+import { replay } from '../../../src/replay/replay.js';
 
 let folder: string;
 const faults: string[] = [];

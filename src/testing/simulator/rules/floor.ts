@@ -4,15 +4,15 @@ import type { ConversationState } from '../../../conversation/state.js';
 import { check, type Rule, type Step } from './rule.js';
 
 const TICK_MS = 20;
-/** A hold lasts this many times `maxHoldMs` at most, see `interruption`. */
+/** Longest hold as a multiple of `maxHoldMs`, see `interruption`. */
 const LONGEST_HOLDS = 2;
 
-/** One voice at a time: the agent is silent while it is held, and does not begin while the user has the floor. */
+/** One voice at a time: a held agent is silent, and it does not start while the user has the floor. */
 export class Floor implements Rule {
   readonly #config: ConversationConfig;
   /** Null = not held. */
   #heldSinceMs: number | null = null;
-  /** What the user is saying does not stop the agent: it was judged to be nothing, or may not interrupt. */
+  /** The user's sound does not stop the agent: it was a false alarm, or the user may not interrupt. */
   #talksOn = false;
   #state: Readonly<ConversationState> | null = null;
   #playing: { utteranceId: number; toMs: number } | null = null;
@@ -25,8 +25,8 @@ export class Floor implements Rule {
   onStep(step: Step): void {
     const { atMs, event, effects, state } = step;
     if (event.type === 'speech.started') {
-      const goesOn = state.speech.queue.length > 0 && !state.speech.held;
-      this.#talksOn = goesOn || atMs < state.noisyUntilMs;
+      const continues = state.speech.queue.length > 0 && !state.speech.held;
+      this.#talksOn = continues || atMs < state.noisyUntilMs;
     }
     this.#expectRightToCut(step);
     for (const effect of effects) {
@@ -51,24 +51,24 @@ export class Floor implements Rule {
     this.#playing = { utteranceId, toMs };
   }
 
-  /** The agent begins to say something: not while the user speaks, unless they may not interrupt or it was no speech. */
+  /** Checks that the agent does not start while the user speaks, unless that speech may not interrupt or was noise. */
   #expectFree(utteranceId: number, { turn, speech, ending }: Readonly<ConversationState>): void {
     const utterance = speech.queue.find(({ id }) => id === utteranceId);
-    // A machine records whatever sounds.
+    // A mailbox records the message even while it sounds.
     if (utterance === undefined || utterance.kind === 'voicemail' || !turn.speaking) return;
     const mayTalk = !utterance.interruptible || ending?.reversible === false || this.#talksOn;
     check(mayTalk, 'the agent does not begin while the user speaks', () => utterance.kind);
   }
 
-  /** Where interruption is not allowed, what is being heard is not cut off. */
+  /** Checks that nothing cuts the agent off if interruption is not allowed. */
   #expectRightToCut({ event, position, effects, state }: Step): void {
     const cuts = effects.some(({ type }) => type === 'playout.drop' || type === 'playout.hold');
     if (!cuts || position.utteranceId === null || state.line !== 'open' || state.ending?.reversible === false) return;
     const { allowed, openingAllowed } = this.#config.interruption;
     const kind = this.#kinds.get(position.utteranceId);
-    if (kind === 'voicemail') return; // has a setting of its own
+    if (kind === 'voicemail') return; // voicemail has its own setting
     const isOpening = kind === 'opening';
-    // A machine is not talked to any longer, whatever people may do.
+    // The agent stops talking to a machine regardless of the settings for people.
     if (effects.some((effect) => effect.type === 'trace' && effect.name.startsWith('voicemail.'))) return;
     check(allowed && (openingAllowed || !isOpening), 'what may not be interrupted is not', () => event.type);
   }

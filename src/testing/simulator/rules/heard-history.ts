@@ -6,15 +6,15 @@ import { check, type Rule, type Step } from './rule.js';
 interface Said {
   text: string;
   audible: boolean;
-  /** Null while it is queued or played; then the characters that the line has played. */
+  /** Null while it is queued or playing; afterwards the characters that the line has played. */
   heardChars: number | null;
 }
 
-/** The history is what was heard, to the word: nothing was said that it lacks, and it has nothing that was not. */
+/** The history contains exactly what was heard, to the word. */
 export class HeardHistory implements Rule {
   readonly #said = new Map<number, Said>();
   readonly #turns = new Map<number, string>();
-  /** The turn that was answered too soon and goes on. */
+  /** The turn that continues after a premature answer. */
   #continued: number | null = null;
   #machine = false;
 
@@ -49,7 +49,7 @@ export class HeardHistory implements Rule {
     const turns = [...this.#turns.values()];
     const messages = historyMessages(history, { expected: false, keepInterrupted: true });
     const noted = messages.flatMap(({ role, content }) => (role === 'user' ? [content] : []));
-    // What a machine said is in the history, but no turn.
+    // A machine's words are in the history, but they are not turns.
     const left = [...turns];
     const others = noted.filter((content) => content !== left[0] || left.shift() === undefined);
     check(
@@ -83,7 +83,7 @@ export class HeardHistory implements Rule {
       this.#turns.set(effect.turn, effect.text);
     } else if (effect.type === 'trace' && effect.name === 'voicemail.detected') {
       this.#machine = true;
-      this.#continued = null; // whoever went on is nobody to answer
+      this.#continued = null; // a machine gets no answer
     } else if (effect.type === 'trace' && effect.name === 'turn.continued') {
       const turn = Number(effect.data['turn']);
       this.#continued = this.#turns.get(turn) === INAUDIBLE ? null : turn;
@@ -91,7 +91,7 @@ export class HeardHistory implements Rule {
     }
   }
 
-  /** The model itself goes on saying it; what was heard whole is heard whole with that. */
+  /** A speech-to-speech model continues an utterance; if it was heard completely, it still is. */
   #growth(utteranceId: number, text: string): void {
     const said = this.#said.get(utteranceId);
     if (said === undefined) return;

@@ -4,14 +4,14 @@ import type { ConversationEffect } from '../../../conversation/events.js';
 import { check, type Rule, type Step } from './rule.js';
 
 /**
- * One request runs at a time, beside one that is speculated on, and only what runs is cancelled; the model is given
- * messages that vendors take, and what it says to a turn that may not be over is neither said nor done.
+ * At most one request runs in addition to a speculative one, and only running requests are cancelled. Vendors accept the
+ * messages. Speculative replies are neither spoken nor acted upon.
  */
 export class Requests implements Rule {
   readonly #running = new Set<number>();
   #speculative: number | null = null;
   readonly #startedTools = new Set<string>();
-  /** Utterances made ready that are neither spoken nor given up. */
+  /** Prepared utterances that are neither spoken nor cancelled yet. */
   readonly #prepared = new Set<number>();
   readonly #modelHears: boolean;
 
@@ -52,7 +52,7 @@ export class Requests implements Rule {
       if (effect.speculative) this.#speculative = effect.requestId;
       this.#running.add(effect.requestId);
       const last = effect.messages.at(-1);
-      // To a model that hears, words that are not known yet are none.
+      // A model that hears may get a message without the words, which are not known yet.
       const isHeard = this.#modelHears && effect.speculative && last?.role === 'user' && last.content === '';
       expectWellFormed(isHeard ? effect.messages.slice(0, -1) : effect.messages);
     } else if (effect.type === 'llm.confirm') {
@@ -71,7 +71,7 @@ export class Requests implements Rule {
   }
 }
 
-/** Every result stands right behind its call, once, and no message is empty. */
+/** Checks that every result follows its call, once, and that no message is empty. */
 function expectWellFormed(messages: readonly ChatMessage[]): void {
   let open: string[] = [];
   const seen = new Set<string>();

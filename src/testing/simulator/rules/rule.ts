@@ -2,7 +2,7 @@ import type { ConversationConfig } from '../../../agent/conversation-config.js';
 import type { ConversationEffect, ConversationEvent, PlayoutPosition } from '../../../conversation/events.js';
 import type { ConversationState } from '../../../conversation/state.js';
 
-/** One step of a conversation, as a rule sees it: the effects have not been carried out yet. */
+/** One step of a conversation, before its effects are carried out. */
 export interface Step {
   atMs: number;
   event: ConversationEvent;
@@ -13,22 +13,22 @@ export interface Step {
   nextDeadlineMs: number | undefined;
 }
 
-/** Something that holds whatever happens. Each method throws `RuleBroken` if it does not. */
+/** An invariant. Each method throws `RuleBroken` if it does not hold. */
 export interface Rule {
   onStep?(step: Step): void;
-  /** Some of an utterance is heard. */
+  /** Called when a part of an utterance plays. */
   onPlayed?(utteranceId: number, fromMs: number, toMs: number): void;
-  /** The line is closed, and everything that follows from it was done. */
+  /** Called after the line has closed and all effects are done. */
   onEnd?(state: Readonly<ConversationState>): void;
 }
 
-/** @param config of the conversation that is watched */
+/** @param config of the observed conversation */
 export type RuleMaker = (config: ConversationConfig) => Rule;
 
 export class RuleBroken extends Error {
   override readonly name = 'RuleBroken';
 
-  /** @param rule names what was broken, the same for every case of it */
+  /** @param rule name of the rule, the same for all its violations */
   constructor(
     readonly rule: string,
     details = '',
@@ -42,7 +42,7 @@ export function check(isSo: boolean, rule: string, details?: () => string): asse
   if (!isSo) throw new RuleBroken(rule, details?.());
 }
 
-/** A hold is followed by exactly one resumption or drop, and the state says whether the agent is held. */
+/** Exactly one resumption or drop follows a hold, and the state matches. */
 export class Holds implements Rule {
   #held = false;
 

@@ -1,13 +1,61 @@
 import type { ConversationConfig } from '../../../agent/conversation-config.js';
 import type { ConversationEffect } from '../../../conversation/events.js';
 import { check, type Rule, type Step } from './rule.js';
+import type { DeadlineName, ConversationState } from '../../../conversation/state.js';
 
-/** Fillers come no closer than this, see `filler`. */
+/** Every pending state has its own deadline. */
+export function pendingHasDeadline(): Rule {
+  return { onStep };
+}
+
+function onStep({ state, nextDeadlineMs }: Step): void {
+  const { turn, speech, reply, voicemail } = state;
+  if (state.line !== 'open') {
+    check(nextDeadlineMs === undefined, 'no deadline while the line is not open');
+    return;
+  }
+  check(nextDeadlineMs !== undefined, 'there is always a deadline');
+  for (const atMs of Object.values(state.deadlines)) {
+    check(atMs === null || Number.isFinite(atMs), 'every deadline comes');
+  }
+  const armed = (...names: DeadlineName[]): boolean => names.some((name) => state.deadlines[name] !== null);
+  const pending = (isPending: boolean, what: string, ...names: DeadlineName[]): void => {
+    check(!isPending || armed(...names), `${what} has a deadline`);
+  };
+  pending(turn.startMs !== null && !turn.waiting, 'an open turn', 'turn.end', 'turn.stuck', 'interruption');
+  check(
+    !turn.waiting ||
+      speech.queue.length > 0 ||
+      reply !== null ||
+      state.digits !== '' ||
+      voicemail?.phase === 'greeting',
+    'a turn that waits, waits for the agent, for keys or for a machine to finish',
+  );
+  pending(
+    voicemail !== null && voicemail.phase !== 'message' && state.ending === null,
+    'a machine that may be there',
+    'voicemail',
+  );
+  pending(speech.held, 'a hold', 'interruption');
+  pending(state.interruption !== null, 'an interruption', 'interruption');
+  pending(!speech.held && speech.queue.length > 0, 'an utterance', 'speech.start', 'speech.end');
+  pending(reply?.phase === 'thinking', 'a request', 'llm.first');
+  pending(reply?.phase === 'streaming', 'a reply that streams', 'llm.gap');
+  const isBusy = state.tools.length > 0 || state.transfer !== null;
+  check(reply?.phase !== 'tools' || isBusy, 'a reply that waits for tools, waits for some');
+  pending(state.transfer?.phase === 'connecting', 'a transfer', 'transfer');
+  pending(state.tools.length > 0, 'a tool', 'tools');
+  pending(state.digits !== '', 'a row of keys', 'digits');
+  pending(state.ending !== null, 'the end', 'closing');
+  pending(state.ending === null, 'the session', 'duration');
+}
+
+/** Shortest distance between fillers, see `filler`. */
 const FILLER_REPEAT_MS = 4000;
-/** The end of an utterance comes with its last frame. */
+/** `utterance.finished` comes with the last frame, up to a frame early. */
 const FRAME_MS = 20;
 
-/** Nothing comes before its time: answers, fillers, questions whether the user is there. */
+/** Answers, fillers and inactivity prompts do not come too early. */
 export class Timing implements Rule {
   readonly #config: ConversationConfig;
   #turnEndMs = Infinity;
@@ -49,5 +97,144 @@ export class Timing implements Rule {
       const silentMs = atMs - this.#playedToMs;
       check(inactivity !== null && silentMs >= inactivity.idleMs - FRAME_MS, 'the agent asks only after silence');
     }
+  }
+}
+
+/** The pause that ends a sequence of keys, see `digits`. */
+const KEYS_PAUSE_MS = 2000;
+/** Tolerance for retries while the user has the floor, and for the length of ticks. */
+const RETRIES_MS = 3000;
+const SIGNS = new Set(['speech.failed', 'speech.stalled', 'reply.failed', 'tool.timeout']);
+/** Most failures in a row without any sound between them. */
+const MOST_FAILURES = 12;
+
+/**
+ * No dead air: after the user's turn, sound plays or the line closes within the time that the deadlines allow. An action
+ * of the user, or a failure that the conversation noticed, restarts the wait.
+ */
+export class DeadAir implements Rule {
+  readonly #longestMs: number;
+  /** Since when the user waits for an answer; null = no answer is due. */
+  #owedMs: number | null = null;
+  #signMs = 0;
+  #failures = 0;
+  #isBusy = false;
+
+  constructor({ deadlines, endpointing, filler }: ConversationConfig) {
+    const fillerMs = Math.max(filler.afterMs ?? 0, deadlines.stallFillerMs, FILLER_REPEAT_MS);
+    const turnMs = Math.max(endpointing.responseDelayMs, endpointing.maxSilenceMs, endpointing.minSilenceMs);
+    const waitMs = turnMs + endpointing.numberInputDelayMs + endpointing.finalTranscriptMs + KEYS_PAUSE_MS;
+    this.#longestMs = fillerMs + waitMs + deadlines.speechStartMs + RETRIES_MS;
+  }
+
+  onStep(step: Step): void {
+    const { atMs, effects, state } = step;
+    this.#expectSound(atMs);
+    if (isSign(step)) {
+      this.#signMs = atMs;
+      this.#failures = 0;
+    }
+    for (const effect of effects) {
+      if (effect.type === 'user.said') {
+        this.#owedMs = atMs;
+        this.#signMs = atMs;
+      } else if (effect.type === 'trace' && effect.name === 'voicemail.detected') this.#owedMs = null;
+      else if (effect.type === 'trace' && SIGNS.has(effect.name)) {
+        this.#signMs = atMs;
+        check(++this.#failures <= MOST_FAILURES, 'failures do not repeat forever');
+      } else if (effect.type === 'playout.resume' || effect.type === 'line.transfer.cancel') this.#signMs = atMs;
+      else if (effect.type === 'digits.send') this.#owedMs = null;
+    }
+    // During a transfer the user hears ringing.
+    this.#isBusy = state.turn.speaking || state.transfer?.phase === 'connecting';
+    if (state.line === 'closed') this.#owedMs = null;
+  }
+
+  onPlayed(_utteranceId: number, fromMs: number): void {
+    this.#expectSound(fromMs);
+    this.#owedMs = null;
+    this.#failures = 0;
+  }
+
+  #expectSound(atMs: number): void {
+    if (this.#isBusy) this.#signMs = atMs;
+    const silentMs = atMs - this.#signMs;
+    check(
+      this.#owedMs === null || silentMs <= this.#longestMs,
+      'no dead air after the turn of the user',
+      () => `silence for ${String(silentMs)} ms, ${String(this.#longestMs)} at most`,
+    );
+  }
+}
+
+function isSign({ event: { type } }: Step): boolean {
+  return (
+    type === 'speech.started' ||
+    type === 'speech.stopped' ||
+    type === 'transcript' ||
+    type === 'text' ||
+    type === 'digits' ||
+    type === 'command.say' ||
+    type === 'transfer.result'
+  );
+}
+
+/** Time per character that the core allows for the last words (slow speech), see `ending`. */
+const MS_PER_CHAR = 120;
+/** Tolerance for the end. */
+const SLACK_MS = 1000;
+/** More steps at one moment than any input can cause. */
+const LIVELOCK_STEPS = 500;
+
+/** Every conversation ends once, in time, with one status, and without effects after the end. */
+export class EndsOnce implements Rule {
+  readonly #config: ConversationConfig;
+  #closedMs: number | null = null;
+  #closes = 0;
+  #endingSince: { atMs: number; chars: number } | null = null;
+  #atMs = 0;
+  #steps = 0;
+
+  constructor(config: ConversationConfig) {
+    this.#config = config;
+  }
+
+  onStep({ atMs, effects, state }: Step): void {
+    check(this.#closedMs === null || effects.length === 0, 'nothing comes after the end');
+    this.#steps = atMs === this.#atMs ? this.#steps + 1 : 0;
+    this.#atMs = atMs;
+    check(this.#steps < LIVELOCK_STEPS, 'time goes on');
+    for (const effect of effects) {
+      check(this.#closes === 0, 'nothing comes after the line is closed');
+      if (effect.type === 'line.close') {
+        this.#closes++;
+        check(state.ending?.status === effect.status, 'the line is closed with the status of the conversation');
+      }
+    }
+    if (state.line === 'closed') this.#closedMs ??= atMs;
+    this.#expectInTime(atMs, state);
+  }
+
+  onPlayed(): void {
+    check(this.#closedMs === null, 'nothing is played after the end');
+  }
+
+  onEnd(state: Readonly<ConversationState>): void {
+    check(state.line === 'closed' && this.#closedMs !== null, 'every conversation ends');
+    check(state.ending !== null, 'an end has a status');
+    check(state.speech.queue.length === 0 && !state.speech.held, 'the end leaves nothing to say');
+  }
+
+  #expectInTime(atMs: number, { line, ending, speech }: Readonly<ConversationState>): void {
+    const { limits, deadlines } = this.#config;
+    if (ending === null || line === 'closed') {
+      this.#endingSince = null;
+      check(line === 'closed' || atMs <= limits.maxDurationMs + SLACK_MS, 'a session ends when its time is over');
+      return;
+    }
+    const chars = speech.queue.reduce((sum, { text }) => sum + text.length, 0);
+    this.#endingSince ??= { atMs, chars };
+    const longestMs = deadlines.closingMs + (this.#endingSince.chars + chars) * MS_PER_CHAR + SLACK_MS;
+    check(ending.reversible || atMs <= this.#endingSince.atMs + longestMs, 'hanging up does not take for ever');
   }
 }

@@ -1,4 +1,4 @@
-import type { WhatIf } from '../../../replay/index.js';
+import type { WhatIf } from '../../../replay/what-if.js';
 import { el } from '../../shared/elements.js';
 import { duration } from '../../page/times.js';
 import { statusWords } from '../statuses.js';

@@ -1,4 +1,4 @@
-import type { PlayedDecision, PlayedTurn, WhatIf } from '../../../replay/index.js';
+import type { PlayedDecision, PlayedTurn, WhatIf } from '../../../replay/what-if.js';
 import { median } from '../../page/times.js';
 import { decision } from '../decisions.js';
 

@@ -1,6 +1,7 @@
 import type { ConversationConfig } from '../../../agent/conversation-config.js';
 import type { ConfigChanges } from '../../../conversation/merge-config.js';
-import type { Replayed, WhatIf } from '../../../replay/index.js';
+import type { Replayed } from '../../../replay/replay.js';
+import type { WhatIf } from '../../../replay/what-if.js';
 import { el } from '../../shared/elements.js';
 import { valueAt, withValue } from '../draft.js';
 import { comparisonOf, summaryOf } from './comparison.js';

@@ -1,6 +1,7 @@
 import type { ConversationConfig } from '../../../agent/conversation-config.js';
 import type { ConfigChanges } from '../../../conversation/merge-config.js';
-import type { Replayed, WhatIf } from '../../../replay/index.js';
+import type { Replayed } from '../../../replay/replay.js';
+import type { WhatIf } from '../../../replay/what-if.js';
 
 /** What the page asks of the worker: first the log once, then what other settings would have made of it. */
 export type ReplayRequest = { type: 'log'; text: string } | { type: 'changes'; id: number; changes: ConfigChanges };

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type EventLog, type PlayedTurn, readLog, whatIf } from '../../../../src/replay/index.js';
+import { type EventLog, readLog } from '../../../../src/replay/read-log.js';
+import { type PlayedTurn, whatIf } from '../../../../src/replay/what-if.js';
 import { mergeConfig } from '../../../../src/conversation/merge-config.js';
 import { valueAt } from '../../../../src/web/console/draft.js';
 import { lineOpenedMs } from '../../../../src/web/console/calls/timeline.js';

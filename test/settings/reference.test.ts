@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withoutComments } from '../../src/schema/json-file.js';
 import { loadSettings, SETTING_NAMES } from '../../src/settings/load-settings.js';
 import { DEFAULT_SETTINGS } from '../../src/settings/settings.js';
-import { settingsExample } from '../../src/settings/settings-example.js';
+import { settingsExample } from '../../src/settings/reference.js';
 import { packageFile } from '../../src/package-files.js';
 
 const FILE = packageFile('examples/settings.jsonc');

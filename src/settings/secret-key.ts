@@ -1,7 +1,0 @@
-/** The 32 bytes of an encryption key, written as base64 (of either alphabet) or hexadecimal; null for anything else. */
-export function secretKeyBytes(text: string): Buffer | null {
-  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
-  if (!/^[\w+/-]{43}=?$/.test(text)) return null;
-  const bytes = Buffer.from(text, 'base64');
-  return bytes.length === 32 ? bytes : null;
-}
