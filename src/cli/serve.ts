@@ -32,7 +32,7 @@ Flags:
   --config FILE         settings file (JSON), also PARLEY_CONFIG
 
 Settings. A flag overrides the environment variable in brackets, which overrides the settings file. Secrets and further
-settings have no flag: docs/configuration.md lists them.
+settings have no flag: docs/configuration.md lists them. A LIST is separated by commas.
 ${flagHelp()}
 `,
   options: {
@@ -125,11 +125,14 @@ async function listen(daemon: Daemon, { settings }: EngineSettings): Promise<str
   }
 }
 
-/** Each setting flag with its value, variable, description (without links) and default. */
+/** Each setting flag with its value, variable, description (with links as file names) and default. */
 function flagHelp(): string {
   return SETTING_NAMES.flatMap(({ key, env, flag, description }) => {
     if (flag === null) return [];
-    const words = description.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1').replaceAll('`', '');
+    const words = description
+      .replaceAll(/, see \[[^\]]+\]\(([^)#]+)[^)]*\)/g, ' (docs/$1)')
+      .replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1')
+      .replaceAll('`', '');
     const value: unknown = key === 'dataDir' ? '$XDG_DATA_HOME/parley or ~/.local/share/parley' : DEFAULT_SETTINGS[key];
     const isSet = value !== null && !(Array.isArray(value) && value.length === 0);
     const fallback = isSet ? ` Default: ${typeof value === 'string' ? value : JSON.stringify(value)}.` : '';

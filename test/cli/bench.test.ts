@@ -30,6 +30,6 @@ describe('parley bench', () => {
     );
     const none = await parley(['bench', '--fixtures', FIXTURES, '--config', DEMO_AGENT, '--only', 'nothing like that']);
     expect(none).toMatchObject({ code: 1 });
-    expect(none.err).toContain('no recording (.wav) in which somebody speaks');
+    expect(none.err).toContain('it contains no recording (.wav) with speech');
   });
 });

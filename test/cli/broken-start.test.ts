@@ -95,7 +95,7 @@ it('shows the sources in the stack of a fault of its own', async () => {
   const { code, err } = await run(['doctor'], preload);
   expect(code).toBe(1);
   expect(err).toMatch(/TypeError: made by the test/);
-  expect(err).toMatch(/src\/cli\/doctor\/data-folder\.ts:\d+/);
+  expect(err).toMatch(/src\/cli\/doctor\/machine\.ts:\d+/);
 });
 
 describe('a daemon whose vendor refuses the key', () => {

@@ -220,7 +220,7 @@ describe('tools', () => {
   it('that hang are given up, and the model is told', async () => {
     const agent = { tools: [fn('never', { timeout: 1 })] };
     const { added } = await chat(agent, { llm: model(calling('never'), 'It did not work.') });
-    expect(added[1]?.content).toMatch(/no whole reply within 1000 ms/);
+    expect(added[1]?.content).toMatch(/not complete within 1000 ms/);
     expect(added[2]).toEqual({ role: 'assistant', content: 'It did not work.' });
   });
 

@@ -69,7 +69,9 @@ describe('models', () => {
 
   it('that are no objects are refused by name', () => {
     const models = { mine: 'gpt-4o' } as unknown as GivenModels;
-    expect(() => new Engine({ models })).toThrowError(/^EngineOptions\.models\["mine"\]: an object such as \{baseUrl/);
+    expect(() => new Engine({ models })).toThrowError(
+      /^EngineOptions\.models\["mine"\]: expected an object such as \{baseUrl/,
+    );
   });
 });
 

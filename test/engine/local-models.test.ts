@@ -112,7 +112,7 @@ it('denoises with RNNoise where the model cannot be had, and says so', async () 
   const { turns, faultReasons } = await call(engine, DENOISED);
   expect(turns[0]).toMatchObject({ heard: 'one two' });
   expect(faultReasons?.['denoise.failed']).toMatch(
-    /No denoising model "made-voice" is here.* RNNoise takes its place$/u,
+    /No denoising model "made-voice" is installed.* RNNoise takes its place$/u,
   );
 });
 

@@ -31,7 +31,7 @@ describe('the warnings of an agent', () => {
     expect(warning).toContain('no language model and no script');
     for (const way of ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'Ollama', 'a script']) expect(warning).toContain(way);
     expect(warningsOf({ config: { llm: { model: 'scripted' } } }, { models: FAR })).toEqual([
-      expect.stringContaining('PARLEY_LLM_MODEL: far'),
+      expect.stringContaining('PARLEY_LLM_MODEL to one of: far'),
     ]);
   });
 

@@ -100,20 +100,20 @@ describe('replay', () => {
 describe('a log that is none', () => {
   const start = '{"v":1,"t":0,"kind":"start","sessionId":"s","config":{}}\n';
   it.each([
-    ['', 'LOG_INVALID', /line 1: there is no entry/],
-    ['hello\n', 'LOG_INVALID', /line 1: it is no JSON/],
-    ['[1]\n', 'LOG_INVALID', /line 1: it is no object/],
-    ['{"level":30,"msg":"listening"}\n', 'LOG_INVALID', /begins with an entry of the kind "start"/],
+    ['', 'LOG_INVALID', /line 1: the log is empty/],
+    ['hello\n', 'LOG_INVALID', /line 1: it is not valid JSON/],
+    ['[1]\n', 'LOG_INVALID', /line 1: it is not an object/],
+    ['{"level":30,"msg":"listening"}\n', 'LOG_INVALID', /the first entry must have the kind "start"/],
     ['{"v":1,"kind":"start"}\n', 'LOG_INVALID', /the settings are missing/],
     ['{"v":7,"kind":"start","config":{}}\n', 'LOG_VERSION_UNSUPPORTED', /version 7; this parley reads version 1/],
     ['{"kind":"start","config":{}}\n', 'LOG_VERSION_UNSUPPORTED', /version null/],
     [`${start}${start}`, 'LOG_INVALID', /line 2: a second session/],
-    [`${start}\n{"t":1,"kind":"surprise"}\n`, 'LOG_INVALID', /line 3: there is no kind "surprise"/],
-    [`${start}{"kind":"event","event":{"type":"time"}}\n`, 'LOG_INVALID', /line 2: its time is missing/],
+    [`${start}\n{"t":1,"kind":"surprise"}\n`, 'LOG_INVALID', /line 3: unknown kind "surprise"/],
+    [`${start}{"kind":"event","event":{"type":"time"}}\n`, 'LOG_INVALID', /line 2: the time is missing/],
     [`${start}{"t":1,"kind":"event"}\n`, 'LOG_INVALID', /line 2: the event is missing/],
     [`${start}{"t":1,"kind":"event","event":{"type":"time"}}\n`, 'LOG_INVALID', /the position is missing/],
     [`${start}{"t":1,"kind":"effect","effect":3}\n`, 'LOG_INVALID', /line 2: the effect is missing/],
-    [`${start}{"t":1,\n{"t":1,"kind":"note"}\n`, 'LOG_INVALID', /line 2: it is no JSON/],
+    [`${start}{"t":1,\n{"t":1,"kind":"note"}\n`, 'LOG_INVALID', /line 2: it is not valid JSON/],
   ])('%j', (text, code, message) => {
     expect(() => readLog(text)).toThrow(message);
     expect(() => readLog(text)).toThrow(expect.objectContaining({ code }));
@@ -167,15 +167,15 @@ describe('what if', () => {
   });
 
   it.each([
-    [{ endpoint: {} }, /endpoint: there is no such setting/],
-    [{ endpointing: { minSilence: 3 } }, /endpointing\.minSilence: there is no such setting/],
-    [{ endpointing: 3 }, /endpointing: an object is needed/],
-    [{ endpointing: { minSilenceMs: '3' } }, /endpointing\.minSilenceMs: a number is needed/],
-    [{ filler: { messages: 'Hm.' } }, /filler\.messages: a list is needed/],
-    [{ language: {} }, /language: a single value is needed/],
-    [{ inactivity: { message: null } }, /inactivity\.idleMs: it is missing/],
-    [{ inactivity: 5 }, /inactivity: an object is needed/],
-    [[], /the changes: an object is needed/],
+    [{ endpoint: {} }, /endpoint: unknown setting/],
+    [{ endpointing: { minSilence: 3 } }, /endpointing\.minSilence: unknown setting/],
+    [{ endpointing: 3 }, /endpointing: must be an object/],
+    [{ endpointing: { minSilenceMs: '3' } }, /endpointing\.minSilenceMs: must be a number/],
+    [{ filler: { messages: 'Hm.' } }, /filler\.messages: must be an array/],
+    [{ language: {} }, /language: must be a single value/],
+    [{ inactivity: { message: null } }, /inactivity\.idleMs: required/],
+    [{ inactivity: 5 }, /inactivity: must be an object/],
+    [[], /the changes: must be an object/],
   ])('the settings were %j: refused', async (changes, message) => {
     const { read } = await session();
     const played = (): unknown => whatIf(read, changes as ConfigChanges);

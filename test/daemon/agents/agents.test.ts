@@ -163,7 +163,7 @@ describe('agents', () => {
     await ask('POST', `/phones/${phone.id}/set_agent`, { agent_id: id });
     expect(await ask('DELETE', `/agents/${id}`)).toMatchObject({
       status: 409,
-      body: { detail: `The agent "${id}" answers ${phone.id}` },
+      body: { detail: `The agent "${id}" answers ${phone.id}; assign another agent to the number first` },
     });
     await ask('DELETE', `/phones/${phone.id}`);
     expect((await ask('DELETE', `/agents/${id}`)).status).toBe(200);
@@ -366,7 +366,7 @@ describe('what is refused', () => {
       'an unknown voice',
       { name: 'a', config: { voice: { provider: 'flite', voice_id: 'x' } } },
       ['config', 'voice', 'voice_id'],
-      'no voice called "x"',
+      'no voice "x"',
     ],
     [
       'a file that is not there',

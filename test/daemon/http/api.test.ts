@@ -103,7 +103,7 @@ test.each([
 ])('half of a surrogate pair in %s is a fault of that field', async (_what, payload, loc) => {
   const { status, body } = await ask('/things/big', payload);
   expect(status).toBe(422);
-  const msg = 'The text holds half of a surrogate pair, which is no character';
+  const msg = 'The text contains a lone surrogate, which is not a character';
   expect(body).toMatchObject({ detail: [{ loc, msg, type: 'string_unicode' }] });
 });
 
