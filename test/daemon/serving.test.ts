@@ -44,7 +44,7 @@ describe('parley serve', () => {
     const first = await serve(['--port', '0'], 'ready');
     expect(first.code).toBe(0);
     expect(first.out).toMatch(/Talk to it: http:\/\/127\.0\.0\.1:\d+\//);
-    expect(first.out).toMatch(/private key \(shown this once\): sk_.{43}\n/);
+    expect(first.out).toMatch(/private key \(shown only once\): sk_.{43}\n/);
     const second = await serve(['--port', '0'], 'ready');
     expect(second.err + second.out).not.toContain('sk_');
   }, 60_000);
@@ -57,7 +57,7 @@ describe('parley serve', () => {
     const { code, err } = await serve(['--port', port], 'ready');
     expect(code).toBe(1);
     expect(err).toContain(
-      `127.0.0.1:${port}: something listens there already; PARLEY_PORT sets another port [DAEMON_CANNOT_LISTEN]\n`,
+      `127.0.0.1:${port}: the port is in use; set another one with PARLEY_PORT [DAEMON_CANNOT_LISTEN]\n`,
     );
     await new Promise((resolve) => server.close(resolve));
   });
