@@ -13,16 +13,13 @@ import type { Clock } from '../base/clock.js';
 import { RealClock } from '../base/real-clock.js';
 import { VirtualClock } from '../base/virtual-clock.js';
 import { loadAgentFile } from '../agent/agent-file.js';
-import { Engine } from '../engine/engine.js';
 import { ParleyError } from '../base/errors.js';
 import { packageFile } from '../package-files.js';
 import type { LogEntry } from '../session/record/event-log.js';
 import type { SessionEvent } from '../session/session-options.js';
-import { CallStores } from './shared/data-stores.js';
 import { type CommandIo, defineCommand, type FlagOptions, type Flags, UsageError } from './shared/command.js';
-import { openAgentStores } from './shared/agent-stores.js';
-import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
-import { engineSettings, printWarnings, SETTING_FLAGS } from './shared/engine-settings.js';
+import { openAgentEngine } from './shared/agent-engine.js';
+import { SETTING_FLAGS } from './shared/engine-settings.js';
 import { openOutput } from './shared/output-file.js';
 import { continuationOf, metadataOf, numberOf, startTime } from './shared/values.js';
 
@@ -157,20 +154,9 @@ async function place(
   log: ((entry: LogEntry) => void) | null,
 ): Promise<{ report: CallReport; audio: Uint8Array }> {
   const clock = options.virtual ? new VirtualClock() : new RealClock();
-  const { engine: found, settings } = await engineSettings(io, options.settings);
-  const stores = await openAgentStores(file, {
-    settings,
-    knowledge: options.knowledge,
-    virtual: options.virtual,
-    onFault: (reason) => io.stderr.write(`knowledge: ${reason}\n`),
-  });
-  const desk = usesDemoDesk(file.config) ? await openDemoDesk() : null;
-  const allowUrls = [...found.allowUrls, ...options.allow, ...(desk === null ? [] : [desk.url])];
-  const { recordings = found.recordings } = options;
   const continuation = await continuationOf(options.continue);
-  const callStores = new CallStores(settings);
-  const engine = new Engine({ ...found, ...stores.engine, ...callStores.engine(), clock, allowUrls, recordings });
-  printWarnings(file, engine, io);
+  const opened = await openAgentEngine(file, { ...options, clock }, io);
+  const { engine } = opened;
   const heard = { far: [] as Int16Array[], agent: [] as Int16Array[] };
   const show = options.json ? null : io.stdout;
   try {
@@ -191,8 +177,8 @@ async function place(
     const line = (what: string): void => void show?.write(`${styleText('dim', seconds())}  ${what}\n`);
     const switchboard = new Switchboard({ engine, carrier });
     const onCall = {
-      agent: atDesk(stores.config, desk),
-      agentId: stores.agentId,
+      agent: opened.config,
+      agentId: opened.agentId,
       script: file.script,
       extensions: file.extensions,
       metadata: options.metadata,
@@ -218,10 +204,7 @@ async function place(
     await carrier.close();
     return { report, audio: stereo(heard.far, heard.agent) };
   } finally {
-    await engine.close();
-    await desk?.close();
-    await stores.close();
-    callStores.close();
+    await opened.close();
   }
 }
 

@@ -9,16 +9,13 @@ import type { Clock } from '../base/clock.js';
 import { RealClock } from '../base/real-clock.js';
 import { VirtualClock } from '../base/virtual-clock.js';
 import { type AgentFile, loadAgentFile } from '../agent/agent-file.js';
-import { Engine } from '../engine/engine.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import type { LogEntry } from '../session/record/event-log.js';
 import type { SessionReport } from '../session/record/session-report.js';
 import { FileTransport } from '../transports/file.js';
-import { CallStores } from './shared/data-stores.js';
 import { type CommandIo, defineCommand, type FlagOptions, type Flags, UsageError } from './shared/command.js';
-import { openAgentStores } from './shared/agent-stores.js';
-import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
-import { engineSettings, printWarnings, SETTING_FLAGS } from './shared/engine-settings.js';
+import { openAgentEngine } from './shared/agent-engine.js';
+import { SETTING_FLAGS } from './shared/engine-settings.js';
 import { openOutput, type OutputFile } from './shared/output-file.js';
 import { ProgressBar } from './shared/progress.js';
 import { continuationOf, metadataOf, numberOf, startTime } from './shared/values.js';
@@ -165,20 +162,9 @@ async function converse(
   trace: OutputFile | null,
 ): Promise<{ report: SessionReport; audio: Int16Array }> {
   const clock: Clock = options.virtual ? new VirtualClock() : new RealClock();
-  const { engine: found, settings } = await engineSettings(io, options.settings);
-  const stores = await openAgentStores(file, {
-    settings,
-    knowledge: options.knowledge,
-    virtual: options.virtual,
-    onFault: (reason) => io.stderr.write(`knowledge: ${reason}\n`),
-  });
-  const desk = usesDemoDesk(file.config) ? await openDemoDesk() : null;
-  const allowUrls = [...found.allowUrls, ...options.allow, ...(desk === null ? [] : [desk.url])];
-  const { recordings = found.recordings } = options;
   const continuation = await continuationOf(options.continue);
-  const callStores = new CallStores(settings);
-  const engine = new Engine({ ...found, ...stores.engine, ...callStores.engine(), clock, allowUrls, recordings });
-  printWarnings(file, engine, io);
+  const opened = await openAgentEngine(file, { ...options, clock }, io);
+  const { engine } = opened;
   const progress = new ProgressBar(io.stderr, 'playing');
   try {
     const transport = new FileTransport({
@@ -191,8 +177,8 @@ async function converse(
       },
     });
     const session = await engine.createSession({
-      agent: atDesk(stores.config, desk),
-      agentId: stores.agentId,
+      agent: opened.config,
+      agentId: opened.agentId,
       script: file.script,
       extensions: file.extensions,
       transport,
@@ -211,10 +197,7 @@ async function converse(
     return { report: await finished, audio: transport.recording() };
   } finally {
     progress.clear();
-    await engine.close();
-    await desk?.close();
-    await stores.close();
-    callStores.close();
+    await opened.close();
   }
 }
 

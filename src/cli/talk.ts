@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
 import { type AgentFile, loadAgentFile } from '../agent/agent-file.js';
 import type { SessionContinuation } from '../agent/continuation.js';
-import { Engine } from '../engine/engine.js';
+import { RealClock } from '../base/real-clock.js';
+import type { Engine } from '../engine/engine.js';
 import { systemProbe } from '../net/probe.js';
 import { packageFile } from '../package-files.js';
 import { silentTts } from '../providers/tts/silent.js';
@@ -13,10 +14,8 @@ import type { SessionReport } from '../session/record/session-report.js';
 import { MemoryTransport } from '../transports/memory.js';
 import { SOUND_PROGRAMS, SoundDeviceTransport, type SoundPrograms } from '../transports/sound-device.js';
 import { type CommandIo, defineCommand, type FlagOptions } from './shared/command.js';
-import { openAgentStores } from './shared/agent-stores.js';
-import { CallStores } from './shared/data-stores.js';
-import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
-import { engineSettings, printWarnings, SETTING_FLAGS } from './shared/engine-settings.js';
+import { openAgentEngine } from './shared/agent-engine.js';
+import { SETTING_FLAGS } from './shared/engine-settings.js';
 import { continuationOf, metadataOf } from './shared/values.js';
 
 /** Sends typed lines at once, and each piped line after the answer to the previous one. */
@@ -103,32 +102,17 @@ Flags:
     if (programs === null && !values.text) {
       io.stderr.write('neither arecord and aplay nor sox is installed: type instead of speaking\n');
     }
-    const { engine: found, settings } = await engineSettings(io, {
-      config: values.config,
-      'llm-model': values['llm-model'],
-    });
-    const stores = await openAgentStores(agent, {
-      settings,
-      knowledge: values.knowledge,
-      virtual: false,
-      onFault: (reason) => io.stderr.write(`knowledge: ${reason}\n`),
-    });
-    const desk = usesDemoDesk(agent.config) ? await openDemoDesk() : null;
-    const allowUrls = [...found.allowUrls, ...(desk === null ? [] : [desk.url])];
-    const { recordings = found.recordings } = values;
-    const callStores = new CallStores(settings);
-    const engine = new Engine({ ...found, ...stores.engine, ...callStores.engine(), allowUrls, recordings });
-    printWarnings(agent, engine, io);
+    const settings = { config: values.config, 'llm-model': values['llm-model'] };
+    const { knowledge, recordings } = values;
+    const options = { settings, clock: new RealClock(), allow: [], knowledge, recordings };
+    const opened = await openAgentEngine(agent, options, io);
     try {
-      const hosted = { ...agent, id: stores.agentId, config: atDesk(stores.config, desk) };
-      const report = await converse(engine, hosted, about, programs, io);
+      const hosted = { ...agent, id: opened.agentId, config: opened.config };
+      const report = await converse(opened.engine, hosted, about, programs, io);
       io.stderr.write(`${styleText('dim', `call over: ${report.status}`)}\n`);
       return io.signal.aborted ? 130 : report.status === 'error' ? 1 : 0;
     } finally {
-      await engine.close();
-      await desk?.close();
-      await stores.close();
-      callStores.close();
+      await opened.close();
     }
   },
 });

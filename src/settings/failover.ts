@@ -41,7 +41,7 @@ export interface Failover {
     settings?: Readonly<Record<string, unknown>>;
   }[];
   /** Whether flite, or espeak-ng if it is installed, is the last fallback for voices. Default true. */
-  embeddedVoice?: boolean;
+  embeddedVoice?: boolean | undefined;
 }
 
 export const NO_FAILOVER: Failover = { stt: [], llm: [], tts: [] };
@@ -51,7 +51,7 @@ export function failoverOf(given: z.infer<typeof failoverSchema>): Failover {
     stt: (given.stt ?? []).map(asObject),
     llm: given.llm ?? [],
     tts: (given.tts ?? []).map(asObject),
-    ...(given.embeddedVoice !== undefined && { embeddedVoice: given.embeddedVoice }),
+    embeddedVoice: given.embeddedVoice,
   };
 }
 

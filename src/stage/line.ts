@@ -5,8 +5,8 @@ export interface StageTransfer {
   target: string;
   atMs: number;
   cancelledMs: number | null;
-  /** Undefined = a blind transfer. */
-  attended?: AttendedTransfer | undefined;
+  /** Null = a blind transfer. */
+  attended: AttendedTransfer | null;
 }
 
 interface Outcome {
@@ -51,7 +51,7 @@ export class StageLine {
   }
 
   transfer(callId: string, target: string, atMs: number, attended?: AttendedTransfer): void {
-    this.transfers.push({ target, atMs, cancelledMs: null, attended });
+    this.transfers.push({ target, atMs, cancelledMs: null, attended: attended ?? null });
     const { ok, reason, afterMs } = this.#outcomes.shift() ?? { ok: false, reason: 'unsupported', afterMs: 0 };
     if (afterMs !== null) this.#send(atMs + afterMs, { type: 'transfer.result', callId, ok, reason });
   }

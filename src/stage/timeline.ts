@@ -112,7 +112,7 @@ export class AgentExpectation {
 
   isNeverSaid(): this {
     const found = this.#timeline.utterances.find(({ text }) => text.includes(this.#words));
-    return this.#that(found === undefined, 'is never said', `it is asked for at ${String(found?.askedMs)}`);
+    return this.#that(found === undefined, 'is never said', `it is requested at ${String(found?.askedMs)}`);
   }
 
   /** Playback stops at `atMs`, or at most `withinMs` later, and does not resume. */

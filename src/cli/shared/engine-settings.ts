@@ -36,32 +36,28 @@ export async function engineSettings(
 ): Promise<EngineSettings> {
   const { settings, warnings } = await loadSettings({ env: io.env, flags });
   const detection = await detectProviders(settings, { probe: systemProbe, clock: new RealClock(), signal: io.signal });
-  return {
-    settings,
-    detection,
-    engine: {
-      defaults: detection.defaults,
-      models: detection.models,
-      vendors: detection.vendors,
-      languageVendors: detection.languageVendors,
-      voiceSubstitutes: settings.voiceSubstitutes,
-      failover: failoverOf(settings.failover),
-      vad: detection.vad,
-      speculation: settings.speculation,
-      ...(settings.turnModelPath !== null && { turnModel: settings.turnModelPath }),
-      localModels: localModelsOf(settings),
-      allowUrls: settings.allowUrls,
-      serviceWebhooks: settings.serviceWebhooks,
-      appBaseUrls: settings.appBaseUrls,
-      mcpServers: settings.mcpServers,
-      ...(settings.webhookSecret !== null && { webhookSecret: settings.webhookSecret }),
-      maxPromptChars: settings.limits.promptChars,
-      maxToolReplyBytes: settings.limits.toolReplyBytes,
-      recordings: join(settings.dataDir, 'recordings'),
-      mediaCacheDir: join(settings.dataDir, 'media'),
-    },
-    warnings,
+  const engine: EngineSettings['engine'] = {
+    defaults: detection.defaults,
+    models: detection.models,
+    vendors: detection.vendors,
+    languageVendors: detection.languageVendors,
+    voiceSubstitutes: settings.voiceSubstitutes,
+    failover: failoverOf(settings.failover),
+    vad: detection.vad,
+    speculation: settings.speculation,
+    localModels: localModelsOf(settings),
+    allowUrls: settings.allowUrls,
+    serviceWebhooks: settings.serviceWebhooks,
+    appBaseUrls: settings.appBaseUrls,
+    mcpServers: settings.mcpServers,
+    maxPromptChars: settings.limits.promptChars,
+    maxToolReplyBytes: settings.limits.toolReplyBytes,
+    recordings: join(settings.dataDir, 'recordings'),
+    mediaCacheDir: join(settings.dataDir, 'media'),
   };
+  if (settings.turnModelPath !== null) engine.turnModel = settings.turnModelPath;
+  if (settings.webhookSecret !== null) engine.webhookSecret = settings.webhookSecret;
+  return { settings, detection, engine, warnings };
 }
 
 /** Prints an agent's warnings, such as a missing language model. */

@@ -11,9 +11,9 @@ export function localModelsOf(settings: Settings): LocalModelsOptions {
     paths: pathsIn(settings),
     threads: modelThreads,
     idleMs: modelIdleMinutes === 0 ? null : 60_000 * modelIdleMinutes,
-    ...(tts === 'sherpa' && voiceId !== null && { kept: [withoutSpeaker(voiceId)] }),
-    ...(sttModel !== null && { stt: sttModel }),
-    ...(denoiseModel !== null && { denoise: denoiseModel }),
+    kept: tts === 'sherpa' && voiceId !== null ? [withoutSpeaker(voiceId)] : [],
+    stt: sttModel ?? undefined,
+    denoise: denoiseModel ?? undefined,
   };
 }
 

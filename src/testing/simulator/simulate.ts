@@ -53,7 +53,7 @@ export function simulate(script: Script): Outcome {
 
 function expectOver(rules: readonly Rule[], { conversation, voice }: Stage): void {
   const state: Readonly<ConversationState> = conversation.state;
-  check(!voice.busy, 'the end leaves nothing to play');
+  check(!voice.busy, 'nothing is left to play at the end');
   for (const rule of rules) rule.onEnd?.(state);
 }
 

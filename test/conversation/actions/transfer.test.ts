@@ -50,7 +50,7 @@ describe('a transfer', () => {
     expect(stage.playToEnd()).toBe('agent-ended');
     stage.expectAgent(NOTICE).isHeardWhole();
     const heardMs = stage.timeline.utterances[0]?.played[0]?.to ?? 0;
-    expect(stage.line.transfers).toEqual([{ target: SERVICE, atMs: heardMs - 20, cancelledMs: null }]);
+    expect(stage.line.transfers).toEqual([{ target: SERVICE, atMs: heardMs - 20, cancelledMs: null, attended: null }]);
     expect(stage.timeline.end?.atMs).toBe(heardMs - 20 + 7000);
     expect(stage.messages.at(-1)?.content).toBe('The user was connected.');
   });

@@ -44,8 +44,8 @@ export class Floor implements Rule {
 
   onPlayed(utteranceId: number, fromMs: number, toMs: number): void {
     const state = this.#state;
-    check(state?.speech.held !== true, 'what is held is not heard');
-    check(state?.speech.queue[0]?.id === utteranceId || toMs - fromMs <= TICK_MS, 'only what is next is heard');
+    check(state?.speech.held !== true, 'held audio does not play');
+    check(state?.speech.queue[0]?.id === utteranceId || toMs - fromMs <= TICK_MS, 'only the next utterance plays');
     const last = this.#playing;
     check(last === null || last.utteranceId === utteranceId || fromMs >= last.toMs - TICK_MS, 'one voice at a time');
     this.#playing = { utteranceId, toMs };
@@ -57,7 +57,7 @@ export class Floor implements Rule {
     // A mailbox records the message even while it sounds.
     if (utterance === undefined || utterance.kind === 'voicemail' || !turn.speaking) return;
     const mayTalk = !utterance.interruptible || ending?.reversible === false || this.#talksOn;
-    check(mayTalk, 'the agent does not begin while the user speaks', () => utterance.kind);
+    check(mayTalk, 'the agent does not start while the user speaks', () => utterance.kind);
   }
 
   /** Checks that nothing cuts the agent off if interruption is not allowed. */
@@ -70,6 +70,10 @@ export class Floor implements Rule {
     const isOpening = kind === 'opening';
     // The agent stops talking to a machine regardless of the settings for people.
     if (effects.some((effect) => effect.type === 'trace' && effect.name.startsWith('voicemail.'))) return;
-    check(allowed && (openingAllowed || !isOpening), 'what may not be interrupted is not', () => event.type);
+    check(
+      allowed && (openingAllowed || !isOpening),
+      'speech that may not be interrupted is not cut off',
+      () => event.type,
+    );
   }
 }

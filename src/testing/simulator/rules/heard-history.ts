@@ -26,8 +26,8 @@ export class HeardHistory implements Rule {
 
   onPlayed(utteranceId: number): void {
     const said = this.#said.get(utteranceId);
-    check(said !== undefined, 'only what was asked for is heard');
-    check(said.heardChars === null, 'what is over is not heard again');
+    check(said !== undefined, 'only requested utterances play');
+    check(said.heardChars === null, 'a finished utterance does not play again');
     said.audible = true;
   }
 
@@ -38,13 +38,13 @@ export class HeardHistory implements Rule {
     }
     for (const [id, { text, audible, heardChars }] of this.#said) {
       const noted = parts.get(id);
-      check(noted !== undefined, 'everything that was said is in the history', () => text);
+      check(noted !== undefined, 'the history contains every utterance', () => text);
       check(
         noted === heardChars,
         'the history holds what was heard',
         () => `${JSON.stringify(text)}: ${String(heardChars)} characters were heard, ${String(noted)} are noted`,
       );
-      check(audible || heardChars === 0, 'what was never played was not heard', () => text);
+      check(audible || heardChars === 0, 'audio that never played was not heard', () => text);
     }
     const turns = [...this.#turns.values()];
     const messages = historyMessages(history, { expected: false, keepInterrupted: true });
@@ -54,7 +54,7 @@ export class HeardHistory implements Rule {
     const others = noted.filter((content) => content !== left[0] || left.shift() === undefined);
     check(
       left.length === 0 && (this.#machine || others.length === 0),
-      'the turns are the messages of the user',
+      "the turns are the user's messages",
       () => `${JSON.stringify(turns)}, but the history holds ${JSON.stringify(noted)}`,
     );
   }
@@ -68,7 +68,7 @@ export class HeardHistory implements Rule {
 
   #see(effect: ConversationEffect, position: PlayoutPosition): void {
     if (effect.type === 'speak') {
-      check(!this.#said.has(effect.utteranceId), 'utterances have ids of their own');
+      check(!this.#said.has(effect.utteranceId), 'utterances have unique ids');
       this.#said.set(effect.utteranceId, { text: effect.text, audible: false, heardChars: null });
     } else if (effect.type === 'speak.more') {
       this.#growth(effect.utteranceId, effect.text);
@@ -77,7 +77,7 @@ export class HeardHistory implements Rule {
       if (said !== undefined) said.heardChars ??= heardNow(effect.utteranceId, position);
     } else if (effect.type === 'playout.drop') this.#drop(position);
     else if (effect.type === 'user.said') {
-      check(this.#continued === null || this.#continued === effect.turn, 'a turn that goes on is said in the end');
+      check(this.#continued === null || this.#continued === effect.turn, 'a continued turn ends');
       this.#continued = null;
       this.#turns.delete(effect.turn);
       this.#turns.set(effect.turn, effect.text);

@@ -27,16 +27,16 @@ export class Requests implements Rule {
     if (reply?.phase === 'thinking' || reply?.phase === 'streaming') asked.add(reply.requestId);
     if (speculation?.done === false) asked.add(speculation.reply.requestId);
     const same = asked.size === this.#running.size && [...asked].every((id) => this.#running.has(id));
-    check(same, 'the request that runs is the one that is waited for');
+    check(same, 'the running request is the pending one');
     const speculated = speculation?.reply.requestId ?? null;
-    check(this.#speculative === speculated, 'a request is speculated on until it is confirmed or cancelled');
+    check(this.#speculative === speculated, 'a speculation lasts until it is confirmed or cancelled');
     const { sentences = [] } = speculation ?? {};
     const isMeant = (id: number): boolean => sentences.some(({ utteranceId }) => utteranceId === id);
-    check([...this.#prepared].every(isMeant), 'what is made ready is spoken or given up');
-    check(speculation === null || state.ending === null, 'no speculation on the end');
+    check([...this.#prepared].every(isMeant), 'a prepared utterance is spoken or cancelled');
+    check(speculation === null || state.ending === null, 'no speculation while the conversation ends');
     for (const { call, requestId, afterUtterance } of tools) {
-      check(requestId !== speculated, 'nothing is done speculatively');
-      check(afterUtterance !== null || this.#startedTools.has(call.id), 'a tool that is waited for was started');
+      check(requestId !== speculated, 'speculative replies start no tools');
+      check(afterUtterance !== null || this.#startedTools.has(call.id), 'a pending tool was started');
     }
   }
 
@@ -48,7 +48,7 @@ export class Requests implements Rule {
     if (effect.type === 'llm.start') {
       const others = [...this.#running].filter((id) => id !== this.#speculative);
       check(others.length === 0 || effect.speculative, 'one request runs at a time');
-      check(!effect.speculative || this.#speculative === null, 'one request is speculated on at a time');
+      check(!effect.speculative || this.#speculative === null, 'one speculation runs at a time');
       if (effect.speculative) this.#speculative = effect.requestId;
       this.#running.add(effect.requestId);
       const last = effect.messages.at(-1);
@@ -56,11 +56,11 @@ export class Requests implements Rule {
       const isHeard = this.#modelHears && effect.speculative && last?.role === 'user' && last.content === '';
       expectWellFormed(isHeard ? effect.messages.slice(0, -1) : effect.messages);
     } else if (effect.type === 'llm.confirm') {
-      check(this.#speculative === effect.requestId, 'only what is speculated on is confirmed');
+      check(this.#speculative === effect.requestId, 'only a speculation is confirmed');
       this.#speculative = null;
     } else if (effect.type === 'llm.cancel') {
       const isSpeculative = this.#speculative === effect.requestId;
-      check(this.#running.delete(effect.requestId) || isSpeculative, 'only what runs is cancelled');
+      check(this.#running.delete(effect.requestId) || isSpeculative, 'only a running request is cancelled');
       if (isSpeculative) this.#speculative = null;
     } else if (effect.type === 'tool.start') {
       check(!this.#startedTools.has(effect.call.id), 'a call is made once');
@@ -77,7 +77,7 @@ function expectWellFormed(messages: readonly ChatMessage[]): void {
   const seen = new Set<string>();
   for (const message of messages) {
     if (message.role === 'tool') {
-      check(open.includes(message.toolCallId), 'a result stands behind its call');
+      check(open.includes(message.toolCallId), 'a result follows its call');
       open = open.filter((id) => id !== message.toolCallId);
       continue;
     }
@@ -85,7 +85,7 @@ function expectWellFormed(messages: readonly ChatMessage[]): void {
     check(message.content !== '' || 'toolCalls' in message, 'no message is empty');
     if (message.role !== 'assistant') continue;
     open = (message.toolCalls ?? []).map(({ id }) => id);
-    for (const id of open) check(!seen.has(id), 'calls have ids of their own');
+    for (const id of open) check(!seen.has(id), 'calls have unique ids');
     for (const id of open) seen.add(id);
   }
   check(open.length === 0, 'a call has its result');

@@ -49,13 +49,13 @@ export class Holds implements Rule {
   onStep({ effects, state }: Step): void {
     for (const { type } of effects) {
       if (type === 'playout.hold') {
-        check(!this.#held, 'what is held is not held again');
+        check(!this.#held, 'held audio is not held again');
         this.#held = true;
       } else if (type === 'playout.resume') {
-        check(this.#held, 'what goes on was held');
+        check(this.#held, 'only held audio resumes');
         this.#held = false;
       } else if (type === 'playout.drop') this.#held = false;
     }
-    check(this.#held === (state.line === 'open' && state.speech.held), 'held audio goes on or is dropped');
+    check(this.#held === (state.line === 'open' && state.speech.held), 'held audio resumes or is dropped');
   }
 }

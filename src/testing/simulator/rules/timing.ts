@@ -29,23 +29,23 @@ function onStep({ state, nextDeadlineMs }: Step): void {
       reply !== null ||
       state.digits !== '' ||
       voicemail?.phase === 'greeting',
-    'a turn that waits, waits for the agent, for keys or for a machine to finish',
+    'a waiting turn waits for the agent, for keys or for a machine',
   );
   pending(
     voicemail !== null && voicemail.phase !== 'message' && state.ending === null,
-    'a machine that may be there',
+    'voicemail detection',
     'voicemail',
   );
   pending(speech.held, 'a hold', 'interruption');
   pending(state.interruption !== null, 'an interruption', 'interruption');
   pending(!speech.held && speech.queue.length > 0, 'an utterance', 'speech.start', 'speech.end');
   pending(reply?.phase === 'thinking', 'a request', 'llm.first');
-  pending(reply?.phase === 'streaming', 'a reply that streams', 'llm.gap');
+  pending(reply?.phase === 'streaming', 'a streaming reply', 'llm.gap');
   const isBusy = state.tools.length > 0 || state.transfer !== null;
-  check(reply?.phase !== 'tools' || isBusy, 'a reply that waits for tools, waits for some');
+  check(reply?.phase !== 'tools' || isBusy, 'a reply that waits for tools has pending tools');
   pending(state.transfer?.phase === 'connecting', 'a transfer', 'transfer');
   pending(state.tools.length > 0, 'a tool', 'tools');
-  pending(state.digits !== '', 'a row of keys', 'digits');
+  pending(state.digits !== '', 'a sequence of keys', 'digits');
   pending(state.ending !== null, 'the end', 'closing');
   pending(state.ending === null, 'the session', 'duration');
 }
@@ -203,7 +203,7 @@ export class EndsOnce implements Rule {
     check(this.#closedMs === null || effects.length === 0, 'nothing comes after the end');
     this.#steps = atMs === this.#atMs ? this.#steps + 1 : 0;
     this.#atMs = atMs;
-    check(this.#steps < LIVELOCK_STEPS, 'time goes on');
+    check(this.#steps < LIVELOCK_STEPS, 'time advances');
     for (const effect of effects) {
       check(this.#closes === 0, 'nothing comes after the line is closed');
       if (effect.type === 'line.close') {
@@ -222,7 +222,7 @@ export class EndsOnce implements Rule {
   onEnd(state: Readonly<ConversationState>): void {
     check(state.line === 'closed' && this.#closedMs !== null, 'every conversation ends');
     check(state.ending !== null, 'an end has a status');
-    check(state.speech.queue.length === 0 && !state.speech.held, 'the end leaves nothing to say');
+    check(state.speech.queue.length === 0 && !state.speech.held, 'nothing is left to say at the end');
   }
 
   #expectInTime(atMs: number, { line, ending, speech }: Readonly<ConversationState>): void {
@@ -235,6 +235,6 @@ export class EndsOnce implements Rule {
     const chars = speech.queue.reduce((sum, { text }) => sum + text.length, 0);
     this.#endingSince ??= { atMs, chars };
     const longestMs = deadlines.closingMs + (this.#endingSince.chars + chars) * MS_PER_CHAR + SLACK_MS;
-    check(ending.reversible || atMs <= this.#endingSince.atMs + longestMs, 'hanging up does not take for ever');
+    check(ending.reversible || atMs <= this.#endingSince.atMs + longestMs, 'hanging up is not delayed forever');
   }
 }
