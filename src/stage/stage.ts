@@ -49,7 +49,7 @@ export class StageTools {
 
   start(call: ToolCall, atMs: number): void {
     this.runs.push({ call, startMs: atMs });
-    const missing = { ok: false, content: `There is no tool "${call.name}".`, afterMs: 0 };
+    const missing = { ok: false, content: `There is no tool called "${call.name}".`, afterMs: 0 };
     const { ok, content, afterMs } = this.#behaviours.get(call.name) ?? missing;
     if (afterMs !== null) this.#send(atMs + afterMs, { type: 'tool.result', callId: call.id, ok, content });
   }
