@@ -16,7 +16,7 @@ describe('the native addon', () => {
     vi.stubEnv('PARLEY_NATIVE', '0');
     const anew = await loadAnew();
     expect(anew.nativeKernels()).toBeNull();
-    expect(anew.nativeStatus()).toEqual({ loaded: false, reason: 'switched off by PARLEY_NATIVE=0' });
+    expect(anew.nativeStatus()).toEqual({ loaded: false, reason: 'disabled by PARLEY_NATIVE=0' });
   });
 
   it.each([

@@ -31,7 +31,7 @@ describe('SIGTERM', () => {
     await client.inbox.find(({ method, data }) => method === 'onresponsetext' && /five/.test(String(data)));
     client.socket.close();
     expect(await daemon.exit).toBe(0);
-    expect(daemon.err).toContain('1 conversation goes on, for 30 s at most');
+    expect(daemon.err).toContain('1 conversation continues for at most 30 s');
     expect(daemon.err).toContain('user-ended');
   });
 
