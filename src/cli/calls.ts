@@ -16,7 +16,14 @@ import { CallStore, type StoredCall } from '../store/calls.js';
 import { databaseFile, openDatabase } from '../store/database.js';
 import { readLog } from '../replay/read-log.js';
 import { callTable, callView } from './shared/call-view.js';
-import { type CommandIo, defineCommand, unknownAction, UsageError } from './shared/command.js';
+import {
+  type CommandIo,
+  defineCommand,
+  type FlagOptions,
+  type Flags,
+  unknownAction,
+  UsageError,
+} from './shared/command.js';
 import { openOutput } from './shared/output-file.js';
 import { numberOf } from './shared/values.js';
 
@@ -80,7 +87,7 @@ const OPTIONS = {
   out: { type: 'string' },
   'data-dir': { type: 'string' },
   json: { type: 'boolean', default: false },
-} as const;
+} satisfies FlagOptions;
 
 /** Calls per read. */
 const BATCH = 100;
@@ -141,7 +148,7 @@ Flags:
   },
 });
 
-type Flags = Partial<Record<Exclude<keyof typeof OPTIONS, 'json'>, string | undefined>> & { json?: boolean };
+type Values = Flags<typeof OPTIONS>['values'];
 
 /** The calls of a data folder, which a daemon may be using at the same time. */
 class CallDesk {
@@ -158,7 +165,7 @@ class CallDesk {
     this.#database = existsSync(databaseFile(settings.dataDir)) ? openDatabase(settings.dataDir) : null;
   }
 
-  list(flags: Flags): void {
+  list(flags: Values): void {
     const { stdout, stderr } = this.#io;
     const limit = flags.limit === undefined ? 20 : numberOf('--limit', flags.limit, 1, 100);
     const after = flags.after === undefined ? 0 : numberOf('--after', flags.after, 0, 1e12);
@@ -166,7 +173,7 @@ class CallDesk {
     const pages = this.#database === null ? null : new CallPages(this.#database);
     const page = pages?.page(filter, limit, after === 0 ? null : Math.round(after * 1e6));
     const { calls: found, nextUs } = page ?? { calls: [], nextUs: null };
-    if (flags.json === true) {
+    if (flags.json) {
       const next_cursor = nextUs === null ? 0 : nextUs / 1e6;
       stdout.write(`${JSON.stringify({ histories: found.map((call) => this.#item(call)), next_cursor })}\n`);
       return;
@@ -193,7 +200,7 @@ class CallDesk {
     this.#io.stdout.write(callView({ call, story, recording, trace: trace === null ? null : path, unit }));
   }
 
-  async export(flags: Flags): Promise<void> {
+  async export(flags: Values): Promise<void> {
     const { format = 'jsonl', out } = flags;
     if (format !== 'jsonl' && format !== 'csv') throw new UsageError('--format must be jsonl or csv');
     const filter = filterOf(flags);
@@ -219,7 +226,7 @@ class CallDesk {
     } finally {
       await file?.close();
     }
-    const summary = flags.json === true ? JSON.stringify({ exported: count }) : `exported: ${String(count)}`;
+    const summary = flags.json ? JSON.stringify({ exported: count }) : `exported: ${String(count)}`;
     this.#io.stderr.write(`${summary}\n`);
   }
 
@@ -265,7 +272,7 @@ const FLAG_OF: Readonly<Record<string, string>> = {
 };
 
 /** Parses the filters like the query of GET /call-logs. @throws UsageError */
-function filterOf({ since, until, agent, status, phone, campaign }: Flags): CallFilter {
+function filterOf({ since, until, agent, status, phone, campaign }: Values): CallFilter {
   const query = {
     start_time: since === undefined ? undefined : timeOf('--since', since),
     end_time: until === undefined ? undefined : timeOf('--until', until),

@@ -1,7 +1,14 @@
 import { styleText } from 'node:util';
 import { encodeUrlText } from '../base/url-text.js';
 import { ParleyError } from '../base/errors.js';
-import { type CommandIo, defineCommand, unknownAction, UsageError } from './shared/command.js';
+import {
+  type CommandIo,
+  defineCommand,
+  type FlagOptions,
+  type Flags,
+  unknownAction,
+  UsageError,
+} from './shared/command.js';
 import { DaemonClient } from './shared/daemon-client.js';
 import { ProgressBar } from './shared/progress.js';
 import { type FileRecord, readRecords } from './shared/record-file.js';
@@ -78,14 +85,9 @@ const OPTIONS = {
   country: { type: 'string' },
   status: { type: 'string' },
   json: { type: 'boolean', default: false },
-} as const;
+} satisfies FlagOptions;
 
-interface Values {
-  caller?: string | undefined;
-  country?: string | undefined;
-  status?: string | undefined;
-  json: boolean;
-}
+type Values = Flags<typeof OPTIONS>['values'];
 
 interface Campaign {
   id: string;
