@@ -2,6 +2,7 @@ import type { RTCDataChannel, RTCRtpTransceiver } from 'werift';
 import { MediaStreamTrack, RTCPeerConnection, RtpHeader, RtpPacket } from 'werift';
 import type { MediaPacket } from '../../audio/jitter-buffer.js';
 import { keepStrangersOut } from './checked-sources.js';
+import { HandshakeGuard } from './handshake-guard.js';
 import { keepWay } from './kept-way.js';
 import type { PeerSettings } from './peer.js';
 import { askNobodyElse, findNewWays, weriftConfig } from './werift-config.js';
@@ -18,6 +19,7 @@ export class WeriftCaller {
   readonly #track = new MediaStreamTrack({ kind: 'audio' });
   readonly #transceiver: RTCRtpTransceiver;
   readonly #channel: RTCDataChannel;
+  readonly #guards: HandshakeGuard[] = [];
   #sequence = 0;
   #isFirst = true;
 
@@ -55,6 +57,10 @@ export class WeriftCaller {
   }
 
   async accept(answer: string): Promise<void> {
+    if (this.#isFirst) {
+      const onRefused = (): void => void this.close();
+      this.#guards.push(...this.#connection.dtlsTransports.map((each) => new HandshakeGuard(each, onRefused)));
+    }
     await this.#connection.setRemoteDescription({ type: 'answer', sdp: answer });
     if (this.#isFirst) for (const transport of this.#connection.iceTransports) keepWay(transport.connection);
     this.#isFirst = false;
@@ -74,6 +80,7 @@ export class WeriftCaller {
 
   /** May be called twice. */
   async close(): Promise<void> {
+    for (const guard of this.#guards) guard.close();
     await this.#connection.close();
   }
 }

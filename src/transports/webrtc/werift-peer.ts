@@ -7,6 +7,7 @@ import { TelephoneEvents } from '../rtp/telephone-event.js';
 import { keepStrangersOut } from './checked-sources.js';
 import { FollowedPair } from './followed-pair.js';
 import { hasFreePort } from './free-port.js';
+import { HandshakeGuard } from './handshake-guard.js';
 import { keepWay } from './kept-way.js';
 import { Liveness, LOOK_MS } from './liveness.js';
 import { MediaPath } from './media-path.js';
@@ -33,6 +34,7 @@ export class WeriftPeer implements WebRtcPeer {
   /** Of all that send audio: of one connection there is one, whatever else an offer may bring. */
   readonly #transceivers = new Set<RTCRtpTransceiver>();
   readonly #paths = new Map<RTCDtlsTransport, MediaPath>();
+  readonly #guards: HandshakeGuard[] = [];
   readonly #events = new TelephoneEvents();
   readonly #clock: Clock;
   #listener: PeerListener | null = null;
@@ -104,6 +106,7 @@ export class WeriftPeer implements WebRtcPeer {
 
   async #close(): Promise<void> {
     this.#over('closed');
+    for (const guard of this.#guards) guard.close();
     await this.#connection.close();
   }
 
@@ -135,7 +138,11 @@ export class WeriftPeer implements WebRtcPeer {
     }
     if (isFirst) {
       for (const transport of connection.iceTransports) keepWay(transport.connection);
-      for (const transport of connection.dtlsTransports) this.#paths.set(transport, new MediaPath(transport));
+      for (const transport of connection.dtlsTransports) {
+        this.#paths.set(transport, new MediaPath(transport));
+        const onRefused = (reason: string): void => this.#over(`the DTLS handshake is refused: ${reason}`);
+        this.#guards.push(new HandshakeGuard(transport, onRefused));
+      }
     }
     findNewWays(connection);
     if (connection.connectionState !== 'connected') this.#expire();
@@ -213,6 +220,10 @@ export class WeriftPeer implements WebRtcPeer {
 
   #onState(state: string): void {
     if (state === 'connected') {
+      if (!this.#guards.every((guard) => guard.isProven)) {
+        this.#over('the DTLS handshake was not checked');
+        return;
+      }
       this.#cancelDeadline();
       this.#watch();
       this.#listener?.connected();
