@@ -144,12 +144,7 @@ export class AgentStore {
     const config = JSON.parse(this.#box.open(row.config, PURPOSE)) as AgentConfig;
     const sealed = row.extensions ?? 'null';
     const extensions = JSON.parse(this.#box.open(sealed, EXTENSIONS_PURPOSE)) as AgentExtensions | null;
-    return {
-      name,
-      config,
-      ...(extensions !== null && { extensions }),
-      ...(script !== null && { script: JSON.parse(script) as unknown }),
-    };
+    return { name, config, extensions, script: script === null ? undefined : (JSON.parse(script) as unknown) };
   }
 
   #row(agent: StoredAgent, changedAt: number): Omit<Row, 'created_at'> {

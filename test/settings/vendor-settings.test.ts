@@ -3,7 +3,7 @@ import { loadSettings } from '../../src/settings/load-settings.js';
 import { DEFAULT_SETTINGS } from '../../src/settings/settings.js';
 import { missingOf, vendorAccess, vendorsOf } from '../../src/settings/vendor-settings.js';
 import { InvalidConfigError } from '../../src/schema/issues.js';
-import { scrubber } from '../../src/daemon/operations/scrub.js';
+import { scrubber } from '../../src/daemon/operations/log.js';
 
 const env = (more: Record<string, string>) => ({ HOME: '/home/op', ...more });
 

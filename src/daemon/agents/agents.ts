@@ -290,7 +290,7 @@ export class AgentRegistry {
 }
 
 function contentOf({ name, config, script, extensions = null }: AgentContent): AgentContent {
-  return { name, config, ...(script !== undefined && { script }), ...(extensions !== null && { extensions }) };
+  return { name, config, script, extensions };
 }
 
 /** Whether two contents mean the same. Null and an empty array count as left out. */

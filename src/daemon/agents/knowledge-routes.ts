@@ -195,7 +195,8 @@ function agentFileRoutes(api: Api, { agents, knowledge }: KnowledgeRoutesOptions
       else {
         const unknown = await firstUnknown(knowledge, files);
         if (unknown !== undefined) throw new ParleyError('NOT_FOUND', { what: 'knowledge file', id: unknown });
-        const knowledge_base = { ...config.knowledge_base, files, ...(messages != null && { messages }) };
+        const { knowledge_base: before } = config;
+        const knowledge_base = { ...before, files, messages: messages ?? before?.messages };
         await agents.change(agentId, { config: { ...config, knowledge_base } }, key?.name ?? '');
       }
       return { success: true };

@@ -1,11 +1,19 @@
-import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
+import { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
 import { UnderWay } from '../../store/under-way.js';
 import type { DaemonContext } from '../context.js';
 import type { HttpModule } from '../http/http-module.js';
 import type { Media } from '../media.js';
 import type { DaemonModule } from '../module.js';
 import { healthRoutes, metricsRoutes } from './health-routes.js';
-import { Observability } from './observability.js';
+import type { FastifyInstance } from 'fastify';
+import type { SessionEvent } from '../../session/session-options.js';
+import type { SessionReport } from '../../session/record/session-report.js';
+import type { Clients } from '../http/clients.js';
+import type { FaultReporter } from './fault-reporter.js';
+import type { Log, LogFields, LogLevel } from './log.js';
+import { Metrics, type MetricSources } from './metrics.js';
+import type { SessionSpans } from './session-spans.js';
+import { errorOf } from '../../base/errors.js';
 
 /** Health, figures, the log of sessions and requests, and traces. */
 export interface OperationsModule extends DaemonModule {
@@ -52,4 +60,110 @@ export function operationsModule(
     },
     close: () => observability.close(),
   };
+}
+
+interface ObservabilityOptions extends Omit<MetricSources, 'trunks'> {
+  log: Log;
+  faults: FaultReporter;
+  nowUnixMs: () => number;
+  /** Null = no traces. */
+  openTraces: (() => Promise<SessionSpans>) | null;
+}
+
+/** What an operator sees of the daemon's work: its figures, its log and its traces. */
+class Observability {
+  readonly metrics: Metrics;
+  readonly trunks: CarrierStatistics;
+  readonly #options: ObservabilityOptions;
+  /** Sessions that have been heard of. */
+  readonly #begun = new Set<string>();
+  #traces: Promise<SessionSpans | null> | null = null;
+
+  constructor(options: ObservabilityOptions) {
+    this.#options = options;
+    this.trunks = new CarrierStatistics((level, message, fields) => options.log.write(level, message, fields));
+    this.metrics = new Metrics({ ...options, trunks: this.trunks });
+  }
+
+  sessionEvent(sessionId: string, agentId: string, event: SessionEvent): void {
+    if (!this.#begun.has(sessionId)) {
+      this.#begun.add(sessionId);
+      this.#write('debug', sessionId, agentId, 'conversation began');
+    }
+    this.metrics.session(agentId, event);
+    this.#log(sessionId, agentId, event);
+    this.#trace(sessionId, agentId, event);
+    if (event.type === 'ended') this.#begun.delete(sessionId);
+  }
+
+  /** Watches the answers of an HTTP server. To be called before its routes are made. */
+  watch(app: FastifyInstance, clients: Clients): void {
+    app.addHook('onResponse', (request, reply, done) => {
+      const { method } = request;
+      const route = request.routeOptions.url ?? 'none';
+      const { statusCode: status, elapsedTime: ms } = reply;
+      this.metrics.request(method, route, status, ms / 1000);
+      const level = status >= 500 && status !== 503 ? 'warn' : 'debug';
+      const { address: client } = clients.of(request.raw);
+      const fields = { request: request.id, method, route, status, ms: Math.round(ms * 10) / 10, client };
+      this.#options.log.write(level, `${method} ${route}: ${String(status)}`, fields);
+      done();
+    });
+  }
+
+  /** Sends off what there is. */
+  async close(): Promise<void> {
+    this.metrics.close();
+    await (await this.#traces)?.close();
+  }
+
+  #log(sessionId: string, agentId: string, event: SessionEvent): void {
+    if (event.type === 'answered') {
+      const { turn, responseMs, endOfTurnMs, llmFirstMs, ttsFirstMs } = event.metrics;
+      const ms = Math.round(responseMs ?? 0);
+      this.#write('info', sessionId, agentId, `turn ${String(turn)} answered after ${String(ms)} ms`, {
+        turn,
+        response_ms: rounded(responseMs),
+        end_of_turn_ms: rounded(endOfTurnMs),
+        llm_first_ms: rounded(llmFirstMs),
+        tts_first_ms: rounded(ttsFirstMs),
+      });
+    } else if (event.type === 'tool') {
+      const { call, ok, tookMs } = event;
+      const text = `${call.name} ${ok ? 'done' : 'failed'} in ${tookMs.toFixed(0)} ms`;
+      this.#write(ok ? 'info' : 'warn', sessionId, agentId, text, { tool: call.name, ok, ms: rounded(tookMs) });
+    } else if (event.type === 'ended') this.#ended(agentId, event.report);
+  }
+
+  #ended(agentId: string, { sessionId, status, durationMs, turns, faults }: SessionReport): void {
+    const names = Object.keys(faults);
+    const also = names.length === 0 ? '' : `, with faults: ${names.join(', ')}`;
+    const text = `${status} after ${(durationMs / 1000).toFixed(1)} s and ${String(turns.length)} turns${also}`;
+    const fields = {
+      status,
+      duration_s: Math.round(durationMs / 100) / 10,
+      turns: turns.length,
+      faults: names.join(' '),
+    };
+    this.#write(status === 'error' ? 'warn' : 'info', sessionId, agentId, text, fields);
+  }
+
+  #write(level: LogLevel, session: string, agent: string, text: string, fields: LogFields = {}): void {
+    this.#options.log.write(level, `${agent} ${session.slice(0, 8)}: ${text}`, { session, agent, ...fields });
+  }
+
+  #trace(sessionId: string, agentId: string, event: SessionEvent): void {
+    const { openTraces, faults, nowUnixMs } = this.#options;
+    if (openTraces === null || (event.type !== 'tool' && event.type !== 'ended')) return;
+    this.#traces ??= openTraces().catch((error: unknown) => {
+      faults.report(errorOf(error));
+      return null;
+    });
+    const atUnixMs = nowUnixMs();
+    void this.#traces.then((traces) => traces?.add(sessionId, agentId, event, atUnixMs));
+  }
+}
+
+function rounded(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms);
 }

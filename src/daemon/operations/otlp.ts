@@ -56,7 +56,7 @@ function spanJson(span: TraceSpan): unknown {
     spanId,
     name,
     kind: INTERNAL,
-    ...(parentId !== null && { parentSpanId: parentId }),
+    parentSpanId: parentId ?? undefined, // JSON leaves it out
     startTimeUnixNano: nanos(startUnixMs),
     endTimeUnixNano: nanos(Math.max(startUnixMs, endUnixMs)),
     attributes: attributes(span.attributes),
