@@ -5,24 +5,24 @@ import { ParleyError } from '../base/errors.js';
 export interface AdmissionControlOptions {
   clock: Clock;
   engine: Pick<Engine, 'sessions'>;
-  /** Sessions that may run at once, over all channels. */
+  /** Maximum of concurrent sessions over all channels. */
   maxSessions: number;
 }
 
-/** What a part of the daemon has under way. */
+/** Counters of a part of the daemon. */
 export interface Load {
-  /** Sessions that are still to be made. Each has a place among `maxSessions`. */
+  /** Sessions that are about to start. Each counts against `maxSessions`. */
   pending?: () => number;
-  /** Calls that are not over, those with a session among them. */
+  /** Calls that have not ended, with or without a session. */
   calls?: () => number;
-  /** Answers in writing that are under way. They are no sessions. */
+  /** Chat answers in progress. They do not count as sessions. */
   chats?: () => number;
 }
 
-/** How often `drain` looks whether all calls are over. */
+/** How often `drain` checks whether all calls have ended. */
 const POLL_MS = 50;
 
-/** Admission control: whether the daemon takes calls, and whether there is room for another session. */
+/** Decides whether the daemon accepts calls, and whether there is room for another session. */
 export class AdmissionControl {
   readonly maxSessions: number;
   readonly #clock: Clock;
@@ -37,7 +37,7 @@ export class AdmissionControl {
     this.#sessions = engine.sessions;
   }
 
-  /** False from when the daemon shuts down. */
+  /** False once the daemon shuts down. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
@@ -52,38 +52,38 @@ export class AdmissionControl {
     return this.#isWarm ? 'ready' : 'warming up';
   }
 
-  /** Whether `maxSessions` run or are being made. */
+  /** Whether `maxSessions` sessions run or are about to start. */
   get isFull(): boolean {
     return this.#sessions.size + this.#sum('pending') >= this.maxSessions;
   }
 
-  /** Sessions, phone calls and answers in writing that go on. */
+  /** The number of sessions, phone calls and chat answers in progress. */
   get busy(): number {
     const calls = this.#loads.map((load) => load.calls?.() ?? 0);
     return Math.max(this.#sessions.size, ...calls) + this.#sum('chats');
   }
 
-  /** Counts what a part of the daemon has under way. */
+  /** Adds the counters of a part of the daemon. */
   count(load: Load): void {
     this.#loads.push(load);
   }
 
-  /** The engines are warm. */
+  /** Call this when the engines are warm. */
   warm(): void {
     this.#isWarm = true;
   }
 
-  /** To be called before a call is begun. @throws ParleyError DAEMON_DRAINING */
+  /** Call this before a call starts. @throws ParleyError DAEMON_DRAINING */
   enter(): void {
     if (!this.#isOpen) throw new ParleyError('DAEMON_DRAINING');
   }
 
-  /** Takes no new calls, for good. */
+  /** Refuses all new calls. */
   shut(): void {
     this.#isOpen = false;
   }
 
-  /** Shuts, and waits until nothing goes on: for `ms` at most, or until `hurry` is aborted. */
+  /** Refuses new calls and waits until all have ended, at most `ms`, or until `hurry` aborts. */
   async drain(ms: number, hurry?: AbortSignal): Promise<void> {
     this.shut();
     const clock = this.#clock;

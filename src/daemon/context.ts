@@ -10,7 +10,7 @@ import { FaultReporter } from './operations/fault-reporter.js';
 import { type Log, NO_LOG } from './operations/log.js';
 import { Stores } from './stores.js';
 
-/** What all modules of the daemon share. */
+/** Shared by all modules of the daemon. */
 export interface DaemonContext {
   readonly settings: Settings;
   readonly engine: Engine;
@@ -24,7 +24,7 @@ export interface DaemonContext {
   readonly faults: FaultReporter;
   readonly events: CallEventBus;
   readonly admission: AdmissionControl;
-  /** Frees the data folder for another process. */
+  /** Closes the database and releases the data folder. */
   readonly closeDatabase: () => void;
 }
 
@@ -36,7 +36,7 @@ export interface ContextOptions {
 }
 
 /**
- * Opens the data folder, and gives its stores to the engine.
+ * Opens the data folder and gives its stores to the engine.
  * @throws ParleyError DATA_FOLDER_IN_USE, DATABASE_…, SECRETS_UNREADABLE
  */
 export function openContext({ settings, engine, log = NO_LOG, onError }: ContextOptions): DaemonContext {

@@ -26,13 +26,13 @@ export interface DaemonOptions {
   engine: Engine;
   /** Agents of files: `adopt` stores them under their ids. */
   agents: readonly HostedAgent[];
-  /** A stored configuration as it is used in this process. Default as it is. */
+  /** Changes a stored configuration for use in this process. Default: no change. */
   agentInUse?: (config: AgentConfig) => AgentConfig;
   /** Default none. */
   log?: Log;
-  /** What happens in sessions. */
+  /** Called with each event of a session. */
   onSessionEvent?: (sessionId: string, agentId: string, event: SessionEvent) => void;
-  /** Faults of parley itself; the daemon goes on. Default: nothing. */
+  /** Called with each internal fault of parley; the daemon keeps running. */
   onError?: (error: Error) => void;
 }
 
@@ -42,19 +42,19 @@ export interface DaemonOptions {
  */
 export class Daemon {
   readonly agents: AgentRegistry;
-  /** The first private key, if it was made just now: the only time that it can be shown. */
+  /** The first private key, if this start created it; null = it exists already. It cannot be read later. */
   readonly newPrivateKey: string | null;
   readonly #agentFiles: readonly HostedAgent[];
   readonly #context: DaemonContext;
   readonly #http: HttpModule;
-  /** In the order in which they are closed: first what makes calls, last what they are written to. */
+  /** In the order of closing: modules that make calls first, the call log last. */
   readonly #modules: readonly DaemonModule[];
   #closing: Promise<void> | null = null;
 
   constructor({ settings, engine, agents: agentFiles, agentInUse, log, onSessionEvent, onError }: DaemonOptions) {
     this.#agentFiles = agentFiles;
     checkPrivateKey(settings, log);
-    // Missing files are found before anything is opened.
+    // Fails on missing files before it opens anything.
     const files = loadBrowserFiles();
     const tls = TlsFiles.of(settings);
     tls?.read();
@@ -86,18 +86,18 @@ export class Daemon {
     return this.#context.admission.isWarm;
   }
 
-  /** Settles what an earlier process left, then starts to listen. Resolves with the address. */
+  /** Recovers the state of an earlier process, then starts to listen. Resolves with the address. */
   async listen(): Promise<string> {
     for (const module of this.#modules.toReversed()) await module.recover?.();
     return this.#http.listen();
   }
 
-  /** Takes over the agents of its options and a demo, as `AgentRegistry.adopt`. @throws ParleyError CONFIG_INVALID naming an agent */
+  /** Stores the agents of its options and a demo, as `AgentRegistry.adopt`. @throws ParleyError CONFIG_INVALID naming an agent */
   adopt(demo?: HostedAgent): Promise<readonly string[]> {
     return this.agents.adopt(this.#agentFiles, demo);
   }
 
-  /** Loads the engines, as `Engine.warmUp`; `/readyz` says when it is done. @throws ParleyError when one cannot be loaded */
+  /** Loads the engines, as `Engine.warmUp`; `/readyz` reports when it is done. @throws ParleyError if one cannot be loaded */
   async warmUp(): Promise<readonly string[]> {
     const unreached = await Promise.all(this.#modules.map(async (module) => module.warmUp?.()));
     this.#context.admission.warm();
@@ -105,14 +105,14 @@ export class Daemon {
     return [...new Set(unreached.flatMap((reasons) => reasons ?? []))];
   }
 
-  /** Sessions, phone calls and answers in writing that go on. */
+  /** The number of sessions, phone calls and chat answers in progress. */
   get busy(): number {
     return this.#context.admission.busy;
   }
 
   /**
-   * Takes no new calls from now on, waits until those that run have ended, `drainS` seconds at most, and closes.
-   * @param hurry aborted: they are ended now
+   * Refuses new calls, waits at most `drainS` seconds until the running ones have ended, and closes.
+   * @param hurry its abort ends the running calls now
    */
   async drain(hurry?: AbortSignal): Promise<void> {
     const { admission, settings } = this.#context;
@@ -120,7 +120,7 @@ export class Daemon {
     await this.close();
   }
 
-  /** Takes no more calls, ends those that run, and frees everything. */
+  /** Refuses new calls, ends the running ones and frees all resources. May be called twice. */
   close(): Promise<void> {
     this.#context.admission.shut();
     this.#closing ??= this.#close();
@@ -134,7 +134,7 @@ export class Daemon {
   }
 }
 
-/** @throws ParleyError CONFIG_INVALID where others can reach the daemon, and guess its key */
+/** @throws ParleyError CONFIG_INVALID if others can reach the daemon and its key is easy to guess */
 function checkPrivateKey(settings: Settings, log: Log | undefined): void {
   const { fault, isExposed } = weakKey(settings);
   if (fault === null) return;

@@ -11,7 +11,7 @@ import type { DaemonModule } from './module.js';
 /** How long sessions may take to end when the daemon closes. */
 const DRAIN_MS = 10_000;
 
-/** Where calls run: in media threads, where the settings ask for them, else on the main thread. */
+/** Runs calls in media threads if the settings ask for them, else on the main thread. */
 export class Media implements DaemonModule, MediaHost {
   readonly name = 'media';
   readonly #context: DaemonContext;
@@ -54,7 +54,7 @@ export class Media implements DaemonModule, MediaHost {
     return this.#threads?.loads ?? [];
   }
 
-  /** Threads that have ended unbidden. */
+  /** Threads that have ended unexpectedly. */
   get deaths(): number {
     return this.#threads?.deaths ?? 0;
   }
@@ -75,7 +75,7 @@ export class Media implements DaemonModule, MediaHost {
     const { settings, engine, database, log, faults } = this.#context;
     const count = settings.media.threads;
     if (count === 0) return null;
-    // Loaded late: who has no threads, and who asks whether the daemon is there, does not wait for it.
+    // Loaded on demand: neither a daemon without threads nor the first health check waits for it.
     const [{ MediaThreadPool }, { plainOptions }] = await Promise.all([
       import('../threads/main/media-thread-pool.js'),
       import('../threads/wire/plain-options.js'),
@@ -84,7 +84,7 @@ export class Media implements DaemonModule, MediaHost {
     if (options === null) {
       log.write(
         'warn',
-        'media.threads: the engine has parts of its embedder, so that all sessions stay on the main thread',
+        'media.threads has no effect: the engine has custom parts, so all sessions stay on the main thread',
       );
     }
     if (options === null || this.#isClosed) return null;

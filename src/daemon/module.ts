@@ -1,27 +1,27 @@
 import type { Api } from './http/api.js';
 
 /**
- * A part of the daemon. Each folder of `src/daemon` has a function that makes its module. The daemon calls the methods of
- * all modules in the order of its list; a module leaves out those that it has no use for.
+ * A part of the daemon. Each folder of `src/daemon` has a function that makes its module. The daemon calls the methods
+ * of all modules in the order of its list. A module leaves out methods that it does not need.
  */
 export interface DaemonModule {
   readonly name: string;
   /** Adds endpoints, pages and sockets to the server. */
   routes?(api: Api): void;
   /**
-   * Settles what an earlier process left, before the server listens. Modules recover one after the other, the last of the
-   * list first.
+   * Recovers the state of an earlier process before the server listens. Modules recover one after the other, in the
+   * reverse order of the list.
    */
   recover?(): Promise<void> | void;
   /**
-   * Loads what the first call would otherwise wait for, at the same time as all other modules.
-   * @returns in words, what could not be reached
+   * Loads everything that the first call needs. All modules do so at the same time.
+   * @returns sentences about services that could not be reached
    */
   warmUp?(): Promise<readonly string[] | void>;
-  /** All modules are warm: goes on with what an earlier process left. */
+  /** All modules are warm: continues the work of an earlier process. */
   resume?(): void;
-  /** The daemon closes: begins nothing new. */
+  /** The daemon is about to close: starts nothing new. */
   stop?(): void;
-  /** Ends what runs and frees what it holds. Called once, when the modules before it in the list are closed. */
+  /** Ends its work and frees its resources. Called once, after the modules before it in the list have closed. */
   close?(): Promise<void> | void;
 }

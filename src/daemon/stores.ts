@@ -26,14 +26,14 @@ export interface StoresOptions {
   onError: (error: Error) => void;
 }
 
-/** What the daemon keeps. */
+/** The daemon's stores. */
 export class Stores implements DaemonModule {
   readonly name = 'stores';
   readonly keys: KeyStore;
   readonly box: SecretBox;
   readonly phones: PhoneStore;
   readonly agents: AgentStore;
-  /** What agents know and remember. */
+  /** Knowledge and memories of agents. */
   readonly agentData: AgentData;
   readonly doNotCall: DoNotCallStore;
   readonly voices: VoiceStore;
@@ -45,7 +45,7 @@ export class Stores implements DaemonModule {
   readonly #checkpointer: Checkpointer;
   readonly #onError: (error: Error) => void;
 
-  /** @throws ParleyError SECRETS_UNREADABLE where what was sealed cannot be opened */
+  /** @throws ParleyError SECRETS_UNREADABLE if encrypted data cannot be decrypted */
   constructor({ settings, database, clock, nowUnixMs, onError }: StoresOptions) {
     this.#onError = onError;
     this.keys = new KeyStore(database, nowUnixMs);
@@ -62,7 +62,7 @@ export class Stores implements DaemonModule {
     this.#checkpointer = new Checkpointer({ database, clock, onError });
   }
 
-  /** What the engine needs of it. */
+  /** The stores that the engine uses. */
   get forEngine(): Parameters<Engine['keepIn']>[0] {
     const { knowledge, memories } = this.agentData;
     return {
@@ -77,7 +77,7 @@ export class Stores implements DaemonModule {
     };
   }
 
-  /** Makes sure that there is a private key. Returns it if it was made here. */
+  /** Creates a private key if there is none. Returns the new key, else null. */
   firstKeys({ publicKey, apiKey }: Pick<Settings, 'publicKey' | 'apiKey'>): string | null {
     this.keys.ofEnvironment('public', publicKey);
     this.keys.ofEnvironment('private', apiKey);
@@ -85,13 +85,13 @@ export class Stores implements DaemonModule {
     return hasOne ? null : this.keys.create('private', 'first key').key;
   }
 
-  /** Opens what the first call would have to wait for otherwise. */
+  /** Opens everything that the first call needs. */
   async warmUp(): Promise<void> {
     this.#checkpointer.start();
     await this.agentData.warmUp();
   }
 
-  /** May be called twice. The database is its owner's to close. */
+  /** May be called twice. Does not close the database. */
   async close(): Promise<void> {
     await Promise.all([this.agentData.close(), this.#checkpointer.close()]);
   }

@@ -4,33 +4,33 @@ import type { AgentExtensions } from '../agent/extensions/extensions.js';
 import { movedParts } from '../agent/extensions/old-place.js';
 import type { SecretBox } from './secret-box.js';
 
-/** What an agent is; each change makes a new version of it. */
+/** The content of an agent. Each change makes a new version. */
 export interface AgentContent {
   name: string;
   config: AgentConfig;
   /** Rules of the embedded scripted model. Undefined = none. */
   script?: unknown;
-  /** What it has beside its configuration. Null or left out = nothing. */
+  /** What AgentConfig has no place for. Default null, nothing. */
   extensions?: AgentExtensions | null;
 }
 
-/** An agent as it is now. */
+/** The latest version of an agent. */
 export interface StoredAgent extends AgentContent {
   id: string;
   /** Unix seconds. */
   createdAt: number;
   /** Counts from 1. */
   version: number;
-  /** By whom the latest change was made. */
+  /** The name of the key that made the latest change; null = the daemon, at its start. */
   changedBy: string | null;
 }
 
-/** An agent as it was from one change to the next. */
+/** One version of an agent. */
 export interface AgentVersion extends AgentContent {
   version: number;
   /** Unix seconds. */
   changedAt: number;
-  /** The name of the key; null = the daemon itself, at its start. */
+  /** The name of the key that made the change; null = the daemon, at its start. */
   changedBy: string | null;
 }
 
@@ -46,7 +46,7 @@ interface Row {
   changed_by: string | null;
 }
 
-/** Versions kept of an agent; the oldest go first. */
+/** Versions that are kept of one agent. The oldest are deleted first. */
 const MAX_VERSIONS = 1000;
 const PURPOSE = 'agent_versions.config';
 const EXTENSIONS_PURPOSE = 'agent_versions.extensions';
@@ -95,7 +95,7 @@ export class AgentStore {
       purge.run(agent.id, agent.version - MAX_VERSIONS);
     });
   }
-  /** In the order of their making. @throws ParleyError SECRETS_UNREADABLE */
+  /** In the order of creation. @throws ParleyError SECRETS_UNREADABLE */
   all(): StoredAgent[] {
     return this.#all.all().map((row) => ({
       ...this.#content(row),
@@ -116,7 +116,7 @@ export class AgentStore {
     this.#change(agent, changedAt);
   }
 
-  /** The latest first. @param before only versions before this one */
+  /** Latest first. @param before only versions before this one */
   versions(id: string, { limit, before }: { limit: number; before: number }): AgentVersion[] {
     return this.#versions.all(id, before, limit).map((row) => ({
       ...this.#content(row),
@@ -126,12 +126,12 @@ export class AgentStore {
     }));
   }
 
-  /** With all its versions. Returns whether there was such an agent. */
+  /** Deletes an agent with all its versions. Returns whether it existed. */
   remove(id: string): boolean {
     return this.#remove.run(id).changes > 0;
   }
 
-  /** The JSON of the widget's configuration, null where there is none. */
+  /** The widget's configuration as JSON; null = none is stored. */
   embed(id: string): string | null {
     return this.#embed.get(id) ?? null;
   }
@@ -162,7 +162,7 @@ export class AgentStore {
   }
 }
 
-/** Moves what versions of earlier releases have in their configurations and now belongs to the extensions. */
+/** Moves to the extensions what versions of earlier releases stored in their configurations. */
 function moveExtensions(database: Database.Database, box: SecretBox): void {
   const old = database.prepare<unknown[], number>('SELECT rowid FROM agent_versions WHERE extensions IS NULL').pluck();
   const get = database.prepare<unknown[], string>('SELECT config FROM agent_versions WHERE rowid = ?').pluck();
@@ -177,7 +177,7 @@ function moveExtensions(database: Database.Database, box: SecretBox): void {
   })();
 }
 
-/** Whether there is an agent of this id, for those who need to know no more. */
+/** Whether an agent with this id exists. */
 export function hasAgent(database: Database.Database, id: string): boolean {
   return database.prepare('SELECT 1 FROM agents WHERE id = ?').get(id) !== undefined;
 }

@@ -2,15 +2,15 @@ import type Database from 'better-sqlite3';
 import { type CallRow, callOf, type SplitRow, type StoredCall } from './calls.js';
 import { type PhonePattern, phonePattern, reversed } from './phone-pattern.js';
 
-/** What the calls of a page have in common; what is left out does not matter. */
+/** Which calls a page has. A condition that is left out does not apply. */
 export interface CallFilter {
   agentId?: string | undefined;
   campaignId?: string | undefined;
-  /** Any of them. */
+  /** A call has one of them. */
   statuses?: readonly string[] | undefined;
-  /** Of either end, as `phonePattern` reads it. */
+  /** The number of either party, as `phonePattern` reads it. */
   phone?: string | undefined;
-  /** Microseconds since 1970, both included. */
+  /** Microseconds since 1970, inclusive. */
   fromUs?: number | undefined;
   toUs?: number | undefined;
 }
@@ -18,14 +18,14 @@ export interface CallFilter {
 export interface CallPage<T = StoredCall> {
   /** Newest first. */
   calls: T[];
-  /** Where the next page begins: behind this call; null where there is none. */
+  /** The time of the last call of this page, where the next page starts; null = this is the last page. */
   nextUs: number | null;
 }
 
 export interface CallPagesOptions {
-  /** So many numbers that fit a part of one are looked up one by one. Default 25. */
+  /** Up to this many numbers that match a pattern, the search looks up each one. Default 25. */
   maxNumbers?: number;
-  /** A number, an agent or a campaign with fewer calls is worth going by, whatever else is asked for. Default 1000. */
+  /** The search uses the index of a number, agent or campaign with fewer calls than this. Default 1000. */
   fewCalls?: number;
 }
 
@@ -33,11 +33,11 @@ type PageOf<T> = (filter: CallFilter, limit: number, beforeUs: number | null) =>
 
 const LATEST = Number.MAX_SAFE_INTEGER;
 
-/** The agent's configuration apart from the rest of an item; null where the item is nested deeper than SQLite reads. */
+/** The agent's configuration, separate from the rest of the item; null = the item is nested too deep for SQLite. */
 const SPLIT = `CASE WHEN json_valid(item) THEN item -> '$.agent_config' END AS agent_config,
   CASE WHEN json_valid(item) THEN json_remove(item, '$.agent_config') END AS rest`;
 
-/** What every call of a page has to be. */
+/** Conditions that every call of a page fulfils. */
 const CONDITIONS = `ts_us < @before AND ts_us >= @after
   AND (@agentId IS NULL OR agent_id = @agentId) AND (@campaignId IS NULL OR campaign_id = @campaignId)
   AND (@statuses IS NULL OR status IN (SELECT value FROM json_each(@statuses)))
@@ -62,7 +62,7 @@ interface PageConditions {
   /** JSON arrays. */
   statuses: string | null;
   numbers: string | null;
-  /** A pattern that one of the two numbers has to fit. */
+  /** A pattern that one of the two numbers matches. */
   glob: string | null;
 }
 
@@ -76,12 +76,12 @@ interface ByKey {
 }
 
 /**
- * The log of calls in pages. Every time in it is unique and later than all before, so a page that begins behind a time
- * neither skips nor repeats a call, whatever is added or deleted meanwhile.
+ * Pages of the call log. Every call has a unique time, later than those of all calls before it. So a page that starts
+ * after a time neither skips nor repeats a call, whatever is added or deleted in between.
  *
- * Each filter, and each with a status, has an index in the order of time, of which a page reads its own length. Of
- * several filters the one that few calls have is gone by; where none is such, the calls are gone through one by one in
- * an index that holds all that is asked for.
+ * Each filter, alone and with a status, has an index ordered by time: a page reads as many entries as it has calls.
+ * With several filters, the search uses the index of one that matches few calls. If none does, it scans an index that
+ * covers all filters.
  */
 export class CallPages {
   readonly #page: PageOf<CallRow>;
@@ -121,16 +121,16 @@ export class CallPages {
           `SELECT number FROM call_numbers WHERE ${condition} LIMIT ${String(maxNumbers + 1)}`,
         )
         .pluck();
-    // Nothing in a number comes behind "~".
+    // "~" sorts after every character of a number.
     this.#beginning = numbers(`number >= ? AND number < ? || '~'`);
     this.#ending = numbers(`reversed >= ? AND reversed < ? || '~'`);
     this.#page = this.#pageOf(database.prepare('SELECT * FROM calls WHERE ts_us = ?'));
     this.#rows = this.#pageOf(database.prepare(`SELECT *, ${SPLIT} FROM calls WHERE ts_us = ?`));
   }
 
-  /** Reads calls by their times. */
+  /** Reads calls by time. */
   #pageOf<T extends CallRow>(get: Database.Statement<unknown[], T>): PageOf<T> {
-    // One transaction: what is found is still there when it is read.
+    // One transaction: no call disappears between the search and the read.
     return this.#database.transaction((filter: CallFilter, limit: number, beforeUs: number | null): CallPage<T> => {
       const found = this.#find(filter, limit + 1, beforeUs);
       const calls = found.slice(0, limit).flatMap((tsUs) => {
@@ -141,13 +141,13 @@ export class CallPages {
     });
   }
 
-  /** @param beforeUs `nextUs` of the page before; null = the first page */
+  /** @param beforeUs `nextUs` of the previous page; null = the first page */
   page(filter: CallFilter, limit: number, beforeUs: number | null = null): CallPage {
     const { calls, nextUs } = this.#page(filter, limit, beforeUs);
     return { calls: calls.map(callOf), nextUs };
   }
 
-  /** As `page`, as the table has them. */
+  /** As `page`, but rows of the table. */
   rows(filter: CallFilter, limit: number, beforeUs: number | null = null): CallPage<SplitRow> {
     return this.#rows(filter, limit, beforeUs);
   }
@@ -160,7 +160,7 @@ export class CallPages {
       .pluck();
   }
 
-  /** The times of calls, newest first. */
+  /** Times of calls, newest first. */
   #find(filter: CallFilter, limit: number, beforeUs: number | null): number[] {
     const { agentId = null, campaignId = null, statuses, phone, fromUs = 0, toUs = LATEST - 1 } = filter;
     const numbers = phone === undefined ? null : this.#numbers(phonePattern(phone));
@@ -197,7 +197,7 @@ export class CallPages {
     return key.every(([name, value]) => this.#byKey[name].isRare.get(value) === 1);
   }
 
-  /** The numbers that a pattern fits; where they are too many, the pattern for GLOB. */
+  /** The numbers that match a pattern, or the pattern for GLOB if they are too many. */
   #numbers(pattern: PhonePattern): string[] | string {
     if (pattern.kind === 'whole') return [pattern.number];
     const [numbers, start, glob] =
@@ -212,7 +212,7 @@ export class CallPages {
 /** A column and its value. */
 type KeyValue = readonly [Key, string];
 
-/** What calls can be gone by: each is a list of which a call has one. */
+/** Columns with an index. A call matches a list if it has one of its values. */
 function keysOf(agentId: string | null, campaignId: string | null, numbers: readonly string[] | null): KeyValue[][] {
   const keys: KeyValue[][] = [];
   if (numbers !== null) {
@@ -227,7 +227,7 @@ function keysOf(agentId: string | null, campaignId: string | null, numbers: read
   return keys;
 }
 
-/** The latest of some lists that are each in order; a call may be in two of them. */
+/** The latest entries of several sorted lists. A call may be in two of them. */
 function merged(lists: readonly (readonly number[])[], limit: number): number[] {
   return [...new Set(lists.flat())].sort((a, b) => b - a).slice(0, limit);
 }

@@ -4,10 +4,10 @@ import { wholeAgentConfig } from '../agent/whole-agent.js';
 import { type CallHistoryItem, shownItem } from '../session/record/call-history.js';
 import { reversed } from './phone-pattern.js';
 
-/** How somebody and an agent came together. */
+/** How a person and an agent are connected. */
 export type CallChannel = 'phone' | 'talk' | 'webrtc' | 'chat';
 
-/** A call, a browser session or a chat, as it stands. */
+/** The current state of a call, a browser session or a chat. */
 export interface StoredCall {
   sessionId: string;
   callId: string | null;
@@ -20,15 +20,15 @@ export interface StoredCall {
   status: string;
   /** Microseconds since 1970, unique: the order of the log. */
   tsUs: number;
-  /** Microseconds since 1970; null while it goes on. */
+  /** Microseconds since 1970; null = it has not ended. */
   endedUs: number | null;
-  /** Path of the recording, below the data folder where it lies there; null = there is none. */
+  /** Path of the recording, relative if it is inside the data folder; null = there is none. */
   recording: string | null;
-  /** As `/call-logs` shows it, `call_status` and `ts` as above, without the recording's address. */
+  /** As `/call-logs` shows it, with `call_status` and `ts` as above and without the URL of the recording. */
   item: CallHistoryItem;
 }
 
-/** What a call is when it begins. */
+/** A call at its start. */
 export type NewCall = Omit<StoredCall, 'tsUs' | 'endedUs' | 'recording'>;
 
 /** A row of the table. */
@@ -49,7 +49,7 @@ export interface CallRow {
   item: string;
 }
 
-/** Every call there was and is. A call's row is there before it rings, and is brought up to date as it goes. */
+/** All calls, past and present. The row of a call is written before it rings, and updated during the call. */
 export class CallStore {
   readonly #database: Database.Database;
   readonly #add: (call: NewCall) => StoredCall;
@@ -67,10 +67,10 @@ export class CallStore {
   readonly #forgetRecordings: (calls: readonly StoredCall[]) => void;
   readonly #remove: (calls: readonly StoredCall[]) => number;
   readonly #nowUs: () => number;
-  /** Of the call that was added last, which may not be there any more. */
+  /** The time of the call that was added last, even if that call has been deleted. */
   #lastUs = 0;
 
-  /** @param nowUnixMs the time of day, with a fraction where there is one */
+  /** @param nowUnixMs milliseconds since 1970, with a fraction if the clock has one */
   constructor(database: Database.Database, nowUnixMs: () => number) {
     this.#database = database;
     this.#nowUs = () => Math.floor(nowUnixMs() * 1000);
@@ -83,7 +83,7 @@ export class CallStore {
     const note = database.prepare('INSERT OR IGNORE INTO call_numbers (number, reversed) VALUES (?, ?)');
     const latest = database.prepare<unknown[], { ts: number | null }>('SELECT MAX(ts_us) AS ts FROM calls');
     this.#add = database.transaction((call: NewCall) => {
-      // Later than all others, also where the clock was set back: whoever pages through the log must not miss it.
+      // Later than all others, even after the clock was set back: pages through the log must not miss it.
       const tsUs = Math.max(this.#nowUs(), (latest.get()?.ts ?? 0) + 1, this.#lastUs + 1);
       this.#lastUs = tsUs;
       const item = { ...call.item, ts: tsUs / 1e6 };
@@ -111,7 +111,7 @@ export class CallStore {
       'UPDATE calls SET item = @item WHERE session_id = @sessionId AND ended_us IS NOT NULL',
     );
     this.#get = database.prepare('SELECT * FROM calls WHERE session_id = ?');
-    // Nothing in an id comes behind "~".
+    // "~" sorts after every character of an id.
     this.#beginning = database.prepare(
       `SELECT * FROM calls WHERE session_id >= ? AND session_id < ? || '~' ORDER BY session_id LIMIT ?`,
     );
@@ -155,8 +155,8 @@ export class CallStore {
   }
 
   /**
-   * Brings the status of a call that goes on up to date. Returns whether there is such a call.
-   * @param reason its `error_message` from now on; null leaves that as it is
+   * Updates the status of a call that has not ended. Returns whether there is such a call.
+   * @param reason the new `error_message`; null = no change
    */
   setStatus(sessionId: string, status: string, reason: string | null = null): boolean {
     const { changes } =
@@ -164,12 +164,12 @@ export class CallStore {
     return changes > 0;
   }
 
-  /** Notes the two ends of a call that goes on, which were not known when it was added. */
+  /** Stores the numbers of a call that has not ended, if they were unknown when it was added. */
   setPhones(sessionId: string, phones: { readonly from: string; readonly to: string }): void {
     this.#setPhones(sessionId, phones);
   }
 
-  /** Closes a call. Returns it as it is kept; null where there is no such call that goes on. */
+  /** Closes a call. Returns the stored call; null = no call with this id is open. */
   end(sessionId: string, item: CallHistoryItem, recording: string | null): StoredCall | null {
     const call = this.get(sessionId);
     if (call === null || call.endedUs !== null) return null;
@@ -180,7 +180,7 @@ export class CallStore {
     return { ...call, status, recording, endedUs, item: kept };
   }
 
-  /** Brings the item of a call that has ended up to date. Returns the call; null where there is no such call. */
+  /** Updates the item of a call that has ended. Returns the call; null = there is no such call. */
   amend(sessionId: string, item: CallHistoryItem): StoredCall | null {
     const call = this.get(sessionId);
     if (call?.endedUs == null) return null;
@@ -194,7 +194,7 @@ export class CallStore {
     return row === undefined ? null : callOf(row);
   }
 
-  /** Calls whose session's id begins so. */
+  /** Calls whose session id has this prefix. */
   beginningWith(start: string, limit: number): StoredCall[] {
     return this.#beginning.all(start, start, limit).map(callOf);
   }
@@ -204,30 +204,30 @@ export class CallStore {
     return row === undefined ? null : callOf(row);
   }
 
-  /** Calls that began before a time and have ended, the oldest first. */
+  /** Calls that started before a time and have ended, oldest first. */
   endedBefore(tsUs: number, limit: number): StoredCall[] {
     return this.#ended.all(tsUs, limit).map(callOf);
   }
 
-  /** Calls with a recording that began before a time, the oldest first. */
+  /** Calls with a recording that started before a time, oldest first. */
   recordedBefore(tsUs: number, limit: number): StoredCall[] {
     return this.#recorded.all(tsUs, limit).map(callOf);
   }
 
-  /** The recordings of these calls are no more. */
+  /** Marks the recordings of these calls as deleted. */
   forgetRecordings(calls: readonly StoredCall[]): void {
     this.#forgetRecordings(calls);
   }
 
   /**
-   * Removes calls that have ended, all or none, and what else is kept of what was said in them: for sessions that go on
-   * from them, and in webhooks that are done with. Returns how many were there.
+   * Deletes calls that have ended, all or none, with the stored messages for later sessions and their finished webhook
+   * messages. Returns the number of deleted calls.
    */
   remove(calls: readonly StoredCall[]): number {
     return this.#remove(calls);
   }
 
-  /** As `remove`, without waiting for the disk: where the machine stops at once, the calls are there again. */
+  /** As `remove`, without waiting for the disk: after a power failure, the calls may be back. */
   removeLazily(calls: readonly StoredCall[]): number {
     this.#database.pragma('synchronous = NORMAL');
     try {
@@ -237,25 +237,25 @@ export class CallStore {
     }
   }
 
-  /** Calls that go on, the oldest first. */
+  /** Calls that have not ended, oldest first. */
   open(): StoredCall[] {
     return this.#open.all().map(callOf);
   }
 }
 
-/** What the columns do not say of an item, as it is kept. */
+/** The part of an item that the columns do not have, as it is stored. */
 function itemText(item: CallHistoryItem): string {
   return JSON.stringify({ ...item, call_status: undefined, recording: undefined });
 }
 
-/** A row with the agent's configuration and the rest of its item apart, as JSON; null where they are not. */
+/** A row whose agent configuration and remaining item are separate JSON texts; null = they are not. */
 export interface SplitRow extends CallRow {
   agent_config: string | null;
   rest: string | null;
 }
 
 /**
- * A row's item as JSON. Only the configuration is read: a page may be of a megabyte.
+ * The item of a row as JSON. It parses only the configuration: a page may have a megabyte.
  * @param recordingUrl null = there is no recording
  */
 export function itemJson(row: SplitRow, recordingUrl: string | null): string {
@@ -270,7 +270,7 @@ export function itemJson(row: SplitRow, recordingUrl: string | null): string {
   return `${row.rest.slice(0, -1)},${JSON.stringify(members).slice(1)}`;
 }
 
-/** A row as a call. */
+/** The call of a row. */
 export function callOf(row: CallRow): StoredCall {
   const item = JSON.parse(row.item) as CallHistoryItem;
   return {

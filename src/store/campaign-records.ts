@@ -2,43 +2,43 @@ import type Database from 'better-sqlite3';
 
 export type RecordStatus = 'not_started' | 'started' | 'finished' | 'failed';
 
-/** Somebody whom a campaign calls. */
+/** A person whom a campaign calls. */
 export interface StoredRecord {
-  /** The order in which records were uploaded. */
+  /** Position in the order of upload. */
   seq: number;
   campaignId: string;
   /** E.164. */
   phone: string;
   metadata: Readonly<Record<string, unknown>>;
-  /** Which calling hours are theirs. */
+  /** The place whose calling hours apply. */
   place: string;
   status: RecordStatus;
-  /** Of the latest call. */
+  /** The session of the latest call. */
   sessionId: string | null;
-  /** Whether that call is under way. */
+  /** Whether that call is in progress. */
   calling: boolean;
   /** Calls so far. */
   attempts: number;
-  /** Calls that were made again, by what for. */
+  /** Repeated calls, by reason. */
   retried: Readonly<Record<string, number>>;
-  /** When they are to be called, in milliseconds since 1970; null = they are being called, or nothing more is to come. */
+  /** When the next call is due, in milliseconds since 1970; null = a call is in progress, or none is planned. */
   dueMs: number | null;
-  /** What the latest call came to, where it is called again for that or has failed. */
+  /** Why the latest call failed, or why there will be another one. */
   reason: string | null;
 }
 
 export type NewRecord = Pick<StoredRecord, 'phone' | 'metadata' | 'place'> & { dueMs: number };
 
-/** What an upload was refused. */
+/** A refused item of an upload. */
 export interface StoredRejection {
   seq: number;
-  /** As it was given. */
+  /** As the client wrote it. */
   phone: string;
   metadata: Readonly<Record<string, unknown>>;
   reason: string;
 }
 
-/** What becomes of a record when its call is over. */
+/** The new state of a record after its call. */
 export interface RecordEnd {
   status: RecordStatus;
   dueMs: number | null;
@@ -48,7 +48,7 @@ export interface RecordEnd {
 
 export interface PageOf {
   campaignId: string;
-  /** `seq` of the last item before; 0 = from the start. */
+  /** `seq` of the last item of the previous page; 0 = from the start. */
   after: number;
   limit: number;
 }
@@ -68,10 +68,10 @@ interface Row {
   reason: string | null;
 }
 
-/** More refusals of one campaign than these are forgotten, the oldest first. */
+/** Refusals that are kept of one campaign. The oldest are deleted first. */
 const REJECTIONS = 10_000;
 
-/** Whom campaigns call, and how far they have come. */
+/** The records of campaigns, with the state of each. */
 export class CampaignRecordStore {
   readonly #addAll: (campaignId: string, records: readonly NewRecord[]) => boolean[];
   readonly #rejectAll: (campaignId: string, rejections: readonly Omit<StoredRejection, 'seq'>[]) => void;
@@ -136,12 +136,12 @@ export class CampaignRecordStore {
     this.#counts = database.prepare('SELECT status, count FROM campaign_counts WHERE campaign_id = ?');
   }
 
-  /** All in one transaction. Returns for each whether it was added; those that are there already are not. */
+  /** Adds records in one transaction. Returns for each whether it was added; false = it exists already. */
   add(campaignId: string, records: readonly NewRecord[]): boolean[] {
     return this.#addAll(campaignId, records);
   }
 
-  /** Notes what an upload was refused. */
+  /** Stores refused items of an upload. */
   reject(campaignId: string, rejections: readonly Omit<StoredRejection, 'seq'>[]): void {
     this.#rejectAll(campaignId, rejections);
   }
@@ -154,7 +154,7 @@ export class CampaignRecordStore {
     return storedOrNull(this.#bySeq.get(seq));
   }
 
-  /** In the order in which they were uploaded. @param status default all */
+  /** In the order of upload. @param status default all */
   page(page: PageOf, status?: RecordStatus): StoredRecord[] {
     return (status === undefined ? this.#page.all(page) : this.#pageOfStatus.all({ ...page, status })).map(stored);
   }
@@ -165,12 +165,12 @@ export class CampaignRecordStore {
       .map(({ metadata, ...rest }) => ({ ...rest, metadata: JSON.parse(metadata) as Record<string, unknown> }));
   }
 
-  /** Returns false where the record is being called, or is not there. */
+  /** Deletes a record. Returns false if its call is in progress or it does not exist. */
   remove(seq: number): boolean {
     return this.#remove.run(seq).changes > 0;
   }
 
-  /** Places with records that wait to be called. A few steps in the index for each, however many records there are. */
+  /** Places with waiting records. Takes a few index steps for each place, whatever the number of records. */
   places(campaignId: string): string[] {
     const places: string[] = [];
     if (this.first(campaignId, '') !== null) places.push('');
@@ -178,31 +178,31 @@ export class CampaignRecordStore {
     return places;
   }
 
-  /** The record of a place that is due first. */
+  /** The record of a place with the earliest due time. */
   first(campaignId: string, place: string): { seq: number; dueMs: number; place: string } | null {
     const row = this.#first.get(campaignId, place);
     return row === undefined ? null : { seq: row.seq, dueMs: row.due_ms, place };
   }
 
   /**
-   * A call to a record begins; to be run in the transaction that writes the call's row. Returns false where the record
-   * does not wait to be called.
+   * Marks the start of a call to a record. Run it in the transaction that writes the row of the call. Returns false if
+   * the record is not waiting.
    */
   begin(seq: number, sessionId: string, nowMs: number): boolean {
     return this.#begin(seq, sessionId, nowMs);
   }
 
-  /** The call is over. Returns false where it was so already. */
+  /** Marks the end of a call. Returns false if it was marked before. */
   end(seq: number, sessionId: string, end: RecordEnd): boolean {
     return this.#end.run({ ...end, seq, sessionId, retried: JSON.stringify(end.retried) }).changes > 0;
   }
 
-  /** A record is not called, for good. */
+  /** Marks a record as failed: it gets no more calls. */
   refuse(seq: number, reason: string): void {
     this.#refuse.run(reason, seq);
   }
 
-  /** None of a place that waits is called, for good. */
+  /** Marks all waiting records of a place as failed. */
   refusePlace(campaignId: string, place: string, reason: string): void {
     this.#refusePlace.run({ campaignId, place, reason });
   }
@@ -211,7 +211,7 @@ export class CampaignRecordStore {
     this.#postpone.run(dueMs, seq);
   }
 
-  /** Records whose calls are under way, or were when an earlier process stopped. */
+  /** Records with a call in progress, including calls of a process that has died. */
   calling(): StoredRecord[] {
     return this.#calling.all().map(stored);
   }
@@ -222,12 +222,12 @@ export class CampaignRecordStore {
     return counts;
   }
 
-  /** Removes as many records and refusals of a campaign at most. Returns false where there are none left. */
+  /** Deletes at most this many records and refusals of a campaign. Returns false if none are left. */
   removeSome(campaignId: string, most: number): boolean {
     return this.#removeSome(campaignId, most);
   }
 
-  /** Forgets a number in all campaigns, but where it is being called. Returns how many records that were. */
+  /** Deletes a number from all campaigns, except where its call is in progress. Returns the number of deleted records. */
   erase(number: string): number {
     return this.#erase(number);
   }
@@ -258,7 +258,7 @@ function stored(row: Row): StoredRecord {
   };
 }
 
-/** Adds records that are not there yet. */
+/** Adds records that do not exist yet. */
 function prepareAdd(database: Database.Database): (campaignId: string, records: readonly NewRecord[]) => boolean[] {
   const insert = database.prepare(
     `INSERT INTO campaign_records (campaign_id, phone, metadata, place, status, calling, attempts, retried, due_ms)
@@ -272,7 +272,7 @@ function prepareAdd(database: Database.Database): (campaignId: string, records: 
   );
 }
 
-/** Notes refusals, and forgets the oldest beyond `REJECTIONS`. */
+/** Stores refusals, and deletes the oldest beyond `REJECTIONS`. */
 function prepareReject(
   database: Database.Database,
 ): (campaignId: string, rejections: readonly Omit<StoredRejection, 'seq'>[]) => void {
@@ -290,7 +290,7 @@ function prepareReject(
   });
 }
 
-/** A call to a record begins: counts the attempt, and keeps the pace of its campaign. */
+/** Marks the start of a call: counts the attempt and stores the time for the pace of the campaign. */
 function prepareBegin(database: Database.Database): (seq: number, sessionId: string, nowMs: number) => boolean {
   const begin = database.prepare(
     `UPDATE campaign_records SET status = 'started', session_id = ?, calling = 1, attempts = attempts + 1, due_ms = NULL
@@ -306,7 +306,7 @@ function prepareBegin(database: Database.Database): (seq: number, sessionId: str
   });
 }
 
-/** Erases a number in all campaigns, however it was written in refusals. */
+/** Deletes a number from all campaigns, and from refusals in any notation. */
 function prepareErase(database: Database.Database): (number: string) => number {
   const erase = database.prepare('DELETE FROM campaign_records WHERE phone = ? AND calling = 0');
   const plain = ["' '", "'-'", "'('", "')'", "'.'", "'/'"].reduce((text, it) => `replace(${text}, ${it}, '')`, 'phone');
@@ -314,7 +314,7 @@ function prepareErase(database: Database.Database): (number: string) => number {
   return database.transaction((number: string) => erase.run(number).changes + eraseRejections.run(number).changes);
 }
 
-/** Removes a few records and refusals of a campaign. */
+/** Deletes some records and refusals of a campaign. */
 function prepareRemoveSome(database: Database.Database): (campaignId: string, most: number) => boolean {
   const someRecords = database.prepare(
     'DELETE FROM campaign_records WHERE seq IN (SELECT seq FROM campaign_records WHERE campaign_id = ? LIMIT ?)',

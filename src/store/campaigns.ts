@@ -2,11 +2,11 @@ import type Database from 'better-sqlite3';
 import type { CampaignSchedule } from '../settings/campaign-schedule.js';
 
 /**
- * - `idle`: it has not been started.
- * - `started`: it calls.
- * - `paused`: it was stopped; calls that are under way end by themselves.
- * - `finished`: all of its records are settled, for good.
- * - `failed`: it cannot call; `reason` says why. It can be started again.
+ * - `idle`: not started yet.
+ * - `started`: it places calls.
+ * - `paused`: it places no more calls; calls in progress continue to their end.
+ * - `finished`: all records have their final state. It cannot start again.
+ * - `failed`: it cannot place calls; `reason` says why. It can start again.
  */
 export type CampaignStatus = 'idle' | 'started' | 'paused' | 'finished' | 'failed';
 
@@ -14,14 +14,14 @@ export interface StoredCampaign {
   id: string;
   name: string;
   status: CampaignStatus;
-  /** The number of ours that it calls with. */
+  /** The daemon's number that the campaign calls from. */
   caller: string | null;
   includeMetadataInPrompt: boolean;
-  /** What takes the place of the operator's schedule. */
+  /** Overrides of the operator's schedule. */
   overrides: Partial<CampaignSchedule>;
-  /** Why it has failed. */
+  /** Why the campaign failed. */
   reason: string | null;
-  /** When it placed its last call, in milliseconds since 1970. */
+  /** When the campaign placed its last call, in milliseconds since 1970. */
   lastCallMs: number | null;
   /** Unix seconds. */
   createdAt: number;
@@ -41,7 +41,7 @@ interface Row {
   created_at: number;
 }
 
-/** The daemon's campaigns; who they call is in `CampaignRecordStore`. */
+/** The daemon's campaigns. `CampaignRecordStore` has the people whom they call. */
 export class CampaignStore {
   readonly #add: Database.Statement<unknown[]>;
   readonly #get: Database.Statement<unknown[], Row>;
@@ -82,17 +82,17 @@ export class CampaignStore {
     return row === undefined ? null : stored(row);
   }
 
-  /** In the order in which they were made. */
+  /** In the order of creation. */
   list(): StoredCampaign[] {
     return this.#list.all().map(stored);
   }
 
-  /** Returns the campaign as it is then; null where there is none. */
+  /** Returns the changed campaign; null = there is none with this id. */
   change(id: string, change: CampaignChange): StoredCampaign | null {
     return this.#change(id, change);
   }
 
-  /** With its records. Returns whether it was there. */
+  /** Deletes a campaign with its records. Returns whether it existed. */
   remove(id: string): boolean {
     return this.#remove.run(id).changes > 0;
   }

@@ -3,28 +3,28 @@ import { statSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { RealClock } from '../base/real-clock.js';
 
-/** What the thread is started with. */
+/** The worker's start parameters. */
 export interface CheckpointSettings {
   /** The database file. */
   path: string;
-  /** The log of changes may grow to this before it is written back. */
+  /** The size at which the worker writes the write-ahead log back, in bytes. */
   aboveBytes: number;
-  /** How often it is looked at, in milliseconds. */
+  /** The interval between two checks, in milliseconds. */
   everyMs: number;
 }
 
-/** Pages that have been written back. The first message, of 0 pages, says that the thread is at work. */
+/** The number of pages written back. The first message, with 0 pages, says that the thread is running. */
 export interface Checkpoint {
   pages: number;
 }
 
-/** A log this many times larger than it should be has writers that leave no gap: they are made to wait once. */
+/** If the log is this many times its limit, writers leave no gap: the worker makes them wait once. */
 const STARVED = 8;
 
 /**
- * The thread that writes the database's log of changes (`-wal`) back into its file, so that no commit of the main
- * thread has to: that takes tens of milliseconds, and frames of audio are due every 20. See sqlite.org/wal.html,
- * "Checkpointing". Ends when it is sent any message.
+ * The thread that writes the write-ahead log (`-wal`) back into the database file. A commit on the main thread would
+ * otherwise do so, which takes tens of milliseconds, and audio frames are due every 20. See sqlite.org/wal.html,
+ * "Checkpointing". Any message ends the thread.
  */
 const port = parentPort;
 if (port === null) throw new Error('This file runs as a worker thread');
@@ -51,7 +51,7 @@ function look(): void {
   if (bytes >= STARVED * aboveBytes) writeBack('RESTART');
 }
 
-/** The file keeps its size when its content has been written back: only its new pages are reported. */
+/** The log file keeps its size after a checkpoint, so this counts only its new pages. */
 function writeBack(mode: 'PASSIVE' | 'RESTART'): void {
   const [done] = database.pragma(`wal_checkpoint(${mode})`) as [{ busy: number; log: number; checkpointed: number }];
   if (done.checkpointed > backfilled) tell(done.checkpointed - backfilled);

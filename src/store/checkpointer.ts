@@ -11,23 +11,23 @@ export interface CheckpointerOptions {
   database: Database.Database;
   /** For the deadline of closing. */
   clock: Clock;
-  /** The log of changes may grow to this, in bytes. Default 4 MB, which is SQLite's own. */
+  /** Limit of the write-ahead log in bytes. Default 4 MB, as in SQLite. */
   aboveBytes?: number;
-  /** How often it is looked at. Default 500 ms. */
+  /** The interval between two checks. Default 500 ms. */
   everyMs?: number;
-  /** Pages have been written back. Default nothing. */
+  /** Called with the number of pages written back. */
   onCheckpoint?: (pages: number) => void;
-  /** The thread has failed; the connection checkpoints for itself again, as it would without a thread. */
+  /** Called when the thread fails. The connection then does its own checkpoints again. */
   onError: (error: Error) => void;
 }
 
-/** SQLite's own: a commit that brings the log to this many pages checkpoints. */
+/** SQLite's default: a commit that brings the log to this many pages does a checkpoint. */
 const OWN_PAGES = 1000;
 const DEFAULT_BYTES = OWN_PAGES * 4096;
 const DEFAULT_EVERY_MS = 500;
 const CLOSE_MS = 2000;
 
-/** Has a thread do the checkpoints of a connection, which would otherwise stop the event loop in some commit. */
+/** Does the checkpoints of a connection in a thread, so that no commit blocks the event loop for one. */
 export class Checkpointer {
   readonly #options: CheckpointerOptions;
   #worker: Worker | null = null;
@@ -37,7 +37,7 @@ export class Checkpointer {
     this.#options = options;
   }
 
-  /** Of no effect a second time. The connection leaves off when the thread says that it is at work. */
+  /** Has no effect a second time. The connection stops its own checkpoints once the thread reports that it runs. */
   start(): void {
     if (this.#worker !== null || this.#closing !== null) return;
     const { database, aboveBytes = DEFAULT_BYTES, everyMs = DEFAULT_EVERY_MS, onCheckpoint } = this.#options;
@@ -57,7 +57,7 @@ export class Checkpointer {
     });
   }
 
-  /** Resolves when the thread has ended, in the middle of its work if that takes too long. */
+  /** Resolves when the thread has ended. It is terminated if its work takes too long. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

@@ -7,7 +7,7 @@ import { sqliteFault, storageFault } from './sqlite.js';
 /** The database file's name in the data folder. */
 const FILE_NAME = 'parley.db';
 
-/** Steps from one version of the schema to the next; a database knows how many it has taken. */
+/** Steps from one schema version to the next. `user_version` of a database is the number of steps taken. */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE keys (
      id TEXT PRIMARY KEY,
@@ -110,7 +110,7 @@ export const MIGRATIONS: readonly string[] = [
      changed_by TEXT,
      PRIMARY KEY (agent_id, version)
    ) STRICT`,
-  // Whatever is filtered by, a page of calls is a few steps in an index, see call-pages.ts.
+  // With any filter, a page of calls takes a few index steps, see call-pages.ts.
   `CREATE INDEX calls_of_agent_status ON calls (agent_id, status, ts_us);
    CREATE INDEX calls_of_campaign_status ON calls (campaign_id, status, ts_us) WHERE campaign_id IS NOT NULL;
    CREATE INDEX calls_from_status ON calls (from_phone, status, ts_us) WHERE from_phone IS NOT NULL;
@@ -164,7 +164,7 @@ export const MIGRATIONS: readonly string[] = [
    DROP INDEX webhook_deliveries_open;
    CREATE INDEX webhook_deliveries_open ON webhook_deliveries (audience, session_id, seq) WHERE due_unix_ms IS NOT NULL;
    CREATE INDEX webhook_deliveries_session ON webhook_deliveries (session_id, seq)`,
-  // Who is next is the head of an index for each place, see campaign-records.ts.
+  // The next record of each place is the first entry of an index, see campaign-records.ts.
   `CREATE TABLE campaigns (
      id TEXT PRIMARY KEY,
      name TEXT NOT NULL,
@@ -216,7 +216,7 @@ export const MIGRATIONS: readonly string[] = [
      created_at INTEGER NOT NULL,
      PRIMARY KEY (provider, voice_id)
    ) STRICT`,
-  // Counting a hundred thousand records takes longer than everything else that is done with them.
+  // Counting a hundred thousand records would take longer than all other work on them.
   `CREATE TABLE campaign_counts (
      campaign_id TEXT NOT NULL,
      status TEXT NOT NULL,
@@ -257,20 +257,20 @@ export const MIGRATIONS: readonly string[] = [
    CREATE TRIGGER unfinished_sessions_removed AFTER DELETE ON unfinished_sessions BEGIN
      DELETE FROM after_call_runs WHERE session_id = OLD.session_id;
    END`,
-  // Memories of agents without an id: whose they are is not known, and all such agents shared them.
+  // All temporary agents shared these memories, and their owners are unknown.
   `DELETE FROM memories WHERE agent_id = ''`,
-  // Null = of an earlier release; AgentStore, which can open the configurations, moves what belongs here.
+  // Null = stored by an earlier release. AgentStore can decrypt the configurations and moves their extensions here.
   `ALTER TABLE agent_versions ADD COLUMN extensions TEXT`,
 ];
 
-/** The version of the schema that this parley has. */
+/** The schema version of this parley. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /**
- * Opens the daemon's database in `dataDir` (made if missing; both readable by their owner only) and brings its schema up
- * to date. What is committed survives a crash of the process and of the machine.
- * @throws ParleyError FILE_NOT_WRITABLE where that is not possible: no right to it, a file in its place; DATABASE_UNUSABLE
- *   where it is damaged, no database or of a later version; DISK_FULL; SQLITE_MISSING
+ * Opens the daemon's database in `dataDir` and updates its schema. It creates both if they are missing, readable by
+ * their owner only. Committed data survives a crash of the process and of the machine.
+ * @throws ParleyError FILE_NOT_WRITABLE without the necessary permissions, or if a file has the folder's name;
+ *   DATABASE_UNUSABLE if it is damaged, not a database, or of a later version; DISK_FULL; SQLITE_MISSING
  */
 export function openDatabase(dataDir: string): Database.Database {
   try {
@@ -284,7 +284,7 @@ export function openDatabase(dataDir: string): Database.Database {
   }
 }
 
-/** Where the database of a data folder is. */
+/** The path of the database of a data folder. */
 export function databaseFile(dataDir: string): string {
   return join(dataDir, FILE_NAME);
 }
@@ -292,15 +292,15 @@ export function databaseFile(dataDir: string): string {
 function open(dataDir: string): Database.Database {
   makeDataFolder(dataDir);
   const path = databaseFile(dataDir);
-  // The folder may be an older one that others can read; the database's own files take their mode from this one.
+  // Others may be able to read an older folder. SQLite's other files get their mode from this file.
   closeSync(openSync(path, 'a', 0o600));
   const database = new Database(path, { timeout: 5000 });
   try {
     database.pragma('journal_mode = WAL');
-    // The library's build makes WAL commits NORMAL by default, which can lose the last ones with the machine.
+    // better-sqlite3 is built with NORMAL for WAL, which can lose the last commits in a power failure.
     database.pragma('synchronous = FULL');
     database.pragma('foreign_keys = ON');
-    // What is erased is overwritten in the file.
+    // SQLite overwrites deleted content in the file.
     database.pragma('secure_delete = ON');
     migrate(database);
   } catch (error) {
@@ -311,8 +311,8 @@ function open(dataDir: string): Database.Database {
 }
 
 /**
- * Makes a folder for its owner only, with the folders above it. Node's own `recursive` never returns where the system
- * has none to give, as below /proc.
+ * Creates a folder and its parents, accessible to their owner only. Node's own `recursive` never returns where the
+ * system allows no folders, such as below /proc.
  */
 export function makeDataFolder(path: string): void {
   if (existsSync(path)) return;

@@ -3,21 +3,21 @@ import { redactUrl } from '../agent/redact.js';
 import { type WebhookOwner, DELIVERY_URL } from './outbox.js';
 import type { SecretBox } from './secret-box.js';
 
-/** Waiting for an attempt, arrived, or given up. */
+/** Waiting for an attempt, delivered, or given up. */
 export type DeliveryState = 'pending' | 'delivered' | 'failed';
 
-/** A message to a webhook, as far as it has come. Times are milliseconds since 1970. */
+/** The state of a message to a webhook. Times are milliseconds since 1970. */
 export interface StoredDelivery {
   seq: number;
   id: string;
   audience: WebhookOwner;
   sessionId: string;
-  /** Without its secrets. */
+  /** Without secrets. */
   url: string;
   state: DeliveryState;
   attempts: number;
   createdUnixMs: number;
-  /** Null = none is to come. */
+  /** Null = no attempt is planned. */
   nextUnixMs: number | null;
   deliveredUnixMs: number | null;
   /** Why the last attempt failed. */
@@ -27,7 +27,7 @@ export interface StoredDelivery {
 export interface DeliveryQuery {
   sessionId: string | null;
   state: DeliveryState | null;
-  /** Only those with a smaller `seq`; null = from the newest on. */
+  /** Only messages with a smaller `seq`; null = from the newest on. */
   before: number | null;
   limit: number;
 }
@@ -51,7 +51,7 @@ const STATE = `CASE WHEN due_unix_ms IS NOT NULL THEN 'pending'
 const COLUMNS = `seq, id, audience, session_id, url, ${STATE} AS state, attempts, created_unix_ms, due_unix_ms,
   delivered_unix_ms, error`;
 
-/** What became of the messages in the outboxes: for people who look after them. */
+/** Delivery states of the messages in the outboxes, for operators. */
 export class DeliveryStore {
   readonly #box: SecretBox;
   readonly #list: Database.Statement<unknown[], Row>;
@@ -73,7 +73,7 @@ export class DeliveryStore {
     );
   }
 
-  /** The newest first. */
+  /** Newest first. */
   list({ sessionId, state, before, limit }: DeliveryQuery): StoredDelivery[] {
     const page = { state, before, limit };
     const rows = sessionId === null ? this.#list.all(page) : this.#ofSession.all({ ...page, sessionId });
@@ -85,7 +85,7 @@ export class DeliveryStore {
     return row === undefined ? null : this.#delivery(row);
   }
 
-  /** Makes a message due now, with all its attempts, whatever became of it. Returns it; null where there is none. */
+  /** Makes a message in any state due now, with all its attempts. Returns it; null = it does not exist. */
   resend(id: string, unixMs: number): StoredDelivery | null {
     this.#resend.run(unixMs, id);
     return this.get(id);

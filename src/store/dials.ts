@@ -2,26 +2,26 @@ import type Database from 'better-sqlite3';
 import type { CallGuards } from '../settings/setting-groups.js';
 import { ParleyError, type ErrorCode } from '../base/errors.js';
 
-/** A call that is to be placed, as far as limits care. */
+/** The parts of a call that the limits depend on. */
 export interface Reservation {
   sessionId: string;
   callId: string;
   to: string;
-  /** As long as it may last, in seconds. */
+  /** Longest duration, in seconds. */
   maxDurationS: number;
-  /** What tells a repetition; null = there is none. */
+  /** Identifies a repeated request; null = the request has no idempotency key. */
   idempotency: { client: string; key: string; fingerprint: string } | null;
 }
 
-/** What of the limits is used. */
+/** Current usage of the limits. */
 export interface DialUsage {
   concurrent: number;
   lastMinute: number;
-  /** Minutes of the calls of the last 24 hours; of those under way as many as they may last. */
+  /** Minutes of calls in the last 24 hours. A call in progress counts with its longest duration. */
   minutesLastDay: number;
 }
 
-/** Since when, and by whom, outbound calls are stopped. */
+/** When outbound calls were stopped, and by which key. */
 export interface Stop {
   /** Unix seconds. */
   at: number;
@@ -40,20 +40,20 @@ interface Ids {
 
 const MINUTE_US = 60_000_000;
 const DAY_US = 24 * 60 * MINUTE_US;
-/** Reservations are forgotten when they count no more, and keys of repetitions after 24 hours. */
+/** Idempotency keys expire after 24 hours, and reservations when no limit counts them any more. */
 const KEEP_US = DAY_US + 60 * MINUTE_US;
-/** When a line becomes free is not known. */
+/** A guess: the end of a call in progress is unknown. */
 const CONCURRENT_RETRY_S = 5;
-/** Calls under way give back what they do not use. */
+/** A guess: calls in progress free the minutes that they do not use. */
 const MINUTES_RETRY_S = 60;
 
-/** Seconds that a call counts for. */
+/** The duration that a call counts with, in seconds. */
 const SECONDS = `CASE WHEN ended_us IS NULL THEN reserved_s
   ELSE MAX(0, COALESCE((ended_us - answered_us) / 1e6, 0)) END`;
 
 /**
- * The calls that agents place, counted: how many run, when they began, how long they lasted. Limits are looked at and a
- * call is reserved in one transaction that nobody else writes beside, so that they hold to the call.
+ * Counts the calls that agents place: concurrent calls, start times and durations. It checks the limits and reserves a
+ * call in one exclusive transaction, so no call exceeds them.
  */
 export class DialStore {
   readonly #database: Database.Database;
@@ -76,7 +76,7 @@ export class DialStore {
   readonly #resume: Database.Statement<unknown[]>;
   readonly #stopped: Database.Statement<unknown[], { at_us: number; by: string | null }>;
 
-  /** @param nowUnixMs the time of day */
+  /** @param nowUnixMs milliseconds since 1970 */
   constructor(database: Database.Database, nowUnixMs: () => number) {
     this.#database = database;
     this.#nowUs = () => Math.floor(nowUnixMs() * 1000);
@@ -116,8 +116,8 @@ export class DialStore {
   }
 
   /**
-   * The call that a request with this key has led to; null where none has.
-   * @throws ParleyError IDEMPOTENCY_KEY_REUSED where that was another request
+   * The call of an earlier request with this idempotency key; null = there was none.
+   * @throws ParleyError IDEMPOTENCY_KEY_REUSED if that request was different
    */
   repeated({ client, key, fingerprint }: NonNullable<Reservation['idempotency']>): Ids | null {
     const known = this.#known.get(client, key, this.#nowUs() - DAY_US);
@@ -127,9 +127,9 @@ export class DialStore {
   }
 
   /**
-   * Reserves a call within the limits, and writes what belongs to it, all or nothing.
-   * @param write runs in the transaction
-   * @returns the call: another one's ids where the request is a repetition, for which nothing is written
+   * Reserves a call within the limits and runs `write`, all or nothing.
+   * @param write runs in the same transaction
+   * @returns the ids of the call. A repeated request gets those of the first one, and writes nothing
    * @throws ParleyError CALLS_STOPPED, LIMIT_…, IDEMPOTENCY_KEY_REUSED; what `write` throws
    */
   reserve(reservation: Reservation, limits: Limits, write: () => void): Ids {
@@ -153,7 +153,7 @@ export class DialStore {
       .immediate();
   }
 
-  /** Somebody has picked up: from now on it counts as used. */
+  /** Marks a call as answered: its duration counts from now on. */
   answered(sessionId: string): void {
     this.#answered.run(this.#nowUs(), sessionId);
   }
@@ -162,7 +162,7 @@ export class DialStore {
     this.#ended.run(this.#nowUs(), sessionId);
   }
 
-  /** No call of an earlier process runs any more. */
+  /** Closes the reservations of an earlier process, whose calls have all ended. */
   closeOpen(): void {
     this.#closeOpen.run(this.#nowUs());
   }
@@ -176,7 +176,7 @@ export class DialStore {
     };
   }
 
-  /** Nothing is reserved until `resume`, in this process and in every other one on this database. */
+  /** Refuses reservations until `resume`, in every process on this database. */
   stop(by: string | null): void {
     this.#stop.run(this.#nowUs(), by);
   }
@@ -217,7 +217,7 @@ export class DialStore {
     refuse('LIMIT_MINUTES_PER_DAY', minutesPerDay, open > 0 ? Math.min(MINUTES_RETRY_S, freed) : freed);
   }
 
-  /** When the call began with which so many seconds are no longer of the last 24 hours. */
+  /** The start time of the oldest call after which at least `excess` seconds have left the 24-hour window. */
   #whenFreed(excess: number, since: number): number | undefined {
     let freed = 0;
     for (const { at_us: at, seconds } of this.#eachSeconds.iterate(since)) {

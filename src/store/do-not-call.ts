@@ -8,7 +8,7 @@ interface Row {
   created_at: number;
 }
 
-/** Numbers that agents do not call, in the daemon's database. */
+/** The do-not-call list in the daemon's database. */
 export class DoNotCallStore implements DoNotCallList {
   readonly #has: Database.Statement<unknown[]>;
   readonly #add: Database.Statement<unknown[]>;

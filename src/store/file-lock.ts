@@ -2,8 +2,8 @@ import Database from 'better-sqlite3';
 import { closeSync, openSync } from 'node:fs';
 
 /**
- * A file that is locked; nothing is in it. It is a lock of the operating system's on an empty SQLite file, so it goes
- * with the process, however that ends, and there is no stale one.
+ * A lock on an empty SQLite file. The operating system holds it and releases it when the process ends in any way, so
+ * no stale lock remains.
  */
 export class FileLock {
   readonly #database: Database.Database;
@@ -13,8 +13,8 @@ export class FileLock {
   }
 
   /**
-   * @returns null = somebody else has it
-   * @throws Error where the file cannot be written
+   * @returns null = another process holds it
+   * @throws Error if the file cannot be written
    */
   static take(path: string): FileLock | null {
     closeSync(openSync(path, 'a', 0o600));

@@ -7,11 +7,11 @@ import { sqliteFault } from './sqlite.js';
 
 const FILE_NAME = 'daemon.lock';
 
-/** Makes a data folder one's own: as long as the lock is held, nobody else gets it. */
+/** Exclusive use of a data folder: while one process holds the lock, no other gets it. */
 export class FolderLock {
   readonly #lock: FileLock;
 
-  /** @throws ParleyError DATA_FOLDER_IN_USE, or FILE_NOT_WRITABLE where the folder cannot be written to */
+  /** @throws ParleyError DATA_FOLDER_IN_USE, or FILE_NOT_WRITABLE if the folder cannot be written to */
   constructor(dataDir: string) {
     let lock: FileLock | null;
     try {
@@ -33,7 +33,7 @@ export class FolderLock {
 }
 
 /**
- * The database of a data folder that nobody else uses, until `close`.
+ * Locks a data folder and opens its database, until `close`.
  * @throws ParleyError as `FolderLock` and `openDatabase`
  */
 export function openOwnDatabase(dataDir: string): { database: Database.Database; close: () => void } {

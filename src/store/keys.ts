@@ -4,22 +4,22 @@ import { unixSeconds } from '../base/real-clock.js';
 
 export type KeyKind = 'private' | 'public';
 
-/** What a public key is for. */
+/** The limits of a public key. */
 export interface KeyBinding {
-  /** Ids of agents; none = all. */
+  /** Ids of agents; [] = all. */
   agents: readonly string[];
-  /** Web origins, `*` = any; none = those that the operator allows. */
+  /** Web origins, `*` = any; [] = those that the operator allows. */
   origins: readonly string[];
 }
 
-/** A key as it is listed; the key itself is not stored, only its hash. */
+/** The entry of a key. The store has only the hash of the key. */
 export interface StoredKey extends KeyBinding {
   id: string;
   kind: KeyKind;
   name: string;
-  /** Its last characters, to tell keys apart. */
+  /** The last characters of the key, to recognise it. */
   hint: string;
-  /** The operator's environment names it. */
+  /** Whether the operator's environment sets the key. */
   ofEnvironment: boolean;
   /** Unix seconds. */
   createdAt: number;
@@ -36,7 +36,7 @@ interface Row {
   created_at: number;
 }
 
-/** Where the operator's environment names a key. */
+/** Environment variables that set a key. */
 export const KEY_VARIABLES: Readonly<Record<KeyKind, string>> = {
   private: 'PARLEY_API_KEY',
   public: 'PARLEY_PUBLIC_KEY',
@@ -81,39 +81,39 @@ export class KeyStore {
     });
   }
 
-  /** Makes a key of 256 random bits and stores its hash. This is the only time that the key is seen. */
+  /** Makes a key of 256 random bits and stores its hash. Only this call returns the key. */
   create(kind: KeyKind, name: string, binding: KeyBinding = UNBOUND): { key: string; stored: StoredKey } {
     const key = `${kind === 'private' ? 'sk' : 'pk'}_${randomBytes(32).toString('base64url')}`;
     return { key, stored: this.#add(kind, name, key, binding, null) };
   }
 
   /**
-   * Takes over what the operator's environment names: it is good, also where it was revoked before, and the one that was
-   * named there before is revoked. Null = it names none: the last one stays, as a key like any other.
+   * Takes over the key of the operator's environment. It is valid even if it was revoked before. The previous key of the
+   * environment is revoked. Null = the environment sets no key: the previous one stays as an ordinary key.
    */
   ofEnvironment(kind: KeyKind, key: string | null): void {
     this.#ofEnvironment(kind, key);
   }
 
   /**
-   * The key's entry, null for an unknown or revoked one. Looked up by hash: how long it takes tells nothing about how
-   * much of a key is right.
+   * The entry of a key; null = the key is unknown or revoked. The lookup is by hash, so its duration does not depend on
+   * how much of a wrong key is right.
    */
   find(key: string): StoredKey | null {
     return storedOf(this.#byHash.get(hashOf(key)));
   }
 
-  /** Null for an unknown or revoked one. */
+  /** Null = the key is unknown or revoked. */
   get(id: string): StoredKey | null {
     return storedOf(this.#byId.get(id));
   }
 
-  /** Those that were not revoked. */
+  /** Valid keys. */
   list(): StoredKey[] {
     return this.#list.all().map(stored);
   }
 
-  /** Returns whether there was such a key. */
+  /** Returns whether the key existed. */
   revoke(id: string): boolean {
     return this.#revoke.run(unixSeconds(this.#nowUnixMs()), id).changes > 0;
   }

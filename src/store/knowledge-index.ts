@@ -12,19 +12,19 @@ import type { KnowledgeSettings, NewFile } from './knowledge-protocol.js';
 import { KnowledgeTables } from './knowledge-tables.js';
 import { KnowledgeVectors } from './knowledge-vectors.js';
 
-/** Candidates that each ranking brings. */
+/** Candidates of each ranking. */
 const CANDIDATES = 30;
 
-/** The knowledge base from inside its thread: files are read one after the other, searches go in between. */
+/** The knowledge base inside its thread. It reads one file at a time; searches run in between. */
 export class KnowledgeIndex {
   readonly #settings: KnowledgeSettings;
   readonly #clock = new RealClock();
   readonly #tables: KnowledgeTables;
   readonly #vectors: KnowledgeVectors | null;
-  /** Waits for the file that is being read. */
+  /** Settles when no file is being read. */
   #reading: Promise<unknown> = Promise.resolve();
 
-  /** @throws Error where the database cannot be opened */
+  /** @throws Error if the database cannot be opened */
   constructor(settings: KnowledgeSettings, onFault: (reason: string) => void) {
     this.#settings = settings;
     this.#tables = new KnowledgeTables(settings.path);
@@ -36,7 +36,7 @@ export class KnowledgeIndex {
     this.#vectors?.fill();
   }
 
-  /** @throws ParleyError FILE_NOT_READABLE, KNOWLEDGE_FILE_TOO_LARGE, KNOWLEDGE_FULL, CONFIG_INVALID for an id twice */
+  /** @throws ParleyError FILE_NOT_READABLE, KNOWLEDGE_FILE_TOO_LARGE, KNOWLEDGE_FULL, CONFIG_INVALID if the id is taken */
   add(file: NewFile): Promise<KnowledgeFile> {
     const added = this.#reading.then(() => this.#add(file));
     this.#reading = added.catch(() => undefined);
@@ -61,7 +61,7 @@ export class KnowledgeIndex {
     return this.#tables.filesOf(agentId);
   }
 
-  /** @throws ParleyError NOT_FOUND for a file that is not there; then nothing is changed */
+  /** @throws ParleyError NOT_FOUND for an unknown file; then nothing changes */
   setAgentFiles(agentId: string, fileIds: readonly string[]): void {
     const known = new Set(this.known(fileIds));
     const unknown = fileIds.find((id) => !known.has(id));
@@ -91,7 +91,7 @@ export class KnowledgeIndex {
   }: NewFile): Promise<KnowledgeFile> {
     const { limits } = this.#settings;
     const format = formatOf(name, fileType);
-    if (format === null) throw unreadable(name, `its kind is not one of those that can be read: ${READABLE}`);
+    if (format === null) throw unreadable(name, `its format is not one of ${READABLE}`);
     if (this.#tables.has(id))
       throw new ParleyError('CONFIG_INVALID', { reason: `two knowledge files are called ${id}` });
     if (this.#tables.count() >= limits.files) throw new ParleyError('KNOWLEDGE_FULL', { limit: limits.files });
@@ -120,7 +120,7 @@ export class KnowledgeIndex {
 async function sizeOf(path: string, name: string): Promise<number> {
   try {
     const found = await stat(path);
-    if (!found.isFile()) throw new Error('it is no file');
+    if (!found.isFile()) throw new Error('it is not a file');
     return found.size;
   } catch (error) {
     throw unreadable(name, reasonOf(error));

@@ -4,10 +4,10 @@ import type { KnowledgeFile, Passage } from '../tools/knowledge/knowledge.js';
 import type { IndexedChunk } from '../tools/knowledge/formats.js';
 import { wordsOf } from '../tools/knowledge/words.js';
 
-/** Another version is not read. */
+/** Databases of other versions are refused. */
 const VERSION = 1;
 
-/** The index holds no text of its own, only where each word is; marks are letters, for many scripts write vowels so. */
+/** The index stores only word positions. Marks count as letters, because many scripts write vowels as marks. */
 const SCHEMA = `
   CREATE TABLE files (
     id TEXT PRIMARY KEY,
@@ -43,7 +43,7 @@ const SCHEMA = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-/** How much more a word counts in a heading than in the text below it. */
+/** Weight of a word in a heading, relative to one in the text. */
 const HEADING_WEIGHT = 2;
 
 interface FileRow {
@@ -65,14 +65,14 @@ interface PassageRow {
   text: string;
 }
 
-/** The knowledge base's database. Every call blocks: it lives in a thread of its own. */
+/** The database of the knowledge base. Every call blocks, so it runs in its own thread. */
 export class KnowledgeTables {
   readonly #database: Database.Database;
   readonly #statements = new Map<string, Database.Statement<unknown[]>>();
 
-  /** @param path the database file; null = in memory. @throws Error where it cannot be opened */
+  /** @param path the database file; null = in memory. @throws Error if it cannot be opened */
   constructor(path: string | null) {
-    // The index's other files take their mode from this one.
+    // SQLite's other files get their mode from this file.
     if (path !== null) closeSync(openSync(path, 'a', 0o600));
     this.#database = new Database(path ?? ':memory:', { timeout: 5_000 });
     this.#database.pragma('journal_mode = WAL');
@@ -85,11 +85,11 @@ export class KnowledgeTables {
       this.#database.close();
       throw new Error(`the knowledge base has version ${String(version)}, this parley knows ${String(VERSION)}`);
     }
-    // What was being read when the process ended.
+    // Incomplete files of a process that ended while it read them.
     for (const { id } of this.#all<{ id: string }>('SELECT id FROM files WHERE complete = 0')) this.remove(id);
   }
 
-  /** A file that is not there yet for anybody: `append` its passages, then `complete` it. */
+  /** Adds a file that stays invisible until `complete`. `append` adds its passages. */
   begin(file: Omit<KnowledgeFile, 'passages'>): void {
     const { id, name, description, fileType, size, createdAt } = file;
     this.#run('INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, 0)', id, name, description, fileType, size, createdAt);
@@ -115,7 +115,7 @@ export class KnowledgeTables {
     this.#run('UPDATE files SET complete = 1 WHERE id = ?', fileId);
   }
 
-  /** Returns whether there was such a file. */
+  /** Returns whether the file existed. */
   remove(fileId: string): boolean {
     return this.#database.transaction(() => {
       this.#run('DELETE FROM words WHERE rowid IN (SELECT id FROM passages WHERE file_id = ?)', fileId);
@@ -139,14 +139,14 @@ export class KnowledgeTables {
     }));
   }
 
-  /** Those of the ids that are complete files. */
+  /** The ids of this list that are complete files. */
   known(ids: readonly string[]): string[] {
     const sql = 'SELECT id FROM files WHERE complete = 1 AND id IN (SELECT value FROM json_each(?))';
     const found = new Set(this.#all<{ id: string }>(sql, JSON.stringify(ids)).map(({ id }) => id));
     return ids.filter((id) => found.has(id));
   }
 
-  /** Those that are being read count too. */
+  /** Includes files that are being read. */
   has(id: string): boolean {
     return this.#all('SELECT 1 FROM files WHERE id = ?', id).length > 0;
   }
@@ -167,7 +167,7 @@ export class KnowledgeTables {
     return this.#all<{ file_id: string }>(sql, agentId).map(({ file_id }) => file_id);
   }
 
-  /** Ids of the passages of these files that fit an FTS5 expression, by BM25. */
+  /** Ids of the passages of these files that match an FTS5 expression, ranked by BM25. */
   matches(match: string, fileIds: readonly string[], limit: number): number[] {
     const sql = `SELECT passages.id FROM words JOIN passages ON passages.id = words.rowid
        WHERE words MATCH ? AND passages.file_id IN (SELECT value FROM json_each(?))
@@ -199,7 +199,7 @@ export class KnowledgeTables {
     }));
   }
 
-  /** A passage that was removed meanwhile is passed over. */
+  /** Skips passages that were deleted in the meantime. */
   putVectors(model: string, vectors: readonly { id: number; vector: Float32Array }[]): void {
     this.#database.transaction(() => {
       for (const { id, vector } of vectors) {

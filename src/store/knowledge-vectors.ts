@@ -5,15 +5,15 @@ import type { KnowledgeTables } from './knowledge-tables.js';
 export interface KnowledgeVectorsOptions {
   embedder: Embedder;
   tables: KnowledgeTables;
-  /** Passages have no vectors (yet), or a question had none; words are searched all the same. */
+  /** Called when passages or a question get no vectors. The search by words still works. */
   onFault: (reason: string) => void;
 }
 
-/** Nobody waits for a passage's vector. */
+/** For passages: a background task. */
 const PASSAGES_TIMEOUT_MS = 30_000;
-/** Somebody waits for a question's. */
+/** For questions: a caller waits for the answer. */
 const QUESTION_TIMEOUT_MS = 1_000;
-/** Numbers of vectors that are kept in memory, 4 bytes each. */
+/** Limit of the vectors in memory, as a count of numbers of 4 bytes. */
 const MAX_CACHED_NUMBERS = 64_000_000;
 
 interface FileVectors {
@@ -22,10 +22,10 @@ interface FileVectors {
   numbers: number;
 }
 
-/** Search by meaning: the vectors of passages, and which are nearest to a question's. */
+/** Search by meaning: finds the passages whose vectors are nearest to that of a question. */
 export class KnowledgeVectors {
   readonly #options: KnowledgeVectorsOptions;
-  /** By file, the one used last at the end. */
+  /** By file, least recently used first. */
   readonly #cache = new Map<string, FileVectors>();
   #filling: Promise<void> | null = null;
 
@@ -33,7 +33,7 @@ export class KnowledgeVectors {
     this.#options = options;
   }
 
-  /** Gets the vectors that are missing, in the background. After a failure the next call tries again. */
+  /** Computes missing vectors in the background. After a failure, the next call tries again. */
   fill(): void {
     const { onFault } = this.#options;
     const before = this.#filling ?? Promise.resolve();
@@ -54,7 +54,7 @@ export class KnowledgeVectors {
     this.#cache.delete(fileId);
   }
 
-  /** Ids of the passages nearest to the question, nearest first; null where the model gives no vector in time. */
+  /** Ids of the passages nearest to the question, nearest first; null = the model gave no vector in time. */
   async nearest(question: string, fileIds: readonly string[], limit: number): Promise<number[] | null> {
     const { embedder, onFault } = this.#options;
     let target: Float32Array | undefined;
@@ -116,7 +116,7 @@ export class KnowledgeVectors {
   }
 }
 
-/** Both of length 1: the cosine of their angle. */
+/** The cosine of the angle between two vectors of length 1. */
 function dot(a: Float32Array, b: Float32Array): number {
   let sum = 0;
   for (let index = 0; index < a.length; index++) sum += (a[index] ?? 0) * (b[index] ?? 0);

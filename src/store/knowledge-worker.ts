@@ -3,7 +3,7 @@ import { ParleyError, reasonOf } from '../base/errors.js';
 import { KnowledgeIndex } from './knowledge-index.js';
 import type { KnowledgeAnswer, KnowledgeRequest, KnowledgeSettings } from './knowledge-protocol.js';
 
-/** The knowledge base's thread: answers the requests of knowledge-protocol.ts. */
+/** The thread of the knowledge base. It answers the requests of knowledge-protocol.ts. */
 const port = parentPort;
 if (port === null) throw new Error('This file runs as a worker thread');
 const send = (answer: KnowledgeAnswer): void => port.postMessage(answer);

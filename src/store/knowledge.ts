@@ -15,12 +15,12 @@ import type { EmbeddingRoute } from '../tools/knowledge/embeddings.js';
 import type { KnowledgeAnswer, KnowledgeRequest, KnowledgeSettings, NewFile } from './knowledge-protocol.js';
 
 export interface KnowledgeBaseOptions {
-  /** The database file, made if missing. Default: in memory, gone with the process. */
+  /** The database file, created if missing. Default: in memory, lost when the process ends. */
   path?: string;
   limits?: Partial<KnowledgeLimits>;
-  /** Searches by meaning too, with vectors of this model. Default: by words alone. */
+  /** The model whose vectors allow a search by meaning. Default: search by words only. */
   embedding?: EmbeddingRoute | null;
-  /** Something that nobody waits for went wrong; words are searched all the same. Default: nothing. */
+  /** Called when a background task fails. The search by words still works. */
   onFault?: (reason: string) => void;
 }
 
@@ -30,8 +30,8 @@ interface Waiting {
 }
 
 /**
- * Files that agents can consult, in SQLite. All work is done in a thread, which is started by the first request and keeps
- * the process alive only while an answer is due.
+ * Files that agents can consult, in SQLite. A thread does all work. The first request starts the thread, which keeps
+ * the process alive only while a request is open.
  */
 export class KnowledgeBase implements Knowledge {
   readonly #settings: KnowledgeSettings;
@@ -48,15 +48,15 @@ export class KnowledgeBase implements Knowledge {
   }
 
   /**
-   * Reads a file and makes it searchable. Its vectors, where there are to be any, follow in the background.
-   * @throws ParleyError FILE_NOT_READABLE naming the file, KNOWLEDGE_FILE_TOO_LARGE, KNOWLEDGE_FULL, CONFIG_INVALID where
+   * Reads a file and makes it searchable. A background task adds its vectors if there is an embedding model.
+   * @throws ParleyError FILE_NOT_READABLE naming the file, KNOWLEDGE_FILE_TOO_LARGE, KNOWLEDGE_FULL, CONFIG_INVALID if
    *   the id is taken
    */
   add(file: NewFile): Promise<KnowledgeFile> {
     return this.#request('add', file) as Promise<KnowledgeFile>;
   }
 
-  /** Resolves with whether there was such a file. */
+  /** Resolves with whether the file existed. */
   remove(id: string): Promise<boolean> {
     return this.#request('remove', id) as Promise<boolean>;
   }
@@ -73,7 +73,7 @@ export class KnowledgeBase implements Knowledge {
     return this.#isNew ? none() : (this.#request('filesOf', agentId) as Promise<string[]>);
   }
 
-  /** Takes the place of what the agent was given before. @throws ParleyError NOT_FOUND */
+  /** Replaces the files of an agent. @throws ParleyError NOT_FOUND */
   async setAgentFiles(agentId: string, fileIds: readonly string[]): Promise<void> {
     await this.#request('setAgentFiles', agentId, fileIds);
   }
@@ -85,12 +85,12 @@ export class KnowledgeBase implements Knowledge {
     return passages;
   }
 
-  /** Resolves when every passage has its vector, or the last attempt to get them has failed. */
+  /** Resolves when every passage has its vector, or the last attempt has failed. */
   async vectorsReady(): Promise<void> {
     await this.#request('vectorsReady');
   }
 
-  /** Breaks off what is under way. */
+  /** Rejects open requests and ends the thread. */
   async close(): Promise<void> {
     this.#closed = true;
     const worker = this.#worker;
@@ -99,7 +99,7 @@ export class KnowledgeBase implements Knowledge {
     await worker?.terminate();
   }
 
-  /** Nothing has ever been added: to say so takes no thread, which has some 20 MB. */
+  /** Nothing has ever been added. Such a knowledge base needs no thread, which takes about 20 MB. */
   get #isNew(): boolean {
     const { path } = this.#settings;
     return (

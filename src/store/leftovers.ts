@@ -1,18 +1,18 @@
 import type Database from 'better-sqlite3';
 
-/** What the database has of sessions and of a number beside the calls. */
+/** Counts of deleted rows of sessions or of a number, beside the calls. */
 export interface Leftovers {
-  /** What agents remember. */
+  /** Memories of agents. */
   memories: number;
-  /** Messages that later sessions go on from. */
+  /** Messages stored for later sessions. */
   sessions: number;
-  /** Webhooks, sent or not. */
+  /** Webhook messages in any state. */
   deliveries: number;
-  /** Calls of the last day, which the guards count. */
+  /** Calls of the last day that the guards count. */
   dials: number;
 }
 
-/** Erases what is kept of the sessions of somebody, and under their number. */
+/** Deletes the data of a person's sessions and of their number. */
 export class LeftoverStore {
   readonly #database: Database.Database;
   readonly #ofSessions: (sessionIds: readonly string[]) => Leftovers;
@@ -29,7 +29,7 @@ export class LeftoverStore {
       deliveries: sum(sessionIds, (id) => delivery.run(id).changes),
       dials: 0,
     }));
-    // Minutes and calls of the day still count; whom they went to does not matter to that.
+    // The row still counts for the daily limits, without its number.
     const dials = database.prepare("UPDATE dials SET to_phone = 'erased' WHERE to_phone = ? AND ended_us IS NOT NULL");
     const memories = database.prepare('DELETE FROM memories WHERE user = ?');
     const sessions = database.prepare(
@@ -47,12 +47,12 @@ export class LeftoverStore {
     return this.#ofSessions(sessionIds);
   }
 
-  /** What is kept under a number as the name of a user. */
+  /** Deletes the data of a user whose name is a number. */
   eraseNumber(number: string): Leftovers {
     return this.#ofNumber(number);
   }
 
-  /** Nothing of what was erased stays in the database's log of changes. */
+  /** Writes the write-ahead log back, so that it holds no deleted content. */
   settle(): void {
     this.#database.pragma('wal_checkpoint(TRUNCATE)');
   }

@@ -3,7 +3,7 @@ import type { Memory, MemoryStore } from '../session/after-call/memory.js';
 
 export interface SqliteMemoriesOptions {
   database: Database.Database;
-  /** Older ones are neither given to anybody nor kept. */
+  /** Older memories are not returned, and `purge` deletes them. */
   retentionDays: number;
   nowUnixMs: () => number;
 }
@@ -18,7 +18,7 @@ interface Row {
 
 const DAY_MS = 86_400_000;
 
-/** What agents remember of their users. */
+/** Memories of agents about their users. */
 export class SqliteMemories implements MemoryStore {
   readonly #options: SqliteMemoriesOptions;
   readonly #keep: Database.Statement<unknown[]>;
@@ -53,19 +53,19 @@ export class SqliteMemories implements MemoryStore {
     return this.#recall.all(agentId, user, this.#oldestUnixMs(), limit).map(memoryOf);
   }
 
-  /** Newest first. @param of null = everybody's */
+  /** Newest first. @param of null = of all users or agents */
   list(of: { user?: string | null; agentId?: string | null }): Memory[] {
     const { user = null, agentId = null } = of;
     return this.#list.all({ user, agentId, after: this.#oldestUnixMs() }).map(memoryOf);
   }
 
-  /** Returns how many there were. */
+  /** Returns the number of deleted memories. */
   erase(of: { user: string; agentId?: string | null }): number {
     const { user, agentId = null } = of;
     return this.#erase.run({ user, agentId }).changes;
   }
 
-  /** Erases those that are too old. Returns how many. */
+  /** Deletes memories that are too old. Returns their number. */
   purge(): number {
     return this.#purge.run(this.#oldestUnixMs()).changes;
   }

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { Delivery, OutboxStore } from '../tools/outbox.js';
 import type { SecretBox } from './secret-box.js';
 
-/** Who configured the address: an agent's owner, or the operator, whose addresses may be private. */
+/** Who configured the address: an agent's owner, or the operator, who may use private addresses. */
 export type WebhookOwner = 'agent' | 'operator';
 
 interface Row {
@@ -15,16 +15,16 @@ interface Row {
   attempts: number;
 }
 
-/** Messages that are done with are kept for so long, for those who ask what became of them. */
+/** How long finished messages stay visible in the list of deliveries. */
 const KEEP_DONE_MS = 30 * 24 * 3_600_000;
 
-/** What addresses and headers are encrypted for. */
+/** Purposes of the encryption of addresses and headers, see `SecretBox`. */
 export const DELIVERY_URL = 'webhook_deliveries.url';
 const HEADERS = 'webhook_deliveries.headers';
 
 /**
- * The daemon's outgoing messages to webhooks of one owner. What was added survives the process. Addresses and headers are
- * encrypted: they may hold credentials.
+ * The daemon's outgoing messages to webhooks of one owner. Messages survive the process. Addresses and headers are
+ * encrypted, because they may hold credentials.
  */
 export class SqliteOutboxStore implements OutboxStore {
   readonly #box: SecretBox;
@@ -102,12 +102,12 @@ export class SqliteOutboxStore implements OutboxStore {
     this.#wake = listener;
   }
 
-  /** Something has become due in the database. */
+  /** Call this when a message has become due in the database. */
   wake(): void {
     this.#wake();
   }
 
-  /** Gives up what is open. */
+  /** Gives up all open messages. */
   abandon(reason: string): void {
     this.#abandon.run(reason, this.#owner);
   }

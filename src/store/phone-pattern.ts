@@ -1,14 +1,14 @@
-/** What a phone number is searched by. */
+/** A search by phone number. */
 export type PhonePattern =
   { kind: 'whole'; number: string } | { kind: 'begins'; start: string } | { kind: 'ends'; digits: string };
 
-/** Spaces, and what stands between digits for reading. */
+/** Spaces and separators between digits. */
 const FORMATTING = /[\s().\-/]/g;
 
 /**
- * Reads a number as people write it, formatting left aside: `+1 (202) 555-0103` (or `001…`) is that number, `+1202*` all
- * that begin so, and digits without a country's code all that end so (`5550103`; a `0` in front is the country's own way
- * to dial and is left aside, too). Anything else is what it is, such as a SIP address.
+ * Reads a search text and ignores formatting. `+1 (202) 555-0103` (or `001…`) is a whole number and `+1202*` a prefix.
+ * Digits without a country code, such as `5550103`, are a suffix. A leading `0` of these is a national dialling prefix
+ * and is ignored. Anything else, such as a SIP address, is taken literally.
  */
 export function phonePattern(text: string): PhonePattern {
   const plain = text.replace(FORMATTING, '').replace(/^00(?=[1-9])/, '+');
@@ -17,7 +17,7 @@ export function phonePattern(text: string): PhonePattern {
   return { kind: 'whole', number: /^\+\d+$/.test(plain) ? plain : text.trim() };
 }
 
-/** A number from behind, as `call_numbers` keeps it. */
+/** A reversed number, as `call_numbers` stores it. */
 export function reversed(number: string): string {
   return [...number].toReversed().join('');
 }

@@ -4,24 +4,24 @@ import type { SecretBox } from './secret-box.js';
 
 export type PhoneStatus = 'active' | 'inactive';
 
-/** A number of ours, and who answers it. */
+/** A number of the daemon, with the agent that answers it. */
 export interface StoredPhone {
   /** E.164. */
   number: string;
   carrier: string;
   status: PhoneStatus;
-  /** Null = nobody answers. */
+  /** Null = no agent answers. */
   agentId: string | null;
-  /** Takes the place of the agent's own fields, one by one. */
+  /** Overrides fields of the agent's configuration. */
   agentConfigOverride: AgentConfig | null;
   tags: readonly string[];
-  /** Where the number was bought for, as the buyer gave it. */
+  /** The address that the buyer gave. */
   address: Readonly<Record<string, string>> | null;
   /** Unix seconds. */
   createdAt: number;
 }
 
-/** What may be changed of a number. */
+/** The members of a number that can change. */
 export type PhoneChange = Partial<Pick<StoredPhone, 'status' | 'agentId' | 'agentConfigOverride' | 'tags'>>;
 
 interface Row {
@@ -37,7 +37,7 @@ interface Row {
 
 const PURPOSE = 'phones.agent_config_override';
 
-/** The daemon's phone numbers. What is different for their agents is encrypted: it may hold credentials. */
+/** The daemon's phone numbers. Overrides of configurations are encrypted, because they may hold credentials. */
 export class PhoneStore {
   readonly #box: SecretBox;
   readonly #insert: Database.Statement<unknown[]>;
@@ -82,12 +82,12 @@ export class PhoneStore {
     return this.#list.all().map((row) => this.#phone(row));
   }
 
-  /** The number as it is then; null where there is none. */
+  /** Returns the changed number; null = it does not exist. */
   change(number: string, change: PhoneChange): StoredPhone | null {
     return this.#change(number, change);
   }
 
-  /** Returns whether there was such a number. */
+  /** Returns whether the number existed. */
   remove(number: string): boolean {
     return this.#remove.run(number).changes > 0;
   }

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { ParleyError } from '../base/errors.js';
 
-/** The envelope's version; another way of encrypting would be another one. */
+/** Version of the format. A different encryption would get a new one. */
 const VERSION = 'v1';
 const CIPHER = 'aes-256-gcm';
 /** NIST SP 800-38D, 8.2.2: random, 96 bits. */
@@ -9,25 +9,24 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 
-/** Which key it is, without telling anything of it. */
+/** Identifies a key without revealing any part of it. */
 function idOf(key: Buffer): string {
   return createHash('sha256').update('parley key id').update(key).digest('hex').slice(0, 8);
 }
 
 /**
- * Encrypts what is stored, with AES-256-GCM. A sealed text is `v1.<key's id>.<base64url of IV, tag and ciphertext>`: it
- * says which key opens it, so that keys can change. The purpose is authenticated too: what was sealed for one column
- * cannot be opened as another's.
+ * Encrypts stored texts with AES-256-GCM. A sealed text is `v1.<key id>.<base64url of IV, tag and ciphertext>`. The key
+ * id allows changes of the key. The purpose is authenticated: a text sealed for one column does not open for another.
  */
 export class SecretBox {
-  /** What everything starts with that the current key has sealed. */
+  /** The prefix of all texts that the current key has sealed. */
   readonly prefix: string;
   readonly #current: Buffer;
   readonly #keys: ReadonlyMap<string, Buffer>;
 
-  /** @param current 32 bytes @param old keys that only open */
+  /** @param current 32 bytes @param old keys for opening only */
   constructor(current: Buffer, old: readonly Buffer[] = []) {
-    if ([current, ...old].some(({ length }) => length !== KEY_BYTES)) throw new RangeError('a key has 32 bytes');
+    if ([current, ...old].some(({ length }) => length !== KEY_BYTES)) throw new RangeError('A key must have 32 bytes');
     this.#current = current;
     this.#keys = new Map([...old, current].map((key) => [idOf(key), key]));
     this.prefix = `${VERSION}.${idOf(current)}.`;
@@ -41,7 +40,7 @@ export class SecretBox {
     return this.prefix + Buffer.concat([iv, cipher.getAuthTag(), secret]).toString('base64url');
   }
 
-  /** What was sealed; text that never was comes back as it is. @throws ParleyError SECRETS_UNREADABLE */
+  /** The plain text. Returns a text that is not sealed unchanged. @throws ParleyError SECRETS_UNREADABLE */
   open(sealed: string, purpose: string): string {
     const parts = /^(v\d+)\.([0-9a-f]{8})\.([\w-]+)$/.exec(sealed);
     if (parts === null) return sealed;

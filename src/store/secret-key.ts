@@ -7,10 +7,10 @@ import type { Settings } from '../settings/settings.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import { SecretBox } from './secret-box.js';
 
-/** In the data folder: one key a line, the first one is in use. */
+/** A file in the data folder with one key per line. The first one is in use. */
 const FILE_NAME = 'secret.key';
 
-/** Columns that are sealed; the name of each is its purpose. */
+/** Encrypted columns. The name of each is its purpose. */
 const SEALED_COLUMNS = [
   'agent_versions.config',
   'agent_versions.extensions',
@@ -22,9 +22,9 @@ const SEALED_COLUMNS = [
 ] as const;
 
 /**
- * The box for what is encrypted in the database: with the operator's key, else with the data folder's, which is made at
- * the first start. What other known keys have sealed (`oldSecretKeys`, the folder's), or nobody, is sealed anew.
- * @throws ParleyError FILE_NOT_READABLE, FILE_NOT_WRITABLE for the key's file, SECRETS_UNREADABLE where no key fits
+ * The box for encrypted columns. It uses the operator's key, or else the data folder's, which the first start creates.
+ * It seals again what is plain text or sealed with another known key (`oldSecretKeys`, the folder's).
+ * @throws ParleyError FILE_NOT_READABLE, FILE_NOT_WRITABLE for the key file, SECRETS_UNREADABLE if no key fits
  */
 export function openSecretBox(
   database: Database.Database,
@@ -49,7 +49,7 @@ export function openSecretBox(
 function keyOf(text: string, where: string): Buffer {
   const key = secretKeyBytes(text);
   if (key === null)
-    throw new ParleyError('FILE_NOT_READABLE', { path: where, reason: 'there is a line that is no key' });
+    throw new ParleyError('FILE_NOT_READABLE', { path: where, reason: 'one of its lines is not a key' });
   return key;
 }
 
@@ -67,7 +67,7 @@ function readKeys(path: string): Buffer[] {
   return keys;
 }
 
-/** It is on the disk before anything is encrypted with it. */
+/** Creates a key and flushes it to the disk before its first use. */
 function makeKey(path: string): Buffer {
   const key = randomBytes(32);
   try {
@@ -86,7 +86,7 @@ function makeKey(path: string): Buffer {
   return key;
 }
 
-/** A new key would open none of it. */
+/** Whether the database holds encrypted texts, which a new key could not open. */
 function isAnythingSealed(database: Database.Database): boolean {
   return SEALED_COLUMNS.some((place) => {
     const [table = '', column = ''] = place.split('.');
@@ -94,7 +94,7 @@ function isAnythingSealed(database: Database.Database): boolean {
   });
 }
 
-/** Seals with the current key what it has not sealed. */
+/** Seals with the current key all texts that other keys, or none, have sealed. */
 function reseal(database: Database.Database, box: SecretBox): void {
   database.transaction(() => {
     for (const place of SEALED_COLUMNS) {

@@ -2,14 +2,14 @@ import type Database from 'better-sqlite3';
 import type { ChatMessage } from '../agent/chat.js';
 import type { FinishedSession, SessionMemory } from '../session/after-call/memory.js';
 
-/** Messages are kept so long. */
+/** How long messages are kept. */
 const KEPT_MS = 90 * 86_400_000;
 
 interface Row {
   messages: string;
 }
 
-/** What was said in sessions that are over, in the daemon's database, for those that go on from them. */
+/** The messages of ended sessions, in the daemon's database, for sessions that continue them. */
 export class SessionStore implements SessionMemory {
   readonly #byId: Database.Statement<unknown[], Row>;
   readonly #latest: Database.Statement<unknown[], Row>;

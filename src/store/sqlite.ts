@@ -2,9 +2,8 @@ import Database from 'better-sqlite3';
 import { errorOf, ParleyError } from '../base/errors.js';
 
 /**
- * What an error of opening a database means where it is not about the file: better-sqlite3 has no compiled binary here, or
- * one for another Node.js.
- * @returns null = it is about something else
+ * The error for a missing binary of better-sqlite3, or one for another Node.js.
+ * @returns null = the error has another cause
  */
 export function sqliteFault(error: unknown): ParleyError | null {
   const { message } = errorOf(error);
@@ -17,7 +16,7 @@ export function sqliteFault(error: unknown): ParleyError | null {
   return new ParleyError('SQLITE_MISSING', { reason }, { cause: error });
 }
 
-/** Whether databases can be opened at all. @throws ParleyError SQLITE_MISSING */
+/** Checks that better-sqlite3 loads. @throws ParleyError SQLITE_MISSING */
 export function checkSqlite(): void {
   try {
     new Database(':memory:').close();
@@ -27,14 +26,14 @@ export function checkSqlite(): void {
 }
 
 /**
- * What an error says of the disk or of the database file.
+ * The error for a full disk or a broken database file.
  * @param path of the database
- * @returns null = it is about something else
+ * @returns null = the error has another cause
  */
 export function storageFault(error: unknown, path: string): ParleyError | null {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'SQLITE_FULL' || code === 'ENOSPC') return new ParleyError('DISK_FULL', {}, { cause: error });
   if (!/^SQLITE_(?:CORRUPT|NOTADB)/.test(code)) return null;
-  const reason = `${errorOf(error).message}; restore a backup, or move the file away to begin anew`;
+  const reason = `${errorOf(error).message}; restore a backup, or move the file away to start with a new one`;
   return new ParleyError('DATABASE_UNUSABLE', { path, reason }, { cause: error });
 }

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 
-/** How much of the database is not done with: for those who watch over the daemon. */
+/** Counts open calls and messages, for metrics. */
 export class UnderWay {
   readonly #calls: Database.Statement<unknown[], { channel: string; status: string; count: number }>;
   readonly #outbox: Database.Statement<unknown[], { count: number }>;
@@ -13,12 +13,12 @@ export class UnderWay {
     this.#outbox = database.prepare('SELECT COUNT(*) AS count FROM webhook_deliveries WHERE due_unix_ms IS NOT NULL');
   }
 
-  /** Calls that are not over, by how they came about and how far they are. */
+  /** Calls that have not ended, by channel and status. */
   calls(): { channel: string; status: string; count: number }[] {
     return this.#calls.all();
   }
 
-  /** Messages to webhooks that have not arrived and are not given up. */
+  /** Messages to webhooks that are neither delivered nor given up. */
   outbox(): number {
     return this.#outbox.get()?.count ?? 0;
   }

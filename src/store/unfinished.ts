@@ -5,16 +5,16 @@ import type { SecretBox } from './secret-box.js';
 const RECORD = 'unfinished_sessions.record';
 const RUN = 'after_call_runs.run';
 
-/** A function that was started after a session. */
+/** A function that runs after a session. */
 export interface AfterCallRecord {
   name: string;
-  /** Null = the process died before it ended. */
+  /** Null = the process died before the function returned. */
   call: FunctionCall | null;
 }
 
 /**
- * Sessions that are not done with, each as one sealed text: configurations hold credentials. With them the functions that
- * were started after the session, so that none runs twice.
+ * Unfinished sessions, each as one sealed text, because configurations hold credentials. It also stores which functions
+ * started after each session, so that none runs twice.
  */
 export class UnfinishedStore<T extends { sessionId: string }> {
   readonly #box: SecretBox;
@@ -48,23 +48,23 @@ export class UnfinishedStore<T extends { sessionId: string }> {
     this.#put.run(session.sessionId, this.#box.seal(JSON.stringify(session), RECORD));
   }
 
-  /** With what is known of its functions. */
+  /** Deletes a session with the record of its functions. */
   remove(sessionId: string): void {
     this.#remove.run(sessionId);
   }
 
-  /** Ids, the oldest first. */
+  /** Ids, oldest first. */
   ids(): string[] {
     return this.#all.all();
   }
 
-  /** Null where there is none. @throws ParleyError SECRETS_UNREADABLE */
+  /** Null = there is none. @throws ParleyError SECRETS_UNREADABLE */
   get(sessionId: string): T | null {
     const record = this.#get.get(sessionId);
     return record === undefined ? null : (JSON.parse(this.#box.open(record, RECORD)) as T);
   }
 
-  /** Notes that a function starts. Resolves to false where it was started before. */
+  /** Stores that a function starts. Resolves with false if it started before. */
   async start(sessionId: string, tool: string): Promise<boolean> {
     return this.#start.run(sessionId, tool).changes > 0;
   }
@@ -73,7 +73,7 @@ export class UnfinishedStore<T extends { sessionId: string }> {
     this.#finish.run(this.#box.seal(JSON.stringify(call), RUN), sessionId, call.name);
   }
 
-  /** The functions that were started after a session, in that order. */
+  /** The functions that started after a session, in that order. */
   runs(sessionId: string): AfterCallRecord[] {
     return this.#runs.all(sessionId).map(({ tool, run }) => ({
       name: tool,

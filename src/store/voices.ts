@@ -1,20 +1,20 @@
 import type Database from 'better-sqlite3';
 
-/** A voice under a name of its own: a provider's voice, with the model and settings that it is spoken with. */
+/** A custom voice: a provider's voice with its own name, model and settings. */
 export interface StoredVoice {
   provider: string;
-  /** What agents call it. */
+  /** The id that agents use. */
   voiceId: string;
-  /** The provider's own voice. */
+  /** The id of the provider's voice. */
   baseVoiceId: string;
   name: string;
   /** Null = the provider's. */
   model: string | null;
   settings: Readonly<Record<string, unknown>>;
-  /** A code of the interface's language list; null = that of the provider's voice. */
+  /** A code of the API's language list; null = the language of the provider's voice. */
   language: string | null;
   category: string | null;
-  /** What it costs, times the price of its provider. */
+  /** Factor on the provider's price. */
   multiplier: number;
   /** Unix seconds. */
   createdAt: number;
@@ -33,7 +33,7 @@ interface Row {
   created_at: number;
 }
 
-/** The custom voices. Sessions find theirs here, so all are kept in memory. */
+/** The custom voices. All are in memory, because sessions look them up. */
 export class VoiceStore {
   readonly #put: Database.Statement<unknown[]>;
   readonly #remove: Database.Statement<unknown[]>;
@@ -54,20 +54,20 @@ export class VoiceStore {
     this.#voices = new Map(all.map(stored).map((voice) => [keyOf(voice.provider, voice.voiceId), voice]));
   }
 
-  /** Null where the name is none of these. */
+  /** Null = there is no custom voice with this name. */
   find(provider: string, voiceId: string): StoredVoice | null {
     return this.#voices.get(keyOf(provider, voiceId)) ?? null;
   }
 
-  /** In the order of their making. */
+  /** In the order of creation. */
   list(): StoredVoice[] {
     return [...this.#voices.values()];
   }
 
-  /** 1 for a voice that is none of these. */
+  /** 1 = the voice is not a custom one. */
   readonly multiplierOf = (provider: string, voiceId: string): number => this.find(provider, voiceId)?.multiplier ?? 1;
 
-  /** Adds a voice, or changes the one of its name. Returns it as it is kept. */
+  /** Adds a voice, or changes the one with its name. Returns the stored voice. */
   put(voice: StoredVoice): StoredVoice {
     const createdAt = this.find(voice.provider, voice.voiceId)?.createdAt ?? voice.createdAt;
     const kept = { ...voice, createdAt };
@@ -76,7 +76,7 @@ export class VoiceStore {
     return kept;
   }
 
-  /** Returns whether there was such a voice. */
+  /** Returns whether the voice existed. */
   remove(provider: string, voiceId: string): boolean {
     this.#voices.delete(keyOf(provider, voiceId));
     return this.#remove.run(provider, voiceId).changes > 0;

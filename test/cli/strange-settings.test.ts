@@ -66,7 +66,7 @@ describe('parley serve refuses', () => {
     [
       'a certificate without its key',
       { PARLEY_TLS_CERT_PATH: '/etc/hostname' },
-      /tlsCertPath and tlsKeyPath need each other/,
+      /tlsCertPath and tlsKeyPath must be set together/,
     ],
     [
       'a certificate that is none',

@@ -71,7 +71,7 @@ describe('parley backup and parley restore', () => {
     expect(listed).toEqual(expect.arrayContaining(['manifest.json', 'parley.db', 'secret.key', 'recordings/call.wav']));
     expect(readdirSync(folder)).toEqual(['parley.tar']);
     const taken = await run(['backup', file], house.dataDir);
-    expect(taken).toMatchObject({ code: 1, err: expect.stringContaining('there is a file already') as string });
+    expect(taken).toMatchObject({ code: 1, err: expect.stringContaining('the file exists already') as string });
 
     const busy = await run(['restore', file], house.dataDir);
     expect(busy).toMatchObject({ code: 1, err: expect.stringContaining('DATA_FOLDER_IN_USE') as string });
@@ -166,7 +166,7 @@ describe('parley backup and parley restore', () => {
   it('say so where there is nothing', async () => {
     const { code, err } = await run(['backup', join(folder, 'x.tar')], join(folder, 'nothing'));
     expect(code).toBe(1);
-    expect(err).toContain('no daemon has kept anything there');
+    expect(err).toContain('it holds no data of a daemon');
     expect(existsSync(join(folder, 'x.tar'))).toBe(false);
     expect((await parley(['backup'])).code).toBe(2);
     expect((await parley(['restore'])).code).toBe(2);

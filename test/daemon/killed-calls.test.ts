@@ -158,7 +158,7 @@ describe('calls of a daemon that is killed', () => {
     expect(ended?.body).toMatchObject({ session_id: id, chat: item['chat'], duration: item['duration'] });
     const calls = ended?.body['function_calls'] as { name: string; result: string }[];
     expect(Object.fromEntries(calls.map(({ name, result }) => [name, result]))).toEqual({
-      file: expect.stringContaining('The daemon stopped while it ran') as string,
+      file: expect.stringContaining('The daemon stopped while the function ran') as string,
       keep: expect.stringContaining('kept') as string,
     });
     expect((await ask('GET', `/call-logs/${id}`)).body).toMatchObject({ function_calls: calls });

@@ -18,7 +18,7 @@ export interface AgentDataOptions {
 
 const DAY_MS = 86_400_000;
 
-/** What the daemon's agents know and remember. What is too old goes when the daemon starts, and daily. */
+/** Knowledge, memories and uploads of the daemon's agents. Deletes old data at the start and daily. */
 export class AgentData {
   readonly knowledge: KnowledgeBase;
   readonly memories: SqliteMemories;
@@ -41,12 +41,12 @@ export class AgentData {
     this.#purge();
   }
 
-  /** Opens what the first call would have to wait for otherwise. */
+  /** Opens the knowledge base, so that the first call does not wait for it. */
   async warmUp(): Promise<void> {
     await this.knowledge.list();
   }
 
-  /** May be called twice. The database is its owner's to close. */
+  /** May be called twice. Does not close the database. */
   async close(): Promise<void> {
     this.#cancel();
     await this.knowledge.close();

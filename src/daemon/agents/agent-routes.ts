@@ -21,7 +21,7 @@ const nameSchema = z.string().min(1).max(200);
 const scriptSchema = z.unknown().describe('Rules of the embedded scripted model, see docs/agent-scripts.md.');
 const extensionsSchema = agentExtensionsSchema
   .nullable()
-  .describe('What the agent has beside its configuration; null = nothing.');
+  .describe('Settings that AgentConfig has no place for; null = none.');
 const createSchema = movingSchema(
   z
     .strictObject({
@@ -36,14 +36,14 @@ const changeSchema = movingSchema(
   z
     .strictObject({
       name: nameSchema.exactOptional(),
-      config: agentConfigSchema.exactOptional().describe('All of it: fields that are left out get their defaults.'),
-      script: scriptSchema.optional().describe('Null: none any more.'),
-      extensions: agentExtensionsSchema.nullable().exactOptional().describe('All of them. Null: none any more.'),
+      config: agentConfigSchema.exactOptional().describe('Replaces all of it: missing fields get their defaults.'),
+      script: scriptSchema.optional().describe('Null removes it.'),
+      extensions: agentExtensionsSchema.nullable().exactOptional().describe('Replaces all of them. Null removes them.'),
     })
-    .meta({ id: 'AgentChange', description: 'What is left out stays as it is.' }),
+    .meta({ id: 'AgentChange', description: 'Members that are left out do not change.' }),
 );
 const configSchema = agentConfigSchema.describe(
-  'Secrets are shown as `***`. Every member is there: one that is not set is null, an array [].',
+  'Secrets appear as `***`. Every member is present: unset members are null, unset arrays [].',
 );
 const agentShape = {
   id: z.string(),
@@ -56,7 +56,7 @@ const agentSchema = z
   .strictObject({
     ...agentShape,
     warnings: warningsSchema.describe(
-      'Why the agent has nothing to answer with, and what to do. Empty = it has. `GET /agents/{agent_id}` checks all of it.',
+      'Why the agent cannot answer, and what to do. [] = it can. `GET /agents/{agent_id}` checks the whole agent.',
     ),
   })
   .meta({ id: 'Agent' });
@@ -65,16 +65,16 @@ const detailSchema = z
     ...agentShape,
     script: scriptSchema,
     extensions: extensionsSchema,
-    version: z.int().describe('Counts from 1, one up a change.'),
+    version: z.int().describe('Starts at 1 and grows by one with each change.'),
   })
-  .meta({ id: 'AgentDetail', description: 'An agent, with what parley has beside the configuration.' });
+  .meta({ id: 'AgentDetail', description: 'An agent with its script and its extensions.' });
 const checkedSchema = detailSchema
   .extend({
     warnings: warningsSchema.describe(
-      'Parts of the agent that will not work as it may be expected, and why. Empty = none.',
+      'Parts of the agent that will not work as expected, with the reasons. [] = none.',
     ),
   })
-  .meta({ id: 'CheckedAgent', description: 'An agent as it is stored, with warnings about it.' });
+  .meta({ id: 'CheckedAgent', description: 'A stored agent with warnings about it.' });
 const versionSchema = z
   .strictObject({
     version: z.int(),
@@ -83,9 +83,9 @@ const versionSchema = z
     script: scriptSchema,
     extensions: extensionsSchema,
     changed_at: z.int().describe('Unix seconds'),
-    changed_by: z.string().nullable().describe('The name of the key; null = the daemon itself, at its start.'),
+    changed_by: z.string().nullable().describe('The name of the key; null = the daemon, at its start.'),
   })
-  .meta({ id: 'AgentVersion', description: 'An agent as a change has left it.' });
+  .meta({ id: 'AgentVersion', description: 'An agent after a change.' });
 
 /** What the examples of the document create and answer. */
 const EXAMPLE_CONFIG: AgentConfig = {
@@ -117,7 +117,7 @@ const params = { agent_id: z.string().min(1).max(200) };
 const tag = 'agents';
 const errors = ['NOT_FOUND'] as const;
 
-/** Agents: made, changed, copied, switched off and deleted, with all that they were before. */
+/** Creates, changes, copies, disables and deletes agents, and restores earlier versions. */
 export function agentRoutes(api: Api, options: AgentRoutesOptions): void {
   collectionRoutes(api, options);
   agentItemRoutes(api, options);
@@ -125,7 +125,7 @@ export function agentRoutes(api: Api, options: AgentRoutesOptions): void {
   versionRoutes(api, options);
 }
 
-/** All agents, and new ones. */
+/** Lists and creates agents. */
 function collectionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
   api.add({
     id: 'listAgents',
@@ -147,12 +147,12 @@ function collectionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
     method: 'POST',
     path: '/agents',
     tag,
-    summary: 'Make an agent',
+    summary: 'Create an agent',
     body: createSchema,
     answer: checkedSchema,
     description:
-      'A configuration with a fault is refused, with the place of each. A language or a vendor that this daemon cannot ' +
-      'serve is stored with a warning, and calls of the agent are refused.',
+      'Refuses an invalid configuration and names the place of each fault. Stores a language or a vendor that this ' +
+      'daemon cannot serve with a warning, and refuses calls of the agent.',
     examples: () => ({
       body: { name: 'Bakery', config: EXAMPLE_CONFIG, script: EXAMPLE_SCRIPT },
       answer: { ...exampleAgent(), warnings: [] },
@@ -164,7 +164,7 @@ function collectionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
   });
 }
 
-/** One agent: read, changed and deleted. */
+/** Reads, changes and deletes one agent. */
 function agentItemRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): void {
   api.add({
     id: 'getAgent',
@@ -188,8 +188,8 @@ function agentItemRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): v
     params,
     errors,
     description:
-      'For sessions that begin from now on. Members of the body that are left out stay; `config` is taken as a whole. ' +
-      'A secret of `***` stays as it is stored. To send back what was answered changes nothing.',
+      'Applies to sessions that start later. Members that are left out do not change; `config` is replaced as a whole. ' +
+      'A secret of `***` keeps its stored value. Sending an answer back changes nothing.',
     body: changeSchema,
     answer: checkedSchema,
     examples: () => ({
@@ -198,7 +198,7 @@ function agentItemRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): v
     }),
     handle: async ({ params: { agent_id: id }, body, key, request }) => {
       const sent = configSent(request);
-      // Extensions in their old place change only themselves.
+      // An extension in its old place changes only that extension.
       const isWhole = body.extensions == null || oldPlaceWarnings(sent).length === 0;
       const extensions = isWhole
         ? {}
@@ -214,7 +214,7 @@ function agentItemRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): v
     tag,
     summary: 'Delete an agent, with its versions',
     params,
-    description: 'Sessions that run go on. An agent that answers a number is not deleted.',
+    description: 'Running sessions continue. An agent that answers a number cannot be deleted.',
     answer: success,
     errors: ['NOT_FOUND', 'AGENT_IN_USE'],
     handle: async ({ params: { agent_id: id } }) => {
@@ -225,7 +225,7 @@ function agentItemRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): v
   });
 }
 
-/** Copies of agents, and agents switched on and off. */
+/** Copies, enables and disables agents. */
 function copyRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): void {
   api.add({
     id: 'duplicateAgent',
@@ -234,8 +234,8 @@ function copyRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): void {
     tag,
     params,
     errors,
-    summary: 'A copy of an agent, with its script, its files and its embed configuration',
-    body: z.strictObject({ name: nameSchema.nullish().describe("Default: the agent's, and `(copy)`.") }).optional(),
+    summary: 'Copy an agent, with its script, its files and its embed configuration',
+    body: z.strictObject({ name: nameSchema.nullish().describe("Default: the agent's name and `(copy)`.") }).optional(),
     answer: detailSchema,
     examples: () => ({
       body: { name: 'Night bakery' },
@@ -254,7 +254,7 @@ function copyRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): void {
     method: 'POST',
     path: '/agents/{agent_id}/status',
     tag,
-    summary: 'Switch an agent on or off',
+    summary: 'Enable or disable an agent',
     params,
     errors,
     description: 'A disabled agent takes no calls (409). Sets `status` of its configuration.',
@@ -269,7 +269,7 @@ function copyRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): void {
   });
 }
 
-/** What agents were, and are again. */
+/** Lists and restores versions of agents. */
 function versionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
   api.add({
     id: 'listAgentVersions',
@@ -278,10 +278,10 @@ function versionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
     tag,
     params,
     errors,
-    summary: 'What an agent is and was, the latest first',
+    summary: 'The versions of an agent, latest first',
     query: {
       limit: z.int().min(1).max(100).exactOptional().describe('Default 20.'),
-      before: z.int().min(1).exactOptional().describe('Only versions before this one: the last one of a page.'),
+      before: z.int().min(1).exactOptional().describe('Only versions before this one, such as the last one of a page.'),
     },
     answer: z.array(versionSchema),
     examples: () => ({ answer: [exampleVersion()] }),
@@ -295,7 +295,7 @@ function versionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
     path: '/agents/{agent_id}/versions/{version}/restore',
     tag,
     errors,
-    summary: 'Make an earlier version the latest one, with its secrets',
+    summary: 'Restore an earlier version, with its secrets, as a new version',
     params: { ...params, version: z.string().regex(/^[1-9]\d{0,14}$/, 'Input should be the number of a version') },
     answer: checkedSchema,
     examples: () => ({ answer: { ...exampleAgent(), version: 3, warnings: [] } }),
@@ -304,7 +304,7 @@ function versionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
   });
 }
 
-/** Whose key it was; these endpoints need one. */
+/** The name of the key. These endpoints require one. */
 function nameOf(key: { name: string } | null): string {
   return key?.name ?? '';
 }
@@ -313,7 +313,7 @@ function configSent(request: FastifyRequest): unknown {
   return (jsonBody(request) as { config?: unknown }).config;
 }
 
-/** The JSON of the interface. */
+/** The JSON of the API. */
 function replyOf({ id, name, config, createdAt }: StoredAgent): Omit<z.output<typeof agentSchema>, 'warnings'> {
   return { id, name, config: redactedConfig(config), created_at: createdAt };
 }
@@ -327,7 +327,7 @@ function detailReply(agent: StoredAgent): z.output<typeof detailSchema> {
   return { ...replyOf(agent), script, extensions, version };
 }
 
-/** @param sent the configuration as the client wrote it. Default: it sent none */
+/** @param sent the configuration as the client wrote it. Default none */
 function checkedReply(agent: CheckedAgent, sent?: unknown): z.output<typeof checkedSchema> {
   const warnings = [...oldPlaceWarnings(sent, ['body', 'config']), ...agent.warnings];
   return { ...detailReply(agent), warnings: warningReplies(warnings) };

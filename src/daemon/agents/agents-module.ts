@@ -13,12 +13,12 @@ import { memoryRoutes } from './memory-routes.js';
 import { voiceRoutes } from './voice-routes.js';
 import { Voices } from './voices.js';
 
-/** Agents, with what they know and remember, their widgets' looks, and the voices that they can name. */
+/** Agents, with their knowledge, memories, widgets and voices. */
 export interface AgentsModule extends DaemonModule {
   readonly registry: AgentRegistry;
 }
 
-/** @param inUse a stored configuration as it is used in this process. Default as it is */
+/** @param inUse changes a stored configuration for use in this process. Default: no change */
 export function agentsModule(
   context: DaemonContext,
   { access, clients, links }: HttpModule,

@@ -14,7 +14,7 @@ import type { AgentContent, AgentStore, AgentVersion, StoredAgent } from '../../
 import type { PhoneStore } from '../../store/phones.js';
 import { checkStoredAgent, isUnserved } from './check-agent.js';
 
-/** An agent that can be talked to. */
+/** An agent that takes sessions. */
 export interface HostedAgent extends AgentFile {
   id: string;
 }
@@ -24,16 +24,16 @@ export interface AgentRegistryOptions {
   engine: Engine;
   phones: Pick<PhoneStore, 'list'>;
   nowUnixMs: () => number;
-  /** Why calls are never transferred to a target; null = they may be. */
+  /** Why calls can never be transferred to a target; null = they can. */
   whyNeverTransferred: (target: string) => string | null;
-  /** A stored configuration as it is used in this process. */
+  /** Changes a stored configuration for use in this process. */
   inUse: (config: AgentConfig) => AgentConfig;
 }
 
-/** A change of an agent. Members that are left out stay; a script or extensions of null are removed. */
+/** A change of an agent. Members that are left out do not change; null removes the script or the extensions. */
 export type AgentChange = Partial<AgentContent>;
 
-/** A stored agent, with warnings about what will not work as its author may expect. */
+/** A stored agent, with warnings about parts that will not work as expected. */
 export interface CheckedAgent extends StoredAgent {
   warnings: readonly AgentWarning[];
 }
@@ -41,13 +41,13 @@ export interface CheckedAgent extends StoredAgent {
 const PLACES = { config: ['body', 'config'], script: ['body', 'script'] };
 
 /**
- * The agents of this daemon by id. Memory holds the latest versions, the store all of them. A session keeps the version
- * that it began with.
+ * The agents of this daemon by id. The latest versions are in memory, all versions in the store. A session keeps the
+ * version that it started with.
  */
 export class AgentRegistry {
   readonly #options: AgentRegistryOptions;
   readonly #agents: Map<string, StoredAgent>;
-  /** The queue of changes. They run one at a time, so that none is lost between the check and the write of another. */
+  /** The queue of changes. They run one at a time, so that no change is lost between the check and the write of another. */
   #changes: Promise<unknown> = Promise.resolve();
 
   /** @throws ParleyError SECRETS_UNREADABLE */
@@ -61,24 +61,24 @@ export class AgentRegistry {
     return this.#hosted(this.stored(id));
   }
 
-  /** For sessions, in the order of their making. */
+  /** Agents for sessions, in the order of creation. */
   list(): HostedAgent[] {
     return this.all().map((agent) => this.#hosted(agent));
   }
 
-  /** Those that take calls. */
+  /** Agents that take calls. */
   active(): HostedAgent[] {
     return this.list().filter(({ config }) => config.status !== 'disabled');
   }
 
-  /** As it is kept, secrets included. @throws ParleyError NOT_FOUND */
+  /** The stored agent, with its secrets. @throws ParleyError NOT_FOUND */
   stored(id: string): StoredAgent {
     const agent = this.#agents.get(id);
     if (agent === undefined) throw new ParleyError('NOT_FOUND', { what: 'agent', id });
     return agent;
   }
 
-  /** As they are kept, secrets included, in the order of their making. */
+  /** The stored agents, with their secrets, in the order of creation. */
   all(): StoredAgent[] {
     return [...this.#agents.values()];
   }
@@ -91,18 +91,18 @@ export class AgentRegistry {
     }));
   }
 
-  /** As it is kept, with what will not work here. @throws ParleyError NOT_FOUND */
+  /** The stored agent, with warnings about this daemon. @throws ParleyError NOT_FOUND */
   async checked(id: string): Promise<CheckedAgent> {
     const agent = this.stored(id);
     try {
       return { ...agent, warnings: await this.#check(contentOf(agent)) };
     } catch (error) {
       if (!(error instanceof InvalidConfigError)) throw error;
-      return { ...agent, warnings: error.issues }; // what it needs was there when it was stored
+      return { ...agent, warnings: error.issues }; // it was valid when it was stored
     }
   }
 
-  /** @throws InvalidConfigError where it could have no sessions, or `***` stands for nothing */
+  /** @throws InvalidConfigError if it could have no sessions, or if `***` replaces no stored secret */
   create(content: AgentContent, by: string): Promise<CheckedAgent> {
     return this.#inTurn(async () => {
       const id = randomUUID();
@@ -127,7 +127,7 @@ export class AgentRegistry {
     });
   }
 
-  /** Not checked: one that could have no sessions can be switched off. @throws ParleyError NOT_FOUND */
+  /** Does not check the agent, so that an invalid one can be disabled. @throws ParleyError NOT_FOUND */
   setStatus(id: string, status: 'active' | 'disabled', by: string): Promise<StoredAgent> {
     return this.#inTurn(() => {
       const now = this.stored(id);
@@ -136,7 +136,7 @@ export class AgentRegistry {
     });
   }
 
-  /** An agent that can be changed without the first. @throws ParleyError NOT_FOUND */
+  /** An independent copy of an agent. @throws ParleyError NOT_FOUND */
   duplicate(id: string, name: string | null, by: string): Promise<StoredAgent> {
     return this.#inTurn(() => {
       const original = contentOf(this.stored(id));
@@ -146,7 +146,7 @@ export class AgentRegistry {
     });
   }
 
-  /** @throws ParleyError NOT_FOUND, AGENT_IN_USE where it answers a number */
+  /** @throws ParleyError NOT_FOUND, AGENT_IN_USE if it answers a number */
   remove(id: string): Promise<void> {
     return this.#inTurn(() => {
       this.stored(id);
@@ -162,7 +162,7 @@ export class AgentRegistry {
     return this.#options.store.versions(this.stored(id).id, page);
   }
 
-  /** Makes an earlier version the latest one, with its secrets. @throws ParleyError NOT_FOUND; InvalidConfigError */
+  /** Restores an earlier version, with its secrets, as a new version. @throws ParleyError NOT_FOUND; InvalidConfigError */
   restore(id: string, version: number, by: string): Promise<CheckedAgent> {
     return this.#inTurn(async () => {
       const now = this.stored(id);
@@ -175,7 +175,7 @@ export class AgentRegistry {
     });
   }
 
-  /** The JSON of its widget's configuration, null where there is none. @throws ParleyError NOT_FOUND */
+  /** The configuration of its widget as JSON; null = none. @throws ParleyError NOT_FOUND */
   embed(id: string): string | null {
     return this.#options.store.embed(this.stored(id).id);
   }
@@ -186,10 +186,10 @@ export class AgentRegistry {
   }
 
   /**
-   * Stores the agents of files as the files say. A daemon without agents gets the demo, which stays up to date until
-   * somebody changes it.
-   * @returns in words, those whose language or vendor this daemon cannot serve: their calls are refused
-   * @throws ParleyError CONFIG_INVALID, which names the agent; those before it have been taken over
+   * Stores the agents of files. A daemon without agents gets the demo, which is updated at each start until a user
+   * changes it.
+   * @returns a sentence for each agent whose language or vendor this daemon cannot serve: it refuses their calls
+   * @throws ParleyError CONFIG_INVALID, which names the agent; the agents before it are stored
    */
   adopt(files: readonly HostedAgent[], demo?: HostedAgent): Promise<readonly string[]> {
     return this.#inTurn(async () => {
@@ -221,7 +221,7 @@ export class AgentRegistry {
     return [...warnings, ...this.#transferWarnings(content.config)];
   }
 
-  /** Transfers to these would fail during the call. */
+  /** Warnings about targets to which every transfer would fail. */
   #transferWarnings({ flow }: AgentConfig): AgentWarning[] {
     const { phone, phones } = flow?.call_transfer ?? {};
     const place = [...PLACES.config, 'flow', 'call_transfer'];

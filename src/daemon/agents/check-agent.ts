@@ -5,13 +5,13 @@ import type { AgentWarning } from '../../engine/warnings.js';
 import { faultPlace } from '../../engine/agent-faults.js';
 import { ParleyError, type ErrorCode } from '../../base/errors.js';
 
-/** Hints for errors whose message does not say what to do. */
+/** Remedies for errors whose message has none. */
 const HINTS: Partial<Record<ErrorCode, string>> = {
   PROVIDER_UNKNOWN:
     ". Others need a key or an address in the operator's settings, or an adapter that this version lacks",
 };
 
-/** Where the parts of an agent stand in a request. */
+/** The places of an agent's parts in a request. */
 export interface AgentPlaces {
   /** Such as `['body', 'config']`. */
   config: Location;
@@ -20,9 +20,9 @@ export interface AgentPlaces {
 }
 
 /**
- * Whether an agent that came with a request could have sessions here.
- * @returns warnings, with the places that the request has
- * @throws InvalidConfigError for anything that it could not, with the places that the request has
+ * Checks that the agent of a request could have sessions here.
+ * @returns warnings, with places in the request
+ * @throws InvalidConfigError for everything that prevents sessions, with places in the request
  */
 export async function checkAgent(
   engine: Engine,
@@ -35,7 +35,7 @@ export async function checkAgent(
   return warnings.map(({ loc, msg }) => ({ loc: [...places.config, ...loc], msg }));
 }
 
-/** All faults of an agent as one error, with the request's places. */
+/** All faults of an agent as one error, with places in the request. */
 function agentFaults(faults: readonly ParleyError[], places: AgentPlaces): ParleyError {
   const all = faults.map((fault) => agentFault(fault, places));
   const [first, ...others] = all;
@@ -43,12 +43,12 @@ function agentFaults(faults: readonly ParleyError[], places: AgentPlaces): Parle
   if (tooLong !== undefined) return tooLong;
   if (first !== undefined && others.length === 0) return first;
   const issues = all.flatMap((fault) => (fault instanceof InvalidConfigError ? fault.issues : []));
-  // What this daemon cannot serve matters only where nothing else is wrong.
+  // What this daemon cannot serve matters only if there is no other fault.
   const cause = faults.every(isUnserved) ? faults[0] : undefined;
   return new InvalidConfigError(issues, cause);
 }
 
-/** Why this daemon cannot serve an agent that is valid. */
+/** Errors of valid agents that this daemon cannot serve. */
 const UNSERVED: ReadonlySet<ErrorCode> = new Set([
   'STT_LANGUAGE_UNSUPPORTED',
   'TTS_LANGUAGE_UNSUPPORTED',
@@ -63,9 +63,9 @@ export function isUnserved(error: unknown): error is ParleyError {
 }
 
 /**
- * Whether an agent may be stored. One whose language or vendor this daemon cannot serve may: its calls are refused, and
- * a warning says why.
- * @throws InvalidConfigError for any other fault, with the places that the request has
+ * Checks that an agent may be stored. If this daemon cannot serve its language or vendor, the agent may be stored with a
+ * warning, and its calls are refused.
+ * @throws InvalidConfigError for any other fault, with places in the request
  */
 export async function checkStoredAgent(
   engine: Engine,
@@ -81,19 +81,19 @@ export async function checkStoredAgent(
   }
 }
 
-/** An error of the engine about an agent of a request, with the request's places: of status 422, or PROMPT_TOO_LONG. */
+/** An error of the engine with its place in the request: of status 422, or PROMPT_TOO_LONG. */
 export function agentFault(error: ParleyError, places: AgentPlaces): ParleyError {
   return promptFault(error) ?? placedFault(error, places);
 }
 
-/** PROMPT_TOO_LONG where that is what the engine has found; else null. */
+/** PROMPT_TOO_LONG if the engine reports a prompt that is too long, else null. */
 export function promptFault(error: unknown): ParleyError | null {
   const issues = error instanceof InvalidConfigError ? error.issues : [];
   const tooLong = issues.find(({ loc, type }) => loc[0] === 'prompt' && type === 'string_too_long');
   return tooLong === undefined ? null : new ParleyError('PROMPT_TOO_LONG', { reason: tooLong.msg }, { cause: error });
 }
 
-/** An error of the engine about a part of an agent, with the request's places. */
+/** An error of the engine about a part of an agent, with its place in the request. */
 export function placedFault(error: ParleyError, places: AgentPlaces): InvalidConfigError {
   if (error instanceof InvalidConfigError) {
     return new InvalidConfigError(error.issues.map((issue) => ({ ...issue, loc: [...places.config, ...issue.loc] })));

@@ -28,18 +28,18 @@ interface Phases {
 const ICON_CHARS = 50_000;
 
 const embedShape = {
-  titles: phasesSchema('What the button says.', 200),
+  titles: phasesSchema('Labels of the button.', 200),
   icons: phasesSchema('Pictures on the button: addresses, or Iconify names such as tabler:microphone.', ICON_CHARS),
   background: z.string().max(2_000).nullish().describe('CSS background of the button.'),
   buttonCss: z.string().max(10_000).nullish().describe('CSS declarations of the button.'),
   formCss: z.string().max(10_000).nullish().describe('CSS declarations of the forms that the agent opens.'),
-  size: z.int().min(16).max(1_000).nullish().describe('Of the button, CSS pixels.'),
-  transcript: z.boolean().nullish().describe('Whether the widget shows what is said.'),
-  region: z.string().min(1).max(200).nullish().describe("The operator's name of a gateway; unset = this daemon."),
+  size: z.int().min(16).max(1_000).nullish().describe('Size of the button, CSS pixels.'),
+  transcript: z.boolean().nullish().describe('Whether the widget shows the transcript.'),
+  region: z.string().min(1).max(200).nullish().describe("The operator's name of a gateway. Default: this daemon."),
 };
 const embedSchema = z.strictObject(embedShape).meta({
   id: 'EmbedConfiguration',
-  description: 'How the widget of an agent looks. What is left out is its default.',
+  description: "The look of an agent's widget. Members that are left out get their defaults.",
 });
 const shownPhases = z
   .strictObject({ idle: z.string().nullable(), connecting: z.string().nullable(), running: z.string().nullable() })
@@ -63,7 +63,7 @@ type Embed = z.output<typeof embedSchema>;
 
 const params = { agent_id: z.string().min(1).max(200) };
 
-/** How the widget of an agent looks: stored with a private key, read by the widget with a public one. */
+/** The look of an agent's widget. A private key stores it; the widget reads it with a public key. */
 export function embedRoutes(api: Api, { agents, access, regions }: EmbedRoutesOptions): void {
   const path = '/agents/{agent_id}/embed';
   const tag = 'agents';
@@ -74,10 +74,10 @@ export function embedRoutes(api: Api, { agents, access, regions }: EmbedRoutesOp
     method: 'POST',
     path,
     tag,
-    summary: "Set the widget's looks",
+    summary: "Set the widget's look",
     params,
     errors,
-    description: 'In place of what was set before.',
+    description: 'Replaces the previous configuration.',
     body: embedSchema,
     answer: success,
     examples: () => ({
@@ -102,10 +102,10 @@ export function embedRoutes(api: Api, { agents, access, regions }: EmbedRoutesOp
     method: 'GET',
     path,
     tag,
-    summary: "The widget's looks",
+    summary: "The widget's look",
     params,
     errors,
-    description: 'With a private key, or as the widget with a public key that is for this agent, from its page.',
+    description: 'Needs a private key, or a public key that allows this agent and the page of the request.',
     gate: (request) => {
       if (access.keyOf(request)?.kind === 'private') return;
       access.agent(access.publicKey(request.raw), (request.params as { agent_id: string }).agent_id);
@@ -134,7 +134,7 @@ export function embedRoutes(api: Api, { agents, access, regions }: EmbedRoutesOp
 
 function unknownRegion(regions: Readonly<Record<string, string>>): InvalidConfigError {
   const known = Object.keys(regions).join(', ');
-  const msg = known === '' ? 'No regions are set up here; leave it out' : `Input should be one of: ${known}`;
+  const msg = known === '' ? 'This daemon has no regions; leave it out' : `Input should be one of: ${known}`;
   return new InvalidConfigError([{ loc: ['body', 'region'], msg, type: 'enum' }]);
 }
 

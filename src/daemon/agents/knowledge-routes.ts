@@ -18,14 +18,14 @@ export interface KnowledgeRoutesOptions {
 const idSchema = z.string().min(1).max(200);
 const uploadSchema = z
   .strictObject({ object_key: z.string(), name: z.string(), file_type: z.string().nullable(), size: z.int() })
-  .meta({ id: 'Upload', description: 'A file that waits to be made a knowledge file.' });
+  .meta({ id: 'Upload', description: 'An uploaded file that is not in the knowledge base yet.' });
 const createSchema = z
   .strictObject({
-    object_key: z.string().min(1).max(200).describe('As the upload was answered.'),
+    object_key: z.string().min(1).max(200).describe('From the answer to the upload.'),
     name: z.string().min(1).max(300),
     description: z.string().max(2_000).nullish(),
-    file_type: z.string().max(200).nullish().describe('A MIME type. Default: told by the name.'),
-    size: z.int().min(0).nullish().describe('Bytes; must be right where it is given.'),
+    file_type: z.string().max(200).nullish().describe('A MIME type. Default: from the extension of the name.'),
+    size: z.int().min(0).nullish().describe('Bytes. If given, it must be right.'),
   })
   .meta({ id: 'KnowledgeFileCreate' });
 const fileSchema = z
@@ -43,15 +43,13 @@ const fileIds = z.array(idSchema).max(1_000);
 const agentFilesSchema = z
   .strictObject({
     agent_id: idSchema,
-    files: fileIds.nullish().describe("Become the files of the agent's configuration, in place of those it lists."),
+    files: fileIds.nullish().describe("Replaces the files of the agent's configuration."),
     messages: z
       .array(z.string().max(2_000))
       .max(128)
       .nullish()
-      .describe('With `files`: said while they are consulted.'),
-    file_ids: fileIds
-      .nullish()
-      .describe('Come on top of those of the configuration, in place of those given so before.'),
+      .describe('With `files`: what the agent says while it consults them.'),
+    file_ids: fileIds.nullish().describe('Files beside those of the configuration. Replaces earlier `file_ids`.'),
   })
   .refine(({ files, file_ids: ids }) => (files == null) !== (ids == null), {
     path: ['files'],
@@ -80,21 +78,21 @@ const EXAMPLE_FILE: z.output<typeof fileSchema> = {
 
 const tag = 'knowledge';
 
-/** Files that agents can consult: sent, read, listed, deleted, and given to agents. */
+/** Uploads, adds, lists and deletes knowledge files, and gives them to agents. */
 export function knowledgeRoutes(api: Api, options: KnowledgeRoutesOptions): void {
   uploadRoutes(api, options);
   fileRoutes(api, options);
   agentFileRoutes(api, options);
 }
 
-/** Files that are sent, and read into the knowledge base. */
+/** Uploads files and adds them to the knowledge base. */
 function uploadRoutes(api: Api, { knowledge, uploads }: KnowledgeRoutesOptions): void {
   api.add({
     id: 'uploadFile',
     method: 'POST',
     path: '/knowledge/upload',
     tag,
-    summary: 'Send a file, as the field `file` of a form',
+    summary: 'Upload a file, as the field `file` of a form',
     upload: 'multipart/form-data',
     answer: uploadSchema,
     errors: ['KNOWLEDGE_FILE_TOO_LARGE'],
@@ -110,7 +108,7 @@ function uploadRoutes(api: Api, { knowledge, uploads }: KnowledgeRoutesOptions):
     method: 'POST',
     path: '/knowledge/create_file',
     tag,
-    summary: 'Make an upload a file of the knowledge base',
+    summary: 'Add an upload to the knowledge base',
     body: createSchema,
     answer: fileSchema,
     errors: ['NOT_FOUND', 'KNOWLEDGE_FULL'],
@@ -125,7 +123,7 @@ function uploadRoutes(api: Api, { knowledge, uploads }: KnowledgeRoutesOptions):
     }),
     handle: async ({ body }) => {
       const source = await uploads.path(body.object_key);
-      // The upload's extension gives the type where the name has none.
+      // The upload's extension gives the type if the name has none.
       const fileType = body.file_type ?? (/\.[a-z0-9]+$/i.test(body.name) ? null : (source.split('.').pop() ?? null));
       const { name, description = null } = body;
       const file = await knowledge.add({ name, description, fileType, source }).catch((error: unknown) => {
@@ -182,7 +180,7 @@ function agentFileRoutes(api: Api, { agents, knowledge }: KnowledgeRoutesOptions
     path: '/knowledge/set_agent_files',
     tag,
     summary: 'Give files to an agent',
-    description: 'As `knowledge_base` of its configuration (`files`), or on top of that (`file_ids`).',
+    description: 'As `knowledge_base` of its configuration (`files`), or in addition to it (`file_ids`).',
     body: agentFilesSchema,
     answer: success,
     errors: ['NOT_FOUND'],
@@ -209,7 +207,7 @@ async function firstUnknown(knowledge: KnowledgeBase, ids: readonly string[]): P
   return ids.find((id) => !known.has(id));
 }
 
-/** The JSON of the interface. */
+/** The JSON of the API. */
 function replyOf({ id, name, description, fileType, size, createdAt }: KnowledgeFile): z.output<typeof fileSchema> {
   return { id, name, description, file_type: fileType, size, create_at: createdAt };
 }

@@ -13,9 +13,9 @@ const memory = z
     text: z.string(),
     created_at: z.int().describe('Unix seconds'),
   })
-  .meta({ id: 'Memory', description: 'What an agent keeps of one session.' });
+  .meta({ id: 'Memory', description: "An agent's memory of one session." });
 
-/** What agents remember of a user: read, and erased for good. */
+/** Reads and deletes the memories of agents about a user. */
 export function memoryRoutes(api: Api, memories: SqliteMemories): void {
   api.add({
     id: 'getMemories',
@@ -24,7 +24,7 @@ export function memoryRoutes(api: Api, memories: SqliteMemories): void {
     tag: 'memories',
     params,
     query,
-    summary: 'What agents remember of a user',
+    summary: 'The memories of agents about a user',
     answer: z.array(memory),
     examples: () => ({
       answer: [
@@ -54,7 +54,7 @@ export function memoryRoutes(api: Api, memories: SqliteMemories): void {
     tag: 'memories',
     params,
     query,
-    summary: 'Erase what agents remember of a user',
+    summary: 'Delete the memories of agents about a user',
     answer: z.strictObject({ success: z.boolean(), erased: z.int() }),
     examples: () => ({ answer: { success: true, erased: 1 } }),
     handle: ({ params: { user }, query: { agent_id: agentId = null } }) => ({

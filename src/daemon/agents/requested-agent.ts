@@ -11,7 +11,7 @@ import { checkAgent } from './check-agent.js';
 
 /** The agent of a request. */
 export interface RequestedAgent {
-  /** Null = it is not stored. */
+  /** Null = a temporary agent. */
   agentId: string | null;
   agent: AgentConfig;
   extensions: AgentExtensions | null;
@@ -21,8 +21,8 @@ export interface RequestedAgent {
 const CONFIG_PLACE = ['body', 'agent_config'];
 
 /**
- * The stored agent with the number's override, then the request's `agent_config` and `agent_extensions` on top. Without a
- * stored agent, the request's alone. A secret of `***` stands for the stored one.
+ * The stored agent, overridden by the number's configuration and then by the request's `agent_config` and
+ * `agent_extensions`. Without a stored agent, only those of the request. A secret of `***` means the stored one.
  * @throws InvalidConfigError; ParleyError NOT_FOUND, AGENT_DISABLED
  */
 export function requestedAgent(
@@ -41,7 +41,7 @@ export function requestedAgent(
   return { agentId, agent, extensions, script: stored?.script };
 }
 
-/** @throws InvalidConfigError where it could have no such conversation here */
+/** @throws InvalidConfigError if this daemon cannot serve such a conversation */
 export function checkRequestedAgent(
   engine: Engine,
   { agentId, agent, extensions, script }: RequestedAgent,

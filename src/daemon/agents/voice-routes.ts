@@ -15,14 +15,14 @@ export interface VoiceRoutesOptions {
   links: SignedUrls;
 }
 
-/** How long a preview's link opens. */
+/** How long the link to a preview is valid. */
 const LINK_S = 3_600;
 
 const nameShape = {
   provider: z.string().min(1).max(64).describe('A registered text-to-speech provider'),
-  voice_id: z.string().min(1).max(200).describe('What agents call it'),
+  voice_id: z.string().min(1).max(200).describe('The id that agents use'),
 };
-const previewUrl = z.string().describe('Plays it for an hour, without a key');
+const previewUrl = z.string().describe('Valid for an hour, without a key');
 const customSchema = z
   .strictObject({
     ...nameShape,
@@ -34,30 +34,30 @@ const customSchema = z
     category: z.string().nullable(),
     multiplier: z.number(),
   })
-  .meta({ id: 'CustomVoice', description: "A provider's voice under a name of its own, with what it is spoken with." });
+  .meta({ id: 'CustomVoice', description: "A provider's voice with its own name, model and settings." });
 const voiceSchema = z
   .strictObject({
     ...nameShape,
     name: z.string(),
-    language: z.string().nullable().describe('As its provider writes it'),
+    language: z.string().nullable().describe("In the provider's notation"),
     preview_url: previewUrl,
     custom: z.boolean(),
-    base_voice_id: z.string().describe("The provider's own name of it"),
+    base_voice_id: z.string().describe("The provider's id of the voice"),
   })
   .meta({ id: 'NameableVoice', description: 'A voice that agents can name.' });
 const newSchema = z
   .strictObject({
     ...nameShape,
-    base_voice_id: z.string().min(1).max(200).nullish().describe("The provider's own voice. Default `voice_id`."),
+    base_voice_id: z.string().min(1).max(200).nullish().describe("The provider's id of the voice. Default `voice_id`."),
     name: z.string().min(1).max(200),
-    model: z.string().min(1).max(200).nullish().describe("Default the provider's"),
+    model: z.string().min(1).max(200).nullish().describe("Default: the provider's"),
     settings: z
       .record(z.string().max(100), z.unknown())
       .nullish()
-      .describe("The provider's own, see docs/providers.md; an agent's go before them"),
-    language: languageSchema.nullish().describe("Default that of the provider's voice"),
+      .describe('Settings of the provider, see docs/providers.md. Those of an agent override them'),
+    language: languageSchema.nullish().describe("Default: the language of the provider's voice"),
     category: z.string().max(200).nullish(),
-    multiplier: z.number().min(0).max(1_000).nullish().describe('What it costs, times the price. Default 1'),
+    multiplier: z.number().min(0).max(1_000).nullish().describe("Factor on the provider's price. Default 1"),
   })
   .meta({ id: 'CustomVoiceCreate' });
 const deleteSchema = z.strictObject(nameShape).meta({ id: 'CustomVoiceName' });
@@ -74,7 +74,7 @@ const EXAMPLE: z.output<typeof customSchema> = {
   multiplier: 1,
 };
 
-/** With any region where it names none. `lang_code` is what other clients of this interface call it. */
+/** A language without a region matches all regions. Some clients of this API send `lang_code`. */
 const languageQuery = {
   language: z.string().min(1).max(35).exactOptional(),
   lang_code: z.string().min(1).max(35).exactOptional().describe('The same as `language`.'),
@@ -83,7 +83,7 @@ const languageQuery = {
 const tag = 'voices';
 const customPath = '/voices/custom';
 
-/** Voices: the providers' own and custom ones, each with something to hear. */
+/** The voices of providers and custom voices, with previews. */
 export function voiceRoutes(api: Api, options: VoiceRoutesOptions): void {
   listRoute(api, options);
   customRoutes(api, options);
@@ -99,7 +99,7 @@ function listRoute(api: Api, options: VoiceRoutesOptions): void {
     tag,
     summary: 'All voices that agents can name',
     query: { provider: z.string().min(1).max(64).exactOptional(), ...languageQuery },
-    description: '`language` finds the voices of a language, with any region where it names none.',
+    description: '`language` filters by language. Without a region it matches all regions.',
     answer: z.array(voiceSchema),
     examples: () => ({
       answer: [
@@ -155,9 +155,9 @@ function customRoutes(api: Api, options: VoiceRoutesOptions): void {
     method: 'POST',
     path: customPath,
     tag,
-    summary: 'Add a custom voice, or change the one of its name',
+    summary: 'Add a custom voice, or change the one with its name',
     body: newSchema,
-    description: 'It is kept once it has really spoken a sentence.',
+    description: 'The daemon synthesises a sentence with the voice before it stores it.',
     answer: customSchema,
     errors: ['PROVIDER_FAILED', 'PROVIDER_REFUSED', 'PROVIDER_TIMEOUT'],
     examples: () => ({
@@ -205,7 +205,7 @@ function customRoutes(api: Api, options: VoiceRoutesOptions): void {
   });
 }
 
-/** What a voice sounds like. */
+/** A spoken sample of a voice. */
 function previewRoute(api: Api, { voices, links }: VoiceRoutesOptions): void {
   api.add({
     id: 'getVoicePreview',
@@ -214,8 +214,8 @@ function previewRoute(api: Api, { voices, links }: VoiceRoutesOptions): void {
     tag,
     params: nameShape,
     query: signedQuery,
-    summary: 'A sentence, spoken by a voice',
-    description: 'By the `preview_url` of the voice, which is signed and expires; no key is needed.',
+    summary: 'A sentence spoken by a voice',
+    description: 'Use the `preview_url` of the voice, which is signed and expires. It needs no key.',
     gate: ({ url }) => links.check(url),
     security: 'none',
     content: 'audio/wav',
@@ -237,7 +237,7 @@ function previewUrlOf(
   return links.url(path, LINK_S, links.baseOf(clients.of(raw)));
 }
 
-/** The JSON of the interface. */
+/** The JSON of the API. */
 function replyOf(voice: StoredVoice, url: string): z.output<typeof customSchema> {
   const { provider, voiceId, name, model, settings, language, category, multiplier } = voice;
   return {
@@ -253,7 +253,7 @@ function replyOf(voice: StoredVoice, url: string): z.output<typeof customSchema>
   };
 }
 
-/** `en` is of `en-US`, `en-US` of itself; providers write them in any case. */
+/** `en` matches `en-US`, and `en-US` itself. Providers write languages in upper or lower case. */
 function isOf(wanted: string, language: string | null): boolean {
   const [one, other] = [wanted.toLowerCase(), language?.toLowerCase() ?? ''];
   return one === other || other.startsWith(`${one}-`);

@@ -10,15 +10,15 @@ import { placedFault } from './check-agent.js';
 import { encodeWav } from '../../audio/files/wav.js';
 import { phrasesFor } from '../../conversation/language/phrases.js';
 
-/** A voice, as it is spoken. */
+/** The parameters of a preview. */
 export interface SpokenVoice {
   provider: string;
-  /** The provider's own name of it. */
+  /** The provider's id of the voice. */
   voiceId: string;
   /** Null = the provider's. */
   model: string | null;
   settings: Readonly<Record<string, unknown>>;
-  /** The language of its text. */
+  /** The language of the sentence. */
   language: string;
 }
 
@@ -26,7 +26,7 @@ export interface SpokenVoice {
 const MAX_KEPT = 64;
 const TIMEOUT_MS = 10_000;
 
-/** A short sentence in each voice, synthesised once and cached in memory. */
+/** Short sentences in each voice, synthesised once and cached in memory. */
 export class VoicePreviews {
   readonly #engine: Pick<Engine, 'speech'>;
   readonly #kept = new Map<string, Promise<Uint8Array>>();
@@ -35,7 +35,7 @@ export class VoicePreviews {
     this.#engine = engine;
   }
 
-  /** A WAV file. @throws ParleyError what the voice cannot do it for */
+  /** A WAV file. @throws ParleyError the error of the synthesis */
   wav(voice: SpokenVoice): Promise<Uint8Array> {
     const key = JSON.stringify(voice);
     const made = this.#kept.get(key) ?? this.#make(voice);
@@ -79,16 +79,16 @@ export interface NameableVoice {
   provider: string;
   voiceId: string;
   name: string;
-  /** As its provider writes it; null = not known. */
+  /** In the provider's notation; null = unknown. */
   language: string | null;
-  /** Null = it is the provider's own. */
+  /** Null = a voice of the provider. */
   custom: StoredVoice | null;
 }
 
-/** A custom voice as it is asked for. */
+/** The request for a custom voice. */
 export type NewVoice = Omit<StoredVoice, 'createdAt'>;
 
-/** The voices that agents can name: the providers' own, and custom ones. */
+/** The voices that agents can name: voices of providers and custom voices. */
 export class Voices {
   readonly #options: VoicesOptions;
   readonly #previews: VoicePreviews;
@@ -98,7 +98,7 @@ export class Voices {
     this.#previews = new VoicePreviews(options.engine);
   }
 
-  /** All of them, custom ones first. A custom one takes the place of the provider's own of its name. */
+  /** All voices, custom ones first. A custom voice replaces a provider's voice with the same name. */
   async all(): Promise<NameableVoice[]> {
     const { engine, store } = this.#options;
     const own = await engine.voices();
@@ -116,14 +116,14 @@ export class Voices {
     ];
   }
 
-  /** In the order of their making. */
+  /** In the order of creation. */
   custom(): StoredVoice[] {
     return this.#options.store.list();
   }
 
   /**
-   * Adds a custom voice, or changes the one of its name, once it has really spoken.
-   * @throws InvalidConfigError naming what its provider does not take; ParleyError PROVIDER_…
+   * Synthesises a sentence with a custom voice, then adds the voice or changes the one with its name.
+   * @throws InvalidConfigError naming what the provider refuses; ParleyError PROVIDER_…
    */
   async add(voice: NewVoice): Promise<StoredVoice> {
     const { engine, store, nowUnixMs } = this.#options;
@@ -135,13 +135,13 @@ export class Voices {
       throw faultOf(error, voice);
     }
     if (voiceId !== baseVoiceId && ownOf(await engine.voices(), { provider, baseVoiceId: voiceId }) !== undefined) {
-      const msg = `${voiceId} is a voice of ${provider}'s own: give yours another name`;
+      const msg = `${provider} has a voice ${voiceId}; choose another name`;
       throw new InvalidConfigError([{ loc: ['body', 'voice_id'], msg, type: 'value_error' }]);
     }
     return store.put({ ...voice, createdAt: unixSeconds(nowUnixMs()) });
   }
 
-  /** @throws ParleyError NOT_FOUND, VOICE_IN_USE where an agent could not speak without it */
+  /** @throws ParleyError NOT_FOUND, VOICE_IN_USE if an agent needs it */
   remove(provider: string, voiceId: string): void {
     const { store, agents, defaults } = this.#options;
     const voice = store.find(provider, voiceId);
@@ -153,7 +153,7 @@ export class Voices {
     store.remove(provider, voiceId);
   }
 
-  /** A WAV file in which the voice speaks. @throws ParleyError PROVIDER_UNKNOWN, TTS_…, PROVIDER_… */
+  /** A spoken sample as a WAV file. @throws ParleyError PROVIDER_UNKNOWN, TTS_…, PROVIDER_… */
   async preview(provider: string, voiceId: string): Promise<Uint8Array> {
     const custom = this.#options.store.find(provider, voiceId);
     const plain = { provider, baseVoiceId: voiceId, model: null, settings: {}, language: null };
@@ -177,7 +177,7 @@ function ownOf(
   return voices.find((own) => own.provider === provider && own.id === baseVoiceId);
 }
 
-/** The error with its place in the request, where the provider refuses the voice. */
+/** The error with its place in the request, if the provider refuses the voice. */
 function faultOf(error: unknown, { voiceId, baseVoiceId }: NewVoice): unknown {
   const isProvider = error instanceof ParleyError && error.code === 'TTS_ENGINE_MISSING';
   if (!(error instanceof ParleyError) || (error.httpStatus !== 422 && !isProvider)) return error;

@@ -21,7 +21,7 @@ export interface CallArchiveOptions extends Pick<CallLogOptions, 'multiplierOf' 
   nowUnixMs: () => number;
   links: SignedUrls;
   onError: (error: Error) => void;
-  /** As `MediaHost.flushTrace`. Default: all sessions are on this thread. */
+  /** As `MediaHost.flushTrace`. Default: all sessions run on this thread. */
   flushTrace?: (sessionId: string) => Promise<void>;
 }
 
@@ -65,19 +65,19 @@ export class CallArchive {
     });
   }
 
-  /** Where sessions write their event logs; null = the setting `traces` is off. */
+  /** The folder of the event logs; null = the setting `traces` is off. */
   get traces(): SessionTraces | null {
     return this.#options.settings.traces ? this.#traces : null;
   }
 
-  /** Starts retention: removes what is too old, now and daily. */
+  /** Starts retention: deletes old calls and files now and daily. */
   start(): void {
     this.#retention.start();
   }
 
   /**
-   * A page as the JSON that `/call-logs` answers.
-   * @param beforeUs `nextUs` of the page before
+   * A page as the JSON answer of `/call-logs`.
+   * @param beforeUs `nextUs` of the previous page
    * @param base as for `SignedUrls.url`, for the recordings
    */
   page(filter: CallFilter, limit: number, beforeUs: number | null, base?: string): string {
@@ -109,14 +109,14 @@ export class CallArchive {
     return path;
   }
 
-  /** Where a session's event log is, with what has happened so far. @throws ParleyError NOT_FOUND */
+  /** The path of a session's event log, with all events so far. @throws ParleyError NOT_FOUND */
   async trace(sessionId: string): Promise<string> {
     this.get(sessionId);
     await Promise.all([this.#traces.flush(sessionId), this.#options.flushTrace?.(sessionId)]);
     return this.files.traceOf(sessionId);
   }
 
-  /** Removes a call, its recording and its trace. @throws ParleyError NOT_FOUND, CALL_GOES_ON */
+  /** Deletes a call, its recording and its trace. @throws ParleyError NOT_FOUND, CALL_GOES_ON */
   async remove(sessionId: string): Promise<void> {
     const call = this.get(sessionId);
     if (call.endedUs === null) throw new ParleyError('CALL_GOES_ON', { id: sessionId });
@@ -128,19 +128,19 @@ export class CallArchive {
     return this.#options.links.url(recordingPath(sessionId), ASKED_LINK_S, base);
   }
 
-  /** May be called twice. The database is its owner's to close. */
+  /** May be called twice. Does not close the database. */
   async close(): Promise<void> {
     await Promise.all([this.#retention.close(), this.#traces.close()]);
   }
 }
 
-/** A call as a webhook is sent it, with a link to the recording that lasts. */
+/** A call for a webhook, with a long-lived link to the recording. */
 export function webhookItem(call: StoredCall, links: SignedUrls): CallHistoryItem {
   const url = (): string => links.url(recordingPath(call.sessionId), SENT_LINK_S);
   return shownItem({ ...call.item, recording: call.recording === null ? null : { recording_url: url() } });
 }
 
-/** Where event logs are, and how long one may be. */
+/** The folder of event logs, with their maximum size. */
 export function traceFolder({ dataDir, limits }: Pick<Settings, 'dataDir' | 'limits'>): {
   path: string;
   maxBytes: number;
@@ -148,7 +148,7 @@ export function traceFolder({ dataDir, limits }: Pick<Settings, 'dataDir' | 'lim
   return { path: new CallFiles(dataDir).traces, maxBytes: limits.traceBytes };
 }
 
-/** As a client asks for it. */
+/** The path of its URL. */
 function recordingPath(sessionId: string): string {
   return `/call-logs/${encodeUrlText(sessionId)}/recording`;
 }

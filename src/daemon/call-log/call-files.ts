@@ -5,7 +5,7 @@ import { fileNameOf } from '../../session/record/file-name.js';
 import { recordingLeftIn } from '../../session/record/recording-folder.js';
 import type { StoredCall } from '../../store/calls.js';
 
-/** How many files of calls were removed. */
+/** Counts of deleted files. */
 export interface RemovedFiles {
   recordings: number;
   traces: number;
@@ -23,30 +23,30 @@ export class CallFiles {
     this.traces = join(this.#dataDir, 'traces');
   }
 
-  /** A path as it is stored: relative to the data folder where it is inside, so that the folder can be moved. */
+  /** A path for the store: relative if it is inside the data folder, so that the folder can be moved. */
   kept(path: string | null): string | null {
     if (path === null) return null;
     const inside = relative(this.#dataDir, resolve(path));
     return inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside) ? path : inside;
   }
 
-  /** Where a call's recording is; null = it has none. */
+  /** The path of a call's recording; null = it has none. */
   recordingOf({ recording }: Pick<StoredCall, 'recording'>): string | null {
     return recording === null ? null : resolve(this.#dataDir, recording);
   }
 
-  /** Where the trace of a session is, or would be. */
+  /** The path of a session's trace, which may not exist. */
   traceOf(sessionId: string): string {
     return join(this.traces, `${fileNameOf(sessionId)}.jsonl`);
   }
 
-  /** The recording of a session whose process died; null = none. */
+  /** The recording of a session whose process died; null = there is none. */
   leftBehind(sessionId: string): { path: string; durationMs: number } | null {
     const path = recordingLeftIn(this.recordings, sessionId);
     return path === null ? null : { path, durationMs: wavDurationMs(path) };
   }
 
-  /** Removes what there is of a call. @throws what the file system refuses */
+  /** Deletes the files of a call. @throws errors of the file system */
   async remove(call: Pick<StoredCall, 'sessionId' | 'recording'>): Promise<RemovedFiles> {
     const recording = this.recordingOf(call);
     const [recordings, traces] = await Promise.all([
@@ -57,7 +57,7 @@ export class CallFiles {
   }
 
   /**
-   * Removes files that have not changed since a time, one after the other.
+   * Deletes files that have not changed since a time, one after the other.
    * @param unixMs milliseconds since 1970
    */
   async sweep(unixMs: number, signal: AbortSignal): Promise<RemovedFiles> {
@@ -78,12 +78,12 @@ async function swept(folder: string, unixMs: number, signal: AbortSignal): Promi
       count += await removed(path);
     }
   } catch (error) {
-    if (!isMissing(error)) throw error; // there has never been one
+    if (!isMissing(error)) throw error; // the folder was never created
   }
   return count;
 }
 
-/** Returns how many files were removed: 1, or 0 where there was none. */
+/** Returns the number of deleted files: 1, or 0 if it did not exist. */
 async function removed(path: string): Promise<number> {
   try {
     await rm(path);
@@ -98,7 +98,7 @@ function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
-/** Duration of a WAV file by its size, also of one that was never completed. 0 where it cannot be read. */
+/** Duration of a WAV file by its size, even if it was never completed. 0 = it cannot be read. */
 function wavDurationMs(path: string): number {
   const head = Buffer.alloc(256);
   try {

@@ -26,7 +26,7 @@ const STATUSES: Readonly<Record<CallStatus | 'chat_completion', 'going on' | 'co
 
 const NAMES = Object.keys(STATUSES);
 
-/** Whether a call of this status is not over. */
+/** Whether a call with this status has not ended. */
 export function goesOn(status: string): boolean {
   return Reflect.get(STATUSES, status) === 'going on';
 }
@@ -44,18 +44,18 @@ const statusSchema = z.string().refine((text) => statusesOf(text) !== null, {
 export const callQuery = {
   start_time: time
     .exactOptional()
-    .describe('Calls that began at this time or later, in Unix seconds; above 1e11 in ms'),
-  end_time: time.exactOptional().describe('Calls that began at this time or earlier'),
+    .describe('Calls that started at this time or later. Unix seconds, above 1e11 milliseconds'),
+  end_time: time.exactOptional().describe('Calls that started at this time or earlier'),
   agent_id: id.exactOptional(),
   call_status: statusSchema
     .exactOptional()
-    .describe('In any case: a status, `COMPLETED` or `FAILED` (busy, no-answer, failed, error)'),
+    .describe('A status, `COMPLETED` or `FAILED` (busy, no-answer, failed, error), in upper or lower case'),
   phone_number: z
     .string()
     .min(1)
     .max(100)
     .exactOptional()
-    .describe('Of either end: a whole number (`+1 202 555 0103`), how it begins (`+1202*`) or how it ends (`0103`)'),
+    .describe('The number of either party: whole (`+1 202 555 0103`), its start (`+1202*`) or its end (`0103`)'),
   campaign_id: id.exactOptional(),
 };
 
@@ -78,7 +78,7 @@ function secondsOf(given: number): number {
   return given > LAST_SECOND ? given / 1000 : given;
 }
 
-/** The statuses that a word means; null = none. */
+/** The statuses of a filter value; null = it is unknown. */
 function statusesOf(text: string): string[] | null {
   const word = text.toLowerCase();
   if (word === 'completed') return NAMES.filter((name) => Reflect.get(STATUSES, name) === 'completed');

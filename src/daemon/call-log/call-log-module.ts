@@ -13,12 +13,12 @@ import { callEraser, campaignEraser, Erasure, erasureRoutes } from './erasure.js
 import { Recovery } from './recovery.js';
 import { webhookRoutes } from './webhook-routes.js';
 
-/** The log of calls with recordings and traces, the operator's webhook about calls, recovery, retention and erasure. */
+/** The call log with recordings and traces, the operator's call webhook, recovery, retention and erasure. */
 export interface CallLogModule extends DaemonModule {
   readonly log: CallLog;
 }
 
-/** @param flushTrace has other threads write what they have of a session's event log */
+/** @param flushTrace makes other threads write their part of a session's event log */
 export function callLogModule(
   context: DaemonContext,
   { access, clients, links }: HttpModule,

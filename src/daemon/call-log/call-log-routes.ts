@@ -36,8 +36,8 @@ const cost = z.union([
     credit: z.number(),
     model: z.string(),
     prompt_tokens: z.int(),
-    cached_tokens: z.int().describe("Of the prompt's, those that came out of the vendor's cache"),
-    cache_write_tokens: z.int().describe("Of the prompt's, those that were written to it"),
+    cached_tokens: z.int().describe("Prompt tokens that were read from the vendor's cache"),
+    cache_write_tokens: z.int().describe('Prompt tokens that were written to the cache'),
     completion_tokens: z.int(),
   }),
   z.strictObject({
@@ -64,24 +64,24 @@ const line = z
     concealed_ms: z.number().nullable(),
     round_trip_ms: z.number().nullable(),
   })
-  .meta({ id: 'LineMetrics', description: "What became of the line's packets; times in milliseconds." });
+  .meta({ id: 'LineMetrics', description: 'Packet statistics of the line; times in milliseconds.' });
 const anything = z.record(z.string(), z.unknown());
 
 const callHistory = z
   .strictObject({
     agent_id: z.string().nullable(),
     agent_config: agentConfigSchema.describe(
-      'As the call had it, its secrets as ***; what was not set is null, an array []',
+      'The configuration of the call, with secrets as ***. Unset members are null, unset arrays []',
     ),
     duration: z.number().describe('Seconds'),
     ts: z.number().describe('Unix seconds; no two calls have the same'),
     chat: z.string().describe('JSON text of an array of messages'),
-    chars_used: z.int().describe('Characters given to the voice'),
+    chars_used: z.int().describe('Characters sent to the text-to-speech provider'),
     session_id: z.string(),
     call_id: z.string().nullable(),
     cost_breakdown: z.array(cost),
     voip: anything.nullable().describe('`from`, `to`, `direction`, `transfer`'),
-    recording: z.strictObject({ recording_url: z.string() }).nullable().describe('A link that opens for an hour'),
+    recording: z.strictObject({ recording_url: z.string() }).nullable().describe('A link that is valid for an hour'),
     metadata: anything,
     function_calls: z.array(
       z.strictObject({ name: z.string(), params: z.unknown(), result: z.string(), run_after_call: z.boolean() }),
@@ -100,7 +100,7 @@ const callHistory = z
     }),
     carrier_call_log: anything.nullable(),
   })
-  .meta({ id: 'CallHistory', description: 'A call, a session or a chat, as it stands.' });
+  .meta({ id: 'CallHistory', description: 'The current state of a call, a session or a chat.' });
 
 function exampleCall(): z.output<typeof callHistory> {
   const latency = (avg: number): z.output<typeof percentiles> => ({ avg, p50: avg, p95: avg, p99: avg });
@@ -144,7 +144,7 @@ function exampleCall(): z.output<typeof callHistory> {
 const params = { session_id: z.string().min(1).max(200) };
 const pageQuery = {
   limit: z.int().min(1).max(100).default(20),
-  start_after_ts: z.number().min(0).max(1e12).exactOptional().describe('`next_cursor` of the page before'),
+  start_after_ts: z.number().min(0).max(1e12).exactOptional().describe('`next_cursor` of the previous page'),
   ...callQuery,
 };
 const linkQuery = {
@@ -154,13 +154,13 @@ const linkQuery = {
 
 const tag = 'call logs';
 
-/** Calls that were and are, with their recordings and traces. */
+/** Past and current calls, with their recordings and traces. */
 export function callLogRoutes(api: Api, options: CallLogRoutesOptions): void {
   callRoutes(api, options);
   fileRoutes(api, options);
 }
 
-/** Calls in pages, read one by one and deleted. */
+/** Lists, reads and deletes calls. */
 function callRoutes(api: Api, { archive, clients, links }: CallLogRoutesOptions): void {
   api.add({
     id: 'listCallLogs',
@@ -169,7 +169,7 @@ function callRoutes(api: Api, { archive, clients, links }: CallLogRoutesOptions)
     tag,
     summary: 'Calls, newest first',
     query: pageQuery,
-    description: 'Pages neither skip nor repeat a call, whatever is added meanwhile. `next_cursor` is 0 at the end.',
+    description: 'Pages neither skip nor repeat a call, even while calls are added. `next_cursor` is 0 at the end.',
     answer: z.strictObject({ histories: z.array(callHistory), next_cursor: z.number() }).meta({ id: 'CallHistories' }),
     examples: () => ({ answer: { histories: [exampleCall()], next_cursor: 0 } }),
     handle: ({ query: { limit, start_after_ts: after = 0, ...query }, request, reply }) => {
@@ -219,8 +219,7 @@ function fileRoutes(api: Api, { archive, access, links }: CallLogRoutesOptions):
     params,
     query: linkQuery,
     summary: 'The recording of a call: the user left, the agent right',
-    description:
-      'With a private key, or by the link in the call, which is signed and expires. Ranges can be asked for.',
+    description: 'Needs a private key, or the link in the call, which is signed and expires. Supports range requests.',
     gate: (request) => {
       if (/[?&]signature=/.test(request.url)) links.check(request.url);
       else access.privateKey(request);
@@ -244,8 +243,8 @@ function fileRoutes(api: Api, { archive, access, links }: CallLogRoutesOptions):
     path: '/call-logs/{session_id}/trace',
     tag,
     params,
-    summary: 'The event log of a session, as parley replay reads it',
-    description: 'Lines of JSON; of a session that goes on, what has happened so far.',
+    summary: 'The event log of a session, for parley replay',
+    description: 'Lines of JSON. For a running session, the events so far.',
     content: 'application/x-ndjson',
     errors: ['NOT_FOUND'],
     handle: async ({ params: { session_id: id }, request, reply }) =>
@@ -259,7 +258,7 @@ function fileRoutes(api: Api, { archive, access, links }: CallLogRoutesOptions):
   });
 }
 
-/** The same, as the schema's type. */
+/** The item with the type of the schema. */
 function replyOf(item: CallHistoryItem): z.output<typeof callHistory> {
   return { ...item, cost_breakdown: [...item.cost_breakdown], function_calls: [...item.function_calls] };
 }

@@ -12,7 +12,7 @@ import { CallEventBus } from '../call-event-bus.js';
 import type { CallFiles } from './call-files.js';
 import { type MultiplierOf, priced } from './pricing.js';
 
-/** What is known of a call when it begins. */
+/** The data of a call at its start. */
 export interface CallBeginning {
   sessionId: string;
   /** Default none. */
@@ -25,7 +25,7 @@ export interface CallBeginning {
   /** Default none. */
   campaignId?: string | null | undefined;
   metadata?: Readonly<Record<string, unknown>>;
-  /** The two ends of a phone call. */
+  /** The numbers of a phone call. */
   phones?: { readonly from: string; readonly to: string } | null | undefined;
   /** Default `in-progress`. */
   status?: string;
@@ -33,23 +33,23 @@ export interface CallBeginning {
 
 export interface CallLogOptions {
   store: CallStore;
-  /** Default: recordings are kept by their full paths, and none is looked for. */
+  /** Default: recordings are stored with absolute paths, and none is looked for. */
   files?: CallFiles;
   /** Converts a time in a carrier's record to Unix milliseconds. Default: unchanged. */
   unixMsOf?: (recordedMs: number) => number;
-  /** Default: nothing costs anything. */
+  /** Default: everything is free. */
   prices?: Prices;
   /** Default 1. */
   multiplierOf?: MultiplierOf;
-  /** A link to a call's recording that opens without a key, for webhooks. Default: no link. */
+  /** A link to a call's recording that needs no key, for webhooks. Default: no link. */
   recordingUrl?: (sessionId: string) => string;
-  /** Where changes of calls are emitted. Default: nobody listens. */
+  /** Emits changes of calls. Default: no events. */
   events?: CallEventBus;
-  /** Runs a change and its listeners as one transaction. Default: without a transaction. */
+  /** Runs a change and its listeners in one transaction. Default: no transaction. */
   atomically?: <T>(work: () => T) => T;
 }
 
-/** Writes every call to the store, from before it rings until after it has ended. */
+/** Writes each call to the store, from before it rings until after it has ended. */
 export class CallLog implements CallHistory {
   readonly #options: CallLogOptions;
   readonly #store: CallStore;
@@ -64,8 +64,8 @@ export class CallLog implements CallHistory {
   }
 
   /**
-   * An id that no call in the log has. A network's own may come again: SIP callers try again with the Call-ID of a call
-   * that they gave up, and proxies keep it (RFC 3261, 8.1.3.5). The later call's id has the network's in front.
+   * An id that no call in the log has. A network may reuse an id: SIP callers retry with the Call-ID of a call that they
+   * gave up, and proxies keep it (RFC 3261, 8.1.3.5). The id of the later call starts with that of the network.
    */
   unusedCallId(networkId: string): string {
     return this.#store.byCallId(networkId) === null ? networkId : `${networkId}-${randomUUID()}`;
@@ -112,12 +112,12 @@ export class CallLog implements CallHistory {
     return begun;
   }
 
-  /** The numbers of a registered call, once its client has come. */
+  /** Stores the numbers of a registered call when its client connects. */
   came(sessionId: string, phones: { readonly from: string; readonly to: string }): void {
     this.#store.setPhones(sessionId, phones);
   }
 
-  /** @param reason why the call has ended as it has; null while it goes on, and where the status says it */
+  /** @param reason why the call ended; null = it has not ended, or the status says it */
   status(sessionId: string, status: string, reason: string | null = null): void {
     this.#atomically(() => {
       const call = this.#store.setStatus(sessionId, status, reason) ? this.#store.get(sessionId) : null;
@@ -125,10 +125,10 @@ export class CallLog implements CallHistory {
     });
   }
 
-  /** Ends the call of a session that is over. Returns the item for webhooks. */
+  /** Closes the call of a session that has ended. Returns the item for webhooks. */
   keep(item: CallHistoryItem, report: SessionReport): CallHistoryItem {
     const { recordingUrl } = this.#options;
-    // The session may have a shorter limit, from the operator's guards, than the agent's configuration says.
+    // The operator's guards may have given the session a shorter limit than the agent's configuration.
     const begun = this.#store.get(item.session_id)?.item.agent_config;
     const kept = this.#end({ ...item, agent_config: begun ?? item.agent_config }, report.recording) ?? item;
     if (recordingUrl === undefined || report.recording === null) return kept;
@@ -136,9 +136,9 @@ export class CallLog implements CallHistory {
   }
 
   /**
-   * Ends a call that had no session.
-   * @param reason why, for people; null = its status says it
-   * @param carrier the carrier's account of it
+   * Closes a call that had no session.
+   * @param reason a sentence for people; null = the status says it
+   * @param carrier the carrier's record of the call
    */
   fail(
     sessionId: string,
@@ -152,7 +152,7 @@ export class CallLog implements CallHistory {
     this.#end({ ...call.item, call_status: status, error_message, carrier_call_log: carrier }, null);
   }
 
-  /** Ends a phone call in the log even if no session could be made for it. */
+  /** Closes a phone call, even if no session could be created for it. */
   async follow(call: AgentCall): Promise<void> {
     const hasSession = await call.session.then(
       () => true,
@@ -164,12 +164,12 @@ export class CallLog implements CallHistory {
     this.fail(call.sessionId, status, unconnected({ status, error, carrier }), carrier);
   }
 
-  /** Ends a call whose process died. */
+  /** Closes a call whose process died. */
   close(item: CallHistoryItem, recording: string | null): void {
     this.#end(item, recording);
   }
 
-  /** Brings the item of a call that has ended up to date. Returns the call; null where there is none. */
+  /** Updates the item of a call that has ended. Returns the call; null = there is none. */
   amend(item: CallHistoryItem): StoredCall | null {
     return this.#store.amend(item.session_id, this.#priced(item));
   }
@@ -202,7 +202,7 @@ const NO_METRICS: CallHistoryItem['call_metrics'] = {
   line: null,
 };
 
-/** A carrier's record with times of day in place of times on the engine's clock. */
+/** A carrier's record with Unix times in place of times of the engine's clock. */
 function dated(record: CallHistoryItem['carrier_call_log'], unixMsOf: (ms: number) => number) {
   if (record === null) return null;
   return Object.fromEntries(

@@ -15,13 +15,13 @@ export interface CallWebhookOptions {
   secret: string | null;
   clock: Clock;
   nowUnixMs: () => number;
-  /** A call as it is sent. */
+  /** The item of a call for the message. */
   itemOf: (call: StoredCall) => CallHistoryItem;
-  /** A message was lost: all retries failed. */
+  /** Called when a message is lost after all retries. */
   onLost: (sessionId: string, reason: string) => void;
 }
 
-/** What the operator's webhook is sent. */
+/** A message to the operator's webhook. */
 interface CallMessage {
   type: 'call.started' | 'call.ended';
   /** ISO 8601. */
@@ -30,8 +30,8 @@ interface CallMessage {
 }
 
 /**
- * The operator's webhook: `call.started` when somebody talks with an agent, `call.ended` when a call is over, also one
- * that nobody answered. Messages are written in the transaction that changes the call, so none is lost.
+ * The operator's webhook. It sends `call.started` when a conversation starts and `call.ended` when a call ends, even if
+ * it was never answered. The transaction that changes the call also writes the message, so none is lost.
  */
 export class CallWebhook {
   readonly #options: CallWebhookOptions;
@@ -41,20 +41,20 @@ export class CallWebhook {
 
   constructor(options: CallWebhookOptions) {
     this.#options = options;
-    if (options.to === null) options.store.abandon('the setting callWebhook names nobody any more');
+    if (options.to === null) options.store.abandon('the setting callWebhook is no longer set');
   }
 
-  /** Begins to send, first what an earlier process left. */
+  /** Starts to send, beginning with the messages of an earlier process. */
   async open(): Promise<void> {
     const { to, store, secret, clock, nowUnixMs, onLost } = this.#options;
     if (to === null || this.#outbox !== null) return;
-    // Loaded late: the HTTP client would delay the start.
+    // Loaded on demand: the HTTP client would delay the start.
     const [{ GuardedClient: Client }, { WebhookOutbox: Outbox }] = await Promise.all([
       import('../../net/guarded-client.js'),
       import('../../tools/outbox.js'),
     ]);
     if (this.#isClosed) return;
-    // The network's time is real also where the daemon's is not.
+    // Requests need real time, even if the daemon's clock is simulated.
     const network = clock.virtual ? new RealClock() : clock;
     this.#client = new Client({ clock: network, allowUrls: [to.url] });
     this.#outbox = new Outbox({
@@ -67,7 +67,7 @@ export class CallWebhook {
     });
   }
 
-  /** To be called in the transaction in which the call changes. */
+  /** Call this in the transaction that changes the call. */
   onCall(call: StoredCall): void {
     const { to, store, nowUnixMs, itemOf } = this.#options;
     if (to === null || call.channel === 'chat') return;

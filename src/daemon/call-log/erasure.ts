@@ -9,13 +9,13 @@ import { phonePattern } from '../../store/phone-pattern.js';
 import { CallFiles } from './call-files.js';
 import type { Api } from '../http/api.js';
 
-/** Erases what one part of the daemon keeps of a number. Returns how much of what. */
+/** Deletes the data of one part of the daemon about a number. Returns counts by kind. */
 export type Eraser = (number: string) => Promise<Readonly<Record<string, number>>>;
 
-/** Calls that are erased in one transaction. */
+/** Calls that one transaction deletes. */
 const BATCH = 10;
 
-/** Erases everything that is kept of somebody by their phone number; the do-not-call list keeps it, which is for them. */
+/** Deletes all data about a phone number. The do-not-call list keeps the number, because it protects the person. */
 export class Erasure {
   readonly #database: Database | null;
   readonly #erasers: readonly Eraser[];
@@ -28,7 +28,7 @@ export class Erasure {
   }
 
   /**
-   * Returns how much of what was erased.
+   * Returns counts of the deleted items by kind.
    * @throws ParleyError NUMBER_INVALID for a part of a number
    */
   async erase(phone: string): Promise<Record<string, number>> {
@@ -41,7 +41,7 @@ export class Erasure {
     }
   }
 
-  /** Resolves when what is being erased is gone: only then may the database be closed. */
+  /** Resolves when all running deletions are complete. Close the database only after that. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#running);
   }
@@ -55,15 +55,15 @@ export class Erasure {
         erased[what] = (erased[what] ?? 0) + count;
       }
     }
-    // Behind all of them: what was erased stays neither in the log of changes nor in pages that wait to be overwritten.
+    // Last: deleted content must remain neither in the write-ahead log nor in free pages.
     if (this.#database !== null) new LeftoverStore(this.#database).settle();
     return erased;
   }
 }
 
 /**
- * Calls from and to a number, with all that goes with them: transcripts, recordings, traces, what agents remember of
- * them, what later sessions would go on from, and webhooks. Calls that go on stay, and are counted.
+ * Deletes calls from and to a number with their transcripts, recordings, traces, memories, webhook messages and the
+ * messages stored for later sessions. It only counts calls that have not ended.
  */
 export function callEraser(database: Database, dataDir: string): Eraser {
   const store = new CallStore(database, () => 0);
@@ -99,7 +99,7 @@ export function callEraser(database: Database, dataDir: string): Eraser {
   };
 }
 
-/** Records of a number in all campaigns, and refusals of it; one that is being called stays. */
+/** Deletes the records and refusals of a number in all campaigns, except records with a call in progress. */
 export function campaignEraser(database: Database): Eraser {
   const records = new CampaignRecordStore(database);
   return (number) => Promise.resolve({ campaign_records: records.erase(number) });
@@ -107,20 +107,20 @@ export function campaignEraser(database: Database): Eraser {
 
 const number = z.strictObject({ phone: z.string().min(1).max(100).describe('The whole number, such as +12025550103') });
 
-/** Erases what is kept of a person. */
+/** Deletes the data of a person. */
 export function erasureRoutes(api: Api, erasure: Erasure): void {
   api.add({
     id: 'erasePhone',
     method: 'POST',
     path: '/erase',
     tag: 'privacy',
-    summary: 'Erase all that is kept of a phone number',
+    summary: 'Delete all data about a phone number',
     description:
-      'Its calls with transcripts, recordings and traces, memories, sessions to go on from, webhooks and what campaigns ' +
-      'know of it. Calls that go on are only counted (`going_on`). The do-not-call list keeps the number.',
+      'Deletes its calls with transcripts, recordings and traces, memories, stored messages for later sessions, webhook ' +
+      'messages and campaign records. Only counts calls in progress (`going_on`). The do-not-call list keeps the number.',
     body: number,
     answer: z
-      .strictObject({ success: z.boolean(), erased: z.record(z.string(), z.int()).describe('How many of what') })
+      .strictObject({ success: z.boolean(), erased: z.record(z.string(), z.int()).describe('Counts by kind') })
       .meta({ id: 'Erased' }),
     errors: ['NUMBER_INVALID'],
     examples: () => ({

@@ -1,13 +1,13 @@
 import type { Prices } from '../../settings/prices.js';
 import type { CallHistoryItem, CostItem } from '../../session/record/call-history.js';
 
-/** Of a custom voice; 1 for any other. */
+/** The price factor of a custom voice; 1 for any other voice. */
 export type MultiplierOf = (provider: string, voiceId: string) => number;
 
 const TOKENS = 1_000_000;
 const CHARS = 1_000_000;
 
-/** What a call used, with what it cost by the operator's prices; a phone call's line is an item of its own. */
+/** The usage of a call with its cost by the operator's prices. The line of a phone call is a separate item. */
 export function priced(item: CallHistoryItem, prices: Prices, multiplierOf: MultiplierOf): CostItem[] {
   const { agent_config: agent } = item;
   const costs = item.cost_breakdown.map((cost): CostItem => {
@@ -35,7 +35,7 @@ type LlmPrice = NonNullable<Prices['llm']>[string];
 
 const FREE: LlmPrice = { prompt: 0, completion: 0 };
 
-/** For a million times as many tokens. Those of audio have a price of their own, where there is one. */
+/** The cost times one million. Audio tokens have their own price if it is set. */
 function modelCost(used: Extract<CostItem, { type: 'llm' }>, price: LlmPrice): number {
   const { prompt, cached = prompt, cacheWrite = prompt, completion, audio = { prompt, cached, completion } } = price;
   const { audio_prompt_tokens: heard = 0, audio_cached_tokens: known = 0, audio_completion_tokens: spoken = 0 } = used;
@@ -46,12 +46,12 @@ function modelCost(used: Extract<CostItem, { type: 'llm' }>, price: LlmPrice): n
   return text + Math.max(0, heard - known) * fresh + known * again + spoken * audio.completion;
 }
 
-/** Millionths of the unit are kept. */
+/** Rounds to millionths of the unit. */
 function credited<T extends CostItem>(cost: T, credit: number): T {
   return { ...cost, credit: Math.round(credit * 1e6) / 1e6 };
 }
 
-/** The price of a provider's model: under both names, under the model's, under the provider's. */
+/** The price of a provider's model: for both names, for the model, or for the provider. */
 function named<T>(
   table: Readonly<Record<string, T>> = {},
   provider: string,
@@ -63,7 +63,7 @@ function named<T>(
   return name === undefined ? none : (table[name] ?? none);
 }
 
-/** From the carrier's own account of the call; null where there is none. */
+/** The cost in the carrier's record of the call; null = there is none. */
 function lineCost({ carrier_call_log: record }: CallHistoryItem, { voip = {} }: Prices): CostItem | null {
   if (record === null) return null;
   const { carrier, direction, to, answeredMs, endedMs } = record;
@@ -81,7 +81,7 @@ function lineCost({ carrier_call_log: record }: CallHistoryItem, { voip = {} }: 
   );
 }
 
-/** Of the longest beginning that the number has. */
+/** The price of the longest matching prefix of the number. */
 function rateOf(rates: Readonly<Record<string, number>>, number: string): number {
   const fitting = Object.keys(rates).filter((start) => start !== '*' && number.startsWith(start));
   const longest = fitting.sort((a, b) => b.length - a.length)[0] ?? '*';

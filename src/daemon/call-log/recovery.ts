@@ -17,25 +17,25 @@ import { goesOn } from './call-filter.js';
 export interface RecoveryOptions {
   unfinished: UnfinishedStore<UnfinishedSession>;
   archive: Pick<CallArchive, 'store' | 'log' | 'files'>;
-  /** A call as a webhook is sent it. */
+  /** The item of a call for webhooks. */
   itemOf: (call: StoredCall) => CallHistoryItem;
   engine: Pick<Engine, 'finishSession'>;
   /** Of agents' webhooks. */
   outbox: Pick<SqliteOutboxStore, 'add' | 'wake'>;
   nowUnixMs: () => number;
-  /** Does all of it or nothing. */
+  /** Runs `work` in one transaction. */
   atomically: <T>(work: () => T) => T;
   onError: (error: Error) => void;
 }
 
-/** Calls that are finished side by side: each may wait for functions of its agent. */
+/** Calls that are finished concurrently. Each may wait for functions of its agent. */
 const AT_ONCE = 8;
-const UNKNOWN = 'The daemon stopped while it ran: what came of it is not known.';
+const UNKNOWN = 'The daemon stopped while the function ran. Its result is unknown.';
 const UNANSWERED = 'The daemon stopped before the answer was complete.';
 
 /**
- * Finishes the calls of a process that died: closes them in the log with what their traces hold, runs the functions that
- * were to run after them, and sends their webhooks. Each function runs once over all processes; a webhook that is sent
+ * Finishes the calls of a process that died: closes them in the log with the content of their traces, runs their
+ * after-call functions and sends their webhooks. Each function runs once over all processes. A webhook that is sent
  * twice has the same id.
  */
 export class Recovery {
@@ -48,7 +48,7 @@ export class Recovery {
     this.#waiting = options.unfinished.ids();
   }
 
-  /** Closes the calls that an earlier process left open. `run` does what follows them. */
+  /** Closes the open calls of an earlier process. `run` runs their functions and webhooks. */
   async closeCalls(): Promise<void> {
     const { archive } = this.#options;
     for (const call of archive.store.open()) {
@@ -57,7 +57,7 @@ export class Recovery {
     }
   }
 
-  /** Runs after-call functions and sends webhooks. Resolves when all are done, or after `close`. Never rejects. */
+  /** Runs after-call functions and sends webhooks. Resolves when all have ended, or after `close`. Never rejects. */
   async run(): Promise<void> {
     const work = async (): Promise<void> => {
       for (let id = this.#waiting.shift(); id !== undefined && !this.#isClosed; id = this.#waiting.shift()) {
@@ -77,7 +77,7 @@ export class Recovery {
     const record = unfinished.get(sessionId);
     const call = archive.store.get(sessionId);
     if (record === null || call === null) {
-      unfinished.remove(sessionId); // it had not begun, or has been erased
+      unfinished.remove(sessionId); // it never started, or has been deleted
       return;
     }
     const { to, facts } = record;
@@ -98,21 +98,21 @@ export class Recovery {
     outbox.wake();
   }
 
-  /** The final item of a call that was left open. */
+  /** The final item of an open call. */
   async #rebuilt(call: StoredCall): Promise<{ item: CallHistoryItem; recording: string | null }> {
     const record = this.#options.unfinished.get(call.sessionId);
     const left = await this.#left(call, record);
     const report = reportOf(left.parts);
     const outcome = outcomeOf(call, left);
     const item = callHistoryItem(report, { ...(record?.facts ?? factsOf(call)), outcome });
-    // A reason that was logged with the end status says more than one that is rebuilt.
+    // The logged reason says more than a rebuilt one.
     return {
       item: { ...item, error_message: call.item.error_message ?? item.error_message },
       recording: report.recording,
     };
   }
 
-  /** Loads the conversation core, which a start without unfinished sessions does not need. */
+  /** Loads the conversation core on demand: a start without unfinished sessions does not need it. */
   async #left({ sessionId, channel, item }: StoredCall, record: UnfinishedSession | null): Promise<LeftSession> {
     const { files } = this.#options.archive;
     const { leftSession } = await import('./unfinished-session.js');
@@ -122,7 +122,7 @@ export class Recovery {
       chat: record?.chat ?? null,
       recording: files.leftBehind(sessionId),
       optOut: optedOut(item),
-      // A browser's call is in the log from when it runs, a phone call from before it rings.
+      // A browser's call enters the log when it runs, a phone call before it rings.
       mayHaveRun: channel === 'talk' || channel === 'webrtc',
     });
   }
@@ -131,12 +131,12 @@ export class Recovery {
     try {
       return readLog(readFileSync(this.#options.archive.files.traceOf(sessionId), 'utf8'));
     } catch {
-      return null; // there is none, or it was cut off in its first line
+      return null; // there is none, or its first line is incomplete
     }
   }
 }
 
-/** How a call ended, from the state of its line or chat; null = its session says it. */
+/** The end status of a call without a session; null = the session has it. */
 function outcomeOf({ channel, status, item }: StoredCall, { parts }: LeftSession): CallOutcome | null {
   if (channel === 'chat') {
     return { status: CHAT_STATUS, error: parts.durationMs === 0 ? UNANSWERED : null, carrier: null };
@@ -144,7 +144,7 @@ function outcomeOf({ channel, status, item }: StoredCall, { parts }: LeftSession
   return goesOn(status) ? null : { status, error: null, carrier: item.carrier_call_log };
 }
 
-/** What the log knows of a call that has no record of its own. */
+/** The session data of a call that has only its row in the log. */
 function factsOf({ item, direction, fromPhone, toPhone }: StoredCall): Omit<CallFacts, 'outcome'> {
   return {
     agentId: item.agent_id,
@@ -164,7 +164,7 @@ function optedOut({ agent_config: config }: CallHistoryItem): boolean {
   return config.privacy_settings?.opt_out_data_collection === true;
 }
 
-/** Functions that an earlier process had started, beside those that have run now. */
+/** The functions that an earlier process started, with those that ran now. */
 function known(now: readonly FunctionCall[]): (record: AfterCallRecord) => FunctionCall[] {
   const ran = new Set(now.filter(({ runAfterCall }) => runAfterCall).map(({ name }) => name));
   return ({ name, call }) => {

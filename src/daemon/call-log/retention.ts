@@ -8,25 +8,25 @@ export interface RetentionOptions {
   files: CallFiles;
   clock: Clock;
   nowUnixMs: () => number;
-  /** Calls are kept so long. */
+  /** How long calls are kept. */
   days: number;
-  /** Their recordings and traces are kept so long, and no longer than the calls. */
+  /** How long recordings and traces are kept. Never longer than the calls. */
   recordingDays: number;
   onError: (error: Error) => void;
 }
 
-/** What was removed at one time. */
+/** Counts of deleted items. */
 export interface Purged extends RemovedFiles {
   calls: number;
 }
 
 const DAY_MS = 86_400_000;
-/** Calls that are removed in one transaction: a few milliseconds, see docs/benchmarks.md. */
+/** Calls that one transaction deletes. It takes a few milliseconds, see docs/benchmarks.md. */
 const BATCH = 10;
 /** A pause between two transactions lets other work run. */
 const PAUSE_MS = 20;
 
-/** Removes calls, recordings and traces that are too old, when it starts and daily. */
+/** Deletes old calls, recordings and traces at the start and daily. */
 export class Retention {
   readonly #options: RetentionOptions;
   readonly #closed = new AbortController();
@@ -49,7 +49,7 @@ export class Retention {
       });
   }
 
-  /** Removes what is too old now. */
+  /** Deletes what is too old now. */
   async purge(): Promise<Purged> {
     const { store, files, nowUnixMs, days, recordingDays, onError } = this.#options;
     const callsUnixMs = nowUnixMs() - days * DAY_MS;
@@ -62,7 +62,7 @@ export class Retention {
           purged.recordings += recordings;
           purged.traces += traces;
         } catch (error) {
-          onError(errorOf(error)); // the call goes all the same; `sweep` comes across the file
+          onError(errorOf(error)); // the call is deleted anyway; `sweep` finds the file later
         }
       }
     };
@@ -80,19 +80,19 @@ export class Retention {
         store.forgetRecordings(calls);
       },
     );
-    // Traces of calls without a recording, and files that no call knows of.
+    // Traces of calls without a recording, and files without a call.
     const swept = await files.sweep(filesUnixMs, this.#closed.signal);
     return { ...purged, recordings: purged.recordings + swept.recordings, traces: purged.traces + swept.traces };
   }
 
-  /** May be called twice. Resolves when nothing runs any more. */
+  /** May be called twice. Resolves when no deletion runs. */
   async close(): Promise<void> {
     this.#closed.abort();
     this.#cancel();
     await this.#running;
   }
 
-  /** A few calls at a time, with a pause in which other work runs. */
+  /** Deletes a few calls at a time, with pauses for other work. */
   async #inBatches(next: () => StoredCall[], work: (calls: readonly StoredCall[]) => Promise<void>): Promise<void> {
     const { clock } = this.#options;
     for (let calls = next(); calls.length > 0 && !this.#closed.signal.aborted; calls = next()) {

@@ -10,22 +10,22 @@ import type { UsageNote } from '../../session/record/usage.js';
 import { mergeConfig } from '../../conversation/merge-config.js';
 import type { EventLog } from '../../replay/read-log.js';
 
-/** What is left of a session whose process died. */
+/** The remaining data of a session whose process died. */
 export interface LeftSessionSources {
   sessionId: string;
   /** Its event log; null = there is none. */
   trace: EventLog | null;
-  /** The chat so far; null = the session was spoken. */
+  /** The chat so far; null = it was a voice session. */
   chat: UnfinishedChat | null;
   recording: { path: string; durationMs: number } | null;
   optOut: boolean;
-  /** Whether it may have run although it left neither a trace nor a recording. */
+  /** Whether it may have run even without a trace and a recording. */
   mayHaveRun: boolean;
 }
 
 const UNANSWERED = 'The daemon stopped before there was an answer.';
 
-/** Rebuilds a session as far as it came: what was said, done and used until the process died. */
+/** Rebuilds a session up to the death of its process: its messages, function calls and usage. */
 export function leftSession({
   sessionId,
   trace,
@@ -41,7 +41,7 @@ export function leftSession({
       ...parts,
       messages,
       functionCalls,
-      // While both sides are silent no event is logged, but the recording grows.
+      // Silence logs no events, but the recording grows.
       durationMs: Math.max(parts.durationMs, recording?.durationMs ?? 0, durationMs),
       recording: recording?.path ?? null,
     },
@@ -136,9 +136,9 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
   };
 }
 
-/** Replays the conversation up to its last event. The agent's last words count as far as they were heard. */
+/** Replays the conversation up to its last event. The agent's last words count as far as they were played. */
 function saidIn(start: EventLog['start'], entries: readonly LogEntry[]): SessionReport['messages'] {
-  // Settings that the log's version of parley did not have get their defaults.
+  // Settings that are missing in a log of an earlier version get their defaults.
   const conversation = new Conversation(mergeConfig(start.config));
   let last: { t: number; position: PlayoutPosition } | null = null;
   for (const entry of entries) {

@@ -6,7 +6,7 @@ import type { Api } from '../http/api.js';
 export interface WebhookRoutesOptions {
   deliveries: DeliveryStore;
   nowUnixMs: () => number;
-  /** Something has been made due. */
+  /** Called when a message becomes due. */
   wake: () => void;
 }
 
@@ -17,14 +17,14 @@ const deliverySchema = z
     id: z.string().describe('The header `webhook-id` of every attempt'),
     session_id: z.string(),
     url: z.string(),
-    state: states.describe('`failed` messages are tried no more'),
+    state: states.describe('`failed` messages get no more attempts'),
     attempts: z.int(),
     created_at: seconds,
     next_attempt_at: seconds.nullable(),
     delivered_at: seconds.nullable(),
     error: z.string().nullable().describe('Why the last attempt failed'),
   })
-  .meta({ id: 'WebhookDelivery', description: 'A message to a webhook, as far as it has come.' });
+  .meta({ id: 'WebhookDelivery', description: 'The state of a message to a webhook.' });
 
 const EXAMPLE: z.output<typeof deliverySchema> = {
   id: 'b5f1a2c3-7d8e-4f90-a1b2-c3d4e5f60718',
@@ -38,7 +38,7 @@ const EXAMPLE: z.output<typeof deliverySchema> = {
   error: 'status 503',
 };
 
-/** What became of messages to webhooks: `session_data_webhook` of agents, and the operator's `callWebhook`. */
+/** Deliveries to webhooks: `session_data_webhook` of agents, and the operator's `callWebhook`. */
 export function webhookRoutes(api: Api, { deliveries, nowUnixMs, wake }: WebhookRoutesOptions): void {
   const tag = 'webhooks';
 
@@ -47,13 +47,13 @@ export function webhookRoutes(api: Api, { deliveries, nowUnixMs, wake }: Webhook
     method: 'GET',
     path: '/webhooks/deliveries',
     tag,
-    summary: 'Messages to webhooks, the newest first',
-    description: 'Those that are done with are kept for 30 days.',
+    summary: 'Messages to webhooks, newest first',
+    description: 'Finished messages are kept for 30 days.',
     query: {
       session_id: z.string().max(200).optional(),
       state: states.optional(),
       limit: z.int().min(1).max(100).default(20),
-      cursor: z.int().min(0).default(0).describe('The `next_cursor` of the page before; 0 = the first page'),
+      cursor: z.int().min(0).default(0).describe('The `next_cursor` of the previous page; 0 = the first page'),
     },
     answer: z.strictObject({ deliveries: z.array(deliverySchema), next_cursor: z.int().describe('0 at the end') }),
     examples: () => ({ answer: { deliveries: [EXAMPLE], next_cursor: 0 } }),
@@ -70,8 +70,8 @@ export function webhookRoutes(api: Api, { deliveries, nowUnixMs, wake }: Webhook
     method: 'POST',
     path: '/webhooks/deliveries/{id}/resend',
     tag,
-    summary: 'Send a message again, now',
-    description: 'Whatever became of it; with all its attempts anew. Later messages of its session wait for it.',
+    summary: 'Send a message again now',
+    description: 'Works in any state and resets the attempts. Later messages of its session wait for it.',
     params: { id: z.string().min(1).max(100) },
     answer: deliverySchema,
     errors: ['NOT_FOUND'],

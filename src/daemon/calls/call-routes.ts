@@ -26,23 +26,23 @@ export interface CallRoutesOptions extends Omit<EndingOptions, 'dialer' | 'regis
 const metadata = z
   .record(z.string(), z.unknown())
   .nullish()
-  .describe('Variables of the prompt; in the record of the call.');
+  .describe('Variables for the prompt. They also appear in the record of the call.');
 const agentId = z.string().min(1).max(200).nullish();
 const agentConfig = agentConfigSchema
   .nullish()
-  .describe("Its fields take the place of the agent's, one by one; alone it is the whole agent.");
+  .describe("Overrides fields of the agent's configuration. Without an agent it is the whole configuration.");
 const shared = {
   agent_config: agentConfig,
   agent_extensions: agentExtensionsSchema
     .nullish()
-    .describe("Takes the place of the agent's extensions, one by one; a temporary agent's own."),
+    .describe("Overrides the agent's extensions, or gives those of a temporary agent."),
   metadata,
   include_metadata_in_prompt: z.boolean().nullish().describe('Default false.'),
   session_continuation: continuationSchema.nullish(),
 };
 const NO_AGENT = {
   path: ['agent_id'],
-  error: 'Field required: or agent_config, or both',
+  error: 'Field required: agent_id, agent_config or both',
   params: { type: 'missing' },
 };
 
@@ -53,24 +53,28 @@ function namesAgent({ agent_id: id, agent_config: config }: { agent_id?: unknown
 const startSchema = movingSchema(
   z
     .strictObject({
-      from_phone: z.string().max(100).describe('One of our numbers, E.164.'),
-      to_phone: z.string().max(100).describe('Who is called, E.164.'),
-      agent_id: agentId.describe("Default: the number's own agent."),
+      from_phone: z.string().max(100).describe("One of the daemon's numbers, E.164."),
+      to_phone: z.string().max(100).describe('The number to call, E.164.'),
+      agent_id: agentId.describe('Default: the agent of `from_phone`.'),
       ...shared,
     })
     .meta({ id: 'StartOutboundCall' }),
   REQUEST_NAMES,
 );
 const registerShape = {
-  agent_id: agentId.describe('May be left out where agent_config is the whole agent.'),
+  agent_id: agentId.describe('Not required if `agent_config` is the whole agent.'),
   ...shared,
 };
 const registerSchema = movingSchema(
   z
     .strictObject({
       ...registerShape,
-      from_phone: z.string().max(100).nullish().describe('Who calls: `{FromPhone}`, and `voip.from` of the log.'),
-      to_phone: z.string().max(100).nullish().describe('Who is called: `{ToPhone}`, and `voip.to` of the log.'),
+      from_phone: z
+        .string()
+        .max(100)
+        .nullish()
+        .describe("The caller's number: `{FromPhone}`, and `voip.from` in the log."),
+      to_phone: z.string().max(100).nullish().describe('The called number: `{ToPhone}`, and `voip.to` in the log.'),
     })
     .refine(namesAgent, NO_AGENT)
     .meta({ id: 'RegisterCall' }),
@@ -85,25 +89,25 @@ const terminateSchema = z
   .strictObject({ message: z.string().max(2_000).nullish().describe('What the agent says before it hangs up.') })
   .optional();
 const stopSchema = z
-  .strictObject({ end_running: z.boolean().default(false).describe('Whether calls under way are ended, too.') })
+  .strictObject({ end_running: z.boolean().default(false).describe('Whether to end the calls in progress, too.') })
   .default({ end_running: false });
 const guardsSchema = z
   .strictObject({
-    stopped: z.boolean().describe('No call is placed: `POST /calls/stop`, or the setting `calls.enabled`.'),
-    stopped_at: z.int().nullable().describe('Unix seconds; null where nobody has stopped them.'),
+    stopped: z.boolean().describe('True after `POST /calls/stop`, or if the setting `calls.enabled` is false.'),
+    stopped_at: z.int().nullable().describe('Unix seconds; null = no request has stopped them.'),
     concurrent: z.strictObject({ used: z.int(), limit: z.int() }),
     per_minute: z.strictObject({ used: z.int(), limit: z.int() }),
     minutes_per_day: z.strictObject({ used: z.number(), limit: z.number() }),
     allowed_prefixes: z.array(z.string()),
   })
-  .meta({ id: 'CallGuards', description: 'The operator’s guards of outbound calls, and how much of them is used.' });
+  .meta({ id: 'CallGuards', description: "The operator's limits for outbound calls, with their current usage." });
 
 /** Printable ASCII, as header values are. */
 const idempotencyKey = z
   .string()
   .regex(/^[\x20-\x7e]{1,255}$/, 'Input should be 1 to 255 printable characters')
   .optional()
-  .describe('Repeats of a request under the same key, within 24 hours, are answered alike and dial once.');
+  .describe('Requests with the same key within 24 hours get the same answer and place one call.');
 
 const EXAMPLE: z.output<typeof idsSchema> = {
   call_id: 'a2b0e0fc-ae46-44a6-a213-d55ac4341882',
@@ -112,7 +116,7 @@ const EXAMPLE: z.output<typeof idsSchema> = {
 
 const tag = 'calls';
 
-/** Calls that are placed, registered, ended and stopped. */
+/** Places, registers, ends and stops calls. */
 export function callRoutes(api: Api, options: CallRoutesOptions): void {
   dialRoute(api, options);
   registrationRoutes(api, options);
@@ -120,15 +124,15 @@ export function callRoutes(api: Api, options: CallRoutesOptions): void {
   guardRoutes(api, options);
 }
 
-/** Calls that agents place. */
+/** Outbound calls. */
 function dialRoute(api: Api, { dialer }: CallRoutesOptions): void {
   api.add({
     id: 'startOutboundCall',
     method: 'POST',
     path: '/start_outbound_call',
     tag,
-    summary: 'Have an agent call somebody',
-    description: 'Answers once the call is taken; what becomes of it is in the call log and in the events.',
+    summary: 'Let an agent call a number',
+    description: 'Answers when the daemon has accepted the call. The call log and the events show its progress.',
     headers: { 'idempotency-key': idempotencyKey },
     body: startSchema,
     answer: idsSchema,
@@ -168,15 +172,15 @@ function dialRoute(api: Api, { dialer }: CallRoutesOptions): void {
   });
 }
 
-/** Calls whose client is still to come. */
+/** Registers calls for clients that connect later. */
 function registrationRoutes(api: Api, { registered, telephone }: CallRoutesOptions): void {
   api.add({
     id: 'registerCall',
     method: 'POST',
     path: '/register_call',
     tag,
-    summary: 'Register a call for a client that comes to /talk',
-    description: 'The client gives the `call_id` in its first message, once and within five minutes.',
+    summary: 'Register a call for a client that connects to /talk',
+    description: 'The client sends the `call_id` in its first message within five minutes. It is valid once.',
     body: registerSchema,
     answer: idsSchema,
     errors: ['NOT_FOUND', 'AGENT_DISABLED', 'REGISTRATIONS_FULL'],
@@ -196,8 +200,8 @@ function registrationRoutes(api: Api, { registered, telephone }: CallRoutesOptio
     method: 'POST',
     path: '/register_sip_call',
     tag,
-    summary: 'Register a call that a PBX hands over by SIP',
-    description: 'The PBX calls `sip_uri`, once and within five minutes. Needs a trunk: the setting `sip`.',
+    summary: 'Register a call that a PBX forwards over SIP',
+    description: 'The PBX calls `sip_uri` once, within five minutes. Needs a SIP trunk: the setting `sip`.',
     body: registerSipSchema,
     answer: z.strictObject({ call_id: z.string(), sip_uri: z.string() }).meta({ id: 'SipCall' }),
     errors: ['NOT_FOUND', 'AGENT_DISABLED', 'REGISTRATIONS_FULL', 'SIP_NO_TRUNK'],
@@ -219,7 +223,7 @@ function registrationRoutes(api: Api, { registered, telephone }: CallRoutesOptio
   });
 }
 
-/** Sessions that are ended. */
+/** Ends sessions. */
 function terminateRoute(api: Api, options: CallRoutesOptions): void {
   api.add({
     id: 'terminateSession',
@@ -228,7 +232,8 @@ function terminateRoute(api: Api, options: CallRoutesOptions): void {
     tag,
     summary: 'End a call or session',
     description:
-      'It ends `api-ended`, or `canceled` where nobody had answered; with a `message`, `agent-ended` once that is said.',
+      'The status becomes `api-ended`, or `canceled` if the call was not answered. With a `message`, the agent speaks it ' +
+      'first, and the status becomes `agent-ended`.',
     body: terminateSchema,
     params: { session_id: z.string().min(1).max(200) },
     answer: success,
@@ -242,17 +247,17 @@ function terminateRoute(api: Api, options: CallRoutesOptions): void {
   });
 }
 
-/** The kill switch and the guards of outbound calls. */
+/** The kill switch and the limits of outbound calls. */
 function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): void {
   api.add({
     id: 'stopCalls',
     method: 'POST',
     path: '/calls/stop',
     tag,
-    summary: 'The kill switch: place no more calls',
-    description: 'Holds until `POST /calls/resume`, also over a restart. Calls that come in are not affected.',
+    summary: 'Kill switch: stop placing calls',
+    description: 'Stays in effect until `POST /calls/resume`, even after a restart. Does not affect inbound calls.',
     body: stopSchema,
-    answer: z.strictObject({ success: z.boolean(), ended: z.int().describe('Calls that are being ended.') }),
+    answer: z.strictObject({ success: z.boolean(), ended: z.int().describe('The number of calls that it ends.') }),
     examples: () => ({ body: { end_running: true }, answer: { success: true, ended: 1 } }),
     handle: ({ body, key }) => ({
       success: true,
@@ -265,7 +270,7 @@ function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): vo
     method: 'POST',
     path: '/calls/resume',
     tag,
-    summary: 'Place calls again',
+    summary: 'Resume placing calls',
     answer: success,
     handle: () => {
       dialer.resume();
@@ -278,7 +283,7 @@ function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): vo
     method: 'GET',
     path: '/calls/guards',
     tag,
-    summary: 'Guards of outbound calls, and what of them is used',
+    summary: 'Limits of outbound calls, with their current usage',
     answer: guardsSchema,
     examples: () => ({
       answer: {
@@ -321,7 +326,7 @@ function replyOf({ callId, sessionId }: CallIds): z.output<typeof idsSchema> {
   return { call_id: callId, session_id: sessionId };
 }
 
-/** The same for bodies that say the same, in whatever order. */
+/** Equal for bodies with the same content in any order of members. */
 function fingerprint(body: unknown): string {
   return createHash('sha256')
     .update(JSON.stringify(sorted(body)))
@@ -347,9 +352,8 @@ export interface EndingOptions {
 }
 
 /**
- * Ends a session, whatever it is and however far it has come: it is over soon after, `api-ended`, or `canceled` where it
- * had not begun.
- * @param message is said first, where there is a conversation; the session then ends `agent-ended`
+ * Ends a session of any kind in any state. Its status soon becomes `api-ended`, or `canceled` if it had not started.
+ * @param message the agent speaks it first if there is a conversation; the status then becomes `agent-ended`
  * @throws ParleyError NOT_FOUND, SESSION_CLOSED
  */
 export async function endSession(

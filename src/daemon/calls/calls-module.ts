@@ -15,7 +15,7 @@ import { phoneRoutes } from './phone-routes.js';
 import { RegisteredCalls } from './registered-calls.js';
 import { trunkRoutes } from './trunk-routes.js';
 
-/** Numbers and carriers, and the calls over them: those that come in, are placed, registered, ended or stopped. */
+/** Numbers, carriers and phone calls. */
 export interface CallsModule extends DaemonModule {
   readonly dialer: Dialer;
   readonly registered: RegisteredCalls;

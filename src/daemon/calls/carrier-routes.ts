@@ -8,16 +8,16 @@ import { CARRIER_PATHS } from '../http/rate-limit.js';
 import { refuseUpgrade, type Upgrade, type Upgrades } from '../http/upgrades.js';
 
 export interface CarrierEndpointOptions {
-  /** The carrier that a path belongs to; null = none. Rejects where the phone cannot be opened. */
+  /** The carrier of a path; null = none. Rejects if the telephone cannot be opened. */
   endpointAt: (path: string) => Promise<WebhookEndpoint | null>;
   clock: Clock;
   onError: (error: Error) => void;
 }
 
-/** Largest message over a media socket: 30 s of sound, which Telnyx allows. */
+/** Largest message of a media socket: 30 s of audio, which Telnyx allows. */
 const MAX_MESSAGE_BYTES = 1_400_000;
 
-/** Carriers' webhooks, and the sockets that calls' sound comes over. */
+/** Webhooks and media sockets of carriers. */
 export class CarrierEndpoint {
   readonly #options: CarrierEndpointOptions;
   readonly #sockets = new WebSocketServer({
@@ -47,7 +47,7 @@ export class CarrierEndpoint {
     );
   }
 
-  /** Takes no more sockets. */
+  /** Refuses further sockets. */
   close(): void {
     this.#sockets.close();
   }
@@ -73,12 +73,12 @@ export class CarrierEndpoint {
     const endpoint = await endpointAt(path);
     const take = endpoint?.admit({ path, headers: headersOf(request.headers) }) ?? null;
     if (endpoint === null) refuseUpgrade(socket, new ParleyError('ROUTE_UNKNOWN', { method: 'WebSocket', path }));
-    else if (take === null) refuseUpgrade(socket, new ParleyError('LINK_INVALID', { reason: 'no call waits for it' }));
+    else if (take === null) refuseUpgrade(socket, new ParleyError('LINK_INVALID', { reason: 'no call expects it' }));
     else this.#sockets.handleUpgrade(request, socket, head, (client) => take(mediaSocketOf(client, clock)));
   }
 }
 
-/** Of names that came several times, all values with commas between them, as Node has them, or the first. */
+/** Joins the values of repeated headers with commas, or takes the first, as Node does. */
 function headersOf(headers: NodeJS.Dict<string | string[]>): Record<string, string | undefined> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),

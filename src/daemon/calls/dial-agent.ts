@@ -7,9 +7,9 @@ import type { AgentRegistry } from '../agents/agents.js';
 import { checkRequestedAgent, requestedAgent, type RequestedAgent } from '../agents/requested-agent.js';
 import type { DialRequest } from './dial.js';
 
-/** Who makes a call. */
+/** The agent of an outbound call. */
 export interface DialAgent extends RequestedAgent {
-  /** As long as its call may last. */
+  /** The maximum duration of its call. */
   maxDurationS: number;
 }
 
@@ -17,16 +17,16 @@ export interface DialAgentOptions {
   engine: Engine;
   agents: Pick<AgentRegistry, 'get'>;
   phones: Pick<PhoneStore, 'get'>;
-  /** The longest of all calls. */
+  /** The operator's maximum for all calls. */
   longestS: number;
-  /** Of an agent that sets none. */
+  /** The maximum for an agent that sets none. */
   maxDurationS: number;
 }
 
 /**
- * The agent that calls from a number, checked: the number's own, or the one that was asked for.
- * @throws InvalidConfigError; ParleyError NUMBER_NOT_OWNED, NUMBER_INACTIVE, AGENT_DISABLED, NOT_FOUND for an agent, or a
- * session to go on from, that is not known
+ * The checked agent of an outbound call: the requested one, or that of the number.
+ * @throws InvalidConfigError; ParleyError NUMBER_NOT_OWNED, NUMBER_INACTIVE, AGENT_DISABLED, NOT_FOUND for an unknown
+ * agent or session to continue
  */
 export async function agentFor(request: DialRequest, options: DialAgentOptions): Promise<DialAgent> {
   const {
@@ -41,7 +41,7 @@ export async function agentFor(request: DialRequest, options: DialAgentOptions):
   const phone = phoneOf(from, options.phones);
   const agentId = request.agentId ?? phone.agentId;
   if (agentId === null && agentConfig === null) {
-    const msg = `Field required: ${from} has no agent of its own`;
+    const msg = `Field required: ${from} has no agent`;
     throw new InvalidConfigError([{ loc: ['body', 'agent_id'], msg, type: 'missing' }]);
   }
   const requested = requestedAgent(agents, agentId, { agentConfig, agentExtensions }, phone.agentConfigOverride);
@@ -54,7 +54,7 @@ export async function agentFor(request: DialRequest, options: DialAgentOptions):
   return { ...requested, agent: isLimited ? limited : requested.agent, maxDurationS: lastsS };
 }
 
-/** The configuration of its call, which ends in time. An agent that sets no limit is logged without one. */
+/** The configuration of the call, always with a time limit. The log keeps the configuration without an added limit. */
 export function timedConfig({ agent, maxDurationS }: DialAgent): AgentConfig {
   return { ...agent, session_timeout: { ...agent.session_timeout, max_duration: maxDurationS } };
 }

@@ -6,39 +6,39 @@ import type { ErrorCode } from '../../base/errors.js';
 
 /** A request to place a call. */
 export interface DialRequest {
-  /** One of our numbers, E.164. */
+  /** One of the daemon's numbers, E.164. */
   from: string;
   /** E.164. */
   to: string;
   /** Default: the agent of `from`. */
   agentId?: string | null | undefined;
-  /** Takes the place of the agent's and the number's own fields, one by one; the whole agent where there is no other. */
+  /** Overrides fields of the agent's and the number's configuration. Without an agent it is the whole configuration. */
   agentConfig?: AgentConfig | null | undefined;
-  /** Takes the place of the agent's extensions, one by one. Default none. */
+  /** Overrides the agent's extensions. Default none. */
   agentExtensions?: AgentExtensions | null | undefined;
   metadata?: Readonly<Record<string, unknown>>;
   /** Default false. */
   includeMetadataInPrompt?: boolean;
-  /** Default: nothing that it goes on from. */
+  /** Default: a new conversation. */
   continuation?: SessionContinuation | null | undefined;
   campaignId?: string | null | undefined;
-  /** Default the operator's `calls.ringS`, which is also the most. */
+  /** Default and maximum: the operator's `calls.ringS`. */
   ringTimeoutMs?: number;
-  /** A request that was taken before under this key is not dialled again. */
+  /** A repeated request with this key does not dial again. */
   idempotency?: Idempotency | null | undefined;
   /**
-   * Runs in the transaction that reserves the call and writes its row: what it writes is there exactly if the call is.
-   * It must not wait for anything. What it throws refuses the call.
+   * Runs in the transaction that reserves the call and writes its row, so both are stored or neither. It must be
+   * synchronous. An exception refuses the call.
    */
   onReserved?: (ids: CallIds) => void;
 }
 
-/** Tells a repeated request from another one. */
+/** Identifies a repeated request. */
 export interface Idempotency {
-  /** Whose key it is: keys of different clients do not meet. */
+  /** The id of the client's API key. Each client has its own idempotency keys. */
   client: string;
   key: string;
-  /** Of everything that was asked for. */
+  /** Hash of the whole request. */
   fingerprint: string;
 }
 
@@ -47,7 +47,7 @@ export interface CallIds {
   sessionId: string;
 }
 
-/** A call that is reserved and in the log; it proceeds by itself. */
+/** A call that is reserved and in the log. It continues without its caller. */
 export interface DialledCall extends CallIds {
   /** How it ended. Never rejects. */
   readonly finished: Promise<DialEnd>;
@@ -55,11 +55,11 @@ export interface DialledCall extends CallIds {
 
 export interface DialEnd {
   status: CallEndStatus;
-  /** Why it went wrong, in words; null where it did not. */
+  /** Why it failed, in a sentence; null = it did not. */
   error: string | null;
 }
 
-/** Refusals that pass by themselves: the error's `retryAfterS` says when trying again is worth it. */
+/** Temporary refusals. The error's `retryAfterS` says when a retry makes sense. */
 export const PACE_LIMITS: ReadonlySet<ErrorCode> = new Set([
   'LIMIT_CONCURRENT_CALLS',
   'LIMIT_CALLS_PER_MINUTE',

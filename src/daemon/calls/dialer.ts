@@ -18,7 +18,7 @@ import type { AgentCall } from '../../telephony/calls/agent-call.js';
 
 /**
  * Area codes of the North American plan outside the United States, their territories and Canada (NANPA, area code map):
- * calls there are international ones, and a usual way to run up somebody's bill. `+1` alone does not allow them.
+ * calls there are international, and a common kind of toll fraud. The prefix `+1` does not allow them.
  */
 const OTHER_COUNTRIES_OF_1: ReadonlySet<string> = new Set(
   '242 246 264 268 284 345 441 473 649 658 664 721 758 767 784 809 829 849 868 869 876' // Caribbean and Bermuda
@@ -26,8 +26,8 @@ const OTHER_COUNTRIES_OF_1: ReadonlySet<string> = new Set(
 );
 
 /**
- * Whether the operator lets agents call a number.
- * @throws InvalidConfigError where it is none; ParleyError CALL_FORBIDDEN, CALL_NOT_ALLOWED
+ * Checks that the operator allows calls to a number.
+ * @throws InvalidConfigError if it is not a number; ParleyError CALL_FORBIDDEN, CALL_NOT_ALLOWED
  */
 export function checkDestination(to: string, allowedPrefixes: readonly string[]): void {
   assertCallable(to);
@@ -56,23 +56,23 @@ export interface DialerOptions {
   dials: DialStore;
   log: CallLog;
   guards: CallGuards;
-  /** Longest session of an agent that sets none. */
+  /** Maximum duration for agents that set none. */
   maxDurationS: number;
   admission: AdmissionControl;
   events: CallEventBus;
   openTelephone: () => Promise<Telephone>;
 }
 
-/** When a session of somebody else's ends is not known. */
+/** A guess: the end of other sessions is unknown. */
 const SESSIONS_RETRY_S = 5;
 
 /**
- * Places all outbound calls of agents, within the operator's guards. When `dial` resolves, the call is in the log and counts
- * in the limits; it proceeds by itself.
+ * Places all outbound calls of agents, within the operator's limits. When `dial` resolves, the call is in the log and
+ * counts for the limits. It then continues on its own.
  */
 export class Dialer {
   readonly #options: DialerOptions;
-  /** Calls that are not over, by session. */
+  /** Calls that have not ended, by session. */
   readonly #runs = new Map<string, DialRun>();
 
   constructor(options: DialerOptions) {
@@ -85,11 +85,11 @@ export class Dialer {
   }
 
   /**
-   * Takes a call on, or says why not; then nothing is left of it.
-   * @throws InvalidConfigError for a number that is none or an agent that cannot be had, with places in the body of
+   * Accepts a call, or throws and stores nothing.
+   * @throws InvalidConfigError for an invalid number or an agent that cannot be served, with places in the body of
    * `/start_outbound_call`; ParleyError NUMBER_NOT_OWNED, NUMBER_INACTIVE, NOT_FOUND, AGENT_DISABLED, DO_NOT_CALL,
    * CALL_FORBIDDEN, CALL_NOT_ALLOWED, CALLS_STOPPED, IDEMPOTENCY_KEY_REUSED, DAEMON_DRAINING; and those of
-   * `PACE_LIMITS`, whose detail `retryAfterS` says when to try again
+   * `PACE_LIMITS`, whose detail `retryAfterS` says when to retry
    */
   async dial(request: DialRequest): Promise<DialledCall> {
     const { engine, admission, dials, guards, maxDurationS } = this.#options;
@@ -106,14 +106,14 @@ export class Dialer {
     return this.#take(request, agent);
   }
 
-  /** Ends a call, or gives it up while it is not answered. False: there is none of this id that is not over. */
+  /** Ends a call, or cancels it before the answer. Returns false if no call with this id is open. */
   end(sessionId: string): boolean {
     const run = this.#runs.get(sessionId);
     run?.end();
     return run !== undefined;
   }
 
-  /** Takes no more calls, also after a restart, until `resume`. @returns the calls that are ended, where they are */
+  /** Refuses calls until `resume`, even after a restart. @returns the number of calls that it ends */
   stop(by: string | null, { endRunning }: { endRunning: boolean }): number {
     this.#options.dials.stop(by);
     if (!endRunning) return 0;
@@ -135,7 +135,7 @@ export class Dialer {
     await Promise.all([...this.#runs.values()].map(({ finished }) => finished));
   }
 
-  /** Checks the limits and writes the call in one transaction, without waiting for anything. */
+  /** Checks the limits and writes the call in one synchronous transaction. */
   #take(request: DialRequest, agent: DialAgent): DialledCall {
     const { dials, guards, log, events, openTelephone, admission } = this.#options;
     const { from, to, campaignId, metadata = {}, idempotency = null } = request;
@@ -144,7 +144,7 @@ export class Dialer {
     }
     const mine = { sessionId: randomUUID(), callId: randomUUID() };
     const taken = dials.reserve({ ...mine, to, idempotency, maxDurationS: agent.maxDurationS }, guards, () => {
-      // First, as it may still refuse the call: the log emits the call at once.
+      // First, because it may still refuse the call, and the log emits the call at once.
       request.onReserved?.(mine);
       log.begin({
         ...mine,
@@ -178,7 +178,7 @@ export class Dialer {
     return { ...mine, finished: run.start() };
   }
 
-  /** A call that was taken before: its end, if it is over. */
+  /** The call of an earlier request, with its end if it has ended. */
   #again(ids: { sessionId: string; callId: string }): DialledCall {
     const { sessionId, callId } = ids;
     const ended = (): DialEnd => {
@@ -189,7 +189,7 @@ export class Dialer {
   }
 }
 
-/** As long as one call may last, in seconds. */
+/** The maximum duration of one call in seconds. */
 function longestS({ maxDurationS, minutesPerDay }: CallGuards): number {
   return Math.min(maxDurationS, minutesPerDay * 60);
 }
@@ -201,17 +201,17 @@ interface DialRunOptions {
   log: CallLog;
   ringTimeoutMs: number;
   openTelephone: () => Promise<Telephone>;
-  /** Whether calls may still be placed; asked right before this one is. */
+  /** Whether calls may still be placed. Called immediately before the call is placed. */
   mayStart: () => boolean;
   events: CallEventBus;
   onAnswered: () => void;
-  /** The last thing that it does. */
+  /** Called last. */
   onEnded: () => void;
 }
 
 const GIVEN_UP: DialEnd = { status: 'canceled', error: null };
 
-/** One call on its way, from its row in the log to its end. */
+/** One outbound call, from its row in the log to its end. */
 class DialRun {
   /** Never rejects. */
   readonly finished: Promise<DialEnd>;
@@ -226,13 +226,13 @@ class DialRun {
     this.finished = new Promise((resolve) => (this.#resolveFinished = resolve));
   }
 
-  /** To be called once. Returns `finished`. */
+  /** Call it once. Returns `finished`. */
   start(): Promise<DialEnd> {
     void this.#run();
     return this.finished;
   }
 
-  /** Whether it counts among the engine's sessions. */
+  /** Whether it counts as a session of the engine. */
   get hasSession(): boolean {
     return this.#hasSession;
   }
@@ -251,7 +251,7 @@ class DialRun {
     } catch (error) {
       end = { status: 'failed', error: reasonOf(error) };
     }
-    // A session ends the row itself, with more than is known here.
+    // A session closes the row itself, with more data.
     const ended = end;
     if (this.#call === null) this.#attempt(() => log.fail(ids.sessionId, ended.status, ended.error));
     this.#attempt(onEnded);
@@ -285,7 +285,7 @@ class DialRun {
       },
     });
     this.#call = call;
-    // Until its session is made the call counts as pending, not among the engine's sessions.
+    // Until its session exists, the call counts as pending and not as a session of the engine.
     call.session.then(
       () => (this.#hasSession = true),
       () => undefined,
@@ -295,12 +295,12 @@ class DialRun {
     return { status, error };
   }
 
-  /** Ignores a database that cannot be written: the call ends all the same, and the next start closes its row. */
+  /** Ignores a database that cannot be written: the call ends anyway, and the next start closes its row. */
   #attempt(work: () => void): void {
     try {
       work();
     } catch {
-      // Other writers fail too, and report it.
+      // Other writers fail, too, and report the error.
     }
   }
 }

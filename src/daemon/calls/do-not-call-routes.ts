@@ -15,7 +15,7 @@ const entry = z
     session_id: z.string().nullable(),
     created_at: z.int().describe('Unix seconds'),
   })
-  .meta({ id: 'DoNotCallEntry', description: 'A number that agents do not call, and who wished so.' });
+  .meta({ id: 'DoNotCallEntry', description: 'A number that agents do not call, with the source of the entry.' });
 
 /** Numbers that agents do not call. */
 export function doNotCallRoutes(api: Api, list: DoNotCallList, nowUnixMs: () => number): void {
@@ -69,7 +69,7 @@ export function doNotCallRoutes(api: Api, list: DoNotCallList, nowUnixMs: () => 
   });
 }
 
-/** Whether a call to it could come about: an entry that is mistyped would protect no one. */
+/** Whether the number can be called. A mistyped entry would protect no one. */
 function isCallable(phone: string): boolean {
   const number = comparableNumber(phone);
   return isE164(number) || /^sips?:[^\s@]+@[^\s@]+$/.test(number);

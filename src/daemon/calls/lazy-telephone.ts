@@ -1,27 +1,27 @@
 import type { Telephone, TelephoneOptions } from './telephone.js';
 
-/** The telephone, opened when it is first needed: whoever asks whether the daemon is there does not wait for carriers. */
+/** Opens the telephone on demand, so that health checks do not wait for carriers. */
 export class LazyTelephone {
   readonly #options: () => Promise<TelephoneOptions>;
   #telephone: Promise<Telephone> | null = null;
 
-  /** @param options asked for once, when it is opened */
+  /** @param options called once, when the telephone opens */
   constructor(options: () => Promise<TelephoneOptions>) {
     this.#options = options;
   }
 
-  /** Null where nobody has needed it. */
+  /** Null = it has not been opened. */
   get opened(): Promise<Telephone> | null {
     return this.#telephone;
   }
 
-  /** Rejects, each time, where it cannot be opened. */
+  /** Rejects each time if it cannot be opened. */
   open(): Promise<Telephone> {
     this.#telephone ??= this.#open();
     return this.#telephone;
   }
 
-  /** Ends all calls. Who waited for a telephone that cannot be opened has got the error. */
+  /** Ends all calls. Ignores an error of opening, which the callers of `open` have received. */
   async close(): Promise<void> {
     await (await this.#telephone?.catch(() => null))?.close();
   }

@@ -25,11 +25,11 @@ export interface NetworksOptions {
   settings: NetworkSettings;
   /** As `SipTrunksParts.openCallMedia`. */
   openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
-  /** Where SIP trunks are counted. */
+  /** Statistics of SIP trunks. */
   figures?: CarrierStatistics | undefined;
-  /** False while no new call is taken. */
+  /** False while the daemon refuses new calls. */
   takesCalls: () => boolean;
-  /** Sessions at once, over all channels. */
+  /** Maximum of concurrent sessions over all channels. */
   maxSessions: number;
   onError: (error: unknown) => void;
 }
@@ -47,20 +47,20 @@ export type NetworkSettings = Pick<
   | 'publicUrl'
 >;
 
-/** The phone networks that the settings name, and the simulated one. */
+/** The phone networks of the settings, and the simulated one. */
 export interface Networks {
-  /** All of them as one. */
+  /** All networks as one carrier. */
   carrier: Carrier<SessionLine>;
   simulated: SimulatedNetwork;
   sip: SipTrunks | null;
-  /** Those that have webhooks and media sockets. */
+  /** The carriers with webhooks and media sockets. */
   endpoints: readonly WebhookEndpoint[];
   /** Ends all calls. */
   close: () => Promise<void>;
 }
 
 /**
- * Opens them; their numbers are those that the store has under their names.
+ * Opens the networks. The store has the numbers of each by name.
  * @throws ParleyError SIP_CANNOT_LISTEN, FILE_NOT_READABLE, CONFIG_INVALID, InvalidConfigError
  */
 export async function openNetworks({
@@ -102,7 +102,7 @@ export async function openNetworks({
     endpoints.push(carrier);
     closing.push(close);
   }
-  // Numbers of carriers that are not there any more ring on the simulated network alone.
+  // Numbers of removed carriers exist only on the simulated network.
   const others = new Set(joined.flatMap(({ owned }) => owned));
   const owned = phones
     .list()
@@ -112,7 +112,7 @@ export async function openNetworks({
     engine,
     owned,
     onError,
-    // The log knows the calls of earlier processes as well.
+    // The log also has the calls of earlier processes.
     idPrefix: `sim-${randomUUID().slice(0, 8)}`,
   });
   joined.push({ carrier: simulated, owned });

@@ -13,12 +13,12 @@ import { checkAgent } from '../agents/check-agent.js';
 import type { Telephone } from './telephone.js';
 import type { Carrier, NumberQuery } from '../../telephony/carriers/carrier.js';
 
-/** So many of the numbers that fit are tried, where others buy them in the meantime. */
+/** How many matching numbers it tries if others buy them in the meantime. */
 const OFFERS = 5;
 
 /**
- * Buys the first number that fits and is still there.
- * @throws ParleyError NUMBER_NONE_FOR_SALE where nothing fits, NUMBER_UNAVAILABLE where all that fitted have gone
+ * Buys the first matching number that is still for sale.
+ * @throws ParleyError NUMBER_NONE_FOR_SALE if none matches, NUMBER_UNAVAILABLE if all matching numbers are gone
  */
 export async function buyNumber(
   carrier: Pick<Carrier, 'searchNumbers' | 'buyNumber'>,
@@ -61,15 +61,15 @@ const purchaseSchema = z
     state_region: text.nullish(),
     postal_code: text.nullish(),
   })
-  .meta({ id: 'PhonePurchase', description: 'Where the number is to be of, and who buys it.' });
+  .meta({ id: 'PhonePurchase', description: 'The area of the number, and the address of the buyer.' });
 const importSchema = z.strictObject({ phone: z.string().max(100).describe('E.164') }).meta({ id: 'PhoneImport' });
-const agentSchema = z.strictObject({ agent_id: z.string().nullable().describe('Null: nobody answers.') });
+const agentSchema = z.strictObject({ agent_id: z.string().nullable().describe('Null = no agent answers.') });
 const overrideSchema = z.strictObject({ agent_config_override: agentConfigSchema.nullable() });
 const changeSchema = z.strictObject({
   status: z.enum(['active', 'inactive']).exactOptional(),
   tags: z.array(text).max(100).exactOptional(),
 });
-const callSchema = z.strictObject({ caller: z.string().describe('Who calls, as `parley numbers` lists them.') });
+const callSchema = z.strictObject({ caller: z.string().describe('A caller in the list of `parley numbers`.') });
 const phoneSchema = z
   .strictObject({
     id: z.string().describe('The number, E.164'),
@@ -78,10 +78,10 @@ const phoneSchema = z
     agent_id: z.string().nullable(),
     agent_config_override: agentConfigSchema
       .nullable()
-      .describe('As it was given, without members that are not set: [] would take the place of what the agent has.'),
+      .describe("As the client sent it, without unset members: [] would override the agent's value."),
     tags: z.array(z.string()),
   })
-  .meta({ id: 'Phone', description: 'A number of ours, and who answers it.' });
+  .meta({ id: 'Phone', description: "One of the daemon's numbers, with the agent that answers it." });
 const EXAMPLE: z.output<typeof phoneSchema> = {
   id: '+12025550100',
   create_at: 1_795_448_091,
@@ -93,12 +93,12 @@ const EXAMPLE: z.output<typeof phoneSchema> = {
 const NEW_EXAMPLE = { ...EXAMPLE, agent_id: null, tags: [] };
 const params = { phone: z.string().min(1).max(100) };
 
-/** A carrier's answer takes no longer; one that has to order a number takes half a minute. */
+/** Time limit for an answer of a carrier. Ordering a number takes half a minute with some. */
 const CARRIER_MS = 50_000;
 
 const tag = 'phones';
 
-/** The daemon's phone numbers: bought from the carrier, each with the agent that answers it. */
+/** The daemon's phone numbers, each with the agent that answers it. */
 export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
   acquisitionRoutes(api, options);
   numberRoutes(api, options);
@@ -106,7 +106,7 @@ export function phoneRoutes(api: Api, options: PhoneRoutesOptions): void {
   simulationRoute(api, options);
 }
 
-/** Numbers that are bought from the carrier, or taken into use. */
+/** Buys and imports numbers. */
 function acquisitionRoutes(api: Api, { phones, openTelephone, nowUnixMs }: PhoneRoutesOptions): void {
   api.add({
     id: 'purchasePhone',
@@ -138,10 +138,10 @@ function acquisitionRoutes(api: Api, { phones, openTelephone, nowUnixMs }: Phone
     method: 'POST',
     path: '/phones/import',
     tag,
-    summary: 'Take a number into use that the operator has',
+    summary: 'Import a number that the operator already has',
     description:
-      'One of the numbers that the setting `sip.numbers` lists, or that the account with Twilio, Telnyx or Plivo has. ' +
-      'One that is in use already stays as it is, and its calls come here again where `publicUrl` has changed.',
+      'A number of the setting `sip.numbers`, or of the account with Twilio, Telnyx or Plivo. A number that is imported ' +
+      'already does not change, and its calls are directed here again after a change of `publicUrl`.',
     body: importSchema,
     answer: phoneSchema,
     errors: ['NUMBER_UNAVAILABLE', 'CARRIER_CLOSED'],
@@ -161,7 +161,7 @@ function acquisitionRoutes(api: Api, { phones, openTelephone, nowUnixMs }: Phone
   });
 }
 
-/** Numbers that are in use: read, changed and given back. */
+/** Reads, changes and releases numbers. */
 function numberRoutes(api: Api, { phones, openTelephone }: PhoneRoutesOptions): void {
   api.add({
     id: 'listPhones',
@@ -206,7 +206,7 @@ function numberRoutes(api: Api, { phones, openTelephone }: PhoneRoutesOptions): 
     method: 'DELETE',
     path: '/phones/{phone}',
     tag,
-    summary: 'Give a number back to the carrier',
+    summary: 'Release a number to the carrier',
     params,
     answer: success,
     errors: ['NOT_FOUND', 'CARRIER_CLOSED'],
@@ -220,14 +220,14 @@ function numberRoutes(api: Api, { phones, openTelephone }: PhoneRoutesOptions): 
   });
 }
 
-/** Who answers a number, and what is different for calls on it. */
+/** The agent of a number, and its configuration override. */
 function agentRoutes(api: Api, { engine, agents, phones }: PhoneRoutesOptions): void {
   api.add({
     id: 'setPhoneAgent',
     method: 'POST',
     path: '/phones/{phone}/set_agent',
     tag,
-    summary: 'Who answers a number',
+    summary: 'Set the agent that answers a number',
     params,
     body: agentSchema,
     answer: phoneSchema,
@@ -246,8 +246,8 @@ function agentRoutes(api: Api, { engine, agents, phones }: PhoneRoutesOptions): 
     path: '/phones/{phone}/agent-config-override',
     tag,
     params,
-    summary: "What is different for an agent's calls on a number",
-    description: "Its fields take the place of the agent's, one by one. A secret of `***` stays as it is stored.",
+    summary: "Override the agent's configuration for calls on a number",
+    description: "Overrides fields of the agent's configuration. A secret of `***` keeps its stored value.",
     body: overrideSchema,
     answer: phoneSchema,
     errors: ['NOT_FOUND'],
@@ -273,7 +273,7 @@ function agentRoutes(api: Api, { engine, agents, phones }: PhoneRoutesOptions): 
   });
 }
 
-/** The simulated network's own: there is nobody else who could call. */
+/** A call on the simulated network, which has no other callers. */
 function simulationRoute(api: Api, { phones, openTelephone }: PhoneRoutesOptions): void {
   api.add({
     id: 'simulateCall',
@@ -282,7 +282,7 @@ function simulationRoute(api: Api, { phones, openTelephone }: PhoneRoutesOptions
     tag,
     params,
     body: callSchema,
-    summary: 'Have somebody of the simulated network call a number',
+    summary: 'Place a call from a simulated caller to a number',
     answer: z.strictObject({ call_id: z.string() }),
     errors: ['NOT_FOUND'],
     examples: () => ({
@@ -307,7 +307,7 @@ function carrierDeadline(): AbortSignal {
   return controller.signal;
 }
 
-/** A number that nobody answers yet. */
+/** A number without an agent. */
 function newPhone(number: string, carrier: string, createdAt: number): StoredPhone {
   return {
     number,
@@ -333,7 +333,7 @@ function changed(phones: PhoneStore, number: string, change: Parameters<PhoneSto
   return phone;
 }
 
-/** The JSON of the interface. */
+/** The JSON of the API. */
 function replyOf(phone: StoredPhone): z.output<typeof phoneSchema> {
   const { number, createdAt, status, agentId, agentConfigOverride, tags } = phone;
   return {

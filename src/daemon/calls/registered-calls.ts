@@ -10,7 +10,7 @@ import type { CallLog } from '../call-log/call-log.js';
 import type { CallIds } from './dial.js';
 import { checkRequestedAgent, requestedAgent, type RequestedAgent } from '../agents/requested-agent.js';
 
-/** What a call is registered with. */
+/** The data of a registration. */
 export interface CallRegistration {
   agentId: string | null;
   agentConfig: AgentConfig | null;
@@ -18,11 +18,11 @@ export interface CallRegistration {
   metadata: Readonly<Record<string, unknown>>;
   includeMetadataInPrompt: boolean;
   continuation: SessionContinuation | null;
-  /** The two ends of the call, as the client's server knows them. Null = they are known when it comes. */
+  /** The numbers of the call from the client's server. Null = known when the client connects. */
   phones: { readonly from: string; readonly to: string } | null;
 }
 
-/** A registered call, whose client is still to connect. */
+/** A registered call whose client has not connected yet. */
 export interface RegisteredCall
   extends
     CallIds,
@@ -36,18 +36,18 @@ export interface RegisteredCallsOptions {
   clock: Clock;
 }
 
-/** How the client of a registered call comes. */
+/** How the client of a registered call connects. */
 type Way = 'talk' | 'phone';
 
 /** How long a client may take to connect. */
 export const REGISTERED_MS = 300_000;
-/** Calls that wait at once. */
+/** Maximum of waiting calls. */
 const MOST_WAITING = 1_000;
 const RETRY_S = 30;
 
 /**
- * Calls that a client's server has registered: the client comes to `/talk` with the call's id, or a PBX calls an address
- * of ours, once and in time. They do not outlive the process.
+ * Calls that a client's server has registered. The client connects to `/talk` with the call's id, or a PBX calls a SIP
+ * address of the daemon, once and within the time limit. Registrations are in memory only.
  */
 export class RegisteredCalls {
   readonly #options: RegisteredCallsOptions;
@@ -58,7 +58,7 @@ export class RegisteredCalls {
   }
 
   /**
-   * @param expect has the call expected over SIP; returns what ends that
+   * @param expect makes the SIP side expect the call; returns a function that ends that
    * @throws InvalidConfigError; ParleyError NOT_FOUND, AGENT_DISABLED, REGISTRATIONS_FULL, and what `expect` throws
    */
   async register(registration: CallRegistration, expect?: (callId: string) => Cancel): Promise<CallIds> {
@@ -100,8 +100,8 @@ export class RegisteredCalls {
   }
 
   /**
-   * The call, which is nobody else's from now on.
-   * @param over how its client comes: it has to be as it was registered
+   * Takes a call out of the registrations.
+   * @param over how its client connects; it must match the registration
    * @throws ParleyError NOT_FOUND
    */
   take(callId: string, over: Way): RegisteredCall {
@@ -112,7 +112,7 @@ export class RegisteredCalls {
     return waiting.call;
   }
 
-  /** Nobody is to come any more. Returns whether a call of this session was waited for. */
+  /** Cancels a registration. Returns whether a call of this session was waiting. */
   end(sessionId: string): boolean {
     for (const [callId, { call }] of this.#waiting) {
       if (call.sessionId !== sessionId) continue;

@@ -28,14 +28,14 @@ export interface TelephoneOptions {
   agents: Pick<AgentRegistry, 'get'>;
   phones: PhoneStore;
   log: CallLog;
-  /** Where they name networks, calls go over these as well. */
+  /** Calls also go over the networks of these settings. */
   settings: NetworkSettings;
-  /** Calls that were registered to come over SIP. */
+  /** Calls registered for SIP. */
   registered: Pick<RegisteredCalls, 'take'>;
   admission: AdmissionControl;
   /** As `NetworksOptions.openCallMedia`. */
   openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
-  /** Where SIP trunks are counted. */
+  /** Statistics of SIP trunks. */
   figures?: CarrierStatistics | undefined;
   /** As `SwitchboardOptions.mayTransfer`. */
   mayTransfer: (target: string) => string | null;
@@ -43,13 +43,13 @@ export interface TelephoneOptions {
   onError: (error: Error) => void;
 }
 
-/** The daemon's phone: its carrier, and who answers which number. */
+/** The daemon's telephone: its carriers, and the agent of each number. */
 export class Telephone {
   readonly carrier: Carrier<SessionLine>;
   readonly #networks: Networks;
   readonly #switchboard: Switchboard;
   readonly #options: TelephoneOptions;
-  /** Sessions of calls that came in and are still to be made. */
+  /** Inbound calls whose session does not exist yet. */
   readonly #coming = new Set<string>();
 
   private constructor(networks: Networks, options: TelephoneOptions) {
@@ -81,7 +81,7 @@ export class Telephone {
     options.admission.count({ pending: () => this.coming, calls: () => this.#switchboard.calls.size });
   }
 
-  /** @throws ParleyError FILE_NOT_READABLE, InvalidConfigError where the network's numbers are not what they should be */
+  /** @throws ParleyError FILE_NOT_READABLE, InvalidConfigError if the file of simulated numbers is invalid */
   static async open(options: TelephoneOptions): Promise<Telephone> {
     const { engine, phones, settings, figures, openCallMedia, admission } = options;
     const { maxSessions } = admission;
@@ -93,27 +93,27 @@ export class Telephone {
     );
   }
 
-  /** Somebody of the simulated network calls one of our numbers. @throws ParleyError NOT_FOUND for an unknown caller */
+  /** A simulated caller calls one of the daemon's numbers. @throws ParleyError NOT_FOUND for an unknown caller */
   callIn(caller: string, to: string): CarrierCall<SessionLine> {
     const known = this.#networks.simulated.callers.get(caller);
     if (known === undefined) throw new ParleyError('NOT_FOUND', { what: 'caller', id: caller });
     return this.#networks.simulated.callIn(known, to);
   }
 
-  /** What a path of ours belongs to: the webhooks and media sockets of a carrier; null = of none. */
+  /** The carrier whose webhook or media socket has this path; null = none. */
   endpointAt(path: string): WebhookEndpoint | null {
     return this.#networks.endpoints.find((endpoint) => path.startsWith(`${endpoint.path}/`)) ?? null;
   }
 
-  /** The network that has a number of ours. */
+  /** The network of one of the daemon's numbers. */
   networkOf(number: string): string {
     const { carrier } = this;
     return (carrier instanceof JoinedCarriers ? carrier.carrierOf(number) : carrier)?.name ?? carrier.name;
   }
 
   /**
-   * Expects a registered call over SIP.
-   * @returns the address that is to be called, and what ends it
+   * Makes the trunks expect a registered call.
+   * @returns the address to call, and a function that ends the wait
    * @throws ParleyError SIP_NO_TRUNK
    */
   expect(callId: string): { uri: string; cancel: Cancel } {
@@ -122,20 +122,20 @@ export class Telephone {
     return sip.expect(callId);
   }
 
-  /** Calls somebody on behalf of an agent; the log sees the call to its end. @throws ParleyError as `Switchboard.place` */
+  /** Places a call for an agent and logs it until its end. @throws ParleyError as `Switchboard.place` */
   async place(call: OutboundCall): Promise<AgentCall> {
     const placed = await this.#switchboard.place(call);
     void this.#options.log.follow(placed);
     return placed;
   }
 
-  /** The call of a session that is under way. */
+  /** The call of a running session. */
   find(sessionId: string): AgentCall | null {
     for (const call of this.#switchboard.calls) if (call.sessionId === sessionId) return call;
     return null;
   }
 
-  /** Calls that came in and whose session is still to be made: each has a place among `maxSessions`. */
+  /** The number of inbound calls whose session does not exist yet. Each counts against `maxSessions`. */
   get coming(): number {
     for (const { id } of this.#options.engine.sessions) this.#coming.delete(id);
     return this.#coming.size;
@@ -146,7 +146,7 @@ export class Telephone {
     await this.#networks.close();
   }
 
-  /** An agent calls somebody to ask whether they take a call: a call of its own in the log. */
+  /** A consultation call before an attended transfer. The log has it as a separate call. */
   #ownCall({ agent, askedFor, ...call }: OwnCall): Pick<CallAgent, 'observe' | 'onStatus'> {
     const { log, events } = this.#options;
     const { sessionId, agentId } = call;
@@ -164,7 +164,7 @@ export class Telephone {
     };
   }
 
-  /** The agent of a number, or why nobody answers. */
+  /** The agent of a number, or the reason why no agent answers. */
   #route(call: CarrierCall<SessionLine>): CallAgent | CallRefusal {
     const { agents, phones, log, events, admission } = this.#options;
     const { from, to } = call;
@@ -202,7 +202,7 @@ export class Telephone {
     };
   }
 
-  /** The agent that a call was registered for. */
+  /** The agent of a registered call. */
   #registered({ from, to }: CarrierCall<SessionLine>): CallAgent | CallRefusal {
     const { log, events, admission, registered } = this.#options;
     if (admission.isFull) return 'full';

@@ -7,60 +7,60 @@ import type { Api } from '../http/api.js';
 
 export interface TrunkRoutesOptions {
   figures: Pick<CarrierStatistics, 'states' | 'trunkRefusals' | 'accounts' | 'accountRefusals'>;
-  /** Opens the trunks, where they are not. */
+  /** Opens the trunks if they are closed. */
   open: () => Promise<unknown>;
-  /** Of the clock that the trunks have. */
+  /** The time of the trunks' clock. */
   nowMs: () => number;
   nowUnixMs: () => number;
 }
 
 const trunkSchema = z
   .strictObject({
-    name: z.string().describe('Of `sip.trunks`; `default` is the trunk that `sip` is itself.'),
-    numbers: z.array(z.string()).describe('Its numbers that are in use, E.164.'),
-    calls: z.int().describe('Calls under way.'),
+    name: z.string().describe('The name in `sip.trunks`; `default` is the trunk of `sip` itself.'),
+    numbers: z.array(z.string()).describe('Its imported numbers, E.164.'),
+    calls: z.int().describe('Calls in progress.'),
     registration: z
       .strictObject({
         state: z.enum(['registering', 'registered', 'failed', 'ended']),
-        reason: z.string().nullable().describe('Why it failed, in the words of the registrar.'),
+        reason: z.string().nullable().describe('Why it failed, as the registrar reported it.'),
       })
       .nullable()
-      .describe('Null where the trunk is not to be registered with.'),
+      .describe('Null = the trunk has no registration.'),
     servers: z.array(
       z.strictObject({
         address: z.string().describe('Such as `UDP 192.0.2.7:5060`.'),
-        answers: z.boolean().nullable().describe('Whether it answered the last OPTIONS; null = none was sent yet.'),
+        answers: z.boolean().nullable().describe('Whether it answered the last OPTIONS; null = none has been sent.'),
         last_answer_at: z.int().nullable().describe('Unix seconds'),
-        last_status: z.int().nullable().describe('What it answered last; any status is an answer.'),
+        last_status: z.int().nullable().describe('The status of its last answer. Any status counts as an answer.'),
       }),
     ),
     refused: z
       .array(z.strictObject({ status: z.int(), count: z.int() }))
-      .describe('Calls that came in and were refused since the start, by SIP status.'),
+      .describe('Refused inbound calls since the start, by SIP status.'),
   })
-  .meta({ id: 'Trunk', description: 'A SIP trunk, and how it is.' });
+  .meta({ id: 'Trunk', description: 'The state of a SIP trunk.' });
 
 const carrierSchema = z
   .strictObject({
     name: z.string().describe('Such as `twilio`.'),
-    numbers: z.array(z.string()).describe('The numbers of the account that are in use, E.164.'),
-    calls: z.int().describe('Calls under way.'),
+    numbers: z.array(z.string()).describe('The imported numbers of the account, E.164.'),
+    calls: z.int().describe('Calls in progress.'),
     refused: z
       .array(
         z.strictObject({
           reason: z
             .enum(['signature', 'number', 'declined', 'unavailable', 'full', 'failed'])
             .describe(
-              '`signature`: a request or media socket that is not shown to be the carrier’s; `number`: a call to none of our numbers; `unavailable`: to one without an agent; `full`: beyond a limit, or while the daemon shuts down; `declined`; `failed`: the agent cannot take it.',
+              '`signature`: a request or media socket without a valid signature of the carrier; `number`: a call to an unknown number; `unavailable`: to a number without an agent; `full`: beyond a limit, or during the shutdown; `declined`; `failed`: the agent cannot take it.',
             ),
           count: z.int(),
         }),
       )
-      .describe('What was refused since the start, by reason.'),
+      .describe('Refusals since the start, by reason.'),
   })
-  .meta({ id: 'CarrierAccount', description: 'An account with a carrier, and how it is.' });
+  .meta({ id: 'CarrierAccount', description: 'The state of an account with a carrier.' });
 
-/** How the SIP trunks are, and accounts with other carriers. */
+/** The state of SIP trunks and of accounts with other carriers. */
 export function trunkRoutes(api: Api, { figures, open, nowMs, nowUnixMs }: TrunkRoutesOptions): void {
   const replyOf = ({ name, numbers, calls, registration, servers }: TrunkState): z.output<typeof trunkSchema> => ({
     name,
@@ -83,8 +83,8 @@ export function trunkRoutes(api: Api, { figures, open, nowMs, nowUnixMs }: Trunk
     method: 'GET',
     path: '/trunks',
     tag: 'phones',
-    summary: 'SIP trunks, and how they are',
-    description: 'Empty where the setting `sip` names none.',
+    summary: 'The state of all SIP trunks',
+    description: 'Empty if the setting `sip` names none.',
     answer: z.array(trunkSchema),
     examples: () => ({
       answer: [
@@ -108,8 +108,8 @@ export function trunkRoutes(api: Api, { figures, open, nowMs, nowUnixMs }: Trunk
     method: 'GET',
     path: '/carriers',
     tag: 'phones',
-    summary: 'Accounts with Twilio, Telnyx and Plivo, and how they are',
-    description: 'Empty where the settings name none.',
+    summary: 'The state of the accounts with Twilio, Telnyx and Plivo',
+    description: 'Empty if the settings name none.',
     answer: z.array(carrierSchema),
     examples: () => ({
       answer: [{ name: 'twilio', numbers: ['+12025550100'], calls: 1, refused: [{ reason: 'signature', count: 3 }] }],

@@ -1,18 +1,17 @@
 import { type CallingHours, WEEKDAYS } from '../../settings/campaign-schedule.js';
 
-/** Whoever cannot be called within so long cannot be called at all. */
+/** A record without calling hours within this time cannot be called. */
 const HORIZON_MS = 15 * 86_400_000;
-/** Days of the clock that are looked at for the next opening: a week, and one more for a day that is half over. */
+/** Days that the search for the next opening covers: a week, plus one because today may be half over. */
 const DAYS = 8;
 
-/** Whether it is within the hours in all of the zones. */
+/** Whether a time is within the calling hours of all zones. */
 export function isWithinHours(hours: CallingHours, zones: readonly string[], unixMs: number): boolean {
   return zones.every((zone) => isOpen(hours, zone, unixMs));
 }
 
 /**
- * The first moment from `unixMs` on that is within the hours in all of the zones; null where there is none within two
- * weeks.
+ * The first time from `unixMs` on within the calling hours of all zones; null = there is none within two weeks.
  */
 export function nextWithinHours(hours: CallingHours, zones: readonly string[], unixMs: number): number | null {
   let atMs = unixMs;
@@ -29,7 +28,7 @@ function isOpen({ hoursStart, hoursEnd, days }: CallingHours, zone: string, unix
   return days.includes(weekday) && minutes >= minutesOf(hoursStart) && minutes < minutesOf(hoursEnd);
 }
 
-/** `unixMs` where the zone's hours are on. */
+/** The next opening of a zone: `unixMs` if it is within the calling hours. */
 function nextOpening(hours: CallingHours, zone: string, unixMs: number): number {
   if (isOpen(hours, zone, unixMs)) return unixMs;
   const { year, month, day } = localTime(unixMs, zone);
@@ -38,7 +37,7 @@ function nextOpening(hours: CallingHours, zone: string, unixMs: number): number 
     const openingMs = unixOfLocal(year, month, day + ahead, start, zone);
     if (openingMs > unixMs && isOpen(hours, zone, openingMs)) return openingMs;
   }
-  // The clocks leave out the hours of that day.
+  // The clock change skips the calling hours of that day.
   return unixMs + HORIZON_MS + 1;
 }
 
@@ -48,33 +47,33 @@ function minutesOf(time: string): number {
   return hours * 60 + minutes;
 }
 
-/** A moment by somebody's clock. */
+/** A local time. */
 interface LocalTime {
   year: number;
   /** 1..12. */
   month: number;
   day: number;
   weekday: (typeof WEEKDAYS)[number];
-  /** Since midnight, as the clock shows it. */
+  /** Since midnight, by the local clock. */
   minutes: number;
 }
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** Clocks are set at whole quarters of an hour of UTC. */
+/** Offsets change only at whole quarters of an hour of UTC. */
 const QUARTER_MS = 15 * MINUTE_MS;
-/** Offsets of a zone that are remembered: asking takes longer than everything else. */
+/** Cached offsets of a zone. Computing one takes longer than all other work. */
 const REMEMBERED = 64;
 
 interface Zone {
   format: Intl.DateTimeFormat;
-  /** Milliseconds before UTC, by quarters of an hour since 1970. */
+  /** Offsets from UTC in milliseconds, by quarters of an hour since 1970. */
   offsets: Map<number, number>;
 }
 
 const zones = new Map<string, Zone>();
 
-/** What the clocks of a time zone show. @param zone an IANA name */
+/** The local time of a zone. @param zone an IANA name */
 function localTime(unixMs: number, zone: string): LocalTime {
   const wall = new Date(unixMs + offsetMs(unixMs, zone));
   return {
@@ -87,13 +86,13 @@ function localTime(unixMs: number, zone: string): LocalTime {
 }
 
 /**
- * When the clocks of a time zone show a time of a day. One that they show twice is the first; for one that they leave
- * out it is as much after the gap.
- * @param day may lie beyond the month's end
+ * The Unix time of a local time. Of a local time that occurs twice, the first one. A local time that a clock change
+ * skips moves behind the gap by the same amount.
+ * @param day may be beyond the end of the month
  */
 function unixOfLocal(year: number, month: number, day: number, minutes: number, zone: string): number {
   const wall = Date.UTC(year, month - 1, day) + minutes * MINUTE_MS;
-  // The offset changes by hours at most, so those of the day before and after are the ones that it can be.
+  // The offset changes by a few hours at most, so it is that of the day before or after.
   const before = wall - offsetMs(wall - DAY_MS, zone);
   const after = wall - offsetMs(wall + DAY_MS, zone);
   const right = [before, after].filter((unixMs) => unixMs + offsetMs(unixMs, zone) === wall);
@@ -112,7 +111,7 @@ function offsetMs(unixMs: number, name: string): number {
   return offset;
 }
 
-/** The clock's time as if it were UTC. */
+/** The local time, read as UTC. */
 function wallMs(unixMs: number, format: Intl.DateTimeFormat): number {
   const at: Record<string, number> = {};
   for (const { type, value } of format.formatToParts(unixMs)) at[type] = Number(value);

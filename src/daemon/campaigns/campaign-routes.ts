@@ -16,14 +16,14 @@ const changeSchema = z
     include_metadata_in_prompt: z
       .boolean()
       .exactOptional()
-      .describe("Whether the agent's prompt has each record's metadata, beside the variables that it names"),
+      .describe("Whether the agent's prompt also lists the metadata of the record"),
   })
   .meta({ id: 'CampaignChange' });
 const number = z.string().min(1).max(100);
 const callerSchema = z
   .strictObject({
-    phone: number.nullish().describe('One of our numbers; the campaign calls with its agent.'),
-    caller: number.nullish().describe('The same as `phone`, as the campaign shows it.'),
+    phone: number.nullish().describe("One of the daemon's numbers. Its agent conducts the calls."),
+    caller: number.nullish().describe('The same as `phone`.'),
   })
   .refine(({ phone, caller }) => (phone ?? caller) != null, {
     path: ['phone'],
@@ -39,14 +39,14 @@ const shape = {
 };
 const newCampaignSchema = z
   .strictObject({ ...shape, records: z.array(recordSchema) })
-  .meta({ id: 'NewCampaign', description: 'A campaign that was made just now.' });
+  .meta({ id: 'NewCampaign', description: 'A new campaign.' });
 const campaignSchema = z
   .strictObject({
     ...shape,
-    caller: z.string().nullable().describe('The number that it calls with'),
+    caller: z.string().nullable().describe('The number that it calls from'),
     include_metadata_in_prompt: z.boolean(),
   })
-  .meta({ id: 'Campaign', description: 'People who are called one after the other by one agent.' });
+  .meta({ id: 'Campaign', description: 'A list of people whom one agent calls.' });
 
 const EXAMPLE: z.output<typeof campaignSchema> = {
   id: 'a7b7de5c-b4bb-4be8-abd8-7739e4869c29',
@@ -61,7 +61,7 @@ const tag = 'campaigns';
 const path = '/campaigns/{campaign_id}';
 const one = { tag, params, answer: campaignSchema };
 
-/** Campaigns, whom they call, and how far they are. */
+/** Campaigns, with their records and progress. */
 export function campaignRoutes(api: Api, campaigns: Campaigns, clock: Clock): void {
   campaignRecordRoutes(api, campaigns);
   campaignProgressRoutes(api, campaigns, clock);
@@ -71,14 +71,14 @@ export function campaignRoutes(api: Api, campaigns: Campaigns, clock: Clock): vo
   scheduleRoutes(api, campaigns);
 }
 
-/** All campaigns, and new ones. */
+/** Lists and creates campaigns. */
 function collectionRoutes(api: Api, campaigns: Campaigns): void {
   api.add({
     id: 'createCampaign',
     method: 'POST',
     path: '/campaigns',
     tag,
-    summary: 'Make a campaign',
+    summary: 'Create a campaign',
     body: createSchema,
     answer: newCampaignSchema,
     examples: () => ({
@@ -103,7 +103,7 @@ function collectionRoutes(api: Api, campaigns: Campaigns): void {
   });
 }
 
-/** One campaign: read, changed and deleted. */
+/** Reads, changes and deletes one campaign. */
 function campaignItemRoutes(api: Api, campaigns: Campaigns): void {
   api.add({
     ...one,
@@ -145,7 +145,7 @@ function campaignItemRoutes(api: Api, campaigns: Campaigns): void {
     params,
     summary: 'Delete a campaign with its records',
     answer: success,
-    description: 'Not while it calls. Its calls stay in the log.',
+    description: 'Stop it first. Its calls stay in the log.',
     errors: ['NOT_FOUND', 'CAMPAIGN_RUNNING'],
     handle: async ({ params: { campaign_id: id } }) => {
       await campaigns.remove(id);
@@ -154,14 +154,14 @@ function campaignItemRoutes(api: Api, campaigns: Campaigns): void {
   });
 }
 
-/** The number that a campaign calls with, and whether it calls. */
+/** Sets the number of a campaign, starts and stops it. */
 function callingRoutes(api: Api, campaigns: Campaigns): void {
   api.add({
     ...one,
     id: 'setCampaignCaller',
     method: 'POST',
     path: `${path}/set_caller`,
-    summary: 'The number that a campaign calls with',
+    summary: 'Set the number that a campaign calls from',
     body: callerSchema,
     errors: ['NOT_FOUND', 'NUMBER_NOT_OWNED', 'CAMPAIGN_FINISHED'],
     examples: () => ({ body: { phone: '+12025550100' }, answer: EXAMPLE }),
@@ -174,8 +174,8 @@ function callingRoutes(api: Api, campaigns: Campaigns): void {
     id: 'startCampaign',
     method: 'POST',
     path: `${path}/start`,
-    summary: 'Begin to call, or go on',
-    description: 'Nothing happens where it calls already.',
+    summary: 'Start or resume a campaign',
+    description: 'Has no effect on a running campaign.',
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED', 'CAMPAIGN_NOT_READY', 'NUMBER_INACTIVE', 'AGENT_DISABLED'],
     examples: () => ({ answer: { ...EXAMPLE, status: 'started' } }),
     handle: ({ params: { campaign_id: id } }) => replyOf(campaigns.start(id)),
@@ -186,15 +186,15 @@ function callingRoutes(api: Api, campaigns: Campaigns): void {
     id: 'stopCampaign',
     method: 'POST',
     path: `${path}/stop`,
-    summary: 'Call nobody else',
-    description: 'Calls that are under way end by themselves. `start` goes on.',
+    summary: 'Pause a campaign',
+    description: 'Calls in progress continue to their end. `start` resumes it.',
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED'],
     examples: () => ({ answer: { ...EXAMPLE, status: 'paused' } }),
     handle: ({ params: { campaign_id: id } }) => replyOf(campaigns.stop(id)),
   });
 }
 
-/** How a campaign calls. */
+/** Reads and changes the schedule of a campaign. */
 function scheduleRoutes(api: Api, campaigns: Campaigns): void {
   api.add({
     id: 'getCampaignSchedule',
@@ -202,7 +202,7 @@ function scheduleRoutes(api: Api, campaigns: Campaigns): void {
     path: `${path}/schedule`,
     tag,
     params,
-    summary: 'How a campaign calls',
+    summary: 'The schedule of a campaign',
     answer: scheduleSchema,
     errors: ['NOT_FOUND'],
     examples: () => ({ answer: SCHEDULE_EXAMPLE }),
@@ -215,8 +215,8 @@ function scheduleRoutes(api: Api, campaigns: Campaigns): void {
     path: `${path}/schedule`,
     tag,
     params,
-    summary: 'Change how a campaign calls',
-    description: "Its own pace, retries and calling hours over the operator's. Answers with what applies then.",
+    summary: 'Change the schedule of a campaign',
+    description: "Overrides the operator's pace, retries and calling hours. Answers with the resulting schedule.",
     body: overridesSchema,
     answer: scheduleSchema,
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED'],
@@ -236,7 +236,7 @@ function scheduleRoutes(api: Api, campaigns: Campaigns): void {
   });
 }
 
-/** The JSON of the interface. */
+/** The JSON of the API. */
 function replyOf(campaign: StoredCampaign): z.output<typeof campaignSchema> {
   const { id, name, status, createdAt, caller, includeMetadataInPrompt } = campaign;
   return { id, name, status, created_at: createdAt, caller, include_metadata_in_prompt: includeMetadataInPrompt };

@@ -7,7 +7,7 @@ import type { DaemonModule } from '../module.js';
 import { campaignRoutes } from './campaign-routes.js';
 import { Campaigns } from './campaigns.js';
 
-/** Campaigns. The calls that an earlier process left open are closed before they recover: they count as attempts. */
+/** Campaigns. They recover after the call log has closed the open calls of an earlier process, which count as attempts. */
 export function campaignsModule(
   context: DaemonContext,
   { agents, dialer }: { agents: AgentRegistry; dialer: Dialer },

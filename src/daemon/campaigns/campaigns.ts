@@ -27,33 +27,33 @@ export interface CampaignsOptions extends Pick<
   clock: Clock;
   phones: Pick<PhoneStore, 'get'>;
   agents: Pick<AgentRegistry, 'get'>;
-  /** The operator's settings, which a campaign's own take the place of. */
+  /** The operator's settings, which those of a campaign override. */
   schedule: CampaignSchedule;
 }
 
-/** How far a campaign is. */
+/** The progress of a campaign. */
 export interface CampaignProgress {
   status: CampaignStatus;
-  /** Why it has failed. */
+  /** Why it failed. */
   reason: string | null;
   records: Record<RecordStatus | 'rejected', number>;
-  /** Calls that are under way. */
+  /** Calls in progress. */
   calls: number;
-  /** When the next one is due, in milliseconds since 1970; null = that depends on what happens. */
+  /** When the next call is due, in milliseconds since 1970; null = unknown until something changes. */
   nextCallMs: number | null;
-  /** Why it is not placed now, in words; null = it is, or there is nobody to call. */
+  /** Why it is not placed now, in a sentence; null = it is, or no call is left. */
   whyLater: string | null;
 }
 
-/** Records that are removed in one go. */
+/** Records that one step deletes. */
 const REMOVED_AT_ONCE = 250;
 
-/** The daemon's campaigns: lists of people, each called by the agent of a number of ours. */
+/** The daemon's campaigns: lists of people whom the agent of a number calls. */
 export class Campaigns {
   readonly #options: CampaignsOptions;
   readonly #runner: CampaignRunner;
   readonly #feed: ProgressFeed<CampaignProgress>;
-  /** Uploads that are not over, by campaign. */
+  /** Running uploads, by campaign. */
   readonly #filling = new Map<string, number>();
 
   constructor(options: CampaignsOptions) {
@@ -67,7 +67,7 @@ export class Campaigns {
     });
   }
 
-  /** Settles the calls that an earlier process placed. They are closed by now. */
+  /** Updates the records of calls that an earlier process placed. The log has closed these calls. */
   recover(): void {
     this.#runner.recover();
   }
@@ -104,7 +104,7 @@ export class Campaigns {
     return campaign;
   }
 
-  /** How it calls: its own settings over the operator's. */
+  /** The schedule of a campaign: its own settings over the operator's. */
   scheduleOf({ overrides }: StoredCampaign): CampaignSchedule {
     return { ...this.#options.schedule, ...overrides };
   }
@@ -126,19 +126,19 @@ export class Campaigns {
     return this.#changed(id, { caller });
   }
 
-  /** Everybody else gets their turn while a large one is removed. @throws ParleyError NOT_FOUND, CAMPAIGN_RUNNING while it calls */
+  /** Deletes a campaign in steps, with time for other work. @throws ParleyError NOT_FOUND, CAMPAIGN_RUNNING while it runs */
   async remove(id: string): Promise<void> {
     const { campaigns, records } = this.#options;
     const { name, status } = this.get(id);
     if (status === 'started' || this.#runner.calls(id) > 0)
       throw new ParleyError('CAMPAIGN_RUNNING', { campaign: name });
-    campaigns.change(id, { status: 'finished' }); // so that nothing is done with it any more
+    campaigns.change(id, { status: 'finished' }); // it cannot start again
     while (records.removeSome(id, REMOVED_AT_ONCE)) await new Promise((resolve) => setImmediate(resolve));
     campaigns.remove(id);
     this.#feed.changed(id);
   }
 
-  /** Begins to call, or goes on; nothing happens where it does so already. @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED, CAMPAIGN_NOT_READY */
+  /** Starts or resumes a campaign. No effect if it runs already. @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED, CAMPAIGN_NOT_READY */
   start(id: string): StoredCampaign {
     const campaign = this.#changeable(id);
     if (campaign.status === 'started') return campaign;
@@ -148,7 +148,7 @@ export class Campaigns {
     return started;
   }
 
-  /** No new calls; those that are under way end by themselves. @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED */
+  /** Pauses a campaign. Calls in progress continue to their end. @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED */
   stop(id: string): StoredCampaign {
     const campaign = this.#changeable(id);
     if (campaign.status !== 'started') return campaign;
@@ -158,8 +158,8 @@ export class Campaigns {
   }
 
   /**
-   * Adds the good records; the others are listed with what is wrong.
-   * @returns how many were refused
+   * Adds the valid records, and lists the others with their faults.
+   * @returns the number of refused records
    * @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED
    */
   async upload(id: string, records: readonly RecordInput[]): Promise<number> {
@@ -184,7 +184,7 @@ export class Campaigns {
     return this.#options.records.page({ ...page, campaignId: id }, status);
   }
 
-  /** What uploads were refused, the latest 10,000. @throws ParleyError NOT_FOUND */
+  /** The latest 10,000 refused items of uploads. @throws ParleyError NOT_FOUND */
   rejections(id: string, page: Omit<PageOf, 'campaignId'>): StoredRejection[] {
     this.get(id);
     return this.#options.records.rejections({ ...page, campaignId: id });
@@ -214,18 +214,18 @@ export class Campaigns {
     return this.#feed.watch(id, listener);
   }
 
-  /** Places no more calls. Calls that end from now on count as broken off. */
+  /** Places no more calls. Calls that end after this count as interrupted. */
   shut(): void {
     this.#runner.shut();
     this.#feed.close();
   }
 
-  /** To be called in the transaction that ends the call in the log. */
+  /** Call this in the transaction that closes the call in the log. */
   callEnded({ sessionId, status, item }: StoredCall): void {
     this.#runner.callOver(sessionId, { status, error: item.error_message });
   }
 
-  /** To be called when the log has every end that it will have. */
+  /** Call this when the log will close no more calls. */
   close(): void {
     this.shut();
     this.#runner.close();

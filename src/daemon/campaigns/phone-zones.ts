@@ -1,22 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { packageFile } from '../../package-files.js';
 
-/** Time zones by the digits that numbers begin with, and one beginning for each list of zones. */
+/** Time zones by number prefix, and one prefix for each list of zones. */
 interface Table {
   readonly zones: ReadonlyMap<string, readonly string[]>;
   readonly keys: ReadonlyMap<readonly string[], string>;
 }
 
-/** Read when the first number is asked for. */
+/** Read at the first lookup. */
 let table: Table | null = null;
 
-/** Digits of the longest numbers that there are. */
+/** The maximum of digits of a number (E.164). */
 const MOST_DIGITS = 15;
 
 /**
- * Where a number may be, in a word that is short and the same for all numbers that may be there: a time zone, `+` and
- * the digits that several zones share (all of a country's, where numbers such as Australia's mobile ones tell nothing
- * else), or nothing for numbers of no place.
+ * A short key for the possible time zones of a number. Numbers with the same zones have the same key: the name of a
+ * zone, or `+` and a prefix with several zones (such as a country's mobile numbers), or an empty text for numbers
+ * without a place.
  * @param number E.164
  */
 export function placeOfNumber(number: string): string {
@@ -29,7 +29,7 @@ export function placeOfNumber(number: string): string {
   return '';
 }
 
-/** The time zones of such a word; none for what has no place. */
+/** The time zones of a key of `placeOfNumber`; [] = it has no place. */
 export function zonesOfPlace(place: string): readonly string[] {
   if (place === '') return [];
   if (!place.startsWith('+')) return [place];

@@ -8,29 +8,29 @@ import { EventStream } from '../http/event-stream.js';
 const progressSchema = z
   .strictObject({
     status: z.enum(['idle', 'started', 'paused', 'finished', 'failed']),
-    reason: z.string().nullable().describe('Why it has failed'),
+    reason: z.string().nullable().describe('Why it failed'),
     total: z.int().describe('Records'),
-    not_started: z.int().describe('Not called yet'),
-    started: z.int().describe('Called, and not settled: their calls are under way, or they are called again'),
+    not_started: z.int().describe('Records without a call'),
+    started: z.int().describe('Records with a call in progress, or waiting for another call'),
     finished: z.int(),
     failed: z.int(),
-    rejected: z.int().describe('Refused at the upload'),
-    calls: z.int().describe('Calls that are under way'),
-    next_call_at: z.number().nullable().describe('Unix seconds; null = that depends on what happens'),
+    rejected: z.int().describe('Items that the upload refused'),
+    calls: z.int().describe('Calls in progress'),
+    next_call_at: z.number().nullable().describe('Unix seconds; null = unknown until something changes'),
     next_call_reason: z
       .string()
       .nullable()
       .describe(
-        'Why the next call is not placed now, such as `outside the calling hours`; null = it is, or none is to be',
+        'Why the next call is not placed now, such as `outside the calling hours`; null = it is, or no call is left',
       ),
   })
-  .meta({ id: 'CampaignProgress', description: 'How far a campaign is.' });
+  .meta({ id: 'CampaignProgress', description: 'The progress of a campaign.' });
 
-/** Clients that may watch at once. */
+/** Maximum of concurrent watchers. */
 const MOST_STREAMS = 100;
 const RETRY_S = 10;
 
-/** How far campaigns are, as it changes. */
+/** The progress of campaigns as server-sent events. */
 export function campaignProgressRoutes(api: Api, campaigns: Campaigns, clock: Clock): void {
   let streams = 0;
 
@@ -39,10 +39,10 @@ export function campaignProgressRoutes(api: Api, campaigns: Campaigns, clock: Cl
     method: 'GET',
     path: '/campaigns/{campaign_id}/progress',
     tag: 'campaigns',
-    summary: 'How far a campaign is, as it changes',
+    summary: 'Watch the progress of a campaign',
     description:
-      'Server-sent events: `event: progress` with how far it is as JSON, at once and after each change, those that ' +
-      'come close together in one. The stream ends when the campaign is finished or deleted.',
+      'Server-sent events: `event: progress` with the progress as JSON, at once and after each change. One event may ' +
+      'combine several changes. The stream ends when the campaign is finished or deleted.',
     params: { campaign_id: z.string().min(1).max(100) },
     content: 'text/event-stream',
     answer: progressSchema,
@@ -74,7 +74,7 @@ export function campaignProgressRoutes(api: Api, campaigns: Campaigns, clock: Cl
   });
 }
 
-/** Sends each state, or the latest one where the client is slower than the campaign. Never rejects. */
+/** Sends each state, or only the latest if the client is slower than the campaign. Never rejects. */
 async function follow(campaigns: Campaigns, id: string, stream: EventStream): Promise<void> {
   let latest: CampaignProgress | null | undefined = campaigns.progress(id);
   let wake = (): void => undefined;

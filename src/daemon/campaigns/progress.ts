@@ -2,11 +2,11 @@ import type { Cancel, Clock } from '../../base/clock.js';
 
 export interface ProgressFeedOptions<T> {
   clock: Clock;
-  /** How far a campaign is; null where there is none any more. */
+  /** The progress of a campaign; null = the campaign was deleted. */
   snapshot: (campaignId: string) => T | null;
 }
 
-/** Gets each new state of a campaign; null: the campaign was deleted, or the daemon closes. */
+/** Receives each new state of a campaign; null = the campaign was deleted, or the daemon closes. */
 export type ProgressListener<T> = (progress: T | null) => void;
 
 /** Changes within this time are reported together. */
@@ -19,7 +19,7 @@ interface Watched<T> {
   cancel: Cancel | null;
 }
 
-/** Reports the progress of campaigns to those who watch. */
+/** Reports the progress of campaigns to watchers. */
 export class ProgressFeed<T> {
   readonly #options: ProgressFeedOptions<T>;
   readonly #watched = new Map<string, Watched<T>>();
@@ -28,7 +28,7 @@ export class ProgressFeed<T> {
     this.#options = options;
   }
 
-  /** The first state comes with the next change: whoever watches asks for that of now. */
+  /** Reports changes only. Callers get the current state with `progress`. */
   watch(campaignId: string, listener: ProgressListener<T>): Cancel {
     const watched = this.#watched.get(campaignId) ?? {
       listeners: new Set(),

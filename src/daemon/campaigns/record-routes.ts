@@ -5,26 +5,26 @@ import type { Api } from '../http/api.js';
 import { success } from '../http/endpoint.js';
 import type { Campaigns } from './campaigns.js';
 
-/** Records of one request. */
+/** Limit of records in one request. */
 const MOST_RECORDS = 10_000;
 const MOST_BYTES = 8 * 1024 * 1024;
 
 const metadataSchema = z.record(z.string(), z.unknown());
 const inputSchema = z
   .strictObject({
-    phone: z.string().max(200).describe('With its country code, such as +12025550123; formatting is left aside.'),
+    phone: z.string().max(200).describe('With the country code, such as +12025550123. Formatting is ignored.'),
     metadata: metadataSchema
       .nullish()
-      .describe('Values of the variables in prompt and messages. `timezone`: whose clock the calling hours go by.'),
+      .describe('Values of the variables in the prompt and messages. `timezone`: the time zone for the calling hours.'),
   })
   .meta({ id: 'CampaignRecordInput' });
-// Counted before the records are checked: a million records get one error, not a million.
+// The handler counts the records before it checks them: a million records get one error, not a million.
 const uploadSchema = z.array(inputSchema).meta({ description: `At most ${String(MOST_RECORDS)}.` });
 
 const shape = {
   phone: z.string(),
   metadata: metadataSchema,
-  session_id: z.string().nullable().describe('Of the latest call'),
+  session_id: z.string().nullable().describe('The session of the latest call'),
 };
 export const recordSchema = z
   .strictObject({ ...shape, call_status: z.enum(['not_started', 'started', 'finished', 'failed']) })
@@ -39,13 +39,13 @@ const listedSchema = z
     next_call_at: z
       .number()
       .nullable()
-      .describe('Unix seconds from which on it may be called, within its calling hours; null = it is not waiting'),
-    reason: z.string().nullable().describe('Why it was refused, has failed, or is called again'),
+      .describe('Earliest time of the next call within the calling hours, Unix seconds; null = it is not waiting'),
+    reason: z.string().nullable().describe('Why it was refused, failed or gets another call'),
   })
-  .meta({ id: 'CampaignRecordState', description: 'Somebody whom a campaign calls, and how far that is.' });
+  .meta({ id: 'CampaignRecordState', description: 'The state of a record.' });
 const pageSchema = z.strictObject({
   records: z.array(listedSchema),
-  next_cursor: z.int().describe('`start_after` of the next page; 0 = this is the last one'),
+  next_cursor: z.int().describe('`start_after` of the next page; 0 = this is the last page'),
 });
 
 const EXAMPLE: z.output<typeof listedSchema> = {
@@ -60,7 +60,7 @@ const EXAMPLE: z.output<typeof listedSchema> = {
 
 const params = { campaign_id: z.string().min(1).max(100) };
 
-/** Whom campaigns call. */
+/** The records of campaigns: the people to call. */
 export function campaignRecordRoutes(api: Api, campaigns: Campaigns): void {
   const tag = 'campaigns';
   const path = '/campaigns/{campaign_id}/records';
@@ -75,8 +75,8 @@ export function campaignRecordRoutes(api: Api, campaigns: Campaigns): void {
     body: uploadSchema,
     answer: success,
     description:
-      'Numbers that are none, and those that are in the campaign already, are refused one by one: `success` is false ' +
-      'then, and `GET …/records?status=rejected` lists them with the reason. The others are added.',
+      'Refuses invalid numbers and numbers that the campaign has already, and adds the others. If it refuses any, ' +
+      '`success` is false, and `GET …/records?status=rejected` lists them with the reasons.',
     bodyBytes: MOST_BYTES,
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED', 'CAMPAIGN_TOO_MANY_RECORDS'],
     examples: () => ({
@@ -97,13 +97,13 @@ export function campaignRecordRoutes(api: Api, campaigns: Campaigns): void {
     path,
     tag,
     params,
-    summary: 'Whom a campaign calls',
+    summary: 'The records of a campaign',
     answer: pageSchema,
-    description: 'In the order in which they were added; those that were refused are listed by `status=rejected` only.',
+    description: 'In the order of upload. Only `status=rejected` lists refused items.',
     query: {
       status: statusSchema.exactOptional(),
       limit: z.int().min(1).max(1000).default(100),
-      start_after: z.int().min(0).default(0).describe('`next_cursor` of the page before'),
+      start_after: z.int().min(0).default(0).describe('`next_cursor` of the previous page'),
     },
     errors: ['NOT_FOUND'],
     examples: () => ({ answer: { records: [EXAMPLE], next_cursor: 0 } }),
@@ -119,9 +119,9 @@ export function campaignRecordRoutes(api: Api, campaigns: Campaigns): void {
     method: 'DELETE',
     path: `${path}/{phone}`,
     tag,
-    summary: 'Call somebody no more',
+    summary: 'Remove a record from a campaign',
     answer: success,
-    description: 'Takes the record out of the campaign. Its calls stay in the log.',
+    description: 'Its calls stay in the log.',
     params: { ...params, phone: z.string().min(1).max(200) },
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED', 'RECORD_BEING_CALLED'],
     handle: async ({ params: { campaign_id: id, phone } }) => {
@@ -131,7 +131,7 @@ export function campaignRecordRoutes(api: Api, campaigns: Campaigns): void {
   });
 }
 
-/** @param found one more than the page has, where there are more */
+/** @param found has one more item than the page if there is a next page */
 function paged<T extends { seq: number }>(
   found: readonly T[],
   limit: number,

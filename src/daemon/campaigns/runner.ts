@@ -7,21 +7,21 @@ import { Scheduler } from './scheduler.js';
 import { errorOf, ParleyError, reasonOf } from '../../base/errors.js';
 import { InvalidConfigError } from '../../schema/issues.js';
 
-/** What follows from a call that was not taken. */
+/** The consequence of a refused call. */
 export type Consequence =
-  /** No campaign places a call for a while. `untilFree`: or until a call ends. */
+  /** All campaigns pause for a while. `untilFree`: or until a call ends. */
   | { type: 'block'; forMs: number; untilFree: boolean }
-  /** The record is called later. */
+  /** The record gets a call later. */
   | { type: 'postpone'; forMs: number }
-  /** The record is not called, for good. */
+  /** The record fails and gets no more calls. */
   | { type: 'refuse'; reason: string }
-  /** The campaign cannot call. `isFault`: because of a fault of parley's own. */
+  /** The campaign fails. `isFault`: because of an internal fault of parley. */
   | { type: 'fail'; reason: string; isFault: boolean };
 
-/** The longest wait for a limit before it is checked again: others may have changed it. */
+/** The longest wait before a limit is checked again. Other callers may have freed it. */
 const LONGEST_BLOCK_S = 30;
 
-/** @param error what `Dialer.dial` has thrown */
+/** @param error from `Dialer.dial` */
 export function consequenceOf(error: unknown): Consequence {
   if (error instanceof InvalidConfigError) {
     const isNumber = error.issues.every(({ loc }) => loc[1] === 'to_phone');
@@ -56,23 +56,23 @@ export function consequenceOf(error: unknown): Consequence {
 }
 
 /**
- * What a number is called again for: `failed` is what the network or the other side refused, `error` what broke off on
+ * Why a number gets another call. `failed`: the network or the other party refused the call. `error`: the call failed on
  * our side.
  */
 export type RetryReason = 'busy' | 'noAnswer' | 'voicemail' | 'failed' | 'error';
 
-/** How often a number has been called, and called again for each reason. */
+/** The number of calls, and of repeated calls by reason. */
 export interface Tried {
-  /** Calls placed, the one that is over included. */
+  /** Calls so far, including the one that has ended. */
   attempts: number;
   retried: Readonly<Partial<Record<RetryReason, number>>>;
 }
 
-/** What comes of a record when a call to it is over. */
+/** The state of a record after a call. */
 export type Settlement =
   | { status: 'finished'; reason: string | null }
   | { status: 'failed'; reason: string }
-  /** It is called again. */
+  /** Another call follows. */
   | { status: 'started'; dueMs: number; retried: Tried['retried']; reason: string };
 
 const WAITS = {
@@ -85,7 +85,7 @@ const WAITS = {
 
 /**
  * @param callStatus how the call ended
- * @param error what went wrong, in words for people; null = the status says all
+ * @param error a sentence about the failure; null = the status says it
  * @param nowMs milliseconds since 1970, as `dueMs`
  */
 export function settle(
@@ -103,7 +103,7 @@ export function settle(
   if (waitS !== undefined && tried.attempts < schedule.maxAttempts) {
     return { status: 'started', dueMs: nowMs + waitS * 1000, retried: { ...tried.retried, [why]: times + 1 }, reason };
   }
-  // A mailbox that was reached is what the agent's voicemail settings made of it.
+  // The agent's voicemail settings have handled the mailbox, so the record is finished.
   return why === 'voicemail' ? { status: 'finished', reason } : { status: 'failed', reason };
 }
 
@@ -122,7 +122,7 @@ function retryReason(callStatus: string): RetryReason | null {
   }
 }
 
-/** How a call ended, as the call log has it. */
+/** The end of a call in the call log. */
 export interface CallOver {
   status: string;
   error: string | null;
@@ -142,35 +142,35 @@ export interface CampaignRunnerOptions {
   records: CampaignRecordStore;
   /** As `Dialer.dial`. */
   dial: (request: DialRequest) => Promise<DialledCall>;
-  /** How a call ended that an earlier process placed; null where nothing is known of it. */
+  /** The end of a call that an earlier process placed; null = unknown. */
   endOf: (sessionId: string) => CallOver | null;
   scheduleOf: (campaign: StoredCampaign) => CampaignSchedule;
-  /** False from when on the daemon takes no new calls. */
+  /** False once the daemon refuses new calls. */
   isOpen: () => boolean;
-  /** Whether more records are on their way to a campaign: it is not finished yet. */
+  /** Whether an upload to the campaign is running, so that the campaign cannot finish yet. */
   isFilling: (campaignId: string) => boolean;
-  /** The state of a campaign has changed. */
+  /** Called when the state of a campaign changes. */
   onChange: (campaignId: string) => void;
-  /** Faults of parley itself. */
+  /** Called with internal faults of parley. */
   onError: (error: Error) => void;
 }
 
-/** The longest sleep: the time of day may be set meanwhile. */
+/** The longest wait, because the system clock may be changed in between. */
 const LONGEST_WAIT_MS = 60_000;
-/** How long after a call's end the log has it at the latest. */
+/** The longest time from the end of a call to its end in the log. */
 const LOG_MS = 30_000;
-/** Steps before other work runs. */
+/** Steps in a row before other work gets its turn. */
 const STEPS = 20;
 const STOPPED = 'the daemon stopped while the call went on';
 
-/** While the agent was checked, the campaign stopped or its record was taken out. */
+/** The campaign was stopped, or the record was removed, while the agent was checked. */
 class RecordChanged extends Error {}
 
-/** Places the calls that the scheduler decides on, one after the other, and writes down what comes of them. */
+/** Places the calls of the scheduler one after the other, and stores their results. */
 export class CampaignRunner {
   readonly #options: CampaignRunnerOptions;
   readonly #scheduler: Scheduler;
-  /** Calls whose end is not written down, by session. */
+  /** Calls whose end is not stored yet, by session. */
   readonly #underWay = new Map<string, UnderWay>();
   #cancelTimer: Cancel = () => undefined;
   #isWorking = false;
@@ -184,8 +184,8 @@ export class CampaignRunner {
   }
 
   /**
-   * Settles what an earlier process left behind, before anything is started. A call that it placed counts, whatever
-   * came of it: its row and the record's attempt were written together.
+   * Updates the records of an earlier process before any campaign starts. Each of its calls counts as an attempt,
+   * because one transaction wrote the call and the attempt.
    */
   recover(): void {
     const { campaigns, records, endOf } = this.#options;
@@ -202,54 +202,54 @@ export class CampaignRunner {
     for (const campaign of this.#options.campaigns.list()) if (campaign.status === 'started') this.start(campaign);
   }
 
-  /** Also where it runs already and its schedule is another. */
+  /** Starts a campaign, or updates the schedule of a running one. */
   start(campaign: StoredCampaign): void {
     this.#scheduler.start(campaign.id, this.#options.scheduleOf(campaign), campaign.lastCallMs);
     this.reschedule();
   }
 
-  /** Calls that are under way end by themselves. */
+  /** Stops a campaign. Calls in progress continue to their end. */
   stop(campaignId: string): void {
     this.#scheduler.stop(campaignId);
     this.#finishPaused(campaignId);
   }
 
-  /** Calls of a campaign that are under way. */
+  /** The number of a campaign's calls in progress. */
   calls(campaignId: string): number {
     return this.#scheduler.calls(campaignId);
   }
 
-  /** When its next call is due; null = that depends on what happens. */
+  /** When its next call is due; null = unknown until something changes. */
   nextCallMs(campaignId: string): number | null {
     return this.#scheduler.nextCallMs(campaignId);
   }
 
-  /** Why it does not place its next call now, for people; null = it does, or it has nobody to call. */
+  /** Why it does not place its next call now, for people; null = it does, or no call is left. */
   whyLater(campaignId: string): string | null {
     return this.#scheduler.whyLater(campaignId);
   }
 
-  /** Decides anew what is to be done. */
+  /** Makes the scheduler decide again. */
   reschedule(): void {
     this.#isRescheduled = true;
     if (!this.#isWorking) this.#arm(0);
   }
 
   /**
-   * A call has ended. To be called in the transaction that closes its row in the log, so that record and log never
-   * disagree. Calls that no campaign placed are ignored.
+   * Call this in the transaction that closes a call in the log, so that the record and the log always agree. It ignores
+   * calls that no campaign placed.
    */
   callOver(sessionId: string, over: CallOver): void {
     if (this.#underWay.has(sessionId)) this.#ended(sessionId, over);
   }
 
-  /** Places no more calls; those that end from now on were cut off. */
+  /** Places no more calls. Calls that end after this count as interrupted. */
   shut(): void {
     this.#closed = true;
     this.#cancelTimer();
   }
 
-  /** What is not written down by now is settled at the next start. */
+  /** Waits for the last results. The next start stores those that are missing. */
   close(): void {
     this.shut();
     for (const { cancel } of this.#underWay.values()) cancel();
@@ -278,7 +278,7 @@ export class CampaignRunner {
     if (waitMs !== null) this.#arm(Math.min(waitMs, LONGEST_WAIT_MS));
   }
 
-  /** Does what is to be done next. Returns how long there is nothing to do then; null = until something happens. */
+  /** Does the next step. Returns the time until the following one; null = until something changes. */
   async #step(): Promise<number | null> {
     const { nowUnixMs, isOpen, isFilling, records, campaigns, onChange } = this.#options;
     if (this.#closed || !isOpen()) return null;
@@ -293,7 +293,7 @@ export class CampaignRunner {
         return 0;
       case 'finish':
         this.#scheduler.stop(decision.campaignId);
-        // What is on its way starts it again.
+        // The end of the running upload starts it again.
         if (isFilling(decision.campaignId)) return 0;
         campaigns.change(decision.campaignId, { status: 'finished' });
         onChange(decision.campaignId);
@@ -334,7 +334,7 @@ export class CampaignRunner {
     }
   }
 
-  /** Waits for the log to have the end. Where it cannot be written, what the dialer knows is taken. */
+  /** Waits until the log has the end of the call. If the log cannot be written, uses the dialer's result. */
   #waitForLog(sessionId: string, over: CallOver): void {
     const { clock } = this.#options;
     const call = this.#underWay.get(sessionId);
@@ -376,11 +376,11 @@ export class CampaignRunner {
     cancel();
     this.#underWay.delete(sessionId);
     this.#scheduler.ended(campaignId);
-    // Somebody waits for a free line.
+    // A campaign waits for a free line.
     if (this.#isFull) this.#scheduler.block(0);
     try {
       const record = records.bySeq(seq);
-      // What the shutdown has cut off was no end of a conversation.
+      // The shutdown interrupted the call, so its status is not a result.
       const isCut = this.#closed && (over.status === 'api-ended' || over.status === 'canceled');
       if (record !== null) this.#settle(record, sessionId, isCut ? { status: 'error', error: STOPPED } : over);
       this.#finishPaused(campaignId);
@@ -400,7 +400,7 @@ export class CampaignRunner {
     records.end(record.seq, sessionId, { dueMs: null, retried: record.retried, ...settlement });
   }
 
-  /** A campaign that was stopped is finished all the same when its last call has settled the last record. */
+  /** A paused campaign also finishes when its last call gives the last record its final state. */
   #finishPaused(campaignId: string): void {
     const { campaigns, records, isFilling } = this.#options;
     if (campaigns.get(campaignId)?.status !== 'paused' || this.#scheduler.calls(campaignId) > 0) return;

@@ -3,30 +3,30 @@ import { type CampaignSchedule, scheduleFields } from '../../settings/campaign-s
 
 const { shape } = z.object(scheduleFields);
 const waits = (what: string) =>
-  shape.retryBusyS.describe(`Seconds before the first, second, … call that is made again ${what}; [] = none`);
+  shape.retryBusyS.describe(`Seconds before the first, second, … repeated call ${what}; [] = no repeated calls`);
 
 const hoursSchema = z.strictObject({
-  start: shape.hoursStart.describe('`HH:MM` by the clock of whoever is called'),
+  start: shape.hoursStart.describe('`HH:MM` in the time zone of the called number'),
   end: shape.hoursEnd.describe('`HH:MM`, later than `start`; `24:00` is midnight'),
   days: shape.days,
 });
 const retriesShape = {
-  busy: waits('because the line was busy'),
-  no_answer: waits('because nobody answered'),
-  voicemail: waits('because a mailbox answered and the agent hung up'),
-  failed: waits('because the network or the other side refused'),
-  error: waits('because the call broke off on our side'),
+  busy: waits('after a busy line'),
+  no_answer: waits('after a call without an answer'),
+  voicemail: waits('after the agent hung up on a mailbox'),
+  failed: waits('after a refusal by the network or the other party'),
+  error: waits('after a failure on our side'),
 };
 
 const members = {
-  max_concurrent_calls: shape.concurrent.describe('Calls at once'),
-  calls_per_minute: shape.perMinute.describe('Calls begun within a minute, spread evenly over it'),
+  max_concurrent_calls: shape.concurrent.describe('Maximum of concurrent calls'),
+  calls_per_minute: shape.perMinute.describe('Calls started per minute, evenly spread'),
   calling_hours: hoursSchema,
-  timezone: shape.timezone.describe('Of numbers that do not tell where they are'),
-  max_attempts: shape.maxAttempts.describe('Calls to one number, whatever they come to'),
+  timezone: shape.timezone.describe('Time zone for numbers without a known place'),
+  max_attempts: shape.maxAttempts.describe('Maximum of calls to one number, with any result'),
 };
 
-/** What takes the place of the operator's settings: null = nothing does, left out = as before. */
+/** Overrides of the operator's settings: null removes an override, a missing member changes nothing. */
 export const overridesSchema = z
   .strictObject({
     max_concurrent_calls: members.max_concurrent_calls.nullish(),
@@ -49,17 +49,17 @@ export const overridesSchema = z
         error: retriesShape.error.nullish(),
       })
       .nullish()
-      .describe('Null: all as the operator has them'),
+      .describe("Null = the operator's settings"),
   })
   .meta({
     id: 'CampaignScheduleChange',
-    description: "What takes the place of the operator's settings; null: nothing does; left out: as it was.",
+    description: "Overrides of the operator's settings. Null removes an override; a missing member changes nothing.",
   });
 
-/** A schedule that applies. */
+/** The resulting schedule. */
 export const scheduleSchema = z
   .strictObject({ ...members, retries: z.strictObject(retriesShape) })
-  .meta({ id: 'CampaignSchedule', description: "How the campaign calls: its own settings over the operator's." });
+  .meta({ id: 'CampaignSchedule', description: "The schedule of the campaign: its settings over the operator's." });
 
 export const SCHEDULE_EXAMPLE: z.output<typeof scheduleSchema> = {
   max_concurrent_calls: 5,
@@ -72,7 +72,7 @@ export const SCHEDULE_EXAMPLE: z.output<typeof scheduleSchema> = {
 
 type Overrides = Partial<CampaignSchedule>;
 
-/** Each member of the interface's with its own. */
+/** Members of the API, with their names in the code. */
 const SCALARS = [
   ['max_concurrent_calls', 'concurrent'],
   ['calls_per_minute', 'perMinute'],
@@ -103,7 +103,7 @@ export function changedOverrides(before: Overrides, change: z.output<typeof over
   return after;
 }
 
-/** The JSON of the interface. */
+/** The JSON of the API. */
 export function scheduleReply(schedule: CampaignSchedule): z.output<typeof scheduleSchema> {
   return {
     max_concurrent_calls: schedule.concurrent,

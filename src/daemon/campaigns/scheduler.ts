@@ -2,31 +2,31 @@ import type { CampaignSchedule } from '../../settings/campaign-schedule.js';
 import { nextWithinHours } from './calling-hours.js';
 import { zonesOfPlace } from './phone-zones.js';
 
-/** A record that waits to be called. */
+/** A record that waits for a call. */
 export interface WaitingRecord {
   seq: number;
-  /** Milliseconds since 1970 from which on it may be called. */
+  /** The earliest time of its call, in milliseconds since 1970. */
   dueMs: number;
-  /** As `placeOfNumber` has it. */
+  /** From `placeOfNumber`. */
   place: string;
 }
 
-/** The records that wait. */
+/** The waiting records. */
 export interface WaitingRecords {
-  /** Places with records that wait. */
+  /** Places with waiting records. */
   places: (campaignId: string) => readonly string[];
-  /** The one that is due first; null where none waits. */
+  /** The record that is due first; null = none waits. */
   first: (campaignId: string, place: string) => WaitingRecord | null;
 }
 
-/** What is to be done. */
+/** The next step. */
 export type SchedulerDecision =
   | { type: 'call'; campaignId: string; record: WaitingRecord }
-  /** For the records of a place there are no calling hours, ever. */
+  /** The records of a place never have calling hours. */
   | { type: 'refuse'; campaignId: string; place: string; reason: string }
-  /** All of its records are settled. */
+  /** All records have their final state. */
   | { type: 'finish'; campaignId: string }
-  /** Nothing until then, if nothing happens before; null = until something happens. */
+  /** Wait until then, or until something changes; null = until something changes. */
   | { type: 'wait'; untilMs: number | null };
 
 /** Why a campaign places no call now, for people. */
@@ -40,9 +40,9 @@ const WHY = {
 
 interface Running {
   schedule: CampaignSchedule;
-  /** Before this no call of the campaign is placed. */
+  /** The earliest time of the campaign's next call. */
   slotMs: number;
-  /** The larger, the later it placed its last call. */
+  /** Grows with each call. The campaign with the smallest value is next. */
   turn: number;
   /** As `nextCallMs`. */
   nextMs: number | null;
@@ -51,8 +51,8 @@ interface Running {
 }
 
 /**
- * Decides whom the campaigns call next: within each one's pace, calls at once and calling hours, the campaigns in turn.
- * Plain state and no clock: all times are milliseconds since 1970, passed in.
+ * Decides which record gets the next call. It keeps the pace, the limit of concurrent calls and the calling hours of
+ * each campaign, and the campaigns take turns. It has no clock: callers pass all times in milliseconds since 1970.
  */
 export class Scheduler {
   readonly #records: WaitingRecords;
@@ -65,13 +65,13 @@ export class Scheduler {
     this.#records = records;
   }
 
-  /** @param lastCallMs when the campaign placed its last call; null = never */
+  /** @param lastCallMs the time of the campaign's last call; null = never */
   start(campaignId: string, schedule: CampaignSchedule, lastCallMs: number | null): void {
     const slotMs = lastCallMs === null ? 0 : lastCallMs + gapMs(schedule);
     this.#running.set(campaignId, { schedule, slotMs, turn: this.#turn, nextMs: null, why: null });
   }
 
-  /** No new calls; those that are under way go on. */
+  /** Places no new calls. Calls in progress continue. */
   stop(campaignId: string): void {
     this.#running.delete(campaignId);
   }
@@ -80,18 +80,18 @@ export class Scheduler {
     return this.#running.has(campaignId);
   }
 
-  /** When a campaign places its next call, as far as `next` has found out; null = that depends on what happens. */
+  /** When a campaign places its next call, from the last `next`; null = unknown until something changes. */
   nextCallMs(campaignId: string): number | null {
     return this.#running.get(campaignId)?.nextMs ?? null;
   }
 
-  /** Why a campaign does not place its next call now; null = it does, or it has nobody to call. */
+  /** Why a campaign does not place its next call now; null = it does, or no call is left. */
   whyLater(campaignId: string): string | null {
     const why = this.#running.get(campaignId)?.why ?? null;
     return why === null ? null : WHY[why];
   }
 
-  /** Calls of a campaign that are under way. */
+  /** The number of a campaign's calls in progress. */
   calls(campaignId: string): number {
     return this.#calls.get(campaignId) ?? 0;
   }
@@ -110,7 +110,7 @@ export class Scheduler {
     else this.#calls.delete(campaignId);
   }
 
-  /** No campaign places a call before then. */
+  /** Pauses all campaigns until then. */
   block(untilMs: number): void {
     this.#blockedMs = untilMs;
   }
@@ -137,7 +137,7 @@ export class Scheduler {
       running.why = 'concurrent';
       return { type: 'wait', untilMs: null };
     }
-    // A clock that was set back must not hold the campaign up.
+    // A clock that was set back must not delay the campaign.
     running.slotMs = Math.min(running.slotMs, nowMs + gapMs(schedule));
     const freeMs = Math.max(nowMs, running.slotMs, this.#blockedMs);
     let untilMs = Number.POSITIVE_INFINITY;
@@ -159,7 +159,7 @@ export class Scheduler {
     return { type: 'wait', untilMs: untilMs === Number.POSITIVE_INFINITY ? null : untilMs };
   }
 
-  /** What a record waits for within the calling hours. */
+  /** Why a record waits within the calling hours. */
   #reason({ dueMs }: WaitingRecord, { slotMs }: Running, freeMs: number): Running['why'] {
     if (dueMs > freeMs) return 'due';
     return this.#blockedMs > slotMs ? 'blocked' : 'pace';

@@ -5,13 +5,13 @@ import { placeOfNumber } from './phone-zones.js';
 
 /** Reads phone numbers as people write them. */
 export interface PhoneNumbers {
-  /** The number as E.164, or why it is none. */
+  /** The number as E.164, or the reason why it is invalid. */
   read: (text: string) => { number: string } | { reason: string };
 }
 
-/** Loads the numbering plans of all countries: for whoever needs them only. */
+/** Loads the numbering plans of all countries on demand. */
 export async function loadPhoneNumbers(): Promise<PhoneNumbers> {
-  // The whole plans: the smaller ones know no more than how long a number is.
+  // The full metadata: the smaller sets check only the length of a number.
   const { parsePhoneNumberWithError } = await import('libphonenumber-js/max');
   return {
     read(text) {
@@ -35,28 +35,28 @@ const REASONS: Readonly<Record<string, string>> = {
   TOO_LONG: 'not a phone number: it is too long',
 };
 
-/** Somebody to be called, as a client has it. */
+/** A record as the client sent it. */
 export interface RecordInput {
   phone: string;
   metadata?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
-/** Records are read in pieces of so many; between two of them everything else gets its turn. */
+/** Records that are read in a row before other work gets its turn. */
 const PIECE = 100;
-/** Where a record says itself which clock its calling hours go by. */
+/** The metadata member with the time zone for the calling hours. */
 const TIMEZONE_KEY = 'timezone';
 
 let numbers: Promise<PhoneNumbers> | null = null;
 
-/** Reads a number as people write it; loads the numbering plans the first time. */
+/** Reads a number in any usual notation. Loads the numbering plans the first time. */
 export async function readPhoneNumber(text: string): Promise<{ number: string } | { reason: string }> {
   return (await (numbers ??= loadPhoneNumbers())).read(text);
 }
 
 /**
- * Adds records to a campaign, the good ones; the others are noted with what is wrong.
- * @param mayGoOn throws where the campaign takes no records any more
- * @returns how many were refused
+ * Adds the valid records to a campaign, and stores the others with their faults.
+ * @param mayGoOn throws if the campaign takes no more records
+ * @returns the number of refused records
  */
 export async function addRecords(
   store: CampaignRecordStore,

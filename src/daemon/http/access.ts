@@ -7,49 +7,49 @@ import type { Settings } from '../../settings/settings.js';
 
 export interface AccessOptions {
   keys: Pick<KeyStore, 'find' | 'get' | 'list'>;
-  /** Session tokens: each is used up, and stands for the key that made it. */
+  /** Session tokens. Each is valid once, with the rights of the key that made it. */
   tokens: { redeem: (token: string) => PublicKey | null };
-  /** Web origins that may talk beside the daemon's own; `*` = all. */
+  /** Web origins that may open sessions, beside the daemon's own; `*` = all. */
   allowedOrigins: readonly string[];
-  /** Who made a request. */
+  /** Finds the client of a request. */
   clients: Clients;
-  /** Where clients reach the daemon: pages of it are the daemon's own. */
+  /** The address at which clients reach the daemon. Pages of this origin are the daemon's own. */
   publicUrl: string | null;
   /**
-   * Whether clients without an Origin may talk. Null = where the daemon listens on loopback and no proxy has passed them
-   * on: they are the operator's own.
+   * Whether clients without an Origin may open sessions. Null = only if the daemon listens on loopback and no proxy
+   * forwarded the request: such clients are the operator's own.
    */
   allowMissingOrigin: boolean | null;
-  /** Public keys that are not stored: that of the daemon's own page. */
+  /** Public keys that are not stored: the key of the daemon's own page. */
   ownPublicKeys: ReadonlySet<string>;
-  /** The daemon listens on loopback only. */
+  /** Whether the daemon listens on loopback only. */
   loopback: boolean;
 }
 
-/** A public key, and what it is for. */
+/** A public key with its limits. */
 export interface PublicKey extends KeyBinding {
-  /** Null = the daemon's own page's. */
+  /** Null = the key of the daemon's own page. */
   id: string | null;
 }
 
-/** Where a request came from. Requests of the daemon's own pages have its host in their origin. */
+/** The origin of a request. Requests of the daemon's own pages have its host in their Origin. */
 export interface Caller extends Pick<Client, 'host' | 'viaProxy' | 'isForwarded'> {
   origin: string | undefined;
 }
 
 const PAGE_KEY: PublicKey = { id: null, agents: [], origins: [] };
 
-/** Who may do what. */
+/** Checks keys, tokens and origins. */
 export class Access {
   readonly #options: AccessOptions;
-  /** The keys of requests that are being answered. */
+  /** The keys of open requests. */
   readonly #found = new WeakMap<IncomingMessage, StoredKey | null>();
 
   constructor(options: AccessOptions) {
     this.#options = options;
   }
 
-  /** The stored key of the request's `authorization` header, with or without `Bearer`; null for none and for a wrong one. */
+  /** The stored key of the `authorization` header, with or without `Bearer`; null = none, or a wrong one. */
   keyOf({ raw }: FastifyRequest): StoredKey | null {
     const known = this.#found.get(raw);
     if (known !== undefined) return known;
@@ -68,8 +68,8 @@ export class Access {
   }
 
   /**
-   * The public key of a request, from a page that may use it.
-   * @throws ParleyError AUTH_REQUIRED where it is no public key of this daemon, AUTH_FORBIDDEN
+   * The public key of a request, if its page may use the key.
+   * @throws ParleyError AUTH_REQUIRED if it is not a public key of this daemon, AUTH_FORBIDDEN
    */
   publicKey(request: IncomingMessage): PublicKey {
     const key = this.#publicKey(bearer(request.headers.authorization));
@@ -83,8 +83,8 @@ export class Access {
   }
 
   /**
-   * Lets a talk session in: a public key, or a session token, which is used up; the page that it comes from is checked
-   * again. @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN
+   * Checks the public key or the session token of a talk session, and the page that it comes from. The token is valid
+   * only once. @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN
    */
   talker(keyOrToken: string, caller: Caller): PublicKey {
     const key = this.#minting(keyOrToken) ?? this.#publicKey(keyOrToken);
@@ -92,7 +92,7 @@ export class Access {
     return key;
   }
 
-  /** The key of a session token, which is used up. @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN also for a public key */
+  /** The key of a session token, which becomes invalid. @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN also for a public key */
   tokenHolder(token: string, caller: Caller): PublicKey {
     const key = this.#minting(token);
     if (key === null) {
@@ -107,12 +107,12 @@ export class Access {
 
   #minting(token: string): PublicKey | null {
     const key = this.#options.tokens.redeem(token);
-    // It may have been revoked meanwhile.
+    // It may have been revoked in the meantime.
     if (key?.id != null && this.#options.keys.get(key.id) === null) throw new ParleyError('AUTH_REQUIRED');
     return key;
   }
 
-  /** @param agentId null = one that is not stored @throws ParleyError AUTH_FORBIDDEN where the key is not for this agent */
+  /** @param agentId null = a temporary agent @throws ParleyError AUTH_FORBIDDEN if the key does not allow this agent */
   agent({ agents }: KeyBinding, agentId: string | null): void {
     if (agents.length === 0 || (agentId !== null && agents.includes(agentId))) return;
     const reason = agentId === null ? 'it is for stored agents only' : `it is not for the agent "${agentId}"`;
@@ -120,7 +120,7 @@ export class Access {
   }
 
   /**
-   * Whether a page of this origin may talk: with one key, or else with any. A missing Origin is no browser's.
+   * Checks that pages of this origin may open sessions, with one key or with any. Browsers always send an Origin.
    * @throws ParleyError AUTH_FORBIDDEN
    */
   origin(caller: Caller, key?: KeyBinding): void {
@@ -142,8 +142,8 @@ export class Access {
   }
 
   /**
-   * Whose pages may show the widget with a public key in a frame, as sources of Content Security Policy 3, 6.4.2. With
-   * an unknown key all may: it opens nothing.
+   * The origins whose pages may show the widget in a frame with this public key, as sources of Content Security Policy 3,
+   * 6.4.2. An unknown key allows all of them, because it opens no session.
    */
   framers(text: string): readonly string[] {
     const { keys, allowedOrigins, ownPublicKeys } = this.#options;
@@ -161,8 +161,8 @@ export class Access {
   }
 
   /**
-   * On loopback the name must be a loopback one too, unless a trusted proxy has passed the request on: any other name could
-   * be made to point here (DNS rebinding).
+   * On loopback the host name must be a loopback name too, unless a trusted proxy forwarded the request: an attacker can
+   * point any other name to this address (DNS rebinding).
    */
   #isOwn(origin: URL, { host, viaProxy }: Caller): boolean {
     const { publicUrl, loopback } = this.#options;
@@ -172,7 +172,7 @@ export class Access {
   }
 }
 
-/** What an `authorization` header holds, without `Bearer`. */
+/** The value of an `authorization` header without `Bearer`. */
 export function bearer(header: string | undefined): string {
   return (header ?? '').replace(/^Bearer +/i, '').trim();
 }
@@ -182,14 +182,14 @@ export function isLoopbackName(name: string): boolean {
   return name === 'localhost' || name === '[::1]' || name === '::1' || /^127(?:\.\d{1,3}){3}$/.test(name);
 }
 
-/** Shorter keys can be guessed: 16 characters of 64 kinds are 96 bits. */
+/** Shorter keys are easy to guess. 16 characters of an alphabet of 64 have 96 bits. */
 const LEAST_CHARS = 16;
-/** A key with fewer different characters is taken for one made by hand. */
+/** A key with fewer different characters counts as typed by hand. */
 const LEAST_KINDS = 6;
 
-/** Whether the private key of the settings can be guessed. */
+/** Checks whether the private key of the settings is easy to guess. */
 export function weakKey({ apiKey, host, publicUrl, trustedProxies }: Settings): {
-  /** In words, with what to do; null = the key is good. */
+  /** A sentence with the remedy; null = the key is strong enough. */
   fault: string | null;
   /** Others can reach the daemon: it must not start with such a key. */
   isExposed: boolean;

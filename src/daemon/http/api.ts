@@ -16,7 +16,7 @@ export class Api {
   constructor(app: FastifyInstance, access: Access) {
     this.#app = app;
     this.#access = access;
-    // Bodies come as bytes: each endpoint parses its own, and `jsonBody` words what is wrong.
+    // Bodies arrive as bytes. Each endpoint parses its own with `jsonBody`, which describes faults.
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   }
@@ -38,13 +38,13 @@ export class Api {
 
   #route(app: FastifyInstance, endpoint: AnyEndpoint): void {
     const { method, path, gate = 'private', bodyBytes, handle } = endpoint;
-    // Made at the first request: a start does not wait for them.
+    // Created at the first request, so that the start does not wait for them.
     let checks: Checks | null = null;
     app.route({
       method,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
       ...(bodyBytes !== undefined && { bodyLimit: bodyBytes }),
-      // Before the body is read: without a key nobody learns what is wrong with a request.
+      // Before the body is read: a client without a key learns nothing about faults of its request.
       onRequest: (request, _reply, done) => {
         this.#admit(request, gate);
         done();

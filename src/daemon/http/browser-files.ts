@@ -13,7 +13,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** A file for browsers, as it is sent. */
+/** A file for browsers, ready to send. */
 export interface BrowserFile {
   type: string;
   body: Buffer;
@@ -21,10 +21,10 @@ export interface BrowserFile {
   etag: string;
 }
 
-/** What the build has made of `src/web`, by name. */
+/** The build of `src/web`, by file name. */
 export type BrowserFiles = ReadonlyMap<string, BrowserFile>;
 
-/** Reads the files as the build left them. @throws ParleyError PAGE_NOT_BUILT */
+/** Reads the files of the build. @throws ParleyError PAGE_NOT_BUILT */
 export function loadBrowserFiles(): BrowserFiles {
   const folder = packageFile('dist/web/');
   try {
@@ -41,7 +41,7 @@ function browserFile(name: string, body: Buffer): BrowserFile {
   return { type: TYPES[extname(name)] ?? '', body, gzipped: () => (gzipped ??= gzipSync(body, { level: 9 })), etag };
 }
 
-/** A route that sends a file: gzipped where the browser accepts it, and 304 where the browser has it already. */
+/** A route that sends a file: gzipped if the browser accepts it, or 304 if the browser has it already. */
 export function serveFile(
   { type, body, gzipped, etag }: BrowserFile,
   headers: (request: FastifyRequest) => Readonly<Record<string, string>>,

@@ -7,8 +7,8 @@ import type { AnyEndpoint, Shape } from './endpoint.js';
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/;
 
 /**
- * The value of a request's JSON body, undefined where there is none. Nothing is guessed: another content type, another
- * encoding than UTF-8 and text that is no JSON are faults of the body.
+ * The value of a request's JSON body; undefined = there is no body. Another content type, an encoding other than UTF-8
+ * and invalid JSON are faults of the body.
  * @throws InvalidConfigError with one issue
  */
 export function jsonBody({ body, headers }: FastifyRequest): unknown {
@@ -30,7 +30,7 @@ function textOf(body: Buffer): string {
   }
 }
 
-/** With the place of the fault where the parser tells it, as FastAPI does. */
+/** Includes the position of the fault if the parser reports it, as FastAPI does. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -47,10 +47,10 @@ function fault(msg: string, type = 'content_type_invalid'): InvalidConfigError {
   return new InvalidConfigError([issue]);
 }
 
-/** There is nothing to say in it; no body at all is the usual one. */
+/** Clients usually send no body at all. */
 const NO_BODY = z.strictObject({}).optional();
 
-/** What one part of a request is checked by; made once for each endpoint. */
+/** The schemas of all parts of a request, created once for each endpoint. */
 export interface Checks {
   params: z.ZodType;
   query: z.ZodType;
@@ -77,7 +77,7 @@ export function checksOf({
 }
 
 /**
- * The parts of a request, each as its schema takes it.
+ * The parsed parts of a request.
  * @throws InvalidConfigError naming every fault of all parts
  */
 export function checked(
@@ -115,7 +115,7 @@ function bodyOf(schema: z.ZodType, request: FastifyRequest): unknown {
   return parseWith(schema, value, ['body']);
 }
 
-/** A parameter without a value counts as not given: clients leave them in. Text that could not be parsed is named as such. */
+/** Ignores parameters with empty values, which some clients send. Errors of text that cannot be parsed end in `_parsing`. */
 function queryOf({ query, queryShape }: Checks, texts: Record<string, unknown>): unknown {
   const values: Record<string, unknown> = {};
   for (const [name, text] of Object.entries(texts)) {

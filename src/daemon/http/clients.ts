@@ -4,20 +4,20 @@ import type { TLSSocket } from 'node:tls';
 import type { Settings } from '../../settings/settings.js';
 import { isPublicAddress } from '../../net/address.js';
 
-/** Who made a request, as far as the proxies in between are trusted. */
+/** The client of a request, according to trusted proxies. */
 export interface Client {
-  /** The IP address; IPv4 in IPv6 (`::ffff:192.0.2.1`) is written as IPv4. */
+  /** The IP address. IPv4 in IPv6 (`::ffff:192.0.2.1`) becomes IPv4. */
   address: string;
-  /** What the client asked for: the host with its port, and the scheme. */
+  /** The host and the scheme that the client requested; the host includes the port. */
   host: string | undefined;
   protocol: 'http' | 'https';
-  /** A trusted proxy passed it on. */
+  /** A trusted proxy forwarded the request. */
   viaProxy: boolean;
-  /** Some proxy passed it on, trusted or not: it does not come from this machine, whatever its address. */
+  /** Some proxy, trusted or not, forwarded the request, so it does not count as a request of this machine. */
   isForwarded: boolean;
 }
 
-/** What one proxy says about the client that it has the request from. */
+/** The entry of one proxy about the client that sent it the request. */
 interface Hop {
   address: string | null;
   host?: string | undefined;
@@ -26,13 +26,13 @@ interface Hop {
 
 /** Headers that proxies add. A client may send them too. */
 const TELLTALES = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const;
-/** More hops than any real chain of proxies has: the rest is ignored. */
+/** Hops beyond this are ignored. No real chain of proxies has as many. */
 const MOST_HOPS = 50;
 
 /**
- * Finds the client behind proxies. Each proxy appends the address that it has a request from, so the entries are read
- * from the right, and the first that is no trusted proxy is the client's: everything to its left the client may have
- * made up. RFC 7239, section 8.1, and the de facto X-Forwarded-For.
+ * Finds the client behind proxies. Each proxy appends the address of its peer. Read from the right, the first address
+ * that does not belong to a trusted proxy is the client's; the client may have forged everything to its left. See RFC
+ * 7239, section 8.1, and the de facto standard X-Forwarded-For.
  */
 export class Clients {
   readonly #trusted = new BlockList();
@@ -85,7 +85,7 @@ export class Clients {
     if (hops.length === 0) return direct;
     const client: Client = { ...direct, viaProxy: true };
     for (const { address, host, protocol } of hops.slice(-MOST_HOPS).toReversed()) {
-      if (address === null) break; // hidden or garbled: the proxy that said so is all that is known
+      if (address === null) break; // hidden or garbled: only the proxy that wrote the entry is known
       client.address = address;
       if (host !== undefined) client.host = host;
       if (protocol === 'https' || protocol === 'http') client.protocol = protocol;
@@ -105,13 +105,13 @@ export class Clients {
   }
 }
 
-/** Scheme and host are one for all hops: of several values only the last is surely a proxy's own. */
+/** Of several values for scheme or host, only the last surely comes from a proxy. */
 function xForwardedHops(headers: IncomingMessage['headers']): Hop[] {
   const shared = { host: lastOf(headers['x-forwarded-host']), protocol: lastOf(headers['x-forwarded-proto']) };
   return listOf(headers['x-forwarded-for']).map((text) => ({ address: plainAddress(text), ...shared }));
 }
 
-/** RFC 7239, section 4: elements with commas between them, pairs with semicolons, values that may be quoted. */
+/** RFC 7239, section 4: elements separated by commas, pairs separated by semicolons, values may be quoted. */
 function forwardedHops(headers: IncomingMessage['headers']): Hop[] {
   return splitOutsideQuotes(headers.forwarded ?? '', ',').map((element) => {
     const pairs = new Map<string, string>();
@@ -159,7 +159,7 @@ function lastOf(header: string | string[] | undefined): string | undefined {
   return listOf(header).at(-1);
 }
 
-/** An IP address without port, brackets or zone; null where it is none (`unknown`, `_hidden`). */
+/** An IP address without port, brackets or zone; null = not an address (`unknown`, `_hidden`). */
 function plainAddress(text: string): string | null {
   const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^(\d[\d.]*):\d+$/.exec(text)?.[1] ?? text;
   const address = (bare.split('%')[0] ?? '').toLowerCase();

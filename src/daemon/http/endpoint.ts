@@ -8,14 +8,14 @@ export type Shape = Readonly<Record<string, z.ZodType>>;
 
 type Values<S extends Shape> = z.output<z.ZodObject<S>>;
 
-/** A request whose every part has been checked. */
+/** A request with all parts validated. */
 export interface CheckedRequest<P extends Shape, Q extends Shape, B extends z.ZodType> {
   params: Values<P>;
   query: Values<Q>;
   body: z.output<B>;
-  /** Those that the endpoint names, where the request has them. */
+  /** The declared headers that the request has. */
   headers: Readonly<Record<string, string | undefined>>;
-  /** Whose key it came with; null where the endpoint needs none. */
+  /** The key of the request; null = the endpoint needs none. */
   key: StoredKey | null;
   request: FastifyRequest;
   reply: FastifyReply;
@@ -37,41 +37,41 @@ export type Gate = 'private' | 'open' | ((request: FastifyRequest) => void);
  * One endpoint: the source of its route, its validation and its part of the OpenAPI document.
  */
 export interface Endpoint<P extends Shape, Q extends Shape, B extends z.ZodType, R extends z.ZodType> {
-  /** What generated clients call it: a verb and a noun, such as `listAgents`. */
+  /** The operation id, which names the method of generated clients: a verb and a noun, such as `listAgents`. */
   id: string;
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** As OpenAPI writes it: `/agents/{agent_id}`. */
+  /** In the notation of OpenAPI: `/agents/{agent_id}`. */
   path: string;
   /** Its tag in the OpenAPI document. */
   tag: string;
-  /** The chapter of the document that it stands in. Default that of its tag. */
+  /** The chapter of the document. Default the tag. */
   chapter?: string;
   /** One line. */
   summary: string;
   description?: string;
   /** Default `private`. */
   gate?: Gate;
-  /** How the document says that a key is needed. Default `none` behind the gate `open`, else `key`. */
+  /** The security requirement in the document. Default `none` with the gate `open`, else `key`. */
   security?: 'key' | 'optional' | 'none';
   /** One schema for each name in the path. */
   params?: P;
-  /** Their values are parsed from text. */
+  /** Schemas of the query. The values are parsed from text. */
   query?: Q;
-  /** Request headers beside `authorization`, by their names in lower case: texts that may be missing. */
+  /** Request headers beside `authorization`, by lower-case name: optional texts. */
   headers?: Shape;
-  /** Default: none, or an empty object. */
+  /** Default: no body, or an empty object. */
   body?: B;
   /** Largest body in bytes. Default the operator's `limits.bodyBytes`. */
   bodyBytes?: number;
   /** Media type of a body that the endpoint reads itself, as a stream. */
   upload?: string;
-  /** The JSON of the 200 answer; of a stream of events, the data of one. */
+  /** The JSON of the 200 answer, or the data of one event of a stream. */
   answer?: R;
-  /** Media type of an answer that is no JSON. */
+  /** Media type of an answer other than JSON. */
   content?: string;
-  /** Other statuses that have the same JSON, and what they mean. */
+  /** Other statuses with the same JSON, and their descriptions. */
   statuses?: Readonly<Record<number, string>>;
-  /** What else it can answer; the statuses are the catalogue's. */
+  /** Other errors that it can answer. The catalogue has their statuses. */
   errors?: readonly ErrorCode[];
   /** Required for a body and for an answer; an answer of `success` has its own example. */
   examples?: () => EndpointExamples;

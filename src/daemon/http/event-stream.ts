@@ -1,17 +1,17 @@
 import type { FastifyReply } from 'fastify';
 import type { Cancel, Clock } from '../../base/clock.js';
 
-/** A stream that says nothing for so long gets a comment: proxies and clients hang up on silent ones. */
+/** A stream that sends nothing for this long gets a comment: proxies and clients close silent streams. */
 const PING_MS = 10_000;
-/** A client that takes nothing for so long is gone. */
+/** A client that reads nothing for this long counts as gone. */
 const ROOM_MS = 30_000;
 
 /**
- * Server-sent events as the answer of a request (WHATWG HTML, 9.2). Nothing is sent before `begin`, so that until then
- * the request can be answered with an error.
+ * Server-sent events as the answer of a request (WHATWG HTML, 9.2). Sends nothing before `begin`, so that the request
+ * can still get an error.
  */
 export class EventStream {
-  /** Aborted when the client has gone before the end, or reads too slowly. */
+  /** Aborts when the client leaves before the end, or reads too slowly. */
   readonly left: AbortSignal;
   readonly #reply: FastifyReply;
   readonly #clock: Clock;
@@ -48,12 +48,12 @@ export class EventStream {
       'x-accel-buffering': 'no',
       ...this.#headers,
     });
-    // Nothing may happen for a while: whoever listens should know that it does.
+    // The first event may take a while. The headers show the client that the stream is open.
     this.#reply.raw.flushHeaders();
     this.keepAlive();
   }
 
-  /** Sends an event, of one line. Resolves when there is room for the next one. @throws the reason of `left` */
+  /** Sends an event with one line of data. Resolves when there is room for the next one. @throws the reason of `left` */
   async send(data: string, { event, id }: { event?: string; id?: string } = {}): Promise<void> {
     this.left.throwIfAborted();
     this.begin();
@@ -62,7 +62,7 @@ export class EventStream {
     if (!this.#reply.raw.write(`${fields}data: ${data}\n\n`)) await this.#room();
   }
 
-  /** From now on there is a comment whenever nothing has been sent for a while, the headers before it. */
+  /** Sends the headers and a comment whenever nothing has been sent for a while. */
   keepAlive(): void {
     this.#cancelPing();
     if (this.#ended || this.left.aborted) return;
@@ -73,7 +73,7 @@ export class EventStream {
     });
   }
 
-  /** Ends the answer where it has begun. */
+  /** Ends the answer if it has begun. */
   end(): void {
     this.#cancelPing();
     if (this.#ended) return;

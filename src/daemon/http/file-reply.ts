@@ -6,20 +6,20 @@ import { ParleyError } from '../../base/errors.js';
 export interface FileReplyOptions {
   path: string;
   contentType: string;
-  /** What it is called where it is saved. */
+  /** The file name for saving. */
   name: string;
-  /** What it is, where there is no such file. */
+  /** What the NOT_FOUND error calls the file. */
   what: string;
-  /** Of what it is. */
+  /** The id in the NOT_FOUND error. */
   id: string;
 }
 
-/** A client that takes nothing for so long is gone. */
+/** A client that reads nothing for this long counts as gone. */
 const STALLED_MS = 30_000;
 
 /**
- * Sends a file, or the part of it that a `Range` header asks for (RFC 9110, section 14): one range of bytes; of several
- * the whole file is sent, as the RFC allows. A file that grows is sent as it is now.
+ * Sends a file, or the one byte range of a `Range` header (RFC 9110, section 14). For several ranges it sends the whole
+ * file, as the RFC allows. Of a growing file it sends the current content.
  * @throws ParleyError NOT_FOUND
  */
 export async function fileReply(
@@ -71,13 +71,13 @@ async function sent(
 ): Promise<FastifyReply> {
   if (method === 'HEAD' || end < start) {
     await file.close();
-    return reply.send(Readable.from([])); // a text would say its own length
+    return reply.send(Readable.from([])); // Fastify would set the length of a text
   }
   reply.raw.setTimeout(STALLED_MS, () => reply.raw.destroy());
   return reply.send(file.createReadStream({ start, end }));
 }
 
-/** First and last byte. What is no range, or are several, is left aside; `none`: there is nothing of it. */
+/** First and last byte; `whole` = no range, an invalid one or several; `none` = the range is outside the file. */
 function rangeOf(header: string | undefined, size: number): 'whole' | 'none' | readonly [number, number] {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '') ?? [];
   if (first === '' && last === '') return 'whole';

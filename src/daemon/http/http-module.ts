@@ -18,10 +18,10 @@ import { SignedUrls, signingKey } from './signed-urls.js';
 import type { TlsFiles } from './tls.js';
 import { Upgrades } from './upgrades.js';
 
-/** How long answers may take to be sent off when the daemon closes. */
+/** The time for sending the last answers when the daemon closes. */
 const LAST_ANSWERS_MS = 2000;
 
-/** The HTTP server: who asks, what they may, and where endpoints, pages and sockets are added. */
+/** The HTTP server, with access control. Other modules add endpoints, pages and sockets to it. */
 export interface HttpModule extends DaemonModule {
   readonly app: FastifyInstance;
   readonly api: Api;
@@ -85,7 +85,7 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpMo
       const bound = app.server.address() as AddressInfo;
       tls?.watch(app.server as unknown as Server, clock, (fault) => {
         if (fault === null) log.write('info', 'the new certificate is in use');
-        else log.write('error', `the certificate that is in use stays so: ${fault.message}`, {}, fault);
+        else log.write('error', `the previous certificate stays in use: ${fault.message}`, {}, fault);
       });
       const name = host.includes(':') ? `[${host}]` : host;
       address = `http${tls === null ? '' : 's'}://${name}:${String(bound.port)}`;
@@ -96,7 +96,7 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpMo
       keyRoutes(api, { keys: stores.keys, isAgent: (id) => hasAgent(database, id) });
     },
     close: async () => {
-      // Answers that do not end by themselves, or are read too slowly, would keep it open.
+      // Endless answers, and clients that read too slowly, would keep the server open.
       const cutOff = clock.schedule(clock.nowMs() + LAST_ANSWERS_MS, () => app.server.closeAllConnections());
       await app.close();
       cutOff();

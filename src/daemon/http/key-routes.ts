@@ -8,37 +8,37 @@ import { success } from './endpoint.js';
 
 export interface KeyRoutesOptions {
   keys: KeyStore;
-  /** Whether there is an agent of an id. */
+  /** Whether an agent with this id exists. */
   isAgent: (id: string) => boolean;
 }
 
 const idSchema = z.string().min(1).max(200);
-const kind = z.enum(['private', 'public']).describe('Public ones only open sessions.');
-const name = z.string().min(1).max(200).describe('Whose it is, or what for.');
+const kind = z.enum(['private', 'public']).describe('Public keys can only open sessions.');
+const name = z.string().min(1).max(200).describe('Who uses the key, or for what.');
 const createSchema = z
   .strictObject({
     kind,
     name,
-    agents: z.array(idSchema).max(1_000).nullish().describe('Of a public key: the agents it is for; none = all.'),
+    agents: z.array(idSchema).max(1_000).nullish().describe('Agents that a public key allows; none = all.'),
     origins: z
       .array(originSchema)
       .max(1_000)
       .nullish()
-      .describe("Of a public key: the web origins it is for; none = the operator's `allowedOrigins`."),
+      .describe("Web origins that a public key allows; none = the operator's `allowedOrigins`."),
   })
   .meta({ id: 'KeyCreate' });
 const keyShape = {
   id: z.string(),
   kind,
   name,
-  hint: z.string().describe('Its last characters.'),
+  hint: z.string().describe('The last characters of the key.'),
   agents: z.array(z.string()),
   origins: z.array(z.string()),
   created_at: z.int().describe('Unix seconds'),
 };
-const keySchema = z.strictObject(keyShape).meta({ id: 'Key', description: 'A key, but for the key itself.' });
+const keySchema = z.strictObject(keyShape).meta({ id: 'Key', description: 'A key without its secret.' });
 const newKeySchema = z
-  .strictObject({ ...keyShape, key: z.string().describe('Shown this once.') })
+  .strictObject({ ...keyShape, key: z.string().describe('Only this answer has it.') })
   .meta({ id: 'NewKey' });
 
 const EXAMPLE: z.output<typeof keySchema> = {
@@ -51,7 +51,7 @@ const EXAMPLE: z.output<typeof keySchema> = {
   created_at: 1_795_448_090,
 };
 
-/** Keys: made, listed and revoked. Each is shown once, when it is made. */
+/** Creates, lists and revokes keys. Only the answer to the creation has the key. */
 export function keyRoutes(api: Api, { keys, isAgent }: KeyRoutesOptions): void {
   const path = '/keys';
   const tag = 'keys';
@@ -61,7 +61,7 @@ export function keyRoutes(api: Api, { keys, isAgent }: KeyRoutesOptions): void {
     method: 'GET',
     path,
     tag,
-    summary: 'Keys that are good',
+    summary: 'Valid keys',
     answer: z.array(keySchema),
     examples: () => ({ answer: [EXAMPLE] }),
     handle: () => keys.list().map(replyOf),
@@ -72,7 +72,7 @@ export function keyRoutes(api: Api, { keys, isAgent }: KeyRoutesOptions): void {
     method: 'POST',
     path,
     tag,
-    summary: 'Make a key; it is shown this once',
+    summary: 'Create a key; only this answer has it',
     body: createSchema,
     answer: newKeySchema,
     examples: () => ({
@@ -95,7 +95,7 @@ export function keyRoutes(api: Api, { keys, isAgent }: KeyRoutesOptions): void {
     tag,
     summary: 'Revoke a key',
     body: z.strictObject({ id: idSchema }),
-    description: 'At once; sessions that it opened go on.',
+    description: 'Takes effect at once. Sessions that the key opened continue.',
     answer: success,
     errors: ['NOT_FOUND', 'KEY_LAST', 'KEY_OF_ENVIRONMENT'],
     examples: () => ({ body: { id: EXAMPLE.id } }),
@@ -120,8 +120,8 @@ function faultsOf(
   const fault = (loc: ValidationIssue['loc'], msg: string): void => {
     issues.push({ loc: ['body', ...loc], msg, type: 'value_error' });
   };
-  if (of === 'private' && agents.length > 0) fault(['agents'], 'A private key is for all agents');
-  if (of === 'private' && origins.length > 0) fault(['origins'], 'A private key is no matter of origins');
+  if (of === 'private' && agents.length > 0) fault(['agents'], 'A private key allows all agents; leave this out');
+  if (of === 'private' && origins.length > 0) fault(['origins'], 'A private key has no origins; leave this out');
   for (const [index, id] of agents.entries()) if (!isAgent(id)) fault(['agents', index], `There is no agent "${id}"`);
   return issues;
 }

@@ -5,10 +5,10 @@ import type { Api } from './api.js';
 
 type Json = Record<string, unknown>;
 
-/** The version of the interface; it does not follow the package's. */
+/** The version of the API. It is independent of the package's version. */
 const INTERFACE_VERSION = '0.1.0';
 
-/** The chapters of the document in their order: tags, but for those of `Endpoint.chapter`. */
+/** The chapters of the document in order: tags, or values of `Endpoint.chapter`. */
 const CHAPTERS: readonly string[] = [
   'operation',
   'sessions',
@@ -30,8 +30,8 @@ const CHAPTERS: readonly string[] = [
 ];
 
 const errorShape = {
-  code: z.string().describe('A stable word for programs, see docs/errors.md'),
-  request_id: z.string().describe("Also the header `x-request-id`, and in the daemon's log"),
+  code: z.string().describe('A stable code for programs, see docs/errors.md'),
+  request_id: z.string().describe("Also in the header `x-request-id` and the daemon's log"),
 };
 const detail = z
   .strictObject({ detail: z.string(), ...errorShape })
@@ -43,19 +43,19 @@ const validation = z
         .strictObject({
           loc: z
             .array(z.union([z.string(), z.int()]))
-            .describe('Where: `body`, `query` or `path`, then names and indexes'),
+            .describe('The place: `body`, `query` or `path`, then names and indexes'),
           msg: z.string(),
-          type: z.string().describe('A stable word for programs'),
+          type: z.string().describe('A stable code for programs'),
         })
         .meta({ id: 'ValidationError' }),
     ),
     ...errorShape,
   })
-  .meta({ id: 'HTTPValidationError', description: 'Every fault of the request.' });
+  .meta({ id: 'HTTPValidationError', description: 'All faults of the request.' });
 
 /**
- * The OpenAPI 3.1 document of some endpoints.
- * @param server where they are: an address, or one that is relative to the document's
+ * The OpenAPI 3.1 document of the endpoints.
+ * @param server their address, absolute or relative to that of the document
  */
 export function openApiDocument(endpoints: readonly AnyEndpoint[], server: string): Json {
   const schemas: Json = {};
@@ -89,7 +89,7 @@ export function openApiDocument(endpoints: readonly AnyEndpoint[], server: strin
   };
 }
 
-/** Where an endpoint stands in the document; the endpoints of a chapter stand as they were added. */
+/** The position of an endpoint's chapter. Within a chapter, endpoints keep the order in which they were added. */
 function placeOf({ tag, chapter = tag }: AnyEndpoint): number {
   const at = CHAPTERS.indexOf(chapter);
   return at === -1 ? CHAPTERS.length : at;
@@ -181,7 +181,7 @@ function named(place: 'path' | 'query' | 'header', shape: Shape, schemaOf: Schem
   });
 }
 
-/** The schema as JSON Schema; those with an id of their own go into `schemas`, and are referred to. */
+/** A zod schema as JSON Schema. Schemas with an id go into `schemas`, and `$ref` names them. */
 function hoisted(schema: z.ZodType, io: 'input' | 'output', schemas: Json): Json {
   const json = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' }) as Json;
   const { $schema: _version, $defs = {}, ...rest } = json;
@@ -254,14 +254,14 @@ const DETAILS: Partial<Record<ErrorCode, ErrorDetails>> = {
   VOICE_IN_USE: { agent: 'baker', voice: 'ann' },
 };
 
-/** An error as an operation may answer it. @param path as OpenAPI writes it: what is not there is what it names last */
+/** An example of an error. @param path in the notation of OpenAPI; NOT_FOUND names its last parameter */
 function errorExample(code: ErrorCode, path: string): { detail: string; code: ErrorCode; request_id: string } {
-  const named = [...path.matchAll(/\{(\w+?)(?:_id)?\}/g)].at(-1)?.[1] ?? 'agent';
-  const details = code === 'NOT_FOUND' ? { what: named, id: 'nobody' } : DETAILS[code];
+  const missing = [...path.matchAll(/\{(\w+?)(?:_id)?\}/g)].at(-1)?.[1] ?? 'agent';
+  const details = code === 'NOT_FOUND' ? { what: missing, id: 'unknown' } : DETAILS[code];
   return { detail: new ParleyError(code, details ?? {}).message, code, request_id: 'req-1' };
 }
 
-/** `/openapi.json`: what the daemon's endpoints take and answer, for programs. @param server what clients reach the daemon by */
+/** `/openapi.json`: the description of all endpoints. @param server the address at which clients reach the daemon */
 export function openApiRoutes(api: Api, server: string): void {
   // Made at the first request: most daemons never get one.
   let document: Record<string, unknown> | null = null;

@@ -4,12 +4,12 @@ import type { StoredKey } from '../../store/keys.js';
 import type { Access } from './access.js';
 import type { Clients } from './clients.js';
 
-/** Whoever monitors the daemon may ask for these as often as they like. */
+/** Paths for monitoring, which have no limit. */
 const UNLIMITED: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
-/** Below it are the carriers' webhooks and media sockets, which are not limited either. Each carrier checks who asks. */
+/** Paths of the carriers' webhooks and media sockets, which have no limit either. Each carrier authenticates its requests. */
 export const CARRIER_PATHS = '/carriers/';
 
-/** Callers remembered at most; beyond that the longest silent are forgotten. */
+/** The maximum of callers in memory. Beyond it, the least recent ones are dropped. */
 const MAX_CALLERS = 50_000;
 
 interface Bucket {
@@ -17,7 +17,7 @@ interface Bucket {
   atMs: number;
 }
 
-/** How many requests a caller may make: a bucket of one minute's worth that fills evenly. */
+/** Limits the requests of a caller: a token bucket with the capacity of one minute. */
 export class RateLimit {
   readonly #perMinute: number;
   readonly #nowMs: () => number;
@@ -28,7 +28,7 @@ export class RateLimit {
     this.#nowMs = nowMs;
   }
 
-  /** Counts one request. @throws ParleyError RATE_LIMITED with the seconds until the next one is allowed */
+  /** Counts one request. @throws ParleyError RATE_LIMITED with the seconds until the next allowed request */
   take(caller: string): void {
     const nowMs = this.#nowMs();
     const perMs = this.#perMinute / 60_000;
@@ -39,7 +39,7 @@ export class RateLimit {
       throw new ParleyError('RATE_LIMITED', { seconds: Math.max(1, Math.ceil((1 - bucket.tokens) / perMs / 1000)) });
     }
     bucket.tokens--;
-    this.#buckets.delete(caller); // the latest go to the end
+    this.#buckets.delete(caller); // keeps the most recent caller at the end
     this.#buckets.set(caller, bucket);
     if (this.#buckets.size > MAX_CALLERS) this.#forget(nowMs);
   }
@@ -54,16 +54,16 @@ export class RateLimit {
 }
 
 /**
- * Whose allowance a request counts against: a private key's own, wherever it is used; without a good key the address.
- * A public key is in every visitor's hands, so each address has an allowance of its own with it: nobody can use up all
- * the others'.
+ * The caller whose limit a request counts against: the private key, from any address; without a valid key, the address.
+ * Every visitor has the public key, so with it each address has its own limit, and no visitor can use up that of the
+ * others.
  */
 export function payerOf(address: string, key: Pick<StoredKey, 'id' | 'kind'> | null): string {
   if (key === null) return address;
   return key.kind === 'private' ? key.id : `${key.id} ${address}`;
 }
 
-/** Counts all requests of a server, but those of monitoring and of carriers. */
+/** Counts all requests of a server except those of monitoring and of carriers. */
 export function countRequests(
   app: FastifyInstance,
   { requests, clients, access }: { requests: RateLimit; clients: Clients; access: Access },

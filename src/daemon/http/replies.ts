@@ -3,7 +3,7 @@ import { boundedIssues, InvalidConfigError, type Location, type ValidationIssue 
 import { type ErrorCode, ParleyError } from '../../base/errors.js';
 import { storageFault } from '../../store/sqlite.js';
 
-/** The body of every answer that is an error. */
+/** The body of an error answer. */
 export interface ErrorReply {
   detail: string | readonly ValidationIssue[];
   code: ErrorCode;
@@ -11,9 +11,9 @@ export interface ErrorReply {
 }
 
 /**
- * Answers every error as the interface words it: `{detail: string}`, or with status 422 `{detail: [{loc, msg, type}]}`,
- * with the catalogue's code and the id of the request.
- * @param onFault called for faults of parley itself; the client learns no more than that there is one
+ * Answers every error with `{detail: string}`, or with status 422 and `{detail: [{loc, msg, type}]}`. The body also has
+ * the code of the catalogue and the id of the request.
+ * @param onFault called for internal faults, of which the client gets no details
  */
 export function errorReplies(
   onFault: (error: Error, requestId: string) => void,
@@ -37,7 +37,7 @@ export function refuse(reply: FastifyReply, error: ParleyError): void {
   void reply.code(isInvalid ? 422 : error.httpStatus).send(refusal);
 }
 
-/** `error` with the place in the request that it is about, where it is one of status 422. */
+/** An error of status 422 with its place in the request. Other errors stay unchanged. */
 export function faultAt(loc: Location, error: unknown): unknown {
   if (!(error instanceof ParleyError) || error instanceof InvalidConfigError || error.httpStatus !== 422) return error;
   return new InvalidConfigError(issuesOf(error, loc), error);
@@ -49,13 +49,13 @@ function issuesOf(error: ParleyError, loc: Location = ['body']): readonly Valida
   return [{ loc, msg: error.message, type }];
 }
 
-/** Whether it is the disk's fault: a client may try again once there is room. */
+/** The error for a full disk, which a client may retry; null = the error has another cause. */
 function diskFull(error: Error): ParleyError | null {
   const fault = storageFault(error, '');
   return fault?.code === 'DISK_FULL' ? fault : null;
 }
 
-/** What the HTTP server itself found wrong with a request, in the catalogue's words. */
+/** The catalogue's error for a fault that the HTTP server itself found. */
 function requestFault(error: FastifyError | Error, { routeOptions }: FastifyRequest): ParleyError {
   const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500;
   if (status === 413) return new ParleyError('BODY_TOO_LARGE', { limit: routeOptions.bodyLimit }, { cause: error });
@@ -69,8 +69,8 @@ function requestFault(error: FastifyError | Error, { routeOptions }: FastifyRequ
 }
 
 /**
- * Answers what no route takes: 405 with the methods that there are where only the method is wrong (RFC 9110, 15.5.6),
- * 404 elsewhere. To be called before the routes are made.
+ * Answers requests without a route: 405 with the allowed methods if only the method is wrong (RFC 9110, 15.5.6), else
+ * 404. Call it before the routes are added.
  */
 export function answerUnknownRoutes(app: FastifyInstance): void {
   const routes: { segments: string[]; methods: string[] }[] = [];
@@ -90,7 +90,7 @@ export function answerUnknownRoutes(app: FastifyInstance): void {
   });
 }
 
-/** Whether a path fits a route's; `:name` stands for any one segment. */
+/** Whether a path matches that of a route; `:name` matches any one segment. */
 function fits(path: string, route: readonly string[]): boolean {
   const segments = path.split('/');
   return segments.length === route.length && route.every((part, at) => part.startsWith(':') || part === segments[at]);

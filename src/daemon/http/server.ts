@@ -6,39 +6,39 @@ import type { TlsFiles } from './tls.js';
 import { ParleyError } from '../../base/errors.js';
 import type { Access } from './access.js';
 
-/** A client has to have sent the head of its request within this. */
+/** Time limit for the headers of a request. */
 const HEADERS_MS = 10_000;
-/** A client has to have sent a request's body within this, and … */
+/** Time limit for the body of a request … */
 const BODY_MS = 15_000;
-/** … so much longer for each byte that it announces: uploads may come over slow lines. */
+/** … plus the time for the announced bytes at this speed, for uploads over slow lines. */
 const SLOWEST_BYTES_PER_MS = 64;
-/** The same for a client that announces nothing. */
+/** Time limit for a body without an announced length. */
 const UNTOLD_BODY_MS = 60_000;
-/** So much of a body that is not wanted is read all the same, within this time. */
+/** Limits for reading a body that no endpoint needs. */
 const UNREAD_BYTES = 67_108_864;
 const UNREAD_MS = 30_000;
-/** How often connections are looked at. */
+/** The interval between two checks of all connections. */
 const LOOK_MS = 2000;
-/** TLS has to be agreed upon within this. */
+/** Time limit for the TLS handshake. */
 const HANDSHAKE_MS = 10_000;
 
 /**
- * Endpoints check what they take and give by zod (src/daemon/http): Fastify's own checks strip and coerce in silence, and
- * its compilers of schemas, which nothing uses then, are a tenth of the time that a start takes.
+ * Endpoints validate with zod (src/daemon/http). Fastify's own validation strips and coerces silently. Its schema
+ * compilers, which are then unused, would take a tenth of the start time.
  */
 const NO_SCHEMAS = { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } };
 
 function noSchemas(): never {
-  throw new Error('Routes have no Fastify schemas: their checks are those of src/daemon/http');
+  throw new Error('Routes must not have Fastify schemas: src/daemon/http validates requests');
 }
 
-/** The HTTP server, with TLS where there are files for it. Clients that are slow or do nothing are sent away in time. */
+/** The HTTP server, with TLS if there are files for it. It disconnects slow and idle clients. */
 export function openServer({ limits }: Pick<Settings, 'limits'>, clock: Clock, tls: TlsFiles | null): FastifyInstance {
   const longestMs = BODY_MS + Math.max(limits.knowledgeFileBytes, limits.bodyBytes) / SLOWEST_BYTES_PER_MS;
   const times = { headersTimeout: HEADERS_MS, connectionsCheckingInterval: LOOK_MS };
   const options = {
     bodyLimit: limits.bodyBytes,
-    // What is too long for an endpoint is for its schema to say.
+    // The schema of an endpoint reports parameters that are too long.
     routerOptions: { maxParamLength: 10_000 },
     requestTimeout: Math.max(longestMs, UNTOLD_BODY_MS),
     schemaController: NO_SCHEMAS,
@@ -59,9 +59,9 @@ export function openServer({ limits }: Pick<Settings, 'limits'>, clock: Clock, t
 }
 
 /**
- * An answer that comes before the whole body has been read, a refusal for one, waits until the rest has been thrown
- * away, within limits. A connection that is closed before is reset, and many clients then never see the answer
- * (RFC 9112, 9.6).
+ * Delays an early answer, such as a refusal, until the rest of the body has been read and discarded, within limits. If
+ * the server closed the connection before, TCP would reset it, and many clients would never see the answer (RFC 9112,
+ * 9.6).
  */
 function readBodiesOut(app: FastifyInstance, clock: Clock): void {
   app.addHook('onSend', ({ raw }, reply, _payload, done) => {
@@ -87,7 +87,7 @@ function readBodiesOut(app: FastifyInstance, clock: Clock): void {
   });
 }
 
-/** The header is set on the raw reply: streams write their own head. */
+/** Sets the header on the raw reply, because streams write their own headers. */
 function nameRequests(app: FastifyInstance): void {
   app.addHook('onRequest', ({ id }, reply, done) => {
     reply.raw.setHeader('x-request-id', id);
@@ -95,7 +95,7 @@ function nameRequests(app: FastifyInstance): void {
   });
 }
 
-/** Node's own limit is one for all requests; this one is for what each of them announces. */
+/** Limits the time for each body by its announced length. Node has only one limit for all requests. */
 function sendSlowBodiesAway(app: FastifyInstance, clock: Clock): void {
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     const announced = Number(raw.headers['content-length'] ?? 0);
@@ -110,14 +110,14 @@ function sendSlowBodiesAway(app: FastifyInstance, clock: Clock): void {
   });
 }
 
-/** What pages of other origins ask, with a public key or a token; everything else is for servers. */
+/** Paths for pages of other origins, with a public key or a token. All other paths are for servers. */
 const FOR_PAGES = [/^\/sessions\/token$/, /^\/webrtc\/offer$/, /^\/agents\/[^/]+\/embed$/];
-/** How long browsers cache a preflight, in seconds. */
+/** How long browsers cache a preflight answer, in seconds. */
 const MAX_AGE_S = 7_200;
 
 /**
- * CORS (Fetch 3.2): lets scripts of pages that may talk here read the answers. Each endpoint checks the key and its origin
- * anyway. To be called after `countRequests`.
+ * CORS (Fetch 3.2): lets scripts of allowed pages read the answers. Each endpoint also checks the key and its origin.
+ * Call it after `countRequests`.
  */
 export function answerPages(app: FastifyInstance, access: Access): void {
   app.addHook('onRequest', (request, reply, done) => {
@@ -131,7 +131,7 @@ export function answerPages(app: FastifyInstance, access: Access): void {
     try {
       access.origin(access.callerOf(request.raw));
     } catch (error) {
-      // Without the header the browser keeps the answer to itself.
+      // Without the header, the browser hides the answer from the page.
       if (!(error instanceof ParleyError)) throw error;
       done();
       return;

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { unixSeconds } from '../../base/real-clock.js';
 import type { PublicKey } from './access.js';
 
-/** How long a token can be used. */
+/** How long a token is valid. */
 const LIFETIME_MS = 60_000;
-/** Tokens kept at most; the oldest give way. */
+/** The maximum of valid tokens. Beyond it, the oldest become invalid. */
 const MAX_TOKENS = 10_000;
 
 export interface SessionToken {
@@ -13,7 +13,7 @@ export interface SessionToken {
   expiresAt: number;
 }
 
-/** Tokens that a public key mints and that open one session each, as the key could. They live in memory only. */
+/** Tokens of public keys. Each opens one session with the rights of its key. They exist in memory only. */
 export class SessionTokens {
   readonly #minted = new Map<string, { expiresMs: number; key: PublicKey }>();
   readonly #nowUnixMs: () => number;
@@ -30,7 +30,7 @@ export class SessionTokens {
     return { token, expiresAt: unixSeconds(expiresMs) };
   }
 
-  /** Uses a token up. Returns the key that minted it, null where it is not good (any more). */
+  /** Redeems a token. Returns the key that made it; null = the token is invalid or has expired. */
   redeem(token: string): PublicKey | null {
     const minted = this.#minted.get(token);
     this.#minted.delete(token);
@@ -40,7 +40,7 @@ export class SessionTokens {
   #sweep(): void {
     const now = this.#nowUnixMs();
     for (const [token, { expiresMs }] of this.#minted) {
-      if (expiresMs > now && this.#minted.size < MAX_TOKENS) break; // in order of their making
+      if (expiresMs > now && this.#minted.size < MAX_TOKENS) break; // sorted by creation
       this.#minted.delete(token);
     }
   }

@@ -12,24 +12,24 @@ export interface SignedUrlsOptions {
   key: Buffer;
   /** Milliseconds since 1970. */
   nowUnixMs: () => number;
-  /** Scheme and authority that clients reach the daemon by, and a path where it stands below one. */
+  /** The base address at which clients reach the daemon: scheme, authority and possibly a path. */
   base: () => string;
-  /** The operator has said what that is: where a request came to does not matter. Default false. */
+  /** Whether the operator configured the base address. If so, the address of a request does not matter. Default false. */
   isPublic?: boolean;
 }
 
 const KEY_FILE = 'signing.key';
 const KEY_BYTES = 32;
 
-/** What a signed address has in its query; the endpoint's `gate` calls `check`. */
+/** Query parameters of a signed URL. The endpoint's `gate` calls `check`. */
 export const signedQuery = {
   expires: z.int().describe('Unix seconds'),
   signature: z.string().max(100),
 };
 
 /**
- * Addresses on this daemon that open without a key until they expire: HMAC-SHA256 (RFC 2104) over the path and the
- * time. Whoever has the address has what it leads to, so it is given to those who may see that, and lives briefly.
+ * URLs of this daemon that need no key until they expire: HMAC-SHA256 (RFC 2104) over the path and the time. Anyone with
+ * the URL can read its content, so only clients with access get one, and it expires soon.
  */
 export class SignedUrls {
   readonly #options: SignedUrlsOptions;
@@ -39,8 +39,8 @@ export class SignedUrls {
   }
 
   /**
-   * @param path as it will be asked for: percent-encoded, without a query
-   * @param base in place of the daemon's own, such as where the request came to
+   * @param path percent-encoded, without a query
+   * @param base in place of the daemon's own, such as the address of a request
    */
   url(path: string, lifeS: number, base: string = this.#options.base()): string {
     const expires = unixSeconds(this.#options.nowUnixMs()) + lifeS;
@@ -48,7 +48,7 @@ export class SignedUrls {
     return `${base}${path}?expires=${String(expires)}&signature=${signature}`;
   }
 
-  /** What the addresses in an answer begin with: where the request came to, unless the operator has said it. */
+  /** The base of URLs in an answer: the operator's, or else the address of the request. */
   baseOf({ protocol, host = '' }: Pick<Client, 'protocol' | 'host'>): string {
     const { base, isPublic = false } = this.#options;
     const asked = `${protocol}://${host}`;
@@ -57,7 +57,7 @@ export class SignedUrls {
 
   /**
    * @param url of the request: path and query
-   * @throws ParleyError LINK_INVALID where it was not signed here, was changed or has expired
+   * @throws ParleyError LINK_INVALID if it was not signed here, was changed or has expired
    */
   check(url: string): void {
     const [path = '', query = ''] = url.split('?', 2);
@@ -79,7 +79,7 @@ export class SignedUrls {
 }
 
 /**
- * The key of a data folder, made at the first start. Without the file all addresses that were given out are void.
+ * The signing key of a data folder, created at the first start. Without the file, all earlier URLs become invalid.
  * @throws what the file system refuses
  */
 export function signingKey(dataDir: string): Buffer {
@@ -89,7 +89,7 @@ export function signingKey(dataDir: string): Buffer {
   const fresh = `${path}.${randomBytes(6).toString('hex')}`;
   writeFileSync(fresh, randomBytes(KEY_BYTES), { mode: 0o600, flag: 'wx' });
   try {
-    linkSync(fresh, path); // whole or not at all, and never over one that is there
+    linkSync(fresh, path); // atomic, and never replaces an existing key
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
@@ -101,7 +101,7 @@ export function signingKey(dataDir: string): Buffer {
   return key;
 }
 
-/** Null where there is none. */
+/** Null = there is none. */
 function readKey(path: string): Buffer | null {
   try {
     const key = readFileSync(path);

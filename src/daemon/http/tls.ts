@@ -11,21 +11,21 @@ export interface TlsPair {
   key: Buffer;
 }
 
-/** How often the files are looked at. */
+/** The interval between two checks of the files. */
 const LOOK_MS = 10_000;
 
-/** The certificate and its key: read at the start and whenever they change, without a connection being lost. */
+/** The certificate and its key. It reads them at the start and after each change, and no connection is lost. */
 export class TlsFiles {
   readonly #certPath: string;
   readonly #keyPath: string;
   #current: TlsPair | null = null;
   #cancel: Cancel = () => undefined;
 
-  /** Null where the settings have none. @throws ParleyError CONFIG_INVALID where they have one of two */
+  /** Null = the settings have neither. @throws ParleyError CONFIG_INVALID if they have only one */
   static of({ tlsCertPath, tlsKeyPath }: Pick<Settings, 'tlsCertPath' | 'tlsKeyPath'>): TlsFiles | null {
     if (tlsCertPath === null && tlsKeyPath === null) return null;
     if (tlsCertPath === null || tlsKeyPath === null) {
-      throw new ParleyError('CONFIG_INVALID', { reason: 'tlsCertPath and tlsKeyPath need each other' });
+      throw new ParleyError('CONFIG_INVALID', { reason: 'tlsCertPath and tlsKeyPath must be set together' });
     }
     return new TlsFiles(tlsCertPath, tlsKeyPath);
   }
@@ -35,7 +35,7 @@ export class TlsFiles {
     this.#keyPath = keyPath;
   }
 
-  /** The files, which fit together. @throws ParleyError FILE_NOT_READABLE naming the file */
+  /** Reads the files and checks that they match. @throws ParleyError FILE_NOT_READABLE naming the file */
   read(): TlsPair {
     const pair = { cert: read(this.#certPath), key: read(this.#keyPath) };
     try {
@@ -48,14 +48,14 @@ export class TlsFiles {
     return pair;
   }
 
-  /** When the certificate runs out, in milliseconds since 1970. */
+  /** When the certificate expires, in milliseconds since 1970. */
   get expiresUnixMs(): number {
     return Date.parse(new X509Certificate(this.#current?.cert ?? this.read().cert).validTo);
   }
 
   /**
-   * Gives a server the files anew when they change. Connections go on with what they have.
-   * @param onRead called at each change, with the fault for which the old files stay
+   * Gives a server the files again when they change. Open connections keep the previous certificate.
+   * @param onRead called after each change; with a fault, the previous files stay in use
    */
   watch(server: Server, clock: Clock, onRead: (fault: Error | null) => void): void {
     this.#cancel = clock.schedule(clock.nowMs() + LOOK_MS, () => {
@@ -74,7 +74,7 @@ export class TlsFiles {
       const cert = read(this.#certPath);
       const key = read(this.#keyPath);
       if (before?.cert.equals(cert) === true && before.key.equals(key)) return;
-      // Told once of what does not fit: the two may be written one after the other.
+      // Stored first, so that it reports a mismatch once: the two files may be written one after the other.
       this.#current = { cert, key };
       server.setSecureContext(this.#current);
       onRead(null);

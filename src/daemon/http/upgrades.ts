@@ -2,16 +2,16 @@ import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ParleyError } from '../../base/errors.js';
 
-/** A request for a WebSocket. */
+/** A request to open a WebSocket. */
 export interface Upgrade {
   request: IncomingMessage;
-  /** Path and query as they were asked for. */
+  /** Path and query of the request. */
   path: string;
   socket: Duplex;
   head: Buffer;
 }
 
-/** WebSockets that a server is asked for: each path is one endpoint's affair, the others are refused. */
+/** Dispatches WebSocket requests by path to the endpoints, and refuses unknown paths. */
 export class Upgrades {
   readonly #endpoints: { matches: (path: string) => boolean; take: (upgrade: Upgrade) => void }[] = [];
 
@@ -27,13 +27,13 @@ export class Upgrades {
     });
   }
 
-  /** @param matches whether a path, without its query, is the endpoint's */
+  /** @param matches whether a path, without its query, belongs to the endpoint */
   at(matches: (path: string) => boolean, take: (upgrade: Upgrade) => void): void {
     this.#endpoints.push({ matches, take });
   }
 }
 
-/** Answers with an error in place of the upgrade, and ends the connection. */
+/** Answers an upgrade with an error and closes the connection. */
 export function refuseUpgrade(socket: Duplex, error: ParleyError): void {
   const { httpStatus: status, message, code } = error;
   const body = JSON.stringify({ detail: message, code });
@@ -43,7 +43,7 @@ export function refuseUpgrade(socket: Duplex, error: ParleyError): void {
   );
 }
 
-/** How many sockets one address may have open: nobody takes all the places. */
+/** Limits the open sockets of one address, so that no client can use all of them. */
 export class SocketPlaces {
   readonly #perAddress: number;
   readonly #taken = new Map<string, number>();
@@ -52,7 +52,7 @@ export class SocketPlaces {
     this.#perAddress = perAddress;
   }
 
-  /** Takes a place. Returns what gives it back; may be called twice. @throws ParleyError SOCKETS_FULL */
+  /** Counts a socket. Returns a function that releases it and may be called twice. @throws ParleyError SOCKETS_FULL */
   enter(address: string): () => void {
     const taken = this.#taken.get(address) ?? 0;
     if (taken >= this.#perAddress) throw new ParleyError('SOCKETS_FULL', { limit: this.#perAddress });

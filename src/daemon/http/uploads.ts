@@ -9,11 +9,11 @@ import { pipeline } from 'node:stream/promises';
 import { InvalidConfigError } from '../../schema/issues.js';
 import { errorOf, ParleyError, reasonOf } from '../../base/errors.js';
 
-/** A file that was sent and waits for what is to be done with it. */
+/** An uploaded file that no request has claimed yet. */
 export interface Upload {
-  /** What the client calls it from here on. */
+  /** The id for later requests. */
   objectKey: string;
-  /** Its name where it came from. */
+  /** The file name on the client's machine. */
   name: string;
   fileType: string | null;
   /** Bytes. */
@@ -21,10 +21,10 @@ export interface Upload {
 }
 
 const OBJECT_KEY = /^[0-9a-f-]{36}\.[a-z0-9]{1,10}$/;
-/** Uploads that nobody has claimed for so long are dropped. */
+/** Unclaimed uploads older than this are deleted. */
 const MAX_AGE_MS = 86_400_000;
 
-/** Files that clients send, in a folder of the data folder until they are claimed. */
+/** Uploaded files, in a subfolder of the data folder until a request claims them. */
 export class Uploads {
   readonly #folder: string;
   readonly #maxBytes: number;
@@ -35,8 +35,8 @@ export class Uploads {
   }
 
   /**
-   * Takes the file of a multipart form, whose body has not been read yet.
-   * @throws ParleyError KNOWLEDGE_FILE_TOO_LARGE, CONFIG_INVALID (422) where there is no file in the form
+   * Stores the file of a multipart form, whose body has not been read yet.
+   * @throws ParleyError KNOWLEDGE_FILE_TOO_LARGE, CONFIG_INVALID (422) if the form has no file
    */
   async receive({ headers, body }: FastifyRequest): Promise<Upload> {
     const type = headers['content-type'] ?? '';
@@ -53,7 +53,7 @@ export class Uploads {
     try {
       await pipeline(body, form);
     } catch (error) {
-      // The parser leaves its file open where the form breaks off.
+      // The parser leaves its file open if the form ends early.
       (source as Readable | null)?.destroy(errorOf(error));
       await (taking as Promise<Upload> | null)?.then(({ objectKey }) => this.drop(objectKey)).catch(() => undefined);
       throw missing(`The form cannot be read: ${reasonOf(error)}`);
@@ -75,7 +75,7 @@ export class Uploads {
     if (OBJECT_KEY.test(objectKey)) await rm(join(this.#folder, objectKey), { force: true });
   }
 
-  /** Drops those that nobody has claimed. */
+  /** Deletes old unclaimed uploads. */
   async purge(unixMs: number): Promise<void> {
     for (const name of await readdir(this.#folder).catch(() => [])) {
       const file = await stat(join(this.#folder, name)).catch(() => null);
@@ -94,16 +94,16 @@ export class Uploads {
       if (size <= this.#maxBytes) return { objectKey, name, fileType, size };
       throw new ParleyError('KNOWLEDGE_FILE_TOO_LARGE', { name: name.slice(0, 200), limit: this.#maxBytes });
     } catch (error) {
-      file.resume(); // the rest of the form comes behind it
+      file.resume(); // the rest of the form follows
       await this.drop(objectKey);
       throw error;
     }
   }
 }
 
-/** One byte more than allowed is enough to know that there are too many. */
+/** Reads at most one byte more than allowed, which shows that the file is too large. */
 async function parser(contentType: string, maxBytes: number): Promise<BusboyInstance> {
-  const { Busboy } = await import('@fastify/busboy'); // which no start waits for
+  const { Busboy } = await import('@fastify/busboy'); // on demand, so that the start does not wait for it
   try {
     return new Busboy({
       headers: { 'content-type': contentType },

@@ -13,7 +13,7 @@ export interface EventRoutesOptions {
   clock: Clock;
 }
 
-/** Clients that may watch at once. */
+/** Maximum of concurrent watchers. */
 const MOST_STREAMS = 100;
 const RETRY_S = 10;
 
@@ -22,7 +22,9 @@ const headers = {
     .string()
     .regex(/^\d{1,16}$/, 'Input should be the id of an event')
     .optional()
-    .describe('The id of the last event that the client has: it is sent what came since, as far as that is kept.'),
+    .describe(
+      'The id of the last event that the client received. The stream continues after it if it is still stored.',
+    ),
 };
 
 const eventShape = { session_id: z.string(), time: z.number().optional().describe('Unix seconds') };
@@ -45,7 +47,7 @@ const eventSchema = z
         duration: z.number().nullable().describe('Seconds'),
         error_message: z.string().nullable(),
       })
-      .meta({ id: 'StatusEvent', description: 'Event `status`: where a call stands.' }),
+      .meta({ id: 'StatusEvent', description: 'Event `status`: the state of a call.' }),
     z
       .strictObject({
         ...eventShape,
@@ -54,7 +56,7 @@ const eventSchema = z
         is_final: z.boolean(),
         turn: z.int().optional(),
       })
-      .meta({ id: 'TranscriptEvent', description: 'Event `transcript`: what is said.' }),
+      .meta({ id: 'TranscriptEvent', description: 'Event `transcript`: words of the user or the agent.' }),
     z
       .strictObject({
         ...eventShape,
@@ -77,10 +79,12 @@ const eventSchema = z
         arguments: z.string().nullable(),
         result: z.string().nullable(),
       })
-      .meta({ id: 'ToolEvent', description: 'Event `tool`: a call of a tool has ended.' }),
-    z.strictObject({}).meta({ id: 'GapEvent', description: 'Event `gap`: events before this one are kept no more.' }),
+      .meta({ id: 'ToolEvent', description: 'Event `tool`: a tool call has ended.' }),
+    z
+      .strictObject({})
+      .meta({ id: 'GapEvent', description: 'Event `gap`: some events before this one are no longer stored.' }),
   ])
-  .meta({ id: 'CallEvent', description: 'What happens in a call; the event’s name tells the kind.' });
+  .meta({ id: 'CallEvent', description: "An event of a call. The event's name gives its kind." });
 
 const EXAMPLE: z.output<typeof eventSchema> = {
   session_id: '007750c3-70b3-468b-8ed2-58d80e641cf6',
@@ -91,7 +95,7 @@ const EXAMPLE: z.output<typeof eventSchema> = {
   turn: 1,
 };
 
-/** What happens in calls, as server-sent events. */
+/** Events of calls as server-sent events. */
 export function eventRoutes(api: Api, { events, calls, clock }: EventRoutesOptions): void {
   const shared = {
     method: 'GET',
@@ -123,8 +127,8 @@ export function eventRoutes(api: Api, { events, calls, clock }: EventRoutesOptio
     ...shared,
     id: 'watchCalls',
     path: '/events',
-    summary: 'What happens in all calls, as it happens',
-    description: 'Events are `status`, `transcript`, `metrics`, `tool`, and `gap` where some were missed.',
+    summary: 'Watch the events of all calls',
+    description: 'Events are `status`, `transcript`, `metrics`, `tool`, and `gap` if the client missed some.',
     handle: (call) => open(call, null),
   });
 
@@ -132,8 +136,8 @@ export function eventRoutes(api: Api, { events, calls, clock }: EventRoutesOptio
     ...shared,
     id: 'watchCall',
     path: '/calls/{session_id}/events',
-    summary: 'What happens in a call, as it happens',
-    description: 'From its beginning, as far as that is kept; the stream ends when the call has ended.',
+    summary: 'Watch the events of a call',
+    description: 'Starts with the first stored event. The stream ends when the call has ended.',
     params: { session_id: z.string().min(1).max(200) },
     errors: ['STREAMS_FULL', 'NOT_FOUND'],
     handle: (call) => {
@@ -150,13 +154,13 @@ export interface WatcherOptions {
   stream: EventStream;
   /** Null = of all calls. */
   sessionId: string | null;
-  /** The id of the last event that the client has; null = it has none. */
+  /** The id of the last event that the client received; null = none. */
   lastId: number | null;
 }
 
 /**
- * Sends a client events, from where it is to wherever they end: those that are still kept, then each as it comes. A
- * client that is so slow that events it has not got are kept no more is let go; it comes back and is told of the gap.
+ * Sends stored events to a client, then each new one. If the client reads so slowly that events are dropped before it
+ * gets them, the stream ends; the client reconnects and receives a `gap`.
  */
 export async function watch({ events, calls, stream, sessionId, lastId }: WatcherOptions): Promise<void> {
   try {
@@ -173,7 +177,7 @@ export async function watch({ events, calls, stream, sessionId, lastId }: Watche
       if (events.oldestId > at + 1) return;
       const event = events.after(at, sessionId);
       if (event === null) {
-        // Events of other sessions need not be looked at again.
+        // Skips events of other sessions for good.
         at = events.newestId;
         await events.next(stream.left);
         continue;
@@ -183,13 +187,13 @@ export async function watch({ events, calls, stream, sessionId, lastId }: Watche
       if (sessionId !== null && event.name === 'status' && (JSON.parse(event.data) as { ended: boolean }).ended) return;
     }
   } catch {
-    // The client has gone, or reads too slowly.
+    // The client has left or reads too slowly.
   } finally {
     stream.end();
   }
 }
 
-/** The id after which a client's events come. Sends `gap` where some of them are dropped. */
+/** The id after which a client's events start. Sends `gap` if some of them were dropped. */
 async function startOf(
   lastId: number | null,
   { events, stream, sessionId }: Pick<WatcherOptions, 'events' | 'stream' | 'sessionId'>,

@@ -3,18 +3,18 @@ import type { SessionEvent } from '../../session/session-options.js';
 import type { TurnMetrics } from '../../session/record/session-metrics.js';
 import type { StoredCall } from '../../store/calls.js';
 
-/** One thing that happened, as it goes to those who watch. */
+/** An event for watchers. */
 export interface LiveEvent {
-  /** Grows by one with each. */
+  /** Grows by one with each event. */
   readonly id: number;
-  /** Of whose session it is. */
+  /** The session of the event. */
   readonly sessionId: string;
   readonly name: string;
   /** JSON. */
   readonly data: string;
 }
 
-/** The latest events, as many as fit: clients that come back read here what they missed. */
+/** A bounded buffer of the latest events, for clients that reconnect. */
 export class EventBuffer {
   readonly #maxChars: number;
   readonly #events: LiveEvent[] = [];
@@ -22,20 +22,20 @@ export class EventBuffer {
   #nextId: number;
 
   /**
-   * @param firstId should be beyond the ids of every process before
-   * @param maxChars of all their data together
+   * @param firstId should be larger than the ids of all earlier processes
+   * @param maxChars of the data of all events
    */
   constructor(firstId: number, maxChars: number) {
     this.#nextId = firstId;
     this.#maxChars = maxChars;
   }
 
-  /** The id of the newest event, or of none before the first. */
+  /** The id of the newest event; before the first event, the id before it. */
   get newestId(): number {
     return this.#nextId - 1;
   }
 
-  /** The id of the oldest event that is still here; of the next one where there is none. */
+  /** The id of the oldest stored event, or of the next event if none is stored. */
   get oldestId(): number {
     return this.#events[0]?.id ?? this.#nextId;
   }
@@ -49,7 +49,7 @@ export class EventBuffer {
     return event;
   }
 
-  /** The first event after an id, of one session or of any; null where there is none. */
+  /** The first event after an id, of one session or of any; null = there is none. */
   after(id: number, sessionId: string | null): LiveEvent | null {
     for (let at = Math.max(0, id + 1 - this.oldestId); at < this.#events.length; at++) {
       const event = this.#events[at];
@@ -67,28 +67,28 @@ const PROGRESS: ReadonlySet<string> = new Set<CallProgress>([
   'ringing',
   'in-progress',
 ]);
-/** Characters that are kept for those who come back. */
+/** Characters of stored events for clients that reconnect. */
 const MAX_CHARS = 8_000_000;
 
 /**
- * What happens in calls, for those who watch: `status`, `transcript`, `metrics`, `tool`. Texts of calls whose agent opts
- * out of data collection are not among it.
+ * Events of calls for watchers: `status`, `transcript`, `metrics` and `tool`. They have no texts of calls whose agent
+ * opts out of data collection.
  */
 export class LiveEvents {
   readonly #buffer: EventBuffer;
   readonly #nowUnixMs: () => number;
-  /** Calls that go on, with whether events may include their texts. */
+  /** Running calls, with whether events may include their texts. */
   readonly #includesTexts = new Map<string, boolean>();
   readonly #closing = new AbortController();
   #waiting = new Set<() => void>();
 
   constructor(nowUnixMs: () => number, maxChars = MAX_CHARS) {
     this.#nowUnixMs = nowUnixMs;
-    // Ids of a later process are larger: more than a million events a second would be needed to make them meet.
+    // Based on the time, so that a later process has larger ids unless a process emits over a million events a second.
     this.#buffer = new EventBuffer(Math.floor(nowUnixMs()) * 1000, maxChars);
   }
 
-  /** Aborted when no more events come. */
+  /** Aborts when no more events follow. */
   get closed(): AbortSignal {
     return this.#closing.signal;
   }
@@ -101,10 +101,10 @@ export class LiveEvents {
     return this.#buffer.oldestId;
   }
 
-  /** A call has begun, is in another status or has ended. */
+  /** Reports that a call has started, changed its status or ended. */
   call(call: StoredCall): void {
     const { sessionId, endedUs, status, item } = call;
-    // How it ended follows when the call ends, with all that is known then.
+    // The end follows later, with all data of the call.
     if (endedUs === null && !PROGRESS.has(status)) return;
     if (endedUs === null) {
       this.#includesTexts.set(sessionId, item.agent_config.privacy_settings?.opt_out_data_collection !== true);
@@ -112,14 +112,14 @@ export class LiveEvents {
     this.#add(sessionId, 'status', statusOf(call));
   }
 
-  /** Something happened in a session. */
+  /** Reports an event of a session. */
   session(sessionId: string, event: SessionEvent): void {
     // An unknown session may be one that opts out.
     const includesTexts = this.#includesTexts.get(sessionId) ?? false;
     const text = (said: string): string | null => (includesTexts ? said : null);
     switch (event.type) {
       case 'transcript':
-        // The final words come as the turn's.
+        // The turn has the final words.
         if (!event.isFinal) {
           const { turn, segment } = event;
           this.#add(sessionId, 'transcript', { ...spoken('user', text(event.text), false), turn, segment });
@@ -147,7 +147,7 @@ export class LiveEvents {
       case 'fault':
         break;
       case 'ended':
-        break; // follows as the call's status
+        break; // the status of the call follows
     }
   }
 
@@ -156,7 +156,7 @@ export class LiveEvents {
     return this.#buffer.after(id, sessionId);
   }
 
-  /** Resolves when there is another event, or none will come. */
+  /** Resolves when there is another event, or when no more follow. */
   async next(signal: AbortSignal): Promise<void> {
     if (signal.aborted || this.closed.aborted) return;
     await new Promise<void>((resolve) => {
@@ -170,7 +170,7 @@ export class LiveEvents {
     });
   }
 
-  /** No more events come. */
+  /** Ends all streams. */
   close(): void {
     this.#closing.abort();
     for (const wake of Array.from(this.#waiting)) wake();
@@ -184,7 +184,7 @@ export class LiveEvents {
   }
 }
 
-/** Where a call stands, as events word it. */
+/** The state of a call in the form of events. */
 export function statusOf(call: StoredCall): Readonly<Record<string, unknown>> {
   const { callId, channel, direction, agentId, campaignId, fromPhone, toPhone, status, endedUs, item } = call;
   return {
@@ -206,7 +206,7 @@ function spoken(role: 'user' | 'agent', text: string | null, isFinal: boolean) {
   return { role, text, is_final: isFinal };
 }
 
-/** Milliseconds from the end of the user's speech; null for what a turn did not have. */
+/** Milliseconds from the end of the user's speech; null = the turn did not have this stage. */
 function metricsOf(metrics: TurnMetrics) {
   return {
     turn: metrics.turn,

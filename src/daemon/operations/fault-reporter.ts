@@ -1,12 +1,12 @@
 import type { Log, LogFields } from './log.js';
 
-/** Reports faults of parley itself; the daemon goes on. */
+/** Reports internal faults of parley. The daemon keeps running. */
 export class FaultReporter {
   readonly #log: Log;
   readonly #onError: (error: Error) => void;
   #count = 0;
 
-  /** @param onError the embedder's own */
+  /** @param onError the callback of the embedder */
   constructor(log: Log, onError: (error: Error) => void = () => undefined) {
     this.#log = log;
     this.#onError = onError;
@@ -17,7 +17,7 @@ export class FaultReporter {
     return this.#count;
   }
 
-  /** @param fields what it belongs to, such as a request */
+  /** @param fields the context, such as a request */
   readonly report = (error: Error, fields: LogFields = {}): void => {
     this.#count++;
     this.#log.write('error', `fault: ${error.message}`, fields, error);

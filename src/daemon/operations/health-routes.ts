@@ -5,7 +5,7 @@ import type { Settings } from '../../settings/settings.js';
 import { type Access, isLoopbackName } from '../http/access.js';
 import type { Client, Clients } from '../http/clients.js';
 
-/** `/healthz`: the process answers. `/readyz`: the engines are warm, calls may come. */
+/** `/healthz`: liveness. `/readyz`: readiness, which means that the engines are warm. */
 export function healthRoutes(api: Api, state: () => 'ready' | 'warming up' | 'shutting down'): void {
   const tag = 'operation';
   api.add({
@@ -14,7 +14,7 @@ export function healthRoutes(api: Api, state: () => 'ready' | 'warming up' | 'sh
     path: '/healthz',
     tag,
     gate: 'open',
-    summary: 'The process answers',
+    summary: 'Liveness: the process answers',
     answer: z.strictObject({ status: z.literal('ok') }),
     examples: () => ({ answer: { status: 'ok' } }),
     handle: () => ({ status: 'ok' as const }),
@@ -25,9 +25,9 @@ export function healthRoutes(api: Api, state: () => 'ready' | 'warming up' | 'sh
     path: '/readyz',
     tag,
     gate: 'open',
-    summary: 'The engines are warm, calls may come',
+    summary: 'Readiness: the engines are warm',
     answer: z.strictObject({ status: z.enum(['ready', 'warming up', 'shutting down']) }),
-    statuses: { 503: 'Not yet, or not any more: they are warming up, or the daemon is shutting down' },
+    statuses: { 503: 'The engines are warming up, or the daemon is shutting down' },
     examples: () => ({ answer: { status: 'ready' } }),
     handle: ({ reply }) => {
       const status = state();
@@ -47,8 +47,8 @@ export function metricsRoutes(
     method: 'GET',
     path: '/metrics',
     tag: 'operation',
-    summary: 'Figures for Prometheus',
-    description: 'Text format 0.0.4. By default without a key from this machine, with a private key from elsewhere.',
+    summary: 'Metrics for Prometheus',
+    description: 'Text format 0.0.4. By default, requests from this machine need no key, all others a private key.',
     gate: (request) => {
       if (who === 'key' || (who === 'local' && !isLocal(request, clients.of(request.raw)))) access.privateKey(request);
     },
@@ -61,8 +61,8 @@ export function metricsRoutes(
 }
 
 /**
- * Whether a request was made on this machine, for this machine: not through a proxy on it, nor by a page whose name
- * was made to point here (DNS rebinding).
+ * Whether a request comes directly from this machine: not through a proxy on it, and not from a page whose host name
+ * was pointed here (DNS rebinding).
  */
 function isLocal({ hostname }: FastifyRequest, { address, isForwarded }: Client): boolean {
   return isLoopbackName(address) && !isForwarded && isLoopbackName(hostname);

@@ -2,14 +2,14 @@ import type { Logger } from 'pino';
 import type { Settings } from '../../settings/settings.js';
 import { SETTING_NAMES } from '../../settings/load-settings.js';
 
-/** Fields that hold ids: a random one may look like a phone number. */
+/** Fields with ids. A random id may look like a phone number. */
 const IDS: ReadonlySet<string> = new Set(['session', 'request']);
 
 /** Lines of JSON: `level`, `time` (ISO 8601), `msg`, the fields, and `err` with its stack. */
 export class JsonLog implements Log {
   readonly #scrub: Scrub;
   #pino: Logger | null = null;
-  /** What came before the library was there: whoever waits for the daemon's first answer should not wait for that. */
+  /** Lines from before the library was loaded. Health checks do not wait for it. */
   #early: (() => void)[] | null = [];
 
   constructor(stream: NodeJS.WritableStream, scrub: Scrub) {
@@ -25,7 +25,7 @@ export class JsonLog implements Log {
     else this.#early.push(write);
   }
 
-  /** Texts of fields are names and reasons; ids are left as they are. */
+  /** Scrubs texts of fields, which are names and reasons, but not ids. */
   #clean(line: Readonly<Record<string, unknown>>): Record<string, unknown> {
     return Object.fromEntries(
       Object.entries(line).map(([name, value]) => [
@@ -41,7 +41,7 @@ export class JsonLog implements Log {
       {
         level: 'debug',
         base: null,
-        timestamp: false, // of each line's writing, not of its printing
+        timestamp: false, // each line has the time of its `write`
         formatters: { level: (level) => ({ level }) },
         serializers: { err: (error: unknown) => error },
       },
@@ -53,7 +53,7 @@ export class JsonLog implements Log {
   }
 }
 
-/** A line of text each, for people: the message alone, and where something broke. */
+/** Lines of text for people: the message, and the stack of an error. */
 export class TextLog implements Log {
   readonly #stream: NodeJS.WritableStream;
   readonly #scrub: Scrub;
@@ -71,7 +71,7 @@ export class TextLog implements Log {
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Figures and names for programs; never what somebody said, a phone number, a header or a key. */
+/** Numbers and names for programs. Never transcripts, phone numbers, headers or keys. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
 
 /** The daemon's log. */
@@ -85,8 +85,8 @@ export const NO_LOG: Log = { write: () => undefined };
 const ORDER: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 
 /**
- * The log that the operator has chosen: lines of JSON, or of text where people watch. Whatever a message or an error
- * says, secrets of the settings, things that look like keys, and phone numbers do not get into it.
+ * The log in the format of the settings: lines of JSON, or of text on a terminal. It removes secrets of the settings,
+ * texts that look like keys, and phone numbers from all messages and errors.
  */
 export function openLog(stream: NodeJS.WritableStream & { isTTY?: boolean }, settings: Settings): Log {
   const { logLevel, logFormat } = settings;
@@ -102,18 +102,18 @@ export function openLog(stream: NodeJS.WritableStream & { isTTY?: boolean }, set
   };
 }
 
-/** Keys as parley makes them, and what follows `Bearer`. */
+/** Keys in parley's formats, and values after `Bearer`. */
 const KEY = /\b(?:sk|pk|st|whsec)[_-][A-Za-z0-9_+/=-]{8,}|\bBearer\s+[^\s"',]+/gi;
-/** Phone numbers: with a plus, or so many digits on end that they may be one. */
+/** Phone numbers: with a plus, or 10 to 15 digits in a row. */
 const NUMBER = /\+\d[\d ().-]{5,}\d|(?<![\w-])\d{10,15}(?![\w-])/g;
-/** V8 quotes what it could not parse. */
+/** V8's error for invalid JSON quotes the text. */
 const QUOTED_JSON = /(?:\.\.\.)?"[^]*"(?:\.\.\.)? is not valid JSON/g;
 const SHORTEST_SECRET = 6;
 
-/** Takes out of a text what a log must not hold. */
+/** Removes from a text what a log must not hold. */
 export type Scrub = (text: string) => string;
 
-/** @param settings whose secrets are known by value */
+/** @param settings the secrets to remove by value */
 export function scrubber(settings: Settings): Scrub {
   const known = SETTING_NAMES.filter(({ secret }) => secret).flatMap(({ key }): unknown => settings[key]);
   const models = [...Object.values(settings.models), ...Object.values(settings.vendors)].map(({ apiKey }) => apiKey);
@@ -129,7 +129,7 @@ export function scrubber(settings: Settings): Scrub {
   };
 }
 
-/** An error as a log may hold it: what it is, what it says and where, not what it carries. */
+/** An error for the log: type, message and stack, without its other members. */
 interface ScrubbedError {
   type: string;
   code?: string;

@@ -16,37 +16,37 @@ interface Family {
   lines: () => string[];
 }
 
-/** More series of one name than this are not kept: labels must come from small sets. */
+/** Maximum of series of one metric. Labels must come from small sets. */
 const MAX_SERIES = 1000;
 
 /**
- * Figures of the process, told in Prometheus's text format 0.0.4
+ * Metrics of the process in Prometheus's text format 0.0.4
  * (https://prometheus.io/docs/instrumenting/exposition_formats/).
  */
 export class MetricRegistry {
   readonly #families: Family[] = [];
 
-  /** Something that is counted. */
+  /** Adds a counter. */
   counter(name: string, help: string): Counter {
     const counter = new Counter(name);
     this.#families.push({ name, help, type: 'counter', lines: () => counter.lines() });
     return counter;
   }
 
-  /** Something whose spread is counted in buckets of `le` and below. @param bounds rising, without infinity */
+  /** Adds a histogram with cumulative buckets. @param bounds ascending, without infinity */
   histogram(name: string, help: string, bounds: readonly number[]): Histogram {
     const histogram = new Histogram(name, bounds);
     this.#families.push({ name, help, type: 'histogram', lines: () => histogram.lines() });
     return histogram;
   }
 
-  /** Something that is looked up when it is asked for. */
+  /** Adds a metric whose values are read at each scrape. */
   read(type: 'counter' | 'gauge', name: string, help: string, samples: () => readonly MetricSample[]): void {
     const lines = (): string[] => samples().map(({ labels = {}, value }) => line(name, labels, value));
     this.#families.push({ name, help, type, lines });
   }
 
-  /** Quantiles that are looked up when they are asked for, with the sum and the number of all that was seen. */
+  /** Adds a summary, read at each scrape: quantiles, and the sum and count of all observations. */
   summary(
     name: string,
     help: string,
@@ -63,7 +63,7 @@ export class MetricRegistry {
     this.#families.push({ name, help, type: 'summary', lines });
   }
 
-  /** All of it. Ends with a newline, as the format wants. */
+  /** All metrics. Ends with a newline, as the format requires. */
   text(): string {
     const families = this.#families.map(({ name, help, type, lines }) =>
       [

@@ -11,15 +11,15 @@ import { MetricRegistry, type MetricSample } from './metric-registry.js';
 import { UNHEARD_KINDS } from '../../transports/rtp/totals.js';
 import { hopText } from '../../telephony/sip/hop.js';
 
-/** How often the event loop is looked at, in milliseconds; a delay counts from there on. */
+/** The interval between two readings of the event loop in milliseconds. Delays beyond it count. */
 const LOOK_MS = 20;
 /** The shortest window of quantiles, in milliseconds. */
 const WINDOW_MS = 15_000;
 const QUANTILES = [0.5, 0.99, 1] as const;
 
 /**
- * How late the event loop is, as a summary: quantiles of the last whole window, sum and count of all windows. A window
- * ends with the first reading that finds it long enough, so that several readers see the same one.
+ * The delay of the event loop as a summary: quantiles of the last complete window, sum and count of all windows. A
+ * window ends with the first reading after its minimum length, so that several readers see the same one.
  */
 export class EventLoopDelay {
   readonly #delay = monitorEventLoopDelay({ resolution: LOOK_MS });
@@ -35,7 +35,7 @@ export class EventLoopDelay {
     this.#delay.enable();
   }
 
-  /** Lines of a Prometheus summary by the ending of their names. */
+  /** Lines of a Prometheus summary by the suffix of their names. */
   get summary(): { quantiles: readonly MetricSample[]; sum: number; count: number } {
     this.#endWindow();
     const quantiles = this.#quantiles ?? this.#look();
@@ -69,40 +69,40 @@ export class EventLoopDelay {
   }
 }
 
-/** Nanoseconds between two looks as the seconds that the second one was late. */
+/** Converts the nanoseconds between two readings to the delay of the second one in seconds. */
 function late(ns: number): number {
   return Math.max(0, ns / 1e9 - LOOK_MS / 1000) || 0;
 }
 
-/** What is looked up when somebody asks. */
+/** Values that are read at each scrape. */
 export interface MetricSources {
-  /** Calls that go on, by how they came about and how far they are. */
+  /** Calls that have not ended, by channel and status. */
   calls: () => readonly { channel: string; status: string; count: number }[];
-  /** Sessions that hold an engine's line now. */
+  /** Running sessions. */
   sessions: () => number;
-  /** How many there may be. */
+  /** The limit of sessions. */
   maxSessions: number;
   clock: Clock;
-  /** Messages to webhooks that have not arrived. */
+  /** Messages to webhooks that have not been delivered. */
   outbox: () => number;
   ready: () => boolean;
-  /** Each media thread, by how many lines it has, null = it is not up; and how many have ended unbidden. */
+  /** The lines of each media thread, null = it is not up; and the number of threads that ended unexpectedly. */
   media: { readonly loads: readonly (number | null)[]; readonly deaths: number };
-  /** Faults of parley itself. */
+  /** Internal faults of parley. */
   faults: { readonly count: number };
   trunks: CarrierStatistics;
 }
 
-/** Seconds. Answers are judged between a fifth of a second and a few. */
+/** Seconds. The relevant response times are between 0.2 s and a few seconds. */
 const ANSWER_BOUNDS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.25, 1.5, 2, 3, 5, 10];
-/** Fewer, as there are many agents. */
+/** Fewer buckets, because there are many agents. */
 const AGENT_BOUNDS = [0.3, 0.5, 0.8, 1.25, 2, 5];
-/** Agents, and providers, with a label of their own: each is a series for ever. */
+/** Maximum of agents and of providers with their own label. Each label is a permanent series. */
 const MOST_NAMES = 100;
 const CALL_BOUNDS = [5, 15, 30, 60, 120, 300, 600, 1200, 3600];
 const HTTP_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The stages of an answer, as TurnMetrics names them and as `stage` does. */
+/** The stages of an answer: their names in TurnMetrics, and in the label `stage`. */
 const STAGES = [
   ['responseMs', 'response'],
   ['endOfTurnMs', 'end_of_turn'],
@@ -111,10 +111,10 @@ const STAGES = [
   ['ttsFirstMs', 'tts_first'],
 ] as const satisfies readonly (readonly [keyof TurnMetrics, string])[];
 
-/** What LineStats counts. */
+/** The counters of LineStats. */
 const PACKETS = ['sent', 'received', 'lost', 'late', 'duplicate', 'reordered'] as const;
 
-/** The daemon's figures. docs/operation.md lists them. */
+/** The daemon's metrics. docs/operation.md lists them. */
 export class Metrics {
   readonly #registry = new MetricRegistry();
   readonly #loop: EventLoopDelay;
@@ -145,73 +145,69 @@ export class Metrics {
     registry.read('gauge', 'parley_ready', '1 once the engines are warm and while new calls are taken.', () => [
       { value: sources.ready() ? 1 : 0 },
     ]);
-    registry.read('gauge', 'parley_sessions', 'Conversations that go on.', () => [{ value: sources.sessions() }]);
-    registry.read('gauge', 'parley_sessions_limit', 'Conversations that there may be at once.', () => [
+    registry.read('gauge', 'parley_sessions', 'Running conversations.', () => [{ value: sources.sessions() }]);
+    registry.read('gauge', 'parley_sessions_limit', 'The limit of concurrent conversations.', () => [
       { value: sources.maxSessions },
     ]);
-    registry.read('gauge', 'parley_calls', 'Calls that are not over, by channel and status.', () =>
+    registry.read('gauge', 'parley_calls', 'Calls in progress, by channel and status.', () =>
       sources.calls().map(({ channel, status, count }) => ({ labels: { channel, status }, value: count })),
     );
-    this.#ended = registry.counter('parley_sessions_ended_total', 'Conversations that are over, by how they ended.');
-    this.#lengths = registry.histogram('parley_session_seconds', 'How long conversations were.', CALL_BOUNDS);
+    this.#ended = registry.counter('parley_sessions_ended_total', 'Ended conversations, by status.');
+    this.#lengths = registry.histogram('parley_session_seconds', 'Duration of conversations.', CALL_BOUNDS);
     this.#answers = registry.histogram(
       'parley_answer_seconds',
-      'How long answers took, by stage; response is what the user waits.',
+      'Duration of answers by stage. The stage response is the time that the user waits.',
       ANSWER_BOUNDS,
     );
     this.#agentAnswers = registry.histogram(
       'parley_agent_response_seconds',
-      'How long users waited for answers, by agent; the first hundred agents have a name here.',
+      'Response time by agent. Only the first hundred agents have their own label.',
       AGENT_BOUNDS,
     );
     this.#providerFirsts = registry.histogram(
       'parley_provider_first_seconds',
-      'How long providers took to a first token or audio, or from the end of speech to the final transcript.',
+      "Time to a provider's first token or audio, or from the end of speech to the final transcript.",
       ANSWER_BOUNDS,
     );
     this.#providerFailures = registry.counter(
       'parley_provider_failures_total',
-      'Requests and streams of providers that failed (error), or were too slow and given up (late).',
+      'Requests and streams of providers that failed (error) or were too slow (late).',
     );
     this.#tokens = registry.counter('parley_llm_tokens_total', 'Tokens of language models, by provider and model.');
-    this.#heard = registry.counter('parley_stt_seconds_total', 'Seconds that recognisers listened, by provider.');
-    this.#spoken = registry.counter('parley_tts_characters_total', 'Characters that were spoken, by provider.');
-    this.#costs = registry.counter('parley_cost_total', 'What calls cost by the prices of the settings.');
-    this.#tools = registry.counter('parley_tool_calls_total', 'Calls of tools, by whether they worked.');
-    this.#faults = registry.counter('parley_faults_total', 'Faults that conversations went on in spite of, by name.');
+    this.#heard = registry.counter('parley_stt_seconds_total', 'Seconds of recognised audio, by provider.');
+    this.#spoken = registry.counter('parley_tts_characters_total', 'Synthesised characters, by provider.');
+    this.#costs = registry.counter('parley_cost_total', 'Cost of calls by the prices of the settings.');
+    this.#tools = registry.counter('parley_tool_calls_total', 'Tool calls, by success.');
+    this.#faults = registry.counter('parley_faults_total', 'Faults that did not end their conversation, by name.');
     this.#frames = registry.counter(
       'parley_playout_faults_total',
       'Frames of 20 ms that ran dry within an utterance (underrun), or that this machine was too late for (skipped).',
     );
     this.#packets = registry.counter(
       'parley_line_packets_total',
-      'Packets of lines that are over, sent and received, and what became of these.',
+      'Sent and received packets of ended lines, by outcome.',
     );
     registry.read('gauge', 'parley_media_thread_lines', 'Calls of each media thread that is up.', () =>
       sources.media.loads.flatMap((lines, n) =>
         lines === null ? [] : [{ labels: { thread: String(n + 1) }, value: lines }],
       ),
     );
-    registry.read('counter', 'parley_media_threads_ended_total', 'Media threads that have ended unbidden.', () => [
+    registry.read('counter', 'parley_media_threads_ended_total', 'Media threads that ended unexpectedly.', () => [
       { value: sources.media.deaths },
     ]);
     trunkMetrics(registry, sources.trunks);
-    registry.read('counter', 'parley_errors_total', 'Faults of parley itself; the log says which.', () =>
+    registry.read('counter', 'parley_errors_total', 'Internal faults of parley. The log has the details.', () =>
       sources.faults.count === 0 ? [] : [{ value: sources.faults.count }],
     );
-    registry.read('gauge', 'parley_webhook_outbox', 'Messages to webhooks that have not arrived yet.', () => [
+    registry.read('gauge', 'parley_webhook_outbox', 'Messages to webhooks that have not been delivered.', () => [
       { value: sources.outbox() },
     ]);
     this.#requests = registry.counter('parley_http_requests_total', 'HTTP requests, by route and status.');
-    this.#requestTimes = registry.histogram(
-      'parley_http_request_seconds',
-      'How long answers over HTTP took.',
-      HTTP_BOUNDS,
-    );
+    this.#requestTimes = registry.histogram('parley_http_request_seconds', 'Duration of HTTP answers.', HTTP_BOUNDS);
     this.#process(registry);
   }
 
-  /** A session's event. */
+  /** Counts an event of a session. */
   session(agentId: string, event: SessionEvent): void {
     if (event.type === 'answered') {
       const { responseMs } = event.metrics;
@@ -228,18 +224,18 @@ export class Metrics {
     else if (event.type === 'ended') this.#end(event.report);
   }
 
-  /** @param route its pattern, never what was asked for */
+  /** @param route the pattern of the route, never the requested path */
   request(method: string, route: string, status: number, seconds: number): void {
     this.#requests.add({ method, route, status: String(status) });
     this.#requestTimes.observe(seconds);
   }
 
-  /** What a call cost that is over. */
+  /** Adds the cost of an ended call. */
   cost(items: readonly CostItem[]): void {
     for (const { type, provider, credit } of items) if (credit > 0) this.#costs.add({ type, provider }, credit);
   }
 
-  /** All of it as Prometheus reads it. */
+  /** All metrics in Prometheus's text format. */
   text(): string {
     return this.#registry.text();
   }
@@ -269,13 +265,13 @@ export class Metrics {
     for (const kind of PACKETS) if (line !== null && line[kind] > 0) this.#packets.add({ kind }, line[kind]);
   }
 
-  /** Names as Prometheus's own client libraries have them, where there is one. */
+  /** With the names of Prometheus's own client libraries, if they have one. */
   #process(registry: MetricRegistry): void {
     const one = (type: 'counter' | 'gauge', name: string, help: string, value: () => number): void =>
       registry.read(type, name, help, () => [{ value: value() }]);
     registry.summary(
       'parley_event_loop_delay_seconds',
-      'How late the event loop was: quantiles of the last 15 s.',
+      'Delay of the event loop, with quantiles of the last 15 s.',
       () => this.#loop.summary,
     );
     one('counter', 'process_cpu_seconds_total', 'Processor time.', () => {
@@ -286,60 +282,58 @@ export class Metrics {
     one('gauge', 'nodejs_heap_size_used_bytes', 'JavaScript heap in use.', () => process.memoryUsage().heapUsed);
     one('gauge', 'nodejs_external_memory_bytes', 'Memory of buffers and addons.', () => process.memoryUsage().external);
     const startedS = nowUnixMs() / 1000 - process.uptime();
-    one('gauge', 'process_start_time_seconds', 'When it started, in seconds since 1970.', () => startedS);
+    one('gauge', 'process_start_time_seconds', 'Start time of the process, in seconds since 1970.', () => startedS);
   }
 }
 
-/** @param named those that have a label of their own so far */
+/** @param named names that already have their own label */
 function labelOf(name: string, named: Set<string>): string {
   if (named.size < MOST_NAMES) named.add(name);
   return named.has(name) ? name : 'other';
 }
 
-/** The figures of SIP trunks and their media, and of other carriers. docs/operation.md lists them. */
+/** The metrics of SIP trunks and their media, and of other carriers. docs/operation.md lists them. */
 export function trunkMetrics(registry: MetricRegistry, figures: CarrierStatistics): void {
   const { media } = figures;
-  registry.read(
-    'counter',
-    'parley_sip_messages_refused_total',
-    'SIP messages that were dropped or refused, by why.',
-    () => Object.entries(figures.messages).map(([why, value]) => ({ labels: { why }, value })),
+  registry.read('counter', 'parley_sip_messages_refused_total', 'Dropped or refused SIP messages, by reason.', () =>
+    Object.entries(figures.messages).map(([why, value]) => ({ labels: { why }, value })),
   );
-  registry.read('gauge', 'parley_sip_registrations', 'Trunks to register with, and those that have us.', () => [
-    { labels: { state: 'wanted' }, value: figures.registrations.wanted },
-    { labels: { state: 'held' }, value: figures.registrations.held },
-  ]);
   registry.read(
-    'counter',
-    'parley_sip_calls_refused_total',
-    'Calls that came in and were refused, by trunk and status.',
-    () =>
-      figures.trunkRefusals.map(({ trunk, status, count }) => ({
-        labels: { trunk, status: String(status) },
-        value: count,
-      })),
+    'gauge',
+    'parley_sip_registrations',
+    'Trunks with a registration, and trunks that are registered.',
+    () => [
+      { labels: { state: 'wanted' }, value: figures.registrations.wanted },
+      { labels: { state: 'held' }, value: figures.registrations.held },
+    ],
   );
-  registry.read('gauge', 'parley_sip_server_up', 'Whether a server answered when it was asked last (OPTIONS).', () =>
+  registry.read('counter', 'parley_sip_calls_refused_total', 'Refused inbound calls, by trunk and status.', () =>
+    figures.trunkRefusals.map(({ trunk, status, count }) => ({
+      labels: { trunk, status: String(status) },
+      value: count,
+    })),
+  );
+  registry.read('gauge', 'parley_sip_server_up', 'Whether a server answered the last OPTIONS.', () =>
     figures.states.flatMap(({ name: trunk, servers }) =>
       servers.flatMap(({ hop, answers }) =>
         answers === null ? [] : [{ labels: { trunk, server: hopText(hop) }, value: Number(answers) }],
       ),
     ),
   );
-  registry.read('gauge', 'parley_rtp_sessions', 'Calls over SIP whose media are open.', () => [{ value: media.open }]);
-  registry.read('counter', 'parley_rtp_calls_total', 'Calls that are over, by codec and SRTP.', () =>
+  registry.read('gauge', 'parley_rtp_sessions', 'SIP calls with open media.', () => [{ value: media.open }]);
+  registry.read('counter', 'parley_rtp_calls_total', 'Ended calls, by codec and SRTP.', () =>
     media.calls.map(({ codec, isSecure, count }) => ({ labels: { codec, srtp: String(isSecure) }, value: count })),
   );
-  registry.read('counter', 'parley_rtp_unheard_total', 'Packets that were not heard, in calls that are over.', () =>
+  registry.read('counter', 'parley_rtp_unheard_total', 'Discarded packets of ended calls.', () =>
     UNHEARD_KINDS.map((kind) => ({ labels: { kind }, value: media.unheard[kind] })),
   );
-  registry.read('counter', 'parley_rtp_concealed_seconds_total', 'Sound made up in place of lost packets.', () => [
+  registry.read('counter', 'parley_rtp_concealed_seconds_total', 'Audio generated in place of lost packets.', () => [
     { value: media.concealedMs / 1000 },
   ]);
   registry.read(
     'counter',
     'parley_carrier_events_total',
-    "Of carriers with media sockets: requests refused, calls' streams, and what was wrong with their messages and sound.",
+    'Carriers with media sockets: refused requests, streams of calls, and faults of their messages and audio.',
     () =>
       figures.accounts.flatMap((door) =>
         Object.entries(door.counts()).map(([what, value]) => ({ labels: { carrier: door.name, what }, value })),
@@ -348,7 +342,7 @@ export function trunkMetrics(registry: MetricRegistry, figures: CarrierStatistic
   registry.read(
     'counter',
     'parley_carrier_refused_total',
-    'Requests and calls of carriers with media sockets that were refused, by reason.',
+    'Refused requests and calls of carriers with media sockets, by reason.',
     () => figures.accountRefusals.map(({ carrier, reason, count }) => ({ labels: { carrier, reason }, value: count })),
   );
 }

@@ -15,9 +15,9 @@ import { Metrics, type MetricSources } from './metrics.js';
 import type { SessionSpans } from './session-spans.js';
 import { errorOf } from '../../base/errors.js';
 
-/** Health, figures, the log of sessions and requests, and traces. */
+/** Health checks, metrics, the log of sessions and requests, and traces. */
 export interface OperationsModule extends DaemonModule {
-  /** Where SIP trunks and other carriers are counted. */
+  /** Statistics of SIP trunks and other carriers. */
   readonly trunks: CarrierStatistics;
 }
 
@@ -70,12 +70,12 @@ interface ObservabilityOptions extends Omit<MetricSources, 'trunks'> {
   openTraces: (() => Promise<SessionSpans>) | null;
 }
 
-/** What an operator sees of the daemon's work: its figures, its log and its traces. */
+/** Observability for the operator: metrics, log and traces. */
 class Observability {
   readonly metrics: Metrics;
   readonly trunks: CarrierStatistics;
   readonly #options: ObservabilityOptions;
-  /** Sessions that have been heard of. */
+  /** Sessions with at least one event. */
   readonly #begun = new Set<string>();
   #traces: Promise<SessionSpans | null> | null = null;
 
@@ -96,7 +96,7 @@ class Observability {
     if (event.type === 'ended') this.#begun.delete(sessionId);
   }
 
-  /** Watches the answers of an HTTP server. To be called before its routes are made. */
+  /** Logs and counts the answers of an HTTP server. Call it before routes are added. */
   watch(app: FastifyInstance, clients: Clients): void {
     app.addHook('onResponse', (request, reply, done) => {
       const { method } = request;
@@ -111,7 +111,7 @@ class Observability {
     });
   }
 
-  /** Sends off what there is. */
+  /** Exports the remaining traces. */
   async close(): Promise<void> {
     this.metrics.close();
     await (await this.#traces)?.close();

@@ -3,13 +3,13 @@ import { packageVersion } from '../../package-files.js';
 
 export type AttributeValue = string | number | boolean;
 
-/** A stretch of time, as OpenTelemetry has it. */
+/** A span of OpenTelemetry. */
 export interface TraceSpan {
   /** 16 random bytes, as hexadecimal; the same for all spans of a session. */
   traceId: string;
   /** 8 random bytes, as hexadecimal. */
   spanId: string;
-  /** Null for the outermost. */
+  /** Null = the root span. */
   parentId: string | null;
   name: string;
   startUnixMs: number;
@@ -64,7 +64,7 @@ function spanJson(span: TraceSpan): unknown {
   };
 }
 
-/** Beyond what a double holds exactly: the fraction of a millisecond is put behind the whole ones as text. */
+/** Nanoseconds exceed the exact range of a double, so the fraction of a millisecond is appended as text. */
 function nanos(unixMs: number): string {
   const whole = Math.floor(unixMs);
   return `${String(whole)}${String(Math.floor((unixMs - whole) * 1e6)).padStart(6, '0')}`;

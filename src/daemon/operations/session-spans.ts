@@ -10,15 +10,15 @@ interface ToolTime {
   endUnixMs: number;
 }
 
-/** Where spans go. */
+/** The exporter of spans. */
 export interface SpanSink {
   add(spans: readonly TraceSpan[]): void;
   close(): Promise<void>;
 }
 
 /**
- * Sessions as traces: session → turn → end_of_turn, llm, sentence, tts, tool. Names and times, no texts. A session is
- * exported when it is over: nothing is done for it during the call.
+ * Traces of sessions: session → turn → end_of_turn, llm, sentence, tts, tool. They have names and times, but no texts. A
+ * session is exported after its end, so tracing does not slow the call down.
  */
 export class SessionSpans {
   readonly #sink: SpanSink;
@@ -46,7 +46,7 @@ export class SessionSpans {
   }
 }
 
-/** The spans of a session that is over, the outermost first. */
+/** The spans of an ended session, the root span first. */
 export function spansOf(
   { sessionId, status, durationMs, turns, usage, promptTokens, completionTokens }: SessionReport,
   { agentId, tools, startUnixMs }: { agentId: string; tools: readonly ToolTime[]; startUnixMs: number },
@@ -121,7 +121,7 @@ export function spansOf(
   return spans;
 }
 
-/** Session times of a turn and its stages; null for one that was never answered. */
+/** Session times of a turn and its stages; null = the turn was never answered. */
 function timesOf(turn: TurnMetrics): {
   fromMs: number;
   toMs: number;

@@ -3,20 +3,20 @@ import { reasonOf } from '../../base/errors.js';
 import { otlpRequest, type TraceSpan } from './otlp.js';
 
 export interface ExporterOptions {
-  /** Full address, with `/v1/traces`. */
+  /** Full URL, with `/v1/traces`. */
   url: string;
   headers: Readonly<Record<string, string>>;
-  /** What all spans say of this daemon, `service.name` among it. */
+  /** Resource attributes of all spans, including `service.name`. */
   resource: Readonly<Record<string, string>>;
   clock: Clock;
-  /** Called once when sending begins to fail, and once, with null, when it works again. */
+  /** Called once when exports start to fail, and once with null when they work again. */
   onChange: (fault: string | null) => void;
 }
 
-/** Spans wait so long for others to go with them. */
+/** How long spans wait for others in the same batch. */
 const GATHER_MS = 2000;
 const BATCH = 512;
-/** The oldest go when a collector stays away. */
+/** Maximum of waiting spans. Beyond it, the oldest are dropped. */
 const MAX_WAITING = 4096;
 const TIMEOUT_MS = 10_000;
 const RETRY_MS = 5000;
@@ -42,7 +42,7 @@ export class Exporter {
     this.#plan(GATHER_MS);
   }
 
-  /** Sends what there is, once more, and gives up what cannot be sent then. */
+  /** Sends the remaining spans once, and drops them if that fails. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancel?.();
@@ -75,7 +75,7 @@ export class Exporter {
     this.#failing = isFailing;
   }
 
-  /** Null where it worked. `again`: the collector may take it later (OTLP's retryable statuses). */
+  /** Null = success. `again`: the status is retryable according to OTLP. */
   async #post(spans: readonly TraceSpan[]): Promise<{ reason: string; again: boolean } | null> {
     const { url, headers } = this.#options;
     try {

@@ -33,21 +33,21 @@ export const chatSchema = z.strictObject({
         agent_id: z.string().min(1).max(200).nullish(),
         agent_config: agentConfigSchema
           .nullish()
-          .describe("Takes the place of the stored agent's fields, one by one; alone it is a temporary agent."),
-        agent_extensions: agentExtensionsSchema
-          .nullish()
-          .describe("Takes the place of the stored agent's extensions, one by one."),
+          .describe(
+            "Overrides fields of the stored agent's configuration. Without an `agent_id` it is a temporary agent.",
+          ),
+        agent_extensions: agentExtensionsSchema.nullish().describe("Overrides the stored agent's extensions."),
         metadata: z.record(z.string(), z.unknown()).nullish(),
         include_metadata_in_prompt: z.boolean().nullish(),
       })
       .meta({ id: 'AgentCallData' }),
     REQUEST_NAMES,
   ),
-  messages: z.array(messageSchema).max(10_000).describe('The conversation so far; none: the agent opens it.'),
+  messages: z.array(messageSchema).max(10_000).describe('The conversation so far; [] = the agent starts it.'),
   end_of_session: z
     .boolean()
     .optional()
-    .describe('Default false. The conversation ends with this answer, or with its last message: it is logged.'),
+    .describe('Default false. True ends the conversation with this answer, or with its last message, and logs it.'),
 });
 
 export type ChatBody = z.output<typeof chatSchema>;
@@ -59,13 +59,13 @@ export interface ChatEndpointOptions {
   admission: AdmissionControl;
   clock: Clock;
   nowUnixMs: () => number;
-  /** Answers that may be under way at once. */
+  /** Maximum of concurrent answers. */
   maxChats: number;
   onError: (error: Error) => void;
 }
 
 const CONFIG_PLACE = ['body', 'agent', 'agent_config'];
-/** How long the stream of a session's last answer stays open for what comes after it, so that it is in the log then. */
+/** How long the stream of the last answer waits for the end of the session, so that the log has it when it closes. */
 const LOG_MS = 1_000;
 
 /** `POST /chat/completions`: an agent's answer as server-sent events. */
@@ -78,7 +78,7 @@ export class ChatEndpoint {
     options.admission.count({ chats: () => this.#running });
   }
 
-  /** @throws ParleyError, as long as nothing has been sent; what fails after that is an event of the stream */
+  /** @throws ParleyError before anything has been sent. Later faults become events of the stream */
   async answer(body: ChatBody, reply: FastifyReply): Promise<FastifyReply> {
     const { admission, maxChats, clock } = this.#options;
     admission.enter();
@@ -148,12 +148,12 @@ export class ChatEndpoint {
         }
       }
     } finally {
-      // A client that has left takes nothing more; what comes after the end of a session is not waited for.
+      // The client has left: does not wait for the work after the session.
       void pieces.return().catch(() => undefined);
     }
   }
 
-  /** The rest, which is what comes after the end of a session; it goes on without the client where it takes longer. */
+  /** The work after the end of a session. It continues without the client if it takes longer. */
   async #logged(pieces: AsyncIterator<ChatPiece>): Promise<void> {
     await waitAtMost(this.#options.clock, LOG_MS, pieces.next());
   }
@@ -168,7 +168,7 @@ export class ChatEndpoint {
     if (!known) this.#options.onError(errorOf(error));
     const message = known ? error.message : 'An internal error occurred; the log of parley has details';
     const code = known ? error.code : 'INTERNAL';
-    // A client that leaves now knows enough.
+    // The client may have left.
     await stream.send(JSON.stringify({ error: { message, code } })).catch(() => undefined);
   }
 
@@ -188,14 +188,14 @@ export class ChatEndpoint {
 }
 
 interface Agent {
-  /** Null = a temporary one. */
+  /** Null = a temporary agent. */
   id: string | null;
   config: AgentConfig;
   extensions: AgentExtensions | null;
   script: unknown;
 }
 
-/** What is wrong with a configuration that came with the request is told with its place in it. */
+/** An error about the request's configuration, with its place. */
 function faultOf(error: unknown, { agent_config: given }: ChatBody['agent']): unknown {
   if (given == null || !(error instanceof ParleyError)) return error;
   const isConfig = error.httpStatus === 422 || error.code === 'NOT_FOUND';
@@ -218,11 +218,11 @@ const chunkSchema = z
     messages: z
       .array(messageSchema)
       .optional()
-      .describe('Of the last chunk: what the answer adds to the conversation, calls of tools and their results too'),
+      .describe('Only in the last chunk: the messages of the answer, including tool calls and their results'),
   })
-  .meta({ id: 'ChatCompletionChunk', description: 'One event of an answer. The last one is the text `[DONE]`.' });
+  .meta({ id: 'ChatCompletionChunk', description: 'One event of an answer. The text `[DONE]` follows the last one.' });
 
-/** `POST /chat/completions`: an agent in writing. */
+/** `POST /chat/completions`: a text chat with an agent. */
 export function chatRoutes(api: Api, chat: ChatEndpoint): void {
   api.add({
     id: 'createChatCompletion',
@@ -230,9 +230,8 @@ export function chatRoutes(api: Api, chat: ChatEndpoint): void {
     path: '/chat/completions',
     tag: 'chat',
     body: chatSchema,
-    summary: "An agent's answer in writing, as it comes",
-    description:
-      'Lines `data: {"choices": [{"delta": {"content": "…"}}]}`, then `data: [DONE]`. See docs/chat.md for the rest.',
+    summary: "An agent's answer as a stream of text",
+    description: 'Lines `data: {"choices": [{"delta": {"content": "…"}}]}`, then `data: [DONE]`. See docs/chat.md.',
     answer: chunkSchema,
     content: 'text/event-stream',
     errors: [

@@ -3,7 +3,7 @@ import type { PageDescription } from '../../transports/talk-protocol.js';
 import { type BrowserFiles, serveFile } from '../http/browser-files.js';
 import type { Access } from '../http/access.js';
 
-/** The widget's files, and those that it shares with the page, by the paths where they are found. */
+/** URL paths of the widget's files and of those that it shares with the page. */
 export const WIDGET_PATHS: Readonly<Record<string, string>> = {
   'widget.html': '/widget',
   'widget.js': '/widget.js',
@@ -12,16 +12,16 @@ export const WIDGET_PATHS: Readonly<Record<string, string>> = {
   'icon.svg': '/assets/icon.svg',
 };
 
-/** Pages of all origins may load them, also such as isolate themselves (Fetch 3.2 and 3.7). */
+/** Pages of all origins may load them, even isolated ones (Fetch 3.2 and 3.7). */
 const FOR_ALL_PAGES = { 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' };
 
 export interface WidgetRoutesOptions {
   access: Access;
-  /** Gateways by name, which the widget may be told to call. */
+  /** Gateways by name. The widget may connect to them. */
   regions: Readonly<Record<string, string>>;
 }
 
-/** The script of the embed snippet, what it loads, and the same as a page for frames at `/widget`. */
+/** The script of the embed snippet with its files, and the widget as a page for frames at `/widget`. */
 export function widgetRoutes(
   app: FastifyInstance,
   files: BrowserFiles,
@@ -56,10 +56,10 @@ const HEADERS = {
   'permissions-policy': 'microphone=(self)',
 };
 
-/** Where pages are found; everything else is theirs. */
+/** URL paths of the pages. The other files belong to them. */
 const PATHS: Readonly<Record<string, string>> = { 'index.html': '/', 'docs.html': '/docs', 'console.html': '/console' };
 
-/** The page to talk on at `/`, the one on the endpoints at `/docs`, the console, what they load, and `/page.json`. */
+/** The talk page at `/`, the API page at `/docs`, the console, their files, and `/page.json`. */
 export function pageRoutes(app: FastifyInstance, files: BrowserFiles, describe: () => PageDescription): void {
   for (const [name, file] of files) {
     if (name in WIDGET_PATHS) continue;

@@ -6,7 +6,7 @@ import type { SessionTokens } from '../http/session-tokens.js';
 
 const iceServer = z
   .strictObject({ urls: z.string(), username: z.string().exactOptional(), credential: z.string().exactOptional() })
-  .meta({ id: 'IceServer', description: 'As RTCPeerConnection takes it.' });
+  .meta({ id: 'IceServer', description: 'An entry of `iceServers` of RTCPeerConnection.' });
 const answer = z
   .strictObject({
     token: z.string(),
@@ -23,8 +23,8 @@ export interface SessionTokenRoutesOptions {
 }
 
 /**
- * `POST /sessions/token`: a public key in `authorization`, from an allowed origin, gets a token for one session, and
- * what a browser needs to come here over WebRTC. Who may not talk is not told how to use the operator's relays.
+ * `POST /sessions/token`: exchanges a public key in `authorization`, from an allowed origin, for a token for one session
+ * and the ICE servers for WebRTC. Clients without access do not get the credentials of the operator's relays.
  */
 export function sessionTokenRoutes(
   api: Api,
@@ -38,7 +38,7 @@ export function sessionTokenRoutes(
     summary: 'A token for one session',
     answer,
     description:
-      'The header `authorization` holds a public key. The token can be used once, within 60 s, and for what the key is for.',
+      'The header `authorization` holds a public key. The token is valid once, for 60 s, with the rights of the key.',
     gate: (request) => void access.publicKey(request.raw),
     errors: ['DAEMON_DRAINING'],
     examples: () => ({

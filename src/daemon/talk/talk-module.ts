@@ -23,7 +23,7 @@ export interface TalkModuleOptions {
   files: BrowserFiles;
 }
 
-/** Pages and the widget, and conversations with those who come from them: by socket, over WebRTC, in writing. */
+/** Pages and the widget, and their conversations: over the talk socket, WebRTC and chat. */
 export function talkModule(context: DaemonContext, options: TalkModuleOptions): DaemonModule {
   const { settings, engine, clock, nowUnixMs, faults, events, admission } = context;
   const { http, agents, log, registered, media, files } = options;

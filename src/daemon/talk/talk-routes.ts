@@ -20,7 +20,7 @@ export interface TalkEndpointOptions {
   clients: Clients;
   requests: RateLimit;
   clock: Clock;
-  /** Sockets that one address may have open. */
+  /** Maximum of open sockets of one address. */
   socketsPerAddress: number;
   /** How far audio runs ahead of real time, in milliseconds. */
   leadMs: number;
@@ -28,22 +28,22 @@ export interface TalkEndpointOptions {
   onError: (error: Error) => void;
 }
 
-/** A client has to say who it is within this. */
+/** Time limit for the first message of a client. */
 const INITIATE_TIMEOUT_MS = 10_000;
-/** How long a refused client may take to answer the close. */
+/** Time limit for a refused client's answer to the close frame. */
 const CLOSE_TIMEOUT_MS = 2000;
 /** Largest message: 32 s of audio. */
 const MAX_MESSAGE_BYTES = 1_048_576;
-/** Clients that have not said who they are, at once. */
+/** Maximum of clients without a first message. */
 const MAX_WAITING = 500;
-/** WebSocket close codes: going on would break a rule; try again later; something failed here. */
+/** WebSocket close codes of RFC 6455 and its registry. */
 const POLICY_VIOLATION = 1008;
 const TRY_AGAIN_LATER = 1013;
 const TOO_BIG = 1009;
 const INTERNAL_ERROR = 1011;
 
 const publicKeySchema = z.string().min(1).max(500);
-/** What a client says of itself. */
+/** The first message of a client. */
 const clientShape = { background_in_pauses: z.boolean().nullish() };
 const initiateSchema = z.strictObject({
   method: z.literal('initiate'),
@@ -55,23 +55,23 @@ const initiateSchema = z.strictObject({
         agent_config: z.unknown().optional(),
         agent_extensions: z.unknown().optional(),
       })
-      .refine((agent) => agent.agent_id != null || agent.agent_config != null, 'agent_id or agent_config is needed'),
+      .refine((agent) => agent.agent_id != null || agent.agent_config != null, 'agent_id or agent_config is required'),
     ...clientShape,
     ...sessionFieldsShape,
   }),
 });
-/** For a call that was registered with all the rest. */
+/** The first message for a registered call. */
 const registeredSchema = z.strictObject({
   method: z.literal('initiate'),
   data: z.strictObject({ public_key: publicKeySchema, call_id: z.string().min(1).max(200), ...clientShape }),
 });
 
-/** `/talk`: the socket that browsers talk over. See docs/talk-socket.md for the protocol. */
+/** `/talk`: the voice socket for browsers. docs/talk-socket.md describes the protocol. */
 export class TalkEndpoint {
   readonly #options: TalkEndpointOptions;
-  /** Clients that have no session (yet, or any more). */
+  /** Clients without a session, before or after it. */
   readonly #waiting = new Set<WebSocket>();
-  /** Sessions under way, by their id. */
+  /** Running sessions by id. */
   readonly #talking = new Map<
     string,
     { session: SessionHandle; transport: TalkSocketTransport; agentId: string | null }
@@ -92,7 +92,7 @@ export class TalkEndpoint {
     );
   }
 
-  /** Takes no more clients. Those who have not begun to talk are sent away. */
+  /** Refuses new clients and disconnects clients without a session. */
   close(): void {
     for (const client of this.#waiting) client.terminate();
     this.#sockets.close();
@@ -131,7 +131,7 @@ export class TalkEndpoint {
     client.once('message', (data: Buffer, isBinary: boolean) => {
       cancel();
       const { leadMs } = this.#options;
-      const transport = new TalkSocketTransport(client, { clock, leadMs }); // keeps what comes until the session listens
+      const transport = new TalkSocketTransport(client, { clock, leadMs }); // buffers messages until the session listens
       const text = isBinary ? null : data.toString('utf8');
       void this.#begin({ client, transport, caller }, text).catch((error: unknown) => {
         this.#sendAway(client, error);
@@ -154,8 +154,8 @@ export class TalkEndpoint {
   }
 
   /**
-   * A client whose line broke goes on with its session, of which the daemon may not have noticed that it is alone: it
-   * ends now, so that what was said in it is known.
+   * A client whose connection broke continues its session in a new one. The daemon may not have noticed the break. It
+   * ends the old session now, so that its messages are stored.
    */
   async #takeOver({ continuation, agentId }: RequestedSession): Promise<void> {
     const lost = this.#talking.get(continuation?.session_id ?? '');
@@ -189,14 +189,14 @@ export class TalkEndpoint {
   #sendAway(client: WebSocket, error: unknown): void {
     const known = error instanceof ParleyError;
     if (!known) this.#options.onError(errorOf(error));
-    const reason = known ? error.message : 'something went wrong inside parley';
+    const reason = known ? error.message : 'an internal fault of parley';
     const message: TalkServerMessage = { method: 'onerror', data: reason };
     client.resume();
     if (client.readyState === client.OPEN) client.send(JSON.stringify(message));
     this.#end(client, known ? closeCodeOf(error) : INTERNAL_ERROR, reason);
   }
 
-  /** Closes with a reason, cut to what a close frame can hold. */
+  /** Closes with a reason, shortened to fit into a close frame. */
   #end(client: WebSocket, code: number, reason: string): void {
     const { clock } = this.#options;
     client.removeAllListeners('message');

@@ -35,7 +35,7 @@ export interface WebSessionsOptions {
   events: CallEventBus;
 }
 
-/** What a client may set for its session, besides the agent. */
+/** What a client may set for its session beside the agent. */
 export const sessionFieldsShape = {
   metadata: z.record(z.string(), z.unknown()).nullish(),
   include_metadata_in_prompt: z.boolean().nullish(),
@@ -44,11 +44,11 @@ export const sessionFieldsShape = {
 
 export type SessionFields = z.output<z.ZodObject<typeof sessionFieldsShape>>;
 
-/** A session as its client asks for it, or as it was registered. */
+/** The request for a session, from its client or from a registration. */
 export interface RequestedSession
   extends RequestedAgent, Pick<RegisteredCall, 'metadata' | 'includeMetadataInPrompt' | 'continuation' | 'phones'> {
   sessionId: string;
-  /** Null = it was not registered, and is not in the log yet. */
+  /** Null = it was not registered, so the log does not have it yet. */
   callId: string | null;
 }
 
@@ -57,10 +57,10 @@ const overrideSchema = movingSchema(
   REQUEST_NAMES,
 );
 
-/** An agent that is all in the client's own configuration. */
+/** A temporary agent: the client's configuration is all of it. */
 const TEMPORARY = { id: null, config: {}, script: undefined, extensions: null };
 
-/** Sessions of clients that come from pages and apps: checks what each may have, and makes its session. */
+/** Sessions of pages and apps: checks the rights of each client and creates its session. */
 export class WebSessions {
   readonly #options: WebSessionsOptions;
   #starting = 0;
@@ -71,7 +71,7 @@ export class WebSessions {
   }
 
   /**
-   * Lets a client in with a public key or a session token, which is used up.
+   * Admits a client with a public key or a session token, which becomes invalid.
    * @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, SESSIONS_FULL
    */
   enter(keyOrToken: string, caller: Caller): PublicKey {
@@ -80,17 +80,17 @@ export class WebSessions {
     return key;
   }
 
-  /** @throws ParleyError SESSIONS_FULL where there is no room for another session */
+  /** @throws ParleyError SESSIONS_FULL if there is no room for another session */
   checkRoom(): void {
     const { isFull, maxSessions } = this.#options.admission;
     if (isFull) throw new ParleyError('SESSIONS_FULL', { limit: maxSessions });
   }
 
   /**
-   * The session that a client asks for.
-   * @param key null = a private key, which may do everything
-   * @param agent without an `id`, `config` and `extensions` are the whole agent, for this session only; `place` is where
-   * it stands in the request
+   * The requested session, checked.
+   * @param key null = a private key, which has all rights
+   * @param agent without an `id`, `config` and `extensions` are the whole agent, for this session only; `place` is its
+   * place in the request
    * @throws InvalidConfigError; ParleyError AUTH_FORBIDDEN, NOT_FOUND
    */
   requested(
@@ -101,9 +101,9 @@ export class WebSessions {
     const { agents, access } = this.#options;
     if (key !== null) access.agent(key, agent.id);
     const override = this.#override(agent, key);
-    // A client that sets the metadata could otherwise continue anybody's conversation.
+    // Otherwise, a client that sets the metadata could continue the conversation of any user.
     if (key !== null && fields.session_continuation?.identifier_variable != null) {
-      throw new ParleyError('AUTH_FORBIDDEN', { reason: 'with a public key no identifier_variable may be given' });
+      throw new ParleyError('AUTH_FORBIDDEN', { reason: 'identifier_variable needs a private key' });
     }
     const { id: agentId, config, script, ...own } = agent.id === null ? TEMPORARY : agents.get(agent.id);
     const extensions = overriddenExtensions(own.extensions, override.extensions);
@@ -121,14 +121,14 @@ export class WebSessions {
     };
   }
 
-  /** A registered call. It was registered with a private key, so its id is enough. @throws ParleyError NOT_FOUND */
+  /** A registered call. Its id is enough, because the registration needed a private key. @throws ParleyError NOT_FOUND */
   registered(callId: string): RequestedSession {
     return this.#options.registered.take(callId, 'talk');
   }
 
   /**
-   * Makes the session and writes it down; `run` it.
-   * @throws ParleyError as `Engine.createSession`; then the transport is the caller's to close
+   * Creates and logs the session. The caller runs it.
+   * @throws ParleyError as `Engine.createSession`; then the caller closes the transport
    */
   async begin(requested: RequestedSession, transport: SessionLine, channel: CallChannel): Promise<SessionHandle> {
     const { engine, log, events } = this.#options;
@@ -165,7 +165,7 @@ export class WebSessions {
     return session;
   }
 
-  /** Ends a session whose line could not be connected. */
+  /** Ends a session whose connection failed. */
   async abandon(session: SessionHandle, reason: string): Promise<void> {
     this.#options.log.fail(session.id, 'failed', reason);
     await session.close();
@@ -177,7 +177,7 @@ export class WebSessions {
     key: PublicKey | null,
   ): { config: AgentConfig; extensions: AgentExtensions | null } {
     if (extensions != null && key !== null) {
-      throw new ParleyError('AUTH_FORBIDDEN', { reason: 'with a public key no agent_extensions may be given' });
+      throw new ParleyError('AUTH_FORBIDDEN', { reason: 'agent_extensions needs a private key' });
     }
     if (config == null && extensions == null) return { config: {}, extensions: null };
     const allowed = new Set(this.#options.publicAgentConfigFields);
@@ -187,8 +187,8 @@ export class WebSessions {
     if (key !== null && config != null && (allowed.size === 0 || refused !== undefined)) {
       const what =
         refused === undefined || allowed.size === 0 ? 'agent_config' : `agent_config.${refused.slice(0, 60)}`;
-      const setting = 'PARLEY_PUBLIC_AGENT_CONFIG_FIELDS allows it field by field';
-      throw new ParleyError('AUTH_FORBIDDEN', { reason: `with a public key no ${what} may be given; ${setting}` });
+      const setting = 'PARLEY_PUBLIC_AGENT_CONFIG_FIELDS can allow single fields';
+      throw new ParleyError('AUTH_FORBIDDEN', { reason: `${what} needs a private key; ${setting}` });
     }
     const parts = parseWith(overrideSchema, { agent_config: config, agent_extensions: extensions }, place);
     return { config: parts.agent_config ?? {}, extensions: parts.agent_extensions ?? null };

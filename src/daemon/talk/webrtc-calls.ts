@@ -20,11 +20,11 @@ export interface WebRtcCallsOptions {
 interface Line {
   transport: WebRtcLine;
   agentId: string | null;
-  /** Of the public key that it was begun with; undefined = a private one. */
+  /** The public key that started it; undefined = a private key. */
   keyId: string | null | undefined;
 }
 
-/** The calls over WebRTC that go on. */
+/** The running calls over WebRTC. */
 export class WebRtcCalls {
   readonly #options: WebRtcCallsOptions;
   readonly #lines = new Map<string, Line>();
@@ -34,7 +34,7 @@ export class WebRtcCalls {
     this.#options = options;
   }
 
-  /** Loads and tries what a call needs, so that the first one need not wait for it. */
+  /** Loads and exercises the WebRTC code, so that the first call does not wait for it. */
   warmUp(): void {
     const { clock, onError } = this.#options;
     this.#warming = Promise.all([import('../../transports/webrtc/warm-up.js'), loadOpus()])
@@ -42,14 +42,14 @@ export class WebRtcCalls {
       .catch(onError);
   }
 
-  /** Lets go of what is not a session's. */
+  /** Waits for the warm-up. Sessions end with the engine. */
   async close(): Promise<void> {
     await this.#warming;
   }
 
   /**
-   * Begins a session, which runs once the connection is there.
-   * @param key null = a private one
+   * Creates a session, which runs once the connection is open.
+   * @param key null = a private key
    * @returns the answer's SDP
    * @throws ParleyError OFFER_INVALID, or as `WebSessions.begin`
    */
@@ -59,11 +59,11 @@ export class WebRtcCalls {
     webSessions.checkRoom();
     const transport = await mediaHost.openWebRtc(peers);
     try {
-      webSessions.checkRoom(); // others may have come meanwhile
+      webSessions.checkRoom(); // again, after the wait
       const answering = transport.answer(offer);
-      answering.catch(() => undefined); // is waited for below
+      answering.catch(() => undefined); // awaited below
       const session = await webSessions.begin(requested, transport, 'webrtc').catch(async (error: unknown) => {
-        await answering.catch(() => undefined); // a connection that is closed while it opens its sockets leaves them open
+        await answering.catch(() => undefined); // closing a connection while it opens its sockets would leak them
         throw error;
       });
       const sdp = await answering.catch(async (error: unknown) => {
@@ -71,7 +71,7 @@ export class WebRtcCalls {
         throw error;
       });
       this.#lines.set(session.id, { transport, agentId: requested.agentId, keyId: key?.id });
-      // Nobody would hear its first words before.
+      // Before that, the user would miss the first words.
       void transport.connected
         .then(
           () => session.run(),
@@ -87,8 +87,8 @@ export class WebRtcCalls {
   }
 
   /**
-   * Answers another offer of a call that goes on: its client has lost its network, and has another one.
-   * @throws ParleyError NOT_FOUND where there is no such call of this agent and this key, AUTH_FORBIDDEN, OFFER_INVALID
+   * Answers another offer of a running call, whose client has changed its network.
+   * @throws ParleyError NOT_FOUND if this agent and this key have no such call, AUTH_FORBIDDEN, OFFER_INVALID
    */
   async change(key: PublicKey | null, agentId: string, sessionId: string, offer: string): Promise<string> {
     if (key !== null) this.#options.access.agent(key, agentId);
@@ -99,7 +99,7 @@ export class WebRtcCalls {
   }
 }
 
-/** A browser on the same machine may have no other way than loopback. */
+/** Offers loopback too if the daemon listens there, because a browser on this machine may have no other address. */
 export function peerSettings({ host, webrtc }: Pick<Settings, 'host' | 'webrtc'>): PeerSettings {
   const own = isLoopbackName(host) ? ['127.0.0.1'] : [];
   return { ...webrtc, addresses: webrtc.addresses.length > 0 ? webrtc.addresses : own };

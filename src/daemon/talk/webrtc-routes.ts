@@ -29,12 +29,12 @@ const body = z
       .min(1)
       .max(200)
       .nullish()
-      .describe('A session over WebRTC that goes on: the offer is another one of its connection (ICE restart).'),
+      .describe('A running session over WebRTC whose connection this offer changes (ICE restart).'),
     ...sessionFieldsShape,
   })
   .refine(({ session_id: id, ...beginning }) => id == null || isBare(beginning), {
     path: ['session_id'],
-    error: 'Input should be null where a session is to begin, with all the rest',
+    error: 'Input should be null for a new session; the other members are for new sessions only',
   })
   .meta({ id: 'WebRtcOffer' });
 const answer = z.strictObject({ answer: description.meta({ id: 'SessionDescription' }) });
@@ -69,8 +69,8 @@ function isBare(beginning: Readonly<Record<string, unknown>>): boolean {
 }
 
 /**
- * `POST /webrtc/offer`: a browser's offer is answered, and its session begins when the connection is there.
- * docs/webrtc.md tells the rest.
+ * `POST /webrtc/offer`: answers a browser's offer. The session starts when the connection is open. docs/webrtc.md
+ * describes the details.
  */
 export function webRtcRoutes(api: Api, { calls, webSessions, access, admission }: WebRtcRoutesOptions): void {
   const tokenKeys = new WeakMap<IncomingMessage, PublicKey>();
@@ -85,9 +85,9 @@ export function webRtcRoutes(api: Api, { calls, webSessions, access, admission }
     answer,
     summary: 'Talk over WebRTC',
     description:
-      'The header `authorization` holds a private key, or a session token. The answer has all candidates in it. ' +
-      'A data channel of the client carries the messages of the talk socket. With `session_id` nothing begins, ' +
-      'and the members that say how it is to begin are refused.',
+      'The header `authorization` holds a private key or a session token. The answer has all candidates. A data ' +
+      'channel of the client carries the messages of the talk socket. With `session_id` no session starts, and the ' +
+      'members for new sessions are refused.',
     errors: ['NOT_FOUND', 'AGENT_DISABLED', 'SESSIONS_FULL', 'DAEMON_DRAINING', 'OFFER_INVALID', 'RTP_PORTS_FULL'],
     gate: (request: FastifyRequest) => {
       if (access.keyOf(request)?.kind === 'private') return;

@@ -11,28 +11,28 @@ import { MAX_TAR_BYTES, TAR_END, tarHeader, tarPadding } from './tar.js';
 
 export interface BackupOptions {
   dataDir: string;
-  /** The file to write; there must be none. */
+  /** The file to write. It must not exist. */
   to: string;
-  /** With the recordings themselves, not only their list. */
+  /** Include the recordings, not only their list. */
   recordings: boolean;
-  /** With the keys that encrypt and sign. */
+  /** Include the keys for encryption and signing. */
   keys: boolean;
   unixMs: number;
 }
 
-/** A page at a time would begin anew whenever a daemon writes in between. */
+/** All pages in one step: a copy in several steps starts over whenever a daemon writes in between. */
 const ALL_PAGES = 0x7fff_ffff;
 
 /**
- * Writes what is in a data folder into one file, also while a daemon uses it: each database as it is at one moment,
- * checked. The file is there whole or not at all, and for its owner only.
+ * Writes the content of a data folder into one file, also while a daemon uses the folder. Each database is a checked
+ * snapshot. The file appears only when it is complete, and only its owner can read it.
  * @throws ParleyError FILE_NOT_READABLE, FILE_NOT_WRITABLE
  */
 export async function backUp({ dataDir, to, recordings, keys, unixMs }: BackupOptions): Promise<Manifest> {
   if (!existsSync(join(dataDir, 'parley.db'))) {
-    throw new ParleyError('FILE_NOT_READABLE', { path: dataDir, reason: 'no daemon has kept anything there' });
+    throw new ParleyError('FILE_NOT_READABLE', { path: dataDir, reason: 'it holds no data of a daemon' });
   }
-  if (existsSync(to)) throw new ParleyError('FILE_NOT_WRITABLE', { path: to, reason: 'there is a file already' });
+  if (existsSync(to)) throw new ParleyError('FILE_NOT_WRITABLE', { path: to, reason: 'the file exists already' });
   const target = resolve(to);
   let folder: string | null = null;
   try {
@@ -70,7 +70,7 @@ export async function backUp({ dataDir, to, recordings, keys, unixMs }: BackupOp
   }
 }
 
-/** A database as it is now, as one file. */
+/** Writes a snapshot of a database to one file. */
 async function snapshot(from: string, to: string): Promise<void> {
   const source = new Database(from, { readonly: true, timeout: 10_000 });
   try {

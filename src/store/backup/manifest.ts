@@ -1,10 +1,10 @@
 import * as z from 'zod';
 
-/** What a backup begins with: what is in it, so that it can be checked before anything is replaced. */
+/** The first file of a backup. It lists the others, so that a restore checks them before it replaces anything. */
 export const manifestSchema = z.strictObject({
   format: z.literal('parley-backup'),
   version: z.literal(1),
-  /** Of the parley that made it. */
+  /** The version of parley that made the backup. */
   parley: z.string(),
   created_at: z.int(),
   files: z.array(
@@ -14,7 +14,7 @@ export const manifestSchema = z.strictObject({
       sha256: z.string().regex(/^[0-9a-f]{64}$/),
     }),
   ),
-  /** The recordings that there were; in `files` only where they were asked for. */
+  /** All recordings of the data folder. `files` has them only if the backup includes them. */
   recordings: z.array(z.strictObject({ name: z.string(), bytes: z.int().min(0) })),
 });
 
@@ -24,5 +24,5 @@ export const MANIFEST_NAME = 'manifest.json';
 
 /** The databases of a data folder. */
 export const DATABASES = ['parley.db', 'knowledge.db'] as const;
-/** Keys that the daemon has made: what is encrypted or signed is worth nothing without them. */
+/** Keys that the daemon generated. Without them, nothing encrypted can be read and no signed link is valid. */
 export const KEY_FILES = ['secret.key', 'signing.key'] as const;

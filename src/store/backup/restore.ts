@@ -17,17 +17,17 @@ export interface RestoreOptions {
 
 export interface Restored {
   manifest: Manifest;
-  /** Where what was there before is now; null where there was nothing. */
+  /** The folder with the previous content; null = there was none. */
   keptAside: string | null;
-  /** Campaigns that were calling when the backup was made, and are paused now. */
+  /** The number of campaigns that were running when the backup was made. They are paused now. */
   pausedCampaigns: number;
 }
 
 const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
 
 /**
- * Puts a backup in the place of what is in a data folder. Everything is unpacked and checked before anything is
- * replaced, and what was there is kept in a folder beside it.
+ * Replaces the content of a data folder with a backup. It unpacks and checks everything before it replaces anything,
+ * and keeps the previous content in a folder beside it.
  * @throws ParleyError DATA_FOLDER_IN_USE while a daemon runs on it, BACKUP_INVALID, FILE_NOT_READABLE, FILE_NOT_WRITABLE
  */
 export async function restore({ dataDir, from, unixMs }: RestoreOptions): Promise<Restored> {
@@ -48,7 +48,7 @@ export async function restore({ dataDir, from, unixMs }: RestoreOptions): Promis
   }
 }
 
-/** Every file of the archive, at its name below `folder`, as the manifest says it should be. */
+/** Unpacks every file of the archive into `folder` and checks it against the manifest. */
 async function unpack(from: string, folder: string): Promise<Manifest> {
   const archive = await open(from, 'r').catch((error: unknown) => {
     throw new ParleyError('FILE_NOT_READABLE', { path: from, reason: reasonOf(error) }, { cause: error });
@@ -56,7 +56,8 @@ async function unpack(from: string, folder: string): Promise<Manifest> {
   try {
     const reader = new TarReader(archive);
     const first = await reader.next();
-    if (first?.name !== MANIFEST_NAME || first.bytes > MAX_MANIFEST_BYTES) throw new Error('it is no backup of parley');
+    if (first?.name !== MANIFEST_NAME || first.bytes > MAX_MANIFEST_BYTES)
+      throw new Error('it is not a backup of parley');
     const chunks: Buffer[] = [];
     for await (const chunk of first.content) chunks.push(chunk);
     const manifest = manifestSchema.parse(JSON.parse(Buffer.concat(chunks).toString('utf8')));
@@ -77,7 +78,7 @@ async function unpack(from: string, folder: string): Promise<Manifest> {
   }
 }
 
-/** Returns the hash of what was written. */
+/** Returns the hash of the written bytes. */
 async function write(path: string, content: AsyncIterable<Buffer>): Promise<string> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const file = await open(path, 'wx', 0o600);
@@ -95,8 +96,8 @@ async function write(path: string, content: AsyncIterable<Buffer>): Promise<stri
 }
 
 /**
- * Whether this parley can use the databases. Campaigns that were calling are paused: whom they have called since the
- * backup is not in it. Returns how many.
+ * Checks that this version of parley can use the databases. Pauses running campaigns: the backup does not have the
+ * calls that they placed after it. Returns the number of paused campaigns.
  */
 function check({ files }: Manifest, folder: string, from: string): number {
   let paused = 0;
@@ -127,10 +128,10 @@ function pauseCampaigns(database: Database.Database): number {
   return database.prepare("UPDATE campaigns SET status = 'paused' WHERE status = 'started'").run().changes;
 }
 
-/** Moves what is there aside and the new files into place. */
+/** Moves the previous content aside and the new files into place. */
 async function replace(manifest: Manifest, folder: string, aside: string, dataDir: string): Promise<string | null> {
   const names = manifest.files.map(({ name }) => name);
-  // A database without its own log would be given one of another; one that the backup does not have is not its.
+  // A `-wal` file of the previous database would corrupt the restored one.
   const old = new Set([...DATABASES.flatMap((name) => [name, `${name}-wal`, `${name}-shm`]), ...names]);
   const there = [...old].filter((name) => existsSync(join(dataDir, name)));
   for (const name of there) {
@@ -144,7 +145,7 @@ async function replace(manifest: Manifest, folder: string, aside: string, dataDi
   return there.length === 0 ? null : aside;
 }
 
-/** A time that can be part of a file's name. */
+/** A time as part of a file name. */
 function stamp(unixMs: number): string {
   return new Date(unixMs).toISOString().replaceAll(':', '').replace(/\.\d+/, '');
 }

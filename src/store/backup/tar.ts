@@ -1,8 +1,8 @@
 import { type FileHandle } from 'node:fs/promises';
 
 /**
- * The POSIX ustar format (IEEE 1003.1, pax, "ustar Interchange Format"), as far as a backup needs it: plain files with
- * short names. `tar` reads it.
+ * The part of the POSIX ustar format (IEEE 1003.1, pax, "ustar Interchange Format") that a backup needs: plain files
+ * with short names. The command `tar` reads it.
  */
 const BLOCK = 512;
 /** Eleven octal digits. */
@@ -13,7 +13,7 @@ export interface TarEntry {
   bytes: number;
 }
 
-/** The header block of a file. @throws RangeError for a name or size that does not fit */
+/** The header block of a file. @throws RangeError if the name or the size does not fit */
 export function tarHeader({ name, bytes }: TarEntry, mtimeS: number): Buffer {
   if (!/^[\x21-\x7e]{1,100}$/.test(name) || bytes > MAX_TAR_BYTES) throw new RangeError(`${name} does not fit`);
   const header = Buffer.alloc(BLOCK);
@@ -26,14 +26,14 @@ export function tarHeader({ name, bytes }: TarEntry, mtimeS: number): Buffer {
   octal(0, 116, 8);
   octal(bytes, 124, 12);
   octal(Math.floor(mtimeS), 136, 12);
-  header.write('        ', 148, 'latin1'); // counts as spaces in the sum
+  header.write('        ', 148, 'latin1'); // the checksum counts its own field as spaces
   header.write('0', 156, 'latin1');
   header.write('ustar\x0000', 257, 'latin1');
   header.write(`${checksum(header).toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
   return header;
 }
 
-/** The entry of a header block; null for the block of zeros that ends the archive. @throws Error for anything else */
+/** The entry of a header block; null = the block of zeros at the end of the archive. @throws Error for anything else */
 export function readTarHeader(header: Buffer): TarEntry | null {
   if (header.length < BLOCK) throw new Error('it ends too early');
   if (header.every((byte) => byte === 0)) return null;
@@ -42,12 +42,12 @@ export function readTarHeader(header: Buffer): TarEntry | null {
   const sum = Number.parseInt(text(148, 8), 8);
   const spaced = Buffer.from(header);
   spaced.write('        ', 148, 'latin1');
-  if (sum !== checksum(spaced) || text(257, 6) !== 'ustar') throw new Error('it is no backup, or damaged');
-  if (text(156, 1) !== '0') throw new Error('it holds something that is no file');
+  if (sum !== checksum(spaced) || text(257, 6) !== 'ustar') throw new Error('it is not a backup, or it is damaged');
+  if (text(156, 1) !== '0') throw new Error('it holds an entry that is not a plain file');
   return { name: text(0, 100), bytes: Number.parseInt(text(124, 12), 8) };
 }
 
-/** Zeros from the end of a file's bytes to the next block. */
+/** The zeros between the end of a file and the next block. */
 export function tarPadding(bytes: number): Buffer {
   return Buffer.alloc((BLOCK - (bytes % BLOCK)) % BLOCK);
 }
@@ -59,7 +59,7 @@ function checksum(header: Buffer): number {
   return header.reduce((sum, byte) => sum + byte, 0);
 }
 
-/** Reads an archive from its beginning, header by header. */
+/** Reads the entries of an archive in order. */
 export class TarReader {
   readonly #file: FileHandle;
   #at = 0;
@@ -68,7 +68,7 @@ export class TarReader {
     this.#file = file;
   }
 
-  /** The next entry, whose `content` is to be read to its end first. Null behind the last. */
+  /** The next entry; null after the last one. Read the `content` of the previous entry to its end first. */
   async next(): Promise<(TarEntry & { content: AsyncIterable<Buffer> }) | null> {
     const header = await this.#read(BLOCK);
     const entry = readTarHeader(header);

@@ -119,7 +119,7 @@ it('a function that was started runs no second time; the webhook has the same id
   await leave('talk', { ran: ['keep'] });
   const item = await next();
   expect(item['function_calls']).toMatchObject([
-    { name: 'keep', result: expect.stringContaining('not known') as string },
+    { name: 'keep', result: expect.stringContaining('unknown') as string },
   ]);
   expect(seen.map(({ path }) => path)).toEqual(['/ended']);
   expect(seen[0]?.id).toMatch(/^msg_[0-9a-f]{32}$/);
