@@ -144,7 +144,7 @@ describe('agent_extensions', () => {
     const client = house.connect();
     await client.initiate({ agent: { agent_id: 'baker', agent_extensions: EXTENSIONS } });
     const { data } = await client.inbox.find(({ method }) => method === 'onerror');
-    expect(data).toContain('with a public key no agent_extensions may be given');
+    expect(data).toContain('agent_extensions needs a private key');
     client.socket.close();
   });
 });

@@ -240,8 +240,8 @@ describe('agent_config under a public key', () => {
   });
 
   it.each<[unknown, string]>([
-    [{ prompt: 'Be rude.' }, 'no agent_config.prompt may be given'],
-    [{ first_message: 'Ho.', status: 'active' }, 'no agent_config.status may be given'],
+    [{ prompt: 'Be rude.' }, 'agent_config.prompt needs a private key'],
+    [{ first_message: 'Ho.', status: 'active' }, 'agent_config.status needs a private key'],
     [{ vad_threshold: 7 }, 'vad_threshold: Input should be less than or equal to 1'],
     ['junk', 'agent_config: Input should be an object'],
   ])('%j is refused', async (agentConfig, words) => {

@@ -107,12 +107,12 @@ describe('an agent of initiate', () => {
   });
 
   it.each([
-    [{}, 'agent_id or agent_config is needed'],
-    [{ agent_id: null }, 'agent_id or agent_config is needed'],
+    [{}, 'agent_id or agent_config is required'],
+    [{ agent_id: null }, 'agent_id or agent_config is required'],
     [{ agent_id: '' }, 'agent_id'],
     [{ agent_id: 7 }, 'agent_id'],
     [{ agent_id: 'constructor' }, 'There is no agent "constructor"'],
-    [{ agent_config: { voice: { provider: 'flite' } } }, 'no agent_config.voice may be given'],
+    [{ agent_config: { voice: { provider: 'flite' } } }, 'agent_config.voice needs a private key'],
     [{ agent_config: { status: 'disabled' } }, 'disabled'],
     [{ agent_config: 'be nice' }, 'agent_config'],
   ])('that is %j is refused in words', async (agent, words) => {

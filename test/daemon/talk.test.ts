@@ -71,7 +71,7 @@ describe('initiate', () => {
     [
       'an agent of its own',
       initiate({ agent: { agent_id: 'baker', agent_config: { prompt: 'Be rude.' } } }),
-      'with a public key no agent_config may be given',
+      'agent_config needs a private key',
     ],
   ])('with %s is refused in words', async (_name, first, words) => {
     const client = house.connect();

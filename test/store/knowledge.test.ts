@@ -126,7 +126,7 @@ describe('what cannot be read', () => {
     ['nothing', { name: 'a.txt', source: bytes(' \n ') }, 'FILE_NOT_READABLE', /a\.txt: it holds no text/],
     ['a locked PDF', { name: 'a.pdf', source: makePdf([['x']], { encrypt: true }) }, 'FILE_NOT_READABLE', /password/],
     ['a missing file', { name: 'a.txt', source: '/nowhere/a.txt' }, 'FILE_NOT_READABLE', /a\.txt: ENOENT/],
-    ['a folder', { name: 'a.txt', source: tmpdir() }, 'FILE_NOT_READABLE', /it is no file/],
+    ['a folder', { name: 'a.txt', source: tmpdir() }, 'FILE_NOT_READABLE', /it is not a file/],
     [
       'too much',
       { name: 'a.txt', source: bytes('x'.repeat(101)) },
