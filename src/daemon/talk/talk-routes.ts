@@ -189,7 +189,7 @@ export class TalkEndpoint {
   #sendAway(client: WebSocket, error: unknown): void {
     const known = error instanceof ParleyError;
     if (!known) this.#options.onError(errorOf(error));
-    const reason = known ? error.message : 'something went wrong inside parley';
+    const reason = known ? error.message : 'an internal error occurred';
     const message: TalkServerMessage = { method: 'onerror', data: reason };
     client.resume();
     if (client.readyState === client.OPEN) client.send(JSON.stringify(message));
