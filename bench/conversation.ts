@@ -8,7 +8,7 @@
  * again, the two in turns.
  */
 import { Conversation } from '../dist/conversation/conversation.js';
-import { DEFAULT_CONVERSATION, type ConversationConfig } from '../dist/agent/conversation-config.js';
+import { DEFAULT_CONVERSATION, type ConversationConfig } from '../dist/agent/flow/conversation-config.js';
 import { Stage } from '../dist/stage/stage.js';
 import type { Timeline } from '../dist/stage/timeline.js';
 

@@ -26,7 +26,7 @@ export type { FinishedSession, Memory, MemoryKeeper, MemoryStore, SessionMemory 
 export type { SessionContinuation } from './agent/continuation.js';
 export type { LogEntry, LogSink, NoteData } from './session/record/event-log.js';
 export { Conversation } from './conversation/conversation.js';
-export { DEFAULT_CONVERSATION, type ConversationConfig } from './agent/conversation-config.js';
+export { DEFAULT_CONVERSATION, type ConversationConfig } from './agent/flow/conversation-config.js';
 export type {
   AttendedTransfer,
   ConversationEffect,
@@ -137,22 +137,28 @@ export type { ErrorDetails, Failure } from './base/errors.js';
 export type { TickListener, TickerOptions, TickerStats } from './base/ticker.js';
 export type {
   AttendedTransferConfig,
-  DeadlineConfig,
   EndCallConfig,
-  EndpointingConfig,
-  FillerConfig,
-  HistoryConfig,
-  InterruptionConfig,
   KeypadConfig,
+  TransferConfig,
+  TransferTarget,
+} from './agent/flow/actions.js';
+export type {
+  DeadlineConfig,
+  HistoryConfig,
   LimitsConfig,
-  OpeningConfig,
   SpeculationConfig,
   SwitchLanguageConfig,
   ToolSpeechConfig,
-  TransferConfig,
-  TransferTarget,
-  VoicemailConfig,
-} from './agent/conversation-config.js';
+} from './agent/flow/conversation-config.js';
+export type {
+  EndpointingConfig,
+  FillerConfig,
+  InterruptionConfig,
+  InactivityConfig,
+  OpeningConfig,
+} from './agent/flow/turn-taking.js';
+export type { FlowSettings } from './agent/flow/flow.js';
+export type { VoicemailConfig } from './agent/flow/voicemail.js';
 export type {
   Again,
   AssistantEntry,

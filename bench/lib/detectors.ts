@@ -1,4 +1,4 @@
-import { DEFAULT_CONVERSATION, type ConversationConfig } from '../../dist/agent/conversation-config.js';
+import { DEFAULT_CONVERSATION, type ConversationConfig } from '../../dist/agent/flow/conversation-config.js';
 import { Conversation } from '../../dist/conversation/conversation.js';
 import type { ConversationEvent } from '../../dist/conversation/events.js';
 import type { Told } from './ears.js';

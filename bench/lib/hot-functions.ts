@@ -11,7 +11,7 @@ import { Resampler } from '../../dist/audio/dsp/resample.js';
 import { gather } from '../../dist/base/gathering.js';
 import { classifyOverlap } from '../../dist/conversation/turn/acknowledgements.js';
 import { completenessOf } from '../../dist/conversation/turn/completeness.js';
-import { DEFAULT_CONVERSATION } from '../../dist/agent/conversation-config.js';
+import { DEFAULT_CONVERSATION } from '../../dist/agent/flow/conversation-config.js';
 import { Conversation } from '../../dist/conversation/conversation.js';
 import { cutSentences } from '../../dist/conversation/speech/sentences.js';
 import { vadProvider } from '../../dist/providers/vad/registry.js';

@@ -11,7 +11,7 @@ import {
   switchLanguageSchema,
 } from './abilities.js';
 import { optional } from '../schema/field.js';
-import { flowSchema } from './flow.js';
+import { flowSchema } from './flow/flow.js';
 import { appFunctionSchema, functionsSchema, serviceFunctionSchema } from './function.js';
 import { languageSchema } from './language.js';
 import { phraseSchema, timezoneSchema } from '../schema/text.js';

@@ -1,18 +1,12 @@
 import type { AgentConfig } from './agent.js';
-import type {
-  ConversationConfig,
-  EndpointingConfig,
-  InterruptionConfig,
-  OpeningConfig,
-  TransferConfig,
-} from './conversation-config.js';
+import type { HistoryConfig, LimitsConfig } from './flow/conversation-config.js';
 import type { AgentExtensions } from './extensions/extensions.js';
-import type { Flow } from './flow.js';
+import { type FlowSettings, resolveFlow } from './flow/flow.js';
 import type { AgentFunction, AppFunction, ServiceFunction } from './function.js';
 import { DEFAULT_LANGUAGE, type Language } from './language.js';
 import { setOr } from '../schema/field.js';
 import { type ResolvedSound, soundOf } from './sound.js';
-import { type Variables, type VariableSources, fillVariables, variablesOf } from './variables.js';
+import { filledPhrases, fillVariables, type Variables, type VariableSources, variablesOf } from './variables.js';
 import { type WebhookAddress, webhookAddress } from './webhook.js';
 
 /** What stands where a configuration leaves a choice to the operator. */
@@ -38,23 +32,11 @@ export interface ResolveOptions extends VariableSources {
   extraPrompt?: string;
 }
 
-/** How long a transfer's target is rung. */
-const RING_TIMEOUT_S = 30;
-
-/** What the agent decides of how its conversation is held; the rest is the engine's. */
-type FlowSettings = Pick<
-  ConversationConfig,
-  'filler' | 'endCall' | 'voicemail' | 'keypad' | 'inactivity' | 'limits' | 'history'
-> & {
-  opening: Pick<OpeningConfig, 'firstMessage' | 'userStarts'>;
-  interruption: Pick<InterruptionConfig, 'allowed' | 'keepMessage' | 'openingAllowed'>;
-  endpointing: Pick<EndpointingConfig, 'responseDelayMs' | 'numberInputDelayMs'>;
-  /** Null = calls are not transferred. */
-  transfer: Required<Omit<TransferConfig, 'anyTarget'>> | null;
-};
-
 /** An agent ready for a session: defaults applied, variables filled in, units in the names. Plain data. */
-export interface ResolvedAgent extends FlowSettings {
+export interface ResolvedAgent {
+  flow: FlowSettings;
+  limits: LimitsConfig;
+  history: HistoryConfig;
   status: 'active' | 'disabled';
   language: Language;
   timezone: string;
@@ -149,14 +131,10 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
     appFunctions: config.app_functions ?? [],
     knowledge: {
       fileIds: [...new Set(config.knowledge_base?.files)],
-      messages: phrases(config.knowledge_base?.messages, fill),
+      messages: filledPhrases(config.knowledge_base?.messages, fill),
     },
     memoryUser: memoryUserOf(config, variables),
-    opening: {
-      firstMessage: fill(config.first_message) || null,
-      userStarts: config.flow?.user_start_first ?? false,
-    },
-    ...flowOf(config.flow ?? {}, options.extensions ?? {}, fill),
+    flow: resolveFlow({ config, transfer: options.extensions?.transfer ?? null }, fill),
     limits: {
       maxDurationMs: setOr(config.session_timeout?.max_duration, defaults.maxDurationS) * 1_000,
       maxIdleMs: config.session_timeout?.max_idle ? config.session_timeout.max_idle * 1_000 : null,
@@ -181,95 +159,6 @@ function switchOf({ switch_language }: AgentConfig, start: Language): ResolvedAg
   return (switch_language?.languages ?? []).length === 0 ? null : { languages };
 }
 
-type Fill = (text: string | null | undefined) => string;
-
-function flowOf(
-  flow: Flow,
-  extensions: AgentExtensions,
-  fill: Fill,
-): Pick<
-  ResolvedAgent,
-  'interruption' | 'endpointing' | 'filler' | 'endCall' | 'voicemail' | 'transfer' | 'keypad' | 'inactivity'
-> {
-  const fillers = flow.auto_fill_responses;
-  const idle = flow.inactivity_handling;
-  return {
-    interruption: {
-      allowed: flow.interruption?.allowed ?? true,
-      keepMessage: flow.interruption?.keep_interruption_message ?? true,
-      openingAllowed: flow.interruption?.first_messsage ?? true,
-    },
-    endpointing: delaysOf(flow.response_delay),
-    filler: {
-      afterMs: fillers == null ? null : (fillers.response_gap_threshold ?? 0),
-      messages: phrases(fillers?.messages, fill),
-    },
-    endCall: {
-      enabled: flow.agent_terminate_call?.enabled ?? false,
-      instruction: fill(flow.agent_terminate_call?.instruction) || null,
-      messages: phrases(flow.agent_terminate_call?.messages, fill),
-    },
-    voicemail: voicemailOf(flow.voicemail, fill),
-    transfer: transferOf(flow.call_transfer, extensions.transfer, fill),
-    keypad: {
-      enabled: flow.dtmf_dial?.enabled ?? false,
-      instruction: fill(flow.dtmf_dial?.instruction) || null,
-    },
-    inactivity: !idle?.idle_time ? null : { idleMs: idle.idle_time * 1_000, message: fill(idle.message) || null },
-  };
-}
-
-/** One whose members all ask for nothing is off. */
-function voicemailOf(voicemail: Flow['voicemail'], fill: Fill): ResolvedAgent['voicemail'] {
-  const message = fill(voicemail?.message).trim() || null;
-  const detectionPhrases = phrases(voicemail?.detection_phrases, fill);
-  const continueOnVoiceActivity = voicemail?.continue_on_voice_activity ?? false;
-  const isOff = voicemail?.action == null && message === null && !continueOnVoiceActivity;
-  if (isOff && detectionPhrases.length === 0) return null;
-  return { action: voicemail?.action ?? 'hangup', message, continueOnVoiceActivity, detectionPhrases };
-}
-
-/** `phone` comes first, unless `phones` describes it. */
-function transferOf(
-  transfer: Flow['call_transfer'],
-  extension: AgentExtensions['transfer'],
-  fill: Fill,
-): ResolvedAgent['transfer'] {
-  const described = (transfer?.phones ?? []).map(({ phone, description }) => ({
-    phone: fill(phone).trim(),
-    description: fill(description).trim() || null,
-  }));
-  const single = { phone: fill(transfer?.phone).trim(), description: null };
-  const all = described.some(({ phone }) => phone === single.phone) ? described : [single, ...described];
-  const targets = all.filter(({ phone }, index) => phone !== '' && all.findIndex((it) => it.phone === phone) === index);
-  if (targets.length === 0) return null;
-  return {
-    targets,
-    instruction: fill(transfer?.instruction) || null,
-    messages: phrases(transfer?.messages, fill),
-    attended: attendedOf(extension?.attended, fill),
-  };
-}
-
-function attendedOf(
-  attended: NonNullable<AgentExtensions['transfer']>['attended'],
-  fill: Fill,
-): NonNullable<ResolvedAgent['transfer']>['attended'] {
-  if (attended?.enabled !== true) return null;
-  return {
-    briefing: fill(attended.briefing).trim() || null,
-    confirm: attended.confirm ?? true,
-    ringMs: (attended.ring_timeout ?? RING_TIMEOUT_S) * 1000,
-    holdSound: attended.hold_sound ?? 'music',
-    holdMessages: phrases(attended.hold_messages, fill),
-  };
-}
-
-function delaysOf(delay: Flow['response_delay']): ResolvedAgent['endpointing'] {
-  if (typeof delay === 'number') return { responseDelayMs: delay, numberInputDelayMs: 0 };
-  return { responseDelayMs: delay?.generic_delay ?? 0, numberInputDelayMs: delay?.number_input_delay ?? 0 };
-}
-
 /** The operator's voice is a voice of the operator's provider: it does not follow to another one. */
 function voiceOf(config: AgentConfig, defaults: AgentDefaults): ResolvedVoice {
   const voice = config.voice;
@@ -283,8 +172,4 @@ function voiceOf(config: AgentConfig, defaults: AgentDefaults): ResolvedVoice {
 
 function nonEmpty(text: string | null | undefined): string | null {
   return text === undefined || text === '' ? null : text;
-}
-
-function phrases(texts: readonly string[] | null | undefined, fill: (text: string) => string): readonly string[] {
-  return (texts ?? []).map(fill).filter((text) => text.trim() !== '');
 }

@@ -33,6 +33,14 @@ export function fillVariables(text: string, variables: Variables, encode = (valu
   });
 }
 
+/** Fills the variables into a text; a text that is null or missing is empty. */
+export type Fill = (text: string | null | undefined) => string;
+
+/** The phrases with their variables filled in, without the empty ones. */
+export function filledPhrases(texts: readonly string[] | null | undefined, fill: Fill): readonly string[] {
+  return (texts ?? []).map(fill).filter((text) => text.trim() !== '');
+}
+
 function asText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

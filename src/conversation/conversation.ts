@@ -1,6 +1,6 @@
 import * as speech from './speech/agent-speech.js';
 import * as commands from './floor/commands.js';
-import type { ConversationConfig } from '../agent/conversation-config.js';
+import type { ConversationConfig } from '../agent/flow/conversation-config.js';
 import { Core, NOT_PLAYING } from './core.js';
 import * as digits from './floor/user-digits.js';
 import { close, endNow, onClosingDue } from './reply/ending.js';

@@ -1,5 +1,5 @@
 import type { ToolCall, ToolSpec } from '../agent/chat.js';
-import type { ConversationConfig } from '../agent/conversation-config.js';
+import type { ConversationConfig } from '../agent/flow/conversation-config.js';
 import type { ConversationEffect, PlayoutPosition } from './events.js';
 import { isSpeakable } from './speech/sentences.js';
 import type { ConversationState, DeadlineName, ReplyState } from './state.js';

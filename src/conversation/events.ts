@@ -1,7 +1,7 @@
 import type { ChatMessage, ToolCall, ToolSpec } from '../agent/chat.js';
 import type { Failure } from '../base/errors.js';
 import type { AnnouncedEnd } from './voicemail/announcements.js';
-import type { AttendedTransferConfig } from '../agent/conversation-config.js';
+import type { AttendedTransferConfig } from '../agent/flow/actions.js';
 
 /** What happens to a conversation. Plain data; times are milliseconds on the session's clock. */
 export type ConversationEvent =

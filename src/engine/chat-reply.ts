@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.js';
 import type { ChatMessage, ToolCall } from '../agent/chat.js';
-import type { HistoryConfig } from '../agent/conversation-config.js';
+import type { HistoryConfig } from '../agent/flow/conversation-config.js';
 import { limitMessages } from '../conversation/speech/history.js';
 import { freeCallId, MAX_ROUNDS } from '../conversation/reply/reply.js';
 import { raceAbort, untilAborted, withTimeout } from '../base/deadlines.js';

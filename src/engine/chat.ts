@@ -113,7 +113,7 @@ export class Chats {
     const { messages, endOfSession } = request;
     const isNew = messages.every(({ role }) => role === 'system');
     if (isNew) {
-      const { firstMessage, userStarts } = agent.opening;
+      const { firstMessage, userStarts } = agent.flow.opening;
       if (userStarts) return;
       if (firstMessage !== null) {
         yield* reply.say(firstMessage);

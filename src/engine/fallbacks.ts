@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.js';
 import { type Failover, NO_FAILOVER } from '../settings/failover.js';
 import { SCRIPTED_MODEL } from '../settings/models.js';
 import type { ResolvedAgent } from '../agent/resolve.js';
-import type { EndpointingConfig } from '../agent/conversation-config.js';
+import type { EndpointingConfig } from '../agent/flow/turn-taking.js';
 import type { ParleyError } from '../base/errors.js';
 import { HealthBook, type Switch } from '../providers/failover/health.js';
 import { FailoverLlm, type LlmEntry } from '../providers/failover/llm.js';

@@ -8,7 +8,7 @@ import type { GivenModels, ModelRoutes } from '../settings/models.js';
 import type { AgentDefaults } from '../agent/resolve.js';
 import type { McpServerSetting, VoiceSubstitute } from '../settings/setting-items.js';
 import type { GivenVendors, Vendors } from '../settings/vendor-settings.js';
-import type { EndpointingConfig } from '../agent/conversation-config.js';
+import type { EndpointingConfig } from '../agent/flow/turn-taking.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import type { LocalModelsOptions } from '../providers/local/local-models.js';
 import type { SttProvider } from '../providers/stt/stt.js';

@@ -4,7 +4,11 @@ import { reasonOf } from '../base/errors.js';
 import { EMBEDDED_DEFAULTS, type ResolvedAgent } from '../agent/resolve.js';
 import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
-import { type ConversationConfig, DEFAULT_CONVERSATION, type ToolSpeechConfig } from '../agent/conversation-config.js';
+import {
+  type ConversationConfig,
+  DEFAULT_CONVERSATION,
+  type ToolSpeechConfig,
+} from '../agent/flow/conversation-config.js';
 import { buildSystemPrompt } from '../agent/prompt.js';
 import type { LogSink } from '../session/record/event-log.js';
 import type { SessionTrace } from '../session/record/trace-folder.js';
@@ -129,7 +133,7 @@ export class SessionFactory {
       earlier: messagesBefore(request.continuation ?? {}, sessionMemory, continued(request, agent)),
     };
     if (customLlm === null) return whole;
-    const transfer = agent.transfer ?? { targets: [], instruction: null, messages: [] };
+    const transfer = agent.flow.transfer ?? { targets: [], instruction: null, messages: [] };
     // A server acts on what it is asked: it is asked nothing about a turn that may not be over.
     return { ...whole, speculation: { enabled: false }, transfer: { ...transfer, anyTarget: true } };
   }
@@ -223,20 +227,12 @@ export function conversationConfig(
 ): ConversationConfig {
   return {
     ...DEFAULT_CONVERSATION,
+    ...agent.flow,
     language: agent.language,
     direction,
     systemPrompt: buildSystemPrompt(agent, unixMs),
-    opening: { ...DEFAULT_CONVERSATION.opening, ...agent.opening },
-    interruption: { ...DEFAULT_CONVERSATION.interruption, ...agent.interruption },
-    endpointing: { ...DEFAULT_CONVERSATION.endpointing, ...agent.endpointing },
-    filler: agent.filler,
-    endCall: agent.endCall,
-    voicemail: agent.voicemail,
-    transfer: agent.transfer,
-    keypad: agent.keypad,
     switchLanguage: agent.switchLanguage,
     doNotCall: agent.privacy.doNotCall,
-    inactivity: agent.inactivity,
     limits: agent.limits,
     history: agent.history,
     toolSpeech: Object.fromEntries(toolSpeech),

@@ -1,6 +1,6 @@
 import { baseLanguage } from '../base/language.js';
 import type { ResolvedAgent } from '../agent/resolve.js';
-import type { ConversationConfig } from '../agent/conversation-config.js';
+import type { ConversationConfig } from '../agent/flow/conversation-config.js';
 import { machineSentences } from '../conversation/voicemail/voicemail-hints.js';
 import type { SpeechHints } from '../providers/stt/stt.js';
 import { languageWishes } from './languages.js';
@@ -18,15 +18,15 @@ export function speechHints(
   direction: ConversationConfig['direction'] = 'inbound',
   language: string = agent.language,
 ): SpeechHints {
-  const listensForMachines = direction === 'outbound' && agent.voicemail !== null;
+  const listensForMachines = direction === 'outbound' && agent.flow.voicemail !== null;
   const machines = listensForMachines
-    ? [...(agent.voicemail?.detectionPhrases ?? []), ...machineSentences(language)]
+    ? [...(agent.flow.voicemail?.detectionPhrases ?? []), ...machineSentences(language)]
     : [];
   const isOwnLanguage = agent.language === 'multi' || baseLanguage(language) === baseLanguage(agent.language);
   const texts = [
     agent.prompt,
-    agent.opening.firstMessage ?? '',
-    ...agent.filler.messages,
+    agent.flow.opening.firstMessage ?? '',
+    ...agent.flow.filler.messages,
     ...agent.tools.flatMap((tool) => [
       tool.description,
       ...(tool.params ?? []).map((param) => param.description ?? ''),

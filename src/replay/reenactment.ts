@@ -1,4 +1,4 @@
-import type { ConversationConfig } from '../agent/conversation-config.js';
+import type { ConversationConfig } from '../agent/flow/conversation-config.js';
 import { Conversation } from '../conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
 import { Agenda } from '../stage/agenda.js';

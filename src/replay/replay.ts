@@ -1,6 +1,6 @@
 import { Conversation } from '../conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
-import { mergeConfig } from '../conversation/merge-config.js';
+import { mergeConfig } from '../agent/flow/conversation-config.js';
 import type { EventLog } from './read-log.js';
 
 /** The result of a replay. */

@@ -1,10 +1,10 @@
-import { type ConfigChanges, mergeConfig } from '../conversation/merge-config.js';
+import { type ConfigChanges, mergeConfig } from '../agent/flow/conversation-config.js';
 import type { NoteData } from '../session/record/event-log.js';
 import type { Timeline } from '../stage/timeline.js';
 import type { EventLog } from './read-log.js';
 import { recordingOf } from './session-recording.js';
 import { reenact } from './reenactment.js';
-import { type ConversationConfig, DEFAULT_CONVERSATION } from '../agent/conversation-config.js';
+import { type ConversationConfig, DEFAULT_CONVERSATION } from '../agent/flow/conversation-config.js';
 import { ParleyError } from '../base/errors.js';
 
 /** A decision of the conversation, with its reasons. */

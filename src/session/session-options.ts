@@ -2,7 +2,7 @@ import type { Denoising } from '../audio/dsp/denoiser.js';
 import type { Clock } from '../base/clock.js';
 import type { Ticker } from '../base/ticker.js';
 import type { ToolCall } from '../agent/chat.js';
-import type { ConversationConfig } from '../agent/conversation-config.js';
+import type { ConversationConfig } from '../agent/flow/conversation-config.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import type { ProviderOutcome } from '../providers/outcome.js';
 import type { SpeechHints, SttOptions, SttProvider } from '../providers/stt/stt.js';

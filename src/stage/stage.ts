@@ -2,7 +2,7 @@ import type { ChatMessage, ToolCall } from '../agent/chat.js';
 import { Conversation } from '../conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent, EndStatus, PlayoutPosition } from '../conversation/events.js';
 import { historyMessages } from '../conversation/speech/history.js';
-import { type ConfigChanges, mergeConfig } from '../conversation/merge-config.js';
+import { type ConfigChanges, mergeConfig } from '../agent/flow/conversation-config.js';
 import { Agenda } from './agenda.js';
 import { AgentExpectation, Timeline } from './timeline.js';
 import { StageLine } from './line.js';

@@ -23,7 +23,7 @@ export {
 } from './labels/labels.js';
 export { wordErrorRate, wordErrors, type WordErrors } from './labels/wer.js';
 export { assertNothingLeft, runningResources, type LeakOptions, type RunningResources } from './leaks.js';
-export type { ConfigChanges } from '../conversation/merge-config.js';
+export type { ConfigChanges } from '../agent/flow/conversation-config.js';
 export type { PlayedDecision } from '../replay/what-if.js';
 export type { AgentExpectation } from '../stage/timeline.js';
 export type { StageLine, StageTransfer } from '../stage/line.js';

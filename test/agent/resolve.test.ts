@@ -27,20 +27,37 @@ describe('resolveAgent', () => {
       knowledge: { fileIds: [], messages: [] },
       memoryUser: null,
       webhooks: { extraPrompt: null, sessionData: null },
-      opening: { firstMessage: null, userStarts: false },
-      interruption: { allowed: true, keepMessage: true, openingAllowed: true },
-      endpointing: { responseDelayMs: 0, numberInputDelayMs: 0 },
-      filler: { afterMs: null, messages: [] },
-      endCall: { enabled: false, instruction: null, messages: [] },
-      voicemail: null,
-      transfer: null,
-      keypad: { enabled: false, instruction: null },
-      inactivity: null,
+      flow: {
+        opening: { firstMessage: null, userStarts: false, userStartTimeoutMs: 8000 },
+        interruption: {
+          allowed: true,
+          keepMessage: true,
+          openingAllowed: true,
+          maxHoldMs: 2000,
+          wordsAfterStopMs: 500,
+        },
+        endpointing: {
+          responseDelayMs: 0,
+          numberInputDelayMs: 0,
+          minSilenceMs: 240,
+          maxSilenceMs: 1800,
+          finalTranscriptMs: 1200,
+          stuckMs: 12_000,
+        },
+        filler: { afterMs: null, messages: [] },
+        endCall: { enabled: false, instruction: null, messages: [] },
+        voicemail: null,
+        transfer: null,
+        keypad: { enabled: false, instruction: null },
+        inactivity: null,
+      },
       limits: { maxDurationMs: 3_600_000, maxIdleMs: null, message: null },
       history: { messageLimit: null, toolResultLimit: null },
     };
-    expect(resolveAgent({})).toEqual(expected);
-    expect(resolveAgent({ voice: null, flow: null, llm: null, tools: null, session_timeout: null })).toEqual(expected);
+    expect(resolveAgent({})).toMatchObject(expected);
+    expect(resolveAgent({ voice: null, flow: null, llm: null, tools: null, session_timeout: null })).toEqual(
+      resolveAgent({}),
+    );
     const emptyParts: AgentConfig = {
       prompt: '',
       first_message: '',
@@ -56,7 +73,7 @@ describe('resolveAgent', () => {
       session_timeout: {},
       speech_to_text: {},
     };
-    expect(resolveAgent(emptyParts)).toEqual(expected);
+    expect(resolveAgent(emptyParts)).toEqual(resolveAgent({}));
   });
 
   it('reads voicemail, transfer and keys, their variables filled in', () => {
@@ -83,13 +100,13 @@ describe('resolveAgent', () => {
         extensions: { transfer: { attended: { enabled: true, briefing: '{Name}: {summary}' } } },
       },
     );
-    expect(agent.voicemail).toEqual({
+    expect(agent.flow.voicemail).toEqual({
       action: 'message',
       message: 'Hi Tom, call back.',
       continueOnVoiceActivity: false,
       detectionPhrases: ['Tom is out'],
     });
-    expect(agent.transfer).toEqual({
+    expect(agent.flow.transfer).toEqual({
       targets: [
         { phone: '+1', description: 'for Tom' },
         { phone: '+2', description: 'sales' },
@@ -105,7 +122,7 @@ describe('resolveAgent', () => {
         holdMessages: [],
       },
     });
-    expect(agent.keypad).toEqual({ enabled: true, instruction: 'Press 1 for Tom.' });
+    expect(agent.flow.keypad).toEqual({ enabled: true, instruction: 'Press 1 for Tom.' });
   });
 
   it.each([
@@ -114,11 +131,11 @@ describe('resolveAgent', () => {
     [{ voicemail: { continue_on_voice_activity: true } }, 'hangup'],
     [{ voicemail: { detection_phrases: ['x'] } }, 'hangup'],
   ] as const)('takes %j for a wish', (flow, action) => {
-    expect(resolveAgent({ flow } as AgentConfig).voicemail?.action).toBe(action);
+    expect(resolveAgent({ flow } as AgentConfig).flow.voicemail?.action).toBe(action);
   });
 
   it('puts a phone of its own before the others', () => {
-    const { transfer } = resolveAgent({ flow: { call_transfer: { phone: '+1', phones: [{ phone: '+2' }] } } });
+    const { transfer } = resolveAgent({ flow: { call_transfer: { phone: '+1', phones: [{ phone: '+2' }] } } }).flow;
     expect(transfer?.targets.map(({ phone }) => phone)).toEqual(['+1', '+2']);
   });
 
@@ -136,9 +153,9 @@ describe('resolveAgent', () => {
         history_settings: { history_message_limit: 9, history_tool_result_limit: 0 },
       },
     });
-    expect(agent.endpointing).toEqual({ responseDelayMs: 300, numberInputDelayMs: 700 });
-    expect(agent.filler).toEqual({ afterMs: 1_500, messages: [] });
-    expect(agent.inactivity).toEqual({ idleMs: 7_500, message: 'Hello?' });
+    expect(agent.flow.endpointing).toMatchObject({ responseDelayMs: 300, numberInputDelayMs: 700 });
+    expect(agent.flow.filler).toEqual({ afterMs: 1_500, messages: [] });
+    expect(agent.flow.inactivity).toEqual({ idleMs: 7_500, message: 'Hello?' });
     expect(agent.limits).toEqual({ maxDurationMs: 90_000, maxIdleMs: 30_000, message: 'Bye.' });
     expect(agent.llm).toEqual({ model: 'm', temperature: 0.7 });
     expect(agent.history).toEqual({ messageLimit: 9, toolResultLimit: 0 });
@@ -146,8 +163,8 @@ describe('resolveAgent', () => {
 
   it('takes response_delay as a number, too, and a filler without a threshold as one at once', () => {
     const agent = resolveAgent({ flow: { response_delay: 250, auto_fill_responses: {} } });
-    expect(agent.endpointing).toEqual({ responseDelayMs: 250, numberInputDelayMs: 0 });
-    expect(agent.filler.afterMs).toBe(0);
+    expect(agent.flow.endpointing).toMatchObject({ responseDelayMs: 250, numberInputDelayMs: 0 });
+    expect(agent.flow.filler.afterMs).toBe(0);
   });
 
   it("keeps what the configuration says over the operator's defaults", () => {
@@ -212,10 +229,10 @@ describe('resolveAgent', () => {
     };
     const agent = resolveAgent(config, { metadata: { Name: 'Ann' }, fromPhone: '+15550001' });
     expect(agent.prompt).toBe('Call Ann');
-    expect(agent.opening.firstMessage).toBe('Hi Ann on +15550001');
-    expect(agent.filler.messages).toEqual(['Well, Ann.']);
-    expect(agent.endCall).toEqual({ enabled: true, instruction: 'When Ann is done', messages: ['Bye Ann'] });
-    expect(agent.inactivity?.message).toBe('Ann?');
+    expect(agent.flow.opening.firstMessage).toBe('Hi Ann on +15550001');
+    expect(agent.flow.filler.messages).toEqual(['Well, Ann.']);
+    expect(agent.flow.endCall).toEqual({ enabled: true, instruction: 'When Ann is done', messages: ['Bye Ann'] });
+    expect(agent.flow.inactivity?.message).toBe('Ann?');
     expect(agent.limits.message).toBe('Time, {Unknown}');
     expect(agent.metadata).toEqual({ Name: 'Ann' });
   });
@@ -227,7 +244,7 @@ describe('resolveAgent', () => {
         interruption: { allowed: false, keep_interruption_message: false, first_messsage: false },
       },
     });
-    expect(agent.opening.userStarts).toBe(true);
-    expect(agent.interruption).toEqual({ allowed: false, keepMessage: false, openingAllowed: false });
+    expect(agent.flow.opening.userStarts).toBe(true);
+    expect(agent.flow.interruption).toMatchObject({ allowed: false, keepMessage: false, openingAllowed: false });
   });
 });

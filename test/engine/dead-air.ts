@@ -3,7 +3,7 @@ import { delay } from '../../src/base/clock.js';
 import { RealClock } from '../../src/base/real-clock.js';
 import type { Failover } from '../../src/settings/failover.js';
 import type { ResolvedAgent } from '../../src/agent/resolve.js';
-import { DEFAULT_CONVERSATION } from '../../src/agent/conversation-config.js';
+import { DEFAULT_CONVERSATION } from '../../src/agent/flow/conversation-config.js';
 import { finalWait, Fallbacks } from '../../src/engine/fallbacks.js';
 import { ParleyError } from '../../src/base/errors.js';
 import { type Switch, switchText } from '../../src/providers/failover/health.js';

@@ -6,7 +6,7 @@ import { agentConfigSchema, type AgentConfig } from '../../src/agent/agent.js';
 import { type AgentExtensions, agentExtensionsSchema } from '../../src/agent/extensions/extensions.js';
 import { agentConfigReference, agentExtensionsReference } from '../../src/settings/reference.js';
 import { resolveAgent } from '../../src/agent/resolve.js';
-import type { ConversationConfig } from '../../src/agent/conversation-config.js';
+import type { ConversationConfig } from '../../src/agent/flow/conversation-config.js';
 import { packageFile } from '../../src/package-files.js';
 import { conversationConfig } from '../../src/engine/session-factory.js';
 

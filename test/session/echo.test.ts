@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { SttEvents, SttProvider } from '../../src/providers/stt/stt.js';
 import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
-import { DEFAULT_CONVERSATION } from '../../src/agent/conversation-config.js';
+import { DEFAULT_CONVERSATION } from '../../src/agent/flow/conversation-config.js';
 import { play, recording, saidBy } from './support.js';
 
 const GREETING = 'Good evening and welcome to the desk of the Crooked Fork how may I help you tonight?';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { delay } from '../../src/base/clock.js';
 import { Ticker } from '../../src/base/ticker.js';
 import { VirtualClock } from '../../src/base/virtual-clock.js';
-import { DEFAULT_CONVERSATION } from '../../src/agent/conversation-config.js';
+import { DEFAULT_CONVERSATION } from '../../src/agent/flow/conversation-config.js';
 import type { LlmProvider } from '../../src/providers/llm/llm.js';
 import type { SttProvider } from '../../src/providers/stt/stt.js';
 import type { TtsProvider } from '../../src/providers/tts/tts.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_CONVERSATION } from '../../src/agent/conversation-config.js';
+import { DEFAULT_CONVERSATION } from '../../src/agent/flow/conversation-config.js';
 import { functionLlm } from '../../src/testing/doubles/function-llm.js';
 import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { play, recording } from './support.js';

@@ -1,7 +1,7 @@
 import { msToSamples } from '../../src/audio/frame.js';
 import { Ticker } from '../../src/base/ticker.js';
 import { VirtualClock } from '../../src/base/virtual-clock.js';
-import { type ConversationConfig, DEFAULT_CONVERSATION } from '../../src/agent/conversation-config.js';
+import { type ConversationConfig, DEFAULT_CONVERSATION } from '../../src/agent/flow/conversation-config.js';
 import type { LogEntry } from '../../src/session/record/event-log.js';
 import { Session } from '../../src/session/session.js';
 import type { SessionEvent, SessionOptions } from '../../src/session/session-options.js';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { optional } from '../../schema/field.js';
 import { type Location, parseWith } from '../../schema/issues.js';
-import { transferExtensionSchema } from './transfer.js';
+import { transferExtensionSchema } from '../flow/actions.js';
 
 /** What an agent has beside its AgentConfig. Each member has a file of its own in this folder. */
 export const agentExtensionsSchema = z

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { AgentConfig } from '../agent.js';
 import type { Location } from '../../schema/issues.js';
 import type { AgentExtensions } from './extensions.js';
-import { attendedTransferSchema } from './transfer.js';
+import { attendedTransferSchema } from '../flow/actions.js';
 
 /**
  * Releases up to 0.1 had attended transfers in `flow.call_transfer.attended` of the AgentConfig. That place is accepted

@@ -1,5 +1,5 @@
 import type { ToolSpec } from '../../agent/chat.js';
-import type { EndCallConfig } from '../../agent/conversation-config.js';
+import type { EndCallConfig } from '../../agent/flow/actions.js';
 import type { Core, FinalAction } from '../core.js';
 import { phrasesFor } from '../language/phrases.js';
 import { wordsOf } from '../language/words.js';

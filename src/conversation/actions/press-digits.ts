@@ -1,5 +1,5 @@
 import type { ToolCall, ToolSpec } from '../../agent/chat.js';
-import type { KeypadConfig } from '../../agent/conversation-config.js';
+import type { KeypadConfig } from '../../agent/flow/actions.js';
 import type { RunningAction } from '../core.js';
 import * as speech from '../speech/agent-speech.js';
 import { argumentOf } from './call-arguments.js';

@@ -2,7 +2,7 @@ import { baseLanguage } from '../../base/language.js';
 import type { ToolCall, ToolSpec } from '../../agent/chat.js';
 import { languageName } from '../../agent/language-name.js';
 import { textArgument } from './call-arguments.js';
-import type { SwitchLanguageConfig } from '../../agent/conversation-config.js';
+import type { SwitchLanguageConfig } from '../../agent/flow/conversation-config.js';
 import type { Core, RunningAction } from '../core.js';
 
 /** The model changes the language of the conversation. */

@@ -6,7 +6,7 @@ import { addToolCall, assistantAt, setToolResult, spokenText } from '../speech/h
 import { phrasesFor } from '../language/phrases.js';
 import { nextRound, replyEntry } from '../reply/reply.js';
 import type { ReplyState } from '../state.js';
-import type { TransferConfig, TransferTarget } from '../../agent/conversation-config.js';
+import type { TransferConfig, TransferTarget } from '../../agent/flow/actions.js';
 
 /**
  * Handing the call over: the notice is played out, then the line is asked to connect. Success ends the agent's part,

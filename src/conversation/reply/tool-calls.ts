@@ -1,6 +1,6 @@
 import type { ToolCall } from '../../agent/chat.js';
 import * as speech from '../speech/agent-speech.js';
-import type { ToolSpeechConfig } from '../../agent/conversation-config.js';
+import type { ToolSpeechConfig } from '../../agent/flow/conversation-config.js';
 import type { Core, RunningAction } from '../core.js';
 import { armFiller } from './filler.js';
 import { addToolCall, setToolResult } from '../speech/history.js';

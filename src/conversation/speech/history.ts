@@ -1,5 +1,5 @@
 import type { ChatMessage, ToolCall } from '../../agent/chat.js';
-import type { HistoryConfig } from '../../agent/conversation-config.js';
+import type { HistoryConfig } from '../../agent/flow/conversation-config.js';
 import type { Core } from '../core.js';
 import type { AssistantEntry, HistoryEntry } from '../state.js';
 

@@ -1,4 +1,4 @@
-import type { EndpointingConfig } from '../../agent/conversation-config.js';
+import type { EndpointingConfig } from '../../agent/flow/turn-taking.js';
 import { completenessOf } from './completeness.js';
 import { dictationOf } from './dictation.js';
 import { QUESTION_MARK } from './turn-words.js';

@@ -7,7 +7,7 @@ import type { LogEntry } from '../../session/record/event-log.js';
 import { SessionMetrics } from '../../session/record/session-metrics.js';
 import type { FunctionCall, ReportParts, SessionReport, TransferAttempt } from '../../session/record/session-report.js';
 import type { UsageNote } from '../../session/record/usage.js';
-import { mergeConfig } from '../../conversation/merge-config.js';
+import { mergeConfig } from '../../agent/flow/conversation-config.js';
 import type { EventLog } from '../../replay/read-log.js';
 
 /** The remaining data of a session whose process died. */

@@ -1,4 +1,4 @@
-import type { ConversationConfig } from '../../agent/conversation-config.js';
+import type { ConversationConfig } from '../../agent/flow/conversation-config.js';
 import type { ConversationEffect, ConversationEvent, PlayoutPosition } from '../../conversation/events.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { ConfigChanges } from '../../conversation/merge-config.js';
+import type { ConfigChanges } from '../../agent/flow/conversation-config.js';
 import type { Random } from '../../base/random.js';
 
 const GOODBYES = [[], ['Goodbye.'], ['So long.', 'Thank you for calling. Goodbye.']] as const;

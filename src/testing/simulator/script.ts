@@ -1,4 +1,4 @@
-import type { ConfigChanges } from '../../conversation/merge-config.js';
+import type { ConfigChanges } from '../../agent/flow/conversation-config.js';
 import { Stage, type StageWatcher } from '../../stage/stage.js';
 import type { StageVoiceOptions } from '../../stage/voice.js';
 

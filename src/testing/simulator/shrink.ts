@@ -1,4 +1,4 @@
-import type { ConfigChanges } from '../../conversation/merge-config.js';
+import type { ConfigChanges } from '../../agent/flow/conversation-config.js';
 import type { Act, Script } from './script.js';
 import { simulate } from './simulate.js';
 

@@ -1,5 +1,5 @@
 import type { ConversationState } from '../../conversation/state.js';
-import { mergeConfig } from '../../conversation/merge-config.js';
+import { mergeConfig } from '../../agent/flow/conversation-config.js';
 import type { Stage, StageWatcher } from '../../stage/stage.js';
 import { RULES } from './rules/index.js';
 import { check, RuleBroken, type Rule } from './rules/rule.js';

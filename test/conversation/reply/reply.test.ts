@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ToolSpeechConfig } from '../../../src/agent/conversation-config.js';
+import type { ToolSpeechConfig } from '../../../src/agent/flow/conversation-config.js';
 import type { Stage } from '../../../src/stage/stage.js';
 import { listening, timesOf, traces } from '../listening.js';
 

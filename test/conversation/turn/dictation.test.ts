@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_CONVERSATION } from '../../../src/agent/conversation-config.js';
+import { DEFAULT_CONVERSATION } from '../../../src/agent/flow/conversation-config.js';
 import { dictationOf } from '../../../src/conversation/turn/dictation.js';
 import { scoreTurn, silenceNeededMs } from '../../../src/conversation/turn/endpointing.js';
 

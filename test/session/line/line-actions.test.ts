@@ -5,7 +5,7 @@ import { ToneGenerator } from '../../../src/audio/tones/tones.js';
 import { delay } from '../../../src/base/clock.js';
 import { Ticker } from '../../../src/base/ticker.js';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
-import { type ConversationConfig, DEFAULT_CONVERSATION } from '../../../src/agent/conversation-config.js';
+import { type ConversationConfig, DEFAULT_CONVERSATION } from '../../../src/agent/flow/conversation-config.js';
 import type { LlmRequest } from '../../../src/providers/llm/llm.js';
 import type { LogEntry } from '../../../src/session/record/event-log.js';
 import { Session } from '../../../src/session/session.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RealClock } from '../../../src/base/real-clock.js';
-import { DEFAULT_CONVERSATION } from '../../../src/agent/conversation-config.js';
+import { DEFAULT_CONVERSATION } from '../../../src/agent/flow/conversation-config.js';
 import type { LogEntry } from '../../../src/session/record/event-log.js';
 import { TraceFolder } from '../../../src/session/record/trace-folder.js';
 import { readLog } from '../../../src/replay/read-log.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { delay } from '../../../src/base/clock.js';
-import { DEFAULT_CONVERSATION } from '../../../src/agent/conversation-config.js';
+import { DEFAULT_CONVERSATION } from '../../../src/agent/flow/conversation-config.js';
 import { ParleyError } from '../../../src/base/errors.js';
 import type { LlmProvider, LlmRequest } from '../../../src/providers/llm/llm.js';
 import { promptedStt } from '../../../src/testing/doubles/prompted-stt.js';

@@ -1,5 +1,5 @@
 import type { ChatMessage } from '../../../agent/chat.js';
-import type { ConversationConfig } from '../../../agent/conversation-config.js';
+import type { ConversationConfig } from '../../../agent/flow/conversation-config.js';
 import type { ConversationEffect } from '../../../conversation/events.js';
 import { check, type Rule, type Step } from './rule.js';
 

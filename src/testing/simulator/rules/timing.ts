@@ -1,4 +1,4 @@
-import type { ConversationConfig } from '../../../agent/conversation-config.js';
+import type { ConversationConfig } from '../../../agent/flow/conversation-config.js';
 import type { ConversationEffect } from '../../../conversation/events.js';
 import { check, type Rule, type Step } from './rule.js';
 import type { DeadlineName, ConversationState } from '../../../conversation/state.js';

@@ -1,5 +1,5 @@
-import type { ConversationConfig } from '../../../agent/conversation-config.js';
-import type { ConfigChanges } from '../../../conversation/merge-config.js';
+import type { ConversationConfig } from '../../../agent/flow/conversation-config.js';
+import type { ConfigChanges } from '../../../agent/flow/conversation-config.js';
 import type { Replayed } from '../../../replay/replay.js';
 import type { WhatIf } from '../../../replay/what-if.js';
 import { el } from '../../shared/elements.js';

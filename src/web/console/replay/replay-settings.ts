@@ -1,4 +1,4 @@
-import type { ConversationConfig } from '../../../agent/conversation-config.js';
+import type { ConversationConfig } from '../../../agent/flow/conversation-config.js';
 
 /** A setting of a conversation that a replay can change. */
 export interface ReplaySetting {

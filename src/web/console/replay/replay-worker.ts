@@ -1,4 +1,4 @@
-import { mergeConfig } from '../../../conversation/merge-config.js';
+import { mergeConfig } from '../../../agent/flow/conversation-config.js';
 import { type EventLog, readLog } from '../../../replay/read-log.js';
 import { replay } from '../../../replay/replay.js';
 import { whatIf } from '../../../replay/what-if.js';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type EventLog, readLog } from '../../../../src/replay/read-log.js';
 import { type PlayedTurn, whatIf } from '../../../../src/replay/what-if.js';
-import { mergeConfig } from '../../../../src/conversation/merge-config.js';
+import { mergeConfig } from '../../../../src/agent/flow/conversation-config.js';
 import { valueAt } from '../../../../src/web/console/draft.js';
 import { lineOpenedMs } from '../../../../src/web/console/calls/timeline.js';
 import { turnStories } from '../../../../src/web/console/calls/turns.js';
