@@ -94,7 +94,7 @@ export const MAY_IMPORT = {
   daemon: [...LIBRARY, 'engine', 'telephony/calls', 'replay', 'threads', 'threads/wire'],
   cli: [...LIBRARY, 'engine', 'telephony/calls', 'replay', 'testing', 'benchmark', 'daemon'],
   web: [
-    'conversation/merge-config',
+    'agent/flow/conversation-config',
     'session/record/transcript',
     'session/record/session-metrics',
     'replay/read-log',

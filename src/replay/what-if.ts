@@ -1,10 +1,15 @@
-import { type ConfigChanges, mergeConfig } from '../agent/flow/conversation-config.js';
+import {
+  type ConfigChanges,
+  type ConversationConfig,
+  DEFAULT_CONVERSATION,
+  mergeConfig,
+  OPTIONAL_SECTIONS,
+} from '../agent/flow/conversation-config.js';
 import type { NoteData } from '../session/record/event-log.js';
 import type { Timeline } from '../stage/timeline.js';
 import type { EventLog } from './read-log.js';
 import { recordingOf } from './session-recording.js';
 import { reenact } from './reenactment.js';
-import { type ConversationConfig, DEFAULT_CONVERSATION } from '../agent/flow/conversation-config.js';
 import { ParleyError } from '../base/errors.js';
 
 /** A decision of the conversation, with its reasons. */
@@ -131,15 +136,10 @@ function wordsOf(turn: PlayedTurn | null): string {
   return JSON.stringify(turn && [turn.decidedMs, turn.user, turn.agent]);
 }
 
-/** Sections that may be null, with all their members. */
-const OPTIONAL = {
-  inactivity: { idleMs: 0, message: null },
-  voicemail: { action: 'hangup', message: null, continueOnVoiceActivity: false, detectionPhrases: [] },
-  transfer: { targets: [], instruction: null, messages: [] },
-  switchLanguage: { languages: [] },
-} as const satisfies Partial<ConversationConfig>;
+/** Members that may be missing or null, although their default is an object. */
+const OPTIONAL_MEMBERS = new Set(['attended']);
 
-const ALL_SETTINGS: Readonly<Record<string, unknown>> = { ...DEFAULT_CONVERSATION, ...OPTIONAL };
+const ALL_SETTINGS: Readonly<Record<string, unknown>> = { ...DEFAULT_CONVERSATION, ...OPTIONAL_SECTIONS };
 
 /**
  * Checks that changes are settings: all names are known, all values have the right type, all sections are complete.
@@ -149,10 +149,12 @@ const ALL_SETTINGS: Readonly<Record<string, unknown>> = { ...DEFAULT_CONVERSATIO
 export function checkChanges(changes: unknown, own: ConversationConfig): asserts changes is ConfigChanges {
   checkMembers(changes, ALL_SETTINGS, '');
   const merged = mergeConfig(changes as ConfigChanges, own);
-  for (const [name, members] of Object.entries(OPTIONAL)) {
-    const section = merged[name as keyof typeof OPTIONAL];
+  for (const [name, members] of Object.entries(OPTIONAL_SECTIONS)) {
+    const section = merged[name as keyof typeof OPTIONAL_SECTIONS];
     const missing =
-      section === null ? undefined : Object.keys(members).find((member) => !Object.hasOwn(section, member));
+      section === null
+        ? undefined
+        : Object.keys(members).find((member) => !Object.hasOwn(section, member) && !OPTIONAL_MEMBERS.has(member));
     if (missing !== undefined) throw invalid(`${name}.${missing}`, 'required');
   }
 }
@@ -163,7 +165,8 @@ function checkMembers(value: unknown, known: Readonly<Record<string, unknown>>, 
     const where = path === '' ? name : `${path}.${name}`;
     if (!Object.hasOwn(known, name)) throw invalid(where, 'unknown setting');
     const usual = known[name];
-    const isOff = member === null && Object.hasOwn(OPTIONAL, name) && path === '';
+    const isSection = Object.hasOwn(OPTIONAL_SECTIONS, name) && path === '';
+    const isOff = member === null && (isSection || OPTIONAL_MEMBERS.has(name));
     if (isOff || name === 'toolSpeech') continue; // members of toolSpeech are names of tools
     if (isObject(usual)) checkMembers(member, usual, where);
     else checkValue(member, usual, where);

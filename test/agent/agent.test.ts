@@ -218,7 +218,7 @@ describe('what dashboards send for nothing', () => {
       language: 'de',
       timezone: 'Europe/Berlin',
       customLlm: null,
-      inactivity: null,
+      flow: { inactivity: null },
       webhooks: { extraPrompt: null, sessionData: null },
       stt: { provider: 'embedded', model: null },
       limits: { maxDurationMs: 60_000, maxIdleMs: null },

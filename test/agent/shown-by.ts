@@ -1,7 +1,7 @@
 /**
- * Which test shows that a field of AgentConfig acts: a file below `test`, then the words by which it names the field
- * where these are not the field's own name (the conversation core has its own settings, made from these). A test holds
- * every field of the schema to an entry, and every entry to its file.
+ * Which test shows that a field of AgentConfig acts: a file below `test`, then the name by which the file calls it if
+ * that is neither the field's own name nor that of the core's setting made from it. Another test checks that every
+ * field has an entry, that every entry has a field, and that the file contains the name.
  */
 export const SHOWN_BY: Readonly<Record<string, string>> = {
   ...below('', {
@@ -46,34 +46,7 @@ export const SHOWN_BY: Readonly<Record<string, string>> = {
     inactivity_handling: 'conversation/floor/inactivity.test.ts inactivity',
     dtmf_dial: 'conversation/actions/press-digits.test.ts keypad',
   }),
-  ...below('flow.interruption.', {
-    allowed: 'conversation/floor/interruption.test.ts',
-    keep_interruption_message: 'conversation/floor/interruption.test.ts keepMessage',
-    first_messsage: 'conversation/reply/opening.test.ts openingAllowed',
-  }),
-  'flow.response_delay.generic_delay': 'conversation/turn/user-turn.test.ts responseDelayMs',
-  'flow.response_delay.number_input_delay': 'conversation/turn/user-turn.test.ts numberInputDelayMs',
-  'flow.auto_fill_responses.response_gap_threshold': 'conversation/reply/reply.test.ts afterMs',
-  'flow.auto_fill_responses.messages': 'conversation/reply/reply.test.ts',
-  ...below('flow.agent_terminate_call.', {
-    enabled: 'conversation/reply/ending.test.ts',
-    instruction: 'conversation/reply/ending.test.ts',
-    messages: 'conversation/reply/ending.test.ts',
-  }),
-  ...below('flow.voicemail.', {
-    action: 'conversation/voicemail/voicemail.test.ts',
-    message: 'conversation/voicemail/voicemail.test.ts',
-    continue_on_voice_activity: 'conversation/voicemail/voicemail.test.ts continueOnVoiceActivity',
-    detection_phrases: 'conversation/voicemail/voicemail.test.ts detectionPhrases',
-  }),
-  ...below('flow.call_transfer.', {
-    phone: 'agent/resolve.test.ts',
-    phones: 'agent/resolve.test.ts',
-    'phones[].phone': 'conversation/actions/transfer.test.ts',
-    'phones[].description': 'conversation/actions/transfer.test.ts',
-    instruction: 'conversation/actions/transfer.test.ts',
-    messages: 'conversation/actions/transfer.test.ts',
-  }),
+  'flow.interruption.first_messsage': 'conversation/reply/opening.test.ts',
   ...below('extensions.transfer.', {
     attended: 'telephony/calls/attended-transfer.test.ts',
     'attended.enabled': 'telephony/calls/attended-transfer.test.ts',
@@ -84,10 +57,6 @@ export const SHOWN_BY: Readonly<Record<string, string>> = {
     'attended.hold_messages': 'conversation/actions/transfer.test.ts holdMessages',
   }),
   'extensions.transfer': 'telephony/calls/attended-transfer.test.ts extensions',
-  'flow.inactivity_handling.idle_time': 'conversation/floor/inactivity.test.ts idleMs',
-  'flow.inactivity_handling.message': 'conversation/floor/inactivity.test.ts',
-  'flow.dtmf_dial.enabled': 'conversation/actions/press-digits.test.ts',
-  'flow.dtmf_dial.instruction': 'conversation/actions/press-digits.test.ts',
   ...below('tools[].', {
     name: 'tools/toolbox.test.ts',
     description: 'tools/function-spec.test.ts',
@@ -166,7 +135,13 @@ function below(prefix: string, files: Readonly<Record<string, string>>): Record<
   return Object.fromEntries(Object.entries(files).map(([name, file]) => [prefix + name, file]));
 }
 
-/** The test file that shows a field; empty where there is none. */
+/** The entry of a field. Fields of a behaviour of `flow` without an entry have that of the behaviour. */
+export function entryOf(path: string): string {
+  const behaviour = /^flow\.\w+/.exec(path)?.[0] ?? path;
+  return SHOWN_BY[path] ?? SHOWN_BY[behaviour] ?? '';
+}
+
+/** The test file that shows a field; empty = none. */
 export function testFileOf(path: string): string {
-  return (SHOWN_BY[path] ?? '').split(' ')[0] ?? '';
+  return entryOf(path).split(' ')[0] ?? '';
 }

@@ -20,13 +20,13 @@ describe('members that are not set', () => {
       model: null,
       settings: null,
     });
-    expect(whole({ flow: { call_transfer: { phones: [{ phone: '+1' }] } } }).flow?.call_transfer).toEqual({
+    expect(whole({ flow: { call_transfer: { phones: [{ phone: '+1' }] } } }).flow?.call_transfer).toMatchObject({
       phone: null,
       phones: [{ phone: '+1', description: null }],
       instruction: null,
       messages: [],
     });
-    expect(whole({ flow: { response_delay: { generic_delay: 5 } } }).flow?.response_delay).toEqual({
+    expect(whole({ flow: { response_delay: { generic_delay: 5 } } }).flow?.response_delay).toMatchObject({
       generic_delay: 5,
       number_input_delay: null,
     });

@@ -5,11 +5,10 @@ import { functionLlm } from '../../src/testing/doubles/function-llm.js';
 import { type EventLog, readLog } from '../../src/replay/read-log.js';
 import { replay } from '../../src/replay/replay.js';
 import { whatIf } from '../../src/replay/what-if.js';
-import type { ConfigChanges } from '../../src/agent/flow/conversation-config.js';
+import { type ConfigChanges, mergeConfig } from '../../src/agent/flow/conversation-config.js';
 import { generate } from '../../src/testing/simulator/generate.js';
 import { seedOf } from '../../src/base/random.js';
 import { stageFor } from '../../src/testing/simulator/script.js';
-import { mergeConfig } from '../../src/agent/flow/conversation-config.js';
 import { play, recording } from '../session/support.js';
 
 const jsonLines = (log: readonly LogEntry[]): string => log.map((entry) => `${JSON.stringify(entry)}\n`).join('');

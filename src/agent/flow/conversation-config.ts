@@ -100,6 +100,23 @@ export const DEFAULT_CONVERSATION: ConversationConfig = {
   },
 };
 
+/** The sections that may be null, each with all its members and their defaults. */
+export const OPTIONAL_SECTIONS = optionalSections();
+
+function optionalSections(): Record<'voicemail' | 'transfer' | 'inactivity' | 'switchLanguage', object> {
+  const config = {
+    flow: { voicemail: { action: 'hangup' }, call_transfer: { phone: '+' }, inactivity_handling: { idle_time: 1 } },
+  } as const;
+  const attended = { enabled: true };
+  const sections = resolveFlow({ config, transfer: { attended } }, (text) => text ?? '');
+  return {
+    voicemail: sections.voicemail ?? {},
+    transfer: sections.transfer ?? {},
+    inactivity: sections.inactivity ?? {},
+    switchLanguage: { languages: [] } satisfies SwitchLanguageConfig,
+  };
+}
+
 /** Settings that differ from others, section by section. */
 export type ConfigChanges = {
   [Key in keyof ConversationConfig]?: ConversationConfig[Key] extends string | readonly unknown[] | null

@@ -1,22 +1,45 @@
-import type { ConfigChanges } from '../../agent/flow/conversation-config.js';
+import { type ConfigChanges, DEFAULT_CONVERSATION, OPTIONAL_SECTIONS } from '../../agent/flow/conversation-config.js';
 import type { Random } from '../../base/random.js';
 
 const GOODBYES = [[], ['Goodbye.'], ['So long.', 'Thank you for calling. Goodbye.']] as const;
 const DESK = { phone: '+4930123456', description: 'the desk' };
 const FILLERS = [[], ['Hm.'], ['Let me think.', 'One second.', '…']] as const;
 
-/** Random settings of a conversation. A test checks that it varies every member of ConversationConfig. */
+/**
+ * Random settings of a conversation. A test checks that it varies every member of ConversationConfig. Switches and
+ * numbers vary without a mention here; other members need values.
+ */
 export function randomConfig(random: Random): ConfigChanges {
   const config: ConfigChanges = {};
   const sections = Object.entries({ ...turnSections(random), ...callSections(random), ...modelSections(random) });
   // Most conversations differ from the defaults in some sections, few in all.
   const share = random.pick([0.2, 0.5, 1]);
   for (const [name, section] of sections) {
-    if (random.chance(share)) Object.assign(config, { [name]: section() });
+    if (random.chance(share)) Object.assign(config, { [name]: withOtherMembers(name, section(), random) });
   }
   // Conversations that nothing else ends last until the limit; longer ones would find nothing more.
   config.limits = { ...config.limits, maxDurationMs: random.pick([10_000, 60_000, 120_000, 240_000]) };
   return config;
+}
+
+const ALL_SECTIONS: Readonly<Record<string, unknown>> = { ...DEFAULT_CONVERSATION, ...OPTIONAL_SECTIONS };
+
+/** Adds switches and numbers that the functions below do not mention: both values, or 0 to twice the default. */
+function withOtherMembers(name: string, section: unknown, random: Random): unknown {
+  const all = ALL_SECTIONS[name];
+  // `randomConfig` sets the one missing limit.
+  if (!isSection(section) || !isSection(all) || name === 'limits') return section;
+  const others = Object.entries(all).filter(([member]) => !Object.hasOwn(section, member));
+  const values: Record<string, unknown> = { ...section };
+  for (const [member, usual] of others) {
+    if (typeof usual === 'boolean') values[member] = random.chance(0.5);
+    if (typeof usual === 'number') values[member] = random.pick([0, usual, 2 * usual]);
+  }
+  return values;
+}
+
+function isSection(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 type Sections = { [Key in keyof ConfigChanges]: () => ConfigChanges[Key] };

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_CONVERSATION } from '../../../src/agent/flow/conversation-config.js';
-import { mergeConfig } from '../../../src/agent/flow/conversation-config.js';
+import { DEFAULT_CONVERSATION, mergeConfig } from '../../../src/agent/flow/conversation-config.js';
 import { generate } from '../../../src/testing/simulator/generate.js';
 import { seedOf } from '../../../src/base/random.js';
 import { stageFor, toSource, type Script } from '../../../src/testing/simulator/script.js';

@@ -1,12 +1,11 @@
-import type { ConversationConfig } from '../../../agent/flow/conversation-config.js';
-import type { ConfigChanges } from '../../../agent/flow/conversation-config.js';
+import type { ConfigChanges, ConversationConfig } from '../../../agent/flow/conversation-config.js';
 import type { Replayed } from '../../../replay/replay.js';
 import type { WhatIf } from '../../../replay/what-if.js';
 import { el } from '../../shared/elements.js';
 import { valueAt, withValue } from '../draft.js';
 import { comparisonOf, summaryOf } from './comparison.js';
 import { comparisonView } from './comparison-view.js';
-import { REPLAY_SETTINGS, type ReplaySetting } from './replay-settings.js';
+import { replaySettings, type ReplaySetting } from './replay-settings.js';
 import type { ReplayAnswer, ReplayRequest } from './replay-messages.js';
 
 export interface ReplayEvents {
@@ -116,7 +115,7 @@ export class ReplayCard {
   }
 
   #ready(config: ConversationConfig, again: Replayed): void {
-    const fields = REPLAY_SETTINGS.map((setting) => this.#field(setting, valueAt(config, setting.path)));
+    const fields = replaySettings(config).map((setting) => this.#field(setting, valueAt(config, setting.path)));
     const reset = el('button', { type: 'reset', class: 'quiet-button' }, 'As it was');
     this.#form.addEventListener('reset', () => {
       this.#changes = {};

@@ -1,5 +1,4 @@
-import type { ConversationConfig } from '../../../agent/flow/conversation-config.js';
-import type { ConfigChanges } from '../../../agent/flow/conversation-config.js';
+import type { ConfigChanges, ConversationConfig } from '../../../agent/flow/conversation-config.js';
 import type { Replayed } from '../../../replay/replay.js';
 import type { WhatIf } from '../../../replay/what-if.js';
 

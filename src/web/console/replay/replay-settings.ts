@@ -12,6 +12,33 @@ export interface ReplaySetting {
   field: string | null;
 }
 
+/** The sections whose settings a replay offers. */
+const SECTIONS = ['endpointing', 'interruption', 'filler', 'speculation'] as const;
+
+/**
+ * The settings that a replay of this session offers: those described below, then the other numbers and switches of
+ * the same sections under their own names.
+ */
+export function replaySettings(config: ConversationConfig): ReplaySetting[] {
+  const described = new Set(REPLAY_SETTINGS.map(({ path }) => path.join('.')));
+  const others = SECTIONS.flatMap((section) =>
+    Object.entries(config[section]).flatMap(([member, value]): ReplaySetting[] => {
+      const isKnown = described.has(`${section}.${member}`);
+      if (isKnown || (typeof value !== 'number' && typeof value !== 'boolean')) return [];
+      const kind = typeof value === 'number' ? 'ms' : 'switch';
+      const label = titleOf(member);
+      return [{ path: [section, member], label, about: `${section}.${member}`, kind, field: null }];
+    }),
+  );
+  return [...REPLAY_SETTINGS, ...others];
+}
+
+/** `stuckMs` as `Stuck`, `keepMessage` as `Keep message`. */
+function titleOf(member: string): string {
+  const words = member.replace(/Ms$/, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 /** What decides when turns end and whether the agent is interrupted, the settings of agents first. */
 export const REPLAY_SETTINGS: readonly ReplaySetting[] = [
   {
@@ -90,5 +117,19 @@ export const REPLAY_SETTINGS: readonly ReplaySetting[] = [
     about: 'At a likely pause, before the turn is over',
     kind: 'switch',
     field: null,
+  },
+  {
+    path: ['endpointing', 'stuckMs'],
+    label: 'Speech without a transcript',
+    about: 'Closes the turn after this time',
+    kind: 'ms',
+    field: null,
+  },
+  {
+    path: ['interruption', 'keepMessage'],
+    label: 'Keep interrupted words',
+    about: 'The agent’s cut message if interruption is allowed; what the user said over the agent if not',
+    kind: 'switch',
+    field: 'flow.interruption.keep_interruption_message',
   },
 ];

@@ -6,7 +6,7 @@ import { valueAt } from '../../../../src/web/console/draft.js';
 import { lineOpenedMs } from '../../../../src/web/console/calls/timeline.js';
 import { turnStories } from '../../../../src/web/console/calls/turns.js';
 import { comparisonOf, summaryOf, type TurnComparison } from '../../../../src/web/console/replay/comparison.js';
-import { REPLAY_SETTINGS } from '../../../../src/web/console/replay/replay-settings.js';
+import { replaySettings } from '../../../../src/web/console/replay/replay-settings.js';
 import { recordedSession } from '../calls/recorded-session.js';
 
 /** The re-enacted voice begins on ticks of 20 ms. */
@@ -66,9 +66,21 @@ describe('a replay of a recorded session', () => {
 
   it('offers settings that the conversation has', () => {
     const config = mergeConfig({ ...log.start.config, filler: { afterMs: 800, messages: [] } });
-    for (const { path, kind } of REPLAY_SETTINGS) {
+    for (const { path, kind } of replaySettings(config)) {
       expect(typeof valueAt(config, path), path.join('.')).toBe(kind === 'ms' ? 'number' : 'boolean');
     }
+  });
+});
+
+describe('the settings of a replay', () => {
+  it('include numbers and switches that have no description yet', () => {
+    const config = mergeConfig({ endpointing: { breathMs: 3 } as object });
+    expect(replaySettings(config).at(-1)).toMatchObject({
+      path: ['endpointing', 'breathMs'],
+      label: 'Breath',
+      kind: 'ms',
+    });
+    expect(replaySettings(mergeConfig({})).every(({ label, about }) => label !== '' && about.includes(' '))).toBe(true);
   });
 });
 
