@@ -59,7 +59,7 @@ function sampleOf(schema: z.core.$ZodType, path: string, fallback?: unknown): un
     if (option !== undefined) return sampleOf(option, path);
   }
   if (schema instanceof z.ZodObject) {
-    const members = Object.entries(schema.shape);
+    const members = Object.entries<z.core.$ZodType>(schema.shape);
     return Object.fromEntries(members.map(([name, member]) => [name, sampleOf(member, `${path}.${name}`)]));
   }
   if (schema instanceof z.ZodArray) return [sampleOf(schema.element, `${path}[]`)];
