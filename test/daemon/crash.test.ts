@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { packageFile } from '../../src/package-files.js';
 
-const SCRIPT = fileURLToPath(packageFile('scripts/crash.mjs'));
+const SCRIPT = fileURLToPath(packageFile('scripts/security/crash.mjs'));
 
 describe('a daemon that is killed while it writes', () => {
   // `npm run test:security -- crash` does it a thousand times.

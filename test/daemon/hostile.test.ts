@@ -11,7 +11,17 @@ import { House } from './house.js';
 /** Longer than anything takes on a machine that others use. */
 const PATIENT = { timeout: 15_000 };
 
-const SCRIPT = fileURLToPath(packageFile('scripts/hostile.mjs'));
+/** Runs a drive of docs/security.md to its end. Returns what it printed. */
+async function driven(script: string, ...args: string[]): Promise<string> {
+  const file = fileURLToPath(packageFile(`scripts/security/${script}.mjs`));
+  const drive = spawn(process.execPath, [file, ...args]);
+  let out = '';
+  drive.stdout.on('data', (data: Buffer) => (out += data.toString()));
+  drive.stderr.on('data', (data: Buffer) => (out += data.toString()));
+  const [code] = (await once(drive, 'close')) as [number];
+  expect(code, out).toBe(0);
+  return out;
+}
 
 let house: House | undefined;
 
@@ -23,13 +33,16 @@ afterEach(async () => {
 describe('clients that are slow on purpose', () => {
   // `npm run test:security -- sockets` takes 500 of each kind.
   it('are all closed in time, and /healthz answers meanwhile', async () => {
-    const script = spawn(process.execPath, [SCRIPT, '--count=30', '--limit-s=30']);
-    let out = '';
-    script.stdout.on('data', (data: Buffer) => (out += data.toString()));
-    script.stderr.on('data', (data: Buffer) => (out += data.toString()));
-    const [code] = (await once(script, 'close')) as [number];
-    expect(code, out).toBe(0);
+    const out = await driven('slow-clients', '--count=30', '--limit-s=30');
     expect(out).toContain('120 hostile clients: 0 still open');
+  }, 90_000);
+});
+
+describe('clients that send far too much', () => {
+  // `npm run test:security -- floods` takes 100 of each kind, for longer.
+  it('are cut off or ignored, a good caller is served meanwhile, and their sessions are given back', async () => {
+    const out = await driven('floods', '--count=5', '--seconds=1');
+    expect(out.match(/sessions left: 0/g)).toHaveLength(4);
   }, 90_000);
 });
 

@@ -3,21 +3,13 @@
  * by byte, that send a body byte by byte, that send nothing at all, and that open a talk socket and say nothing. All
  * have to be closed in time, and `/healthz` has to answer meanwhile.
  *
- *   npm run build && node scripts/hostile.mjs [--count=500] [--limit-s=22]
+ *   npm run build && node scripts/security/slow-clients.mjs [--count=500] [--limit-s=22]
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { waitForAnswer, freePort } from './daemon-process.mjs';
+import { PRIVATE_KEY, startDaemon } from '../daemon-process.mjs';
 
-const BIN = fileURLToPath(new URL('../bin/parley.js', import.meta.url));
-const START_MS = 60_000;
 /** A health check that waits longer than this is none, on a machine that tests share. */
 const HEALTH_LIMIT_MS = 5000;
 const { values } = parseArgs({
@@ -30,7 +22,8 @@ const KINDS = {
   'slow head': { first: 'GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-slow: ', drip: 'a' },
   'slow body': {
     first:
-      'POST /do-not-call HTTP/1.1\r\nhost: localhost\r\nauthorization: sk_hostile_0123456789\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{',
+      `POST /do-not-call HTTP/1.1\r\nhost: localhost\r\nauthorization: ${PRIVATE_KEY}\r\n` +
+      'content-type: application/json\r\ncontent-length: 1000\r\n\r\n{',
     drip: ' ',
   },
   'no word': { first: '', drip: '' },
@@ -42,21 +35,10 @@ const KINDS = {
   },
 };
 
-const dataDir = mkdtempSync(join(tmpdir(), 'parley-hostile-'));
-const port = await freePort();
-const daemon = spawn(process.execPath, [BIN, 'serve', '--port', String(port)], {
-  stdio: ['ignore', 'ignore', 'inherit'],
-  env: {
-    PATH: process.env['PATH'],
-    PARLEY_DATA_DIR: dataDir,
-    PARLEY_API_KEY: 'sk_hostile_0123456789',
-    PARLEY_LOG_LEVEL: 'warn',
-  },
-});
-const gone = once(daemon, 'close');
+const daemon = await startDaemon({}, 'warn');
+const port = Number(new URL(daemon.address).port);
 let failed = false;
 try {
-  await waitForAnswer(`http://127.0.0.1:${port}/readyz`, daemon, START_MS);
   const open = new Set();
   const beganMs = performance.now();
   const attacks = Object.entries(KINDS).flatMap(([kind, how]) =>
@@ -84,9 +66,7 @@ try {
   console.log(`/healthz answered ${waits.length} times meanwhile, after ${worstMs.toFixed(0)} ms at worst`);
   failed ||= waits.length < 5 || worstMs > HEALTH_LIMIT_MS;
 } finally {
-  daemon.kill('SIGTERM');
-  await gone;
-  rmSync(dataDir, { recursive: true, force: true });
+  await daemon.close();
 }
 process.exitCode = failed ? 1 : 0;
 

@@ -5,16 +5,11 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { waitForAnswer, freePort } from './daemon-process.mjs';
+import { startDaemon } from '../daemon-process.mjs';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
-const START_MS = 60_000;
+const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * A row is test files, which read `PARLEY_SECURITY_COUNT` and `PARLEY_SECURITY_SEED`, or a script of its own.
@@ -75,17 +70,32 @@ const ROWS = {
   crash: {
     what: 'kill -9 while agents, keys, campaigns and calls are written',
     count: 1_000,
-    script: (count, seed) => ['scripts/crash.mjs', `--rounds=${count}`, `--seed=${seed}`],
+    script: (count, seed) => ['scripts/security/crash.mjs', `--rounds=${count}`, `--seed=${seed}`],
   },
   campaigns: {
     what: 'kill -9 while campaigns call',
     count: 50,
-    script: (count, seed) => ['scripts/campaign-crashes.mjs', `--rounds=${count}`, `--seed=${seed}`],
+    script: (count, seed) => ['scripts/security/campaign-crashes.mjs', `--rounds=${count}`, `--seed=${seed}`],
   },
   sockets: {
     what: 'clients of each kind that are slow on purpose',
     count: 500,
-    script: (count) => ['scripts/hostile.mjs', `--count=${count}`],
+    script: (count) => ['scripts/security/slow-clients.mjs', `--count=${count}`],
+  },
+  floods: {
+    what: 'clients of the talk socket that send far too much, beside a caller; so many of each kind',
+    count: 100,
+    script: (count) => ['scripts/security/floods.mjs', `--count=${count}`, '--seconds=30'],
+  },
+  'sip-flood': {
+    what: 'a thousand SIP datagrams a second from a stranger and from the forged address of the trunk, beside a caller',
+    count: 100_000,
+    script: (count, seed) => ['scripts/security/sip-flood.mjs', `--count=${count}`, `--seed=${seed}`],
+  },
+  soak: {
+    what: 'callers who talk for so many minutes; memory, handles and the event loop stay as they are',
+    count: 1_440,
+    script: (count) => ['scripts/security/soak.mjs', `--minutes=${count}`],
   },
   datagrams: {
     what: 'mutated SIP, descriptions, RTP, RTCP and SRTP, so many of each',
@@ -145,40 +155,14 @@ async function run(program, args, env = {}) {
 
 /** @param {string[]} tests */
 async function againstDaemon(tests) {
-  const dataDir = mkdtempSync(join(tmpdir(), 'parley-security-'));
-  const config = join(dataDir, 'settings.json');
-  writeFileSync(config, JSON.stringify({ limits: { requestsPerMinute: 1_000_000_000 } }));
-  const port = await freePort();
-  const address = `http://127.0.0.1:${port}`;
-  const daemon = spawn(
-    process.execPath,
-    ['--import', './scripts/loop-delay.mjs', 'bin/parley.js', 'serve', '--port', String(port), '--config', config],
-    {
-      cwd: root,
-      stdio: ['ignore', 'ignore', 'inherit'],
-      env: {
-        PATH: process.env['PATH'],
-        OLLAMA_HOST: 'http://127.0.0.1:9',
-        PARLEY_DATA_DIR: dataDir,
-        PARLEY_API_KEY: 'sk_test_0123456789',
-        PARLEY_PUBLIC_KEY: 'pk_test_0123456789',
-        PARLEY_LOG_LEVEL: 'error',
-      },
-    },
-  );
-  const gone = once(daemon, 'close');
+  const daemon = await startDaemon({ limits: { requestsPerMinute: 1_000_000_000 } });
   try {
-    await waitForAnswer(`${address}/readyz`, daemon, START_MS);
-    daemon.kill('SIGUSR2');
-    process.exitCode = await runTests(tests, { PARLEY_SECURITY_ADDRESS: address });
-    daemon.kill('SIGUSR2');
-    await wait(500); // until it has printed
-    if (daemon.exitCode !== null) process.exitCode = 1;
+    await daemon.figures(); // from here on
+    process.exitCode = await runTests(tests, { PARLEY_SECURITY_ADDRESS: daemon.address });
+    const { median, p99, longest } = (await daemon.figures()).loopDelayMs;
+    console.log(`event loop delay: median ${median}, p99 ${p99}, longest ${longest} ms`);
+    if (!daemon.isAlive()) process.exitCode = 1;
   } finally {
-    daemon.kill('SIGTERM');
-    await Promise.race([gone, wait(20_000)]);
-    daemon.kill('SIGKILL');
-    await gone;
-    rmSync(dataDir, { recursive: true, force: true });
+    await daemon.close();
   }
 }

@@ -2,7 +2,7 @@
  * Kills a daemon with SIGKILL again and again while its campaigns call people of the simulated network, and counts:
  * nobody is called twice for the same reason, nobody is forgotten, what was uploaded is there.
  *
- *   npm run build && node scripts/campaign-crashes.mjs --rounds 50 --seed 1
+ *   npm run build && node scripts/security/campaign-crashes.mjs --rounds 50 --seed 1
  *
  * A call's row is written before anybody is called, so the call log has every call there was. Of each record: it has as
  * many rows as attempts, one at a time, and another one only where the row before ended with what is called again for.
@@ -15,10 +15,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { waitForAnswer, freePort, mulberry } from './daemon-process.mjs';
+import { waitForAnswer, freePort, mulberry } from '../daemon-process.mjs';
 import Database from 'better-sqlite3';
 
-const BIN = fileURLToPath(new URL('../bin/parley.js', import.meta.url));
+const BIN = fileURLToPath(new URL('../../bin/parley.js', import.meta.url));
 const KEY = 'sk_crashes';
 /** Ann answers; busy; rings for ever; rejects after a while; out of order. Numbers that nobody has fail at once. */
 const PEOPLE = ['+12025550101', '+12025550107', '+12025550108', '+12025550109', '+12025550115'];

@@ -3,7 +3,7 @@
  * clients write through its endpoints, again and again on the same data folder. After each death the databases have to
  * be intact; after each start every acknowledged row has to be there, and calls that were under way have to be ended.
  *
- *   npm run build && node scripts/crash.mjs [--rounds=300] [--seed=1] [--longest-ms=3000]
+ *   npm run build && node scripts/security/crash.mjs [--rounds=300] [--seed=1] [--longest-ms=3000]
  */
 import Database from 'better-sqlite3';
 import { spawn } from 'node:child_process';
@@ -14,9 +14,9 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { waitForAnswer, freePort, mulberry } from './daemon-process.mjs';
+import { waitForAnswer, freePort, mulberry } from '../daemon-process.mjs';
 
-const BIN = fileURLToPath(new URL('../bin/parley.js', import.meta.url));
+const BIN = fileURLToPath(new URL('../../bin/parley.js', import.meta.url));
 const KEY = 'sk_crash_0123456789';
 const START_MS = 60_000;
 const { values } = parseArgs({
