@@ -148,18 +148,21 @@ const ALL_SETTINGS: Readonly<Record<string, unknown>> = { ...DEFAULT_CONVERSATIO
  */
 export function checkChanges(changes: unknown, own: ConversationConfig): asserts changes is ConfigChanges {
   checkMembers(changes, ALL_SETTINGS, '');
-  const merged = mergeConfig(changes as ConfigChanges, own);
   for (const [name, members] of Object.entries(OPTIONAL_SECTIONS)) {
-    const section = merged[name as keyof typeof OPTIONAL_SECTIONS];
-    const missing =
-      section === null
-        ? undefined
-        : Object.keys(members).find((member) => !Object.hasOwn(section, member) && !OPTIONAL_MEMBERS.has(member));
+    const change = changes[name];
+    if (own[name as keyof typeof OPTIONAL_SECTIONS] !== null || !isObject(change)) continue;
+    const missing = Object.keys(members).find(
+      (member) => !Object.hasOwn(change, member) && !OPTIONAL_MEMBERS.has(member),
+    );
     if (missing !== undefined) throw invalid(`${name}.${missing}`, 'required');
   }
 }
 
-function checkMembers(value: unknown, known: Readonly<Record<string, unknown>>, path: string): void {
+function checkMembers(
+  value: unknown,
+  known: Readonly<Record<string, unknown>>,
+  path: string,
+): asserts value is Readonly<Record<string, unknown>> {
   if (!isObject(value)) throw invalid(path, 'must be an object');
   for (const [name, member] of Object.entries(value)) {
     const where = path === '' ? name : `${path}.${name}`;

@@ -165,6 +165,20 @@ describe('what if', () => {
     expect(turns.some(({ isSame }) => !isSame)).toBe(true);
   });
 
+  it('a section of the log lacks a member that is newer than the log: it has its default', () => {
+    const older = { voicemail: { action: 'message', message: 'Hi.' }, inactivity: { idleMs: 5000 } } as const;
+    const { voicemail, inactivity } = mergeConfig(older);
+    expect(voicemail).toEqual({
+      action: 'message',
+      message: 'Hi.',
+      continueOnVoiceActivity: false,
+      detectionPhrases: [],
+    });
+    expect(inactivity).toEqual({ idleMs: 5000, message: null });
+    expect(mergeConfig({ transfer: { targets: [] } }).transfer).toMatchObject({ messages: [], attended: null });
+    expect(mergeConfig({ transfer: null }).transfer).toBeNull();
+  });
+
   it.each([
     [{ endpoint: {} }, /endpoint: unknown setting/],
     [{ endpointing: { minSilence: 3 } }, /endpointing\.minSilence: unknown setting/],

@@ -105,13 +105,13 @@ export const OPTIONAL_SECTIONS = optionalSections();
 
 function optionalSections(): Record<'voicemail' | 'transfer' | 'inactivity' | 'switchLanguage', object> {
   const config = {
-    flow: { voicemail: { action: 'hangup' }, call_transfer: { phone: '+' }, inactivity_handling: { idle_time: 1 } },
+    flow: { voicemail: { action: 'hangup' }, call_transfer: { phone: '+' }, inactivity_handling: { idle_time: 10 } },
   } as const;
   const attended = { enabled: true };
   const sections = resolveFlow({ config, transfer: { attended } }, (text) => text ?? '');
   return {
     voicemail: sections.voicemail ?? {},
-    transfer: sections.transfer ?? {},
+    transfer: { ...sections.transfer, targets: [] },
     inactivity: sections.inactivity ?? {},
     switchLanguage: { languages: [] } satisfies SwitchLanguageConfig,
   };
@@ -123,20 +123,31 @@ export type ConfigChanges = {
     ? ConversationConfig[Key]
     : ConversationConfig[Key] extends object
       ? Partial<ConversationConfig[Key]>
-      : ConversationConfig[Key];
+      : Key extends 'voicemail' | 'transfer' | 'inactivity'
+        ? Partial<NonNullable<ConversationConfig[Key]>> | null
+        : ConversationConfig[Key];
+};
+
+/** What the members of a section that may be null are where nothing sets them: in older event logs, in changes. */
+const UNSET_MEMBERS: Readonly<Record<string, object>> = {
+  ...OPTIONAL_SECTIONS,
+  transfer: { ...OPTIONAL_SECTIONS.transfer, attended: null },
 };
 
 /** Sections whose members are names that the agent's author chose: a change replaces the whole section. */
 const WHOLE = new Set(['toolSpeech']);
 
-/** The settings with the changes applied. Members of a section that the changes do not name stay as they are. */
+/**
+ * The settings with the changes applied. Members of a section that the changes do not name stay as they are, or have
+ * their defaults if the section was off.
+ */
 export function mergeConfig(
   changes: ConfigChanges,
   usual: ConversationConfig = DEFAULT_CONVERSATION,
 ): ConversationConfig {
   const merged: Record<string, unknown> = { ...usual };
   for (const [section, change] of Object.entries(changes)) {
-    const before = usual[section as keyof ConversationConfig];
+    const before = usual[section as keyof ConversationConfig] ?? UNSET_MEMBERS[section];
     const isSection = typeof change === 'object' && change !== null && !Array.isArray(change) && !WHOLE.has(section);
     merged[section] = isSection && typeof before === 'object' ? { ...before, ...change } : change;
   }
