@@ -168,13 +168,13 @@ describe('what if', () => {
   it('a section of the log lacks a member that is newer than the log: it has its default', () => {
     const older = { voicemail: { action: 'message', message: 'Hi.' }, inactivity: { idleMs: 5000 } } as const;
     const { voicemail, inactivity } = mergeConfig(older);
-    expect(voicemail).toEqual({
+    expect(voicemail).toMatchObject({
       action: 'message',
       message: 'Hi.',
       continueOnVoiceActivity: false,
       detectionPhrases: [],
     });
-    expect(inactivity).toEqual({ idleMs: 5000, message: null });
+    expect(inactivity).toMatchObject({ idleMs: 5000, message: null });
     expect(mergeConfig({ transfer: { targets: [] } }).transfer).toMatchObject({ messages: [], attended: null });
     expect(mergeConfig({ transfer: null }).transfer).toBeNull();
   });
