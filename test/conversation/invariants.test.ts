@@ -1,10 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  type ConversationConfig,
-  DEFAULT_CONVERSATION,
-  mergeConfig,
-} from '../../src/agent/flow/conversation-config.js';
+import { type ConversationConfig, mergeConfig } from '../../src/agent/flow/conversation-config.js';
 import { Conversation } from '../../src/conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent, PlayoutPosition } from '../../src/conversation/events.js';
 import type { ConversationState } from '../../src/conversation/state.js';
