@@ -22,7 +22,7 @@ export const messageSchema = z.discriminatedUnion('role', [
     .meta({ id: 'ToolMessage' }),
 ]);
 
-/** What a session goes on from, as requests give it. */
+/** The session that another one continues, as requests give it. */
 export const continuationSchema = z.strictObject({
   session_id: z.string().min(1).max(200).nullish(),
   messages: z.array(messageSchema).max(10_000).nullish(),

@@ -9,7 +9,7 @@ import { type ResolvedSound, soundOf } from './sound.js';
 import { filledPhrases, fillVariables, type Variables, type VariableSources, variablesOf } from './variables.js';
 import { type WebhookAddress, webhookAddress } from './webhook.js';
 
-/** What stands where a configuration leaves a choice to the operator. */
+/** The operator's values for fields that a configuration leaves unset. */
 export interface AgentDefaults {
   llmModel: string;
   sttProvider: string;
@@ -55,19 +55,19 @@ export interface ResolvedAgent {
   customLlm: WebhookAddress | null;
   /** Null = the language stays as it is. Lists the language that the agent begins in, too. */
   switchLanguage: { languages: readonly Language[] } | null;
-  /** What of the user's may be kept, and whether a wish not to be called again is looked for. */
+  /** Whether the user's data may be stored, and whether the agent detects a wish not to be called again. */
   privacy: { optOut: boolean; doNotCall: boolean };
   /** Words that speech recognition favours, with their weights. */
   keywords: ReadonlyMap<string, number>;
   /** As configured; the toolbox fills in their variables. */
   tools: readonly AgentFunction[];
   serviceFunctions: readonly ServiceFunction[];
-  /** Who is asked when a session begins, and told when it has ended; null = nobody. */
+  /** Webhooks that the engine calls when a session begins and when it has ended; null = none. */
   webhooks: { extraPrompt: WebhookAddress | null; sessionData: WebhookAddress | null };
   appFunctions: readonly AppFunction[];
-  /** Files that it consults, and what it says meanwhile. */
+  /** Files that the agent consults, and phrases that it says meanwhile. */
   knowledge: { fileIds: readonly string[]; messages: readonly string[] };
-  /** Whom memories are of: the value of `memory.user_identifier_key`. Null = nothing is remembered. */
+  /** Identifies the user in memories: the value of `memory.user_identifier_key`. Null = no memory. */
   memoryUser: string | null;
 }
 
@@ -79,7 +79,7 @@ export interface ResolvedVoice {
   settings: Readonly<Record<string, unknown>>;
 }
 
-/** The embedded engines: what runs where nothing else is configured or found. */
+/** The embedded engines: the defaults if nothing else is configured or detected. */
 export const EMBEDDED_DEFAULTS: AgentDefaults = {
   llmModel: 'scripted',
   sttProvider: 'embedded',
@@ -91,7 +91,7 @@ export const EMBEDDED_DEFAULTS: AgentDefaults = {
 };
 
 /**
- * Applies the defaults and fills in the variables. Does not judge: `parseAgentConfig` does.
+ * Applies the defaults and fills in the variables. Does not validate: `parseAgentConfig` does.
  */
 export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}): ResolvedAgent {
   const defaults = { ...EMBEDDED_DEFAULTS, ...options.defaults };
@@ -147,7 +147,7 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
   };
 }
 
-/** Nobody where nothing may be kept, and where the session does not say who it is with. */
+/** Null if the agent opts out of data collection, or if the session does not identify its user. */
 function memoryUserOf(config: AgentConfig, variables: Variables): string | null {
   const key = config.memory?.user_identifier_key ?? '';
   if (key === '' || config.privacy_settings?.opt_out_data_collection === true) return null;
@@ -159,7 +159,7 @@ function switchOf({ switch_language }: AgentConfig, start: Language): ResolvedAg
   return (switch_language?.languages ?? []).length === 0 ? null : { languages };
 }
 
-/** The operator's voice is a voice of the operator's provider: it does not follow to another one. */
+/** The operator's voice id applies to the operator's provider only. */
 function voiceOf(config: AgentConfig, defaults: AgentDefaults): ResolvedVoice {
   const voice = config.voice;
   return {

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 /**
  * A value with every member that its schema has: one that is not set is null, an array []. Members come in the schema's
- * order, then those that the schema lets pass; the keys of records are nobody's members and stay as they are.
+ * order, then those that the schema lets pass; the keys of records are not members and stay as they are.
  */
 export function withUnsetMembers<T extends z.ZodType>(schema: T, value: z.output<T>): z.output<T> {
   return completed(schema, value) as z.output<T>;

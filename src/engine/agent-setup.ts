@@ -54,7 +54,7 @@ export interface SpeechSetup {
 }
 
 export interface SetUpOptions {
-  /** Learns what the conversation has to do without, and of providers that take over. Default: nobody does. */
+  /** Called when the conversation lacks something, or a fallback provider takes over. Default: not called. */
   onFault?: ((name: string, reason: string) => void) | null | undefined;
   /** Comes after the agent's own prompt. Default none. */
   extraPrompt?: string | null | undefined;
@@ -118,7 +118,7 @@ class SetUp {
   /** What an agent may name here. Where the embedder brings a provider, its name is the embedder's business. */
   #rules(): AgentConfigRules {
     const { llm, stt, tts } = this.#request;
-    const { models = new Map(), maxPromptChars } = this.#services.options;
+    const { models, maxPromptChars } = this.#services.options;
     return {
       llmModels: llm == null ? [...new Set([...knownModels(models), SCRIPTED_MODEL])] : null,
       sttProviders: stt == null ? STT_PROVIDERS : null,
@@ -140,7 +140,7 @@ class SetUp {
   }): Promise<{ agent: ResolvedAgent; voiceIsChosen: boolean; realtime: RealtimeSetup | null }> {
     const request = this.#request;
     const { providers, options } = this.#services;
-    const models = options.models ?? new Map();
+    const models = options.models;
     const modelDefaults = this.#modelDefaults(config);
     const model = medium === 'line' ? realtimeModelOf(config, request, providers, modelDefaults) : null;
     const defaults =
@@ -200,7 +200,7 @@ class SetUp {
     if (llm != null) return llm;
     if (hints === null) return null;
     if (agent.llm.model === SCRIPTED_MODEL && script === undefined && customLlm === null) {
-      this.#onFault(NO_MODEL_FAULT, noModelReason(options.models ?? new Map()));
+      this.#onFault(NO_MODEL_FAULT, noModelReason(options.models));
       return providers.noModel();
     }
     const choose = (): LlmProvider => fallbacks.llm(agent.llm.model, script, this.#onSwitch, realtime?.session.llm);

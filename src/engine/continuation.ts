@@ -76,7 +76,7 @@ export function rememberWhenOver(
     try {
       memory.keep({ sessionId, agentId, identifiers, messages, endedUnixMs: nowUnixMs() });
     } catch {
-      // The session is over: there is nobody left to tell, and no call to lose.
+      // The session is over: no one can act on the error, and no call is lost.
     }
   });
 }

@@ -31,19 +31,18 @@ import type { EngineRuntime } from './runtime.js';
 export class Engine {
   readonly clock: Clock;
   readonly ticker: Ticker;
-  #options: EngineParts & { doNotCall: DoNotCallList };
+  #options: EngineParts;
   readonly #sessions = new Set<SessionHandle>();
   #runtime: Promise<EngineRuntime> | null = null;
   #closing: Promise<void> | null = null;
 
-  /** @throws ParleyError ARGUMENT_INVALID for a model that is no object */
+  /** @throws ParleyError ARGUMENT_INVALID for a model that is not an object */
   constructor(options: EngineOptions = {}) {
-    const { models, vendors, ...others } = options;
     this.#options = {
-      doNotCall: new MemoryDoNotCallList(),
-      ...others,
-      ...(models !== undefined && { models: namedModels(models) }),
-      ...(vendors !== undefined && { vendors: namedVendors(vendors) }),
+      ...options,
+      models: namedModels(options.models),
+      vendors: namedVendors(options.vendors),
+      doNotCall: options.doNotCall ?? new MemoryDoNotCallList(),
     };
     this.clock = options.clock ?? new RealClock();
     this.ticker = new Ticker(this.clock);
@@ -54,17 +53,17 @@ export class Engine {
     return this.#sessions;
   }
 
-  /** What it was made of, and what it keeps things in. */
+  /** The options of the constructor, with the stores of `keepIn`. */
   get options(): Readonly<EngineParts> {
     return this.#options;
   }
 
-  /** Numbers that its agents do not call. */
+  /** Numbers that the agents do not call. */
   get doNotCall(): DoNotCallList {
     return this.#options.doNotCall;
   }
 
-  /** Says where what outlives a session is kept. To be called before anything else. */
+  /** Sets where the engine stores what outlives a session. Call it before any other method. */
   keepIn(
     stores: Pick<
       EngineOptions,
@@ -80,7 +79,7 @@ export class Engine {
       | 'voices'
     >,
   ): void {
-    if (this.#runtime !== null) throw new Error('the engine is at work already');
+    if (this.#runtime !== null) throw new Error('keepIn() must be called before the engine is used');
     this.#options = { ...this.#options, ...stores };
   }
 
@@ -133,7 +132,7 @@ export class Engine {
     const { transport } = request;
     take(transport);
     const session = await this.#makeSession(request).catch((error: unknown) => {
-      inUse.delete(transport); // nothing has been asked of it yet
+      inUse.delete(transport); // nothing has used it yet
       throw error;
     });
     // The engine may have closed meanwhile, when this session was not in its list yet.

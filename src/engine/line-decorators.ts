@@ -25,7 +25,7 @@ export interface LineRequest {
   transport: Transport;
   sound: ResolvedSound;
   sessionId: string;
-  /** Something is missing; the call goes on. */
+  /** Called when something is missing; the call continues. */
   onFault: (name: string, reason: string) => void;
 }
 
@@ -77,7 +77,7 @@ export class LineDecorators {
     };
   }
 
-  /** Loads a model that takes noise out, where there is one. That it cannot be had is told to the sessions that want it. */
+  /** Loads the denoising model, if there is one. Sessions that need it report a failure. */
   async warmUp(): Promise<void> {
     const { denoise } = this.#localModels;
     if (denoise === null || this.#clock.virtual) return;
@@ -92,7 +92,7 @@ export class LineDecorators {
     await denoisers?.close();
   }
 
-  /** The operator's model, else RNNoise: a call goes on without a model that cannot be had. */
+  /** The operator's model, else RNNoise: a call continues without a model that cannot be loaded. */
   async #denoiser(strength: number, onFault: LineRequest['onFault']): Promise<Denoiser> {
     const { denoise } = this.#localModels;
     if (denoise === null) return rnnoise(strength);
@@ -125,7 +125,7 @@ export class LineDecorators {
   ): Promise<Transport> {
     const loop = this.#backgrounds.loop(url, transport.outputRateHz);
     loop.catch(() => undefined); // the line tells
-    // Nobody waits for it in a call; in virtual time it is there from the beginning, so that two runs are the same.
+    // A call does not wait for it. In virtual time it is present from the beginning, so that two runs are the same.
     if (this.#clock.virtual) await loop.catch(() => undefined);
     return backgroundLine(transport, { loop, volume, onFault: (reason) => onFault('background.failed', reason) });
   }

@@ -11,7 +11,7 @@ export interface RecallOptions {
   id: string;
   /** Null = a temporary agent. */
   agentId: string | null;
-  /** The store failed or took too long; the session goes on without. */
+  /** Called when the store failed or took too long; the session continues without memories. */
   onFault: (name: string, reason: string) => void;
 }
 

@@ -35,7 +35,7 @@ import type { Transport } from '../transports/transport.js';
 export interface EngineOptions {
   /** Default a RealClock. A VirtualClock refuses providers that cannot run in virtual time. */
   clock?: Clock;
-  /** What an agent gets where it leaves the choice open. Default: the embedded engines. */
+  /** Values of the fields that an agent leaves unset. Default: the embedded engines. */
   defaults?: Partial<AgentDefaults>;
   /** Language models beside the scripted one, by id: `{ 'gpt-4o-mini': { apiKey } }`. */
   models?: GivenModels;
@@ -52,11 +52,11 @@ export interface EngineOptions {
   failover?: Failover;
   /** Voice activity detection: `silero` (default), `silero-gated` or `webrtc`. */
   vad?: string;
-  /** Answers begin at a likely pause, before it is certain that the user has finished. Default true. */
+  /** Prepare answers at a likely pause, before the turn is over. Default true. */
   speculation?: boolean;
   /**
-   * Silence that ends a turn, in ms: of words that are surely complete, and of any. Alike, they make a fixed wait that no
-   * word changes. Default 240 and 1800.
+   * Silence that ends a turn, in ms: after complete words, and after any words. Equal values make a fixed wait. Default
+   * 240 and 1800.
    */
   endpointing?: Partial<Pick<EndpointingConfig, 'minSilenceMs' | 'maxSilenceMs'>>;
   /**
@@ -64,49 +64,49 @@ export interface EngineOptions {
    * `localModels`. Default none.
    */
   turnModel?: TurnModel | string;
-  /** Models on this machine that the providers `sherpa` run, and which of them is taken for what. Default none. */
+  /** Models on this machine for the providers `sherpa`, and the use of each. Default none. */
   localModels?: LocalModelsOptions;
-  /** Origins or full addresses that agents may call though they are private. */
+  /** Private origins or full addresses that agents may call. Default none. */
   allowUrls?: readonly string[];
   /** Where calls of service functions of the type `webhook` go, by the function's name. Default: to the user's client. */
   serviceWebhooks?: Readonly<Record<string, ServiceAddress>>;
-  /** Where recordings go: a folder, or something of the embedder's. Default nowhere: agents that ask for them are refused. */
+  /** Where recordings go: a folder, or the embedder's own sink. Default none: agents that record are refused. */
   recordings?: RecordingSink | string;
-  /** Folder in which fetched backgrounds are kept. Default none: they are fetched anew by each process. */
+  /** Folder that caches downloaded backgrounds. Default none: each process downloads them again. */
   mediaCacheDir?: string;
   /** Roots of the APIs of apps in place of the public ones, by the app's name. */
   appBaseUrls?: Readonly<Record<string, string>>;
-  /** MCP servers whose tools agents get, by the name in front of these. */
+  /** MCP servers whose tools agents get. The server's name is the prefix of its tools' names. */
   mcpServers?: Readonly<Record<string, McpServerSetting>>;
-  /** An MCP server cannot be reached, or has gone; it is tried again. */
+  /** Called when an MCP server cannot be reached or has closed its connection. The engine tries again. */
   onMcpFault?: (server: string, reason: string) => void;
-  /** A vendor that refused the key when the engine was warmed up accepts it again. */
+  /** Called when a vendor accepts a key that it refused during `warmUp`. */
   onProviderAccepted?: (provider: string) => void;
-  /** Signs what `session_data_webhook`s are sent: `whsec_` and base64. Default: it is not signed. */
+  /** Signs the messages to `session_data_webhook`s: `whsec_` and base64. Default: no signature. */
   webhookSecret?: string;
-  /** Where that is kept until it has arrived. Default: in memory, as long as the process lives. */
+  /** Stores these messages until they are delivered. Default: in memory, for the life of the process. */
   outboxStore?: OutboxStore;
-  /** A message to a `session_data_webhook` was given up. */
+  /** Called when the engine gives up the delivery of such a message. */
   onWebhookLost?: (sessionId: string, reason: string) => void;
-  /** What agents can look things up in; the engine does not close it. Default nothing: agents with files are refused. */
+  /** The knowledge base; the engine does not close it. Default none: agents with files are refused. */
   knowledge?: Knowledge;
-  /** What agents remember of their users. Default: in memory, as long as the process lives. */
+  /** What agents remember of their users. Default: in memory, for the life of the process. */
   memories?: MemoryStore;
-  /** Keeps a history item of each session that is over. Default: none is kept. */
+  /** Stores a history item of each finished session. Default: none is stored. */
   history?: CallHistory;
-  /** Keeps sessions until all that follows them is done, so that a process that dies loses none. Default: none are kept. */
+  /** Stores sessions until their after-call work is done, so that a crash loses none. Default: none are stored. */
   unfinished?: UnfinishedSessions;
   /** Default: those of `unfinished`. */
   afterCallMarks?: AfterCallMarks;
-  /** Records sessions when they are over. Default: in `history`, and by the agents' webhooks. */
+  /** Records finished sessions. Default: in `history`, and by the agents' webhooks. */
   recorder?: Recorder;
-  /** Keeps the event log of every session. Default: none is kept. */
+  /** Stores the event log of every session. Default: none is stored. */
   traces?: SessionTraces;
-  /** Voices under names of their own, for agents to name. Default none. */
+  /** Voices with names of their own, which agents can use. Default none. */
   voices?: CustomVoices;
-  /** Numbers that agents do not call. Default: a list that lasts as long as the engine. */
+  /** Numbers that agents do not call. Default: a list in memory. */
   doNotCall?: DoNotCallList;
-  /** What was said in sessions that are over. Default: the latest ones, as long as the engine lasts. */
+  /** The messages of finished sessions. Default: the latest ones, in memory. */
   sessionMemory?: SessionMemory;
   /** Longest prompt of an agent in characters. Default 100,000. */
   maxPromptChars?: number;
@@ -114,19 +114,20 @@ export interface EngineOptions {
   maxToolReplyBytes?: number;
 }
 
-/** Options as the engine works with them. */
+/** Options as the engine works with them. `models`, `vendors` and `doNotCall` are always present. */
 export interface EngineParts extends EngineOptions {
-  models?: ModelRoutes;
-  vendors?: Vendors;
+  models: ModelRoutes;
+  vendors: Vendors;
+  doNotCall: DoNotCallList;
 }
 
-/** Voices under names of their own: an agent's `voice: {provider, voice_id}` is looked for here first. */
+/** Voices with names of their own. The engine looks an agent's `voice: {provider, voice_id}` up here first. */
 export interface CustomVoices {
-  /** Null where it is none of these: then it is the provider's own. */
+  /** Null = not one of these: `voiceId` is the provider's own. */
   find(provider: string, voiceId: string): CustomVoice | null;
 }
 
-/** A provider's voice, with what it is spoken with where the agent says nothing else. */
+/** A provider's voice, with the model and settings for agents that set none. */
 export interface CustomVoice {
   /** The provider's own name of it. */
   readonly baseVoiceId: string;
@@ -140,7 +141,7 @@ export interface AgentRequest {
   agent: AgentConfig;
   /** What the agent has beside its configuration. Default none. */
   extensions?: AgentExtensions | null | undefined;
-  /** Rules of the scripted model, see docs/agent-scripts.md. Where another model answers, they are its fallback. */
+  /** Rules of the scripted model, see docs/agent-scripts.md. If another model answers, they are its fallback. */
   script?: unknown;
   /** Providers of the embedder's own in place of what the agent names. */
   vad?: VadProvider | undefined;
@@ -168,24 +169,24 @@ export interface SessionRequest<Line = Transport> extends AgentRequest {
   id?: string | null | undefined;
   /** The time that the conversation begins, in milliseconds since 1970. Default now. */
   startUnixMs?: number | null | undefined;
-  /** What it goes on from. Default: nothing. */
+  /** The session that this one continues. Default none. */
   continuation?: SessionContinuation | null | undefined;
-  /** Why the call must not be handed on to somebody; null = it may. Default: it may, to anybody. */
+  /** The reason why the call must not be transferred to a number; null = it may. Default: all transfers are allowed. */
   mayTransfer?: MayTransfer | null | undefined;
-  /** Asks somebody whether they take the call, and connects the two. Default: attended transfers fail. */
+  /** Asks a person to take the call, and connects the two. Default: attended transfers fail. */
   consult?: Consult | null | undefined;
   /** Ids for the call's history. Default none. */
   callId?: string | null | undefined;
   campaignId?: string | null | undefined;
-  /** How the phone call of this session ended; asked when the session is over. Default: it has none. */
+  /** How the phone call of this session ended; called when the session is over. Default: no phone call. */
   outcome?: (() => Promise<CallOutcome>) | null | undefined;
   observe?: ((event: SessionEvent) => void) | null | undefined;
   log?: LogSink | null | undefined;
 }
 
-/** A conversation in writing, whole, that is to be answered. */
+/** A whole conversation in writing. The agent answers it. */
 export interface ChatRequest extends Omit<AgentRequest, 'vad' | 'stt' | 'tts' | 'phones'> {
-  /** What was said so far. None: the agent opens as it would a spoken conversation. */
+  /** The messages so far. None: the agent opens the conversation. */
   messages: readonly ChatMessage[];
   /**
    * The conversation is over with this answer, or with the agent's last message: functions with `run_after_call` run, it
@@ -194,11 +195,11 @@ export interface ChatRequest extends Omit<AgentRequest, 'vad' | 'stt' | 'tts' | 
   endOfSession?: boolean | null | undefined;
   /** Default a random UUID. */
   id?: string | null | undefined;
-  /** Breaks off the model and the tools at once; what comes after the end of a session is still done. */
+  /** Stops the model and the tools at once. After-call work still runs. */
   signal: AbortSignal;
 }
 
-/** A text that is spoken outside any session, such as the preview of a voice. */
+/** A text to speak outside any session, such as the preview of a voice. */
 export interface SpeechRequest {
   text: string;
   /** A TTS provider by its registered name. Default the engine's. */
@@ -214,7 +215,7 @@ export interface SpeechRequest {
   signal: AbortSignal;
 }
 
-/** A voice that a provider of the engine's has. */
+/** A voice of one of the engine's providers. */
 export interface EngineVoice extends TtsVoice {
   provider: string;
 }

@@ -26,7 +26,7 @@ type PreparedRequest = AgentRequest & Pick<Partial<SessionRequest>, 'callId'>;
 /** The conversation that an agent is prepared for. */
 export interface ConversationContext {
   id: string;
-  /** The conversation goes on without something. */
+  /** Called when the conversation continues without something. */
   onFault: (name: string, reason: string) => void;
   /** The agent's own server ends the call (null) or transfers it. */
   onFinish: (destination: string | null) => void;
@@ -118,7 +118,7 @@ async function withExtraPrompt(
   return setUpOrThrow(services, { ...request, metadata }, medium, { onFault, extraPrompt: extra.extraPrompt });
 }
 
-/** Loads what the conversation needs, so that none of it is loaded while somebody speaks. */
+/** Loads what the conversation needs, so that nothing is loaded while someone speaks. */
 async function warmUp({ providers, client, operatorClient }: EngineServices, setup: AgentSetup): Promise<void> {
   if (setup.speech === null) return;
   await Promise.all([

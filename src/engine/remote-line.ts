@@ -4,26 +4,26 @@ import type { Session } from '../session/session.js';
 import type { Transport } from '../transports/transport.js';
 import type { SessionRequest } from './options.js';
 
-/** A session as those who hold it see it, whichever thread it runs in. */
+/** The public methods of a session, in whichever thread it runs. */
 export type SessionHandle = Pick<Session, keyof Session>;
 
-/** A line in another thread. Its sound stays there, and so does a session on it. */
+/** A line in another thread. Its audio and its session stay in that thread. */
 export interface RemoteLine {
   readonly name: string;
-  /** Makes a session where the line is. @throws ParleyError as `Engine.createSession`, MEDIA_THREAD_LOST */
+  /** Makes a session in the line's thread. @throws ParleyError as `Engine.createSession`, MEDIA_THREAD_LOST */
   openSession(request: Omit<SessionRequest, 'transport'>): Promise<RemoteSession>;
-  /** This line, with something else that its session's transfers do; it ends after the outcome is known. */
+  /** This line with another implementation of transfers; it ends after the outcome is known. */
   transferringBy(transfer: NonNullable<Transport['transfer']>): RemoteLine;
   /** As `Transport.close`. */
   close(): Promise<void>;
 }
 
-/** What a session can be made on. */
+/** The line of a session. */
 export type SessionLine = Transport | RemoteLine;
 
 export interface RemoteSession {
   session: SessionHandle;
-  /** What its record says besides how its call ends, and who is sent that; null = nobody. */
+  /** `facts`: its record without the outcome of the call. `to`: the webhook that gets the record; null = none. */
   record: { to: WebhookAddress | null; facts: Omit<CallFacts, 'outcome'> };
 }
 

@@ -6,7 +6,7 @@ import { resolveAgent } from '../agent/resolve.js';
 import { GuardedClient } from '../net/guarded-client.js';
 import { LocalModels } from '../providers/local/local-models.js';
 import type { AfterCallMarks } from '../session/after-call/after-call.js';
-import { type DoNotCallList, MemoryDoNotCallList } from '../session/after-call/do-not-call.js';
+import type { DoNotCallList } from '../session/after-call/do-not-call.js';
 import {
   InProcessMemories,
   type MemoryStore,
@@ -58,8 +58,8 @@ export function engineServices(options: EngineParts, clock: Clock, ticker: Ticke
   const localModels = new LocalModels(options.localModels);
   const providers = new Providers({
     localModels,
-    models: options.models ?? new Map(),
-    vendors: options.vendors ?? {},
+    models: options.models,
+    vendors: options.vendors,
     vad: options.vad,
     turnModel: options.turnModel,
   });
@@ -92,7 +92,7 @@ export function engineServices(options: EngineParts, clock: Clock, ticker: Ticke
     }),
     memories: options.memories ?? new InProcessMemories(),
     sessionMemory: options.sessionMemory ?? new RecentSessions(),
-    doNotCall: options.doNotCall ?? new MemoryDoNotCallList(),
+    doNotCall: options.doNotCall,
     recorder: options.recorder ?? sessionRecorder(options, client, networkClock),
     afterCallMarks: options.afterCallMarks ?? options.unfinished ?? null,
   };

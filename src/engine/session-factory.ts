@@ -86,7 +86,7 @@ export class SessionFactory {
     return session;
   }
 
-  /** What the agent decides. */
+  /** The options that the agent's configuration decides. */
   #agentOptions(
     { agent, toolbox, speech, llm, model, memory }: SpokenAgent,
     request: SessionRequest,
@@ -176,7 +176,7 @@ export class SessionFactory {
   }
 }
 
-/** What a tool may take beyond its own limit. */
+/** Added to the time limit of the slowest tool. */
 const TOOL_GRACE_MS = 5_000;
 
 /** Keeps the faults of a session's preparation until there is a session to note them. */
@@ -195,7 +195,7 @@ class PendingSession {
   }
 }
 
-/** Who a session is held with, by which it finds the one that it goes on from. */
+/** The user and the agent of a session: they identify the session that it continues. */
 function continued(request: SessionRequest, agent: ResolvedAgent) {
   return { agent, agentId: request.agentId ?? null, phones: request.phones ?? null };
 }
@@ -214,7 +214,7 @@ function sessionLog(
 }
 
 /**
- * How an agent's configuration wants its conversation held.
+ * The core's settings for an agent.
  * @param toolSpeech how it speaks around its tools, by name
  * @param unixMs the time that the conversation begins, in milliseconds since 1970
  * @param direction who called whom, as the agent sees it

@@ -45,7 +45,7 @@ export function agentWarnings(checked: WarningContext): AgentWarning[] {
 /** Whether an agent has a language model, a script or a socket of its own to answer with. */
 export function modelWarnings(
   { config, script }: { config: AgentConfig; script?: unknown },
-  { models = new Map(), defaults = {} }: Pick<EngineParts, 'models' | 'defaults'>,
+  { models = new Map(), defaults = {} }: Partial<Pick<EngineParts, 'models' | 'defaults'>>,
 ): AgentWarning[] {
   if (webhookAddress(config.custom_llm_websocket, new Map()) !== null) return [];
   const byDefault = script == null ? (defaults.llmModel ?? EMBEDDED_DEFAULTS.llmModel) : SCRIPTED_MODEL;
