@@ -84,7 +84,7 @@ const callFields = {
   extensions: setting(
     z.enum(['safe', 'all']),
     "Short user parts on the trunk's own hosts that calls may be transferred to: all but emergency numbers (`safe`), or " +
-      '`all`, see [SIP](sip.md#handing-calls-on).',
+      '`all`, see [SIP](sip.md#transfers).',
   ),
   keepAliveS: setting(z.number().min(0).max(3_600), 'Interval of OPTIONS requests that check servers; 0 = none.', {
     unit: 's',
