@@ -1,5 +1,6 @@
 /** Builds what the daemon serves to browsers, the folders of `src/web`, into `dist/web`. `npm run build` runs this file. */
 import { build } from 'esbuild';
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 const to = fileURLToPath(new URL('../dist/web/', import.meta.url));
@@ -39,8 +40,14 @@ await build({
 await build({
   ...options,
   absWorkingDir: folder('console'),
-  // The worker has the conversation core: it is fetched by those who replay a call.
-  entryPoints: { console: 'main.ts', 'replay-worker': 'replay/replay-worker.ts' },
+  entryPoints: { console: 'main.ts' },
+});
+await build({
+  ...options,
+  absWorkingDir: folder('console'),
+  // The conversation core: loaded when a user replays a call.
+  entryPoints: { 'replay-worker': 'replay/replay-worker.ts' },
+  plugins: [withoutSchemas()],
 });
 await build({
   ...options,
@@ -77,6 +84,25 @@ function styleAsText() {
         const { outputFiles } = await build({ target, minify: true, entryPoints: [path], bundle: true, write: false });
         const css = outputFiles[0]?.text ?? '';
         return { loader: 'text', contents: css.trim().replaceAll(/(\d*\.?\d+)rem\b/g, 'calc(var(--u)*$1)') };
+      });
+    },
+  };
+}
+
+/**
+ * Leaves out schemas that nothing uses. The conversation core needs the settings' defaults, which stand beside their
+ * schemas, and parses nothing; with zod it would be half as large again. esbuild drops an unused call only where it is
+ * marked as one without effects.
+ * @returns {import('esbuild').Plugin}
+ */
+function withoutSchemas() {
+  return {
+    name: 'without-schemas',
+    setup(bundle) {
+      bundle.onLoad({ filter: /[\\/](agent[\\/]flow|schema)[\\/][\w-]+\.ts$/ }, async ({ path }) => {
+        const source = await readFile(path, 'utf8');
+        const contents = source.replaceAll(/\b(z\s*\.|optional\(|required\()/g, '/* @__PURE__ */ $1');
+        return { loader: 'ts', contents };
       });
     },
   };
