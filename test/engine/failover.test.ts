@@ -103,6 +103,7 @@ it('has the reason of everybody in the error message of a call that ends because
   expect(report?.faults['stt.fallback']).toBeGreaterThanOrEqual(1);
   expect(report === undefined ? '' : endReason(report, null)).toBe(
     'Speech recognition was lost: every provider of the list failed: deepgram refused the request: HTTP 402: out of ' +
-      "credit, ***; assemblyai failed: HTTP 503: down for maintenance. Check the recogniser's key, quota and address.",
+      'credit, ***; add credit to its account; assemblyai failed: HTTP 503: down for maintenance. ' +
+      "Check the recogniser's key, quota and address.",
   );
 });

@@ -12,7 +12,7 @@ import { type VendorName, VENDORS } from '../../settings/vendor-settings.js';
 /** Remedies by error, in order; the first match applies. */
 const CAUSES: readonly [fits: (error: ParleyError) => boolean, remedy: (names: Names) => string][] = [
   [hasStatus(401, 403), ({ key }) => `the vendor rejects the key: check ${key}`],
-  [mentions(/\bkey is not known\b/), ({ key }) => `the vendor rejects the key: check ${key}`],
+  [mentions(/\brejects the API key\b/), ({ key }) => `the vendor rejects the key: check ${key}`],
   [hasStatus(402), () => 'the account has no credit left: add credit with the vendor'],
   [hasStatus(404), ({ address }) => `the vendor does not know the name: check --model and --voice, and ${address}`],
   [hasStatus(429), () => 'too many requests for this account: wait, or ask the vendor for a higher limit'],

@@ -25,7 +25,8 @@ export class SherpaDenoisers {
 
   constructor({ model, threads, loadTimeoutMs = 30_000, processEntry }: SherpaDenoiserOptions) {
     const { name, engine, config } = model;
-    if (engine !== 'denoise') throw new ParleyError('MODEL_UNUSABLE', { model: name, reason: 'it takes no noise out' });
+    if (engine !== 'denoise')
+      throw new ParleyError('MODEL_UNUSABLE', { model: name, reason: 'it is not a noise suppression model' });
     this.#name = name;
     this.#engine = new EngineProcess({
       provider: 'sherpa',

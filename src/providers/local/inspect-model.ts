@@ -39,7 +39,7 @@ export async function inspectModel(path: string): Promise<LocalModel> {
     const origin = await readOrigin(path);
     const found =
       (await recogniserOf(files)) ?? (await voiceOf(files)) ?? (await denoiserOf(files)) ?? (await turnModelOf(files));
-    if (found === null) throw new Error(`it is of no kind that is known: ${await inWords(files)}`);
+    if (found === null) throw new Error(`it is not a known kind of model: ${await inWords(files)}`);
     const { languages = null } = found;
     return {
       takesLanguage: false,

@@ -115,7 +115,7 @@ export class LocalModels {
     if (kind === 'tts') fits.sort((a, b) => Number(a.languages === null) - Number(b.languages === null));
     const [first, ...others] = fits;
     if (first !== undefined && (others.length === 0 || kind === 'tts')) return first;
-    const which = first === undefined ? `for ${language}` : 'that nobody has named';
+    const which = first === undefined ? `for ${language}` : 'is selected, and more than one';
     const known = ofKind.map((model) => model.name).join(', ') || 'none';
     throw new ParleyError('MODEL_UNKNOWN', { kind: IN_WORDS[kind], which, known });
   }

@@ -25,7 +25,8 @@ export async function tokensOf(files: ModelFiles, vocabulary?: string): Promise<
   }
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   if (lines.length === 0) throw new Error(`${name}: it is empty`);
-  if (!/(?:^|\s)\d+\s*$/u.test(lines[0] ?? '')) throw new Error(`${name}: its first line is no token and its number`);
+  if (!/(?:^|\s)\d+\s*$/u.test(lines[0] ?? ''))
+    throw new Error(`${name}: its first line is not a token and its number`);
   const wanted = Number(vocabulary ?? 0);
   if (lines.length >= LEAST_SHARE * wanted) return path;
   throw new Error(`${name}: it has ${String(lines.length)} tokens, and the model ${String(wanted)}`);

@@ -42,7 +42,7 @@ export async function readOnnxFacts(path: string): Promise<OnnxFacts> {
         }
       }
     }
-    if (!hasGraph) throw new Error('it is no ONNX file');
+    if (!hasGraph) throw new Error('it is not an ONNX file');
     return { metadata, inputs };
   } finally {
     await file.close();
@@ -85,12 +85,12 @@ class FieldReader {
         case 2: {
           const length = await this.#varint(tag.end);
           at = length.end + length.value;
-          if (at > to) throw new Error('it is cut off, or no ONNX file');
+          if (at > to) throw new Error('it is truncated or not an ONNX file');
           yield { number, from: length.end, to: at };
           break;
         }
         default:
-          throw new Error('it is no ONNX file');
+          throw new Error('it is not an ONNX file');
       }
     }
   }
@@ -114,7 +114,7 @@ class FieldReader {
       value += (byte % 128) * 2 ** (7 * index);
       if (byte < 128) return { value, end: from + index + 1 };
     }
-    throw new Error('it is cut off, or no ONNX file');
+    throw new Error('it is truncated or not an ONNX file');
   }
 
   /** Returns fewer bytes at the end of the file. */

@@ -43,7 +43,7 @@ async function matcha(files: ModelFiles, model: string, metadata: Metadata): Pro
   if (vocoder === null) throw new Error('its vocoder is missing (such as vocos-22khz-univ.onnx)');
   const type = (await files.facts(vocoder)).metadata.get('model_type') ?? '';
   if (!/^(?:hifigan|vocos|matcha-tts vocos)$/u.test(type)) {
-    throw new Error(`${vocoder}: it is no vocoder that is known (its model_type is "${type}")`);
+    throw new Error(`${vocoder}: it is not a known vocoder (its model_type is "${type}")`);
   }
   const acousticModel = await withInputs(files, model, 3);
   const parts = { acousticModel, vocoder: files.path(vocoder), ...(await textParts(files, 'matcha', metadata)) };

@@ -123,7 +123,7 @@ export class SherpaTts implements TtsProvider {
   async #ownVoice(language: string): Promise<LocalModel> {
     const model = await this.#models.only('tts', language);
     if (speaks(model, language)) return model;
-    throw new ParleyError('TTS_LANGUAGE_UNSUPPORTED', { language, reason: 'no voice model here is for it' });
+    throw new ParleyError('TTS_LANGUAGE_UNSUPPORTED', { language, reason: 'no installed voice model supports it' });
   }
 
   #speakerIn({ model, speaker }: Voice, { speakers }: EngineFacts, voiceId: string | null): number {

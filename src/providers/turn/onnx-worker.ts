@@ -58,7 +58,8 @@ async function load(): Promise<{ ort: Runtime; session: InferenceSession }> {
     interOpNumThreads: 1,
   });
   const { inputNames } = session;
-  if (inputNames.length !== 1) throw new Error(`it takes ${inputNames.join(', ') || 'nothing'}, and not sound alone`);
+  if (inputNames.length !== 1)
+    throw new Error(`its inputs are ${inputNames.join(', ') || 'missing'}; it must take audio alone`);
   return { ort, session };
 }
 
@@ -101,7 +102,7 @@ function normalised(samples: Int16Array): Float32Array {
 function probability(data: ArrayLike<number>): number {
   const [first, second] = [Number(data[0]), Number(data[1])];
   if (data.length >= 2) return 1 / (1 + Math.exp(first - second));
-  if (!Number.isFinite(first)) throw new Error('the model gave no number');
+  if (!Number.isFinite(first)) throw new Error('the output is not a number');
   return first >= 0 && first <= 1 ? first : 1 / (1 + Math.exp(-first));
 }
 

@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.js';
-import { ParleyError, reasonOf } from '../../base/errors.js';
+import { ParleyError } from '../../base/errors.js';
 import { Deadlines } from '../deadlines.js';
 import { type JsonObject, parseObject } from './json.js';
-import { failed, messageIn, statusError, withoutSecrets } from './vendor-error.js';
+import { connectionReason, failed, messageIn, statusError, withoutSecrets } from './vendor-error.js';
 
 export interface PostOptions {
   /** The vendor's name in errors. */
@@ -47,11 +47,13 @@ export async function postJson(options: PostOptions): Promise<JsonObject> {
       throw statusError(provider, reply.statusCode, withoutSecrets(messageIn(text), secrets));
     }
     const read = parseObject(text);
-    if (read === null) throw failed(provider, 'its reply is no object of JSON');
+    if (read === null) throw failed(provider, 'its reply is not a JSON object');
     return read;
   } catch (error) {
     if (deadlines.signal.aborted) throw deadlines.signal.reason;
-    throw error instanceof ParleyError ? error : failed(provider, withoutSecrets(reasonOf(error), secrets), error);
+    throw error instanceof ParleyError
+      ? error
+      : failed(provider, withoutSecrets(connectionReason(error), secrets), error);
   } finally {
     deadlines.end();
   }

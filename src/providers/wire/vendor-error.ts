@@ -1,11 +1,39 @@
 import { parseJson } from '../../base/json.js';
 import { encodeUrlText } from '../../base/url-text.js';
-import { ParleyError } from '../../base/errors.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
 
-/** Statuses that are worth a retry, besides all 5xx. */
+/** Statuses that a retry can clear, in addition to all 5xx. */
 const PASSING = new Set([408, 409, 425, 429]);
 /** Maximum length of a vendor's error text, in characters. */
 const MAX_REASON_CHARS = 500;
+
+/** What the operator can do about a status. */
+const STATUS_REMEDIES: Readonly<Record<number, string>> = {
+  401: 'check its API key',
+  402: 'add credit to its account',
+  403: 'check its API key and what the key may use',
+  404: 'check the model, the voice and the base URL',
+  429: 'wait, or ask the vendor for a higher limit',
+};
+
+const CHECK_CERTIFICATE = 'check the base URL, or set NODE_EXTRA_CA_CERTS to the certificate of your proxy or server';
+
+/** What the operator can do about a failed connection, by the code of Node.js or undici. */
+const CONNECTION_REMEDIES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'start the server, or check the base URL',
+  ENOTFOUND: 'check the network and the host name in the base URL',
+  EAI_AGAIN: 'check the network and the host name in the base URL',
+  EHOSTUNREACH: 'check the network and the firewall',
+  ENETUNREACH: 'check the network and the firewall',
+  ETIMEDOUT: 'check the network and the firewall',
+  UND_ERR_CONNECT_TIMEOUT: 'check the network and the firewall',
+  CERT_HAS_EXPIRED: CHECK_CERTIFICATE,
+  DEPTH_ZERO_SELF_SIGNED_CERT: CHECK_CERTIFICATE,
+  ERR_TLS_CERT_ALTNAME_INVALID: CHECK_CERTIFICATE,
+  SELF_SIGNED_CERT_IN_CHAIN: CHECK_CERTIFICATE,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: CHECK_CERTIFICATE,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: CHECK_CERTIFICATE,
+};
 
 /** Redacts keys, and values that follow typical key names, in a text for logs or users. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
@@ -19,11 +47,12 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
 
 /**
  * Maps a vendor's HTTP status to PROVIDER_FAILED if a retry can succeed (408, 409, 425, 429, 5xx), else
- * PROVIDER_REFUSED. Both have the detail `status`.
+ * PROVIDER_REFUSED. Both have the detail `status`, and a remedy for common statuses.
  */
 export function statusError(provider: string, status: number, reason: string): ParleyError {
   const text = reason.trim().slice(0, MAX_REASON_CHARS);
-  const details = { provider, status, reason: `HTTP ${String(status)}${text === '' ? '' : `: ${text}`}` };
+  const said = `HTTP ${String(status)}${text === '' ? '' : `: ${text}`}`;
+  const details = { provider, status, reason: withRemedy(said, STATUS_REMEDIES[status]) };
   const isPassing = PASSING.has(status) || status >= 500;
   return new ParleyError(isPassing ? 'PROVIDER_FAILED' : 'PROVIDER_REFUSED', details);
 }
@@ -37,6 +66,21 @@ export function failed(provider: string, reason: string, cause?: unknown): Parle
 /** A permanent refusal, such as a wrong key or an unknown model. */
 export function refused(provider: string, reason: string): ParleyError {
   return new ParleyError('PROVIDER_REFUSED', { provider, reason: reason.slice(0, MAX_REASON_CHARS) });
+}
+
+/**
+ * The message of a failed connection, with a remedy for common failures. A host name with several addresses fails with
+ * one error for all of them, which has no message of its own.
+ */
+export function connectionReason(error: unknown): string {
+  const attempts: readonly unknown[] = error instanceof AggregateError ? error.errors : [];
+  const said = reasonOf(error) || [...new Set(attempts.map(reasonOf))].join(', ') || 'the connection failed';
+  const code = (error as { code?: unknown } | null)?.code;
+  return withRemedy(said, typeof code === 'string' ? CONNECTION_REMEDIES[code] : undefined);
+}
+
+function withRemedy(reason: string, remedy: string | undefined): string {
+  return remedy === undefined ? reason : `${reason}; ${remedy}`;
 }
 
 /** The error message in a vendor's reply body, from the usual places, else the text. Never throws. */

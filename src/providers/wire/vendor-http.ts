@@ -1,7 +1,7 @@
 import { raceAbort } from '../../base/deadlines.js';
 import type { Dispatcher, Pool } from 'undici';
-import { ParleyError, reasonOf } from '../../base/errors.js';
-import { failed, messageIn, statusError, withoutSecrets } from './vendor-error.js';
+import { ParleyError } from '../../base/errors.js';
+import { connectionReason, failed, messageIn, statusError, withoutSecrets } from './vendor-error.js';
 
 export interface VendorHttpOptions {
   /** The vendor's name in errors. */
@@ -54,7 +54,9 @@ export class VendorHttp {
     const { baseUrl, provider } = options;
     const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
     if (url === null || !/^https?:$/.test(url.protocol)) {
-      throw new ParleyError('CONFIG_INVALID', { reason: `the address of ${provider} is no http(s) address` });
+      throw new ParleyError('CONFIG_INVALID', {
+        reason: `the base URL of ${provider} must be an http or https address`,
+      });
     }
     this.#options = options;
     this.#basePath = url.pathname.replace(/\/+$/, '');
@@ -125,7 +127,7 @@ export class VendorHttp {
     if (signal.aborted) return signal.reason;
     if (error instanceof ParleyError) return error;
     if (this.#closed) return new ParleyError('SESSION_CLOSED');
-    return failed(this.#options.provider, this.#clean(reasonOf(error)));
+    return failed(this.#options.provider, this.#clean(connectionReason(error)));
   }
 
   #clean(text: string): string {

@@ -1,8 +1,8 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
 import type { Cancel, Clock } from '../../base/clock.js';
-import { ParleyError, reasonOf } from '../../base/errors.js';
-import { failed, messageIn, refused, statusError, withoutSecrets } from './vendor-error.js';
+import { ParleyError } from '../../base/errors.js';
+import { connectionReason, failed, messageIn, refused, statusError, withoutSecrets } from './vendor-error.js';
 
 export interface VendorSocketOptions {
   /** The vendor's name in errors. */
@@ -81,11 +81,11 @@ export class VendorSocket {
       this.#fail(new ParleyError('PROVIDER_TIMEOUT', { provider, timeoutMs: connectTimeoutMs }));
     });
     this.#dial().catch((error: unknown) => {
-      this.#fail(failed(provider, this.#clean(reasonOf(error))));
+      this.#fail(failed(provider, this.#clean(connectionReason(error))));
     });
   }
 
-  /** The connection stands. */
+  /** Connected. */
   get isOpen(): boolean {
     return this.#open && !this.#over;
   }
@@ -107,7 +107,7 @@ export class VendorSocket {
       this.#waitingBytes += data.length;
     }
     if (Math.max(this.#waitingBytes, this.#socket?.bufferedAmount ?? 0) > maxWaitingBytes) {
-      this.#fail(failed(provider, 'it takes what it is sent too slowly'));
+      this.#fail(failed(provider, 'it reads too slowly'));
       return;
     }
     if (this.#open) this.#write(data);
@@ -136,7 +136,7 @@ export class VendorSocket {
     socket.on('message', (data: Buffer, isBinary: boolean) => this.#onMessage(data, isBinary));
     socket.on('pong', () => (this.#alive = true));
     socket.on('ping', () => (this.#alive = true));
-    socket.on('error', (error) => (this.#reason ??= error.message));
+    socket.on('error', (error) => (this.#reason ??= connectionReason(error)));
     socket.on('unexpected-response', (request: ClientRequest, response) => void this.#onRefused(request, response));
     socket.on('close', (code: number, reason: Buffer) => this.#onClose(code, reason.toString('utf8')));
   }
@@ -168,7 +168,7 @@ export class VendorSocket {
         if (body.length > MAX_BODY_CHARS || this.#over) break;
       }
     } catch {
-      // the status says enough
+      // The status is enough.
     }
     request.destroy();
     this.#fail(statusError(provider, response.statusCode ?? 0, this.#clean(messageIn(body))));
@@ -234,7 +234,7 @@ export class VendorSocket {
     const { pingMs = 10_000, provider } = this.#options;
     this.#after('ping', pingMs, () => {
       if (!this.#alive) {
-        this.#fail(failed(provider, `it has given no sign for ${String(pingMs)} ms`));
+        this.#fail(failed(provider, `it did not answer a ping within ${String(pingMs)} ms`));
         return;
       }
       this.#alive = false;

@@ -5,7 +5,7 @@ import { failed, refused, statusError } from '../../../src/providers/wire/vendor
 
 it.each([
   [statusError('rime', 403, 'no'), 'the vendor rejects the key: check RIME_API_KEY'],
-  [refused('rime', 'the key is not known'), 'check RIME_API_KEY'],
+  [refused('rime', 'it rejects the API key'), 'check RIME_API_KEY'],
   [statusError('rime', 402, 'no'), 'no credit'],
   [statusError('rime', 404, 'no'), 'check --model and --voice, and RIME_BASE_URL'],
   [statusError('rime', 429, 'no'), 'too many requests'],

@@ -244,10 +244,10 @@ describe('what cannot be used', () => {
   it.each([
     ['a decoder', { 'encoder.onnx': STREAMING, 'tokens.txt': null }, /its decoder is missing/],
     ['tokens', { 'encoder.onnx': STREAMING, 'decoder.onnx': {}, 'joiner.onnx': {} }, /its tokens.txt is missing/],
-    ['everything', {}, /of no kind that is known/],
+    ['everything', {}, /not a known kind of model/],
     ['what it is', { 'model.onnx': { model_type: 'bert' } }, /model.onnx takes a, b, .*, its model_type is "bert"/],
     ['a known family', { 'encoder.onnx': { model_type: 'canary' }, 'decoder.onnx': {} }, /"canary" are not used/],
-    ['bytes', { 'model.onnx': null, 'tokens.txt': null }, /model.onnx: it is no ONNX file/],
+    ['bytes', { 'model.onnx': null, 'tokens.txt': null }, /model.onnx: it is not an ONNX file/],
   ])('says that %s is missing', async (_what, files, message) => {
     await expect(inspectModel(await folder(files))).rejects.toThrow(message);
   });
@@ -269,7 +269,7 @@ describe('what cannot be used', () => {
     [
       'made-matcha',
       (path) => other(path, 'vocos.onnx', 'made-denoiser/model.onnx'),
-      /vocos.onnx: it is no vocoder that is known \(its model_type is "gtcrn"\)/,
+      /vocos.onnx: it is not a known vocoder \(its model_type is "gtcrn"\)/,
     ],
     [
       'made-moonshine',
@@ -288,8 +288,12 @@ describe('what cannot be used', () => {
     ],
     ['made-sense-voice', (path) => text(path, 'tokens.txt', 'a 0\n'), /tokens.txt: it has 1 tokens, and the model 9/],
     ['made-paraformer', (path) => text(path, 'tokens.txt', ''), /tokens.txt: it is empty/],
-    ['made-paraformer', (path) => text(path, 'tokens.txt', '\u0000\u0001x'), /tokens.txt: its first line is no token/],
-    ['made-paraformer', (path) => truncate(join(path, 'model.onnx'), 500), /model.onnx: it is cut off/],
+    [
+      'made-paraformer',
+      (path) => text(path, 'tokens.txt', '\u0000\u0001x'),
+      /tokens.txt: its first line is not a token/,
+    ],
+    ['made-paraformer', (path) => truncate(join(path, 'model.onnx'), 500), /model.onnx: it is truncated/],
   ])('names the file of %s and what is wrong with it', async (name, change, message) => {
     await expect(inspectModel(await changed(name, change))).rejects.toThrow(message);
   });

@@ -103,11 +103,11 @@ describe('OnnxTurnModel', () => {
   it('tells of a file that is no model, and of one that does not fit', async () => {
     await expect((await model({ broken: true })).warmUp()).rejects.toThrow('not a model');
     const reads = await model({ ...WAVE, inputs: ['input_ids', 'attention_mask'] });
-    await expect(reads.warmUp()).rejects.toThrow('it takes input_ids, attention_mask, and not sound alone');
+    await expect(reads.warmUp()).rejects.toThrow('its inputs are input_ids, attention_mask; it must take audio alone');
     const wrong = await model({ input: 'audio', dims: [1, 3], gives: [1] });
     await expect(wrong.judge(request())).rejects.toMatchObject({ code: 'TURN_MODEL_UNUSABLE' });
     const silent = await model({ ...WAVE, gives: [] });
-    await expect(silent.judge(request())).rejects.toThrow('gave no number');
+    await expect(silent.judge(request())).rejects.toThrow('not a number');
   });
 
   it('fails what it was asked when its thread dies, and starts another', async () => {

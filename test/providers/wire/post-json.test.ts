@@ -5,6 +5,7 @@ import { afterEach, expect, it } from 'vitest';
 import { RealClock } from '../../../src/base/real-clock.js';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import { postJson } from '../../../src/providers/wire/post-json.js';
+import { connectionReason } from '../../../src/providers/wire/vendor-error.js';
 
 let server: Server | null = null;
 
@@ -45,9 +46,9 @@ it('posts an object and gives the one that comes back', async () => {
 });
 
 it.each([
-  [401, '{"message":"no secret-12345"}', 'vendor refused the request: HTTP 401: no ***'],
+  [401, '{"message":"no secret-12345"}', 'vendor refused the request: HTTP 401: no ***; check its API key'],
   [503, '<html>busy</html>', 'vendor failed: HTTP 503'],
-  [200, '[1]', 'vendor failed: its reply is no object of JSON'],
+  [200, '[1]', 'vendor failed: its reply is not a JSON object'],
   [200, 'x'.repeat(300_000), 'vendor failed: its reply is too long'],
 ])('makes an error of status %i and what comes with it', async (status, body, message) => {
   const url = await serve((_request, response) => response.writeHead(status).end(body));
@@ -70,5 +71,33 @@ it('waits no longer than it may, and not at all when it is aborted', async () =>
 });
 
 it('says that nobody is there', async () => {
-  await expect(ask('http://127.0.0.1:9/x')).rejects.toMatchObject({ code: 'PROVIDER_FAILED', retryable: true });
+  await expect(ask('http://127.0.0.1:9/x')).rejects.toMatchObject({
+    code: 'PROVIDER_FAILED',
+    retryable: true,
+    message: 'vendor failed: connect ECONNREFUSED 127.0.0.1:9; start the server, or check the base URL',
+  });
+});
+
+it.each([
+  [
+    'a host name with several addresses',
+    Object.assign(
+      new AggregateError([new Error('connect ECONNREFUSED ::1:9'), new Error('connect ECONNREFUSED 127.0.0.1:9')], ''),
+      { code: 'ECONNREFUSED' },
+    ),
+    'connect ECONNREFUSED ::1:9, connect ECONNREFUSED 127.0.0.1:9; start the server, or check the base URL',
+  ],
+  [
+    'a host name that does not exist',
+    Object.assign(new Error('getaddrinfo ENOTFOUND api.example'), { code: 'ENOTFOUND' }),
+    'getaddrinfo ENOTFOUND api.example; check the network and the host name in the base URL',
+  ],
+  [
+    'a code without a remedy',
+    Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }),
+    'other side closed',
+  ],
+  ['an empty error', new AggregateError([], ''), 'the connection failed'],
+])('gives the reason of a failed connection to %s', (_name, error, reason) => {
+  expect(connectionReason(error)).toBe(reason);
 });

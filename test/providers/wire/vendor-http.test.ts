@@ -112,6 +112,6 @@ it('answers nothing once it is closed, which it may be twice', async () => {
 
 it.each(['', 'nowhere', 'ftp://vendor'])('refuses the address %j', (baseUrl) => {
   expect(() => new VendorHttp({ provider: 'vendor', baseUrl, headers: {}, secrets: [] })).toThrow(
-    /the address of vendor is no http\(s\) address/,
+    /the base URL of vendor must be an http or https address/,
   );
 });

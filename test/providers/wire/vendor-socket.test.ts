@@ -75,17 +75,17 @@ it('sends what waited in order, and what onOpen sends before it', async () => {
 });
 
 it.each([
-  [401, 'PROVIDER_REFUSED', false],
-  [404, 'PROVIDER_REFUSED', false],
-  [429, 'PROVIDER_FAILED', true],
-  [503, 'PROVIDER_FAILED', true],
-])('names status %i, without the key that the server repeats', async (status, code, retryable) => {
+  [401, 'PROVIDER_REFUSED', false, '; check its API key'],
+  [404, 'PROVIDER_REFUSED', false, '; check the model, the voice and the base URL'],
+  [429, 'PROVIDER_FAILED', true, '; wait, or ask the vendor for a higher limit'],
+  [503, 'PROVIDER_FAILED', true, ''],
+])('names status %i and its remedy, without the key in the body', async (status, code, retryable, remedy) => {
   const url = await serve(() => undefined, [status, `{"error":{"message":"not with ${KEY}, Bearer abcdefghij"}}`]);
   const error = await dial(url).closed;
   expect(error).toMatchObject({ code, retryable, details: { status } });
   expect(error.message).toBe(
     `vendor ${status === 401 || status === 404 ? 'refused the request' : 'failed'}: ` +
-      `HTTP ${String(status)}: not with ***, Bearer ***`,
+      `HTTP ${String(status)}: not with ***, Bearer ***${remedy}`,
   );
 });
 
@@ -115,14 +115,18 @@ it('gives up a server that does not take the connection', async () => {
 });
 
 it('says that nobody is there', async () => {
-  expect(await dial('ws://127.0.0.1:9').closed).toMatchObject({ code: 'PROVIDER_FAILED', retryable: true });
+  expect(await dial('ws://127.0.0.1:9').closed).toMatchObject({
+    code: 'PROVIDER_FAILED',
+    retryable: true,
+    message: 'vendor failed: connect ECONNREFUSED 127.0.0.1:9; start the server, or check the base URL',
+  });
 });
 
 it('bounds what waits for a connection', async () => {
   const { socket, closed } = dial('ws://127.0.0.1:9', { maxWaitingBytes: 10 });
   socket.send('123456');
   socket.send('789012');
-  expect(await closed).toMatchObject({ message: 'vendor failed: it takes what it is sent too slowly' });
+  expect(await closed).toMatchObject({ message: 'vendor failed: it reads too slowly' });
   expect(socket.isOver).toBe(true);
 });
 
@@ -145,7 +149,7 @@ it('keeps a quiet connection alive, and finds one that is dead', async () => {
   expect(got).toEqual(['still here', 'still here', 'still here']);
   server!.pause();
   await clock.advanceBy(30_000);
-  expect(await closed).toMatchObject({ message: 'vendor failed: it has given no sign for 10000 ms' });
+  expect(await closed).toMatchObject({ message: 'vendor failed: it did not answer a ping within 10000 ms' });
 });
 
 it('tells nothing after close, which says goodbye and may be called twice', async () => {

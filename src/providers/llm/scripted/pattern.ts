@@ -30,7 +30,7 @@ export function parsePattern(source: string): Pattern {
   const reader = new Reader(source.slice(fromStart ? 1 : 0, toEnd ? -1 : undefined));
   const root = reader.choice(0);
   reader.expectEnd();
-  if (canBeEmpty(root)) throw new RangeError(`"${source}" would fit anything: it needs a word that must be said`);
+  if (canBeEmpty(root)) throw new RangeError(`"${source}" matches any text; add a required word`);
   return { source, root, fromStart, toEnd, slots: [...new Set(reader.slots)] };
 }
 
@@ -56,7 +56,7 @@ class Reader {
 
   expectEnd(): void {
     const token = this.#tokens[this.#at];
-    if (token !== undefined) throw new RangeError(`a "${token}" too many`);
+    if (token !== undefined) throw new RangeError(`unexpected "${token}"`);
   }
 
   #sequence(depth: number): PatternNode {

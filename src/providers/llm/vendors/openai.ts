@@ -3,10 +3,10 @@ import type { Dispatcher, Pool } from 'undici';
 import type { Clock } from '../../../base/clock.js';
 import { RealClock } from '../../../base/real-clock.js';
 import { parseJson } from '../../../base/json.js';
-import { ParleyError, reasonOf } from '../../../base/errors.js';
+import { ParleyError } from '../../../base/errors.js';
 import { Deadlines } from '../../deadlines.js';
 import { serverSentEvents } from '../../wire/server-sent-events.js';
-import { failed, statusError, withoutSecrets } from '../../wire/vendor-error.js';
+import { connectionReason, failed, statusError, withoutSecrets } from '../../wire/vendor-error.js';
 import type { LlmPiece, LlmProvider, LlmRequest } from '../llm.js';
 import {
   errorMessage,
@@ -213,7 +213,7 @@ export class OpenAiProvider implements LlmProvider {
   /** The error for the caller: the signal's reason if it is aborted, else a ParleyError. */
   #wrap(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return signal.reason;
-    return error instanceof ParleyError ? error : this.#failure(reasonOf(error), error);
+    return error instanceof ParleyError ? error : this.#failure(connectionReason(error), error);
   }
 }
 
@@ -295,7 +295,9 @@ function jsonOrUndefined(text: string): unknown {
 function parseBaseUrl(baseUrl: string): URL {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new ParleyError('CONFIG_INVALID', { reason: `"${baseUrl}" is not an http(s) base URL of a language model` });
+    throw new ParleyError('CONFIG_INVALID', {
+      reason: `the base URL of a language model must be an http or https address, not "${baseUrl}"`,
+    });
   }
   return url;
 }

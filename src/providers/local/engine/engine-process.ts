@@ -174,7 +174,7 @@ export class EngineProcess {
     const { silentMs = 10_000 } = this.#options;
     this.send({ type: 'ping' });
     running.cancelSilence = this.#clock.schedule(this.#clock.nowMs() + silentMs, () => {
-      this.#died(running, this.#failed('it does not answer any more'));
+      this.#died(running, this.#failed('it stopped answering'));
     });
   }
 

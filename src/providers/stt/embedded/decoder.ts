@@ -93,7 +93,9 @@ export class SpeechDecoder {
     const decoder = new SpeechDecoder(module, native);
     const { mean } = decoder.speaker;
     if (INITIAL_MEAN[language].split(',').some((value, i) => Math.fround(Number(value)) !== mean[i])) {
-      throw new Error('The recogniser’s package is laid out differently from the version that parley was written for');
+      throw new Error(
+        'The recogniser’s package is not the version that parley requires; reinstall parley’s dependencies',
+      );
     }
     return decoder;
   }

@@ -264,7 +264,7 @@ export class SocketStream implements SttStream, DialectEvents {
       return;
     }
     if (++this.#strange > MAX_STRANGE_MESSAGES) {
-      this.failed(failed(provider, 'it keeps sending messages that have no meaning'));
+      this.failed(failed(provider, 'it keeps sending invalid messages'));
     }
   }
 

@@ -88,7 +88,7 @@ function assemblyAiDialect(options: SttOptions, baseUrl: string, apiKey: string)
           return true;
         }
         case 'Error': {
-          const reason = textOf(message['error']) ?? 'an error';
+          const reason = textOf(message['error']) ?? 'it sent an error without a message';
           const isRefusal = REFUSING_CODES.has(numberOf(message['error_code']) ?? 0);
           tell.failed(isRefusal ? refused('assemblyai', reason) : failed('assemblyai', reason));
           return true;

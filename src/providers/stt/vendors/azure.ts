@@ -30,18 +30,18 @@ const LANGUAGES = new Set(
 const TICKS_PER_MS = 10_000;
 const BYTES_PER_MS = (HEARING_RATE_HZ * 2) / 1000;
 
-/** What it says of a turn that it did not recognise; that nothing was said, or not a word, is no problem. */
+/** Errors by recognition status. A turn without words is not an error. */
 const PROBLEMS: Readonly<Record<string, () => ParleyError>> = {
   Error: () => failed('azure', 'it could not recognise the speech'),
-  TooManyRequests: () => failed('azure', 'too many requests'),
-  BadRequest: () => refused('azure', 'it does not take what it was asked'),
-  Forbidden: () => refused('azure', 'the key, or its quota, does not allow it'),
+  TooManyRequests: () => failed('azure', 'too many requests; wait, or ask the vendor for a higher limit'),
+  BadRequest: () => refused('azure', 'it rejects a parameter of the request; check the language and the endpoint'),
+  Forbidden: () => refused('azure', 'the key or its quota does not allow the request; check both'),
 };
 
 /**
  * Azure AI Speech over the WebSocket protocol of Microsoft's SDKs, which is published as their source alone
- * (github.com/microsoft/cognitive-services-speech-sdk-js). A stretch of speech that our VAD finds is one of its turns:
- * the audio's end is told, and the phrases of the turn are final with `turn.end`.
+ * (github.com/microsoft/cognitive-services-speech-sdk-js). Each stretch of speech that our VAD finds is one Azure turn:
+ * an empty audio message ends it, and its phrases are final with `turn.end`.
  */
 export function azureStt(options: AzureSttOptions): SocketSttProvider {
   const baseUrl = options.baseUrl ?? `https://${options.region ?? ''}.stt.speech.microsoft.com`;
@@ -55,7 +55,7 @@ export function azureStt(options: AzureSttOptions): SocketSttProvider {
   );
 }
 
-/** The locale that a language is asked for as: `de` is `de-DE`. */
+/** Azure's locale for a language: `de` is `de-DE`. */
 function localeOf(language: string): string {
   if (language === 'no' || language === 'nn') return 'nb-NO';
   if (language === 'es-419') return 'es-MX';
@@ -64,7 +64,7 @@ function localeOf(language: string): string {
   return `${base}-${region ?? ''}`;
 }
 
-/** What is to be recognised, and in which form, as each turn begins with it. */
+/** The `speech.context` message that begins each turn: phrases to favour and the output format. */
 function speechContext(locale: string, hints: SttOptions['hints']): object {
   const items = favouredWords(hints, 500).map((text) => ({ text }));
   return {

@@ -92,7 +92,8 @@ export function fluxDialect(
           return true;
         }
         case 'Error': {
-          const reason = textOf(message['description']) ?? textOf(message['code']) ?? 'an error';
+          const reason =
+            textOf(message['description']) ?? textOf(message['code']) ?? 'it sent an error without a message';
           const isRefusal = REFUSING.test(textOf(message['code']) ?? '');
           tell.failed(isRefusal ? refused('deepgram', reason) : failed('deepgram', reason));
           return true;

@@ -106,7 +106,12 @@ function novaDialect(
         case 'Warning':
           return true;
         case 'Error':
-          tell.failed(failed('deepgram', textOf(message['description']) ?? textOf(message['message']) ?? 'an error'));
+          tell.failed(
+            failed(
+              'deepgram',
+              textOf(message['description']) ?? textOf(message['message']) ?? 'it sent an error without a message',
+            ),
+          );
           return true;
         default:
           return false;

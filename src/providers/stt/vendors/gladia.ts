@@ -48,7 +48,7 @@ export function gladiaStt(options: VendorSttOptions): SocketSttProvider {
           signal,
         });
         const url = textOf(session['url']);
-        if (url === null || !/^wss?:/.test(url)) throw failed('gladia', 'it gave no address for the session');
+        if (url === null || !/^wss?:/.test(url)) throw failed('gladia', 'its reply has no session URL');
         return gladiaDialect(url);
       },
     },
@@ -118,7 +118,9 @@ function gladiaDialect(url: string): SttDialect {
       const type = textOf(message?.['type']);
       if (message === null || type === null) return false;
       if (type === 'error') {
-        tell.failed(failed('gladia', textOf(objectOf(message['data'])?.['message']) ?? 'an error'));
+        tell.failed(
+          failed('gladia', textOf(objectOf(message['data'])?.['message']) ?? 'it sent an error without a message'),
+        );
         return true;
       }
       if (type !== 'transcript') return /^[a-z_]+$/.test(type);

@@ -141,7 +141,7 @@ export function openAiDialect(options: SttOptions, baseUrl: string, apiKey: stri
 }
 
 function errorOf(error: Readonly<Record<string, unknown>> | null) {
-  const reason = textOf(error?.['message']) ?? 'an error';
+  const reason = textOf(error?.['message']) ?? 'it sent an error without a message';
   const type = `${textOf(error?.['type']) ?? ''} ${textOf(error?.['code']) ?? ''}`;
   const isPassing = /server_error|rate_limit|timeout|overloaded|unavailable|session_expired/.test(type);
   const status = numberOf(error?.['status']);

@@ -55,11 +55,13 @@ function talkscriberDialect(options: SttOptions, baseUrl: string, apiKey: string
       const message = parseObject(text);
       if (message === null) return false;
       const { message: said, status, error } = message;
-      if (said === 'UNAUTHORIZED') tell.failed(refused('talkscriber', 'the key is not known'));
-      else if (error !== undefined) tell.failed(failed('talkscriber', textOf(error) ?? 'an error'));
-      else if (status === 'ERROR') tell.failed(failed('talkscriber', textOf(said) ?? 'an error'));
-      else if (status === 'WAIT') tell.failed(failed('talkscriber', 'its servers are busy'));
-      else if (said === 'DISCONNECT') tell.failed(failed('talkscriber', 'it ended the connection'));
+      if (said === 'UNAUTHORIZED') tell.failed(refused('talkscriber', 'it rejects the API key; check the key'));
+      else if (error !== undefined)
+        tell.failed(failed('talkscriber', textOf(error) ?? 'it sent an error without a message'));
+      else if (status === 'ERROR')
+        tell.failed(failed('talkscriber', textOf(said) ?? 'it sent an error without a message'));
+      else if (status === 'WAIT') tell.failed(failed('talkscriber', 'its servers are busy; try again later'));
+      else if (said === 'DISCONNECT') tell.failed(failed('talkscriber', 'it closed the connection'));
       else if (said === 'SERVER_READY') tell.ready();
       else if (Array.isArray(message['segments'])) {
         for (const [index, segment] of objectsOf(message['segments']).entries()) {

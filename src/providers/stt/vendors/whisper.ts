@@ -2,10 +2,10 @@ import type { Pool } from 'undici';
 import { baseLanguage } from '../../../base/language.js';
 import { RealClock } from '../../../base/real-clock.js';
 import type { Clock } from '../../../base/clock.js';
-import { ParleyError, reasonOf } from '../../../base/errors.js';
+import { ParleyError } from '../../../base/errors.js';
 import { Deadlines } from '../../deadlines.js';
 import { parseObject } from '../../wire/json.js';
-import { failed, messageIn, statusError, withoutSecrets } from '../../wire/vendor-error.js';
+import { connectionReason, failed, messageIn, statusError, withoutSecrets } from '../../wire/vendor-error.js';
 import type { SttEvents, SttOptions, SttProvider, SttStream } from '../stt.js';
 import { favouredWords } from '../shared/keywords.js';
 import { type Transcription, WhisperStream } from '../shared/whisper-stream.js';
@@ -120,7 +120,7 @@ export class WhisperStt implements SttProvider {
         const reply = await this.#send('POST', '/audio/transcriptions', body, contentType, deadlines.signal);
         if (reply.status < 300) {
           const read = readTranscription(parseObject(reply.text));
-          if (read === null) throw failed(this.name, 'its reply is no transcription');
+          if (read === null) throw failed(this.name, 'its reply is not a transcription');
           return read;
         }
         // Some servers and models return plain text only.
@@ -177,7 +177,7 @@ export class WhisperStt implements SttProvider {
 
   #wrap(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return signal.reason;
-    return error instanceof ParleyError ? error : failed(this.name, this.#clean(reasonOf(error)));
+    return error instanceof ParleyError ? error : failed(this.name, this.#clean(connectionReason(error)));
   }
 
   #clean(text: string): string {

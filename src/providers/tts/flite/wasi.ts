@@ -37,7 +37,7 @@ export class Wasi {
         this.#write(vectors, count, written),
       path_open: () => NOT_SUPPORTED,
       proc_exit: (code: number) => {
-        throw new Error(`the program ended itself with code ${code}: ${this.output.trim()}`);
+        throw new Error(`the program exited with code ${code}: ${this.output.trim()}`);
       },
     },
   };

@@ -96,7 +96,7 @@ export class SpeechConnection {
     return this.#socket.isOpen;
   }
 
-  /** Nothing more comes of it. */
+  /** Its last audio or its error has arrived. */
   get isOver(): boolean {
     return this.#over;
   }
@@ -149,7 +149,7 @@ export class SpeechConnection {
     try {
       for (const event of read()) this.#onEvent(event);
     } catch (error) {
-      void this.close(failed(this.#options.provider, this.#clean(`it sent what has no meaning: ${reasonOf(error)}`)));
+      void this.close(failed(this.#options.provider, this.#clean(`it sent an invalid message: ${reasonOf(error)}`)));
     }
   }
 
@@ -194,7 +194,7 @@ export class SpeechConnection {
     const samples = utterance.pcm.push(bytes);
     utterance.samples += samples.length;
     if (samplesToMs(utterance.samples, this.#options.protocol.sampleRateHz) > MAX_UTTERANCE_MS) {
-      this.#leave(utterance, failed(this.#options.provider, 'it does not stop speaking'));
+      this.#leave(utterance, failed(this.#options.provider, 'it keeps sending audio of a cancelled utterance'));
     } else if (samples.length > 0) utterance.out.push({ samples });
   }
 

@@ -49,7 +49,7 @@ export class WavStream {
       const name = head.toString('latin1', at, at + 4);
       const length = head.readUInt32LE(at + 4);
       if (name === 'data') {
-        if (this.#rateHz === 0) throw new Error('it does not say its format');
+        if (this.#rateHz === 0) throw new Error('its format chunk is missing');
         return at + 8;
       }
       if (name === 'fmt ') {

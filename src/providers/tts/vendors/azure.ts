@@ -155,11 +155,11 @@ class AzureProtocol implements TtsDialect {
   read(message: string): SpeechEvent[] {
     const end = message.indexOf('\r\n\r\n');
     const path = pathOf(end < 0 ? message : message.slice(0, end));
-    if (path === null) throw new Error('a message without a path');
+    if (path === null) throw new Error('it has no path');
     if (path === 'turn.end') return [{ type: 'done' }];
     if (path !== 'audio.metadata') return [];
     const data = parseObject(message.slice(end + 4));
-    if (data === null) throw new Error('metadata that is no JSON object');
+    if (data === null) throw new Error('its metadata is not a JSON object');
     const words = objectsOf(data['Metadata']).flatMap(wordOf);
     return words.length === 0 ? [] : [{ type: 'words', words }];
   }
@@ -167,7 +167,7 @@ class AzureProtocol implements TtsDialect {
   /** Two bytes with the length of the headers, the headers, the audio. */
   readBinary(data: Buffer): SpeechEvent[] {
     const length = data.length < 2 ? 0 : data.readUInt16BE(0);
-    if (length === 0 || data.length < length + 2) throw new Error('a binary message without headers');
+    if (length === 0 || data.length < length + 2) throw new Error('its binary headers are missing');
     const path = pathOf(data.toString('latin1', 2, 2 + length));
     return path === 'audio' ? [{ type: 'audio', bytes: data.subarray(2 + length) }] : [];
   }

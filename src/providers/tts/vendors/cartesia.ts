@@ -113,7 +113,7 @@ class CartesiaProtocol implements TtsDialect {
 
   read(message: string): SpeechEvent[] {
     const data = parseObject(message);
-    if (data === null) throw new Error('no JSON object');
+    if (data === null) throw new Error('it is not a JSON object');
     const id = textOf(data['context_id']);
     const named = id === null ? {} : { id };
     switch (data['type']) {

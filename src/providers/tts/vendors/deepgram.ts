@@ -113,7 +113,7 @@ class DeepgramProtocol implements TtsDialect {
 
   read(message: string): SpeechEvent[] {
     const data = parseObject(message);
-    if (data === null) throw new Error('no JSON object');
+    if (data === null) throw new Error('it is not a JSON object');
     switch (data['type']) {
       case 'Flushed':
         return [{ type: 'done' }];

@@ -127,7 +127,7 @@ class ElevenLabsProtocol implements TtsDialect {
 
   read(message: string): SpeechEvent[] {
     const data = parseObject(message);
-    if (data === null) throw new Error('no JSON object');
+    if (data === null) throw new Error('it is not a JSON object');
     const id = textOf(data['contextId'] ?? data['context_id']);
     const named = id === null ? {} : { id };
     const error = textOf(data['error']) ?? (data['code'] === 1008 ? 'policy' : null);

@@ -97,7 +97,7 @@ class RealtimeProtocol implements TtsDialect {
 
   read(message: string): SpeechEvent[] {
     const data = parseObject(message);
-    if (data === null) throw new Error('no JSON object');
+    if (data === null) throw new Error('it is not a JSON object');
     const response = objectOf(data['response']);
     switch (data['type']) {
       case 'response.created': {

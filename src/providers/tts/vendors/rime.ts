@@ -110,7 +110,7 @@ class RimeProtocol implements TtsDialect {
 
   read(message: string): SpeechEvent[] {
     const data = parseObject(message);
-    if (data === null) throw new Error('no JSON object');
+    if (data === null) throw new Error('it is not a JSON object');
     const id = textOf(data['contextId']);
     const named = id === null ? {} : { id };
     switch (data['type']) {

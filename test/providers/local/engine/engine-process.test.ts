@@ -140,7 +140,7 @@ describe('a loaded process', () => {
     await clock.advanceTo(300);
     expect(await user.ended).toMatchObject({
       code: 'PROVIDER_FAILED',
-      details: { reason: 'it does not answer any more' },
+      details: { reason: 'it stopped answering' },
     });
     expect(lives.pid).toBe(pid);
   });

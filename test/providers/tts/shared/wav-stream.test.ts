@@ -60,7 +60,7 @@ describe('WAV from a pipe', () => {
     [wav([1], { channels: 2 }), 'not 16-bit mono'],
     [wav([1], { bits: 8 }), 'not 16-bit mono'],
     [wav([1], { format: 3 }), 'not 16-bit mono'],
-    [Buffer.concat([Buffer.from('RIFF0000WAVEdata0000'), Buffer.alloc(8)]), 'does not say its format'],
+    [Buffer.concat([Buffer.from('RIFF0000WAVEdata0000'), Buffer.alloc(8)]), 'its format chunk is missing'],
     [Buffer.concat([Buffer.from('RIFF0000WAVEjunk\xff\xff\xff\x7f', 'latin1'), Buffer.alloc(5000)]), 'no audio data'],
   ])('refuses what it is not', (bytes, reason) => {
     expect(() => new WavStream().push(bytes)).toThrow(reason);

@@ -180,7 +180,7 @@ class RealtimeLlm implements LlmProvider {
       await this.#free(deadlines.signal);
       const line = this.#line;
       for (const event of line.items.hold(messages)) line.send(event);
-      if (isUnanswerable(messages, line)) throw failed(NAME, 'there is nothing of the user to answer (yet)');
+      if (isUnanswerable(messages, line)) throw failed(NAME, 'the conversation has no user turn to answer');
       const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
       const instructions = [...system, this.#manner].filter((part) => part.trim() !== '').join('\n\n');
       line.use({ instructions, tools });
@@ -221,7 +221,7 @@ class RealtimeLlm implements LlmProvider {
     const over = new Promise<true>((resolve) => (this.#onOver = () => resolve(true)));
     if ((await waitAtMost(this.#options.clock, CANCEL_MS, raceAbort(over, signal))) === true) return;
     running.abandon();
-    this.#line.lose(failed(NAME, 'it does not stop when it is told to'));
+    this.#line.lose(failed(NAME, 'it did not stop a response that was cancelled'));
     await raceAbort(this.#line.ready(), signal);
   }
 }

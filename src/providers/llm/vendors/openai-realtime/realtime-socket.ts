@@ -242,7 +242,7 @@ export class RealtimeSocket {
 
   #onStrange(connection: Connection): void {
     if (++this.#strange <= MAX_STRANGE_MESSAGES) return;
-    this.#over(connection, failed(this.#options.provider, 'it keeps sending messages that have no meaning'));
+    this.#over(connection, failed(this.#options.provider, 'it keeps sending invalid messages'));
   }
 
   #onReady(connection: Connection): void {
