@@ -2,7 +2,7 @@ import { TICK_MS } from '../base/ticker.js';
 import { ParleyError } from '../base/errors.js';
 
 /**
- * The one audio format inside parley: mono signed 16-bit samples in an Int16Array, with their rate named beside them.
+ * The one audio format inside parley: mono signed 16-bit samples in an Int16Array, with the rate passed separately.
  * Time on the media path is a count of samples from the session's start, never wall time.
  */
 
@@ -27,7 +27,7 @@ export function msToSamples(ms: number, sampleRateHz: number): number {
   return Math.round((ms * sampleRateHz) / 1000);
 }
 
-/** What parley takes in and gives out, from telephones to studio sound. */
+/** Supported sample rates, from telephone to studio sound. */
 const MIN_RATE_HZ = 8_000;
 const MAX_RATE_HZ = 48_000;
 
@@ -38,7 +38,7 @@ export function checkRate(sampleRateHz: number): void {
   }
 }
 
-/** Audio that is no Int16Array would be heard as silence or noise: the error that says how to convert it. */
+/** The error for audio that is not an Int16Array, with how to convert it: it would play as silence or noise. */
 export function notInt16(argument: string, samples: unknown): ParleyError {
   const kind = Object.prototype.toString.call(samples).slice('[object '.length, -1);
   const remedy =

@@ -1,98 +1,97 @@
-/** A media packet, as far as its order in time goes (RFC 3550, 5.1). */
+/** The fields of a media packet that order it in time (RFC 3550, 5.1). */
 export interface MediaPacket {
   /** 16 bits. */
   sequence: number;
   /** 32 bits, in ticks of the media clock. */
   timestamp: number;
-  /** Empty: something else than sound has this place in the stream (RFC 4733: a key), and nothing is missing there. */
+  /** Empty = the packet carries no sound (such as an RFC 4733 key); it counts as received. */
   payload: Uint8Array;
-  /** The sender has gone silent with it: it may send nothing for a while (Opus DTX, comfort noise). */
+  /** The sender may now pause (Opus DTX, comfort noise). */
   silent?: boolean;
-  /** The first one of another source: its numbers have nothing to do with those before. */
+  /** First packet of another source, with unrelated sequence numbers and timestamps. */
   begins?: boolean;
 }
 
-/** What is to be heard next. */
+/** The next piece of media to play. */
 export type Arrival =
   | { kind: 'packet'; payload: Uint8Array }
-  /** It never came. `following` may hold a copy of it (Opus FEC). */
+  /** A lost packet. `following` may hold a copy of it (Opus FEC). */
   | { kind: 'lost'; ms: number; following: Uint8Array | null }
   | { kind: 'silence'; ms: number };
 
 export interface JitterBufferOptions {
   /** Ticks a second of the media clock: 48 000 for Opus, 8000 for G.711. */
   clockRateHz: number;
-  /** Length of a packet until two in a row have shown it. Default 20. */
+  /** Packet length to assume until two consecutive packets show it. Default 20. */
   packetMs?: number;
-  /** The longest wait for a packet that others have overtaken. Default 200. */
+  /** Maximum wait for a packet that others have overtaken. Default 200. */
   maxPatienceMs?: number;
 }
 
 export interface JitterStats {
   received: number;
   lost: number;
-  /** Came when their place had been given up. */
+  /** Arrived after they had been declared lost. */
   late: number;
   duplicate: number;
-  /** Came behind a later one, in time. */
+  /** Arrived after a later packet, but in time. */
   reordered: number;
   /** Interarrival jitter (RFC 3550, 6.4.1). */
   jitterMs: number;
-  /** How long a missing packet is waited for at present. */
+  /** Current wait for a missing packet. */
   patienceMs: number;
-  /** By how much what is delivered lies behind, because silence was put in where packets were held up. */
+  /** Delay that inserted silence has added, because packets arrived late. */
   lagMs: number;
 }
 
 const MIN_PATIENCE_MS = 40;
-/** Beyond the lateness that this share of packets keeps within. */
+/** The wait covers the lateness of this share of packets, plus the margin. */
 const PATIENT_SHARE = 0.97;
 const MARGIN_MS = 5;
-/** A sender that has not gone silent may be held up so long before silence is put in its place. */
+/** Silence is inserted for an active sender only after this stall. */
 const STALL_MS = 120;
-/** A hole of more packets than this is no loss: the sender went on elsewhere. */
+/** A longer gap is a jump of the sender's sequence numbers, not a loss. */
 const MAX_HOLE = 50;
-/** A number that is so far from the last one is of a stream that has begun anew. */
+/** A sequence number this far from the last one starts a new stream. */
 const FAR_AWAY = 3_000;
-/** Of a hole so many packets are made up; the rest is silence. */
+/** Packets of a gap to conceal; the rest becomes silence. */
 const MAX_CONCEALED = 5;
 const MAX_WAITING = 256;
-/** Bins of 5 ms in which lateness is counted, and how much of the counts a packet leaves. */
+/** Histogram of lateness in bins of 5 ms, and its decay per packet. */
 const BIN_MS = 5;
 const BINS = 100;
 const MEMORY = 0.996;
 const MAX_WEIGHT = 1e9;
 const NOTHING: readonly Arrival[] = [];
-/** The fastest way is forgotten by so much with each packet, so that clocks may drift apart. */
+/** The minimum transit time rises by this per packet, to follow clock drift. */
 const CREEP_MS = 0.02;
 
 /**
- * Puts the packets of a stream in order for somebody who listens as they come and is in no need of an even pace: speech
- * recognition, not an ear. A packet that is next goes through at once. One that others have overtaken is waited for as
- * long as packets of this stream are usually late; then it counts as lost. Where the sender is silent, or held up, `poll`
- * puts silence in, so that time goes on; what was held up is still delivered, and `skipped` catches up in the quiet.
- * Time is passed in, in milliseconds of any monotonic clock.
+ * Orders the packets of a stream for a consumer that needs no even pace: speech recognition, not playback. The next
+ * packet in order passes at once. An overtaken packet is awaited for as long as packets of this stream are usually
+ * late, then counts as lost. When the sender pauses or stalls, `poll` inserts silence to keep time; delayed packets
+ * are still delivered, and `skipped` reduces the delay during silence. The caller passes in the time, in milliseconds
+ * of any monotonic clock.
  */
 export class JitterBuffer {
   readonly #clockRateHz: number;
   readonly #maxPatienceMs: number;
   readonly #waiting = new Map<number, MediaPacket & { startMs: number }>();
-  /** Whether any do: they seldom do, and the map is one more thing to look at for each packet. */
+  /** Whether `#waiting` has packets. It rarely does, and this is cheaper than the map for each packet. */
   #isWaiting = false;
   readonly #late = new Float64Array(BINS);
   #weight = 1;
-  /** All of them. */
+  /** Sum of `#late`. */
   #counted = 0;
-  /** Places that were given up, to tell late packets from duplicates. */
+  /** Sequence numbers declared lost, to tell late packets from duplicates. */
   readonly #givenUp = new Set<number>();
   #packetMs: number;
-  /** Whether any packet has come. */
   #isBegun = false;
-  /** Unwrapped sequence number and media time of the last packet that came. */
+  /** Unwrapped sequence number and media time of the newest packet. */
   #newestSequence = 0;
   #newestTicks = 0;
   #next = 0;
-  /** Media time up to which all has been delivered, with what was put in. */
+  /** Media time delivered so far, including inserted silence. */
   #endMs = 0;
   #lagMs = 0;
   /** Arrival minus media time of the fastest packet. */
@@ -111,12 +110,12 @@ export class JitterBuffer {
     return { ...this.#stats, patienceMs: this.#patienceMs(), lagMs: this.#lagMs };
   }
 
-  /** By how much what is delivered lies behind. */
+  /** Delay that inserted silence has added. */
   get lagMs(): number {
     return this.#lagMs;
   }
 
-  /** Takes a packet, of which it keeps a copy where it has to wait. Returns what can be heard now. */
+  /** Takes a packet, and copies it if it has to wait. Returns what is ready. */
   push(packet: MediaPacket, nowMs: number): readonly Arrival[] {
     if (!this.#isBegun || packet.begins === true) this.#begin(packet.sequence, packet.timestamp);
     let sequence = this.#newestSequence + signed16(packet.sequence - this.#newestSequence);
@@ -138,27 +137,27 @@ export class JitterBuffer {
       return NOTHING;
     }
     if (packet.payload.length > 0) this.#measure(nowMs - startMs);
-    // Nearly always: it is next, and nobody waits.
+    // The usual case: the packet is next and none is waiting.
     if (!this.#isWaiting && sequence === this.#next) return this.#deliver(packet, startMs);
     for (const other of this.#waiting.keys()) {
       if (other < sequence) continue;
       this.#stats.reordered++;
       break;
     }
-    // It waits beyond this call: whatever it is a view of is used again.
+    // Copied because the caller reuses its buffer.
     this.#waiting.set(sequence, { ...packet, payload: new Uint8Array(packet.payload), startMs });
     this.#isWaiting = true;
     if (this.#waiting.size > MAX_WAITING) return this.#giveUp(nowMs, true);
     return this.#release(nowMs);
   }
 
-  /** To be called every 20 ms or so: what is given up, or put in, because time has passed. */
+  /** Call about every 20 ms. Returns losses and silence that are due because time has passed. */
   poll(nowMs: number): readonly Arrival[] {
     if (!this.#isBegun) return NOTHING;
     const arrivals = this.#isWaiting ? this.#release(nowMs) : NOTHING;
     if (this.#isWaiting) return arrivals;
     const missingMs = nowMs - this.#fastestMs - this.#endMs;
-    // Nearly always: nothing is missing, whatever this stream's patience is.
+    // The usual case: nothing is missing, for any patience.
     if (missingMs <= Math.min(MIN_PATIENCE_MS, this.#maxPatienceMs)) return arrivals;
     const patienceMs = this.#patienceMs();
     const allowedMs = this.#isSilent ? patienceMs : Math.max(patienceMs, STALL_MS);
@@ -170,14 +169,14 @@ export class JitterBuffer {
     return [...arrivals, { kind: 'silence', ms }];
   }
 
-  /** The listener has left out so much of what was delivered, because it was quiet. */
+  /** The consumer skipped this much delivered silence. */
   skipped(ms: number): void {
     const caughtUpMs = Math.min(ms, this.#lagMs);
     this.#lagMs -= caughtUpMs;
     this.#endMs -= caughtUpMs;
   }
 
-  /** Delivers what is next, as long as there is something; places whose packet is overdue are given up. */
+  /** Delivers packets in order; declares overdue ones lost. */
   #release(nowMs: number): Arrival[] {
     const arrivals: Arrival[] = [];
     for (;;) {
@@ -193,7 +192,7 @@ export class JitterBuffer {
     }
   }
 
-  /** The packet that is next. */
+  /** Delivers the next packet in order. */
   #deliver(packet: MediaPacket, startMs: number): Arrival[] {
     this.#next++;
     if (packet.payload.length === 0) {
@@ -204,7 +203,7 @@ export class JitterBuffer {
     const gapMs = startMs - (this.#endMs - this.#lagMs);
     let restMs = 0;
     if (gapMs > this.#packetMs / 2) {
-      // The sender was silent meanwhile. What was put in for it counts; what is missing still is put in now.
+      // The sender paused. Silence that was inserted already counts; the rest is inserted now.
       const putInMs = Math.min(gapMs, this.#lagMs);
       this.#lagMs -= putInMs;
       restMs = Math.min(gapMs - putInMs, 1_000);
@@ -215,27 +214,27 @@ export class JitterBuffer {
     return restMs > 0 ? [silence(restMs), arrival] : [arrival];
   }
 
-  /** When a packet as slow as most would have come. */
+  /** Whether even a slow packet would have arrived by now. */
   #isOverdue(nowMs: number): boolean {
     const dueMs = this.#fastestMs + (this.#endMs - this.#lagMs) + this.#patienceMs();
     return nowMs >= dueMs;
   }
 
-  /** Gives up the places before the first packet that waits. */
+  /** Declares the packets before the first waiting one lost. */
   #giveUp(nowMs: number, all: boolean): Arrival[] {
     const first = Math.min(...this.#waiting.keys());
     const { payload: following, startMs } = this.#waiting.get(first) ?? { payload: null, startMs: this.#endMs };
     const count = first - this.#next;
-    // The sender's own clock tells how long they were.
+    // The timestamps give their length.
     const eachMs = Math.min(Math.max(0, startMs - (this.#endMs - this.#lagMs)) / count, this.#packetMs * 6);
     const arrivals: Arrival[] = [];
     for (let n = 0; n < count; n++) {
       this.#remember(this.#next + n);
       this.#stats.lost++;
-      // What a silent sender leaves open is for `#deliver` to fill, and so is a hole that is no loss.
+      // `#deliver` fills pauses of the sender and jumps of its sequence numbers.
       if (eachMs === 0 || this.#isSilent || count > MAX_HOLE) continue;
       if (this.#lagMs >= eachMs) {
-        this.#lagMs -= eachMs; // silence stands in its place already
+        this.#lagMs -= eachMs; // silence was inserted for it already
         continue;
       }
       const isLast = n === count - 1;
@@ -255,18 +254,18 @@ export class JitterBuffer {
     }
   }
 
-  /** A later packet than all before has come. */
+  /** Records the newest packet so far. */
   #renew(sequence: number, ticks: number, isSound: boolean): void {
     const isNext = sequence === this.#newestSequence + 1;
     this.#newestSequence = sequence;
-    if (!isSound) return; // what its time means is its own affair
+    if (!isSound) return; // its timestamp may mark an event's start
     const lengthMs = ((ticks - this.#newestTicks) * 1000) / this.#clockRateHz;
     this.#newestTicks = ticks;
-    // A pause of the sender is no length of a packet.
+    // A pause of the sender does not show the packet length.
     if (isNext && !this.#isSilent && lengthMs >= 5 && lengthMs <= 60) this.#packetMs = lengthMs;
   }
 
-  /** The first packet, or one of a stream that goes on far away: what was before it is over. */
+  /** Starts over with the first packet of a stream. */
   #begin(sequence: number, timestamp: number): void {
     this.#isBegun = true;
     this.#waiting.clear();
@@ -292,7 +291,7 @@ export class JitterBuffer {
     this.#transitMs = transitMs;
     this.#fastestMs = Math.min(transitMs, this.#fastestMs + CREEP_MS);
     const bin = Math.min(BINS - 1, Math.floor((transitMs - this.#fastestMs) / BIN_MS));
-    // In place of making all that was counted lighter each packet counts for more than the one before.
+    // Raises the weight of new packets instead of decaying all counts.
     this.#weight /= MEMORY;
     this.#late[bin] = (this.#late[bin] ?? 0) + this.#weight;
     this.#counted += this.#weight;
@@ -315,12 +314,12 @@ function silence(ms: number): Arrival {
   return { kind: 'silence', ms };
 }
 
-/** A difference of numbers that wrap after 16 bits, as the nearest one. */
+/** The shortest difference between two numbers that wrap at 16 bits. */
 export function signed16(difference: number): number {
   return (difference << 16) >> 16;
 }
 
-/** After 32 bits. */
+/** The same at 32 bits. */
 function signed32(difference: number): number {
   return difference | 0;
 }

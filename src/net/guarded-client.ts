@@ -154,13 +154,13 @@ function asNetError(error: unknown): ParleyError {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'the host is not known',
-  EAI_AGAIN: 'the host could not be looked up',
+  ENOTFOUND: 'the host name does not exist',
+  EAI_AGAIN: 'the host name cannot be resolved',
   ECONNREFUSED: 'the connection was refused',
-  ECONNRESET: 'the connection was broken off',
-  UND_ERR_SOCKET: 'the connection was broken off',
-  UND_ERR_CONNECT_TIMEOUT: 'no connection could be made',
+  ECONNRESET: 'the connection was closed early',
+  UND_ERR_SOCKET: 'the connection was closed early',
+  UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
   UND_ERR_HEADERS_OVERFLOW: 'the reply has too many headers',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the reply is shorter or longer than it says',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the reply does not have its declared length',
   UND_ERR_INVALID_ARG: 'the request cannot be sent: a header or the address is malformed',
 };

@@ -4,8 +4,8 @@ interface Reader<T> {
 }
 
 /**
- * What one side pushes as it comes, the other takes as it needs. One reader. `close` or `fail` end it after what has
- * been pushed; the first end counts.
+ * A queue from a pushing producer to one pulling consumer. `close` and `fail` end it after the items pushed so far; the
+ * first of them counts.
  */
 export class Mailbox<T> implements AsyncIterableIterator<T> {
   readonly #items: T[] = [];

@@ -1,6 +1,6 @@
 /**
- * What one provider has made of one request, or of one stretch of speech. `firstMs`: time from the request, or from the
+ * Outcome of one request, or of one stretch of speech, at one provider. `firstMs`: time from the request, or from the
  * end of the speech, to its first result: a token or tool call, audio, or the final transcript. `late`: it was too
- * slow, and another took over.
+ * slow, and another provider took over.
  */
 export type ProviderOutcome = { provider: string; firstMs: number } | { provider: string; failed: 'error' | 'late' };

@@ -33,7 +33,7 @@ export function defineRegistry<Entry>(kind: string, entries: Readonly<Record<str
 
 /** How a speech provider is made, and what it needs. */
 export interface SpeechEntry<Provider> {
-  /** Whose key or address it needs; null = nobody's. */
+  /** The vendor whose key or address it needs; null = none. */
   readonly vendor: VendorName | null;
   /** It runs the operator's own models. */
   readonly isLocal: boolean;
@@ -61,7 +61,7 @@ export function ofVendor<Provider>(
 /** What of a speech provider does not depend on the kind. */
 export interface ListedProvider {
   name: string;
-  /** Whose key or address it needs; null = nobody's. */
+  /** The vendor whose key or address it needs; null = none. */
   vendor: VendorName | null;
   /** It runs the operator's own models. */
   isLocal: boolean;

@@ -55,7 +55,7 @@ function parse(text: string): z.infer<typeof replySchema> {
   try {
     value = parseJson(text);
   } catch (error) {
-    throw new Error(`its reply is no JSON: ${reasonOf(error)}`, { cause: error });
+    throw new Error(`its reply is not JSON: ${reasonOf(error)}`, { cause: error });
   }
   const read = replySchema.safeParse(value);
   if (!read.success) throw new Error('its reply is not {metadata, extra_prompt}');

@@ -9,7 +9,7 @@ import { announcedSpec } from './tool-speech.js';
 export interface AgentToolboxOptions extends FunctionToolOptions {
   /** Names reserved for the session. A function with such a name is rejected. Default none. */
   reservedNames?: readonly string[];
-  /** Further tools besides the functions. Default none. */
+  /** Tools in addition to the functions. Default none. */
   tools?: readonly Tool[];
 }
 

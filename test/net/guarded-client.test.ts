@@ -71,7 +71,7 @@ describe('GuardedClient', () => {
     expect(connections).toBe(0);
   });
 
-  it('says that a host is not known', async () => {
+  it('says that a host name does not exist', async () => {
     const lookup: LookupFunction = (_hostname, _options, callback) => {
       callback(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }), []);
     };
@@ -79,7 +79,7 @@ describe('GuardedClient', () => {
     closers.push(() => client.close());
     await expect(client.request(asking('http://nowhere.example.com/'))).rejects.toMatchObject({
       code: 'NET_FAILED',
-      message: expect.stringContaining('not known') as string,
+      message: expect.stringContaining('the host name does not exist') as string,
     });
   });
 

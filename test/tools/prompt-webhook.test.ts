@@ -83,7 +83,7 @@ describe('an extra_prompt_webhook', () => {
   it.each([
     [{ status: 500, body: '' }, /status 500/],
     [{ status: 302, body: '' }, /status 302/],
-    [{ status: 200, body: 'hello' }, /no JSON/],
+    [{ status: 200, body: 'hello' }, /not JSON/],
     [{ status: 200, body: '{"extra_prompt":7}' }, /not \{metadata, extra_prompt\}/],
     [{ status: 200, body: '{"metadata":[1]}' }, /not \{metadata, extra_prompt\}/],
     [{ status: 200, body: 'x'.repeat(100_000) }, /larger/],

@@ -52,7 +52,7 @@ export class G722Band {
   }
 
   /**
-   * Goes on by a sample.
+   * Advances by one sample.
    * @param difference between the sample and its prediction, as both ends have it
    * @param logGrowth what the quantiser's output says of the step
    */

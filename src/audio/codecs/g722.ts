@@ -4,7 +4,7 @@ import { type G722Band, highBand, lowBand, saturated } from './g722-band.js';
 const QMF = Int16Array.of(3, -11, 12, 32, -210, 951, 3876, -805, 362, -156, 53, -11);
 const PAIRS = 12;
 const TAPS = 2 * PAIRS;
-/** Samples that are filtered before what is behind them has to be moved. */
+/** Samples to filter before the history is moved to the front. */
 const STRIDE = 320;
 
 /** Where the lower band's quantiser changes, in 1/4096 steps (table 14), and its codes on either side of nought. */

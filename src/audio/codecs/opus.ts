@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { ParleyError } from '../../base/errors.js';
 import { wasm, type WasmMemory } from '../../base/webassembly.js';
 
-/** Rates at which the codec takes and gives audio; what goes over the network is the same for all. */
+/** Rates of the codec's input and output; the encoded stream is the same for all. */
 export type OpusRateHz = 8_000 | 12_000 | 16_000 | 24_000 | 48_000;
 
 export interface OpusEncoderOptions {
@@ -12,7 +12,7 @@ export interface OpusEncoderOptions {
   bitrate?: number;
   /** 0..10; more takes more time. Default 1: 5 takes 2.6 times as long for 0.2 dB (`bench/opus.ts`). */
   complexity?: number;
-  /** Loss of packets to be ready for, 0..1: where it is over 0, each packet holds a coarse copy of the one before it. Default 0.1. */
+  /** Expected packet loss, 0..1. Above 0, each packet holds a coarse copy of the one before it. Default 0.1. */
   expectedLoss?: number;
   /** Silence is sent as packets of a byte or two. Default true. */
   dtx?: boolean;
@@ -167,17 +167,17 @@ export class OpusDecoder {
     done(module.opus_decoder_init(this.#state, sampleRateHz, 1));
   }
 
-  /** @throws ParleyError AUDIO_UNDECODABLE for what is no packet of Opus; the decoder goes on with the next one */
+  /** @throws ParleyError AUDIO_UNDECODABLE for an invalid packet; the decoder can continue with the next one */
   decode(packet: Uint8Array): Int16Array {
     return this.#decode(packet, this.#maxSamples, false);
   }
 
-  /** What was lost: from the copy in the packet behind it, where that has one, else made up. */
+  /** A lost packet: decoded from the copy in the following one if it has one, else concealed. */
   recover(following: Uint8Array, lostMs: number): Int16Array {
     return this.#decode(following, this.#samples(lostMs), true);
   }
 
-  /** What was lost, made up from what came before. */
+  /** Conceals a lost packet. */
   conceal(lostMs: number): Int16Array {
     return this.#decode(null, this.#samples(lostMs), false);
   }
@@ -190,7 +190,7 @@ export class OpusDecoder {
   }
 
   #samples(ms: number): number {
-    // The codec knows multiples of 2.5 ms alone.
+    // The codec supports only multiples of 2.5 ms.
     const steps = Math.max(1, Math.round(ms / 2.5));
     return Math.min((this.sampleRateHz * steps) / 400, this.#maxSamples);
   }

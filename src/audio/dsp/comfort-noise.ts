@@ -1,10 +1,10 @@
 import { Random } from '../../base/random.js';
 import { dbToGain } from './level.js';
 
-/** Comfort is no louder than this, whatever is asked for. */
+/** Maximum level, whatever the other side requests. */
 const LOUDEST_DBOV = 30;
 
-/** A line that is silent but not dead: white noise at the level that the other side has told (RFC 3389, 3). */
+/** Comfort noise: white noise at the level that the other side signalled (RFC 3389, 3). */
 export class ComfortNoise {
   readonly #random = new Random(3389);
   #amplitude = 0;

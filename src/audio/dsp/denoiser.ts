@@ -1,6 +1,6 @@
 /** Takes noise out of a stream at `HEARING_RATE_HZ`. */
 export interface Denoiser {
-  /** By how many samples at most the output lags behind the input. */
+  /** Maximum delay of the output, in samples. */
   readonly delaySamples: number;
   /**
    * The next piece of any length. Sample n of the output is sample n of the input without its noise, however the input

@@ -1,9 +1,9 @@
 /**
- * The spectrum of real signals of one length, by the mixed-radix decimation in time of Cooley and Tukey (1965): two real
- * samples are one complex one, so that the transform is half as long.
+ * The spectrum of real signals of one length, by the mixed-radix decimation in time of Cooley and Tukey (1965): two
+ * real samples are one complex one, so that the transform is half as long.
  */
 export class RealFft {
-  /** Values that `power` gives: from 0 Hz to half the sample rate. */
+  /** Number of values of `power`, from 0 Hz to half the sample rate. */
   readonly bins: number;
   readonly #half: number;
   readonly #factors: readonly number[];

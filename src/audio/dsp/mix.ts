@@ -4,7 +4,7 @@ import { msToSamples } from '../frame.js';
 const KNEE = 26_028;
 const HEADROOM = 32_767 - KNEE;
 
-/** The sums of the frame being mixed. One for the thread: mixing never gives way in the middle. */
+/** Sums of the frame being mixed. Shared by the thread, because mixing is synchronous. */
 let sums = new Float64Array(960);
 
 /**
@@ -42,7 +42,7 @@ const SEAM_MS = 300;
 
 /**
  * Audio that can be repeated without a click: its end is faded out over its beginning, at constant power, so the loop
- * is that much shorter and its last sample goes on in its first.
+ * is that much shorter and its last sample continues in its first.
  */
 export function makeLoop(samples: Int16Array, sampleRateHz: number): Int16Array {
   const seam = Math.min(msToSamples(SEAM_MS, sampleRateHz), Math.floor(samples.length / 3));

@@ -5,7 +5,7 @@ const SHORTEST_MS = 5;
 export const LONGEST_PERIOD_MS = 15;
 /** The stretch, at the end, that is compared with what lies a period before it. */
 const WINDOW_MS = 20;
-/** The first pass looks at samples and periods this far apart. */
+/** Step of the first pass over samples and periods. */
 const COARSE_RATE_HZ = 8_000;
 
 /**
@@ -57,13 +57,13 @@ const MAX_BLEND_MS = 10;
 
 /**
  * Fills the gaps that lost packets leave, after the idea of ITU-T G.711 Appendix I but without its delay: the last
- * pitch periods go on, seams blended, fading out within 60 ms; the audio that returns is blended in. Any sample rate,
+ * pitch periods repeat, with blended seams, and fade out within 60 ms; returning audio is blended in. Any sample rate,
  * frames of any length. Pass every frame through `accept` and call `conceal` for each that is missing.
  */
 export class LossConcealer {
   /**
-   * The most recent audio, as it was played, in a ring: to a call among hundreds each piece of memory that a frame needs is
-   * one to wait for, so that as little as can be is touched while nothing is lost.
+   * The most recent audio, as it was played, in a ring: with hundreds of calls, memory access
+   * dominates the cost of a frame, so a frame without loss touches as little memory as possible.
    */
   readonly #past: Int16Array;
   /** Where in the ring the next sample goes, and the oldest one is. */
@@ -75,7 +75,7 @@ export class LossConcealer {
   #period = 0;
   /** Samples made since the gap began. */
   #elapsed = 0;
-  /** Next sample of the source, and where it goes on after its end. */
+  /** Next sample of the source, and where it loops to at its end. */
   #at = 0;
   #next = 0;
   /** How far the last real sample lies from what the repetition expects before its first. */
@@ -90,7 +90,7 @@ export class LossConcealer {
     this.#blend = new Float64Array(this.#samples(MAX_BLEND_MS));
   }
 
-  /** Whether the last frame was made up. */
+  /** Whether the last frame was concealed. */
   get concealing(): boolean {
     return this.#concealing;
   }

@@ -29,8 +29,8 @@ const PAGE_BYTES = 65_536;
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
- * The loop with a memory of its own, or null where the engine has no WebAssembly with SIMD.
- * @param script takes what does not fit into that memory: longer pieces than a resampler gives it
+ * The WebAssembly loop with its own memory; null without WebAssembly SIMD.
+ * @param script fallback for input that does not fit into that memory, longer than a resampler's
  */
 export function wasmPolyphase(script: Polyphase): Polyphase | null {
   const module = wasmKernelExports(WASM_BASE64) as PolyphaseModule | null;
@@ -85,7 +85,7 @@ export function wasmPolyphase(script: Polyphase): Polyphase | null {
  * numbers throughout, so that all implementations agree to the bit. Coefficients never change: the WASM one keeps a
  * copy of each array.
  *
- * @throws RangeError (native only) where history, coefficients or out are too short for what is asked
+ * @throws RangeError (native only) if history, coefficients or out are too short
  */
 export type Polyphase = NativeKernels['polyphase'];
 
@@ -117,7 +117,7 @@ export const polyphaseScript: Polyphase = (history, coefficients, out, count, st
   }
 };
 
-/** The fastest one that runs here. */
+/** The fastest available implementation. */
 export const polyphase: Polyphase = nativeKernels()?.polyphase ?? wasmPolyphase(polyphaseScript) ?? polyphaseScript;
 
 /** All that run here, fastest first, for tests and benchmarks. */

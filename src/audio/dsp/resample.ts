@@ -29,7 +29,7 @@ export class Resampler {
   #lead = 0;
   /** Its phase, 0 to phases - 1. */
   #phase = 0;
-  /** What `process` gives: made anew only where it has another length than the last time. */
+  /** Result of `process`, reallocated only when its length changes. */
   #out = new Int16Array(0);
   #store = new Int16Array(CHUNK);
 

@@ -2,7 +2,7 @@ import { HEARING_RATE_HZ } from '../frame.js';
 import type { Denoiser } from './denoiser.js';
 import { Resampler } from './resample.js';
 
-/** What `@echogarden/rnnoise-wasm` gives. Pointers are numbers. */
+/** Exports of `@echogarden/rnnoise-wasm`. Pointers are numbers. */
 interface RnnoiseModule {
   /** Another one whenever the memory grows. */
   readonly HEAPF32: Float32Array;
@@ -11,7 +11,7 @@ interface RnnoiseModule {
   /** 0 = the network of the package. */
   _rnnoise_create(model: number): number;
   _rnnoise_destroy(state: number): void;
-  /** Takes and gives a frame in the range of 16-bit samples; returns the probability of speech. */
+  /** Denoises a frame in the range of 16-bit samples; returns the probability of speech. */
   _rnnoise_process_frame(state: number, out: number, input: number): number;
 }
 
@@ -97,7 +97,7 @@ class Rnnoise implements Denoiser {
     const at = this.#buffer / 4;
     this.#module.HEAPF32.set(frame, at);
     this.#module._rnnoise_process_frame(this.#state, this.#buffer, this.#buffer);
-    const clean = this.#module.HEAPF32; // looked up anew: the memory may have grown
+    const clean = this.#module.HEAPF32; // read again, because the memory may have grown
     for (let i = 0; i < FRAME; i++) {
       const value = Math.round(strength * clean[at + i]! + (1 - strength) * before[i]!);
       mixed[i] = value > 32_767 ? 32_767 : value < -32_768 ? -32_768 : value;

@@ -1,6 +1,6 @@
 /**
- * Memory for what is used up before anything else is put there: one piece for all calls of a thread, in place of one each.
- * To hundreds of calls that is the difference between what the processor has at hand and what it has to wait for.
+ * Scratch memory that one synchronous step fills and consumes: shared by all calls of a thread, so that with hundreds of
+ * calls it stays in the processor's cache.
  */
 export class Scratch<T extends Uint8Array | Int16Array> {
   readonly #whole: T;
@@ -12,7 +12,7 @@ export class Scratch<T extends Uint8Array | Int16Array> {
     this.#views = Array.from({ length: whole.length + 1 }, () => undefined);
   }
 
-  /** The first `length` elements, with whatever was there last. @throws RangeError where it has not so many */
+  /** The first `length` elements, with their previous contents. @throws RangeError if it is too short */
   of(length: number): T {
     return (this.#views[length] ??= this.#make(length));
   }

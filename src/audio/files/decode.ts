@@ -5,7 +5,7 @@ import { mediaFormat } from '../codecs/media-format.js';
 import { Resampler } from '../dsp/resample.js';
 import { decodeWav } from './wav.js';
 
-/** Input that is resampled at once, in seconds: between the pieces, calls go on. */
+/** Seconds of input to resample at once; the event loop serves calls in between. */
 const SLICE_S = 1;
 
 /** A WAV above this size, in bytes, is left to ffmpeg where there is one: reading it here would hold up calls. */
@@ -19,7 +19,8 @@ const LARGE_WAV = 2_000_000;
  */
 export async function decodeMedia(bytes: Uint8Array, options: Omit<FfmpegOptions, 'format'>): Promise<Int16Array> {
   const format = mediaFormat(bytes);
-  if (format === null) throw new ParleyError('AUDIO_UNDECODABLE', { reason: 'it is no audio file of a known format' });
+  if (format === null)
+    throw new ParleyError('AUDIO_UNDECODABLE', { reason: 'it is not an audio file of a known format' });
   if (format !== 'wav') return decodeWithFfmpeg(bytes, { ...options, format });
   if (bytes.length > LARGE_WAV) {
     try {

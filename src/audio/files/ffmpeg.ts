@@ -24,9 +24,9 @@ export interface FfmpegOptions {
 const MAX_ALLOC = 67_108_864;
 
 /**
- * A file as one channel, by the program ffmpeg. The file came from a stranger: the format is the one that was seen in
- * it, so that nothing in it can name other files or addresses, and time and memory are limited. It runs at low
- * priority: calls come first.
+ * Decodes a file to one channel with the program ffmpeg. The file is not trusted: ffmpeg gets the detected format, so
+ * that the file cannot refer to other files or addresses, and limited time and memory. It runs at low priority,
+ * because calls come first.
  *
  * @throws ParleyError AUDIO_DECODER_MISSING, AUDIO_UNDECODABLE; the signal's reason
  */
@@ -36,7 +36,7 @@ export async function decodeWithFfmpeg(bytes: Uint8Array, options: FfmpegOptions
     const path = join(folder, 'media'); // a file, not a pipe: MP4 keeps its index at either end
     await writeFile(path, bytes, { mode: 0o600 });
     const pcm = await run(path, folder, options);
-    // A copy: where a buffer begins in its memory is anybody's guess.
+    // A copy, because the buffer's offset may be odd.
     return new Int16Array(Uint8Array.prototype.slice.call(pcm, 0, pcm.length & ~1).buffer);
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -121,7 +121,7 @@ function undecodable(reason: string): ParleyError {
   return new ParleyError('AUDIO_UNDECODABLE', { reason });
 }
 
-/** The first thing that ffmpeg said, without the place of its file. */
+/** The first line of ffmpeg's output, without the file's path. */
 function reasonIn(said: string, folder: string): string {
   const line = said.split('\n').find((text) => text.trim() !== '') ?? '';
   return line.replaceAll(`file:${folder}/`, '').trim() || 'ffmpeg could not read it';

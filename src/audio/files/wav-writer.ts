@@ -28,7 +28,7 @@ export class WavWriter {
   readonly #headerBytes: number;
   #pendingFrames = 0;
   #writtenFrames = 0;
-  /** The end of the last write that was asked for; all writing is in order. */
+  /** The end of the last requested write; writes run in order. */
   #tail: Promise<void> = Promise.resolve();
   #closed: Promise<void> | undefined;
 
@@ -65,8 +65,8 @@ export class WavWriter {
   }
 
   /**
-   * Takes one array of samples per channel, all equally long; they are copied. Resolves when as much as had to go to
-   * the file is there (most calls: at once).
+   * Takes one array of samples per channel, of equal length, and copies them. Resolves when full blocks are written
+   * (most calls: at once).
    *
    * @throws RangeError for the wrong number of channels or unequal lengths; the file system's error (also of an
    * earlier write); after close(), Error
@@ -118,7 +118,7 @@ export class WavWriter {
       await writeAll(this.#file, body, at);
       await writeAll(this.#file, header, 0);
     });
-    // Whoever awaits write() or close() gets the error; nobody need be waiting at this moment.
+    // write() and close() report the error; there may be no call waiting now.
     this.#tail.catch(() => undefined);
   }
 }

@@ -5,7 +5,7 @@ import { checkLayout, WAV_TAG, wavBody, type WavEncoding, wavHeader } from './wa
 export type { WavEncoding } from './wav-format.js';
 
 export interface WavAudio {
-  /** One channel for the engine: the mean of all, or the one that was asked for. */
+  /** One channel for the engine: the mean of all, or the requested one. */
   readonly samples: Int16Array;
   readonly sampleRateHz: number;
   /** Every channel of the file; 16 bits whatever the file had. All are equally long. */
@@ -51,7 +51,7 @@ export function decodeWav(bytes: Uint8Array, options: WavReadOptions = {}): WavA
   const format = readFormat(fmt, warnings);
   const chosen = options.channel;
   if (chosen !== undefined && !(Number.isInteger(chosen) && chosen >= 0 && chosen < format.channels)) {
-    throw invalid(`channel ${chosen} was asked for, and it has ${format.channels}`);
+    throw invalid(`channel ${chosen} was requested, but it has ${format.channels}, numbered from 0`);
   }
   const frameBytes = format.width * format.channels;
   const frames = Math.floor(data.length / frameBytes);

@@ -3,20 +3,20 @@ import { HOP_MS, type Tone, ToneFinder } from './tone-finder.js';
 
 export interface Beep {
   readonly frequencyHz: number;
-  /** Where it begins and ends, counted in samples since the detector's start; to within 20 ms. */
+  /** First sample and end, counted from the detector's start; accurate to 20 ms. */
   readonly startSample: number;
   readonly endSample: number;
 }
 
 /** Steady blocks that make a beep: 13 of them span 140 ms, so that 150 ms are always enough and 125 ms never. */
 const BLOCKS_ON = 13;
-/** What sounds longer is a line's tone. */
+/** A longer tone is a call progress tone. */
 const LONGEST_MS = 2500;
-/** Another tone so soon after it: a row of tones, such as the three before a network's announcement. */
+/** Another tone this soon makes it a sequence, such as the special information tones. */
 const ROW_GAP_MS = 60;
 /**
- * A lost packet or two in the middle of a beep are none of its end: what goes on as it was within this time is the same
- * tone. A piece of a tone has so many blocks at least: what a concealer makes up is shorter, and so are the beats of two.
+ * A lost packet or two do not end a beep: a tone that resumes unchanged within this time is the same one. Pieces of a
+ * tone have at least this many blocks; concealed audio and the beats of two tones are shorter.
  */
 const HOLE_MS = 60;
 const BLOCKS_OF_PIECE = 6;
@@ -37,28 +37,28 @@ interface Run {
   amplitude: number;
   blocks: number;
   startHop: number;
-  /** Its last one. */
+  /** Its last block. */
   endHop: number;
 }
 
 /**
  * Finds the beep after which a mailbox records: one steady tone (or one and its octave) of 150 ms to 2.5 s between
- * 380 and 2200 Hz, block after block, without straying. Tones of two frequencies (ringback, busy, keypad), rows of tones
- * and fax tones are none.
+ * 380 and 2200 Hz, stable in every block. Rejects tones of two frequencies (ringback, busy, keypad), sequences of tones
+ * and fax tones.
  *
- * A beep is told when it is over and nothing has followed for 60 ms. What rings in one frequency (425 Hz in Europe)
- * looks the same: listen only after the call was answered and somebody, or something, has spoken.
+ * Reports a beep when it has ended and no tone has followed for 60 ms. Single-frequency ringback (425 Hz in Europe)
+ * looks the same: use the detector only after the call was answered and speech was heard.
  */
 export class BeepDetector {
   readonly #hop: number;
   readonly #tones: ToneFinder;
   #hops = 0;
   #run: Run | null = null;
-  /** The one before, which may go on. */
+  /** The tone before a short gap, which may resume. */
   #broken: Run | null = null;
-  /** Over, and long enough; told when nothing follows. */
+  /** A complete beep, reported if no tone follows. */
   #ended: Beep | null = null;
-  /** Tones follow one another: until there is a pause, none of them is a beep. */
+  /** Within a sequence of tones: until a pause, none of them is a beep. */
   #inRow = false;
 
   /**
@@ -102,7 +102,7 @@ export class BeepDetector {
     run.amplitude += (amplitude - run.amplitude) / run.blocks;
   }
 
-  /** Whether the tone is the one that was broken off, going on; what has sounded meanwhile is forgotten. */
+  /** Whether the tone resumes the interrupted one; if so, forgets what came between. */
   #mends(tone: Tone): boolean {
     const broken = this.#broken;
     if (broken === null || (this.#run?.blocks ?? 0) >= BLOCKS_OF_PIECE) return false;

@@ -70,8 +70,8 @@ const NONE: readonly DtmfDigit[] = [];
 
 /**
  * Finds keypad tones in audio (ITU-T Q.23 and Q.24). In each overlapping block of 12.75 ms, one row's and one
- * column's frequency must be strong, alike, far above their neighbours and nearly all there is; and from block to
- * block both must turn by the phase that their frequency asks for, which speech does not do.
+ * column's frequency must be strong, of similar level, far above their neighbours and hold nearly all energy; and
+ * from block to block the phase of both must advance as their frequency requires, which that of speech does not.
  */
 export class DtmfDetector {
   readonly #hop: number;
@@ -117,7 +117,7 @@ export class DtmfDetector {
     }
   }
 
-  /** The key that is sounding now, or undefined. What lies under it is no speech. */
+  /** The key sounding now, or undefined. While it sounds, the audio is not speech. */
   get held(): string | undefined {
     return this.#held < 0 ? undefined : DTMF_KEYS[this.#held];
   }
@@ -147,7 +147,7 @@ export class DtmfDetector {
     return found ?? NONE;
   }
 
-  /** As `push` of so many samples of silence, behind 100 ms of silence at least, at next to no cost. */
+  /** Like `push` with this many samples of silence, after at least 100 ms of silence, at almost no cost. */
   skip(samples: number): void {
     const filled = this.#filled + samples;
     this.#hops += Math.floor(filled / this.#hop);

@@ -3,9 +3,9 @@ import { dbToGain } from '../dsp/level.js';
 import { HOP_MS, type Tone, ToneFinder } from './tone-finder.js';
 
 /**
- * What a fax machine or modem gives itself away by (ITU-T T.30, V.25, V.8, V.21):
+ * Signals of a fax machine or modem (ITU-T T.30, V.25, V.8, V.21):
  * - `answer`: 2100 Hz, also with phases reversed every 450 ms and with 15 Hz on its amplitude;
- * - `modem`: its first words, keyed between 1650 and 1850 Hz;
+ * - `modem`: its first data, keyed between 1650 and 1850 Hz;
  * - `calling`: half a second of 1100 Hz every three and a half seconds.
  */
 export type FaxSign = 'answer' | 'modem' | 'calling';
@@ -22,7 +22,7 @@ const BURST_MS: readonly [number, number] = [380, 620];
 const PERIOD_MS: readonly [number, number] = [2900, 4100];
 /** Frames that are lost inside a burst. */
 const BURST_GAP_HOPS = 4;
-/** The modem's band, in bins of 100 Hz; those outside it tell that it is this band alone. */
+/** The modem's band, in bins of 100 Hz; energy outside it rejects the signal. */
 const FIRST_BIN_HZ = 1400;
 const BIN_HZ = 100;
 const BAND: readonly [number, number] = [1, 6];
@@ -35,8 +35,8 @@ const MAX_SINGLE = 0.5;
 const LEAST_RMS = 32_768 * dbToGain(-44);
 
 /**
- * Tells a fax machine from whoever else is on the line. A sign is told as soon as it is certain: 0.8 s of the answering
- * tone, 0.6 s of the modem, the second burst of one that calls. Speech, music, beeps, keypad and line tones are none.
+ * Detects a fax machine on the line. Reports a signal as soon as it is certain: after 0.8 s of the answer tone, 0.6 s
+ * of the modem, or the second burst of a calling tone. Speech, music, beeps, keypad and line tones do not match.
  */
 export class FaxDetector {
   readonly #tones: ToneFinder;
@@ -47,7 +47,7 @@ export class FaxDetector {
   #found: FaxSign | null = null;
   #burst: { startHop: number; lastHop: number } | null = null;
   #lastBurstHop: number | null = null;
-  /** Energy at the modem's lower and its higher frequency, and what was one tone, since its sign began. */
+  /** Energy at the modem's lower and higher frequency, and of single tones, since the signal began. */
   #low = 0;
   #high = 0;
   #single = 0;
@@ -70,12 +70,12 @@ export class FaxDetector {
     return this.#found;
   }
 
-  /** As `push` of so many samples of silence, behind half a second of silence at least, at next to no cost. */
+  /** Like `push` with this many samples of silence, after at least 0.5 s of silence, at almost no cost. */
   skip(samples: number): void {
     this.#hops += this.#tones.skip(samples);
   }
 
-  /** One for all frames: a function made for each would be garbage behind it. */
+  /** One function for all frames, to allocate none per frame. */
   readonly #onHop = (tone: Tone | null, hop: Int16Array, energy: number): void => {
     this.#hops++;
     this.#found ??= this.#hear(tone, hop, energy);

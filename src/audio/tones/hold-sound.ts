@@ -4,9 +4,9 @@ import { ToneGenerator } from './tones.js';
 
 export type HoldSoundKind = 'music' | 'ringing';
 
-/** What somebody hears who waits on a line: 20 ms at a time, without end. */
+/** Endless sound for a caller on hold, 20 ms at a time. */
 export interface HoldSound {
-  /** The next 20 ms, in an array of its own. */
+  /** The next 20 ms, in a new array. */
   frame(): Int16Array;
 }
 
@@ -52,9 +52,9 @@ interface Note {
 }
 
 /**
- * A music box of its own composing. Its notes are single frequencies below 800 Hz, so that no detector takes them for
- * keys, and above the telephone's 200 Hz. An oscillator costs two multiplications a sample: nothing waits for a melody
- * to be computed.
+ * A generated music box. Its notes are single frequencies below 800 Hz, so that no detector takes them for keys, and
+ * above 200 Hz, the lower end of the telephone band. An oscillator costs two multiplications per sample, so no melody
+ * is computed in advance.
  */
 class HoldMusic implements HoldSound {
   readonly #rateHz: number;

@@ -4,8 +4,8 @@ import { HOP_MS, type Tone, ToneFinder } from './tone-finder.js';
 export type SpecialInformation = 'busy' | 'failed';
 
 /**
- * The three tones, one after the other: 950, 1400 and 1800 Hz, each within 50 Hz and for 330 ms, within 70 (ITU-T E.180).
- * North America has variants of 914 or 985, 1371 or 1429, and 1777 Hz, of 276 or 380 ms.
+ * The three tones, one after the other: 950, 1400 and 1800 Hz, each within 50 Hz and for 330 ms, within 70 (ITU-T
+ * E.180). North America has variants of 914 or 985, 1371 or 1429, and 1777 Hz, of 276 or 380 ms.
  */
 const BANDS: readonly (readonly [number, number])[] = [
   [895, 1005],
@@ -17,7 +17,7 @@ const LEAST_HOPS = 200 / HOP_MS;
 const MOST_HOPS = 460 / HOP_MS;
 /** Between two tones 30 ms at most; a lost packet and the blocks at the edges come on top. */
 const MOST_GAP_HOPS = 80 / HOP_MS;
-/** In North America a second tone of 1429 Hz, or a long one of 1371 Hz, says that all circuits are busy. */
+/** In North America a second tone of 1429 Hz, or a long one of 1371 Hz, means that all circuits are busy. */
 const BUSY_HZ: readonly [number, number] = [1419, 1440];
 const LOWER_HZ: readonly [number, number] = [1360, 1382];
 const LONG_HOPS = 330 / HOP_MS;
@@ -33,7 +33,7 @@ interface Segment {
 /** Finds special information tones, which come before a network's announcement. */
 export class SpecialInformationDetector {
   readonly #tones: ToneFinder;
-  /** The tones so far, in their order; the last one may go on. */
+  /** The tones so far, in order; the last one may continue. */
   #segments: Segment[] = [];
   #gap = 0;
   #found: SpecialInformation | null = null;
@@ -53,7 +53,7 @@ export class SpecialInformationDetector {
     return this.#found;
   }
 
-  /** As `push` of so many samples of silence, behind half a second of silence at least, at next to no cost. */
+  /** Like `push` with this many samples of silence, after at least 0.5 s of silence, at almost no cost. */
   skip(samples: number): void {
     this.#tones.skip(samples);
     this.#segments = [];

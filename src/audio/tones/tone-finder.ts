@@ -11,7 +11,7 @@ export interface Tone {
 
 /** Blocks overlap by half: each is this long and the one before. Two give 20 ms, a resolution of 50 Hz. */
 export const HOP_MS = 10;
-/** Where a tone may lie; the bank looks every 50 Hz. */
+/** Frequency range of tones; the filter bank has a bin every 50 Hz. */
 const LOWEST_HZ = 380;
 const HIGHEST_HZ = 2200;
 const STEP_HZ = 50;
@@ -33,8 +33,8 @@ const MIN_OCTAVE = 0.1;
 
 /**
  * Tells for each 10 ms whether the last 20 ms are one tone (or one and its octave) between 380 and 2200 Hz. In
- * overlapping blocks the strongest frequency is found, refined by how far its phase has turned since the half before; it
- * must hold nearly all of the energy.
+ * overlapping blocks the strongest frequency is found, refined by how far its phase has turned since the half before;
+ * it must hold nearly all of the energy.
  */
 export class ToneFinder {
   readonly #hop: number;
@@ -105,8 +105,8 @@ export class ToneFinder {
   }
 
   /**
-   * So many samples of silence, behind two hops of silence at least: nothing is looked at.
-   * @returns how many hops they have filled
+   * Skips this many samples of silence, after at least two hops of silence, without analysing them.
+   * @returns the number of hops completed
    */
   skip(samples: number): number {
     const filled = this.#filled + samples;
@@ -170,7 +170,7 @@ export class ToneFinder {
       }
     }
     if (bestPower < least) return 0;
-    // A tone beside the bin's own frequency turns by so much more (or less) in one hop.
+    // A tone off the bin's centre advances by this much more (or less) phase in one hop.
     const drift = Math.atan2(across, along);
     return ((this.#radians[best]! + drift / this.#hop) * this.sampleRateHz) / (2 * Math.PI);
   }

@@ -23,7 +23,7 @@ interface Part {
 /**
  * Makes a tone as it is read, such as a ringback (`{ frequenciesHz: [440, 480], cadenceMs: [2000, 4000] }`) or a
  * beep. Each burst rises and falls along a raised cosine of 4 ms inside its time. Phases start at zero with each
- * burst; every read goes on exactly where the last one ended.
+ * burst; every read continues exactly where the last one ended.
  */
 export class ToneGenerator {
   readonly #steps: readonly number[];

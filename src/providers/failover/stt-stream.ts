@@ -194,7 +194,7 @@ export class FailoverStream implements SttStream {
       this.#giveUp();
       return;
     }
-    this.#told(lane.entry, next, reasonOf(error));
+    this.#reportSwitch(lane.entry, next, reasonOf(error));
     this.#lane = this.#listening(this.#start(next));
     this.#awaitOpen(this.#lane);
   }
@@ -264,7 +264,7 @@ export class FailoverStream implements SttStream {
     if (helper === null || slow === null) return;
     this.#helper = null;
     this.#lane = this.#listening(helper.lane);
-    this.#told(slow.entry, helper.lane.entry, helper.reason);
+    this.#reportSwitch(slow.entry, helper.lane.entry, helper.reason);
     slow.entry.health.breaker.failed(this.#options.clock.nowMs());
     if (!hasFailed) this.#events.onOutcome?.({ provider: slow.entry.provider.name, failed: 'late' });
     void slow.close().catch(() => undefined);
@@ -286,7 +286,7 @@ export class FailoverStream implements SttStream {
     return lane;
   }
 
-  #told(from: SttEntry, to: SttEntry, reason: string): void {
+  #reportSwitch(from: SttEntry, to: SttEntry, reason: string): void {
     this.#options.onSwitch({ stage: 'stt', from: from.provider.name, to: to.provider.name, reason });
   }
 

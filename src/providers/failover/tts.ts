@@ -119,7 +119,7 @@ export class FailoverTts implements TtsProvider {
         const next = left[0];
         if (request.signal.aborted || !take.hasBegun || next === undefined) throw error;
         this.#use(next);
-        this.#told(broken, next, error);
+        this.#reportSwitch(broken, next, error);
         take.again();
       } finally {
         abort.abort(new DOMException('This take is over', 'AbortError'));
@@ -198,7 +198,7 @@ export class FailoverTts implements TtsProvider {
     return { ...piece, by: { provider: provider.name, model: voice.model } };
   }
 
-  #told(from: TtsEntry, to: TtsEntry, error: unknown): void {
+  #reportSwitch(from: TtsEntry, to: TtsEntry, error: unknown): void {
     const reason = `in the middle of a sentence: ${reasonOf(error)}`;
     this.#options.onSwitch({ stage: 'tts', from: from.provider.name, to: to.provider.name, reason });
   }

@@ -19,7 +19,7 @@ export class UtteranceStitcher {
   /** The current voice delivered less audio than a listener would have played. */
   fellSilent = false;
   /** Words that have been reported, and how many of them the current voice has repeated. */
-  #told = 0;
+  #reported = 0;
   #repeated = 0;
 
   constructor(clock: Clock) {
@@ -60,10 +60,10 @@ export class UtteranceStitcher {
   }
 
   #placed(words: readonly TtsWord[]): TtsWord[] {
-    const known = Math.min(words.length, this.#told - this.#repeated);
+    const known = Math.min(words.length, this.#reported - this.#repeated);
     this.#repeated += known;
     const fresh = words.slice(known);
-    this.#told += fresh.length;
+    this.#reported += fresh.length;
     this.#repeated += fresh.length;
     return fresh.map(({ text, startMs, endMs }) => ({
       text,

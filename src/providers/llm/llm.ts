@@ -11,7 +11,7 @@ export interface LlmProvider {
    * Whether a reply depends only on the request and its latency comes from a table, so that it works in virtual time.
    */
   readonly virtualTime: boolean;
-  /** Whether it calls `onOutcome` of a request itself, because it stands for several providers. Default no. */
+  /** Whether it calls `onOutcome` of a request itself, because it combines several providers. Default false. */
   readonly tellsOutcomes?: boolean;
   /** Set for speech-to-speech models. `complete` then serves text requests. */
   readonly speech?: SpeechModel;
@@ -105,7 +105,7 @@ export interface SpeechModelVoice {
 export interface SpeechSession {
   /** Sends the user's audio to the model and returns its transcripts. */
   stt: SttProvider;
-  /** Answers the audio it has received: a last user message without text stands for it. */
+  /** Answers the audio it has received: a last user message without text represents it. */
   llm: LlmProvider;
   close(): Promise<void>;
 }

@@ -8,7 +8,7 @@ export interface SttProvider {
    * Whether results depend only on the audio and their latency comes from a table, so that they work in virtual time.
    */
   readonly virtualTime: boolean;
-  /** Whether its streams call `onOutcome` themselves, because it stands for several providers. Default no. */
+  /** Whether its streams call `onOutcome` themselves, because it combines several providers. Default false. */
   readonly tellsOutcomes?: boolean;
   /** Capabilities. Default: any language, one at a time, no choice of models. */
   readonly abilities?: SttAbilities;

@@ -3,10 +3,10 @@ import { EspeakTts, type EspeakOptions } from './espeak/espeak.js';
 import { speaksEnglish } from './flite/voices.js';
 
 /**
- * The embedded provider for a language where the agent names none: flite for English, else espeak-ng where it is
- * installed and has a voice.
+ * The embedded provider for a language if the agent names none: flite for English, else espeak-ng if it is installed
+ * and has a voice.
  * @returns a name for `ttsProvider`
- * @throws ParleyError TTS_LANGUAGE_UNSUPPORTED with what would help
+ * @throws ParleyError TTS_LANGUAGE_UNSUPPORTED with a remedy
  */
 export async function chooseTts(language: string, options: EspeakOptions = {}): Promise<'flite' | 'espeak-ng'> {
   if (speaksEnglish(language)) return 'flite';

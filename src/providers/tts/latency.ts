@@ -1,8 +1,8 @@
 import type { FliteVoiceId } from './flite/voices.js';
 
 /**
- * What synthesis costs in virtual time: the medians that `npm run bench`'s tts part measured (docs/providers.md), so
- * that a run in virtual time feels like one on a real machine and decides alike on every one.
+ * Synthesis latency in virtual time: the medians measured by the tts part of `npm run bench` (docs/providers.md). A run
+ * in virtual time is realistic, and gives the same result on every machine.
  */
 export interface TtsLatency {
   /** From the request to a clause's first audio, without regard to its length. */

@@ -43,14 +43,14 @@ const REGISTRY = defineRegistry<SpeechEntry<TtsProvider>>('text-to-speech', {
 
 /** Vendors of the interface that have closed, and what is known of it. */
 const CLOSED: ReadonlyMap<string, string> = new Map([
-  ['neets', 'no API of Neets could be found any more in November 2026'],
+  ['neets', 'Neets had no reachable API in November 2026'],
   ['playht', 'PlayHT shut its API down on 31 December 2025'],
 ]);
 
-/** The names that `ttsProvider` takes. */
+/** Valid names for `ttsProvider`. */
 export const TTS_PROVIDERS = REGISTRY.names;
 
-/** The vendor whose access each provider needs, whether it runs local models, and why it cannot be had any more. */
+/** The vendor whose access each provider needs, whether it runs local models, and why it was discontinued. */
 export const TTS_ENTRIES: readonly (ListedProvider & { closed: string | null })[] = [
   ...listed(REGISTRY).map((entry) => ({ ...entry, closed: null })),
   ...[...CLOSED].map(([name, closed]) => ({ name, vendor: null, isLocal: false, closed })),

@@ -26,9 +26,9 @@ interface Voice {
 const LATENCY = { firstMs: 0, perCharMs: 0, blockMs: 0 };
 
 /**
- * Voice models of the operator's own, run by sherpa-onnx in a process each: Piper and other VITS, Kokoro, Kitten, Matcha.
- * A voice is a model's name, with `:` and a speaker (a number, or a name that the model has) behind it where it has
- * several. Words' times are estimated.
+ * The operator's voice models, which sherpa-onnx runs in one process each: Piper and other VITS, Kokoro, Kitten,
+ * Matcha. A voice is a model's name; for a model with several speakers it may end in `:` and a speaker's number or
+ * name. Word times are estimated.
  */
 export class SherpaTts implements TtsProvider {
   readonly name = 'sherpa';
@@ -65,8 +65,8 @@ export class SherpaTts implements TtsProvider {
   }
 
   /**
-   * @throws ParleyError TTS_VOICE_UNKNOWN, TTS_SETTING_INVALID, TTS_LANGUAGE_UNSUPPORTED, MODEL_UNKNOWN, MODEL_UNUSABLE,
-   * LOCAL_ENGINE_MISSING, PROVIDER_FAILED, PROVIDER_TIMEOUT, SESSION_CLOSED
+   * @throws ParleyError TTS_VOICE_UNKNOWN, TTS_SETTING_INVALID, TTS_LANGUAGE_UNSUPPORTED, MODEL_UNKNOWN,
+   * MODEL_UNUSABLE, LOCAL_ENGINE_MISSING, PROVIDER_FAILED, PROVIDER_TIMEOUT, SESSION_CLOSED
    */
   async *synthesize(request: TtsRequest): AsyncGenerator<TtsAudio> {
     const settings = this.checkSettings(request.settings);
@@ -157,7 +157,7 @@ function speakClause(
   return mailbox;
 }
 
-/** espeak-ng's name of a language; null = the model knows by itself how its letters are said. */
+/** espeak-ng's name of a language; null = the model pronounces text without espeak-ng. */
 function espeakCode(language: string): string | null {
   const base = baseLanguage(language);
   if (language === 'multi' || base === 'zh') return null;

@@ -3,7 +3,7 @@ import type { TtsProvider } from './tts.js';
 
 const RATE_HZ = 16_000;
 
-/** A voice without sound, for conversations that are read: a frame of silence stands for any text. */
+/** A voice without sound, for text conversations: any text becomes one frame of silence. */
 export const silentTts: TtsProvider = {
   name: 'silent',
   virtualTime: true,

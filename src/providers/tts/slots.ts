@@ -1,6 +1,6 @@
 /**
- * A fixed number of places, given out first come, first served. Whoever speaks clause by clause takes a place for
- * each clause, so that many sessions share few places in turn.
+ * A fixed number of slots, first come, first served. A speaker takes one slot per clause, so that many sessions share
+ * few slots in turn.
  */
 export class Slots {
   readonly #free: number[];

@@ -10,7 +10,7 @@ import { estimateWordTimes, type WordTime } from './timing.js';
 import { SilenceTrimmer } from './trim.js';
 import type { TtsAudio, TtsRequest, TtsWord } from './tts.js';
 
-/** Audio as an engine gives it. Block boundaries must depend on nothing but the clause. */
+/** An engine's audio. Block boundaries must depend only on the clause. */
 export interface EngineAudio {
   samples: Int16Array;
   sampleRateHz: number;
@@ -31,9 +31,9 @@ export interface SpeechEngine {
 }
 
 /**
- * Speaks one request clause by clause: the next clause is not begun before the last block of this one was taken.
- * Each word is reported once, in order: with an engine that knows its times all but a clause's last come with the
- * clause's first audio, else with its last.
+ * Speaks one request clause by clause: the next clause starts after the consumer took the last block of this one.
+ * Each word is reported once, in order: if the engine gives word times, all but a clause's last come with the clause's
+ * first audio, else all with its last.
  */
 export async function* speak(
   request: TtsRequest,
@@ -107,7 +107,7 @@ async function* blocksOf(
   }
 }
 
-/** Turns one clause's engine audio into what the request gives: trimmed, at its volume, with words. */
+/** Converts one clause's audio for the request: trimmed, at its volume, with words. */
 class ClauseOutput {
   readonly #words: readonly SpokenWord[];
   readonly #settings: VoiceSettings;
@@ -119,7 +119,7 @@ class ClauseOutput {
   #startMs: number;
   #speechSamples = 0;
   #reported = 0;
-  /** The clause's speech so far, for estimating word times. Not kept where the engine tells them. */
+  /** The clause's speech so far, for estimating word times. Not kept if the engine gives word times. */
   readonly #speech: Int16Array[] = [];
 
   constructor(words: readonly SpokenWord[], settings: VoiceSettings, startMs: number, pauseMs: number) {

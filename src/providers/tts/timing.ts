@@ -1,6 +1,6 @@
 /**
- * Word times for engines that do not tell them: every word gets a share of the clause's real length by how much
- * there is to say in it, and pauses that the text promises are moved to where the audio has them. Pure.
+ * Word times for engines that give none: every word gets a share of the clause's length by its estimated duration, and
+ * pauses expected from the text move to the pauses in the audio. Pure.
  */
 import { samplesToMs } from '../../audio/frame.js';
 
@@ -21,7 +21,7 @@ const ENVELOPE_MS = 10;
 /** Below this share of the loudest 10 ms it is a pause, or a stop within a word where it is short. */
 const QUIET_SHARE = 0.04;
 const LEAST_PAUSE_MS = 60;
-/** A pause is looked for this share of the clause's length around where it is expected. */
+/** Search range for a pause around its expected position, as a share of the clause's length. */
 const REACH = 0.2;
 
 /**

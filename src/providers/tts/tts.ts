@@ -6,7 +6,7 @@ export interface TtsProvider {
   readonly name: string;
   /** Whether the audio depends only on the request and its latency comes from a table. */
   readonly virtualTime: boolean;
-  /** Whether it calls `onOutcome` of a request itself, because it stands for several providers. Default no. */
+  /** Whether it calls `onOutcome` of a request itself, because it combines several providers. Default false. */
   readonly tellsOutcomes?: boolean;
   /** Whether each voice supports all languages of `speaks`. Default no: each language has its own voices. */
   readonly multilingual?: boolean;

@@ -7,7 +7,7 @@ import { logMel, MEL_BANDS } from './log-mel.js';
 export interface OnnxWorkerData {
   /** The model's file. */
   path: string;
-  /** The packages that can run it, by name or address; the first one that is there does. */
+  /** Runtime packages, by name or URL; the first installed one is used. */
   runtimes: readonly string[];
   windowSamples: number;
 }
@@ -63,7 +63,7 @@ async function load(): Promise<{ ort: Runtime; session: InferenceSession }> {
   return { ort, session };
 }
 
-/** Throws what the first one throws where none is there. */
+/** Imports the first available runtime; if there is none, throws the first import's error. */
 async function firstOf([name = '', ...others]: readonly string[]): Promise<Runtime> {
   try {
     const loaded = (await import(name)) as Runtime & { default?: Runtime };
@@ -86,7 +86,7 @@ async function judge(samples: Int16Array): Promise<number> {
   return probability(outputs[session.outputNames[0] ?? '']?.data ?? []);
 }
 
-/** The latest audio, silence before it where it is short, with mean 0 and variance 1. */
+/** The latest audio, padded with silence at the front, with mean 0 and variance 1. */
 function normalised(samples: Int16Array): Float32Array {
   const latest = samples.subarray(Math.max(0, samples.length - windowSamples));
   const audio = new Float32Array(windowSamples);
@@ -98,7 +98,7 @@ function normalised(samples: Int16Array): Float32Array {
   return audio.map((value) => (value - mean) * scale);
 }
 
-/** A probability, a logit, or a pair of logits of which the second stands for "over". */
+/** A probability, a logit, or a pair of logits of which the second is that of "over". */
 function probability(data: ArrayLike<number>): number {
   const [first, second] = [Number(data[0]), Number(data[1])];
   if (data.length >= 2) return 1 / (1 + Math.exp(first - second));

@@ -9,14 +9,14 @@ import type { TurnModel, TurnRequest } from './turn.js';
 export interface OnnxTurnModelOptions {
   /**
    * An ONNX file with one input and one output. An input called `input_features` gets Whisper's log-mel spectrogram of
-   * 8 s (1 × 80 × 800), as Smart Turn v3 wants it; any other the samples themselves (1 × 128,000). The output is the
-   * probability that the turn is over, its logit, or a pair of logits. A function is asked for the file when it is
-   * needed; it rejects with a ParleyError where there is none.
+   * 8 s (1 × 80 × 800), as for Smart Turn v3; any other gets the samples (1 × 128,000). The output is the
+   * probability that the turn is over, its logit, or a pair of logits. A function is called when the file is
+   * needed; it rejects with a ParleyError if there is none.
    */
   path: string | (() => Promise<string>);
   /**
-   * The package that runs it. Default `onnxruntime-node`, else `onnxruntime-web`, which is slower and installs without a
-   * script: the operator installs one of them beside parley.
+   * The package that runs it. Default `onnxruntime-node`, else `onnxruntime-web`, which is slower but needs no install
+   * script. The operator installs one of them next to parley.
    */
   runtime?: string;
   /** The worker's entry; the built one by default. */
@@ -24,9 +24,9 @@ export interface OnnxTurnModelOptions {
 }
 
 const WINDOW_S = 8;
-/** What can run it, the quicker one first. */
+/** Supported runtimes, the fastest first. */
 export const TURN_RUNTIMES = ['onnxruntime-node', 'onnxruntime-web'] as const;
-/** What an answer takes in virtual time. */
+/** Latency in virtual time. */
 const LATENCY_MS = 40;
 
 interface Waiting {
@@ -34,7 +34,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** An audio model in a thread of its own: running it blocks. */
+/** An audio model in its own thread, because inference blocks. */
 export class OnnxTurnModel implements TurnModel {
   readonly name = 'onnx';
   readonly virtualTime = true;
@@ -45,7 +45,7 @@ export class OnnxTurnModel implements TurnModel {
   #warm: Promise<void> | null = null;
   #nextId = 1;
   #closed = false;
-  /** The file, as errors call it. */
+  /** The file's name in errors. */
   #path: string;
 
   constructor(options: OnnxTurnModelOptions) {
@@ -95,7 +95,7 @@ export class OnnxTurnModel implements TurnModel {
     try {
       await access(path);
     } catch {
-      throw this.#unusable('there is no such file');
+      throw this.#unusable('the file does not exist');
     }
     const runtimes = runtime === undefined ? TURN_RUNTIMES : [runtime];
     const data: OnnxWorkerData = { path, runtimes, windowSamples: WINDOW_S * HEARING_RATE_HZ };
@@ -165,7 +165,7 @@ export function turnRuntime(): string | null {
 
 function notInstalled(runtimes: readonly string[]): string {
   const [first = '', ...others] = runtimes;
-  if (others.length === 0) return `the package ${first} is not installed (npm install ${first})`;
+  if (others.length === 0) return `the package ${first} is not installed; run npm install ${first}`;
   const last = others.at(-1) ?? '';
-  return `neither ${runtimes.join(' nor ')} is installed (npm install ${last})`;
+  return `neither ${runtimes.join(' nor ')} is installed; run npm install ${last}`;
 }

@@ -1,14 +1,14 @@
 import type { Clock } from '../../base/clock.js';
 
 /**
- * Judges from the sound of speech whether its speaker has finished: melody, pace and breath tell what words do not. It
- * is asked at each pause; what it says refines the score that the words give (docs/flow/end-of-turn.md).
+ * Estimates from the sound of speech (intonation, pace, breath) whether the speaker has finished. It runs at each
+ * pause, and its result refines the score of the words (docs/flow/end-of-turn.md).
  */
 export interface TurnModel {
   readonly name: string;
   /** True where the answer depends only on the audio and comes at times from a table. */
   readonly virtualTime: boolean;
-  /** Seconds of audio that it looks at. */
+  /** Length of its audio window in seconds. */
   readonly windowS: number;
   /** Loads what it needs. May be called again; later calls return at once. */
   warmUp(): Promise<void>;

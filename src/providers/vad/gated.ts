@@ -1,18 +1,18 @@
-/** A detector that rests while a line is silent: for machines packed with calls, where most lines are most of the time. */
+/** A detector that rests while a line is silent, for machines with many calls: most lines are mostly silent. */
 import { LevelGate } from './level-gate.js';
 import type { VadDetector, VadProvider } from './vad.js';
 import { WindowBuffer } from './silero/window-buffer.js';
 
-/** The last windows before the gate opens, which the detector then hears at once: with 4 it knew some voices later. */
+/** Windows before the gate opens that the detector gets at once. With 4 it detected some voices later. */
 const LEAD_WINDOWS = 16;
-/** The gate closes behind so many windows in a row in which nothing stood out and nobody spoke: half a second. */
+/** The gate closes after this many consecutive quiet windows without speech: half a second. */
 const CLOSE_WINDOWS = 16;
-/** Nobody spoke, to the detector. */
+/** Probability up to which the detector found no speech. */
 const SILENCE = 0.1;
 
 /**
- * Another provider's detector behind a `LevelGate`. What stands out from the noise of the line is given to it, with a
- * little of what came before; the rest has probability 0.
+ * Another provider's detector behind a `LevelGate`. It gets the windows above the line's noise, with a lead; all others
+ * have probability 0.
  */
 export class GatedVad implements VadProvider {
   readonly name: string;
@@ -37,14 +37,14 @@ export class GatedDetector implements VadDetector {
   readonly #inner: VadDetector;
   readonly #gate = new LevelGate();
   readonly #windows: WindowBuffer;
-  /** Windows on end that the inner detector has not heard. */
+  /** Consecutive windows that the inner detector did not get. */
   #withheld = 0;
   #isOpen = false;
   #isClosed = false;
   #quiet = 0;
   #probability = 0;
   #onWindow: ((probability: number, endSample: number) => void) | null = null;
-  /** Windows that the inner detector did not have to hear. */
+  /** Windows that the inner detector was spared. */
   spared = 0;
 
   constructor(inner: VadDetector) {

@@ -1,30 +1,30 @@
-/** Whether a window is loud enough, beside the noise of its line, for somebody to be speaking in it. */
+/** Whether a window is loud enough, relative to the line's noise, to contain speech. */
 
-/** So much louder than the line's noise, dB. */
+/** Required level above the line's noise, dB. */
 const MARGIN_DB = 5;
-/** Never loud: the level of differences between samples, dB over one step of 16 bits. A whisper on a good line has 20. */
+/** Minimum level of differences between samples, dB over one 16-bit step. A whisper on a good line has 20. */
 const LEAST_DB = 12;
-/** How the noise is followed, dB a window: up while nobody speaks for sure, up while it is not known, and down by share. */
+/** Change of the noise estimate per window: rise in certain silence and otherwise (dB), and fall (share). */
 const RISE_SILENT_DB = 1;
 const RISE_DB = 0.05;
 const FALL_SHARE = 0.3;
-/** A probability from which it is speech that is loud, and one up to which it is noise. */
+/** Probability from which a window counts as speech, and up to which it counts as silence. */
 const SPEECH = 0.35;
 const SILENCE = 0.1;
 
 /**
- * Follows the noise of a line and tells what stands out from it. It compares neighbouring samples, so that hum counts for
- * little and the hiss of an "s" for much.
+ * Estimates the noise of a line and detects windows above it. Measures differences of neighbouring samples, so that hum
+ * counts little and the hiss of an "s" much.
  */
 export class LevelGate {
   #noiseDb = LEAST_DB - MARGIN_DB;
   #db = 0;
-  /** Of the window so far: squared differences, the last sample, and how many there were. */
+  /** The window so far: sum of squared differences, last sample, number of samples. */
   #sum = 0;
   #last = 0;
   #count = 0;
 
-  /** More of the window: `samples[from..to)`. */
+  /** Adds `samples[from..to)` to the window. */
   push(samples: Int16Array, from = 0, to = samples.length): void {
     let sum = this.#sum;
     let before = this.#count === 0 ? (samples[from] ?? 0) : this.#last;
@@ -38,7 +38,7 @@ export class LevelGate {
     this.#count += to - from;
   }
 
-  /** Whether the window, which is whole now, stands out. */
+  /** Ends the window. Whether it is louder than the noise. */
   standsOut(): boolean {
     this.#db = 10 * Math.log10(this.#sum / this.#count + 1);
     this.#sum = 0;
@@ -48,7 +48,7 @@ export class LevelGate {
     return this.#db > Math.max(this.#noiseDb + MARGIN_DB, LEAST_DB);
   }
 
-  /** The last window's probability of speech, by somebody who listened to it: what is no speech is noise. */
+  /** Takes a detector's probability of speech in the last window: silence updates the noise estimate. */
   heard(probability: number): void {
     if (probability <= SILENCE) this.#raise(RISE_SILENT_DB);
     else if (probability >= SPEECH) this.#raise(-RISE_DB);

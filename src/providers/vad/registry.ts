@@ -4,7 +4,7 @@ import { SileroVad } from './silero/silero.js';
 import type { VadProvider } from './vad.js';
 import { WebRtcVad } from './webrtc/webrtc.js';
 
-/** The one that is used when none is named. */
+/** The default. */
 export const DEFAULT_VAD = 'silero';
 
 const REGISTRY = defineRegistry<() => VadProvider>('vad', {

@@ -1,16 +1,16 @@
 /**
- * Turns a VAD's probabilities into "speech began" and "speech ended". Nothing here knows a clock: positions are samples
- * at 16 kHz, counted as the VAD counts them.
+ * Turns a VAD's probabilities into "speech began" and "speech ended". Uses no clock: positions are samples at 16 kHz,
+ * counted as the VAD counts them.
  *
- * It reports an end soon, after a short silence, for whether the *turn* has ended is for the conversation to judge, and
- * it judges again and again while the silence grows.
+ * It reports an end early, after a short silence: the conversation decides whether the *turn* has ended, and decides
+ * again as the silence grows.
  */
 import { HEARING_RATE_HZ, msToSamples } from '../../audio/frame.js';
 
 export interface SpeechDetectorOptions {
   /**
-   * Probability from which a window is speech, 0..1; default 0.5. Below 0.05 and above 0.95 it acts as these: else
-   * nobody would ever stop, or begin, to speak.
+   * Probability from which a window is speech, 0..1; default 0.5. Clamped to 0.05 to 0.95, beyond which speech would
+   * never end or never begin.
    */
   readonly threshold?: number;
   /**

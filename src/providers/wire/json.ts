@@ -1,5 +1,5 @@
 import { parseJson } from '../../base/json.js';
-/** Reads what a vendor sends without believing its shape: each gives null, or nothing, where it is another. */
+/** Readers for untrusted vendor data: each returns null or an empty result for another type. */
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

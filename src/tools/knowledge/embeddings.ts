@@ -64,7 +64,7 @@ function parsed(body: Buffer): z.infer<typeof replySchema>['data'] {
   try {
     return replySchema.parse(parseJson(body.toString('utf8'))).data;
   } catch (error) {
-    throw new Error(`the embedding server's reply is not one (${reasonOf(error).slice(0, 100)})`, { cause: error });
+    throw new Error(`the embedding server's reply is invalid (${reasonOf(error).slice(0, 100)})`, { cause: error });
   }
 }
 

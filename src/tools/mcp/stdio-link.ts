@@ -45,7 +45,7 @@ export class StdioLink implements McpLink {
 
   send(message: JsonRpcMessage, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (this.#over || !this.#child.stdin.writable) return Promise.reject(new Error('it does not run'));
+    if (this.#over || !this.#child.stdin.writable) return Promise.reject(new Error('its process is not running'));
     this.#child.stdin.write(`${JSON.stringify(message)}\n`);
     return Promise.resolve();
   }

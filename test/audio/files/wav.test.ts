@@ -116,7 +116,7 @@ describe('reading formats', () => {
       [100, -32_768, 1],
       [300, -32_768, 2],
     ]);
-    expect(() => decodeWav(bytes, { channel: 2 })).toThrow('channel 2 was asked for');
+    expect(() => decodeWav(bytes, { channel: 2 })).toThrow('channel 2 was requested, but it has 2, numbered from 0');
     expect(() => decodeWav(bytes, { channel: -1 })).toThrow(ParleyError);
   });
 

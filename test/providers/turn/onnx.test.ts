@@ -71,10 +71,10 @@ describe('OnnxTurnModel', () => {
   it('names what is missing', async () => {
     const noFile = new OnnxTurnModel({ path: join(folder, 'none.onnx'), runtime: RUNTIME });
     await expect(noFile.warmUp()).rejects.toMatchObject({ code: 'TURN_MODEL_UNUSABLE' });
-    await expect(noFile.warmUp()).rejects.toThrow('no such file');
+    await expect(noFile.warmUp()).rejects.toThrow('the file does not exist');
     const noPackage = await model(WAVE, 'parley-has-no-such-package');
     await expect(noPackage.warmUp()).rejects.toThrow(
-      'the package parley-has-no-such-package is not installed (npm install parley-has-no-such-package)',
+      'the package parley-has-no-such-package is not installed; run npm install parley-has-no-such-package',
     );
   });
 
@@ -84,7 +84,7 @@ describe('OnnxTurnModel', () => {
     const turnModel = new OnnxTurnModel({ path });
     models.push(turnModel);
     await expect(turnModel.warmUp()).rejects.toThrow(
-      'neither onnxruntime-node nor onnxruntime-web is installed (npm install onnxruntime-web)',
+      'neither onnxruntime-node nor onnxruntime-web is installed; run npm install onnxruntime-web',
     );
   });
 

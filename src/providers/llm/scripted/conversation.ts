@@ -55,7 +55,7 @@ export interface ScriptReply {
 }
 
 const NOTHING: ScriptReply = { text: '', calls: [] };
-/** The user turn that stands for unintelligible speech. */
+/** The user turn that represents unintelligible speech. */
 const INAUDIBLE = '[inaudible]';
 const END_TOOL = 'end_call';
 
@@ -141,7 +141,7 @@ export class ScriptConversation implements FormTalk {
     }
   }
 
-  /** What to say if the user has not spoken since the agent did, or nobody has spoken yet. */
+  /** What to say if the user has not spoken since the agent did, or at all. */
   resume(): ScriptReply {
     if (this.#ended || this.#waiting !== null) return NOTHING;
     if (this.#turns === 0 && this.#heard === '') {

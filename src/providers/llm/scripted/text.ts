@@ -19,7 +19,7 @@ const PLACEHOLDER = /\{\s*([a-z][a-zA-Z0-9_]*)((?:\.[a-zA-Z0-9_]+)*)\s*\}/g;
 
 /**
  * Fills `{slot}`, `{result.field}` and `{value}`. A part in square brackets is dropped unless all of its values are
- * known; elsewhere unknown values become empty.
+ * known; outside brackets unknown values become empty.
  */
 export function fillText(template: string, values: TextValues): string {
   const whole = template.replace(/\[([^[\]]*)\]/g, (_all, part: string) =>

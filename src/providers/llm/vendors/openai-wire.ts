@@ -6,7 +6,7 @@ import type { LlmRequest, LlmUsage } from '../llm.js';
  * Azure, vLLM, Ollama, llama.cpp's server, Groq and others. Pure; `openai.ts` does the I/O.
  */
 
-/** Fields that some servers refuse. After a refusal they are left out for good. */
+/** Fields that some servers refuse. A refused field is never sent to that server again. */
 export const OPTIONAL_FIELDS = ['stream_options', 'temperature'] as const;
 export type OptionalField = (typeof OPTIONAL_FIELDS)[number];
 

@@ -28,10 +28,10 @@ export function thrownIn(said: string): string | null {
 /** The last line that sherpa-onnx printed, without its source location. */
 export function reasonIn(said: string): string {
   const lines = said.split('\n').map((line) => line.trim().replace(/^\S+\.(?:cc|h):\S+:\d+\s*/u, ''));
-  const told = lines.filter((line) => line !== '' && !TELLS_NOTHING.test(line));
+  const printed = lines.filter((line) => line !== '' && !TELLS_NOTHING.test(line));
   // The first line of an exception names the fault; more lines may follow.
-  const thrown = told.findLast((line) => line.startsWith('what():'));
-  return inClearWords((thrown ?? told.at(-1) ?? '').replace(/^what\(\):\s*/u, ''));
+  const thrown = printed.findLast((line) => line.startsWith('what():'));
+  return inClearWords((thrown ?? printed.at(-1) ?? '').replace(/^what\(\):\s*/u, ''));
 }
 
 const TELLS_NOTHING = /^(?:terminate called|Node\.js v|at |Errors in config|Please check your config)/u;
@@ -201,7 +201,7 @@ export class EngineProcess {
     });
     let settle: Running['settle'] | null = null;
     const ready = new Promise<EngineFacts>((resolve, reject) => (settle = { resolve, reject }));
-    ready.catch(() => undefined); // whoever waits hears of it; nobody may
+    ready.catch(() => undefined); // callers that wait get the error; there may be none
     const running: Running = {
       child,
       ready,

@@ -22,7 +22,7 @@ export interface DecoderLeasesOptions extends Pick<DecoderPoolOptions, 'size' | 
  * - the others take turns;
  * - if no decoder is free, one is reclaimed from a session that has no work: its user pauses within a turn, or no audio
  * has come for 400 ms. The session gets a decoder again, and catches up, when it has work;
- * - while nobody speaks, grammars are loaded for sessions that have not spoken yet.
+ * - while no one speaks, grammars are loaded for sessions that have not spoken yet.
  */
 export class DecoderLeases {
   readonly #options: DecoderLeasesOptions;

@@ -1,6 +1,6 @@
 import type { SpeechHints } from '../stt.js';
 
-/** Words to favour, the weightiest first; those of a weight of 0 or less are none. */
+/** Words to favour, highest weight first, without those of weight 0 or less. */
 export function favoured({ keywords }: SpeechHints, limit: number): readonly (readonly [string, number])[] {
   return [...keywords]
     .filter(([word, weight]) => weight > 0 && word.trim() !== '')

@@ -1,6 +1,6 @@
 import { HEARING_RATE_HZ } from '../../../audio/frame.js';
 
-/** A VAD tells of speech late: so much more than its lead is kept. */
+/** Audio kept in addition to the lead, because a VAD reports speech late. */
 const LATE_MS = 1000;
 
 interface Stretch {
@@ -8,7 +8,7 @@ interface Stretch {
   startSample: number;
 }
 
-/** The latest audio, of which the part from a little before speech on is wanted once speech has been found in it. */
+/** Keeps the latest audio, to return it from shortly before the start of speech. */
 export class LeadAudio {
   readonly #leadSamples: number;
   readonly #keptSamples: number;

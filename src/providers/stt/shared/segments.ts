@@ -29,7 +29,7 @@ export class Segments {
   /** Words that end before this belong to closed turns. */
   #fromSample = 0;
   #lastKey = -1;
-  #told: string | null = null;
+  #reported: string | null = null;
   /** Everything so far has been reported as final. */
   #isFinal = false;
 
@@ -54,7 +54,7 @@ export class Segments {
     const current = this.#ofThisTurn(key, piece);
     if (current === null) {
       // Counted as words of this turn before their times were known.
-      if (this.#pieces.delete(key) && this.#told !== null) this.#tell(false);
+      if (this.#pieces.delete(key) && this.#reported !== null) this.#report(false);
       return;
     }
     if (current.text === '' && !this.#pieces.has(key)) return;
@@ -63,7 +63,7 @@ export class Segments {
     // A final piece may still get punctuation.
     this.#isFinal &&= current.isFinal;
     const hasNewTimes = current.isFinal && current.words.length > 0 && known?.words.length === 0;
-    if (this.#text() !== (this.#told ?? '') || hasNewTimes) this.#tell(this.#isFinal);
+    if (this.#text() !== (this.#reported ?? '') || hasNewTimes) this.#report(this.#isFinal);
   }
 
   /** The user resumes: final pieces are open again. */
@@ -74,7 +74,7 @@ export class Segments {
   /** No more results are due for the audio so far. */
   final(): void {
     this.#isFinal = true;
-    this.#tell(true);
+    this.#report(true);
   }
 
   /**
@@ -91,8 +91,8 @@ export class Segments {
     for (const key of [...this.#past.keys()].slice(0, -MAX_PAST_PIECES)) this.#past.delete(key);
     this.#pieces.clear();
     this.#fromSample = sample;
-    if (this.#told !== null) this.#segment++;
-    this.#told = null;
+    if (this.#reported !== null) this.#segment++;
+    this.#reported = null;
     this.#isFinal = false;
   }
 
@@ -121,12 +121,12 @@ export class Segments {
     return [...this.#pieces].sort(([a], [b]) => a - b).map(([, piece]) => piece);
   }
 
-  #tell(isFinal: boolean): void {
+  #report(isFinal: boolean): void {
     const pieces = this.#ordered();
     const text = this.#text();
     const sure = pieces.map(({ confidence }) => confidence).filter((one) => one !== null);
     const words = pieces.flatMap((piece) => piece.words);
-    this.#told = text;
+    this.#reported = text;
     this.#onTranscript({
       segment: this.#segment,
       text,

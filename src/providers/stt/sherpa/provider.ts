@@ -41,7 +41,7 @@ export class SherpaStt implements SttProvider {
   readonly #models: LocalModels;
   readonly #engines: LocalEngines;
   readonly #streams = new Set<SttStream>();
-  /** The model where nobody names one; null = not looked for yet, or none. */
+  /** The default model; null = not determined yet, or none. */
   #own: LocalModel | null = null;
   #closed = false;
 
@@ -51,7 +51,7 @@ export class SherpaStt implements SttProvider {
     this.#models = this.#engines.models;
   }
 
-  /** Loads the model that agents get who name none, where it is clear which one that is. */
+  /** Loads the default model, if there is one. */
   async warmUp(): Promise<void> {
     try {
       await this.#engines.of(await this.#model(undefined, 'multi'), true).ready();
@@ -142,7 +142,7 @@ export class SherpaStt implements SttProvider {
 
 const KNOWN: ReadonlySet<string> = new Set(LANGUAGES);
 
-/** As sherpa-onnx takes them: a slash between two, a colon before the weight. */
+/** In sherpa-onnx's format: separated by slashes, with a colon before the weight. */
 function hotwordsOf(words: readonly (readonly [string, number])[], how: LocalModel['hotwords']): string | null {
   if (how === null) return null;
   const lines = words.map(([word, weight]) => {

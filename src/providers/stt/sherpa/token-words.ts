@@ -9,28 +9,28 @@ export interface HeardWord {
   confidence: number | null;
 }
 
-/** What the last word's last piece takes, where nothing comes after it. */
+/** Length of the last token, which no later one bounds. */
 const LAST_PIECE_MS = 160;
-/** A longer piece of a word is a pause. */
+/** A longer token ends in a pause. */
 const LONGEST_PIECE_MS = 400;
 
 /**
- * Puts a model's pieces together to words: those of SentencePiece begin a word with a space (or `▁`), those of Paraformer
- * end a piece of a word with `@@`; a Chinese character is a word.
- * @returns none where the model tells no times, or the pieces do not give its text
+ * Joins a model's tokens into words: a SentencePiece token that begins a word has a leading space (or `▁`), a
+ * Paraformer token that continues in the next ends in `@@`; each Chinese character is a word.
+ * @returns none if the model gives no times, or the tokens do not add up to its text
  */
 export function wordsOf({ text, tokens, timesS, logProbs }: EngineTranscript): HeardWord[] {
   if (tokens.length === 0 || tokens.length !== timesS.length) return [];
   const hasSpaces = tokens.some((token) => /^[▁\s]/u.test(token));
   const words: (HeardWord & { logProb: number; pieces: number })[] = [];
-  let goesOn = false;
+  let continues = false;
   for (const [index, token] of tokens.entries()) {
     const piece = token.replace(/^[▁\s]+/u, '').replace(/@@$/u, '');
     const startMs = 1000 * (timesS[index] ?? 0);
     const nextMs = index + 1 < timesS.length ? 1000 * (timesS[index + 1] ?? 0) : startMs + LAST_PIECE_MS;
     const endMs = Math.min(Math.max(nextMs, startMs), startMs + LONGEST_PIECE_MS);
-    const isNew = hasSpaces ? /^[▁\s]/u.test(token) : !goesOn;
-    goesOn = token.endsWith('@@');
+    const isNew = hasSpaces ? /^[▁\s]/u.test(token) : !continues;
+    continues = token.endsWith('@@');
     const last = words.at(-1);
     const logProb = logProbs[index] ?? Number.NaN;
     if (last === undefined || (isNew && last.text !== '')) {
@@ -52,7 +52,7 @@ export function wordsOf({ text, tokens, timesS, logProbs }: EngineTranscript): H
     }));
 }
 
-/** How sure the model is of all of it, 0..1; null = it does not tell. */
+/** The model's confidence in the whole text, 0..1; null = unknown. */
 export function confidenceOf({ logProbs }: EngineTranscript): number | null {
   if (logProbs.length === 0) return null;
   return Math.exp(Math.min(0, logProbs.reduce((sum, one) => sum + one, 0) / logProbs.length));

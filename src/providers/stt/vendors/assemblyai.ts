@@ -77,7 +77,7 @@ function assemblyAiDialect(options: SttOptions, baseUrl: string, apiKey: string)
           // The transcript holds final words only; the others are among the words.
           const said = isFinal || words.length === 0 ? transcript : words.map((word) => word.text).join(' ');
           tell.piece(turn, { text: said, isFinal, words });
-          // Universal-Streaming tells the end again with punctuation; Universal-3 has it at once.
+          // Universal-Streaming repeats the end with punctuation; Universal-3 has it at once.
           if (!isFinal || turn <= lastEnded) return true;
           lastEnded = turn;
           const confidence = numberOf(message['end_of_turn_confidence']);

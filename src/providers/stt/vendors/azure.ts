@@ -169,7 +169,7 @@ function readWord(word: Readonly<Record<string, unknown>>, fromMs: number): Vend
   return [{ text, startMs, endMs: startMs + duration / TICKS_PER_MS, confidence: null }];
 }
 
-/** As Azure wants its ids: a UUID without dashes. */
+/** An id in Azure's format: a UUID without dashes. */
 function newId(): string {
   return randomUUID().replaceAll('-', '');
 }
@@ -186,7 +186,7 @@ export function textMessage(path: string, requestId: string, body: object): stri
   return `${headersOf(path, requestId, 'application/json')}\r\n${JSON.stringify(body)}`;
 }
 
-/** The length of the headers in two bytes, the headers, and the audio. No audio = there is no more. */
+/** The length of the headers in two bytes, the headers, and the audio. Empty audio = the end. */
 export function audioMessage(requestId: string, audio: Buffer): Buffer {
   const headers = Buffer.from(headersOf('audio', requestId, audio.length === 0 ? null : 'audio/x-wav'), 'ascii');
   const length = Buffer.alloc(2);
@@ -194,7 +194,7 @@ export function audioMessage(requestId: string, audio: Buffer): Buffer {
   return Buffer.concat([length, headers, audio]);
 }
 
-/** Null = it is no message. */
+/** Null = not a message. */
 export function readMessage(text: string): AzureMessage | null {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) return null;

@@ -11,12 +11,12 @@ import { favouredWords } from '../shared/keywords.js';
 /** Languages of flux-general-multi, by their base; English is flux-general-en's too. */
 export const FLUX_LANGUAGES: ReadonlySet<string> = new Set('en es de fr hi it ja nl pt ru multi'.split(' '));
 
-/** The least confidence with which Flux says that the turn seems over, and is over. */
+/** Confidence from which Flux reports a probable and a certain end of turn. */
 const EAGER_THRESHOLD = 0.5;
 const THRESHOLD = 0.7;
-/** Flux is given so long for its own end of turn once our VAD hears none of the user; then it is told. */
+/** Time for Flux's own end of turn after our VAD's end of speech, before ours is forced. */
 const FORCE_AFTER_MS = 250;
-/** Error codes against which trying again cannot help. */
+/** Error codes that a retry cannot clear. */
 const REFUSING = /BAD_REQUEST|INVALID|UNAUTHORIZED|FORBIDDEN|UNPARSABLE|UNSUPPORTED|NOT_FOUND/;
 
 export function isFlux(model: string): boolean {
@@ -24,9 +24,9 @@ export function isFlux(model: string): boolean {
 }
 
 /**
- * Flux, whose model hears the end of a turn itself: its `EagerEndOfTurn` and `EndOfTurn` make the transcript final, and
- * its confidence goes to the conversation, which decides. Where it waits for more although the user is silent, it is told
- * to end with `ForceEndTurn`. developers.deepgram.com/docs/flux/state, /docs/flux/force-end-turn
+ * Flux, whose model detects the end of a turn: its `EagerEndOfTurn` and `EndOfTurn` make the transcript final, and its
+ * confidence goes to the conversation, which decides. If it keeps waiting while the user is silent, `ForceEndTurn` ends
+ * the turn. developers.deepgram.com/docs/flux/state, /docs/flux/force-end-turn
  */
 export function fluxDialect(
   options: SttOptions,
@@ -58,7 +58,7 @@ export function fluxDialect(
   return {
     address: { url: socketUrl(access.baseUrl, '/v2/listen', query), headers: access.headers },
     sampleRateHz: HEARING_RATE_HZ,
-    // What Deepgram recommends for Flux.
+    // Deepgram's recommendation for Flux.
     chunkMs: 80,
     waitsForReady: true,
     finalizeAfterMs: FORCE_AFTER_MS,
@@ -84,7 +84,7 @@ export function fluxDialect(
           if (event === 'TurnResumed') tell.reopened();
           tell.piece(turn, { text: transcript, isFinal: isOver, words });
           const confidence = numberOf(message['end_of_turn_confidence']);
-          // A turn that we ended, or a timeout did, tells nothing of what the model thinks of its end.
+          // The confidence is meaningless for a turn that we or a timeout ended.
           const isModels = event === 'EagerEndOfTurn' || message['trigger'] === 'model';
           if (isOver && isModels && confidence !== null) tell.turnEnds(Math.min(1, Math.max(0, confidence)));
           if (isOver) tell.finalized(endS * 1000);

@@ -60,7 +60,7 @@ function novaDialect(
     interim_results: 'true',
     punctuate: 'true',
     smart_format: 'true',
-    // Our own VAD tells when speech ends; Deepgram's would cut pieces at every breath.
+    // Our VAD detects the end of speech; Deepgram's would cut pieces at every breath.
     endpointing: 'false',
     no_delay: 'true',
   });
@@ -129,10 +129,10 @@ function weighted({ keywords }: SpeechHints, most: number): [word: string, weigh
     .map(([word, weight]) => [word, Math.max(-10, Math.min(10, weight))]);
 }
 
-/** What Deepgram calls a language; `multi` where several may be spoken. */
+/** Deepgram's code of a language; `multi` if several may be spoken. */
 function languageOf({ language, multilingual = false }: SttOptions): string {
   if (multilingual || language === 'multi') return 'multi';
-  // The codes are alike; what nova has no regional form of is asked for by its base.
+  // Deepgram uses the same codes, but only these regional ones.
   const known = /^(en-(US|AU|GB|IN|NZ)|es-419|fr-CA|pt-BR|nl-BE|de-CH|zh-TW)$/;
   return known.test(language) ? language : baseLanguage(language);
 }

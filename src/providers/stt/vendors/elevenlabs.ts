@@ -87,7 +87,7 @@ function elevenLabsDialect(options: SttOptions, baseUrl: string, apiKey: string)
           return true;
         case 'committed_transcript_with_timestamps': {
           if (said === null) return false;
-          // It comes after the transcript itself, and tells only the times.
+          // Follows the transcript, and adds only the times.
           const words = objectsOf(message?.['words']).flatMap(readWord);
           tell.piece(commits - 1, { text: said, isFinal: true, words });
           return true;

@@ -20,8 +20,8 @@ const CODES: Readonly<Record<string, string>> = { jv: 'jw', mo: 'ro' };
 const ENDPOINTING_S = 0.2;
 
 /**
- * Live transcription, version 2: a session is asked for over HTTP and then spoken to over its own address. It has no
- * message that asks for the final words: its own end of an utterance is set as short as our VAD's.
+ * Live transcription, version 2: an HTTP request creates a session, which has its own WebSocket URL. There is no
+ * message to request the final words, so Gladia's endpointing is set as short as our VAD's.
  * docs.gladia.io/api-reference/v2/live/init
  */
 export function gladiaStt(options: VendorSttOptions): SocketSttProvider {

@@ -10,7 +10,7 @@ import { SocketSttProvider, type VendorSttOptions } from '../shared/socket-provi
 const BASE_URL = 'https://api.openai.com/v1';
 const DEFAULT_MODEL = 'gpt-live-transcribe';
 
-/** The only rate that a session takes. */
+/** The only supported rate. */
 const RATE_HZ = 24_000;
 
 /** Languages that OpenAI's recognition is good at, by their base. developers.openai.com/api/docs/guides/speech-to-text */
@@ -39,7 +39,7 @@ export function openAiStt(options: VendorSttOptions): SocketSttProvider {
   );
 }
 
-/** What a session is asked for. */
+/** The `session` of a transcription session. */
 function sessionOf({ model = DEFAULT_MODEL, language, multilingual = false, hints }: SttOptions): object {
   const words = favouredWords(hints, 100);
   const takesKeywords = /^gpt-(live-)?transcribe/.test(model);
@@ -55,14 +55,14 @@ function sessionOf({ model = DEFAULT_MODEL, language, multilingual = false, hint
           ...(takesKeywords && words.length > 0 && { keywords: words }),
           ...(takesPrompt && words.length > 0 && { prompt: words.join(', ') }),
         },
-        // Our own VAD tells when a stretch of speech ends.
+        // Our VAD detects the end of speech.
         turn_detection: null,
       },
     },
   };
 }
 
-/** What such a session says and hears; the transcription of a conversation's input has the same events. */
+/** The messages of such a session; the transcription of a conversation's input has the same events. */
 export function openAiDialect(options: SttOptions, baseUrl: string, apiKey: string): SttDialect {
   /** Items in the order in which they were begun, and what has been heard of them. */
   const items = new Map<string, { key: number; text: string; done: boolean }>();

@@ -62,7 +62,7 @@ function startOf({ model = 'enhanced', language, hints }: SttOptions): object {
   };
 }
 
-/** Mandarin has a code of its own (ISO 639-3). */
+/** Mandarin has its own code (ISO 639-3). */
 function languageOf(language: string): string {
   const base = baseLanguage(language);
   return base === 'zh' ? 'cmn' : base;

@@ -105,13 +105,13 @@ export class EspeakTts implements TtsProvider {
     if (this.#program === undefined) {
       throw new ParleyError('TTS_ENGINE_MISSING', {
         provider: this.name,
-        reason: 'there is no program espeak-ng on PATH (Debian: apt-get install espeak-ng)',
+        reason: 'the program espeak-ng is not on PATH; install it (Debian: apt-get install espeak-ng)',
       });
     }
     return this.#program;
   }
 
-  /** The list is asked for once; after a failure the next caller asks again. */
+  /** The list is requested once; after a failure the next caller retries. */
   #known(): Promise<readonly EspeakVoice[]> {
     this.#listing ??= this.#list().catch((error: unknown) => {
       this.#listing = undefined;

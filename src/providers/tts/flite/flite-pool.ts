@@ -31,7 +31,7 @@ interface Lane {
 }
 
 /**
- * Worker threads with a flite each. A clause that is aborted before it has begun is dropped; one that runs is stopped
+ * Worker threads with a flite each. A clause that is aborted before it starts is dropped; a running one is stopped
  * within 80 ms of audio. A thread that dies fails the clause it ran; the next clause starts a new thread.
  */
 export class FlitePool {
@@ -124,7 +124,7 @@ export class FlitePool {
       becomeReady = resolve;
       failReady = reject;
     });
-    ready.catch(() => undefined); // whoever waits for the thread hears of it; nobody may
+    ready.catch(() => undefined); // callers that wait for the thread get the error; there may be none
     const lane: Lane = { worker, ready, failReady, stop, running: undefined, memoryBytes: 0 };
     this.#lanes[slot] = lane;
 

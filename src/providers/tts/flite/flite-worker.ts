@@ -7,7 +7,7 @@ import type { WasmModule } from '../../../base/webassembly.js';
 export interface FliteWorkerData {
   /** flite, if another worker has compiled it before. */
   module: WasmModule | null;
-  /** One number, set to the id of the last clause that nobody wants any more. */
+  /** One number: the id of the last cancelled clause. */
   stop: SharedArrayBuffer;
 }
 

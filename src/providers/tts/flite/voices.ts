@@ -14,10 +14,10 @@ export const FLITE_VOICES = [
 
 export type FliteVoiceId = (typeof FLITE_VOICES)[number]['id'];
 
-/** Human-like, and its first audio is out long before anybody could notice (see docs/providers.md). */
+/** Human-like, and its first audio comes without a noticeable delay (see docs/providers.md). */
 export const DEFAULT_FLITE_VOICE: FliteVoiceId = 'slt';
 
-/** Their melody comes from a model of its own (SPAM), which flite has no setting for. */
+/** A separate model (SPAM) generates their intonation, which flite cannot adjust. */
 export const FIXED_PITCH_VOICES: ReadonlySet<FliteVoiceId> = new Set<FliteVoiceId>(['rms']);
 
 export function isFliteVoice(id: string): id is FliteVoiceId {

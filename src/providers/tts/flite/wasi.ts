@@ -1,8 +1,8 @@
 import type { WasmImports, WasmMemory } from '../../../base/webassembly.js';
 
 /**
- * The system calls that a C program compiled for WASI needs to be linked, with nothing behind them: no files, no
- * arguments, a clock that stands still. What the program prints is kept (its tail) for error messages. Reentrant
+ * Minimal system calls for a C program compiled for WASI: no files, no arguments, a stopped clock. The tail of the
+ * program's output is kept for error messages. Reentrant
  * and safe for any number of instances, which `node:wasi` is not.
  *
  * Interface: WASI snapshot preview 1.

@@ -6,12 +6,12 @@ import { failed } from '../../wire/vendor-error.js';
 import { VendorHttp, type VendorHttpOptions } from '../../wire/vendor-http.js';
 import type { TtsVoice } from '../tts.js';
 
-/** How a vendor is asked which voices the operator's account has. */
+/** A vendor's request for the voices of the operator's account. */
 export interface VoiceListing {
   http: Omit<VendorHttpOptions, 'provider'>;
   /** Below the root, with its query. */
   path: string;
-  /** Reads a page: what is no voice is left out. `next` is the path of the page behind it, null or left out = none. */
+  /** Reads a page, without invalid entries. `next` is the path of the next page; null or omitted = none. */
   read(page: unknown): { voices: readonly ListedVoice[]; next?: string | null };
 }
 
@@ -24,11 +24,11 @@ export interface AccountVoicesOptions {
   clock: Clock;
 }
 
-/** A list is asked for anew after this; the old one is shown meanwhile. */
+/** The list is refreshed after this time; until then the old one is returned. */
 const FRESH_MS = 600_000;
-/** A vendor that could not be asked is not asked again for so long. */
+/** Wait after a failed request. */
 const REST_MS = 60_000;
-/** Whoever wants the voices does not wait longer for the first list. */
+/** Maximum wait for the first list. */
 const PATIENCE_MS = 1_500;
 /** All pages together. */
 const LISTING_MS = 10_000;
@@ -37,19 +37,19 @@ const MAX_VOICES = 2_000;
 const MAX_PAGE_BYTES = 8_388_608;
 
 /**
- * The voices that the operator's account has with a vendor, asked for when somebody wants them and kept for a while. A
- * vendor that does not answer delays nobody for long, and fails nothing: what was known before is shown, if anything.
+ * The voices of the operator's account with a vendor, requested on demand and cached. If the vendor does not answer,
+ * the caller gets the previous list, or an empty one, after a short wait and no error.
  */
 export class AccountVoices {
   readonly #options: AccountVoicesOptions;
   readonly #http: VendorHttp;
   readonly #closing = new AbortController();
   #voices: readonly TtsVoice[] = [];
-  /** When they are asked for again. */
+  /** Time of the next request. */
   #dueMs = -Infinity;
   #asking: Promise<void> | null = null;
 
-  /** @throws ParleyError CONFIG_INVALID for an address that is none */
+  /** @throws ParleyError CONFIG_INVALID for an invalid address */
   constructor(options: AccountVoicesOptions) {
     this.#options = options;
     this.#http = new VendorHttp({ ...options.listing.http, provider: options.provider, maxConnections: 1 });

@@ -22,7 +22,7 @@ export interface TtsDialect {
   readonly farewell?: string;
   /** The voice's URL, `ws:` or `wss:`: utterances with the same URL share connections. */
   address(voice: VendorVoiceSettings): string;
-  /** Voice options that are fixed per connection, besides its URL. Default: none. */
+  /** Voice options that are fixed per connection, in addition to its URL. Default: none. */
   bound?(voice: VendorVoiceSettings): string;
   headers(): Readonly<Record<string, string>>;
   /** The first message on a new connection. Default: none. */

@@ -6,10 +6,10 @@ import { SilenceTrimmer } from '../trim.js';
 import type { TtsAudio, TtsRequest, TtsWord } from '../tts.js';
 import { type TimedText, WordAligner } from '../text/word-aligner.js';
 
-/** What of an utterance has come from a vendor. Times count from its first sample. */
+/** A piece of an utterance from a vendor. Times count from the utterance's first sample. */
 export interface SpeechPiece {
   samples?: Int16Array;
-  /** Default the voice's. The same for all of an utterance. */
+  /** Default: the voice's. Constant within an utterance. */
   sampleRateHz?: number;
   words?: readonly TimedText[];
 }
@@ -26,8 +26,8 @@ export interface RemoteVoice {
 }
 
 /**
- * Speaks one request through a vendor: what is made for the eye is left out, silence around the speech trimmed, each
- * word reported once and in order, with the vendor's own times where it tells them, else with estimated ones at the end.
+ * Speaks one request through a vendor: skips mark-up, trims silence around the speech, and reports each word once and
+ * in order, with the vendor's times if it gives any, else with estimated ones at the end.
  * @throws ParleyError PROVIDER_TIMEOUT where a deadline passes; the signal's reason when it is aborted
  */
 export async function* speakRemotely(request: TtsRequest, voice: RemoteVoice): AsyncGenerator<TtsAudio> {
@@ -40,9 +40,9 @@ export async function* speakRemotely(request: TtsRequest, voice: RemoteVoice): A
   try {
     deadlines.within(voice.firstAudioMs);
     for await (const piece of voice.pieces(text, deadlines.signal)) {
-      // What had come before the abort is not wanted any more.
+      // Drops pieces that arrived before the abort.
       deadlines.signal.throwIfAborted();
-      // The reader may take its time: only the vendor's silence counts. Words alone are no audio.
+      // Only the vendor's silence counts, not the reader's. Words alone are not audio.
       if (output.hasAudio || piece.samples !== undefined) deadlines.pause();
       yield* output.push(piece);
       if (output.hasAudio) deadlines.within(voice.gapMs);
@@ -62,7 +62,7 @@ class RemoteOutput {
   #trimmer: SilenceTrimmer | null = null;
   readonly #aligner: WordAligner;
   #speechSamples = 0;
-  /** What was said so far, for estimating; not kept where the vendor tells times. */
+  /** Speech so far, to estimate word times; not kept if the vendor gives them. */
   #speech: Int16Array[] = [];
   hasAudio = false;
 

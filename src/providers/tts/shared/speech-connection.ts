@@ -91,7 +91,7 @@ export class SpeechConnection {
     this.#idle();
   }
 
-  /** Whether it stands. */
+  /** Whether it is connected. */
   get isOpen(): boolean {
     return this.#socket.isOpen;
   }

@@ -18,8 +18,8 @@ export class WavStream {
   }
 
   /**
-   * @returns the samples that are complete by now; may be none
-   * @throws Error if it is no such WAV file
+   * @returns the complete samples so far; may be empty
+   * @throws Error if it is not such a WAV file
    */
   push(bytes: Buffer): Int16Array {
     if (this.#header === undefined) return this.#samples(bytes);
@@ -39,7 +39,7 @@ export class WavStream {
     if (this.#header !== undefined && this.#header.length > 0) throw new Error('it is not a WAV file');
   }
 
-  /** Where the audio begins, once that much is there. */
+  /** Offset of the audio; null until it has arrived. */
   #parse(head: Buffer): number | undefined {
     if (head.length < 12) return undefined;
     if (head.toString('latin1', 0, 4) !== 'RIFF' || head.toString('latin1', 8, 12) !== 'WAVE') {

@@ -1,13 +1,13 @@
 /**
- * What a language model writes is made for the eye: this finds what of it can be said. Pure and language-neutral;
- * takes time linear in the text, whatever the text.
+ * Finds the speakable words in a language model's text, which may contain mark-up. Pure and language-neutral; takes
+ * time linear in any text.
  */
 
 /** One word of a text, and what a voice is to say for it. */
 export interface SpokenWord {
-  /** As it stands in the text, punctuation included: the words in order, with the spaces between, are the text. */
+  /** Verbatim, with punctuation: the words in order, with the spaces between, are the text. */
   text: string;
-  /** Where it stands: the text from `start` up to, not including, `end`. In UTF-16 units. */
+  /** Its position in the text: from `start` to before `end`, in UTF-16 units. */
   start: number;
   end: number;
   /** What to say; '' for what is not said (mark-up, emoji). Has a letter or digit otherwise. */

@@ -8,16 +8,15 @@ export interface TimedText {
   endMs: number;
 }
 
-/** How far ahead a piece is looked for where the text goes on otherwise than the pieces, in letters. */
+/** Search range, in letters, for a piece that does not match the next letters of the text. */
 const REACH = 60;
 /** A shorter piece is found anywhere: it is looked for close by only. */
 const SHORT_PIECE = 3;
 const SHORT_REACH = 4;
 
 /**
- * Finds the words of a text in the timed pieces that a vendor tells, which may be letters, words without their
- * punctuation, or what a number was read as. Letters and digits alone are compared. A word that no piece belongs to lies
- * between its neighbours. Pure.
+ * Aligns the words of a text with a vendor's timed pieces, which may be letters, words without punctuation, or numbers
+ * as spoken. Compares only letters and digits. A word without a piece is placed between its neighbours. Pure.
  */
 export class WordAligner {
   readonly #words: readonly SpokenWord[];

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../wire/json.js';
 import type { TimedText } from './word-aligner.js';
 
-/** Words in three lists side by side, `{words, start, end}` with times in seconds, as several vendors tell them. */
+/** Words in parallel lists `{words, start, end}` with times in seconds, the format of several vendors. */
 export function timedWords(lists: JsonObject | null): TimedText[] {
   const words: unknown = lists?.['words'];
   const starts: unknown = lists?.['start'];

@@ -12,7 +12,8 @@ import type { VendorVoiceSettings } from '../shared/vendor-voice.js';
 const DEFAULT_VOICE = 'en-US-AvaMultilingualNeural';
 
 /**
- * An utterance in Azure's markup. Source: learn.microsoft.com/azure/ai-services/speech-service/speech-synthesis-markup-voice.
+ * An utterance in Azure's markup. Source:
+ * learn.microsoft.com/azure/ai-services/speech-service/speech-synthesis-markup-voice.
  */
 export function ssmlOf(text: string, { voiceId, language, settings }: VendorVoiceSettings): string {
   const { rate, pitch, volume, style, styledegree } = settings;
@@ -46,8 +47,8 @@ function escaped(text: string): string {
 }
 
 /**
- * Azure AI Speech over the WebSocket of Microsoft's own SDKs, which tells when words are spoken; the REST endpoint does
- * not. One utterance at a time on a connection, whatever its voice.
+ * Azure AI Speech over the WebSocket of Microsoft's own SDKs, which gives word times; the REST endpoint does not. One
+ * utterance at a time per connection, with any voice.
  * Source: the published source of microsoft-cognitiveservices-speech-sdk 1.52.0 (common.speech/SynthesisAdapterBase,
  * SpeechSynthesisConnectionFactory, WebsocketMessageFormatter).
  */
@@ -107,7 +108,7 @@ const TICKS_PER_MS = 10_000;
 class AzureProtocol implements TtsDialect {
   readonly sampleRateHz = SAMPLE_RATE_HZ;
   readonly concurrent = 1;
-  /** Nothing takes an utterance back: it comes to its end, and nobody takes it. */
+  /** Azure cannot cancel: the rest of the utterance arrives and is dropped. */
   readonly cancelEnds = 'done';
   readonly #baseUrl: string;
   readonly #apiKey: string;

@@ -27,8 +27,8 @@ export function deepgramVoiceFor(language: string): string {
 }
 
 /**
- * Deepgram's Aura over its streaming WebSocket: one utterance at a time on a connection, ended by Flush, taken back by
- * Clear. It tells no times of words.
+ * Deepgram's Aura over its streaming WebSocket: one utterance at a time per connection, ended by Flush, cancelled by
+ * Clear. It gives no word times.
  * Source: developers.deepgram.com/reference/text-to-speech/speak-streaming (AsyncAPI in deepgram/deepgram-api-specs,
  * 2026-07-22); limits of Flush from developers.deepgram.com/docs/tts-ws-flush, speed from the changelog of 2026-05-04.
  */
@@ -41,7 +41,7 @@ export function deepgramTts(access: VendorAccess, options: Partial<SocketTtsOpti
     voices: DEEPGRAM_VOICES.map((id) => ({ id, ...describe(id), sampleRateHz: SAMPLE_RATE_HZ })),
     listing: listing(access),
     languages: [...new Set(DEEPGRAM_VOICES.map((id) => describe(id).language))],
-    // A voice is a model of its own.
+    // Each voice is a model.
     hasModels: false,
     ...options,
   });

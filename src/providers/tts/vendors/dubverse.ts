@@ -4,9 +4,9 @@ import { HttpTts, type HttpTtsOptions, type SpeechEndpoint } from '../shared/htt
 import type { VendorVoiceSettings } from '../shared/vendor-voice.js';
 
 /**
- * Dubverse's text-to-speech endpoint, whose reply streams. Voices are speakers by their number. It tells no times of
- * words. Source: docs.dubverse.ai/first-call. That page does not say in what form the audio is streamed: WAV and bare PCM
- * are both understood.
+ * Dubverse's text-to-speech endpoint, whose reply streams. Voices are speaker numbers. It gives no word times.
+ * Source: docs.dubverse.ai/first-call, which does not specify the format of streamed audio: WAV and raw PCM are both
+ * supported.
  */
 export function dubverseTts({ apiKey, baseUrl }: VendorAccess, more: Partial<HttpTtsOptions> = {}): HttpTts {
   return new HttpTts({

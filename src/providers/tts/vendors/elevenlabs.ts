@@ -67,7 +67,7 @@ const BASE_URL = 'https://api.elevenlabs.io';
 const DEFAULT_VOICE = 'JBFqnCBsd6RMkjVDRZzb';
 const DEFAULT_MODEL = 'eleven_flash_v2_5';
 const SAMPLE_RATE_HZ = 24_000;
-/** The longest that can be asked for. */
+/** The API's maximum. */
 const INACTIVITY_S = 180;
 /** Models that take a language code; the multilingual ones detect it and refuse one. */
 const MODELS_WITH_LANGUAGE = new Set(['eleven_flash_v2_5', 'eleven_turbo_v2_5']);
@@ -115,12 +115,12 @@ class ElevenLabsProtocol implements TtsDialect {
     return [
       { text: ' ', context_id: id, ...(hasSettings && { voice_settings: settings }) },
       { text: `${text} `, context_id: id, flush: true },
-      // What was flushed is still spoken; then the context's end is told.
+      // Flushed text is still spoken; then the vendor reports the context's end.
       { context_id: id, close_context: true },
     ];
   }
 
-  /** Nothing stops what was flushed: its audio comes to the end, and nobody takes it. */
+  /** Flushed text cannot be cancelled: the rest of its audio arrives and is dropped. */
   cancel(): object[] {
     return [];
   }

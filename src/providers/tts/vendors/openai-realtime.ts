@@ -7,10 +7,10 @@ import type { VendorVoiceSettings } from '../shared/vendor-voice.js';
 import { openAiVoice } from './openai-voice.js';
 
 /**
- * Speech of OpenAI's Realtime API: the model is asked to read each text aloud, in a response outside any conversation.
- * It is a model that speaks, not a reader: now and then it may say other words than those that it was given. It tells no
- * times of words. Source: platform.openai.com/docs/guides/realtime-conversations (responses outside the default
- * conversation) and …/docs/api-reference/realtime-client-events, with the types of the official SDK 7.57.0.
+ * Speech of OpenAI's Realtime API: instructs the model to read each text aloud, in a response outside any conversation.
+ * The model may occasionally say other words than the given ones. It gives no word times. Source:
+ * platform.openai.com/docs/guides/realtime-conversations (responses outside the default conversation) and
+ * …/docs/api-reference/realtime-client-events, with the types of the official SDK 7.57.0.
  */
 export function openAiRealtimeTts(access: VendorAccess, options: Partial<SocketTtsOptions> = {}): SocketTts {
   return new SocketTts({
@@ -113,7 +113,7 @@ class RealtimeProtocol implements TtsDialect {
         return [endOf(response)];
       case 'error': {
         const error = objectOf(data['error']);
-        // A cancel that came too late: the response's own end tells all.
+        // The cancel was late: the response's own end follows.
         if (error?.['code'] === 'response_cancel_not_active') return [];
         const reason = textOf(error?.['message']) ?? 'no reason';
         return [{ type: 'error', reason, retryable: error?.['type'] !== 'invalid_request_error' }];

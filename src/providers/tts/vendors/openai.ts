@@ -8,8 +8,8 @@ import type { SettingSpecs } from '../shared/vendor-voice-settings.js';
 import { openAiVoice } from './openai-voice.js';
 
 /**
- * OpenAI's speech endpoint, `POST /audio/speech`, and the servers of the operator's own that speak as it does. It tells
- * no times of words. Source: platform.openai.com/docs/api-reference/audio/createSpeech with the types of the official
+ * OpenAI's speech endpoint, `POST /audio/speech`, and the operator's compatible servers. It gives no word
+ * times. Source: platform.openai.com/docs/api-reference/audio/createSpeech with the types of the official
  * SDK 7.57.0; Kokoro: remsky/Kokoro-FastAPI; Orpheus: Lex-au/Orpheus-FastAPI; Sesame: phildougherty/sesame_csm_openai.
  */
 export interface OpenAiSpeechOptions {
@@ -18,11 +18,11 @@ export interface OpenAiSpeechOptions {
   baseUrl: string;
   model: string;
   voices: readonly string[];
-  /** What it is asked for: bare PCM of 24 kHz where it can stream that. */
+  /** Requested format: raw 24 kHz PCM if the server can stream it. */
   format: 'pcm' | 'wav';
   settings: SettingSpecs;
   languages?: readonly string[];
-  /** It tells which voices it has, as Kokoro-FastAPI does. Default no: OpenAI has nothing to ask for its own. */
+  /** Whether the server lists its voices, as Kokoro-FastAPI does. Default false: OpenAI has no such endpoint. */
   listsVoices?: boolean;
 }
 

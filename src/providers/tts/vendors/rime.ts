@@ -9,8 +9,8 @@ import { timedWords } from '../text/word-lists.js';
 
 /**
  * Rime's JSON WebSocket `/ws3`: one utterance at a time on a connection, marked by its contextId; words come with their
- * times. Source: docs.rime.ai/docs/websockets and docs.rime.ai/api-reference/arcana/websockets-json (2026); that `flush`
- * is answered with `done` as LiveKit's plug-in (plugins/rime/src/tts.ts, 2026-08-21) relies on it.
+ * times. Source: docs.rime.ai/docs/websockets and docs.rime.ai/api-reference/arcana/websockets-json (2026); that
+ * `flush` is answered with `done` as LiveKit's plug-in (plugins/rime/src/tts.ts, 2026-08-21) relies on it.
  */
 export function rimeTts(access: VendorAccess, options: Partial<SocketTtsOptions> = {}): SocketTts {
   return new SocketTts({
@@ -68,7 +68,7 @@ const LANGUAGES: Readonly<Record<string, string>> = {
 class RimeProtocol implements TtsDialect {
   readonly sampleRateHz = SAMPLE_RATE_HZ;
   readonly concurrent = 1;
-  /** What still comes of a cleared context bears its id. */
+  /** Late messages of a cleared context carry its id. */
   readonly cancelEnds = 'at once';
   readonly farewell = JSON.stringify({ operation: 'eos' });
   readonly #baseUrl: string;

@@ -3,8 +3,7 @@ import { whenGathered } from '../../../base/gathering.js';
 import { SILERO_STATE, SILERO_WINDOW } from './silero-model.js';
 
 /**
- * Computes the first `count` windows that lie behind one another in `samples`, each with its stream's memory in `states`,
- * which it brings up to date.
+ * Computes `count` consecutive windows of `samples`, each with its stream's state in `states`, which it updates.
  */
 export type RunTogether = (
   states: Float32Array,

@@ -19,7 +19,7 @@ export interface SileroKernel {
    * @throws RangeError when either has another length
    */
   run(state: Float32Array, samples: Int16Array): number;
-  /** Windows of many streams together; null where that is no cheaper than one by one. */
+  /** Windows of many streams together; null if that is not cheaper than one by one. */
   readonly batch: SileroBatch | null;
 }
 

@@ -1,4 +1,4 @@
-/** Silero VAD v6: a small recurrent network that tells speech from noise, music and keyboards. The default. */
+/** Silero VAD v6: a small recurrent network that distinguishes speech from noise, music and keyboards. The default. */
 import { gathers } from '../../../base/gathering.js';
 import { ParleyError } from '../../../base/errors.js';
 import type { SileroBatch, WaitingStream } from './silero-batch.js';
@@ -12,7 +12,7 @@ export interface SileroOptions {
   readonly kernel?: SileroKernelName;
 }
 
-/** The provider `silero`. Its detectors share one copy of the weights; each has 2.3 KB of its own. */
+/** The provider `silero`. Its detectors share one copy of the weights; each adds 2.3 KB. */
 export class SileroVad implements VadProvider {
   readonly name = 'silero';
   readonly #wanted: SileroKernelName | undefined;
@@ -22,7 +22,7 @@ export class SileroVad implements VadProvider {
     this.#wanted = options.kernel;
   }
 
-  /** @throws ParleyError `PROVIDER_FAILED` when the weights are damaged or the kernel asked for does not run here. */
+  /** @throws ParleyError `PROVIDER_FAILED` if the weights are damaged or the requested kernel does not run here. */
   warmUp(): Promise<void> {
     return new Promise((resolve) => {
       // The first windows run uncompiled code; better now than in a call.
@@ -104,7 +104,7 @@ class SileroDetector implements VadDetector, WaitingStream {
       this.#onWindow?.(this.#kernel.run(this.state, window), endSample);
       return;
     }
-    // It needs what the one before it leaves behind.
+    // Depends on the state after the previous window.
     if (this.waits) this.#batch.finish();
     this.#waitingEnd = endSample;
     this.#batch.add(this, window);

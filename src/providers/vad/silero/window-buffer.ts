@@ -4,7 +4,7 @@ export class WindowBuffer {
   readonly #ring: Int16Array<ArrayBuffer>;
   readonly #windowSamples: number;
   readonly #onFull: (endSample: number) => void;
-  /** Where in the ring the window begins that is being filled, and the last one that was full. */
+  /** Start in the ring of the window being filled, and of the last full one. */
   #begin = 0;
   #fullBegin = 0;
   #filled = 0;

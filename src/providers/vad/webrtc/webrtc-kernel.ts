@@ -1,4 +1,4 @@
-/** The two builds of WebRTC's VAD. They are made of the same integer code and decide alike to the bit. */
+/** The two builds of WebRTC's VAD. Both compile the same integer code and give identical results. */
 import { createRequire } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
 import { HEARING_RATE_HZ } from '../../../audio/frame.js';
@@ -32,7 +32,7 @@ interface NativePackage {
   readonly default: new (sampleRateHz: number, mode: number) => { process(samples: Buffer): boolean };
 }
 
-/** What `@echogarden/fvad-wasm` gives. Pointers and handles are numbers. */
+/** Exports of `@echogarden/fvad-wasm`. Pointers and handles are numbers. */
 interface FvadModule {
   /** Another one whenever the memory grows. */
   readonly HEAP16: Int16Array;

@@ -15,7 +15,7 @@ import {
 import { WindowBuffer } from '../silero/window-buffer.js';
 
 export interface WebRtcOptions {
-  /** Which build; default the native one where it is there and may run, else the WASM one. */
+  /** Build to use. Default: native if available and allowed, else WASM. */
   readonly kernel?: WebRtcKernelName;
 }
 
@@ -23,8 +23,8 @@ export interface WebRtcOptions {
 const WEIGHT = 0.4;
 
 /**
- * The provider `webrtc`. WebRTC's code only says yes or no for each window; the probability is the share of recent
- * windows that were speech, older ones weighing ever less. From silence, a threshold of 0.5 is reached by 2 windows of
+ * The provider `webrtc`. WebRTC's code gives only yes or no per window; the probability is the share of recent
+ * windows with speech, weighted towards the latest. From silence, a threshold of 0.5 is reached by 2 windows of
  * speech in a row (40 ms), 0.8 by 4, 0.9 by 5.
  */
 export class WebRtcVad implements VadProvider {
@@ -36,7 +36,7 @@ export class WebRtcVad implements VadProvider {
     this.#wanted = options.kernel;
   }
 
-  /** @throws ParleyError `PROVIDER_FAILED` when the build that is asked for, or neither of them, runs here. */
+  /** @throws ParleyError `PROVIDER_FAILED` if the requested build, or neither build, runs here. */
   async warmUp(): Promise<void> {
     this.#kernel ??=
       (this.#wanted === 'wasm' ? null : nativeWebRtcKernel()) ??

@@ -71,7 +71,7 @@ export class Items {
     if (item?.kind === 'said') item.text += text;
   }
 
-  /** Removes an item that nobody heard. Returns the client events for the server. */
+  /** Removes an item that was not played. Returns the client events for the server. */
   removed(id: string): object[] {
     const index = this.#items.findIndex((candidate) => candidate.id === id);
     if (index < 0) return [];

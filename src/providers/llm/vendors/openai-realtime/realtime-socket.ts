@@ -5,7 +5,7 @@ import { failed } from '../../../wire/vendor-error.js';
 import { VendorSocket } from '../../../wire/vendor-socket.js';
 import { Items } from './items.js';
 import { realtimeError } from './realtime-error.js';
-import { type RealtimeSettings, sessionUpdate, type ToldSettings, toldOf } from './session-settings.js';
+import { type RealtimeSettings, sessionUpdate, type SentSettings, sentOf } from './session-settings.js';
 
 export interface RealtimeSocketOptions {
   /** The provider's name in errors. */
@@ -39,7 +39,7 @@ interface Connection {
   /** The server's last `session.updated`. */
   updated: string;
   /** The settings sent last, to compute what has changed. */
-  told: ToldSettings | null;
+  sent: SentSettings | null;
 }
 
 const DEFAULTS = { connectTimeoutMs: 5000, renewAfterMs: 55 * 60_000, idleMs: 60_000 };
@@ -185,7 +185,7 @@ export class RealtimeSocket {
       isReady: false,
       ready,
       updated: '',
-      told: null,
+      sent: null,
       settle: (error) => {
         late();
         settle(error);
@@ -195,9 +195,9 @@ export class RealtimeSocket {
   }
 
   #tellSettings(connection: Connection): void {
-    const session = sessionUpdate(this.#settings, connection.told);
+    const session = sessionUpdate(this.#settings, connection.sent);
     if (session === null) return;
-    connection.told = toldOf(this.#settings);
+    connection.sent = sentOf(this.#settings);
     connection.socket.send(JSON.stringify({ type: 'session.update', session }));
   }
 

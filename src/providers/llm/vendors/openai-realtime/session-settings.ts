@@ -15,7 +15,7 @@ export interface RealtimeSettings {
 }
 
 /** The settings that a session has received. */
-export interface ToldSettings {
+export interface SentSettings {
   instructions: string;
   /** As JSON. */
   tools: string;
@@ -28,35 +28,35 @@ export interface ToldSettings {
  * formats stay fixed. The server's turn detection is off. (Types of the package openai 7.57.0,
  * RealtimeSessionCreateRequest, read on 2026-11-22.)
  */
-export function sessionUpdate(settings: RealtimeSettings, told: ToldSettings | null): object | null {
+export function sessionUpdate(settings: RealtimeSettings, sent: SentSettings | null): object | null {
   const { voice, transcription, instructions, tools } = settings;
   const isOther = {
-    instructions: told?.instructions !== instructions,
-    tools: told?.tools !== JSON.stringify(tools),
-    transcription: told?.transcription !== JSON.stringify(transcription),
+    instructions: sent?.instructions !== instructions,
+    tools: sent?.tools !== JSON.stringify(tools),
+    transcription: sent?.transcription !== JSON.stringify(transcription),
   };
-  if (told !== null && !isOther.instructions && !isOther.tools && !isOther.transcription) return null;
+  if (sent !== null && !isOther.instructions && !isOther.tools && !isOther.transcription) return null;
   const format = { type: 'audio/pcm', rate: REALTIME_RATE_HZ };
   const first = { format, turn_detection: null };
-  const input = { ...(told === null && first), ...(isOther.transcription && { transcription }) };
+  const input = { ...(sent === null && first), ...(isOther.transcription && { transcription }) };
   const { id, speed } = voice ?? {};
   const output = {
     format,
     voice: id === undefined ? undefined : openAiVoice(id),
     ...(speed !== undefined && { speed }),
   };
-  const speaks = told === null && voice !== null;
+  const speaks = sent === null && voice !== null;
   return {
     type: 'realtime',
-    ...(told === null && { output_modalities: [voice === null ? 'text' : 'audio'] }),
-    ...((told === null || isOther.transcription) && { audio: { input, ...(speaks && { output }) } }),
+    ...(sent === null && { output_modalities: [voice === null ? 'text' : 'audio'] }),
+    ...((sent === null || isOther.transcription) && { audio: { input, ...(speaks && { output }) } }),
     ...(isOther.instructions && { instructions }),
     ...(isOther.tools && { tools: tools.map(toolOf), tool_choice: 'auto' }),
   };
 }
 
 /** The settings in the form in which they are sent. */
-export function toldOf({ instructions, tools, transcription }: RealtimeSettings): ToldSettings {
+export function sentOf({ instructions, tools, transcription }: RealtimeSettings): SentSettings {
   return { instructions, tools: JSON.stringify(tools), transcription: JSON.stringify(transcription) };
 }
 
