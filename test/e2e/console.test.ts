@@ -173,7 +173,10 @@ describe.skipIf(!hasTool('chromium'))('the console, in a real browser', { timeou
     });
     await page.goto(`${daemon.address}/console#/live`);
     await page.reload();
-    await page.getByRole('button', { name: 'Talk' }).press('Enter');
+    const talk = page.getByRole('button', { name: 'Talk' });
+    // A key press does not wait for the button to be enabled.
+    await expect.poll(() => talk.isEnabled(), PATIENCE).toBe(true);
+    await talk.press('Enter');
     await page.getByText('No microphone was found.').waitFor(PATIENCE);
     await page.getByRole('button', { name: 'Type instead' }).press('Enter');
     await page.locator('.bubble.agent').first().waitFor(PATIENCE);
