@@ -4,6 +4,7 @@ export type { ChatPiece } from './engine/chat.js';
 export type {
   AgentRequest,
   ChatRequest,
+  CompletionRequest,
   CustomVoice,
   CustomVoices,
   EngineOptions,

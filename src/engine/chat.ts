@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { waitAtMost } from '../base/deadlines.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import { nowUnixMs } from '../base/real-clock.js';
 import type { ChatMessage } from '../agent/chat.js';
@@ -12,6 +11,7 @@ import { ChatReply, type ReplyPiece } from './chat-reply.js';
 import { rememberWhenOver } from './continuation.js';
 import type { ChatRequest } from './options.js';
 import { prepareAgent, type PreparedAgent } from './prepare-agent.js';
+import { RunningAnswers } from './running-answers.js';
 import type { EngineServices } from './services.js';
 import type { UnfinishedChat } from './unfinished-session.js';
 
@@ -36,42 +36,22 @@ interface Chat {
 /** Where the engine answers in writing. */
 export class Chats {
   readonly #services: EngineServices;
-  readonly #running = new Map<AbortController, Promise<void>>();
+  readonly #running: RunningAnswers;
   readonly #ending = new Set<Promise<void>>();
-  #closed = false;
 
   constructor(services: EngineServices) {
     this.#services = services;
+    this.#running = new RunningAnswers(services.networkClock);
   }
 
   /** See `Engine.chat`. */
-  async *answer(request: ChatRequest): AsyncGenerator<ChatPiece, void, undefined> {
-    if (this.#closed) throw new ParleyError('SESSION_CLOSED');
-    const abort = new AbortController();
-    const onAbort = (): void => abort.abort(request.signal.reason);
-    request.signal.addEventListener('abort', onAbort, { once: true });
-    if (request.signal.aborted) onAbort();
-    let over: () => void = () => undefined;
-    this.#running.set(abort, new Promise((resolve) => (over = resolve)));
-    try {
-      yield* this.#answer(request, abort.signal);
-    } finally {
-      this.#running.delete(abort);
-      over();
-      request.signal.removeEventListener('abort', onAbort);
-    }
+  answer(request: ChatRequest): AsyncGenerator<ChatPiece, void, undefined> {
+    return this.#running.pass(request.signal, (signal) => this.#answer(request, signal));
   }
 
   /** Breaks off the answers that are being given, and sees what comes after chats through. May be called twice. */
   async close(): Promise<void> {
-    this.#closed = true;
-    const closed = new ParleyError('SESSION_CLOSED');
-    const over = [...this.#running].map(([abort, isOver]) => {
-      abort.abort(closed);
-      return isOver;
-    });
-    // An answer breaks off when its reader asks for the next piece; one who does not is not waited for.
-    await waitAtMost(this.#services.networkClock, READERS_MS, Promise.all(over));
+    await this.#running.close();
     await Promise.all(this.#ending);
   }
 
@@ -228,8 +208,6 @@ class FaultCounts extends Map<string, number> {
   readonly note = (name: string): void => void this.set(name, (this.get(name) ?? 0) + 1);
 }
 
-/** How long readers may take to notice that the engine closes. */
-const READERS_MS = 2_000;
 const BROKEN_OFF = 'the client left before the answer was complete';
 
 function saidBefore({ messages }: ChatRequest): ChatMessage[] {

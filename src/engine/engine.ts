@@ -8,9 +8,11 @@ import { ParleyError } from '../base/errors.js';
 import { type DoNotCallList, MemoryDoNotCallList } from '../session/after-call/do-not-call.js';
 import type { ChatPiece } from './chat.js';
 import { isRemote, type SessionHandle, type SessionLine } from './remote-line.js';
+import type { LlmPiece } from '../providers/llm/llm.js';
 import type {
   AgentRequest,
   ChatRequest,
+  CompletionRequest,
   EngineOptions,
   EngineParts,
   EngineVoice,
@@ -154,6 +156,16 @@ export class Engine {
    */
   async *chat(request: ChatRequest): AsyncGenerator<ChatPiece, void, undefined> {
     yield* (await this.#load()).chats.answer(request);
+  }
+
+  /**
+   * One reply of a language model outside any session, piece by piece as it comes. It takes real time, also where the
+   * engine's clock is virtual. A reader who leaves breaks it off.
+   * @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_FAILED, PROVIDER_REFUSED, PROVIDER_TIMEOUT, ARGUMENT_INVALID,
+   * SESSION_CLOSED; the signal's reason when it is aborted
+   */
+  async *complete(request: CompletionRequest): AsyncGenerator<LlmPiece, void, undefined> {
+    yield* (await this.#load()).completions.answer(request);
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.js';
 import type { AgentConfig } from '../agent/agent.js';
 import type { AgentExtensions } from '../agent/extensions/extensions.js';
-import type { ChatMessage } from '../agent/chat.js';
+import type { ChatMessage, ToolSpec } from '../agent/chat.js';
 import type { SessionContinuation } from '../agent/continuation.js';
 import type { Failover } from '../settings/failover.js';
 import type { GivenModels, ModelRoutes } from '../settings/models.js';
@@ -196,6 +196,25 @@ export interface ChatRequest extends Omit<AgentRequest, 'vad' | 'stt' | 'tts' | 
   /** Default a random UUID. */
   id?: string | null | undefined;
   /** Stops the model and the tools at once. After-call work still runs. */
+  signal: AbortSignal;
+}
+
+/** A question to one of the engine's language models, outside any session. */
+export interface CompletionRequest {
+  /** A model id of the engine. */
+  model: string;
+  /** At least one. */
+  messages: readonly ChatMessage[];
+  /** Tools that the model may call; the caller carries them out. Default none. */
+  tools?: readonly ToolSpec[] | null | undefined;
+  /** The reply must be a single call of this tool. Default: the model chooses. */
+  requiredTool?: string | null | undefined;
+  /** 0 to 2. Default 0. */
+  temperature?: number | null | undefined;
+  /** Seed of the model's sampling, for servers that take one. Default none. */
+  seed?: number | null | undefined;
+  /** Whether the model's fallbacks may answer in its place. Default true. */
+  fallbacks?: boolean | null | undefined;
   signal: AbortSignal;
 }
 

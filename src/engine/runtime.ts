@@ -5,6 +5,7 @@ import type { SessionContinuation } from '../agent/continuation.js';
 import type { SessionReport } from '../session/record/session-report.js';
 import { setUpAgent } from './agent-setup.js';
 import { Chats } from './chat.js';
+import { Completions } from './completions.js';
 import { assertKnown } from './continuation.js';
 import { finishSession } from './finish-session.js';
 import type { AgentRequest, EngineParts, EngineVoice, Medium, Speech, SpeechRequest } from './options.js';
@@ -18,6 +19,7 @@ import { type AgentReview, agentWarnings } from './warnings.js';
 export class EngineRuntime {
   readonly sessions: SessionFactory;
   readonly chats: Chats;
+  readonly completions: Completions;
   readonly #services: EngineServices;
 
   /** @throws ParleyError as `engineServices` */
@@ -25,6 +27,7 @@ export class EngineRuntime {
     this.#services = engineServices(options, clock, ticker);
     this.sessions = new SessionFactory(this.#services);
     this.chats = new Chats(this.#services);
+    this.completions = new Completions(this.#services);
   }
 
   warmUp(): Promise<readonly string[]> {
@@ -60,7 +63,7 @@ export class EngineRuntime {
   }
 
   async close(): Promise<void> {
-    await this.chats.close();
+    await Promise.all([this.chats.close(), this.completions.close()]);
     await closeServices(this.#services);
   }
 }

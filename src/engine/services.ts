@@ -37,6 +37,8 @@ export interface EngineServices {
   readonly operatorClient: GuardedClient;
   readonly providers: Providers;
   readonly fallbacks: Fallbacks;
+  /** The fallbacks of requests outside sessions: in real time. */
+  readonly networkFallbacks: Fallbacks;
   readonly refusals: Refusals;
   readonly mcp: McpServers;
   readonly decorators: LineDecorators;
@@ -64,6 +66,14 @@ export function engineServices(options: EngineParts, clock: Clock, ticker: Ticke
     turnModel: options.turnModel,
   });
   const refusals = new Refusals(networkClock, (provider) => options.onProviderAccepted?.(provider));
+  const fallbacksOn = (time: Clock): Fallbacks =>
+    new Fallbacks({
+      providers,
+      clock: time,
+      refusalOf: (provider) => refusals.of(provider),
+      failover: options.failover,
+    });
+  const fallbacks = fallbacksOn(clock);
   return {
     options,
     clock,
@@ -73,12 +83,8 @@ export function engineServices(options: EngineParts, clock: Clock, ticker: Ticke
     operatorClient: new GuardedClient({ clock: networkClock, maxBytes, allowUrls: operatorUrls(options) }),
     providers,
     refusals,
-    fallbacks: new Fallbacks({
-      providers,
-      clock,
-      refusalOf: (provider) => refusals.of(provider),
-      failover: options.failover,
-    }),
+    fallbacks,
+    networkFallbacks: clock.virtual ? fallbacksOn(networkClock) : fallbacks,
     mcp: new McpServers({
       servers: options.mcpServers ?? {},
       clock: networkClock,

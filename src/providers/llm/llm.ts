@@ -32,6 +32,8 @@ export interface LlmRequest {
   requiredTool?: string;
   /** 0..2. */
   temperature: number;
+  /** Seed of the sampling; models without one ignore it. Default none. */
+  seed?: number;
   clock: Clock;
   signal: AbortSignal;
   /** Called by those that set `tellsOutcomes`, for each provider that was asked. */

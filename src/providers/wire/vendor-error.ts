@@ -1,6 +1,6 @@
 import { parseJson } from '../../base/json.js';
 import { encodeUrlText } from '../../base/url-text.js';
-import { ParleyError, reasonOf } from '../../base/errors.js';
+import { type ErrorDetails, ParleyError, reasonOf } from '../../base/errors.js';
 
 /** Statuses that a retry can clear, in addition to all 5xx. */
 const PASSING = new Set([408, 409, 425, 429]);
@@ -48,11 +48,18 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
 /**
  * Maps a vendor's HTTP status to PROVIDER_FAILED if a retry can succeed (408, 409, 425, 429, 5xx), else
  * PROVIDER_REFUSED. Both have the detail `status`, and a remedy for common statuses.
+ * @param waitMs how long the vendor asks to wait, for the detail `retryAfterMs`. Null or left out = it does not say
  */
-export function statusError(provider: string, status: number, reason: string): ParleyError {
+export function statusError(
+  provider: string,
+  status: number,
+  reason: string,
+  waitMs: number | null = null,
+): ParleyError {
   const text = reason.trim().slice(0, MAX_REASON_CHARS);
   const said = `HTTP ${String(status)}${text === '' ? '' : `: ${text}`}`;
-  const details = { provider, status, reason: withRemedy(said, STATUS_REMEDIES[status]) };
+  const known = { provider, status, reason: withRemedy(said, STATUS_REMEDIES[status]) };
+  const details: ErrorDetails = waitMs === null ? known : { ...known, retryAfterMs: waitMs };
   const isPassing = PASSING.has(status) || status >= 500;
   return new ParleyError(isPassing ? 'PROVIDER_FAILED' : 'PROVIDER_REFUSED', details);
 }

@@ -1,6 +1,8 @@
 import { raceAbort } from '../../base/deadlines.js';
 import type { Dispatcher, Pool } from 'undici';
 import { ParleyError } from '../../base/errors.js';
+import { nowUnixMs } from '../../base/real-clock.js';
+import { retryAfterMs } from './retry-after.js';
 import { connectionReason, failed, messageIn, statusError, withoutSecrets } from './vendor-error.js';
 
 export interface VendorHttpOptions {
@@ -109,7 +111,8 @@ export class VendorHttp {
     const { statusCode: status, headers } = response;
     if (status < 200 || status > 299) {
       const text = await bounded(response.body);
-      throw statusError(this.#options.provider, status, this.#clean(messageIn(text)));
+      const reason = this.#clean(messageIn(text));
+      throw statusError(this.#options.provider, status, reason, retryAfterMs(headers, nowUnixMs()));
     }
     const [contentType = ''] = String(headers['content-type'] ?? '').split(';');
     return { status, contentType: contentType.trim().toLowerCase(), body: this.#body(response.body, signal) };

@@ -82,9 +82,12 @@ function problemOf({ headers, path, body }: DoubleRequest): string | null {
   if (headers['content-type'] !== 'application/json') return 'content-type must be application/json';
   if (typeof body['model'] !== 'string') return 'model is required';
   if (body['stream'] !== true) return 'this double only streams';
-  const known = ['model', 'messages', 'stream', 'stream_options', 'temperature', 'tools'];
+  const known = ['model', 'messages', 'stream', 'stream_options', 'temperature', 'seed', 'tools', 'tool_choice'];
   const extra = Object.keys(body).find((key) => !known.includes(key));
   if (extra !== undefined) return `Unknown parameter: '${extra}'`;
+  if (body['seed'] !== undefined && !Number.isInteger(body['seed'])) return 'seed must be an integer';
+  const toolProblem = problemOfTools(body['tools'], body['tool_choice']);
+  if (toolProblem !== null) return toolProblem;
   if (!Array.isArray(body['messages'])) return 'messages is required';
   const open = new Set<string>();
   for (const message of body['messages'] as Record<string, unknown>[]) {
@@ -102,6 +105,26 @@ function problemOf({ headers, path, body }: DoubleRequest): string | null {
     }
   }
   return open.size > 0 ? 'tool_calls without results' : null;
+}
+
+interface WireTool {
+  type?: string;
+  function?: { name?: string; parameters?: { type?: string } };
+}
+
+function problemOfTools(given: unknown, choice: unknown): string | null {
+  const tools = (given ?? []) as WireTool[];
+  if (given !== undefined && (!Array.isArray(given) || given.length === 0)) return 'tools must not be empty';
+  for (const { type, function: { name = '', parameters } = {} } of tools) {
+    if (type !== 'function') return 'tools: type must be function';
+    if (!/^[\w-]{1,64}$/.test(name)) return `tools: invalid name '${name}'`;
+    if (parameters?.type !== 'object') return `Invalid schema for function '${name}': type must be object`;
+  }
+  if (choice === undefined) return null;
+  const chosen = choice as WireTool;
+  if (chosen.type !== 'function') return 'tool_choice: type must be function';
+  const isKnown = tools.some((tool) => tool.function?.name === chosen.function?.name);
+  return isKnown ? null : 'tool_choice: no such function in tools';
 }
 
 export function textChunk(text: string): object {

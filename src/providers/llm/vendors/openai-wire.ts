@@ -7,7 +7,7 @@ import type { LlmRequest, LlmUsage } from '../llm.js';
  */
 
 /** Fields that some servers refuse. A refused field is never sent to that server again. */
-export const OPTIONAL_FIELDS = ['stream_options', 'temperature'] as const;
+export const OPTIONAL_FIELDS = ['stream_options', 'temperature', 'seed'] as const;
 export type OptionalField = (typeof OPTIONAL_FIELDS)[number];
 
 const MAX_CALLS = 64;
@@ -18,6 +18,7 @@ export function requestBody(request: LlmRequest, model: string, without: Readonl
   const body: Record<string, unknown> = { model, messages: wireMessages(request.messages), stream: true };
   if (!without.has('stream_options')) body['stream_options'] = { include_usage: true };
   if (!without.has('temperature')) body['temperature'] = request.temperature;
+  if (request.seed !== undefined && !without.has('seed')) body['seed'] = request.seed;
   if (request.tools.length > 0) {
     body['tools'] = request.tools.map((tool) => ({
       type: 'function',
@@ -114,6 +115,8 @@ export class OpenAiReply {
     const delta = choice['delta'] ?? choice['message'];
     if (!isRecord(delta)) return event;
     if (typeof delta['content'] === 'string') event.text = delta['content'];
+    // OpenAI's models refuse in a field of its own.
+    if (typeof delta['refusal'] === 'string') event.text += delta['refusal'];
     if (Array.isArray(delta['tool_calls'])) for (const piece of delta['tool_calls']) this.#takeCallPiece(piece);
     return event;
   }

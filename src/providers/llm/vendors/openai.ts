@@ -1,10 +1,11 @@
 import { raceAbort } from '../../../base/deadlines.js';
 import type { Dispatcher, Pool } from 'undici';
 import type { Clock } from '../../../base/clock.js';
-import { RealClock } from '../../../base/real-clock.js';
+import { nowUnixMs, RealClock } from '../../../base/real-clock.js';
 import { parseJson } from '../../../base/json.js';
 import { ParleyError } from '../../../base/errors.js';
 import { Deadlines } from '../../deadlines.js';
+import { retryAfterMs } from '../../wire/retry-after.js';
 import { serverSentEvents } from '../../wire/server-sent-events.js';
 import { connectionReason, failed, statusError, withoutSecrets } from '../../wire/vendor-error.js';
 import type { LlmPiece, LlmProvider, LlmRequest } from '../llm.js';
@@ -100,7 +101,7 @@ export class OpenAiProvider implements LlmProvider {
     try {
       const response = await this.#send('GET', '/models', null, deadlines);
       const body = await readText(response.body, MAX_ERROR_CHARS);
-      if (response.statusCode === 401 || response.statusCode === 403) throw this.#refusal(response.statusCode, body);
+      if (response.statusCode === 401 || response.statusCode === 403) throw this.#refusal(response, body);
     } catch (error) {
       throw this.#wrap(error, deadlines.signal);
     } finally {
@@ -162,9 +163,10 @@ export class OpenAiProvider implements LlmProvider {
       const response = await this.#send('POST', '/chat/completions', requestBody(request, model, refused), deadlines);
       if (response.statusCode >= 200 && response.statusCode < 300) return response;
       const text = await readText(response.body, MAX_ERROR_CHARS);
-      const field = OPTIONAL_FIELDS.find((name) => !refused.has(name) && text.includes(name));
+      const sent = OPTIONAL_FIELDS.filter((name) => name !== 'seed' || request.seed !== undefined);
+      const field = sent.find((name) => !refused.has(name) && text.includes(name));
       if ((response.statusCode !== 400 && response.statusCode !== 422) || field === undefined) {
-        throw this.#refusal(response.statusCode, text);
+        throw this.#refusal(response, text);
       }
       refused.add(field);
       this.#refusedFields.set(model, refused);
@@ -197,8 +199,9 @@ export class OpenAiProvider implements LlmProvider {
     return raceAbort(dispatcher.request(options), deadlines.signal);
   }
 
-  #refusal(status: number, body: string): ParleyError {
-    return statusError(this.name, status, this.#clean(errorMessage(jsonOrUndefined(body) ?? body)));
+  #refusal({ statusCode, headers }: Dispatcher.ResponseData, body: string): ParleyError {
+    const reason = this.#clean(errorMessage(jsonOrUndefined(body) ?? body));
+    return statusError(this.name, statusCode, reason, retryAfterMs(headers, nowUnixMs()));
   }
 
   #failure(reason: string, cause?: unknown): ParleyError {

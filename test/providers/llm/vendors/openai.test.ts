@@ -190,6 +190,12 @@ describe('a reply', () => {
     ]);
   });
 
+  it('gives the words of a refusal, which come in a field of their own', async () => {
+    const refusal = { choices: [{ index: 0, delta: { content: null, refusal: 'I cannot.' } }] };
+    double.answer = (response) => stream(response, [refusal, finishChunk('stop')]);
+    expect(textOf(await collect(provider.complete(request())))).toBe('I cannot.');
+  });
+
   it('keeps connections for the next replies', async () => {
     for (let turn = 0; turn < 10; turn++) await collect(provider.complete(request()));
     // undici opens a second one where the first is still finishing.
@@ -331,13 +337,13 @@ describe('refusals and failures', () => {
     expect((await failure(provider.complete(request()))).message).toContain('too long');
   });
 
-  it.each(['stream_options', 'temperature'])('leaves out %s for good where the server refuses it', async (field) => {
+  it.each(['stream_options', 'temperature', 'seed'])('leaves out %s where the server refuses it', async (field) => {
     double.answer = (response, { body }) => {
       if (field in body) sendError(response, 400, `Unknown parameter: '${field}'`);
       else stream(response, [textChunk('Fine.'), finishChunk('stop')]);
     };
-    expect(textOf(await collect(provider.complete(request())))).toBe('Fine.');
-    expect(textOf(await collect(provider.complete(request())))).toBe('Fine.');
+    expect(textOf(await collect(provider.complete(request({ seed: 7 }))))).toBe('Fine.');
+    expect(textOf(await collect(provider.complete(request({ seed: 7 }))))).toBe('Fine.');
     expect(double.requests.map(({ body }) => field in body)).toEqual([true, false, false]);
   });
 
