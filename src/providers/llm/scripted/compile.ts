@@ -146,12 +146,14 @@ class Checks {
     if (action.goto !== undefined) this.known(`${path}.goto`, 'state', action.goto, this.source.states);
     if (action.form !== undefined) this.known(`${path}.form`, 'form', action.form, this.source.forms);
     for (const slot of Object.keys(action.set ?? {})) this.known(`${path}.set`, 'slot', slot, this.source.slots);
+    for (const slot of action.unset ?? []) this.known(`${path}.unset`, 'slot', slot, this.source.slots);
     if (action.call === undefined) return;
     for (const [name, value] of Object.entries(action.call.arguments)) {
       if (typeof value === 'string') this.#names(value, `${path}.call.arguments.${name}`);
     }
     this.action(action.call.ok, `${path}.call.ok`);
     this.action(action.call.failed, `${path}.call.failed`);
+    if (action.call.empty !== undefined) this.action(action.call.empty, `${path}.call.empty`);
   }
 
   #names(text: string, path: string): void {

@@ -48,6 +48,16 @@ function saysFailure(value: unknown): boolean {
   return Boolean(error) || (Array.isArray(errors) ? errors.length > 0 : Boolean(errors));
 }
 
+/** An empty text, list or object; an object with lists, all of them empty. */
+function foundNothing(value: unknown): boolean {
+  if (value === null || value === '') return true;
+  if (Array.isArray(value)) return value.length === 0;
+  if (typeof value !== 'object') return false;
+  const members = Object.values(value as Record<string, unknown>);
+  const lists = members.filter((member) => Array.isArray(member));
+  return members.length === 0 || (lists.length > 0 && lists.every((list) => list.length === 0));
+}
+
 /** What the agent says and does in one turn. */
 export interface ScriptReply {
   text: string;
@@ -136,7 +146,8 @@ export class ScriptConversation implements FormTalk {
       this.#result = value;
       if (ok && this.#form !== null) this.#doneForms.add(this.#form.name);
       this.#form = null;
-      this.#speak(this.run(ok ? call.ok : call.failed));
+      const done = foundNothing(value) ? (call.empty ?? call.ok) : call.ok;
+      this.#speak(this.run(ok ? done : call.failed));
       this.#tellsResult = true;
     }
   }
@@ -167,7 +178,10 @@ export class ScriptConversation implements FormTalk {
   runRule(hit: RuleHit, words: readonly Word[]): string {
     for (const { slot, value } of hit.match.captures) if (value.allowed) this.values.set(slot, value);
     const text = this.run(hit.rule.action, hit, words);
-    return hit.rule.quiet === true || text !== '' ? text : this.question();
+    // What a tool or the goodbye still has to say comes before a question.
+    const { quiet, action } = hit.rule;
+    const isOpen = quiet !== true && action.call === undefined && action.end !== true;
+    return isOpen && text === '' ? this.question() : text;
   }
 
   /** Runs an action and returns what to say. `hit` and `words` are what triggered it. */
@@ -175,6 +189,7 @@ export class ScriptConversation implements FormTalk {
     for (const [slot, value] of Object.entries(action.set ?? {})) {
       this.values.set(slot, { value, spoken: String(value), allowed: true });
     }
+    for (const slot of action.unset ?? []) this.values.delete(slot);
     if (action.repeat === true) return this.#repeatable || this.question() || this.say(this.script.source.phrases.help);
     const parts = action.say === undefined ? [] : [this.say(action.say)];
     if (action.cancel === true) {
@@ -268,7 +283,7 @@ export class ScriptConversation implements FormTalk {
       this.#form = null;
       return this.run(call.failed);
     }
-    const values = { slots: this.values, result: this.#result };
+    const values = { slots: this.values, result: this.#result, today: this.today };
     const filled = Object.entries(call.arguments).map(([name, value]) => [name, fillArgument(value, values)] as const);
     const known = filled.filter(([, value]) => value !== undefined && value !== '');
     this.#waiting = { call, running: false };
@@ -282,10 +297,13 @@ export class ScriptConversation implements FormTalk {
    */
   #settleUnseen(call: CallAction): void {
     this.#waiting = null;
-    if (call.ok.say === undefined || !variants(call.ok.say).some((wording) => isWording(wording, this.#heard))) return;
+    const done = [call.ok, call.empty].find(
+      (action) => action?.say !== undefined && variants(action.say).some((wording) => isWording(wording, this.#heard)),
+    );
+    if (done === undefined) return;
     if (this.#form !== null) this.#doneForms.add(this.#form.name);
     this.#form = null;
-    this.run(call.ok);
+    this.run(done);
     this.#waiting = null;
   }
 
@@ -323,7 +341,7 @@ export class ScriptConversation implements FormTalk {
   }
 
   #fill(template: string, value: string | undefined): string {
-    const values = { slots: this.values, result: this.#result };
+    const values = { slots: this.values, result: this.#result, today: this.today };
     return fillText(template, value === undefined ? values : { ...values, value });
   }
 }

@@ -200,6 +200,7 @@ function textsOf(script: AgentScript): string[] {
     if (action.call === undefined) return;
     addAction(action.call.ok);
     addAction(action.call.failed);
+    if (action.call.empty !== undefined) addAction(action.call.empty);
   };
   add(script.greeting);
   for (const rule of script.rules) addAction(rule);

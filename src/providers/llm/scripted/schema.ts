@@ -55,6 +55,8 @@ const actionShape = {
   say: say.optional(),
   /** Sets slots. */
   set: z.record(name, z.union([z.string(), z.number(), z.boolean()])).optional(),
+  /** Empties slots. */
+  unset: z.array(name).min(1).max(50).optional(),
   /** The next state. */
   goto: name.optional(),
   /** Opens a form, or continues it if it is already open. */
@@ -82,6 +84,10 @@ const call = z.strictObject({
   },
   get failed() {
     return action;
+  },
+  /** Runs in place of `ok` when the tool finds nothing: an empty text, list or object, or one with empty lists only. */
+  get empty() {
+    return action.optional();
   },
 });
 

@@ -1,5 +1,7 @@
 import type { Say } from './schema.js';
+import { type DayNumber, parseIsoDate, spokenDate } from './slots/date.js';
 import type { SlotValue } from './slots/slot.js';
+import { parseClock, spokenTime } from './slots/time.js';
 
 /** The wordings of something to say. */
 export function variants(say: Say): readonly string[] {
@@ -11,6 +13,8 @@ export interface TextValues {
   slots: ReadonlyMap<string, SlotValue>;
   /** The latest tool's result: parsed JSON, or its text. */
   result: unknown;
+  /** For days such as "tomorrow"; null = not known. */
+  today?: DayNumber | null;
   /** `{value}`: the value that was rejected. */
   value?: string;
 }
@@ -78,23 +82,37 @@ export function fillArgument(
 
 function lookUp(name: string, values: TextValues): string | null {
   if (name === 'value') return values.value ?? null;
-  return values.slots.get(name)?.spoken ?? resultField(name, values.result);
+  return values.slots.get(name)?.spoken ?? resultField(name, values, true);
 }
 
 function rawValue(name: string, values: TextValues): string | null {
   const value = values.slots.get(name)?.value;
-  return value === undefined ? resultField(name, values.result) : String(value);
+  return value === undefined ? resultField(name, values, false) : String(value);
 }
 
-function resultField(name: string, result: unknown): string | null {
+/** A field of the latest result. Behind a local date and time, `date` and `time` are its halves, in words if spoken. */
+function resultField(name: string, { result, today }: TextValues, spoken: boolean): string | null {
   const [head, ...path] = name.split('.');
   if (head !== 'result') return null;
   let value = result;
   for (const key of path) {
+    if (typeof value === 'string') return halfOf(value, key, today ?? null, spoken);
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return null;
     value = (value as Record<string, unknown>)[key];
   }
   if (typeof value === 'string' || typeof value === 'number') return String(value);
+  return null;
+}
+
+const LOCAL_TIME = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})/;
+
+/** The day or the time of "2026-06-16T09:00"; null for other texts. */
+function halfOf(text: string, half: string, today: DayNumber | null, spoken: boolean): string | null {
+  const [, date = '', time = ''] = LOCAL_TIME.exec(text) ?? [];
+  const day = parseIsoDate(date);
+  const minutes = parseClock(time);
+  if (half === 'date' && day !== null) return spoken ? spokenDate(day, today) : date;
+  if (half === 'time' && minutes !== null) return spoken ? spokenTime(minutes, true) : time;
   return null;
 }
 

@@ -345,3 +345,85 @@ describe('whatever comes', () => {
     );
   });
 });
+
+describe('free times of a calendar', () => {
+  const CALENDAR: AgentScriptInput = {
+    slots: { day: { type: 'date' }, time: { type: 'time', between: ['08:00', '17:00'] } },
+    rules: [{ when: ['what about {day}', 'another day'], unset: ['time'], form: 'visit' }],
+    forms: {
+      visit: {
+        slots: [{ slot: 'day', ask: 'Which day?' }],
+        done: {
+          call: {
+            tool: 'free',
+            arguments: { date: '{day}' },
+            ok: { say: 'For {day} I have {result.slots.0.time}[ or {result.slots.1.time}].', form: 'booking' },
+            empty: { say: 'Nothing is free {day}.', form: 'visit' },
+            failed: { say: 'No calendar.' },
+          },
+        },
+      },
+      booking: {
+        slots: [{ slot: 'time', ask: 'What time?' }],
+        confirm: '{day} at {time}?',
+        done: {
+          call: {
+            tool: 'book',
+            arguments: { start: '{result.slots.0.date} {result.slots.0.time}' },
+            ok: {},
+            failed: {},
+          },
+        },
+      },
+    },
+  };
+  const begin = (): Dialogue => start(CALENDAR, [toolNamed('free'), toolNamed('book')]);
+  const free = (...slots: string[]): string => JSON.stringify({ timezone: 'UTC', slots });
+
+  it('are said as times, and handed on as they came', async () => {
+    const dialogue = begin();
+    await dialogue.say('what about monday');
+    const { text } = await dialogue.result(free('2026-11-23T09:00', '2026-11-23T14:30'));
+    expect(text).toBe(
+      'For Monday the twenty third of November I have nine in the morning or two thirty in the afternoon. What time?',
+    );
+    await dialogue.say('nine');
+    expect((await dialogue.say('yes')).calls[0]?.arguments).toBe('{"start":"2026-11-23 09:00"}');
+  });
+
+  it.each([free(), '[]', '{}', 'null', '""'])(
+    'where there are none (%s), `empty` is done in place of `ok`',
+    async (none) => {
+      const dialogue = begin();
+      await dialogue.say('what about tomorrow');
+      expect((await dialogue.result(none)).text).toBe('Nothing is free tomorrow. Which day?');
+      await dialogue.say('monday');
+      expect((await dialogue.result(free('2026-11-23T09:00'))).text).toContain(
+        'I have nine in the morning. What time?',
+      );
+    },
+  );
+
+  it('are asked for again where `unset` has emptied the slot', async () => {
+    const dialogue = begin();
+    await dialogue.say('what about monday');
+    await dialogue.result(free('2026-11-23T09:00'));
+    expect((await dialogue.say('at nine')).text).toContain("at nine o'clock?");
+    await dialogue.say('what about tuesday');
+    expect((await dialogue.result(free('2026-11-24T10:00'))).text).toBe(
+      'For Tuesday the twenty fourth of November I have ten in the morning. What time?',
+    );
+  });
+});
+
+it('a rule that calls a tool without a word asks nothing meanwhile', async () => {
+  const dialogue = start({
+    start: 'ask',
+    states: {
+      ask: { prompt: 'Shall we?', rules: [{ when: 'no', call: { tool: 'order', ok: { say: 'Done.' }, failed: {} } }] },
+    },
+  });
+  const { text, calls } = await dialogue.say('no');
+  expect([text, calls.length]).toEqual(['', 1]);
+  expect((await dialogue.result('{}')).text).toBe('Done. Shall we?');
+});
