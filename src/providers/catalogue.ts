@@ -81,8 +81,11 @@ async function ttsEntry(
   const supports = await voiceAbilities(provider);
   await provider.close();
   const isMissing = provider instanceof EspeakTts && !provider.available;
-  const own = { needs: 'the program espeak-ng', usable: !isMissing, missing: isMissing ? 'not on the PATH' : null };
-  return { kind: 'tts', name, supports, ...(provider instanceof EspeakTts ? own : accessOf(vendor, vendors)) };
+  const access =
+    provider instanceof EspeakTts
+      ? { needs: 'the program espeak-ng', usable: !isMissing, missing: isMissing ? 'not on the PATH' : null }
+      : accessOf(vendor, vendors);
+  return { kind: 'tts', name, supports, ...access };
 }
 
 /** An entry for a provider that runs local models: lists the models that are installed. */

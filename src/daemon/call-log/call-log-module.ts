@@ -42,7 +42,7 @@ export function callLogModule(
     flushTrace,
   });
   const { log, traces } = archive;
-  engine.keepIn({ history: log, ...(traces !== null && { traces }) });
+  engine.keepIn(traces === null ? { history: log } : { history: log, traces });
   const outbox = new SqliteOutboxStore(database, stores.box, 'operator');
   const { callWebhook: to } = settings;
   const webhook = new CallWebhook({

@@ -104,7 +104,8 @@ export class Recovery {
     const left = await this.#left(call, record);
     const report = reportOf(left.parts);
     const outcome = outcomeOf(call, left);
-    const item = callHistoryItem(report, { ...(record?.facts ?? factsOf(call)), outcome });
+    const facts = record?.facts ?? factsOf(call);
+    const item = callHistoryItem(report, { ...facts, outcome });
     // The logged reason says more than a rebuilt one.
     return {
       item: { ...item, error_message: call.item.error_message ?? item.error_message },

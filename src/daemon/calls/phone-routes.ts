@@ -121,7 +121,8 @@ function acquisitionRoutes(api: Api, { phones, openTelephone, nowUnixMs }: Phone
     handle: async ({ body: { country, area_code, ...rest } }) => {
       const network = await openTelephone();
       const { carrier } = network;
-      const where = { country: country ?? 'US', ...(area_code != null && { areaCode: area_code }) };
+      const where: NumberQuery = { country: country ?? 'US' };
+      if (area_code != null) where.areaCode = area_code;
       const number = await buyNumber(carrier, where, carrierDeadline());
       const address = Object.entries(rest).filter((entry): entry is [string, string] => entry[1] != null);
       const phone: StoredPhone = {

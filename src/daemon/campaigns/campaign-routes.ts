@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Clock } from '../../base/clock.js';
-import type { StoredCampaign } from '../../store/campaigns.js';
+import type { CampaignChange, StoredCampaign } from '../../store/campaigns.js';
 import type { Api } from '../http/api.js';
 import { success } from '../http/endpoint.js';
 import type { Campaigns } from './campaigns.js';
@@ -129,10 +129,9 @@ function campaignItemRoutes(api: Api, campaigns: Campaigns): void {
       answer: { ...EXAMPLE, name: 'Summer offer', include_metadata_in_prompt: true },
     }),
     handle: ({ params: { campaign_id: id }, body: { name, include_metadata_in_prompt: include } }) => {
-      const change = {
-        ...(name !== undefined && { name }),
-        ...(include !== undefined && { includeMetadataInPrompt: include }),
-      };
+      const change: CampaignChange = {};
+      if (name !== undefined) change.name = name;
+      if (include !== undefined) change.includeMetadataInPrompt = include;
       return replyOf(campaigns.change(id, change));
     },
   });

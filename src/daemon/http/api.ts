@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import type * as z from 'zod';
 import type { Access } from './access.js';
 import { checked, type Checks, checksOf } from './checked.js';
@@ -40,10 +40,9 @@ export class Api {
     const { method, path, gate = 'private', bodyBytes, handle } = endpoint;
     // Created at the first request, so that the start does not wait for them.
     let checks: Checks | null = null;
-    app.route({
+    const route: RouteOptions = {
       method,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
-      ...(bodyBytes !== undefined && { bodyLimit: bodyBytes }),
       // Before the body is read: a client without a key learns nothing about faults of its request.
       onRequest: (request, _reply, done) => {
         this.#admit(request, gate);
@@ -56,7 +55,9 @@ export class Api {
         >;
         return handle({ ...parts, key: this.#access.keyOf(request), request, reply });
       },
-    });
+    };
+    if (bodyBytes !== undefined) route.bodyLimit = bodyBytes;
+    app.route(route);
   }
 
   #admit(request: FastifyRequest, gate: AnyEndpoint['gate']): void {

@@ -132,19 +132,19 @@ export function scrubber(settings: Settings): Scrub {
 /** An error for the log: type, message and stack, without its other members. */
 interface ScrubbedError {
   type: string;
-  code?: string;
+  code: string | undefined;
   message: string;
-  stack?: string;
-  cause?: ScrubbedError;
+  stack: string | undefined;
+  cause: ScrubbedError | undefined;
 }
 
 function scrubbedError(error: Error, scrub: Scrub, depth = 0): ScrubbedError {
   const { cause } = error;
   return {
     type: error.name,
-    ...('code' in error && typeof error.code === 'string' && { code: error.code }),
+    code: 'code' in error && typeof error.code === 'string' ? error.code : undefined,
     message: scrub(error.message),
-    ...(error.stack !== undefined && { stack: scrub(error.stack) }),
-    ...(cause instanceof Error && depth < 4 && { cause: scrubbedError(cause, scrub, depth + 1) }),
+    stack: error.stack === undefined ? undefined : scrub(error.stack),
+    cause: cause instanceof Error && depth < 4 ? scrubbedError(cause, scrub, depth + 1) : undefined,
   };
 }

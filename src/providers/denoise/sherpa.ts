@@ -33,7 +33,7 @@ export class SherpaDenoisers {
       model: name,
       load: { engine, config, threads, idleMs: null },
       loadTimeoutMs,
-      ...(processEntry !== undefined && { entry: processEntry }),
+      entry: processEntry,
     });
   }
 

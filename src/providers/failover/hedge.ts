@@ -21,7 +21,7 @@ export interface Contender<T> {
    * Start this contender this many milliseconds after the first one, whether or not the others are late; earlier only
    * if they have failed. Default: when the one before it is late.
    */
-  byMs?: number;
+  byMs?: number | undefined;
 }
 
 export interface HedgeOptions<T> {

@@ -66,7 +66,7 @@ export class FailoverLlm implements LlmProvider {
             name: label ?? (model === undefined ? provider.name : `${provider.name} ${model}`),
             provider: provider.name,
             health,
-            start: (signal) => signed(provider, { ...request, ...(model !== undefined && { model }), signal }),
+            start: (signal) => signed(provider, { ...request, model: model ?? request.model, signal }),
           };
           return again ? [contender, { ...contender, again }] : [contender];
         }),

@@ -47,14 +47,15 @@ export class SttAttempt {
   /** Opens the stream and replays the audio of the turn so far. */
   start(heard: HeardAudio): void {
     const { clock, signal, model: _model, multilingual: _multilingual, ...rest } = this.#options;
-    const { provider, health, options = this.#wishes() } = this.entry;
+    const { provider, health, options } = this.entry;
+    const asked = options === undefined ? this.#options : { ...rest, ...options };
     health.breaker.begin(this.startedMs);
     this.#openDue = clock.schedule(this.startedMs + OPEN_TIMEOUT_MS, () => {
       this.#fail(new ParleyError('PROVIDER_TIMEOUT', { provider: provider.name, timeoutMs: OPEN_TIMEOUT_MS }));
     });
     const opening = (async () =>
       provider.open(
-        { ...rest, ...options, clock, signal: AbortSignal.any([signal, this.#abort.signal]) },
+        { ...asked, clock, signal: AbortSignal.any([signal, this.#abort.signal]) },
         {
           onTranscript: (transcript) => this.#onTranscript(transcript),
           onTurnEnds: (probability) => {
@@ -109,12 +110,6 @@ export class SttAttempt {
     this.#openDue();
     this.#abort.abort(new DOMException('Another recogniser listens', 'AbortError'));
     await this.#stream?.close();
-  }
-
-  /** The session's options, as far as the provider supports them. */
-  #wishes(): Pick<SttOptions, 'model' | 'multilingual'> {
-    const { model, multilingual } = this.#options;
-    return { ...(model !== undefined && { model }), ...(multilingual !== undefined && { multilingual }) };
   }
 
   #onTranscript(transcript: SttTranscript): void {

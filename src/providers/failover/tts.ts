@@ -158,8 +158,8 @@ export class FailoverTts implements TtsProvider {
         name: provider.name,
         provider: provider.name,
         health,
-        start: (signal) => provider.synthesize({ ...request, ...voice, signal, ...(isAgain && { again: true }) }),
-        ...(last && { byMs }),
+        start: (signal) => provider.synthesize({ ...request, ...voice, signal, again: isAgain }),
+        byMs: last ? byMs : undefined,
       });
       if (again.has(entry)) return [contender(true)];
       if (entry.again !== true || isLast) return [contender(false)];

@@ -52,7 +52,7 @@ export class UtteranceStitcher {
         if (samples.length > 0) this.#startMs ??= this.#clock.nowMs();
         this.#audioMs += (samples.length * 1000) / sampleRateHz;
         const placed = words === undefined ? [] : this.#placed(words);
-        yield { samples, sampleRateHz, ...(placed.length > 0 && { words: placed }) };
+        yield placed.length > 0 ? { samples, sampleRateHz, words: placed } : { samples, sampleRateHz };
       }
     } finally {
       void pieces.return?.()?.then(undefined, () => undefined);

@@ -48,7 +48,7 @@ export interface SherpaTtsEngine {
     sid: number;
     speed: number;
     /** Replaces the members above; `lang` is for Kokoro. */
-    generationConfig?: { sid: number; speed: number; extra: { lang: string } };
+    generationConfig?: { sid: number; speed: number; extra: { lang: string } } | undefined;
     enableExternalBuffer: boolean;
     /** False = stop. */
     onProgress: (piece: { samples: Float32Array }) => boolean;

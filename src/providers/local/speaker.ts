@@ -18,7 +18,7 @@ export class Speaker implements EnginePart {
         text,
         ...own,
         enableExternalBuffer: false,
-        ...(language !== null && { generationConfig: { ...own, extra: { lang: language } } }),
+        generationConfig: language === null ? undefined : { ...own, extra: { lang: language } },
         onProgress: ({ samples }) => {
           const isWanted = this.#queue.isRunning(id);
           if (isWanted) reply({ type: 'audio', id, samples: integers(samples) });

@@ -62,7 +62,7 @@ function voice(files: ModelFiles, family: string, model: object, metadata: Metad
     languages: voiceLanguages(metadata),
     sampleRateHz: Number(metadata.get('sample_rate') ?? 0),
     // Each sentence is returned as soon as it is synthesised.
-    config: { model, maxNumSentences: 1, ...(rules.length > 0 && { ruleFsts: rules.join(',') }) },
+    config: { model, maxNumSentences: 1, ruleFsts: rules.length > 0 ? rules.join(',') : undefined },
   };
 }
 
@@ -80,9 +80,8 @@ async function textParts(files: ModelFiles, family: string, metadata: Metadata):
   // A voice that expects espeak-ng's phonemes would get letters instead.
   const lexicon = family === 'kokoro' || data === null ? lexicons.join(',') : '';
   if (metadata.get('jieba') === '1' && lexicon === '') throw new Error('its lexicon.txt is missing');
-  return {
-    tokens: await tokensOf(files),
-    ...(data !== null && { dataDir: data }),
-    ...(lexicon !== '' && family !== 'kitten' && { lexicon }),
-  };
+  const parts: Record<string, string> = { tokens: await tokensOf(files) };
+  if (data !== null) parts['dataDir'] = data;
+  if (lexicon !== '' && family !== 'kitten') parts['lexicon'] = lexicon;
+  return parts;
 }

@@ -155,7 +155,8 @@ class ClauseOutput {
     this.#speechSamples += samples.length;
     const words = lastTimes === undefined ? this.#early() : this.#report(lastTimes, this.#words.length);
     if (this.#tokens === undefined && lastTimes === undefined) this.#speech.push(samples);
-    yield { samples: out, sampleRateHz: this.#rateHz, ...(words.length > 0 && { words }) };
+    const piece = { samples: out, sampleRateHz: this.#rateHz };
+    yield words.length > 0 ? { ...piece, words } : piece;
   }
 
   get #speechMs(): number {

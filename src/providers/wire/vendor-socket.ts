@@ -20,7 +20,7 @@ export interface VendorSocketOptions {
   /** Timeout for connecting, in milliseconds. Default 5000. */
   connectTimeoutMs?: number;
   /** Keep-alive message and interval for an idle connection. Default: none. */
-  keepAlive?: { afterMs: number; message: () => string };
+  keepAlive?: { afterMs: number; message: () => string } | undefined;
   /** Timeout for the answer to a ping, in milliseconds. Default 10,000. */
   pingMs?: number;
   /** Maximum send queue in bytes, also while connecting. Default 2 MiB: a minute of 16 kHz audio. */

@@ -199,7 +199,10 @@ export class CustomSocketLlm implements LlmProvider {
       if (stream.ended) return;
       const { content, flush, pauseMs, endOfStream } = message;
       if (content !== '' || flush || pauseMs > 0) {
-        stream.push({ type: 'text', text: content, ...(flush && { flush }), ...(pauseMs > 0 && { pauseMs }) });
+        const piece: Extract<LlmPiece, { type: 'text' }> = { type: 'text', text: content };
+        if (flush) piece.flush = true;
+        if (pauseMs > 0) piece.pauseMs = pauseMs;
+        stream.push(piece);
       }
       if (endOfStream) stream.end();
       return;

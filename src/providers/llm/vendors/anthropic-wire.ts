@@ -42,7 +42,7 @@ export function requestBody(request: LlmRequest, model: string, support: ModelSu
       name,
       description,
       input_schema: { type: 'object', ...parameters },
-      ...(index === tools.length - 1 && CACHED),
+      cache_control: index === tools.length - 1 ? CACHED.cache_control : undefined,
     }));
   }
   if (requiredTool !== undefined && support.requiredTool) body['tool_choice'] = { type: 'tool', name: requiredTool };

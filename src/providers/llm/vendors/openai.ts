@@ -186,7 +186,7 @@ export class OpenAiProvider implements LlmProvider {
       path: this.#basePath + path,
       headers: {
         accept: 'text/event-stream, application/json',
-        ...(body === null ? {} : { 'content-type': 'application/json' }),
+        'content-type': body === null ? undefined : 'application/json',
         ...this.#headers,
       },
       body,

@@ -50,11 +50,11 @@ export interface EngineProcessOptions {
   model: string;
   load: EngineLoad;
   /** Timeout for loading the model, in milliseconds. Default 60,000. */
-  loadTimeoutMs?: number;
+  loadTimeoutMs?: number | undefined;
   /** A process that does not answer a ping within this time is killed. Default 10,000 ms. */
   silentMs?: number;
   /** Entry point of the process. Default: the package's own; tests replace it with a faulty one. */
-  entry?: URL;
+  entry?: URL | undefined;
   clock?: Clock;
 }
 

@@ -53,8 +53,8 @@ export class LocalEngines {
       model: name,
       clock: this.#clock,
       load: { engine, config, threads, idleMs: stays ? null : idleMs },
-      ...(loadTimeoutMs !== undefined && { loadTimeoutMs }),
-      ...(processEntry !== undefined && { entry: processEntry }),
+      loadTimeoutMs,
+      entry: processEntry,
     });
     this.#engines.set(path, made);
     return made;

@@ -127,14 +127,14 @@ export class Segments {
     const sure = pieces.map(({ confidence }) => confidence).filter((one) => one !== null);
     const words = pieces.flatMap((piece) => piece.words);
     this.#reported = text;
-    this.#onTranscript({
+    const transcript = {
       segment: this.#segment,
       text,
       isFinal,
       understood: true,
       confidence: sure.length === 0 ? null : sure.reduce((sum, one) => sum + one, 0) / sure.length,
-      ...(words.length > 0 && { words }),
-    });
+    };
+    this.#onTranscript(words.length > 0 ? { ...transcript, words } : transcript);
   }
 }
 

@@ -152,8 +152,7 @@ export class SocketStream implements SttStream, DialectEvents {
       onClosed: (error, code) => this.failed(this.#closedBy(error, code)),
     };
     const own = { ...dialect.address, provider, secrets, clock, signal, connectTimeoutMs };
-    this.#socket =
-      dialect.dial?.(heard) ?? new VendorSocket({ ...own, ...(keepAlive !== undefined && { keepAlive }) }, heard);
+    this.#socket = dialect.dial?.(heard) ?? new VendorSocket({ ...own, keepAlive }, heard);
   }
 
   push(samples: Int16Array, startSample: number): void {

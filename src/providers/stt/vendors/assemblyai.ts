@@ -43,9 +43,9 @@ function assemblyAiDialect(options: SttOptions, baseUrl: string, apiKey: string)
     speech_model: model,
     sample_rate: String(HEARING_RATE_HZ),
     encoding: 'pcm_s16le',
-    // These format what they say in any case.
-    ...(/^(u3|universal-3)/.test(model) ? { continuous_partials: 'true' } : { format_turns: 'true' }),
   });
+  // Version 3 formats what it says in any case.
+  query.set(/^(u3|universal-3)/.test(model) ? 'continuous_partials' : 'format_turns', 'true');
   const keyterms = favouredWords(hints, 100, 50);
   if (keyterms.length > 0) query.set('keyterms_prompt', JSON.stringify(keyterms));
   let lastEnded = -1;

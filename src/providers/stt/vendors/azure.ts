@@ -68,7 +68,7 @@ function localeOf(language: string): string {
 function speechContext(locale: string, hints: SttOptions['hints']): object {
   const items = favouredWords(hints, 500).map((text) => ({ text }));
   return {
-    ...(items.length > 0 && { dgi: { groups: [{ type: 'Generic', items }], bias: 1 } }),
+    dgi: items.length > 0 ? { groups: [{ type: 'Generic', items }], bias: 1 } : undefined,
     phraseDetection: { language: locale, mode: 'CONVERSATION' },
     phraseOutput: {
       format: 'Detailed',

@@ -44,8 +44,8 @@ function elevenLabsDialect(options: SttOptions, baseUrl: string, apiKey: string)
     audio_format: 'pcm_16000',
     commit_strategy: 'manual',
     include_timestamps: 'true',
-    ...(language !== 'multi' && !multilingual && { language_code: baseLanguage(language) }),
   });
+  if (language !== 'multi' && !multilingual) query.set('language_code', baseLanguage(language));
   for (const word of favouredWords(hints, 50, 20)) query.append('keyterms', word);
   const chunk = (pcm: Buffer, commit: boolean): string =>
     JSON.stringify({

@@ -70,9 +70,8 @@ function sessionOf({ model = 'solaria-1', language, multilingual = false, hints 
       languages: language === 'multi' || multilingual ? [] : [codeOf(language)],
       code_switching: multilingual,
     },
-    ...(words.length > 0 && {
-      realtime_processing: { custom_vocabulary: true, custom_vocabulary_config: { vocabulary: words } },
-    }),
+    realtime_processing:
+      words.length > 0 ? { custom_vocabulary: true, custom_vocabulary_config: { vocabulary: words } } : undefined,
     messages_config: {
       receive_partial_transcripts: true,
       receive_final_transcripts: true,

@@ -51,9 +51,9 @@ function sessionOf({ model = DEFAULT_MODEL, language, multilingual = false, hint
         format: { type: 'audio/pcm', rate: RATE_HZ },
         transcription: {
           model,
-          ...(language !== 'multi' && !multilingual && { language: baseLanguage(language) }),
-          ...(takesKeywords && words.length > 0 && { keywords: words }),
-          ...(takesPrompt && words.length > 0 && { prompt: words.join(', ') }),
+          language: language !== 'multi' && !multilingual ? baseLanguage(language) : undefined,
+          keywords: takesKeywords && words.length > 0 ? words : undefined,
+          prompt: takesPrompt && words.length > 0 ? words.join(', ') : undefined,
         },
         // Our VAD detects the end of speech.
         turn_detection: null,

@@ -46,9 +46,9 @@ function startOf({ model = DEFAULT_MODEL, language, multilingual = false, hints 
     audio_format: 'pcm_s16le',
     sample_rate: HEARING_RATE_HZ,
     num_channels: 1,
-    ...(language !== 'multi' && { language_hints: [baseLanguage(language)] }),
-    ...(language !== 'multi' && !multilingual && { language_hints_strict: true }),
-    ...(terms.length > 0 && { context: { terms } }),
+    language_hints: language === 'multi' ? undefined : [baseLanguage(language)],
+    language_hints_strict: language !== 'multi' && !multilingual ? true : undefined,
+    context: terms.length > 0 ? { terms } : undefined,
     enable_endpoint_detection: false,
   };
 }

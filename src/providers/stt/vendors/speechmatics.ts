@@ -57,7 +57,7 @@ function startOf({ model = 'enhanced', language, hints }: SttOptions): object {
       max_delay: 2,
       max_delay_mode: 'flexible',
       ...locale,
-      ...(words.length > 0 && { additional_vocab: words.map((content) => ({ content })) }),
+      additional_vocab: words.length > 0 ? words.map((content) => ({ content })) : undefined,
     },
   };
 }

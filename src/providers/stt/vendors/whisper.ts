@@ -153,8 +153,8 @@ export class WhisperStt implements SttProvider {
       signal,
       headers: {
         accept: 'application/json',
-        ...(contentType !== '' && { 'content-type': contentType }),
-        ...(apiKey != null && { authorization: `Bearer ${apiKey}` }),
+        'content-type': contentType === '' ? undefined : contentType,
+        authorization: apiKey == null ? undefined : `Bearer ${apiKey}`,
       },
     });
     let text = '';

@@ -81,9 +81,9 @@ export interface HttpTtsOptions {
   /** Voices to list; the vendor's other voices can be named too. */
   voices: readonly TtsVoice[];
   /** How to list the account's voices. Absent: not supported. */
-  listing?: VoiceListing;
+  listing?: VoiceListing | undefined;
   /** Base languages, such as `en`. Default: all. */
-  languages?: readonly string[];
+  languages?: readonly string[] | undefined;
   /** Default true. */
   hasModels?: boolean;
   /** Timeout from a request to its first audio, including connecting. Default 8000 ms. */

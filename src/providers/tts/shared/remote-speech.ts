@@ -105,7 +105,8 @@ class RemoteOutput {
       startMs: Math.max(0, startMs - leadMs),
       endMs: Math.max(0, endMs - leadMs),
     }));
-    return { samples, sampleRateHz: this.#rateHz, ...(words.length > 0 && { words: shifted }) };
+    const piece = { samples, sampleRateHz: this.#rateHz };
+    return words.length > 0 ? { ...piece, words: shifted } : piece;
   }
 
   #estimated(last: Int16Array): TtsWord[] {

@@ -76,7 +76,7 @@ export class SpeechConnection {
         connectTimeoutMs,
         signal: new AbortController().signal,
         maxMessageBytes: MAX_MESSAGE_BYTES,
-        ...(protocol.keepAlive && { keepAlive: protocol.keepAlive }),
+        keepAlive: protocol.keepAlive,
       },
       {
         onOpen: () => {

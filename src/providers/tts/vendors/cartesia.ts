@@ -95,14 +95,14 @@ class CartesiaProtocol implements TtsDialect {
         model_id: model ?? DEFAULT_MODEL,
         transcript,
         voice: { mode: 'id', id: voiceId ?? DEFAULT_VOICE },
-        ...(base !== null && { language: base }),
+        language: base ?? undefined,
         context_id: id,
         output_format: { container: 'raw', encoding: 'pcm_s16le', sample_rate: SAMPLE_RATE_HZ },
         add_timestamps: true,
         continue: false,
         // The text is whole: nothing is to wait for more.
         max_buffer_delay_ms: 0,
-        ...(Object.keys(settings).length > 0 && { generation_config: settings }),
+        generation_config: Object.keys(settings).length > 0 ? settings : undefined,
       },
     ];
   }

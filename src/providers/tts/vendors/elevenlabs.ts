@@ -113,7 +113,7 @@ class ElevenLabsProtocol implements TtsDialect {
   begin(id: string, text: string, { settings }: VendorVoiceSettings): object[] {
     const hasSettings = Object.keys(settings).length > 0;
     return [
-      { text: ' ', context_id: id, ...(hasSettings && { voice_settings: settings }) },
+      { text: ' ', context_id: id, voice_settings: hasSettings ? settings : undefined },
       { text: `${text} `, context_id: id, flush: true },
       // Flushed text is still spoken; then the vendor reports the context's end.
       { context_id: id, close_context: true },

@@ -71,7 +71,7 @@ class RealtimeProtocol implements TtsDialect {
     const output = {
       format: { type: 'audio/pcm', rate: SAMPLE_RATE_HZ },
       voice: openAiVoice(voiceId ?? OPENAI_REALTIME_VOICE),
-      ...(speed !== undefined && { speed }),
+      speed,
     };
     const session = { type: 'realtime', output_modalities: ['audio'], instructions: READ_ALOUD, audio: { output } };
     return [{ type: 'session.update', session }];

@@ -91,10 +91,10 @@ function openAiSpeech({ apiKey, baseUrl }: VendorAccess, more: More, options: Op
     name,
     endpoint: new OpenAiEndpoint(options),
     http,
-    ...(options.listsVoices === true && { listing: listing(http) }),
+    listing: options.listsVoices === true ? listing(http) : undefined,
     settings,
     voices: voices.map((id): TtsVoice => ({ id, name: id, language: 'en', sampleRateHz: SAMPLE_RATE_HZ })),
-    ...(languages && { languages }),
+    languages,
     ...more,
   });
 }

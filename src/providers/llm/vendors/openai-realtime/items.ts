@@ -130,7 +130,7 @@ export class Items {
     items.push(item);
     events.push({
       type: 'conversation.item.create',
-      ...(place !== null && { previous_item_id: place }),
+      previous_item_id: place ?? undefined,
       item: wireOf(item),
     });
   }

@@ -102,10 +102,10 @@ export class OpenAiRealtime implements LlmProvider {
       url: socketUrl(baseUrl, '/realtime', { model: modelName(model) }),
       headers: { authorization: `Bearer ${apiKey}` },
       settings: {
-        voice:
-          voice === null
-            ? null
-            : { id: voice.voiceId ?? OPENAI_REALTIME_VOICE, ...(typeof speed === 'number' && { speed }) },
+        voice: voice && {
+          id: voice.voiceId ?? OPENAI_REALTIME_VOICE,
+          speed: typeof speed === 'number' ? speed : undefined,
+        },
         transcription: null,
         instructions: '',
         tools: [],

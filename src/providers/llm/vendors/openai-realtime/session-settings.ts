@@ -7,7 +7,7 @@ export const REALTIME_RATE_HZ = 24_000;
 /** The desired settings of a session. */
 export interface RealtimeSettings {
   /** Null = text only. */
-  voice: { id: string; speed?: number } | null;
+  voice: { id: string; speed: number | undefined } | null;
   /** Transcription of the user; null = none. */
   transcription: { model: string; language?: string; keywords?: readonly string[]; prompt?: string } | null;
   instructions: string;
@@ -37,21 +37,26 @@ export function sessionUpdate(settings: RealtimeSettings, sent: SentSettings | n
   };
   if (sent !== null && !isOther.instructions && !isOther.tools && !isOther.transcription) return null;
   const format = { type: 'audio/pcm', rate: REALTIME_RATE_HZ };
-  const first = { format, turn_detection: null };
-  const input = { ...(sent === null && first), ...(isOther.transcription && { transcription }) };
+  const isFirst = sent === null;
+  const input = {
+    format: isFirst ? format : undefined,
+    turn_detection: isFirst ? null : undefined,
+    transcription: isOther.transcription ? transcription : undefined,
+  };
   const { id, speed } = voice ?? {};
   const output = {
     format,
     voice: id === undefined ? undefined : openAiVoice(id),
-    ...(speed !== undefined && { speed }),
+    speed,
   };
-  const speaks = sent === null && voice !== null;
   return {
     type: 'realtime',
-    ...(sent === null && { output_modalities: [voice === null ? 'text' : 'audio'] }),
-    ...((sent === null || isOther.transcription) && { audio: { input, ...(speaks && { output }) } }),
-    ...(isOther.instructions && { instructions }),
-    ...(isOther.tools && { tools: tools.map(toolOf), tool_choice: 'auto' }),
+    output_modalities: isFirst ? [voice === null ? 'text' : 'audio'] : undefined,
+    audio:
+      isFirst || isOther.transcription ? { input, output: isFirst && voice !== null ? output : undefined } : undefined,
+    instructions: isOther.instructions ? instructions : undefined,
+    tools: isOther.tools ? tools.map(toolOf) : undefined,
+    tool_choice: isOther.tools ? 'auto' : undefined,
   };
 }
 
