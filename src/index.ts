@@ -98,8 +98,10 @@ export type {
   AfterCallRun,
   AfterCallWatch,
   ClientForm,
+  InterceptedCall,
   Screen,
   ToolContext,
+  ToolInterceptor,
   ToolResult,
   Toolbox,
 } from './tools/tool.js';

@@ -27,6 +27,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'measure response times over a folder of recordings',
     load: async () => (await import('./bench.js')).bench,
   },
+  eval: {
+    summary: 'run a test suite: simulated callers hold calls with an agent',
+    load: async () => (await import('./eval.js')).evalCommand,
+  },
   call: {
     summary: 'let an agent call a number on the simulated phone network',
     load: async () => (await import('./call.js')).call,

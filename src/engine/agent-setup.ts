@@ -10,6 +10,7 @@ import {
   type ResolvedVoice,
 } from '../agent/resolve.js';
 import { ParleyError } from '../base/errors.js';
+import { VirtualClock } from '../base/virtual-clock.js';
 import { ACTION_NAMES } from '../conversation/actions/actions.js';
 import { type Switch, switchText } from '../providers/failover/health.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
@@ -28,6 +29,7 @@ import { checkCustomLlm } from './custom-llm.js';
 import { knowledgeTools } from './knowledge.js';
 import { checkVoiceModel, chooseStt, chooseVoice, NO_LANGUAGE_VENDORS, sttFaults } from './languages.js';
 import type { AgentRequest, EngineParts, Medium } from './options.js';
+import { PacedLlm } from './paced-llm.js';
 import { realtimeDefaults, realtimeModelOf, realtimeSetup, type RealtimeSetup } from './realtime.js';
 import type { EngineServices } from './services.js';
 
@@ -96,7 +98,7 @@ class SetUp {
     const extensions = faults.attempt(() => parseAgentExtensions(parts.extensions ?? {}, ['extensions']));
     if (config === null) return this.#refused(null);
     const { agent, voiceIsChosen, realtime } = await this.#resolve({ config, extensions, medium, extraPrompt });
-    const llm = this.#llm(agent, realtime);
+    const llm = this.#paced(this.#llm(agent, realtime));
     const speech = medium === 'line' ? this.#speech(agent, realtime, voiceIsChosen) : null;
     this.#checkTime([speech?.stt, llm, speech?.tts]);
     const toolbox = await this.#toolbox(agent, medium);
@@ -207,6 +209,13 @@ class SetUp {
     return this.#faults.attempt(choose);
   }
 
+  /** A virtual clock that can follow a real one allows remote models. */
+  #paced(llm: LlmProvider | null): LlmProvider | null {
+    const { clock } = this.#services;
+    if (llm === null || llm.virtualTime || !(clock instanceof VirtualClock) || !clock.canFollow) return llm;
+    return new PacedLlm(llm, clock);
+  }
+
   #speech(
     agent: ResolvedAgent,
     realtime: RealtimeSetup | null,
@@ -270,6 +279,7 @@ class SetUp {
       variables: agent.variables,
       reservedNames: ACTION_NAMES,
       tools,
+      intercept: this.#request.interceptTool ?? undefined,
     });
   }
 

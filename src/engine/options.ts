@@ -30,6 +30,7 @@ import type { SessionTraces } from '../session/record/trace-folder.js';
 import type { OutboxStore } from '../tools/outbox.js';
 import type { Knowledge } from '../tools/knowledge/knowledge.js';
 import type { ServiceAddress } from '../tools/service-webhook.js';
+import type { ToolInterceptor } from '../tools/tool.js';
 import type { Transport } from '../transports/transport.js';
 
 export interface EngineOptions {
@@ -148,6 +149,8 @@ export interface AgentRequest {
   stt?: SttProvider | undefined;
   llm?: LlmProvider | undefined;
   tts?: TtsProvider | undefined;
+  /** Runs the calls of the agent's tools in their place, such as mocks in a test. Default: the tools run. */
+  interceptTool?: ToolInterceptor | null | undefined;
   metadata?: Readonly<Record<string, unknown>> | null | undefined;
   /** Default false. */
   includeMetadataInPrompt?: boolean | null | undefined;

@@ -2,7 +2,7 @@ import type { SessionReport } from '../session/record/session-report.js';
 import type { EvalMode } from './suite/suite-schema.js';
 
 /** One thing that was said or done in a call. Times in ms from the start of the call. */
-export type CallLine =
+export type EvalLine =
   | {
       type: 'caller';
       /** What the caller said. */
@@ -62,7 +62,7 @@ export interface JudgeVote {
 }
 
 /** Figures of one call. Times in ms. */
-export interface CallMetrics {
+export interface EvalMetrics {
   durationMs: number;
   callerTurns: number;
   /** The agent's share of all speech, 0..1. */
@@ -88,8 +88,8 @@ export interface CaseRun {
   /** Why the call could not be held; null = it was held. */
   error: string | null;
   expectations: readonly ExpectationResult[];
-  lines: readonly CallLine[];
-  metrics: CallMetrics;
+  lines: readonly EvalLine[];
+  metrics: EvalMetrics;
   /** Null where the call could not be held. */
   report: SessionReport | null;
   /** Paths of what was kept of the call; null = nothing was. */

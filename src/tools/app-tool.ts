@@ -8,7 +8,7 @@ import type { App, AppAccount } from './apps/app.js';
 import { appOf } from './apps/registry.js';
 import { readArguments } from './arguments.js';
 import { functionSpec } from './function-spec.js';
-import type { Tool, ToolContext, ToolResult } from './tool.js';
+import { intercepted, type Tool, type ToolContext, type ToolResult } from './tool.js';
 
 export interface AppToolOptions {
   /** The operator's client: it may call the configured API roots. */
@@ -46,14 +46,17 @@ export class AppTool implements Tool {
     this.spec = functionSpec({ name: fn.name, description, params: [...params] }, new Map());
   }
 
-  async run(call: ToolCall, { signal }: ToolContext): Promise<ToolResult> {
+  async run(call: ToolCall, context: ToolContext): Promise<ToolResult> {
+    const { signal } = context;
     signal.throwIfAborted();
     const { name } = this.#app;
     const read = readArguments(this.#params, call.arguments);
     if (!read.ok) return { ok: false, content: `${read.problem} Correct that and call ${name} again.` };
     try {
       const { client, clock } = this.#options;
-      return await this.#app.run(read.values, this.#account, { client, clock, baseUrl: this.#baseUrl, signal });
+      const service = { client, clock, baseUrl: this.#baseUrl, signal };
+      const run = (): Promise<ToolResult> => this.#app.run(read.values, this.#account, service);
+      return await intercepted(context, { name: this.spec.name, arguments: read.values, afterCall: false }, run);
     } catch (error) {
       signal.throwIfAborted();
       return { ok: false, content: `${name} failed. ${reasonOf(error)}.` };

@@ -9,7 +9,7 @@ import type { GuardedClient, GuardedRequest } from '../net/guarded-client.js';
 import { type Arguments, readArguments, usableArguments, withKnown } from './arguments.js';
 import { functionSpec } from './function-spec.js';
 import { resultOf } from './reply-result.js';
-import type { Tool, ToolContext, ToolResult, ToolSpeech } from './tool.js';
+import { intercepted, type Tool, type ToolContext, type ToolResult, type ToolSpeech } from './tool.js';
 import { toolSpeech } from './tool-speech.js';
 
 export interface FunctionToolOptions {
@@ -53,14 +53,19 @@ export class FunctionTool implements Tool {
     const params = this.#fn.params ?? [];
     const read = readArguments(params, withKnown(params, call.arguments, this.#variables));
     if (!read.ok) return { ok: false, content: `${read.problem} Correct that and call ${this.#fn.name} again.` };
-    return this.#send(read.values, context);
+    return this.#run(read.values, context, false);
   }
 
   /** Runs with the valid arguments and returns them. Rejects only with the signal's reason. */
   async runWithKnown(text: string, context: ToolContext): Promise<{ arguments: Arguments; result: ToolResult }> {
     const params = this.#fn.params ?? [];
     const values = usableArguments(params, withKnown(params, text, this.#variables));
-    return { arguments: values, result: await this.#send(values, context) };
+    return { arguments: values, result: await this.#run(values, context, true) };
+  }
+
+  #run(values: Arguments, context: ToolContext, afterCall: boolean): Promise<ToolResult> {
+    const call = { name: this.#fn.name, arguments: values, afterCall };
+    return intercepted(context, call, () => this.#send(values, context));
   }
 
   async #send(values: Arguments, context: ToolContext): Promise<ToolResult> {

@@ -8,7 +8,7 @@ import { type Arguments, readArguments } from './arguments.js';
 import { withTimeout } from '../base/deadlines.js';
 import { functionSpec } from './function-spec.js';
 import { resultOf } from './reply-result.js';
-import type { Tool, ToolContext, ToolResult, ToolSpeech } from './tool.js';
+import { intercepted, type Tool, type ToolContext, type ToolResult, type ToolSpeech } from './tool.js';
 import { toolSpeech } from './tool-speech.js';
 
 /** The operator's endpoint for calls of a service function. */
@@ -57,8 +57,9 @@ export class ServiceWebhook implements Tool {
     if (!read.ok) return { ok: false, content: `${read.problem} Correct that and call ${name} again.` };
     try {
       const { address } = this.#options;
-      if (address !== null) return await this.#post(address, read.values, context);
-      return await this.#askClient(read.values, context);
+      const run = (): Promise<ToolResult> =>
+        address === null ? this.#askClient(read.values, context) : this.#post(address, read.values, context);
+      return await intercepted(context, { name, arguments: read.values, afterCall: false }, run);
     } catch (error) {
       context.signal.throwIfAborted();
       return { ok: false, content: `${name} failed. ${reasonOf(error)}.` };

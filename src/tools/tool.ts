@@ -61,6 +61,8 @@ export interface ToolContext {
   signal: AbortSignal;
   /** The user's client, if it supports actions. */
   screen?: Screen;
+  /** Default: every call runs. */
+  intercept?: ToolInterceptor | undefined;
 }
 
 /** A client that shows forms and returns the user's input. */
@@ -76,6 +78,29 @@ export interface Screen {
 export interface ClientForm {
   name: string;
   data: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Runs a call in place of its tool, or lets it run. The arguments are those that the tool accepts.
+ * @param run calls the tool itself
+ */
+export type ToolInterceptor = (call: InterceptedCall, run: () => Promise<ToolResult>) => Promise<ToolResult>;
+
+export interface InterceptedCall {
+  name: string;
+  arguments: Readonly<Record<string, unknown>>;
+  /** It runs when the call is over. */
+  afterCall: boolean;
+  signal: AbortSignal;
+}
+
+/** Runs a call of a tool by way of the context's interceptor. The tool has checked the arguments. */
+export function intercepted(
+  { intercept, signal }: ToolContext,
+  call: Omit<InterceptedCall, 'signal'>,
+  run: () => Promise<ToolResult>,
+): Promise<ToolResult> {
+  return intercept === undefined ? run() : intercept({ ...call, signal }, run);
 }
 
 export interface ToolResult {

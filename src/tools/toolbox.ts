@@ -3,7 +3,16 @@ import type { ToolCall, ToolSpec } from '../agent/chat.js';
 import { type AgentFunction, TOOL_NAME } from '../agent/function.js';
 import { ParleyError } from '../base/errors.js';
 import { FunctionTool, type FunctionToolOptions } from './function-tool.js';
-import type { AfterCallRun, AfterCallWatch, Tool, Toolbox, ToolContext, ToolResult, ToolSpeech } from './tool.js';
+import type {
+  AfterCallRun,
+  AfterCallWatch,
+  Tool,
+  Toolbox,
+  ToolContext,
+  ToolInterceptor,
+  ToolResult,
+  ToolSpeech,
+} from './tool.js';
 import { announcedSpec } from './tool-speech.js';
 
 export interface AgentToolboxOptions extends FunctionToolOptions {
@@ -11,6 +20,8 @@ export interface AgentToolboxOptions extends FunctionToolOptions {
   reservedNames?: readonly string[];
   /** Tools in addition to the functions. Default none. */
   tools?: readonly Tool[];
+  /** Default: every call runs. */
+  intercept?: ToolInterceptor | undefined;
 }
 
 /** The functions of an AgentConfig, with further tools. Those with `run_after_call` are not offered during the call. */
@@ -25,11 +36,13 @@ export class AgentToolbox implements Toolbox {
   readonly #tools = new Map<string, Tool>();
   readonly #afterCall: FunctionTool[] = [];
   readonly #clock: Clock;
+  readonly #intercept: ToolInterceptor | undefined;
   #afterCallHasRun = false;
 
   /** @throws ParleyError CONFIG_INVALID for a name that is duplicate, reserved or not accepted by models */
   constructor(functions: readonly AgentFunction[], options: AgentToolboxOptions) {
     this.#clock = options.clock;
+    this.#intercept = options.intercept;
     const names = [...functions.map(({ name }) => name), ...(options.tools ?? []).map(({ spec }) => spec.name)];
     const [fault] = toolNameFaults(names, options.reservedNames ?? []);
     if (fault !== undefined) throw fault;
@@ -48,7 +61,7 @@ export class AgentToolbox implements Toolbox {
 
   async run(call: ToolCall, context: ToolContext): Promise<ToolResult> {
     const tool = this.#tools.get(call.name);
-    if (tool !== undefined) return tool.run(call, context);
+    if (tool !== undefined) return tool.run(call, { ...context, intercept: this.#intercept });
     const known = [...this.#tools.keys()].join(', ') || 'none';
     return {
       ok: false,
@@ -77,7 +90,8 @@ export class AgentToolbox implements Toolbox {
           .catch(() => '');
         if (watch !== undefined && !(await watch.mayRun(name))) return null;
         const startMs = this.#clock.nowMs();
-        const run = { name, ...(await tool.runWithKnown(text, context)), tookMs: this.#clock.nowMs() - startMs };
+        const within = { ...context, intercept: this.#intercept };
+        const run = { name, ...(await tool.runWithKnown(text, within)), tookMs: this.#clock.nowMs() - startMs };
         await watch?.onRun(run).catch(() => undefined);
         return run;
       }),

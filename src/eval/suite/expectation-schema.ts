@@ -60,7 +60,9 @@ export const expectationSchema = z.union([
       }),
     })
     .describe('How and when the call ends.'),
-  z.strictObject({ transferred: z.union([z.string().min(1), z.literal(false)]) }).describe('To whom the call is transferred; false: to nobody.'),
+  z
+    .strictObject({ transferred: z.union([z.string().min(1), z.literal(false)]) })
+    .describe('To whom the call is transferred; false: to nobody.'),
   z.strictObject({ pressed: z.string().min(1) }).describe('Keys that the agent presses.'),
   z.strictObject({ turns: z.strictObject(range) }).describe('Number of turns of the caller.'),
   z
@@ -71,9 +73,13 @@ export const expectationSchema = z.union([
       response_time: z.strictObject({ p50_ms: limit.optional(), p95_ms: limit.optional(), max_ms: limit.optional() }),
     })
     .describe("From the end of the caller's turn to the agent's voice, at most."),
-  z.strictObject({ cut_offs: z.strictObject({ max: limit }) }).describe('Turns of the caller that the agent speaks into.'),
+  z
+    .strictObject({ cut_offs: z.strictObject({ max: limit }) })
+    .describe('Turns of the caller that the agent speaks into.'),
   z.strictObject({ dead_air: z.strictObject({ max_ms: limit }) }).describe('Longest silence of both sides.'),
-  z.strictObject({ faults: z.strictObject({ max: limit }) }).describe('Faults of the session, such as a provider that fails.'),
+  z
+    .strictObject({ faults: z.strictObject({ max: limit }) })
+    .describe('Faults of the session, such as a provider that fails.'),
   z.strictObject({ language: z.string().min(2) }).describe('The language that the agent speaks at the end.'),
   z
     .strictObject({

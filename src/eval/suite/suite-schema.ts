@@ -49,7 +49,10 @@ const shared = {
     .enum(['inbound', 'outbound'])
     .optional()
     .describe('Who calls: the caller calls the agent (inbound, default) or the agent calls them.'),
-  metadata: z.record(z.string(), z.unknown()).optional().describe("Metadata of the session; its members are variables."),
+  metadata: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('Metadata of the session; its members are variables.'),
   phones: z
     .strictObject({ from: z.string(), to: z.string() })
     .optional()
@@ -71,7 +74,13 @@ const shared = {
   max_duration_s: z.number().min(1).max(3600).optional().describe('The caller hangs up after this long. Default 300.'),
   runs: z.number().int().min(1).max(1000).optional().describe('How often to run each case. Default 1.'),
   pass_rate: z.number().min(0).max(1).optional().describe('Share of the runs that has to pass. Default 1.'),
-  seed: z.number().int().min(0).max(2 ** 31).optional().describe('Seed of the first run. Default 1.'),
+  seed: z
+    .number()
+    .int()
+    .min(0)
+    .max(2 ** 31)
+    .optional()
+    .describe('Seed of the first run. Default 1.'),
 };
 
 export const caseSchema = z.strictObject({
@@ -91,11 +100,7 @@ export const suiteSchema = z.strictObject({
   $schema: z.string().optional(),
   name,
   description: z.string().max(2000).optional(),
-  agent: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('The agent file, relative to the suite. `--agent` replaces it.'),
+  agent: z.string().min(1).optional().describe('The agent file, relative to the suite. `--agent` replaces it.'),
   judge: z
     .strictObject({
       model: z.string().min(1).describe('A configured language model.'),

@@ -5,7 +5,7 @@ import { TOOL_NAME } from '../../agent/function.js';
 import { parseJson } from '../../base/json.js';
 import type { McpServerSetting } from '../../settings/setting-items.js';
 import { reasonOf } from '../../base/errors.js';
-import type { Tool, ToolContext, ToolResult } from '../tool.js';
+import { intercepted, type Tool, type ToolContext, type ToolResult } from '../tool.js';
 import { memberOf, type McpToolInfo } from './connection.js';
 import { McpServer } from './server.js';
 
@@ -98,7 +98,8 @@ class McpTool implements Tool {
     this.#clock = clock;
   }
 
-  async run(call: ToolCall, { signal }: ToolContext): Promise<ToolResult> {
+  async run(call: ToolCall, context: ToolContext): Promise<ToolResult> {
+    const { signal } = context;
     signal.throwIfAborted();
     const args = argumentsOf(call.arguments);
     if (args === null) {
@@ -108,8 +109,11 @@ class McpTool implements Tool {
       };
     }
     try {
-      const work = this.#server.call(this.#remoteName, args, signal);
-      return resultOf(await this.#clock.settle(work, this.#clock.nowMs() + VIRTUAL_LATENCY_MS));
+      const run = async (): Promise<ToolResult> => {
+        const work = this.#server.call(this.#remoteName, args, signal);
+        return resultOf(await this.#clock.settle(work, this.#clock.nowMs() + VIRTUAL_LATENCY_MS));
+      };
+      return await intercepted(context, { name: this.spec.name, arguments: args, afterCall: false }, run);
     } catch (error) {
       signal.throwIfAborted();
       return { ok: false, content: `${this.spec.name} failed: ${reasonOf(error)}.` };

@@ -1,5 +1,5 @@
 import { FRAME_MS, frameSamples } from '../../../audio/frame.js';
-import { decodeG711, encodeG711, G711_SILENCE, type G711Law } from '../../../audio/codecs/g711.js';
+import { decodeG711, encodeG711, type G711Law } from '../../../audio/codecs/g711.js';
 import { LossConcealer } from '../../../audio/dsp/plc.js';
 import type { Random } from '../../../base/random.js';
 
@@ -21,35 +21,53 @@ export interface LineQuality {
 
 /** Telephone sound: 8 kHz, as G.711 has it. */
 export const PHONE_RATE_HZ = 8000;
-const FRAME = frameSamples(PHONE_RATE_HZ);
+
+/** Codes frames of 20 ms. */
+export interface FrameCodec {
+  readonly sampleRateHz: number;
+  encode(frame: Int16Array): Uint8Array;
+  /** @param out the frame that the packet holds */
+  decode(packet: Uint8Array, out: Int16Array<ArrayBuffer>): void;
+}
+
+export function g711Codec(law: G711Law): FrameCodec {
+  return {
+    sampleRateHz: PHONE_RATE_HZ,
+    encode: (frame) => encodeG711(law, frame),
+    decode: (packet, out) => void decodeG711(law, packet, out),
+  };
+}
+
+/** The packet of a frame of silence, which no codec sees. */
+const SILENCE = new Uint8Array(0);
 
 /**
  * One direction of a phone line: a frame goes in each tick and one comes out, later by the line's delay and the
- * receiver's jitter buffer, through G.711, with what is lost or too late concealed.
+ * receiver's jitter buffer, through the codec, with what is lost or too late concealed.
  */
 export class PhonePath {
   /** Packets with sound that were sent, and of these the ones that were lost or late. */
   sent = 0;
   lost = 0;
-  readonly #codec: G711Law;
+  readonly #codec: FrameCodec;
   readonly #loss: number;
   readonly #random: Random;
-  readonly #concealer = new LossConcealer(PHONE_RATE_HZ);
+  readonly #concealer: LossConcealer;
   /** Packets under way, null = lost. The oldest is what comes out next. */
   readonly #underWay: (Uint8Array | null)[] = [];
-  readonly #silence: Uint8Array;
   /** Only silence has come out since the concealer got some. */
   #quiet = false;
 
-  constructor(quality: LineQuality, random: Random) {
-    const { codec = 'mulaw', delayMs = 40, jitterMs = 0, bufferMs = 60, loss = 0 } = quality;
+  /** @param codec default G.711 by the law of `quality` */
+  constructor(quality: LineQuality, random: Random, codec = g711Codec(quality.codec ?? 'mulaw')) {
+    const { delayMs = 40, jitterMs = 0, bufferMs = 60, loss = 0 } = quality;
     this.#codec = codec;
+    this.#concealer = new LossConcealer(codec.sampleRateHz);
     this.#random = random;
     const tooLate = jitterMs > bufferMs ? 1 - bufferMs / jitterMs : 0;
     this.#loss = 1 - (1 - loss) * (1 - tooLate);
-    this.#silence = new Uint8Array(FRAME).fill(G711_SILENCE[codec]);
     const waits = Math.round((delayMs + Math.min(jitterMs, bufferMs)) / FRAME_MS);
-    for (let packet = 0; packet < waits; packet++) this.#underWay.push(this.#silence);
+    for (let packet = 0; packet < waits; packet++) this.#underWay.push(SILENCE);
   }
 
   /** Ticks from in to out. */
@@ -57,29 +75,29 @@ export class PhonePath {
     return this.#underWay.length;
   }
 
-  /** A frame of 160 samples goes in, null = silence; what comes out at the other end, null = silence. */
+  /** A frame of 20 ms goes in, null = silence; what comes out at the other end, null = silence. */
   pass(frame: Int16Array | null): Int16Array | null {
     this.#underWay.push(this.#send(frame));
     const packet = this.#underWay.shift() ?? null;
-    if (packet === this.#silence && this.#quiet) return null;
-    const out = new Int16Array(FRAME);
+    if (packet === SILENCE && this.#quiet) return null;
+    const out = new Int16Array(frameSamples(this.#codec.sampleRateHz));
     if (packet === null) {
       this.#concealer.conceal(out);
     } else {
-      if (packet !== this.#silence) decodeG711(this.#codec, packet, out);
+      if (packet !== SILENCE) this.#codec.decode(packet, out);
       this.#concealer.accept(out);
     }
-    this.#quiet = packet === this.#silence && !this.#concealer.concealing;
+    this.#quiet = packet === SILENCE && !this.#concealer.concealing;
     return out;
   }
 
   #send(frame: Int16Array | null): Uint8Array | null {
-    if (frame === null) return this.#silence;
+    if (frame === null) return SILENCE;
     this.sent++;
     if (this.#loss > 0 && this.#random.chance(this.#loss)) {
       this.lost++;
       return null;
     }
-    return encodeG711(this.#codec, frame);
+    return this.#codec.encode(frame);
   }
 }

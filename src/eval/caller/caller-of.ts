@@ -1,0 +1,44 @@
+import type { Random } from '../../base/random.js';
+import { InvalidConfigError } from '../../schema/issues.js';
+import type { EvalCase, EvalMode } from '../suite/suite-schema.js';
+import type { SimulatedCaller, CallerAudio } from './caller.js';
+import { callerPhrases, PERSONA_LANGUAGES } from './phrases.js';
+import { RecordingCaller } from './recording-caller.js';
+import { RulePersona } from './rule-persona.js';
+import { ScriptCaller } from './script-caller.js';
+
+export interface CallerOfOptions {
+  mode: EvalMode;
+  random: Random;
+  nowMs: () => number;
+  audioOf: (path: string) => CallerAudio;
+  /** The agent's. */
+  language: string;
+  /** Null = the embedded rules. */
+  personaModel: string | null;
+}
+
+/** @throws InvalidConfigError for a caller that cannot be played in this mode or language */
+export function callerOf(one: EvalCase, options: CallerOfOptions): SimulatedCaller {
+  const { caller } = one;
+  const { random, nowMs, audioOf, mode } = options;
+  if (caller === undefined) throw fault(['caller'], 'Field required');
+  if ('script' in caller) return new ScriptCaller({ steps: caller.script, nowMs, audioOf });
+  if ('recording' in caller) {
+    if (mode === 'voice') return new RecordingCaller(audioOf(caller.recording), (caller.text ?? []).join(' '));
+    if (caller.text === undefined) throw fault(['caller', 'text'], 'A recording needs its `text` for text mode');
+    return new ScriptCaller({ steps: caller.text.map((say) => ({ say })), nowMs, audioOf });
+  }
+  const { persona } = caller;
+  const language = persona.language ?? options.language;
+  const phrases = callerPhrases(language);
+  if (phrases === null) {
+    const known = PERSONA_LANGUAGES.join(', ');
+    throw fault(['caller', 'persona', 'language'], `Embedded personas speak ${known}; ${language} needs a \`model\``);
+  }
+  return new RulePersona({ persona, phrases, random, isCalled: one.direction === 'outbound' });
+}
+
+function fault(loc: readonly string[], msg: string): InvalidConfigError {
+  return new InvalidConfigError([{ loc, msg, type: 'value_error' }]);
+}

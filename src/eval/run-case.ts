@@ -1,0 +1,298 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { decodeWav, encodeWav } from '../audio/files/wav.js';
+import { Random } from '../base/random.js';
+import { RealClock } from '../base/real-clock.js';
+import { ParleyError, reasonOf } from '../base/errors.js';
+import { VirtualClock } from '../base/virtual-clock.js';
+import { Engine } from '../engine/engine.js';
+import type { EngineOptions } from '../engine/options.js';
+import { silentTts } from '../providers/tts/silent.js';
+import type { LogEntry } from '../session/record/event-log.js';
+import type { SessionReport } from '../session/record/session-report.js';
+import type { EvalAgent } from './agent.js';
+import type { CallLines } from './call/call-lines.js';
+import type { CallerLine, CallerLineEvents } from './call/caller-line.js';
+import { type HeldCall, holdCall } from './call/hold-call.js';
+import { lineCodecs } from './call/line-codec.js';
+import { silentStt, silentVad } from './call/silent-ears.js';
+import { TextLine } from './call/text-line.js';
+import { VoiceLine } from './call/voice-line.js';
+import { callerOf } from './caller/caller-of.js';
+import type { CallerAudio } from './caller/caller.js';
+import type { CallerVoices } from './call/caller-voices.js';
+import { checkExpectation, type CheckedCall, type Deciders } from './expectations/check.js';
+import type { EvalMetrics, CaseRun, ExpectationResult } from './result.js';
+import type { EvalCase, EvalMode } from './suite/suite-schema.js';
+import { MockTools } from './tools/mock-tools.js';
+
+/** A Monday, at noon. */
+const START_UNIX_MS = Date.UTC(2026, 5, 15, 12);
+const MAX_DURATION_S = 300;
+
+/** What all runs of a suite share. */
+export interface RunContext {
+  agent: EvalAgent;
+  /** Paths of a suite are relative to it. */
+  folder: string;
+  /** Options of the engine that holds the calls; its clock is replaced. */
+  engine: EngineOptions;
+  /** Speaks for callers, and asks models. */
+  voices: CallerVoices;
+  /** @param checked null = the call could not be held */
+  deciders: (checked: CheckedCall, signal: AbortSignal) => Deciders;
+  /** The model of personas that name none; null = the embedded rules. */
+  personaModel: string | null;
+  /** The cost of a call; null = not known. */
+  costOf: (report: SessionReport) => number | null;
+  /** Where recordings and event logs go, and of which runs; null = nothing is kept. */
+  keep: { folder: string; which: 'failed' | 'all' } | null;
+  signal: AbortSignal;
+}
+
+/**
+ * Runs a case once, with its defaults in place.
+ * @throws the signal's reason when it is aborted; all else is the run's `error`
+ */
+export async function runCase(one: EvalCase, mode: EvalMode, run: number, context: RunContext): Promise<CaseRun> {
+  const seed = (one.seed ?? 1) + run;
+  try {
+    return await new CaseRunner(one, mode, run, seed, context).run();
+  } catch (error) {
+    context.signal.throwIfAborted();
+    return failedRun({ run, seed, mode, error: reasonOf(error) });
+  }
+}
+
+function failedRun({ error, ...rest }: Pick<CaseRun, 'run' | 'seed' | 'mode'> & { error: string }): CaseRun {
+  const metrics: EvalMetrics = {
+    durationMs: 0,
+    callerTurns: 0,
+    talkRatio: 0,
+    responseMs: [],
+    cutOffs: 0,
+    longestSilenceMs: 0,
+    promptTokens: 0,
+    completionTokens: 0,
+    costUsd: null,
+  };
+  const none = { expectations: [], lines: [], report: null, recording: null, trace: null };
+  return { ...rest, passed: false, error, ...none, metrics };
+}
+
+class CaseRunner {
+  readonly #case: EvalCase;
+  readonly #mode: EvalMode;
+  readonly #run: number;
+  readonly #seed: number;
+  readonly #context: RunContext;
+  readonly #log: LogEntry[] = [];
+  readonly #sounds = new Map<string, CallerAudio>();
+  #lines: CallLines | null = null;
+  #voiceLine: VoiceLine | null = null;
+
+  constructor(one: EvalCase, mode: EvalMode, run: number, seed: number, context: RunContext) {
+    this.#case = one;
+    this.#mode = mode;
+    this.#run = run;
+    this.#seed = seed;
+    this.#context = context;
+  }
+
+  async run(): Promise<CaseRun> {
+    await this.#loadSounds();
+    const { agent, engine: options } = this.#context;
+    const isRemote = agent.config.custom_llm_websocket != null;
+    const clock = isRemote ? new RealClock() : new VirtualClock(new RealClock());
+    const attempt = await this.#hold(new Engine({ ...options, clock })).catch((error: unknown) => {
+      // Speech of a vendor runs in real time only.
+      if (error instanceof ParleyError && error.code === 'PROVIDER_REMOTE_IN_VIRTUAL_TIME' && !isRemote) return null;
+      throw error;
+    });
+    const held = attempt ?? (await this.#hold(new Engine({ ...options, clock: new RealClock() })));
+    return this.#result(held);
+  }
+
+  async #hold(engine: Engine): Promise<{ call: HeldCall; unexpected: readonly string[] }> {
+    const { direction, metadata, phones, max_duration_s: maxSeconds = MAX_DURATION_S, start } = this.#case;
+    const { agent, voices, signal, personaModel } = this.#context;
+    const isText = this.#mode === 'text';
+    const mocks = new MockTools(this.#case.tools ?? {}, engine.clock, (name) => this.#lines?.mocked(name));
+    const codecs = await lineCodecs(this.#case.line?.codec);
+    const random = new Random(this.#seed);
+    try {
+      const call = await holdCall({
+        engine,
+        mode: this.#mode,
+        request: {
+          agent: agent.config,
+          script: agent.script,
+          extensions: agent.extensions,
+          agentId: agent.agentId,
+          id: `eval-${String(this.#seed)}`,
+          metadata,
+          phones,
+          direction,
+          startUnixMs: start === undefined ? START_UNIX_MS : Date.parse(start),
+          interceptTool: mocks.intercept,
+          log: (entry) => void this.#log.push(entry),
+          ...(isText && { tts: silentTts, stt: silentStt, vad: silentVad }),
+        },
+        caller: (nowMs) =>
+          callerOf(this.#case, {
+            mode: this.#mode,
+            random,
+            nowMs,
+            audioOf: (path) => this.#soundOf(path),
+            language: agent.config.language ?? 'en',
+            personaModel,
+          }),
+        openLine: (events) => (isText ? new TextLine(events) : this.#openVoiceLine(engine, events, random, codecs)),
+        speak: isText ? null : (move) => voices.speak(move, this.#case.voice ?? {}, this.#language),
+        transferOutcome: (target) => {
+          const { transfers = {} } = this.#case;
+          return (Object.hasOwn(transfers, target) ? transfers[target] : transfers['*']) ?? 'ok';
+        },
+        maxDurationMs: maxSeconds * 1000,
+        onLines: (lines) => (this.#lines = lines),
+        signal,
+      });
+      return { call, unexpected: mocks.unexpected };
+    } finally {
+      codecs.close();
+      await engine.close();
+    }
+  }
+
+  get #language(): string {
+    const { caller } = this.#case;
+    const persona = caller !== undefined && 'persona' in caller ? caller.persona.language : undefined;
+    return persona ?? this.#context.agent.config.language ?? 'en';
+  }
+
+  #openVoiceLine(
+    engine: Engine,
+    events: CallerLineEvents,
+    random: Random,
+    codecs: Awaited<ReturnType<typeof lineCodecs>>,
+  ): CallerLine {
+    const { line: conditions = {} } = this.#case;
+    const file = conditions.noise?.file;
+    const noise = file === undefined ? null : this.#soundOf(file);
+    const records = this.#context.keep !== null;
+    this.#voiceLine = new VoiceLine({ ticker: engine.ticker, random, conditions, codecs, noise, records }, events);
+    return this.#voiceLine;
+  }
+
+  async #result({ call, unexpected }: { call: HeldCall; unexpected: readonly string[] }): Promise<CaseRun> {
+    const { report, lines } = call;
+    const metrics = lines.metrics(report, this.#context.costOf(report));
+    const checked: CheckedCall = {
+      lines: lines.lines,
+      metrics,
+      report,
+      facts: this.#facts(),
+      language: this.#languageAtEnd(),
+    };
+    const expectations = await this.#check(checked, call, unexpected);
+    const passed = call.error === null && expectations.every(({ outcome }) => outcome === 'pass');
+    const kept = await this.#keep(passed);
+    return {
+      run: this.#run,
+      seed: this.#seed,
+      mode: this.#mode,
+      passed,
+      error: call.error,
+      expectations,
+      lines: lines.lines,
+      metrics,
+      report,
+      ...kept,
+    };
+  }
+
+  async #check(checked: CheckedCall, call: HeldCall, unexpected: readonly string[]): Promise<ExpectationResult[]> {
+    const { signal } = this.#context;
+    const deciders = this.#context.deciders(checked, signal);
+    const results: ExpectationResult[] = [];
+    for (const [index, expectation] of this.#case.expect.entries()) {
+      results.push(await checkExpectation(expectation, index, checked, deciders));
+    }
+    const more = (kind: string, expected: string, reason: string): void => {
+      const line = kind === 'mocks' ? checked.lines.findIndex((one) => one.type === 'tool' && !one.ok) : null;
+      results.push({ index: -1, kind, expected, outcome: 'fail', reason, line });
+    };
+    if (call.failure !== null) more('caller', 'the caller can do all of its steps', call.failure);
+    for (const text of unexpected) more('mocks', 'every call of a mocked tool matches a mock', text);
+    const expectsLimit = this.#case.expect.some((one) => 'ends' in one && one.ends.by === 'limit');
+    if (call.reachedLimit && !expectsLimit) more('max_duration_s', 'the call ends in time', 'it had to be ended');
+    return results;
+  }
+
+  #facts(): CheckedCall['facts'] {
+    const { caller } = this.#case;
+    const facts = caller !== undefined && 'persona' in caller ? (caller.persona.facts ?? {}) : {};
+    const changesMind =
+      caller !== undefined && 'persona' in caller && caller.persona.manner?.includes('changes_mind') === true;
+    return Object.fromEntries(
+      Object.entries(facts).map(([name, fact]) => {
+        if (typeof fact !== 'object') return [name, fact];
+        return [name, changesMind ? (fact.changes_to ?? fact.value) : fact.value];
+      }),
+    );
+  }
+
+  #languageAtEnd(): string {
+    const last = this.#log.findLast((entry) => entry.kind === 'event' && entry.event.type === 'language');
+    if (last?.kind === 'event' && last.event.type === 'language') return last.event.language;
+    return this.#context.agent.config.language ?? 'en';
+  }
+
+  async #loadSounds(): Promise<void> {
+    const { caller, line } = this.#case;
+    const paths = [
+      line?.noise?.file,
+      ...(caller !== undefined && 'recording' in caller ? [caller.recording] : []),
+      ...(caller !== undefined && 'script' in caller
+        ? caller.script.map((step) => ('play' in step ? step.play : undefined))
+        : []),
+    ];
+    if (this.#mode === 'text') return;
+    for (const path of paths) {
+      if (path === undefined || this.#sounds.has(path)) continue;
+      const { samples, sampleRateHz } = decodeWav(await readFile(resolve(this.#context.folder, path)));
+      this.#sounds.set(path, { samples, sampleRateHz });
+    }
+  }
+
+  #soundOf(path: string): CallerAudio {
+    // In text mode only the words of a recording count.
+    return this.#sounds.get(path) ?? { samples: new Int16Array(0), sampleRateHz: 16_000 };
+  }
+
+  async #keep(passed: boolean): Promise<{ recording: string | null; trace: string | null }> {
+    const { keep } = this.#context;
+    if (keep === null || (passed && keep.which === 'failed')) return { recording: null, trace: null };
+    await mkdir(keep.folder, { recursive: true });
+    const slug = this.#case.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
+    const base = join(keep.folder, `${slug}-${this.#mode}-${String(this.#seed)}`);
+    const trace = `${base}.jsonl`;
+    await writeFile(trace, this.#log.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+    const recorded = this.#voiceLine?.recorded ?? null;
+    if (recorded === null || this.#voiceLine === null) return { recording: null, trace };
+    const recording = `${base}.wav`;
+    const { inputRateHz } = this.#voiceLine;
+    await writeFile(recording, encodeWav([joined(recorded.caller), joined(recorded.agent)], inputRateHz));
+    return { recording, trace };
+  }
+}
+
+function joined(frames: readonly Int16Array[]): Int16Array {
+  const all = new Int16Array(frames.reduce((length, frame) => length + frame.length, 0));
+  let at = 0;
+  for (const frame of frames) {
+    all.set(frame, at);
+    at += frame.length;
+  }
+  return all;
+}
