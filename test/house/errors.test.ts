@@ -12,7 +12,7 @@ function table(): string {
     ([code, { message, httpStatus, retryable }]) =>
       `| \`${code}\` | ${message.replaceAll('|', '\\|')} | ${String(httpStatus)} | ${retryable ? 'yes' : 'no'} |`,
   );
-  return ['| code | message | HTTP status | worth another try |', '| --- | --- | --- | --- |', ...rows].join('\n');
+  return ['| code | message | HTTP status | retryable |', '| --- | --- | --- | --- |', ...rows].join('\n');
 }
 
 describe('the error catalogue', () => {
