@@ -7,6 +7,7 @@ import { textReport } from '../eval/report/text-report.js';
 import { runSuite } from '../eval/run-suite.js';
 import { loadSuite, type LoadedSuite } from '../eval/suite/load-suite.js';
 import type { EvalMode } from '../eval/suite/suite-schema.js';
+import { embeddingRoute } from '../settings/models.js';
 import { defineCommand, type FlagOptions, UsageError } from './shared/command.js';
 import { engineSettings, SETTING_FLAGS } from './shared/engine-settings.js';
 import { ProgressBar } from './shared/progress.js';
@@ -43,7 +44,7 @@ Flags:
     const [path, ...others] = positionals;
     if (path === undefined || others.length > 0) throw new UsageError('expected one suite file');
     const loaded = await loadSuite(path);
-    const { engine } = await engineSettings(io, { config: values.config, 'llm-model': values['llm-model'] });
+    const { engine, settings } = await engineSettings(io, { config: values.config, 'llm-model': values['llm-model'] });
     const agent = await agentOf(values.agent, loaded);
     const bar = new ProgressBar(io.stderr, loaded.suite.name);
     const result = await runSuite({
@@ -58,6 +59,7 @@ Flags:
           ? availableParallelism()
           : numberOf('--concurrency', values.concurrency, 1, 64),
       engine,
+      embedding: embeddingRoute(settings),
       keep: values.keep === 'none' ? null : { folder: values.out, which: values.keep === 'all' ? 'all' : 'failed' },
       onRun: (_run, _one, { done, total }) => bar.update(done / total),
       startUnixMs: nowUnixMs(),

@@ -51,6 +51,18 @@ export interface ExpectationResult {
   line: number | null;
   /** What judges answered. */
   votes?: readonly JudgeVote[];
+  /** Who judged. */
+  judge?: ModelIdentity;
+}
+
+/** The model that judged or played the caller: results of others cannot be compared. */
+export interface ModelIdentity {
+  /** The model id; no other model has answered in its place. */
+  model: string;
+  /** Version of the prompt. */
+  prompt: string;
+  /** 0 to 2. */
+  temperature: number;
 }
 
 export interface JudgeVote {
@@ -90,6 +102,8 @@ export interface CaseRun {
   expectations: readonly ExpectationResult[];
   lines: readonly EvalLine[];
   metrics: EvalMetrics;
+  /** Who played the caller; left out where no model did. */
+  playedBy?: ModelIdentity;
   /** Null where the call could not be held. */
   report: SessionReport | null;
   /** Paths of what was kept of the call; null = nothing was. */

@@ -11,6 +11,7 @@ import { silentTts } from '../providers/tts/silent.js';
 import type { LogEntry } from '../session/record/event-log.js';
 import type { SessionReport } from '../session/record/session-report.js';
 import type { EvalAgent } from './agent.js';
+import type { EvalModels } from './ask-model.js';
 import type { CallLines } from './call/call-lines.js';
 import type { CallerLine, CallerLineEvents } from './call/caller-line.js';
 import { type HeldCall, holdCall } from './call/hold-call.js';
@@ -19,7 +20,7 @@ import { silentStt, silentVad } from './call/silent-ears.js';
 import { TextLine } from './call/text-line.js';
 import { VoiceLine } from './call/voice-line.js';
 import { callerOf } from './caller/caller-of.js';
-import type { CallerAudio } from './caller/caller.js';
+import type { CallerAudio, SimulatedCaller } from './caller/caller.js';
 import type { CallerVoices } from './call/caller-voices.js';
 import { checkExpectation, type CheckedCall, type Deciders } from './expectations/check.js';
 import type { EvalMetrics, CaseRun, ExpectationResult } from './result.js';
@@ -37,8 +38,10 @@ export interface RunContext {
   folder: string;
   /** Options of the engine that holds the calls; its clock is replaced. */
   engine: EngineOptions;
-  /** Speaks for callers, and asks models. */
+  /** Speaks for callers. */
   voices: CallerVoices;
+  /** Play personas, in real time. */
+  models: EvalModels;
   /** @param checked null = the call could not be held */
   deciders: (checked: CheckedCall, signal: AbortSignal) => Deciders;
   /** The model of personas that name none; null = the embedded rules. */
@@ -89,6 +92,7 @@ class CaseRunner {
   readonly #log: LogEntry[] = [];
   readonly #sounds = new Map<string, CallerAudio>();
   #lines: CallLines | null = null;
+  #caller: SimulatedCaller | null = null;
   #voiceLine: VoiceLine | null = null;
 
   constructor(one: EvalCase, mode: EvalMode, run: number, seed: number, context: RunContext) {
@@ -115,7 +119,7 @@ class CaseRunner {
 
   async #hold(engine: Engine): Promise<{ call: HeldCall; unexpected: readonly string[] }> {
     const { direction, metadata, phones, max_duration_s: maxSeconds = MAX_DURATION_S, start } = this.#case;
-    const { agent, voices, signal, personaModel } = this.#context;
+    const { agent, voices, signal, personaModel, models } = this.#context;
     const isText = this.#mode === 'text';
     const mocks = new MockTools(this.#case.tools ?? {}, engine.clock, (name) => this.#lines?.mocked(name));
     const codecs = await lineCodecs(this.#case.line?.codec);
@@ -138,15 +142,18 @@ class CaseRunner {
           log: (entry) => void this.#log.push(entry),
           ...(isText && { tts: silentTts, stt: silentStt, vad: silentVad }),
         },
-        caller: (nowMs) =>
-          callerOf(this.#case, {
+        caller: (nowMs) => {
+          this.#caller = callerOf(this.#case, {
             mode: this.#mode,
             random,
             nowMs,
             audioOf: (path) => this.#soundOf(path),
             language: agent.config.language ?? 'en',
             personaModel,
-          }),
+            models,
+          });
+          return this.#caller;
+        },
         openLine: (events) => (isText ? new TextLine(events) : this.#openVoiceLine(engine, events, random, codecs)),
         speak: isText ? null : (move) => voices.speak(move, this.#case.voice ?? {}, this.#language),
         transferOutcome: (target) => {
@@ -196,8 +203,7 @@ class CaseRunner {
     };
     const expectations = await this.#check(checked, call, unexpected);
     const passed = call.error === null && expectations.every(({ outcome }) => outcome === 'pass');
-    const kept = await this.#keep(passed);
-    return {
+    const result: CaseRun = {
       run: this.#run,
       seed: this.#seed,
       mode: this.#mode,
@@ -207,8 +213,11 @@ class CaseRunner {
       lines: lines.lines,
       metrics,
       report,
-      ...kept,
+      ...(await this.#keep(passed)),
     };
+    const playedBy = this.#caller?.playedBy;
+    if (playedBy !== undefined) result.playedBy = playedBy;
+    return result;
   }
 
   async #check(checked: CheckedCall, call: HeldCall, unexpected: readonly string[]): Promise<ExpectationResult[]> {

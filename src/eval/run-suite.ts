@@ -3,7 +3,9 @@ import { RealClock } from '../base/real-clock.js';
 import { Engine } from '../engine/engine.js';
 import type { EngineOptions } from '../engine/options.js';
 import type { SessionReport } from '../session/record/session-report.js';
+import { Embedder, type EmbeddingRoute } from '../tools/knowledge/embeddings.js';
 import type { EvalAgent } from './agent.js';
+import type { EvalModels } from './ask-model.js';
 import { CallerVoices } from './call/caller-voices.js';
 import { compared } from './compare.js';
 import { userDeciders } from './expectations/deciders.js';
@@ -27,6 +29,8 @@ export interface RunSuiteOptions extends LoadedSuite {
   concurrency?: number | undefined;
   /** Options of the engines that hold the calls. Default: the embedded providers. */
   engine?: EngineOptions | undefined;
+  /** The model of `said_like`. Default none. */
+  embedding?: EmbeddingRoute | null | undefined;
   /** Where recordings and event logs go. Default nowhere. */
   keep?: RunContext['keep'] | undefined;
   /** The cost of a call. Default: not known. */
@@ -63,6 +67,8 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteResult> {
   const jobs = jobsOf(cases, options);
   const helper = new Engine({ ...options.engine, clock });
   const voices = new CallerVoices(helper, signal);
+  const models: EvalModels = { clock, complete: (request) => helper.complete(request) };
+  const embedder = options.embedding == null ? null : new Embedder(options.embedding, clock);
   const results = new Map<Job, CaseRun>();
   const progress: SuiteProgress = { done: 0, total: jobs.length, failed: 0 };
   const contextOf = (tested: EvalAgent): RunContext => ({
@@ -70,7 +76,8 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteResult> {
     folder: options.folder,
     engine: options.engine ?? {},
     voices,
-    deciders: userDeciders({ suite, folder: options.folder, engine: helper }),
+    models,
+    deciders: userDeciders({ suite, folder: options.folder, models, embedder }),
     personaModel: suite.persona_model ?? null,
     costOf: options.costOf ?? (() => null),
     keep: options.keep ?? null,
@@ -91,7 +98,7 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteResult> {
   try {
     await Promise.all(Array.from({ length: Math.min(options.concurrency ?? 1, jobs.length) }, lane));
   } finally {
-    await helper.close();
+    await Promise.all([helper.close(), embedder?.close()]);
   }
   const resultsOf = (isOther: boolean): CaseResult[] =>
     collected(

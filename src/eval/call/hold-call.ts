@@ -113,13 +113,15 @@ class HeldCallRun {
       const running = session.run().then((done) => (report = done));
       this.#line.connect();
       cancelLimit = this.#clock.schedule(this.#startMs + maxDurationMs, () => this.#hangUp('limit'));
-      const calling = this.#call().then(
-        () => undefined,
-        (error: unknown) => this.#onCallerFailed(error),
-      );
+      let isCalling = true;
+      const calling = this.#call()
+        .catch((error: unknown) => this.#onCallerFailed(error))
+        .finally(() => (isCalling = false));
       await this.#pass(() => report !== null);
       const done = await running;
       this.#turns.over();
+      // The call may end during a pause of the caller's.
+      await this.#pass(() => !isCalling);
       await calling;
       signal.throwIfAborted();
       if (done.status === 'timeout' && this.#endedBy === 'agent') this.#endedBy = 'limit';

@@ -1,11 +1,16 @@
 import type { Random } from '../../base/random.js';
 import { InvalidConfigError } from '../../schema/issues.js';
+import type { EvalModels } from '../ask-model.js';
 import type { EvalCase, EvalMode } from '../suite/suite-schema.js';
 import type { SimulatedCaller, CallerAudio } from './caller.js';
+import { ModelCaller } from './model-caller.js';
 import { callerPhrases, PERSONA_LANGUAGES } from './phrases.js';
 import { RecordingCaller } from './recording-caller.js';
 import { RulePersona } from './rule-persona.js';
 import { ScriptCaller } from './script-caller.js';
+
+/** The persona model that needs no model. */
+const EMBEDDED_PERSONA = 'embedded';
 
 export interface CallerOfOptions {
   mode: EvalMode;
@@ -16,6 +21,7 @@ export interface CallerOfOptions {
   language: string;
   /** Null = the embedded rules. */
   personaModel: string | null;
+  models: EvalModels;
 }
 
 /** @throws InvalidConfigError for a caller that cannot be played in this mode or language */
@@ -31,12 +37,17 @@ export function callerOf(one: EvalCase, options: CallerOfOptions): SimulatedCall
   }
   const { persona } = caller;
   const language = persona.language ?? options.language;
+  const isCalled = one.direction === 'outbound';
+  const model = persona.model ?? options.personaModel ?? EMBEDDED_PERSONA;
+  if (model !== EMBEDDED_PERSONA) {
+    return new ModelCaller({ persona, model, models: options.models, language, isCalled, random });
+  }
   const phrases = callerPhrases(language);
   if (phrases === null) {
     const known = PERSONA_LANGUAGES.join(', ');
     throw fault(['caller', 'persona', 'language'], `Embedded personas speak ${known}; ${language} needs a \`model\``);
   }
-  return new RulePersona({ persona, phrases, random, isCalled: one.direction === 'outbound' });
+  return new RulePersona({ persona, phrases, random, isCalled });
 }
 
 function fault(loc: readonly string[], msg: string): InvalidConfigError {

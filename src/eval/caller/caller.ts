@@ -1,3 +1,5 @@
+import type { ModelIdentity } from '../result.js';
+
 /** What a caller knows when it is their turn. */
 export interface CallerView {
   /** What the agent has said since the caller's last move, as far as it was heard. Empty = nothing. */
@@ -46,6 +48,8 @@ export interface SimulatedCaller {
   readonly patienceMs: number;
   /** Does not wait for the agent's first words. Default false. */
   readonly speaksAtOnce?: boolean;
+  /** The model that decides for the caller; left out where none does. */
+  readonly playedBy?: ModelIdentity;
   /**
    * The agent's turn is over, or the caller's patience is. Returns moves in order; none = the caller goes on listening.
    * @throws CallerError if the caller cannot go on; the run is then an error, or a failure

@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../../agent/chat.js';
 import type { SessionReport } from '../../session/record/session-report.js';
-import type { EvalLine, EvalMetrics, ExpectationResult, JudgeVote } from '../result.js';
+import type { EvalLine, EvalMetrics, ExpectationResult, ModelIdentity, JudgeVote } from '../result.js';
 import type { ArgumentMatchers, Expectation, ExpectedCall } from '../suite/expectation-schema.js';
 import { textTest } from '../pattern.js';
 import { inWords, mismatch, valueMatches } from './matchers.js';
@@ -22,6 +22,7 @@ export interface CheckOutcome {
   reason: string;
   line: number | null;
   votes?: readonly JudgeVote[];
+  judge?: ModelIdentity;
 }
 
 /** Expectations that need more than the call itself. */

@@ -1,26 +1,36 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { reasonOf } from '../../base/errors.js';
-import type { Engine } from '../../engine/engine.js';
+import type { Embedder } from '../../tools/knowledge/embeddings.js';
+import type { EvalModels } from '../ask-model.js';
 import type { EvalSuite } from '../suite/suite-schema.js';
 import type { CheckedCall, Deciders, CheckOutcome } from './check.js';
+import { judge } from './judge.js';
+import { saidLike } from './said-like.js';
 
 export interface DecidersOptions {
   suite: EvalSuite;
   /** Paths of checks are relative to it. */
   folder: string;
-  /** Asks models, in real time. */
-  engine: Engine;
+  models: EvalModels;
+  /** Null = no embedding model is configured. */
+  embedder: Embedder | null;
 }
 
 /** What a user's check gets. It passes by returning true or nothing; false, a text or an error fails the case. */
 export type UserCheck = (call: CheckedCall) => unknown;
 
 /** Decides what needs a model or code of the user. */
-export function userDeciders({ folder }: DecidersOptions): (call: CheckedCall, signal: AbortSignal) => Deciders {
-  return (call) => ({
-    judge: () => Promise.resolve(error('there is no judge here yet')),
-    saidLike: () => Promise.resolve(error('there are no embeddings here yet')),
+export function userDeciders({
+  suite,
+  folder,
+  models,
+  embedder,
+}: DecidersOptions): (call: CheckedCall, signal: AbortSignal) => Deciders {
+  return (call, signal) => ({
+    judge: ({ rubric, model = suite.judge?.model ?? null, votes = suite.judge?.votes }) =>
+      judge({ rubric, model, votes, lines: call.lines, models, signal }),
+    saidLike: ({ text, at_least: atLeast }) => saidLike({ text, atLeast, lines: call.lines, embedder, signal }),
     check: (path) => userCheck(path, folder, call),
   });
 }

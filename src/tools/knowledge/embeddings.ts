@@ -26,7 +26,6 @@ const replySchema = z.object({
 export class Embedder {
   readonly route: EmbeddingRoute;
   readonly #client: GuardedClient;
-  readonly #signal = new AbortController().signal;
 
   constructor(route: EmbeddingRoute, clock: Clock) {
     this.route = route;
@@ -36,9 +35,10 @@ export class Embedder {
   /**
    * The embeddings of texts, normalised to length 1, in order.
    * @param texts at most 64
-   * @throws Error describing the server's failure
+   * @param signal default none
+   * @throws Error describing the server's failure; the signal's reason when it is aborted
    */
-  async embed(texts: readonly string[], timeoutMs: number): Promise<Float32Array[]> {
+  async embed(texts: readonly string[], timeoutMs: number, signal?: AbortSignal): Promise<Float32Array[]> {
     const { baseUrl, apiKey, model } = this.route;
     const reply = await this.#client.request({
       url: `${baseUrl.replace(/\/+$/, '')}/embeddings`,
@@ -47,7 +47,7 @@ export class Embedder {
       body: JSON.stringify({ model, input: texts, encoding_format: 'float' }),
       timeoutMs,
       maxBytes: MAX_REPLY_BYTES,
-      signal: this.#signal,
+      signal: signal ?? new AbortController().signal,
     });
     if (reply.status !== 200) throw new Error(`the embedding server answered with status ${String(reply.status)}`);
     const vectors = new Map(parsed(reply.body).map(({ index, embedding }) => [index, unit(embedding)]));
@@ -57,6 +57,11 @@ export class Embedder {
       if (vector === undefined || vector.length !== length) throw new Error('the embedding server left vectors out');
       return vector;
     });
+  }
+
+  /** Closes its connections. May be called twice. */
+  close(): Promise<void> {
+    return this.#client.close();
   }
 }
 
