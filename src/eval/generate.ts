@@ -18,8 +18,8 @@ export interface GenerateOptions {
   models: EvalModels;
   /** How many cases to propose. Default 10. */
   count?: number | undefined;
-  /** Called with the number of valid cases so far. */
-  onProgress?: ((done: number) => void) | undefined;
+  /** Called with the share of the cases that there are, 0 to 1. */
+  onProgress?: ((share: number) => void) | undefined;
   signal: AbortSignal;
 }
 
@@ -101,7 +101,7 @@ export async function generateSuite(options: GenerateOptions): Promise<Generated
         dropped.push({ name, reason: faultText(error) });
       }
     }
-    onProgress?.(accepted.length);
+    onProgress?.(accepted.length / count);
   }
   const [first] = dropped;
   if (accepted.length === 0) {

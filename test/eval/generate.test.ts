@@ -101,11 +101,11 @@ describe('a generated suite', () => {
       propose(KEYS, JUDGED),
     );
     const progress: number[] = [];
-    const { suite, dropped } = await generated({ count: 2, onProgress: (done) => progress.push(done) });
+    const { suite, dropped } = await generated({ count: 2, onProgress: (share) => progress.push(share) });
     // No more than were wanted are read.
     expect(suite.cases.map(({ name }) => name)).toEqual(['books a table', 'presses keys']);
     expect(dropped).toEqual([{ name: 'books a table', reason: 'another case has its name' }]);
-    expect(progress).toEqual([1, 2]);
+    expect(progress).toEqual([0.5, 1]);
     expect(server.bodies.map(({ seed }) => seed)).toEqual([1, 2]);
     expect(JSON.stringify(server.bodies[1])).toContain(
       'There are these cases already; propose others:\\n- books a table',
