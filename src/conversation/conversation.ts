@@ -57,7 +57,7 @@ const ON_EVENT: {
   'llm.toolCall': ofReply((core, reply, { call }) => replies.onToolCall(core, reply, call)),
   'llm.done': ofReply(endRound),
   'llm.failed': ofReply((core, reply, { reason }) => {
-    reply.phase = 'done'; // nothing is left to cancel
+    reply.phase = 'done'; // there is nothing to cancel any more
     replies.onNoAnswer(core, reason);
   }),
   'tool.result': (core, { callId, ok, content }) => {
@@ -125,19 +125,19 @@ const ON_DEADLINE: Readonly<Record<DeadlineName, (core: Core) => void>> = {
 };
 
 /**
- * One spoken conversation as a pure state machine: no I/O, no clock, no chance. Events go in, effects come out, and
- * the same events at the same times give the same effects to the bit. Each behaviour is a small machine with a slice
- * of the state and a file of its own; this file only routes between them.
+ * One spoken conversation as a pure state machine: no I/O, no clock, no randomness. It turns events into effects; the
+ * same events at the same times give exactly the same effects. Each behaviour is a small machine with its own file and
+ * its own slice of the state; this file only routes between them.
  */
 export class Conversation {
   readonly #core: Core;
 
-  /** @param state from an earlier conversation's `state`, to go on with it; owned by this one from now on */
+  /** @param state of an earlier conversation, to continue it; this conversation then owns it */
   constructor(config: ConversationConfig, state: ConversationState = initialState()) {
     this.#core = new Core(config, state, ACTIONS);
   }
 
-  /** The whole state, plain data. Read it; change it only through `step`. */
+  /** The whole state as plain data. Read-only: `step` changes it. */
   get state(): Readonly<ConversationState> {
     return this.#core.state;
   }
@@ -149,8 +149,8 @@ export class Conversation {
   }
 
   /**
-   * Takes one event, then whatever deadlines are due. Never throws; events that fit nothing are ignored.
-   * @param nowMs milliseconds since the session began; time does not run backwards
+   * Handles one event, then all due deadlines. Never throws; ignores events that do not fit.
+   * @param nowMs milliseconds since the session began; must not decrease
    */
   step(event: ConversationEvent, nowMs: number, position: PlayoutPosition = NOT_PLAYING): ConversationEffect[] {
     const core = this.#core;
@@ -174,7 +174,7 @@ export class Conversation {
     (ON_EVENT[event.type] as (core: Core, event: ConversationEvent) => void)(core, event);
   }
 
-  /** The deadline that has been due for longest. */
+  /** The deadline that is due for the longest time. */
   #due(): DeadlineName | null {
     const { state, nextDeadline } = this.#core;
     return nextDeadline !== null && (state.deadlines[nextDeadline] ?? Infinity) <= state.nowMs ? nextDeadline : null;
@@ -192,7 +192,7 @@ function open(core: Core): void {
   onLineOpened(core);
 }
 
-/** Handles an event of the current reply's request; others come too late and are ignored. */
+/** Handles an event of the current reply's request; ignores those of others, which are late. */
 function ofReply<Event extends { requestId: number }>(
   handle: (core: Core, reply: ReplyState, event: Event) => void,
 ): (core: Core, event: Event) => void {
@@ -202,7 +202,7 @@ function ofReply<Event extends { requestId: number }>(
   };
 }
 
-/** Handles an event of an utterance that is queued or being played. */
+/** Handles an event of a queued or playing utterance. */
 function ofUtterance<Event extends { utteranceId: number }>(
   handle: (core: Core, utterance: Utterance, event: Event) => void,
 ): (core: Core, event: Event) => void {

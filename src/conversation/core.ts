@@ -7,41 +7,43 @@ import type { ConversationState, DeadlineName, ReplyState } from './state.js';
 export const NOT_PLAYING: PlayoutPosition = { utteranceId: null, heardChars: 0 };
 
 interface ActionBase {
-  /** The tool's name. No tool of an agent may have it. */
+  /** The tool's name, reserved: agents cannot use it for their own tools. */
   readonly name: string;
-  /** Whether a call of this name is the action's. Otherwise it is a tool's. */
+  /** Whether a call of this name belongs to the action. Otherwise it belongs to one of the agent's tools. */
   isEnabled(config: ConversationConfig): boolean;
-  /** As the model is offered it; null = it is not. Asked only where the action is enabled. */
+  /** The tool as the model sees it; null = not available. Called only if the action is enabled. */
   tool(config: ConversationConfig): ToolSpec | null;
-  /** Tells the model what the system prompt does not know yet; null = nothing. */
+  /** Information for the model that is not in the system prompt yet; null = none. */
   promptNote?(core: Core): string | null;
-  /** The agent falls silent for good, or for a message that cannot wait. */
+  /** The agent stops speaking for good, or for an urgent message. */
   abandon?(core: Core): void;
 }
 
-/** Ends the agent's part. It begins only where the model makes no other calls in the round. */
+/** Ends the agent's part. It starts only if the model makes no other calls in the round. */
 export interface FinalAction extends ActionBase {
   readonly kind: 'final';
   begin(core: Core, reply: ReplyState, call: ToolCall): void;
 }
 
-/** Runs beside the agent's tools. */
+/** Runs in parallel with the agent's tools. */
 export interface RunningAction extends ActionBase {
   readonly kind: 'running';
-  /** It has the line to itself: it starts when all has been said, and nothing is said until it is done. */
+  /**
+   * Uses the line exclusively: it starts when all queued speech has been heard, and the agent is silent until it is
+   * done.
+   */
   readonly takesLine: boolean;
-  /** The model has asked for it. */
+  /** Called when the model requests the action. */
   onCall?(reply: ReplyState, call: ToolCall): void;
-  /** Carries it out. */
   start(core: Core, call: ToolCall): void;
-  /** The result of a call that is done or refused at once; null = a `tool.result` follows. */
+  /** The result of a call that completes or is refused at once; null = a `tool.result` follows. */
   resultAtOnce(core: Core, call: ToolCall): string | null;
 }
 
-/** Something that the agent itself can do on the line, and that the model asks for as it asks for a tool. */
+/** A built-in action of the agent on the line, which the model calls like a tool. */
 export type ConversationAction = FinalAction | RunningAction;
 
-/** What a machine works with during one step: the state, the moment, and where its effects go. */
+/** What a machine gets for one step: the state, the current time, and a place for effects. */
 export class Core {
   readonly config: ConversationConfig;
   readonly state: ConversationState;
@@ -59,17 +61,17 @@ export class Core {
     return this.state.nowMs;
   }
 
-  /** What is spoken now. */
+  /** The language spoken now. */
   get language(): string {
     return this.state.language ?? this.config.language;
   }
 
-  /** The action that a call asks for; null = it is a tool's. */
+  /** The built-in action of a call; null = the call is for one of the agent's tools. */
   actionOf({ name }: ToolCall): ConversationAction | null {
     return this.actions.find((action) => action.name === name && action.isEnabled(this.config)) ?? null;
   }
 
-  /** An action has the line to itself: the agent's own tones are on it. */
+  /** An action uses the line exclusively: the agent's own tones are on it. */
   get isLineTaken(): boolean {
     return this.state.tools.some(({ call, afterUtterance }) => {
       const action = this.actionOf(call);
@@ -112,7 +114,7 @@ export class Core {
     return this.state.nextId++;
   }
 
-  /** One of several phrases, in turn, so that none comes twice running; null if there is none that can be spoken. */
+  /** One of several phrases, in rotation, so that none repeats twice in a row; null if none can be spoken. */
   choose(list: string, phrases: readonly string[]): string | null {
     const speakable = [...new Set(phrases)].filter(isSpeakable);
     if (speakable.length === 0) return null;

@@ -3,58 +3,61 @@ import type { EndStatus, UtteranceKind } from './events.js';
 import type { AnnouncedEnd } from './voicemail/announcements.js';
 import type { MachinePhrase } from './voicemail/voicemail-phrases.js';
 
-/** Number of the turn that the model opens the conversation with. */
+/** Number of the turn in which the model opens the conversation. */
 export const OPENING_TURN = 0;
 
-/** Everything a conversation knows, as plain data (it survives JSON): one slice a machine. */
+/** The complete state as plain JSON data, one slice per machine. */
 export interface ConversationState {
-  /** `line` is opened once and closed once. */
+  /** The line opens once and closes once. */
   line: 'waiting' | 'open' | 'closed';
   /** Time of the latest step. */
   nowMs: number;
-  /** Due times by name; the earliest is when the conversation wants to be stepped next. */
+  /** Due times by name; the conversation must be stepped at the earliest. */
   deadlines: ConversationDeadlines;
-  /** What is spoken since the conversation changed its language; null = as configured. */
+  /** The language since the conversation changed it; null = as configured. */
   language: string | null;
   /** The user has asked not to be called again. */
   doNotCall: boolean;
   history: HistoryEntry[];
   turn: TurnState;
-  /** The user's latest pauses inside turns, ms; and where the speech of the turn before this one ended. */
+  /** The user's latest pauses inside turns, in ms; and the end of speech of the previous turn. */
   pace: { pausesMs: number[]; endMs: number | null };
-  /** Keys pressed so far of a row that goes on. */
+  /** Keys pressed so far of an incomplete row. */
   digits: string;
   speech: SpeechState;
   reply: ReplyState | null;
-  /** An answer that was begun before the turn is over. */
+  /** A speculative answer. */
   speculation: SpeculationState | null;
   interruption: InterruptionState | null;
   /** Noise has held the agent for long: until then, sound alone does not hold it. */
   noisyUntilMs: number;
   ending: EndingState | null;
-  /** The call is being handed to somebody else. */
+  /** A transfer in progress. */
   transfer: TransferState | null;
-  /** Somebody outside wants the user connected to this target, or (null) the call ended, when all has been said. */
+  /**
+   * The API or an embedder wants the user connected to this target, or (null) the call ended, when all queued speech
+   * has been heard.
+   */
   commanded: { target: string | null } | null;
   /** A machine may have answered, or has; null = a person has. */
   voicemail: VoicemailState | null;
-  /** The last one: when, what, and for which turn. */
+  /** The last filler: when, which, and in which turn. */
   filler: { lastMs: number | null; text: string | null; turn: number | null };
-  /** How often something was chosen from each list of phrases, so that it is chosen in turn. */
+  /** How often a phrase of each list was used, for rotation. */
   rotation: Record<string, number>;
-  /** `prompts`: times in a row that the agent asked whether the user is there; `sinceMs`: neither side spoke since. */
+  /** `prompts`: consecutive questions whether the user is there; `sinceMs`: start of the silence on both sides. */
   inactivity: { prompts: number; sinceMs: number };
-  /** Last moment that was not idle: a sign of the user, or the end of something the agent said to them. */
+  /** Time of the last activity: words or keys of the user, or the end of the agent's speech. */
   lastActiveMs: number;
-  /** Calls that run, or wait for their phrase. */
+  /** Tool calls that run or wait for their phrase. */
   tools: RunningTool[];
-  /** A result came that no request has told the model about yet. */
+  /** A tool result is not part of any model request yet. */
   resultsUntold: boolean;
-  /** What others want said, waiting for the user to finish. */
+  /** External announcements that wait until the user has finished. */
   toSay: string[];
   /**
-   * Failures one after another: of the model's replies, and of messages that the voice should have spoken. `unheard`:
-   * nothing has been heard since the voice failed; `again`: what has to be said again then.
+   * Consecutive failures of the model's replies, and of messages for the voice. `unheard`: nothing has been heard since
+   * the voice failed; `again`: what must be said again then.
    */
   failures: { model: number; voice: number; voiceEntry: number | null; unheard: boolean; again: Again | null };
   nextId: number;
@@ -64,7 +67,7 @@ export type ConversationDeadlines = Record<DeadlineName, number | null>;
 
 export type DeadlineName = (typeof DEADLINES)[number];
 
-/** Of deadlines that are due at the same moment, the one named first comes first. */
+/** Deadlines due at the same time are handled in this order. */
 const DEADLINES = [
   'turn.end',
   'turn.stuck',
@@ -100,7 +103,7 @@ export interface AssistantEntry {
   role: 'assistant';
   parts: SpokenPart[];
   calls: CallEntry[];
-  /** The user cut it off. */
+  /** The user interrupted it. */
   interrupted: boolean;
   atMs: number;
 }
@@ -108,7 +111,7 @@ export interface AssistantEntry {
 export interface SpokenPart {
   utteranceId: number;
   text: string;
-  /** Null until the utterance is over; then how much of it was heard. */
+  /** Null until the utterance is over; then the number of heard characters. */
   heardChars: number | null;
 }
 
@@ -118,46 +121,46 @@ export interface CallEntry {
   result: string | null;
 }
 
-/** What the user is saying and has not been answered yet. */
+/** What the user is saying, without an answer yet. */
 export interface TurnState {
-  /** A turn that was answered too soon and goes on keeps its number. */
+  /** A turn that was answered too soon and continues keeps its number. */
   number: number;
-  /** Segments up to this one belong to earlier turns: what comes late for them is no news. */
+  /** Segments up to this one belong to earlier turns: late transcripts for them are ignored. */
   lastSegment: number;
   speaking: boolean;
-  /** Start of the turn, null = nothing said yet. */
+  /** Start of the turn, null = no speech yet. */
   startMs: number | null;
-  /** Start of the latest stretch of speech, null = the VAD has heard none. */
+  /** Start of the latest stretch of speech, null = the VAD has detected none. */
   speechStartMs: number | null;
-  /** How much the agent had said in all when it began over the agent's words; null = the agent was silent. */
+  /** How much the agent had said when the turn began over its words; null = the agent was silent. */
   overChars: number | null;
   /** End of the latest speech; meaningless while speaking. */
   endMs: number;
-  /** Speech that this turn holds in all, up to the latest end. */
+  /** Total speech in this turn up to the latest end. */
   speechMs: number;
-  /** The longest pause after which this turn went on. */
+  /** The longest pause after which this turn continued. */
   longestPauseMs: number;
-  /** What an audio model makes of the silence since `endMs`: the probability that the turn is over. */
+  /** An audio model's result for the silence since `endMs`: the probability that the turn is over. */
   judged: number | null;
-  /** How complete it was when it was last scored, 0..1. */
+  /** Its last score, 0 to 1. */
   completeness: number;
-  /** Answers to it that were begun before it is over. */
+  /** Number of speculative answers to it. */
   speculations: number;
   /** When the latest final transcript came. */
   finalMs: number | null;
-  /** It cut the agent off. */
+  /** It has interrupted the agent. */
   interrupts: boolean;
-  /** What it cut the agent off from, to be taken up again if it comes to nothing. */
+  /** The speech that it interrupted, which is repeated if the turn turns out to be nothing. */
   cutOff: CutOff | null;
-  /** It is over, but is taken up only when the agent has finished. */
+  /** It is over, but the agent finishes first. */
   waiting: boolean;
   segments: Segment[];
-  /** Words that came before the segments: of a turn that was answered too soon, or typed. */
+  /** Words before the segments: of a turn that was answered too soon, or typed. */
   carried: string;
 }
 
 export interface CutOff {
-  /** Utterances that were not heard whole. */
+  /** Utterances that were not heard completely. */
   texts: string[];
   /** The model had not finished its answer. */
   unfinished: boolean;
@@ -171,12 +174,12 @@ export interface Segment {
 }
 
 export interface SpeechState {
-  /** In the order of playing; the first may be playing. */
+  /** In playing order; the first may be playing. */
   queue: Utterance[];
   held: boolean;
-  /** A pause that the model asked for goes on until then. */
+  /** End of a pause that the model asked for. */
   pausedUntilMs: number;
-  /** What of the utterances that are over was heard: the end of it, its length in all, and when it ended. */
+  /** The heard text of past utterances: its end, its total length, and when it ended. */
   said: { text: string; chars: number; endMs: number | null };
 }
 
@@ -186,13 +189,13 @@ export interface Utterance {
   kind: UtteranceKind;
   interruptible: boolean;
   playing: boolean;
-  /** Silence that the model wants behind it; 0 = the usual breath. */
+  /** Silence after it that the model asked for; 0 = the usual pause. */
   pauseMs: number;
   /** Index of its message in the history. */
   entry: number;
   /** It is said for the second time, because the voice failed. */
   again: boolean;
-  /** The model speaks it itself: its words come while it is heard. */
+  /** The model speaks it itself: its words arrive while it plays. */
   own: boolean;
 }
 
@@ -205,50 +208,53 @@ export interface Again {
 export interface ReplyState {
   requestId: number;
   /**
-   * The model is being asked (`thinking`), answers (`streaming`), waits for its tools (`tools`), or has said all
-   * (`done`) while what it said is still being played.
+   * The model has a request (`thinking`), streams the answer (`streaming`), waits for its tools (`tools`), or has
+   * finished (`done`) while its words may still be playing.
    */
   phase: 'thinking' | 'streaming' | 'tools' | 'done';
-  /** Text that is no whole sentence yet. */
+  /** Text that is not a complete sentence yet. */
   pending: string;
-  /** Pieces of this round that were handed to the voice. */
+  /** Pieces of this round that the voice has got. */
   pieces: number;
-  /** What the model itself speaks in this round; null = nothing. */
+  /** The utterance that the model itself speaks in this round; null = none. */
   ownUtterance: number | null;
-  /** The message in the history that this round's words go to, once there is one. */
+  /** The message in the history for this round's words, if there is one. */
   entry: number | null;
-  /** Requests made for this turn: 1, and one more after each round of tools. */
+  /** Requests for this turn: 1, and one more after each round of tools. */
   round: number;
-  /** Text of this turn as it was committed, to be taken back if the user goes on. */
+  /** The turn's text as committed, to be taken back if the user resumes. */
   turnText: string;
   turnNumber: number;
-  /** Index of the user's message in the history, null where the agent speaks unasked. */
+  /** Index of the user's message in the history, null if the agent speaks without one. */
   userEntry: number | null;
   calls: ToolCall[];
-  /** Something was done that cannot be taken back. */
+  /** Something irreversible was done. */
   acted: boolean;
-  /** The turn cut the agent off: no filler answers it. */
+  /** The turn interrupted the agent: no filler follows. */
   afterInterruption: boolean;
-  /** It has pressed keys, and may listen to what follows without a word. */
+  /** It has pressed keys, and may stay silent after them. */
   pressed: boolean;
   /** The model was asked before the user's words were known. */
   wordless: boolean;
 }
 
 export interface SpeculationState {
-  /** What becomes the reply if the turn ends with these words. Nothing of it is said, done or in the history. */
+  /**
+   * Becomes the reply if the turn ends with these words. Until then nothing of it is spoken, executed or in the
+   * history.
+   */
   reply: ReplyState;
-  /** The words that it answers, in a form that can be compared; where the model hears, which speech. */
+  /** The words that it answers, in comparable form; for a model that hears the user, the speech. */
   words: string;
-  /** What the model itself has said so far; null = it does not speak itself. */
+  /** The model's own words so far; null = it does not speak itself. */
   voiced: string | null;
-  /** What the model has said; with the id under which the voice makes a sentence ready. */
+  /** The model's sentences so far; with the id under which the voice prepares one. */
   sentences: { text: string; utteranceId: number | null; pauseMs: number }[];
-  /** Text that is no whole sentence yet. */
+  /** Text that is not a complete sentence yet. */
   pending: string;
-  /** The model has said all. */
+  /** The model has finished. */
   done: boolean;
-  /** Messages in the history and calls that ran as the model was asked: with others it would answer otherwise. */
+  /** Number of messages in the history and of calls at the time of the request: with others the answer would differ. */
   history: number;
   tools: number;
   startMs: number;
@@ -258,11 +264,11 @@ export interface SpeculationState {
 
 export interface RunningTool {
   call: ToolCall;
-  /** The request whose reply asked for it. */
+  /** The request that made the call. */
   requestId: number;
   /** Starts when this utterance is over; null = started. */
   afterUtterance: number | null;
-  /** Index of the message in the history that holds the call. */
+  /** Index of the message with the call in the history. */
   entry: number;
 }
 
@@ -271,41 +277,43 @@ export interface InterruptionState {
 }
 
 export interface VoicemailState {
-  /** It is open who has answered (`listening`), a mailbox greets, or the message is being left. */
+  /**
+   * Undecided who has answered (`listening`), a mailbox greets (`greeting`), or the message is being left (`message`).
+   */
   phase: 'listening' | 'greeting' | 'message';
-  /** What was said since the answer. */
+  /** Transcripts since the call was answered. */
   segments: { segment: number; text: string }[];
   speaking: boolean;
-  /** Start of the speech that goes on, or was the last, without a pause; null = nobody has spoken in this phase. */
+  /** Start of the current or last uninterrupted speech; null = no speech in this phase. */
   stretchMs: number | null;
   /** End of the latest speech. */
   endMs: number | null;
-  /** Greets like a person: briefly. */
+  /** The greeting is short, like a person's. */
   personal: boolean;
-  /** A machine is asking who calls … */
+  /** A call screener is asking who calls … */
   screening: boolean;
   /** … or has asked. */
   screened: boolean;
-  /** Start of the speech that went on for longer than people talk who answer; null = none has. */
+  /** Start of speech longer than that of people who answer; null = none. */
   suspectMs: number | null;
-  /** Has let the agent finish after the greeting, the latest time; null = not yet. */
+  /** The latest time at which the other side let the agent finish after the greeting; null = not yet. */
   listenedMs: number | null;
   beeped: boolean;
-  /** What the words tell, and since when. */
+  /** What the words indicate, and since when. */
   phrase: { found: MachinePhrase | AnnouncedEnd; sinceMs: number } | null;
-  /** How the call ends after an announcement, unless the rest of it offers to take a message; null = no announcement. */
+  /** How the call ends after an announcement, unless it goes on to offer to take a message; null = no announcement. */
   announced: AnnouncedEnd | null;
-  /** The message in the history, once it is being left. */
+  /** Index of the message in the history, once it is being left. */
   entry: number | null;
 }
 
 export interface TransferState {
-  /** The user is told (`notice`), then the line is connecting. */
+  /** The notice is playing (`notice`), or the line is connecting. */
   phase: 'notice' | 'connecting';
   target: string;
-  /** What whoever is asked first is told of the user; null = nothing. */
+  /** What the target of an attended transfer hears about the user; null = nothing. */
   summary: string | null;
-  /** The call by which the model decided it, and the message in the history that holds it. */
+  /** The index of the message in the history with the call that requested it. */
   entry: number;
   callId: string;
   requestId: number;
@@ -315,7 +323,7 @@ export interface EndingState {
   status: EndStatus;
   /** The user's words can still reopen the conversation. */
   reversible: boolean;
-  /** The call by which the model decided it. */
+  /** The call that requested it. */
   call: { entry: number; callId: string } | null;
 }
 

@@ -1,6 +1,6 @@
 import { parseJson } from '../../base/json.js';
 
-/** One of a call's arguments; undefined if it is missing or the arguments are unreadable. */
+/** One argument of a call; undefined if it is missing or the arguments are not valid JSON. */
 export function argumentOf(args: string, name: string): unknown {
   try {
     const parsed: unknown = parseJson(args === '' ? '{}' : args);
@@ -11,7 +11,9 @@ export function argumentOf(args: string, name: string): unknown {
   }
 }
 
-/** One text of a call's arguments, trimmed; null if it is missing, empty, no text or unreadable. */
+/**
+ * One text argument of a call, trimmed; null if it is missing, empty, not text, or the arguments are not valid JSON.
+ */
 export function textArgument(args: string, name: string): string | null {
   const value = argumentOf(args, name);
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;

@@ -1,8 +1,8 @@
 import { baseLanguage } from '../../base/language.js';
 
 /**
- * Plain ways to ask not to be called again. Meant to be sure of what they find: "don't call me before nine" and "call me
- * again tomorrow" are none.
+ * Explicit requests not to be called again. Only unambiguous ones match: "don't call me before nine" and "call me again
+ * tomorrow" do not.
  */
 const BY_LANGUAGE: Readonly<Record<string, readonly RegExp[]>> = {
   en: [
@@ -78,7 +78,7 @@ const BY_LANGUAGE: Readonly<Record<string, readonly RegExp[]>> = {
   ],
 };
 
-/** Behind these a wish holds for a while or under a condition only, and the model is to deal with it. */
+/** With one of these the request is temporary or conditional, so the model handles it. */
 const CONDITIONS: Readonly<Record<string, RegExp>> = {
   en: /\b(?:before|until|till|unless|during|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|at (?:night|work|home|this (?:hour|time))|so (?:early|late)|today|tonight|this (?:week|morning|evening))\b/,
   es: /\b(?:antes de|hasta|hoy|por la (?:noche|mañana)|tan (?:tarde|temprano)|a (?:esta hora|estas horas)|mientras)\b/,
@@ -92,7 +92,7 @@ const CONDITIONS: Readonly<Record<string, RegExp>> = {
   zh: /(?:之前|以前|今天|晚上|早上|这个时间|這個時間|直到)/u,
 };
 
-/** Whether somebody plainly asks not to be called again, in a language or in English. */
+/** Whether a text explicitly asks not to be called again, in a language or in English. */
 export function asksNotToBeCalled(text: string, language: string): boolean {
   const words = text
     .toLowerCase()
@@ -126,7 +126,7 @@ function rulesOf(base: string): Rules {
   return rules;
 }
 
-/** `\b` and `\w` for letters of any script: to a plain expression the end of "più" is none of a word. */
+/** Makes `\b` and `\w` work with letters of any script: in a plain expression "più" does not end at a word boundary. */
 function inAllScripts({ source }: RegExp): RegExp {
   const letter = String.raw`[\p{L}\p{M}\p{N}]`;
   const edge = `(?:(?<!${letter})(?=${letter})|(?<=${letter})(?!${letter}))`;

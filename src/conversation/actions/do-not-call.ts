@@ -7,8 +7,8 @@ import { dropSpeculation } from '../reply/speculation-drop.js';
 import { asksNotToBeCalled } from './do-not-call-phrases.js';
 
 /**
- * The wish not to be called again. Plain words are found by rules and acknowledged at once, without the model. The model
- * notices what is put less plainly.
+ * The request not to be called again. Rules find explicit words and acknowledge them at once, without the model; the
+ * model finds other requests.
  */
 export const doNotCall: RunningAction = {
   kind: 'running',
@@ -27,7 +27,7 @@ export const doNotCall: RunningAction = {
     'Noted: the number will not be called again. Tell the user so in one short sentence, and say goodbye.',
 };
 
-/** A turn that plainly asks not to be called again is acknowledged, and the call ends. Returns whether it was one. */
+/** Acknowledges a turn that explicitly asks not to be called again, and ends the call. Returns whether it was one. */
 export function takesOffList(core: Core, text: string): boolean {
   if (!core.config.doNotCall || core.state.doNotCall || !asksNotToBeCalled(text, core.language)) return false;
   dropSpeculation(core, 'the end');
@@ -38,7 +38,7 @@ export function takesOffList(core: Core, text: string): boolean {
   return true;
 }
 
-/** Has the number listed, once. */
+/** Adds the number to the do-not-call list, once. */
 function noteDoNotCall(core: Core, by: 'rule' | 'model'): void {
   if (core.state.doNotCall) return;
   core.state.doNotCall = true;

@@ -44,19 +44,19 @@ function endCallTool(config: EndCallConfig): ToolSpec {
   };
 }
 
-/** @param ownWords the goodbye that the model put into the call; null = none that is readable */
+/** @param ownWords the goodbye in the model's call; null = none that can be read */
 function goodbyeOf(core: Core, entry: number, ownWords: string | null): string | null {
   const phrase = core.choose('goodbye', core.config.endCall.messages);
   return phrase === null ? ownGoodbye(core, entry, ownWords) : unlessSaid(core, entry, phrase);
 }
 
-/** A goodbye that the model has just said by itself, word for word, is not said again. */
+/** Does not repeat a goodbye that the model has just said word for word. */
 function unlessSaid(core: Core, entry: number, phrase: string): string | null {
   const said = wordsOf(spokenText(assistantAt(core, entry), true)).join(' ');
   return ` ${said} `.includes(` ${wordsOf(phrase).join(' ')} `) ? null : phrase;
 }
 
-/** The model's goodbye, unless it has said one already beside the call; a stock one where it said nothing at all. */
+/** The model's goodbye, unless it has said one in addition to the call; a standard one if it said nothing. */
 function ownGoodbye(core: Core, entry: number, ownWords: string | null): string | null {
   const { language } = core;
   const said = spokenText(assistantAt(core, entry), true);

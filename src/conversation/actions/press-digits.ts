@@ -4,10 +4,10 @@ import type { RunningAction } from '../core.js';
 import * as speech from '../speech/agent-speech.js';
 import { argumentOf } from './call-arguments.js';
 
-/** No phone menu asks for a longer row. */
+/** Longest row of keys that a phone menu asks for. */
 const MAX_KEYS = 64;
 
-/** The model presses keys, in a phone menu for example. Tones and words do not go together: keys come after the words. */
+/** The model presses keys, for example in a phone menu. Tones and speech cannot overlap: the keys follow the words. */
 export const pressDigits: RunningAction = {
   kind: 'running',
   name: 'press_digits',
@@ -49,7 +49,7 @@ function pressDigitsTool({ instruction }: KeypadConfig): ToolSpec {
   };
 }
 
-/** The keys of a call, one character each and `w` in lower case; null if they are no keys. */
+/** The keys of a call, one character each, `w` in lower case; null if they are not valid. */
 function keysOf(call: ToolCall): string | null {
   const value = argumentOf(call.arguments, 'digits');
   if (typeof value !== 'string' && typeof value !== 'number') return null;

@@ -42,7 +42,7 @@ function switchLanguageTool({ languages }: SwitchLanguageConfig): ToolSpec {
   };
 }
 
-/** What the model is told of a call that changes nothing; null = it does. */
+/** The model's result for a call that changes nothing; null = the language changes. */
 function switchRefusal(core: Core, call: ToolCall): string | null {
   const language = listed(core, call);
   if (language === null) {
@@ -53,7 +53,7 @@ function switchRefusal(core: Core, call: ToolCall): string | null {
   return language === core.language ? `The conversation is in ${languageName(language)} already.` : null;
 }
 
-/** The offered language that a call asks for; in other letters (`EN-us`) or without its region, too. */
+/** The offered language that a call names, also in other letters (`EN-us`) or without region. */
 function listed(core: Core, call: ToolCall): string | null {
   const wanted = textArgument(call.arguments, 'language')?.toLowerCase();
   const languages = core.config.switchLanguage?.languages ?? [];

@@ -9,23 +9,23 @@ import type { ReplyState } from '../state.js';
 import type { TransferConfig, TransferTarget } from '../../agent/flow/actions.js';
 
 /**
- * Handing the call over: the notice is played out, then the line is asked to connect. Success ends the agent's part,
- * failure gives the user back to it. Nothing that is said over the notice undoes it; words wait for a failure.
+ * Transfers the call: plays the notice, then asks the line to connect. Success ends the agent's part; after a failure
+ * the agent continues. Words over the notice do not stop the transfer; they wait for a failure.
  */
 
 const CONNECTED = 'The user was connected.';
-/** Whoever waits while somebody is asked hears words so often, beside the music. */
+/** Interval of spoken updates, in addition to the music, while the user waits for an attended transfer. */
 const WAITING_MS = 15_000;
-/** … a little later where one of the two is speaking. */
+/** Delay of an update while one of the two is speaking. */
 const LATER_MS = 2000;
-/** Beside the ringing: somebody is told what the call is about, decides, and is connected. */
+/** Time in addition to the ringing: the target hears what the call is about, decides, and is connected. */
 const ATTENDED_MS = 180_000;
 
 const SUMMARY =
   'What whoever takes the call is told of it, in one or two sentences and in the language of the conversation: who the ' +
   'user is as far as is known, what they want, and what has been done about it.';
 
-/** The model hands the call to a person. */
+/** The model transfers the call to a person. */
 export const transferCall: FinalAction = {
   kind: 'final',
   name: 'transfer_call',
@@ -35,13 +35,12 @@ export const transferCall: FinalAction = {
   abandon: abandonTransfer,
 };
 
-/** The call by which somebody outside has it transferred. */
+/** The call of a transfer that was requested externally. */
 export function transferTo(core: Core, target: string): ToolCall {
   const id = `transfer-${String(core.newId())}`;
   return { id, name: transferCall.name, arguments: JSON.stringify({ phone: target }) };
 }
 
-/** The model wants to transfer the call. */
 export function beginTransfer(core: Core, reply: ReplyState, call: ToolCall): void {
   const { transfer } = core.config;
   const entry = replyEntry(core, reply);
@@ -64,7 +63,7 @@ export function beginTransfer(core: Core, reply: ReplyState, call: ToolCall): vo
   core.state.transfer = { phase: 'notice', target, summary, entry, callId: call.id, requestId: reply.requestId };
 }
 
-/** Connects once all has been said. */
+/** Connects once all queued speech has been heard. */
 export function connectWhenSaid(core: Core): void {
   const { transfer } = core.state;
   if (transfer?.phase !== 'notice' || speech.isSpeaking(core)) return;
@@ -82,7 +81,7 @@ export function connectWhenSaid(core: Core): void {
   core.emit({ type: 'line.transfer', callId, target, attended: { briefing, confirm, ringMs, holdSound, summary } });
 }
 
-/** The user has been waiting for a while: a word shows that nobody has forgotten them. */
+/** The user has been waiting for a while: tells them that the agent is still trying. */
 export function onWaitingDue(core: Core): void {
   const { transfer, turn } = core.state;
   if (transfer?.phase !== 'connecting') return;
@@ -91,11 +90,11 @@ export function onWaitingDue(core: Core): void {
   if (isBusy) return;
   const own = core.config.transfer?.attended?.holdMessages ?? [];
   const words = core.choose('transfer.waiting', own) ?? phrasesFor(core.language).waiting;
-  // Part of the same message: what the model is told last is how the transfer ended.
+  // Part of the same message, so that the result of the transfer is the last thing that the model reads.
   speech.say(core, words, { kind: 'transfer', entry: transfer.entry, interruptible: false });
 }
 
-/** Takes the outcome. Returns whether the user was connected: then the agent's part is over. */
+/** Takes the result. Returns whether the user was connected: then the agent's part is over. */
 export function onTransferResult(core: Core, callId: string, ok: boolean, reason: string): boolean {
   const { transfer } = core.state;
   if (transfer?.phase !== 'connecting' || transfer.callId !== callId) return false;
@@ -117,7 +116,7 @@ export function onTransferDue(core: Core): void {
   fail(core, 'nobody answered in time');
 }
 
-/** The call ends before anybody was reached. */
+/** The call ends before the target was reached. */
 function abandonTransfer(core: Core): void {
   const { transfer } = core.state;
   if (transfer === null) return;
@@ -127,7 +126,10 @@ function abandonTransfer(core: Core): void {
   core.disarm('transfer', 'transfer.waiting');
 }
 
-/** The user is the agent's again, and is told: by the answer to what they said meanwhile, or by one unasked. */
+/**
+ * The transfer has failed and the user is with the agent again: the answer to their words meanwhile tells them, or else
+ * a new one.
+ */
 function fail(core: Core, reason: string): void {
   const { transfer, reply, turn } = core.state;
   if (transfer === null) return;
@@ -140,7 +142,7 @@ function fail(core: Core, reason: string): void {
   else nextRound(core, reply);
 }
 
-/** The model's words; stock ones where it said nothing at all. */
+/** The model's words; standard ones if it said nothing. */
 function ownNotice(core: Core, entry: number, call: ToolCall): string | null {
   const words = textArgument(call.arguments, 'message');
   if (words !== null) return words;
@@ -175,7 +177,10 @@ function transferCallTool({ targets, instruction, messages, attended = null }: T
   };
 }
 
-/** The target that a call names, however it writes the number; the only one where it names none. Null = not in the list. */
+/**
+ * The target that a call names, in any notation of the number; if it names none, the only target. Null = not in the
+ * list.
+ */
 export function targetOf(call: ToolCall, { targets, anyTarget = false }: TransferConfig): string | null {
   const wanted = textArgument(call.arguments, 'phone');
   if (wanted === null) return targets.length === 1 ? (targets[0]?.phone ?? null) : null;
@@ -191,7 +196,7 @@ function targetList(targets: readonly TransferTarget[]): string {
   return `Whom to connect to. ${lines.join('; ')}`;
 }
 
-/** A number without what people write between its digits; anything else as it is. */
+/** Removes separators from a number; leaves anything else unchanged. */
 function plain(phone: string): string {
   return /^\+?[\d\s().-]+$/.test(phone) ? phone.replaceAll(/[\s().-]/g, '') : phone;
 }

@@ -4,14 +4,14 @@ import { newReply } from '../reply/reply.js';
 import { dropSpeculation } from '../reply/speculation-drop.js';
 import { beginTransfer, targetOf, transferTo } from '../actions/transfer.js';
 
-/** What whoever answers for the model has done with the call outside of an answer. */
+/** Commands of a custom LLM outside an answer. */
 
-/** The call ends when all has been said, unless the user goes on before that. */
+/** The call ends when all queued speech has been heard, unless the user speaks before that. */
 export function hangUp(core: Core): void {
   if (core.state.ending === null) core.state.commanded = { target: null };
 }
 
-/** The user is connected to somebody else when all has been said and they are silent. */
+/** Connects the user to the target when all queued speech has been heard and the user is silent. */
 export function transfer(core: Core, target: string): void {
   const { config, state } = core;
   if (state.ending !== null || state.transfer !== null) return;
@@ -22,7 +22,7 @@ export function transfer(core: Core, target: string): void {
   state.commanded = { target };
 }
 
-/** What was commanded is done once the answer is there and the user is silent. */
+/** Carries out a command once the answer is available and the user is silent. */
 export function settle(core: Core): void {
   const { state } = core;
   const { commanded, turn, reply } = state;
@@ -41,7 +41,6 @@ export function settle(core: Core): void {
   beginTransfer(core, state.reply, transferTo(core, commanded.target));
 }
 
-/** From now on this is spoken. */
 export function switchTo(core: Core, language: string): void {
   if (language === core.language) return;
   core.trace('language', { from: core.language, to: language });

@@ -14,15 +14,15 @@ import * as userTurn from '../turn/user-turn.js';
 import * as voiceFailure from '../reply/voice-failure.js';
 import * as voicemail from '../voicemail/voicemail.js';
 
-/** The floor: whose turn it is to speak, and what follows when it changes hands. */
+/** The floor: whose turn it is to speak, and what follows when that changes. */
 
-/** An interruption is being judged: the end of the turn waits for it, and is looked at again after this. */
+/** While an interruption is being judged, the end of the turn is checked again after this. */
 const AGAIN_MS = 200;
-/** Sound that ends this soon behind the agent's words was over them. */
+/** Sound that ends within this time after the agent's words was over them. */
 const OVER_MS = 400;
 
 /**
- * The user's turn is over, as far as can be known: it is answered, kept for later, or was nothing.
+ * The user's turn is over as far as can be known: answers it, keeps it for later, or ignores it.
  * @param stuck no words come although the VAD still hears speech
  */
 export function endTurn(core: Core, stuck = false): void {
@@ -65,7 +65,9 @@ export function endTurn(core: Core, stuck = false): void {
   } else if (cutOff !== null) interruption.takeUp(core, cutOff);
 }
 
-/** A typed message is a turn at once, and cuts off what it may; nobody types by accident, so it is never dropped. */
+/**
+ * A typed message is a complete turn and interrupts if it may. Typing is deliberate, so the message is never dropped.
+ */
 export function takeTyped(core: Core, text: string): void {
   const message = text.trim();
   if (message === '' || core.state.ending?.reversible === false) return;
@@ -87,19 +89,19 @@ export function takeTyped(core: Core, text: string): void {
   answer(core, spoken === '' ? message : `${spoken} ${message}`, { number, interrupts, asked: '' });
 }
 
-/** Somebody outside has the agent say something: at once, unless the user is speaking. */
+/** Makes the agent say an external announcement: at once, unless the user is speaking. */
 export function takeAnnouncement(core: Core, text: string): void {
   if (core.state.ending?.reversible !== false) core.state.toSay.push(text);
 }
 
-/** The agent has finished an utterance: what was said over it alone may have to go with it. */
+/** After an utterance of the agent: what was only said over it may have to be dropped. */
 export function onUtteranceFinished(core: Core): void {
   const { turn } = core.state;
   if (interruption.keepsOverlap(core) || speech.isSpeaking(core) || !userTurn.isOpen(core)) return;
   if (!turn.speaking && turn.carried === '') userTurn.closeTurn(core);
 }
 
-/** What follows from the state as it is now, whatever led to it. */
+/** Does what follows from the current state. */
 export function settle(core: Core): void {
   if (core.state.line !== 'open') return;
   giveUpIfHopeless(core);
@@ -121,7 +123,9 @@ export function settle(core: Core): void {
   else if (core.state.deadlines.opening === null) inactivity.onSilence(core);
 }
 
-/** The agent's own words, or sound over them of which nothing was understood: not to be answered when it has finished. */
+/**
+ * The agent's own words, or sound over them of which nothing was understood: not answered when the agent has finished.
+ */
 function isNothing(core: Core): boolean {
   const { turn, speech: voice } = core.state;
   if (userTurn.isEcho(core)) {
@@ -133,7 +137,7 @@ function isNothing(core: Core): boolean {
   return turn.endMs <= (voice.said.endMs ?? -Infinity) + OVER_MS;
 }
 
-/** What becomes of a turn that is over while the agent has something to say. */
+/** What to do with a turn that ends while the agent still has something to say. */
 function judgeOverlap(core: Core): 'now' | 'later' | 'never' {
   const words = interruption.overlapWords(core);
   if (words === 'real') {
@@ -151,19 +155,19 @@ function judgeOverlap(core: Core): 'now' | 'later' | 'never' {
 interface AnsweredTurn {
   number: number;
   interrupts: boolean;
-  /** `speculation.answered` of it, empty where something was added. */
+  /** `speculation.answered` of the turn; empty if something was added. */
   asked: string;
 }
 
 function answer(core: Core, message: string, { number, interrupts, asked }: AnsweredTurn): void {
-  if (core.state.commanded?.target === null) core.state.commanded = null; // no goodbye: the user has more to say
+  if (core.state.commanded?.target === null) core.state.commanded = null; // not a goodbye: the user has more to say
   inactivity.onUserActive(core);
   core.disarm('opening');
   core.emit({ type: 'user.said', text: message, turn: number });
   const turn = { text: message, number, entry: addUserMessage(core, message), interrupts };
   if (takesOffList(core, message)) return;
   if (!speculation.confirm(core, turn, asked)) startReply(core, turn);
-  // Keys and typed words may come from somebody who is speaking: what they say then is waited for.
+  // A user who sends keys or text may also be speaking: wait for those words.
   if (core.state.turn.speaking) interruption.onSpeechStarted(core);
 }
 
@@ -185,7 +189,7 @@ function giveUpIfHopeless(core: Core): void {
   }
 }
 
-/** Nobody speaks, and nobody owes an answer. */
+/** Neither side speaks or owes an answer. */
 function isSilent(core: Core): boolean {
   const { line, ending, turn, digits } = core.state;
   return (

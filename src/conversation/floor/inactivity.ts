@@ -6,31 +6,30 @@ import type { UtteranceKind } from '../events.js';
 import { phrasesFor } from '../language/phrases.js';
 
 /**
- * Silence on both sides: the agent asks whether the user is there, and ends the call when nobody is. Mere noise is no
- * sign of the user, and asking is none either.
+ * Silence on both sides: the agent asks whether the user is there, and ends the call if no answer comes. Noise does not
+ * count as activity of the user, nor does the agent's question.
  */
 
-/** A sign of the user: words or keys. */
+/** The user has spoken or pressed keys. */
 export function onUserActive(core: Core): void {
   core.state.inactivity = { prompts: 0, sinceMs: core.nowMs };
   core.state.lastActiveMs = core.nowMs;
   core.disarm('inactivity', 'idle');
 }
 
-/** The agent has said something. */
 export function onAgentSpoke(core: Core, kind: UtteranceKind): void {
   core.state.inactivity.sinceMs = core.nowMs;
   if (kind !== 'prompt') core.state.lastActiveMs = core.nowMs;
 }
 
-/** Neither side has anything to say: the waiting goes on, from when it began. */
+/** Neither side has anything to say: the wait continues from its start. */
 export function onSilence(core: Core): void {
   const { inactivity, limits } = core.config;
   if (limits.maxIdleMs !== null) core.arm('idle', core.state.lastActiveMs + limits.maxIdleMs);
   if (inactivity !== null) core.arm('inactivity', core.state.inactivity.sinceMs + inactivity.idleMs);
 }
 
-/** Somebody speaks, or is about to. */
+/** A side speaks or is about to. */
 export function onBusy(core: Core): void {
   core.disarm('inactivity', 'idle');
 }
@@ -43,7 +42,7 @@ export function onInactivityDue(core: Core): void {
   speech.say(core, question(core, inactivity?.message ?? null), { kind: 'prompt' });
 }
 
-/** Asked in a row, every other question has other words, where there are any in the language. */
+/** Every other question in a row has different words, if the language has any. */
 function question(core: Core, message: string | null): string {
   const { language, state } = core;
   const phrases = phrasesFor(language);
@@ -53,7 +52,7 @@ function question(core: Core, message: string | null): string {
   return message ?? phrases.stillThere;
 }
 
-/** Nothing from the user for too long, or the longest session is over. */
+/** The user has been silent for too long, or the session has reached its maximum duration. */
 export function onLimitDue(core: Core, limit: 'idle' | 'duration'): void {
   const { limits } = core.config;
   core.trace('limit', { limit });

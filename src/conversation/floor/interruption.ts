@@ -18,15 +18,15 @@ import { abandonWaiting } from '../reply/tool-calls.js';
 import * as userTurn from '../turn/user-turn.js';
 
 /**
- * Barge-in, in two steps. Speech over the agent holds the playout within a frame; then its words decide: real ones
- * drop what the agent had left to say, anything else lets it go on from the sample where it was held.
+ * Barge-in in two steps. Speech over the agent holds the playout within a frame. Then the words decide: real words drop
+ * the rest of the agent's speech; otherwise the agent resumes at the sample where it was held.
  */
 
-/** Noise that comes again and again holds the agent no longer than this many times `maxHoldMs`. */
+/** Repeated noise holds the agent no longer than this many times `maxHoldMs`. */
 const LONGEST_HOLDS = 2;
-/** Noise this soon after the agent went on is the same again. */
+/** Noise within this time after the agent has resumed counts as the same noise. */
 const COMES_BACK_MS = 800;
-/** A line on which the agent hears itself will bring more of it. */
+/** After an echo, more echo is expected on this line for this long. */
 const ECHO_MS = 20_000;
 
 /** Step one: the user speaks while the agent speaks or is about to. */
@@ -39,18 +39,18 @@ export function onSpeechStarted(core: Core): void {
   armDeadline(core, core.config.interruption.maxHoldMs);
 }
 
-/** The agent has begun on something new: whoever is speaking already, while it could not be interrupted, is waited for. */
+/** The agent has started a new utterance: speech that began while it could not be interrupted counts now. */
 export function listenAgain(core: Core): void {
   const { turn, reply } = core.state;
   if (turn.speaking && reply?.phase === 'thinking' && !speech.isSpeaking(core)) onSpeechStarted(core);
 }
 
-/** The user has stopped: their words are waited for a little longer. */
+/** The user has stopped: waits a little longer for their words. */
 export function onSpeechStopped(core: Core): void {
   const { interruption, endpointing } = core.config;
   if (core.state.interruption === null || core.state.turn.speaking) return;
   const { wordsAfterStopMs } = interruption;
-  // So much speech must have been something: the recogniser has the time that it has at the end of a turn.
+  // Speech this long must have been words: the recogniser gets as much time as at the end of a turn.
   const waitMs = userTurn.isWordless(core)
     ? Math.max(wordsAfterStopMs, endpointing.finalTranscriptMs)
     : wordsAfterStopMs;
@@ -58,47 +58,47 @@ export function onSpeechStopped(core: Core): void {
   judge(core);
 }
 
-/** Step two, whenever more is known about the words. */
+/** Step two: called whenever more is known about the words. */
 export function judge(core: Core): void {
   const goesOn = !userTurn.isHeardOut(core);
   if (overlapWords(core, goesOn) === 'real') {
     if (goesOn && !areWordsSure(core)) {
-      // One interim word may be a misheard "mm-hm": its final form decides, or that more follows.
+      // One interim word may be a misheard "mm-hm": wait for its final form or for more words.
       if (core.state.interruption !== null && !core.state.turn.speaking) awaitFinal(core);
       return;
     }
     if (core.state.interruption !== null || (agentHasSomethingToSay(core) && mayInterrupt(core))) confirm(core);
-    else if (keepsOverlap(core)) reopen(core); // a goodbye is played out, but the line stays open
+    else if (keepsOverlap(core)) reopen(core); // the goodbye plays to its end, but the line stays open
   } else if (core.state.interruption !== null && !goesOn) falseAlarm(core);
 }
 
-/** The words had their time. */
+/** The wait for words is over. */
 export function onDeadline(core: Core): void {
   const { interruption, turn } = core.state;
   if (interruption === null) return;
-  // Whoever goes on talking over the agent for so long means it, even if the recogniser is late with the words.
+  // Someone who talks over the agent for this long wants the floor, even if the recogniser has no words yet.
   const speechMs = turn.speaking ? core.nowMs - (turn.speechStartMs ?? core.nowMs) : 0;
   const isLongTalk = turn.segments.length === 0 && speechMs >= core.config.interruption.maxHoldMs;
   if (isLongTalk || overlapWords(core) === 'real') confirm(core);
   else falseAlarm(core);
 }
 
-/** What the user has said over the agent so far. `goesOn`: more words may follow. */
+/** The user's words over the agent so far. `goesOn`: more words may follow. */
 export function overlapWords(core: Core, goesOn = false): OverlapWords {
   const text = userTurn.segmentsText(core);
   const own = beyondEcho(core, text, core.state.turn.overChars);
   if (own !== null && own !== '') return 'acknowledgement';
   const words = classifyOverlap(text, { language: core.language, part: partOf(core), goesOn });
-  // "Hello" at the same time as the agent's may be either: nothing to stop for.
+  // "Hello" while the agent says it may be an echo or a greeting: no reason to stop.
   return own === '' && words === 'real' ? 'echo' : words;
 }
 
-/** The agent hears itself here: for a while, sound alone does not hold it. */
+/** The agent hears itself on this line: for a while, sound alone does not hold it. */
 export function onEcho(core: Core): void {
   core.state.noisyUntilMs = Math.max(core.state.noisyUntilMs, core.nowMs + ECHO_MS);
 }
 
-/** A real interruption: the agent's words end where they were heard, the floor is the user's. */
+/** A real interruption: the agent's words end where they were heard, and the user has the floor. */
 export function confirm(core: Core): void {
   const { reply } = core.state;
   const takenBack = canTakeBack(core) ? reply : null;
@@ -110,7 +110,7 @@ export function confirm(core: Core): void {
   const cutOff = cutOffNow(core);
   core.state.interruption = null;
   core.state.turn.waiting = false;
-  core.state.turn.overChars = null; // and no echo, whatever follows
+  core.state.turn.overChars = null; // and not an echo, whatever follows
   core.disarm('interruption');
   reopen(core);
   speech.drop(core);
@@ -121,7 +121,7 @@ export function confirm(core: Core): void {
     core.state.turn.cutOff = cutOff;
     core.trace('interruption', {});
   } else {
-    // Nothing of the answer was heard: the turn had not been over. What was said so far is its beginning.
+    // Nothing of the answer was heard, so the turn was not over. Its words so far become the beginning of the new turn.
     takeBackUserMessage(core, takenBack.userEntry);
     core.state.turn.number = takenBack.turnNumber;
     core.state.turn.interrupts = takenBack.afterInterruption;
@@ -131,13 +131,13 @@ export function confirm(core: Core): void {
   if (userTurn.isOpen(core) && !core.state.turn.speaking) userTurn.scheduleEnd(core);
 }
 
-/** The user cut the agent off and then said nothing that was understood: it begins the sentence again. */
+/** The user interrupted the agent without saying anything intelligible: the agent repeats the interrupted sentence. */
 export function takeUp(core: Core, { texts, unfinished }: CutOff): void {
   core.trace('interruption.cameToNothing', { sentences: texts.length });
   const entry = addAssistantMessage(core);
   for (const text of texts) speech.say(core, text, { kind: 'reply', entry });
   if (unfinished)
-    core.state.resultsUntold = true; // and the model goes on from there
+    core.state.resultsUntold = true; // and the model continues from there
   else if (texts.length === 0) speech.say(core, phrasesFor(core.language).fallback, { kind: 'fallback', entry });
 }
 
@@ -148,7 +148,7 @@ function cutOffNow(core: Core): CutOff {
   return { texts: cut.map((utterance) => leftOf(core, utterance)), unfinished };
 }
 
-/** What the model says itself is one utterance, however long: of that, the sentence that was cut and what follows it. */
+/** A model's own speech is one long utterance: returns the interrupted sentence and what follows it. */
 function leftOf(core: Core, { id, text, own }: Utterance): string {
   if (!own || core.position.utteranceId !== id) return text;
   const heard = text.slice(0, core.position.heardChars);
@@ -157,7 +157,7 @@ function leftOf(core: Core, { id, text, own }: Utterance): string {
   return text.slice(last === undefined ? 0 : last.index + last[0].length);
 }
 
-/** Words that will not change into nothing: final ones, several, or one that always stops the agent. */
+/** Words that will not turn into nothing: final ones, several, or one that always stops the agent. */
 function areWordsSure(core: Core): boolean {
   const { language } = core;
   const context = { language, part: partOf(core), goesOn: true };
@@ -177,7 +177,7 @@ function armDeadline(core: Core, waitMs: number): void {
   core.arm('interruption', Math.min(core.nowMs + waitMs, latestMs));
 }
 
-/** Noise, an echo or a "mm-hm": the agent goes on as if nothing had been. */
+/** Noise, an echo or an acknowledgement: the agent resumes as if nothing had happened. */
 function falseAlarm(core: Core): void {
   const { nowMs, state } = core;
   const sinceMs = state.interruption?.sinceMs ?? nowMs;
@@ -185,10 +185,10 @@ function falseAlarm(core: Core): void {
   const words = overlapWords(core);
   core.trace('interruption.falseAlarm', { words, heldMs });
   const isNoise = words === 'none' || userTurn.isEcho(core);
-  // Sound that stops with the agent and comes back with it is its own, even where nothing was understood.
+  // Sound that stops and returns with the agent's speech is the agent's own, even if nothing was understood.
   const cameBack = state.noisyUntilMs > 0 && sinceMs - state.noisyUntilMs <= COMES_BACK_MS;
   if (words === 'echo' || (isNoise && cameBack)) onEcho(core);
-  // Noise that lasts must not silence the agent: from now on only words do, for as long as it was held.
+  // Continuous noise must not silence the agent: for as long as it was held, only words hold it again.
   const deafMs = heldMs >= core.config.interruption.maxHoldMs ? heldMs : 0;
   if (isNoise || deafMs > 0) state.noisyUntilMs = Math.max(state.noisyUntilMs, nowMs + deafMs);
   core.state.interruption = null;
@@ -201,8 +201,8 @@ function falseAlarm(core: Core): void {
 }
 
 /**
- * "Yes" over the end of the agent's question is no mere acknowledgement but the answer, and "hello" over a greeting
- * that asks nothing is another greeting.
+ * "Yes" over the end of the agent's question is an answer, not an acknowledgement. "Hello" over a greeting without a
+ * question is another greeting.
  */
 export function isEarlyAnswer(core: Core): boolean {
   const { reply, speech: voice } = core.state;
@@ -215,7 +215,7 @@ export function isEarlyAnswer(core: Core): boolean {
   return asks && (last.kind === 'prompt' || (utteranceId === last.id && heardChars >= last.text.length / 2));
 }
 
-/** Whether what passes for an acknowledgement does so only because the agent greets. */
+/** Whether the words count as an acknowledgement only because the agent is greeting. */
 function isGreeting(core: Core): boolean {
   if (partOf(core) !== 'opening') return false;
   const text = userTurn.segmentsText(core);
@@ -233,8 +233,8 @@ function isOpening(core: Core): boolean {
 }
 
 /**
- * Whether the user may take the floor now: never from a transfer, or from keys that are being pressed. As long as nothing
- * of an answer was heard, it is theirs in any case.
+ * Whether the user may take the floor now: not during a transfer or while keys are being pressed. Before any of an
+ * answer was heard, always.
  */
 export function mayInterrupt(core: Core): boolean {
   if (core.state.ending?.reversible === false || core.state.transfer !== null || core.isLineTaken) return false;
@@ -244,12 +244,12 @@ export function mayInterrupt(core: Core): boolean {
   return isOpening(core) ? mayInterruptOpening(core) : core.config.interruption.allowed;
 }
 
-/** Where the user may never interrupt, the configuration says what becomes of their words over the agent. */
+/** If the user may never interrupt, the configuration decides what happens to their words over the agent. */
 export function keepsOverlap(core: Core): boolean {
   return core.config.interruption.allowed || core.config.interruption.keepMessage;
 }
 
-/** The turn was answered, but nothing of the answer has been heard or done. */
+/** The turn has an answer, but nothing of it has been heard or done. */
 function canTakeBack(core: Core): boolean {
   const { reply } = core.state;
   return reply !== null && reply.userEntry !== null && !reply.acted && !speech.wasHeard(core, reply.entry);

@@ -4,18 +4,18 @@ import { onUserActive } from './inactivity.js';
 import * as interruption from './interruption.js';
 import { agentHasSomethingToSay } from '../reply/reply.js';
 
-/** Keys that the user presses: gathered until `#` or a pause, then they are a turn. */
+/** Keys that the user presses: collected until `#` or a pause, then they are a turn. */
 
-/** How long after the last key a row of digits without `#` is over. */
+/** A pause of this length after the last key ends a row of digits without `#`. */
 const PAUSE_MS = 2000;
-/** A longer row is none that a person keys in. */
+/** Maximum length; people do not key in more. */
 const MAX_DIGITS = 64;
 
 export function onDigits(core: Core, digits: string): void {
   const keys = digits.replaceAll(/[^\d*#A-D]/gi, '');
   if (keys === '') return;
   onUserActive(core);
-  // A key is no noise: it takes the floor at once.
+  // A key is deliberate: it takes the floor at once.
   if (agentHasSomethingToSay(core) && interruption.mayInterrupt(core)) interruption.confirm(core);
   for (const key of keys) {
     if (key !== '#') core.state.digits += key;
@@ -29,7 +29,7 @@ export function onDigits(core: Core, digits: string): void {
   }
 }
 
-/** The row is over. */
+/** The row is complete. */
 export function commit(core: Core): void {
   const { digits } = core.state;
   core.state.digits = '';

@@ -1,31 +1,31 @@
 import { baseLanguage } from '../../base/language.js';
 
-/** What the agent says of its own accord, without the model. */
+/** What the agent says without the model. */
 export interface Phrases {
-  /** The model should have opened the conversation, and failed. */
+  /** The model failed to open the conversation. */
   greeting: string;
-  /** While a stage stalls. */
+  /** Said while a stage stalls. */
   fillers: readonly string[];
-  /** The model failed or gave nothing. */
+  /** The model failed or said nothing. */
   fallback: string;
   /** The model keeps failing: the call ends. */
   givingUp: string;
   goodbye: string;
-  /** The user is about to be connected to somebody else. */
+  /** Announces a transfer to the user. */
   connecting: string;
-  /** The user is waiting while somebody else is asked to take the call. */
+  /** Said to the user who waits during an attended transfer. */
   waiting: string;
-  /** To whoever is asked; `{summary}` is what the call is about. */
+  /** Said to the target of an attended transfer; `{summary}` is what the call is about. */
   briefing: string;
   mayConnect: string;
-  /** To whoever is asked: the user has gone meanwhile. */
+  /** Said to the target: the user has hung up meanwhile. */
   callerGone: string;
-  /** To a machine that screens the call, where the model has no answer and there is no greeting. */
+  /** Said to a call screener if the model has no answer and there is no greeting. */
   screened: string;
   stillThere: string;
-  /** The second time in a row, the fourth …: nobody likes to be asked the same over and over. */
+  /** Used every second time, to avoid repeating the same question. */
   stillThereAgain: string;
-  /** The user does not want to be called again: acknowledged, with a goodbye. */
+  /** Acknowledges the request not to be called again, with a goodbye. */
   doNotCall: string;
   timeout: string;
 }
@@ -205,7 +205,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
   },
 };
 
-/** Phrases of a language; English where there are none. */
+/** Phrases of a language; English if there are none. */
 export function phrasesFor(language: string): Phrases {
   const base = baseLanguage(language);
   return (Object.hasOwn(BY_LANGUAGE, base) ? BY_LANGUAGE[base] : undefined) ?? ENGLISH;

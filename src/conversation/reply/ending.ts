@@ -6,12 +6,12 @@ import { cancelReply } from './reply.js';
 import { dropSpeculation } from './speculation-drop.js';
 import { type EndingState, noDeadlines } from '../state.js';
 
-/** The end of the call: the last words are played out, then the line is closed, once. */
+/** The end of the call: plays the last words, then closes the line, once. */
 
-/** Slow speech, for the deadline of the last words. */
+/** Speech rate at the slow end, for the deadline of the last words. */
 const MS_PER_CHAR = 120;
 
-/** Ends by decision of the engine: everything else is dropped, `message` is said if there is one. */
+/** Ends by decision of the engine: drops everything else and says `message`, if there is one. */
 export function endNow(core: Core, status: EndStatus, message: string | null): void {
   if (core.state.line !== 'open' || core.state.ending?.reversible === false) return;
   fallSilent(core);
@@ -19,7 +19,7 @@ export function endNow(core: Core, status: EndStatus, message: string | null): v
   beginEnding(core, { status, reversible: false, call: null });
 }
 
-/** The user spoke up before the line was closed: the conversation goes on. */
+/** The user spoke before the line closed: the conversation continues. */
 export function reopen(core: Core): void {
   const { ending } = core.state;
   if (ending?.reversible !== true) return;
@@ -31,20 +31,20 @@ export function reopen(core: Core): void {
   core.trace('ending.reopened');
 }
 
-/** Closes the line if the end was decided and all has been said. */
+/** Closes the line if the end is decided and all queued speech has been heard. */
 export function closeIfDone(core: Core): void {
   const { ending, interruption } = core.state;
   if (ending !== null && interruption === null && !speech.isSpeaking(core)) close(core, ending.status, true);
 }
 
-/** The last words took too long: the line is closed regardless. */
+/** The last words took too long: closes the line. */
 export function onClosingDue(core: Core): void {
   if (core.state.ending === null) return;
   core.trace('ending.stalled');
   close(core, core.state.ending.status, true);
 }
 
-/** The line is gone, or goes now (`hangUp`). Nothing comes after this. */
+/** The line is gone, or closes now (`hangUp`). Nothing follows. */
 export function close(core: Core, status: EndStatus, hangUp: boolean): void {
   if (core.state.line === 'closed') return;
   fallSilent(core);
@@ -55,7 +55,7 @@ export function close(core: Core, status: EndStatus, hangUp: boolean): void {
   if (hangUp) core.emit({ type: 'line.close', status });
 }
 
-/** Drops all that the agent was saying, or about to say. */
+/** Drops all queued speech and speech in progress. */
 export function fallSilent(core: Core): void {
   dropSpeculation(core, 'the end');
   for (const action of core.actions) action.abandon?.(core);
@@ -65,7 +65,7 @@ export function fallSilent(core: Core): void {
   speech.drop(core);
 }
 
-/** The line is closed when all has been said. */
+/** Closes the line when all queued speech has been heard. */
 export function beginEnding(core: Core, ending: EndingState): void {
   core.state.ending = ending;
   core.trace('ending', { status: ending.status, reversible: ending.reversible });

@@ -3,33 +3,33 @@ import type { Core } from '../core.js';
 import { addAssistantMessage } from '../speech/history.js';
 import { phrasesFor } from '../language/phrases.js';
 
-/** Short words that bridge a wait: as configured, and in any case when a stage stalls. */
+/** Short phrases that bridge a wait: as configured, and always when a stage stalls. */
 
-/** A second filler comes no sooner than this after the first. */
+/** Minimum time between two fillers. */
 const REPEAT_MS = 4000;
-/** Somebody else has the floor: after this it is tried again. */
+/** The other side has the floor: tries again after this. */
 const AGAIN_MS = 500;
-/** A wait that will be given up this soon is not bridged any more. */
+/** A wait that ends within this time gets no filler. */
 const GIVEN_UP_MS = 2000;
 
-/** The wait for something to say has begun. */
+/** A wait for something to say has begun. */
 export function armFiller(core: Core): void {
   const { filler, deadlines } = core.config;
   const { reply } = core.state;
   if (reply === null) return;
-  // Neither an interruption nor a greeting is answered by a filler, unless the wait has become a stall.
+  // No filler follows an interruption or a greeting, unless the wait has become a stall.
   const bridges = reply.userEntry !== null && !(reply.afterInterruption && reply.round === 1);
   const waitMs = bridges
     ? (filler.afterMs ?? deadlines.stallFillerMs)
     : Math.max(filler.afterMs ?? 0, deadlines.stallFillerMs);
   const { lastMs } = core.state.filler;
   const { endMs } = core.state.speech.said;
-  // Behind words of this turn (a tool's phrase, say) only a stall is bridged.
+  // After words of this turn (a tool's phrase, for example) only a stall gets a filler.
   const quietMs = reply.round > 1 && endMs !== null ? endMs + deadlines.stallFillerMs : 0;
   core.arm('filler', Math.max(core.nowMs + waitMs, quietMs, lastMs === null ? 0 : lastMs + REPEAT_MS));
 }
 
-/** Something was said meanwhile, and more is to come: the wait begins anew, and only a stall is bridged. */
+/** Something was said meanwhile and more is to come: the wait starts again, and only a stall gets a filler. */
 export function onAgentHeard(core: Core): void {
   const { filler, reply, deadlines } = core.state;
   const streams = reply?.phase === 'thinking' || reply?.phase === 'streaming';
@@ -47,7 +47,7 @@ export function onFillerDue(core: Core): void {
     return;
   }
   if ((core.state.deadlines['llm.first'] ?? Infinity) < core.nowMs + GIVEN_UP_MS) {
-    core.arm('filler', core.nowMs + AGAIN_MS); // it may begin after all, and then come word by word
+    core.arm('filler', core.nowMs + AGAIN_MS); // the model may start after all, and then words follow
     return;
   }
   const phrase = nextPhrase(core, reply.turnNumber);
@@ -59,7 +59,7 @@ export function onFillerDue(core: Core): void {
   speech.say(core, phrase, { kind: 'filler', entry: reply.entry });
 }
 
-/** The next phrase. Where only one is configured, a second one in the same turn is a stock phrase. */
+/** The next phrase. If only one is configured, the second filler of a turn is a standard phrase. */
 function nextPhrase(core: Core, turn: number): string | null {
   const { text, turn: lastTurn } = core.state.filler;
   const stock = phrasesFor(core.language).fillers;

@@ -6,9 +6,9 @@ import { OPENING_TURN } from '../state.js';
 import { isSpeakable } from '../speech/sentences.js';
 import { isOpen } from '../turn/user-turn.js';
 
-/** How the conversation begins: the agent greets, or waits for the user, but not for ever. */
+/** The start of the conversation: the agent greets, or waits for the user up to a deadline. */
 
-/** Somebody may be speaking: the end of their turn decides, or it is tried again after this. */
+/** The user may be speaking: the end of their turn decides, or it is tried again after this. */
 const AGAIN_MS = 500;
 
 export function onLineOpened(core: Core): void {
@@ -18,12 +18,12 @@ export function onLineOpened(core: Core): void {
   else open(core);
 }
 
-/** The end of a sentence, or a quote or bracket behind it. */
+/** The end of a sentence, including a quote or bracket after it. */
 const SENTENCE_END = /[.!?…。！？।]["'”’»」)\]]*\s*$/u;
 
 /**
- * The call goes on after its line broke. A user who waits for an answer gets it; an agent that was cut off in the middle
- * of a sentence says that it is there; else the user goes on.
+ * The call continues after its line broke. A waiting user gets the answer; an agent that was cut off in the middle of a
+ * sentence says that it is there; otherwise the user continues.
  */
 function resume(core: Core): void {
   const last = core.config.earlier.at(-1);
@@ -36,7 +36,7 @@ function resume(core: Core): void {
   }
 }
 
-/** The user did not begin. */
+/** The user did not start. */
 export function onOpeningDue(core: Core): void {
   if (isOpen(core) || core.state.digits !== '') {
     core.arm('opening', core.nowMs + AGAIN_MS);

@@ -9,11 +9,13 @@ import { screeningAnswer } from './screening.js';
 import { type Cut, cutSentences, isSpeakable } from '../speech/sentences.js';
 import { OPENING_TURN, type ReplyState } from '../state.js';
 
-/** The model's answer to a turn: asks, speaks what comes sentence by sentence, and gathers the calls it makes. */
+/**
+ * The model's answer to a turn: sends the request, speaks the answer sentence by sentence, and collects its tool calls.
+ */
 
-/** Rounds of tools that one turn may take. */
+/** Maximum rounds of tools in one turn. */
 export const MAX_ROUNDS = 6;
-/** Replies that may fail one after another before the agent gives up. */
+/** Consecutive failed replies before the agent gives up. */
 export const MAX_MODEL_FAILURES = 3;
 
 /** A piece of the model's text, see the event. */
@@ -22,7 +24,7 @@ export type ModelText = Pick<Extract<ConversationEvent, { type: 'llm.text' }>, '
 export interface TurnToAnswer {
   text: string;
   number: number;
-  /** Index of the user's message in the history; null where the agent speaks unasked. */
+  /** Index of the user's message in the history; null if the agent speaks without one. */
   entry: number | null;
   interrupts: boolean;
 }
@@ -33,7 +35,7 @@ export function startReply(core: Core, turn: TurnToAnswer): void {
   request(core, core.state.reply);
 }
 
-/** A reply for which nothing has been asked yet. */
+/** A reply without a request yet. */
 export function newReply(turn: TurnToAnswer): ReplyState {
   return {
     requestId: 0,
@@ -54,17 +56,17 @@ export function newReply(turn: TurnToAnswer): ReplyState {
   };
 }
 
-/** Asks the model again, now that the tools of the last round have answered. */
+/** Asks the model again after all tools of the last round have results. */
 export function nextRound(core: Core, reply: ReplyState): void {
   if (reply.round < MAX_ROUNDS) {
     request(core, reply);
     return;
   }
-  core.state.resultsUntold = false; // they would only start the same again
+  core.state.resultsUntold = false; // they would only start the same request again
   failReply(core, 'too many rounds of tools');
 }
 
-/** Lets go of the model's answer. What was said and done stays. */
+/** Cancels the model's answer. What was said and done stays. */
 export function cancelReply(core: Core): void {
   const { reply } = core.state;
   if (reply === null) return;
@@ -75,7 +77,7 @@ export function cancelReply(core: Core): void {
   core.state.reply = null;
 }
 
-/** The reply that a message of the model belongs to, if it is the current one. */
+/** The current reply, if the request belongs to it. */
 export function replyTo(core: Core, requestId: number): ReplyState | null {
   const { reply } = core.state;
   return reply?.requestId === requestId && (reply.phase === 'thinking' || reply.phase === 'streaming') ? reply : null;
@@ -91,7 +93,7 @@ export function onText(core: Core, reply: ReplyState, said: ModelText): void {
   if (pauseMs > 0) speech.pauseAfterLast(core, pauseMs);
 }
 
-/** The model speaks itself: all that it says in a round is one utterance, whose words come while it is heard. */
+/** Speech to speech: everything that the model says in a round is one utterance, whose words arrive while it plays. */
 export function onVoice(core: Core, reply: ReplyState, text: string): void {
   heardFromModel(core, reply);
   if (reply.ownUtterance !== null) {
@@ -104,7 +106,7 @@ export function onVoice(core: Core, reply: ReplyState, text: string): void {
   reply.ownUtterance = speech.say(core, text, { kind: 'reply', entry, requestId: reply.requestId });
 }
 
-/** The pieces that are whole now. A flush, and a pause, end one wherever the text stands. */
+/** The complete pieces. A flush or a pause ends a piece anywhere in the text. */
 export function cutText(pending: string, { text, flush = false, pauseMs = 0 }: ModelText, first: boolean): Cut {
   const { pieces, rest } = cutSentences(pending + text, first);
   if (!flush && pauseMs === 0) return { pieces, rest };
@@ -120,7 +122,7 @@ export function addCall(core: Core, reply: ReplyState, call: ToolCall): void {
   reply.calls.push({ id: uniqueCallId(core, reply, call.id), name: call.name, arguments: call.arguments });
 }
 
-/** The model has said all of this round: what is left over is spoken. */
+/** The model has finished this round: speaks the remaining text. */
 export function finishRound(core: Core, reply: ReplyState): void {
   core.disarm('llm.first', 'llm.gap');
   const rest = reply.pending.trim();
@@ -129,7 +131,10 @@ export function finishRound(core: Core, reply: ReplyState): void {
   if (isSpeakable(rest)) speakPiece(core, reply, rest);
 }
 
-/** The model failed or stalled. Where it was asked before the words were known, whoever needs words has not been asked yet. */
+/**
+ * The model failed or stalled. If it was asked before the words were known, models that need words have not been asked
+ * yet.
+ */
 export function onNoAnswer(core: Core, reason: string): void {
   const { reply } = core.state;
   if (reply?.wordless !== true || reply.pieces > 0 || reply.calls.length > 0) {
@@ -142,12 +147,12 @@ export function onNoAnswer(core: Core, reason: string): void {
   request(core, reply);
 }
 
-/** The model failed, stalled or had nothing to say: the agent says so, once. */
+/** The model failed, stalled or said nothing: the agent says so, once. */
 export function failReply(core: Core, reason: string): void {
   const { reply, failures } = core.state;
   core.trace('reply.failed', { reason });
-  // A reply that breaks off after some sentences has said something; the user will ask if it was too little, unless they
-  // were asked to wait.
+  // A reply that breaks off after some sentences has said something; the user asks again if needed, unless the agent
+  // asked them to wait.
   const spoke = reply !== null && reply.pieces > 0 && !isBridged(core, reply);
   const opening = reply?.turnNumber === OPENING_TURN;
   cancelReply(core);
@@ -159,19 +164,19 @@ export function failReply(core: Core, reason: string): void {
   else speech.say(core, answer ?? fallback, { kind: 'fallback' });
 }
 
-/** The user was asked to wait for the rest just now. */
+/** The agent has just asked the user to wait for the rest. */
 function isBridged(core: Core, { turnNumber }: ReplyState): boolean {
   const { lastMs, turn } = core.state.filler;
   return lastMs !== null && turn === turnNumber && lastMs >= core.nowMs - core.config.deadlines.llmGapMs;
 }
 
-/** The agent speaks, or owes the user something: an answer, a connection. */
+/** The agent is speaking, or owes the user an answer or a connection. */
 export function agentHasSomethingToSay(core: Core): boolean {
   const { reply } = core.state;
   return speech.isSpeaking(core) || core.state.transfer !== null || (reply !== null && reply.phase !== 'done');
 }
 
-/** Message in the history that the agent's words of this round go to. */
+/** The message in the history for the agent's words of this round. */
 export function replyEntry(core: Core, reply: ReplyState): number {
   reply.entry ??= addAssistantMessage(core);
   return reply.entry;
@@ -204,7 +209,6 @@ export function requestModel(
   core.emit({ type: 'llm.start', requestId, messages, tools, speculative });
 }
 
-/** The model's next piece is waited for. */
 export function armModelDeadline(core: Core, reply: ReplyState): void {
   const { llmFirstMs, llmGapMs } = core.config.deadlines;
   core.disarm('llm.first', 'llm.gap');
@@ -217,7 +221,7 @@ function heardFromModel(core: Core, reply: ReplyState): void {
   armModelDeadline(core, reply);
 }
 
-/** @param utteranceId where the voice has made it ready */
+/** @param utteranceId of the prepared utterance */
 export function speakPiece(core: Core, reply: ReplyState, piece: string, utteranceId: number | null = null): void {
   reply.pieces++;
   core.disarm('filler');
@@ -228,7 +232,7 @@ export function speakPiece(core: Core, reply: ReplyState, piece: string, utteran
   });
 }
 
-/** Whether the configuration lets the user interrupt what opens the call. */
+/** Whether the configuration lets the user interrupt the opening. */
 export function mayInterruptOpening(core: Core): boolean {
   return core.config.interruption.allowed && core.config.interruption.openingAllowed;
 }
@@ -241,7 +245,7 @@ function uniqueCallId(core: Core, reply: ReplyState, id: string): string {
   return freeCallId(id, taken);
 }
 
-/** Some models number the calls of every reply from nought: an id that was there before gets a suffix. */
+/** Some models number the calls of every reply from 0: an id that is already used gets a suffix. */
 export function freeCallId(id: string, taken: ReadonlySet<string>): string {
   const base = id === '' ? 'call' : id;
   let free = base;

@@ -2,7 +2,7 @@ import type { Core } from '../core.js';
 import { phrasesFor } from '../language/phrases.js';
 import { isSpeakable } from '../speech/sentences.js';
 
-/** The question of a machine that screens calls, as the model is given it. */
+/** The question of a call screener, as the model gets it. */
 
 const NOTE = '[An automatic call screening, not the person you are calling, says:]';
 
@@ -10,7 +10,7 @@ export function screeningTurn(message: string): string {
   return message.startsWith(NOTE) ? message : `${NOTE} ${message}`;
 }
 
-/** What answers such a question where the model does not; null = the turn is none. */
+/** The answer to a screener's question if the model has none; null = the turn is not one. */
 export function screeningAnswer(core: Core, turnText: string): string | null {
   if (!turnText.startsWith(NOTE)) return null;
   const { firstMessage } = core.config.opening;

@@ -23,25 +23,26 @@ import { isEcho, isHeardOut, isOpen, MIN_UNTRANSCRIBED_MS, turnText } from '../t
 import { sameForm } from '../language/words.js';
 
 /**
- * The answer is begun before it is certain that the user has finished: at a likely pause the model is asked and its first
- * sentence synthesised. If the turn ends with these words, the answer is there; if not, nobody has heard of it. Tools
- * never run before that. A model that hears the user itself is asked at any pause, before there are words.
+ * Starts the answer before it is certain that the user has finished: at a likely pause it asks the model and
+ * synthesises the first sentence. If the turn ends with these words, the answer is ready; otherwise it is dropped
+ * unheard. Tools wait for the end of the turn. A model that hears the user is asked at every pause, before there are
+ * words.
  */
 
-/** A pause after words that are at least so complete is a likely end. */
+/** A pause after words of at least this completeness is a likely end. */
 const LIKELY = 0.5;
-/** After other words, the model is asked this long before the turn ends if nothing more comes. */
+/** After other words, the model is asked this long before the turn would end. */
 const HEAD_START_MS = 1000;
-/** Interim words are behind what is said: they are waited for so long from the end of speech. */
+/** Interim words lag behind the speech: wait this long for them after the end of speech. */
 const INTERIM_MS = 200;
-/** A user who has gone on for so long has not made a mere sound. */
+/** Speech of this length after a pause is more than a short sound. */
 const GOES_ON_MS = 400;
-/** A turn that has contradicted so many is no good for another. */
+/** After this many wrong speculations in a turn, no more are made. */
 const MOST_A_TURN = 3;
 
 type ModelEvent = Extract<ConversationEvent, { requestId: number }>;
 
-/** Begins, keeps or drops what is speculated on, as the state is now. */
+/** Starts, keeps or drops a speculative answer according to the current state. */
 export function reconsider(core: Core): void {
   const { turn, speculation } = core.state;
   if (!core.config.speculation.enabled) return;
@@ -60,7 +61,7 @@ export function reconsider(core: Core): void {
   const words = answered(core);
   if (speculation?.words === words) return;
   dropSpeculation(core, 'other words');
-  // Speech that the VAD misses has no pauses: only its final words end.
+  // Speech that the VAD misses has no pauses: only its final words have an end.
   const isPause = turn.speechStartMs !== null || isHeardOut(core);
   if (words === '' || !isPause || turn.speculations >= MOST_A_TURN) return;
   const startMs = core.config.modelHears ? core.nowMs : startOf(core);
@@ -68,12 +69,12 @@ export function reconsider(core: Core): void {
   else if (startMs < Infinity) core.arm('speculation', startMs);
 }
 
-/** The user goes on, or the silence has become likely to be the end. */
+/** The user has resumed, or the silence has become a likely end. */
 export function onDue(core: Core): void {
   if (core.state.turn.speaking) dropSpeculation(core, 'more speech');
 }
 
-/** Takes an event of the request that is speculated on. */
+/** Takes an event of the speculative request. */
 export function take(core: Core, event: ModelEvent): boolean {
   const { speculation } = core.state;
   if (speculation?.reply.requestId !== event.requestId || speculation.done) return false;
@@ -103,7 +104,7 @@ export function take(core: Core, event: ModelEvent): boolean {
 }
 
 /**
- * The turn is over. Returns whether its answer is the one that was speculated on.
+ * The turn is over. Returns whether the speculative answer answers it.
  * @param asked `answered` of the turn before it was closed
  */
 export function confirm(core: Core, turn: TurnToAnswer, asked: string): boolean {
@@ -137,21 +138,21 @@ export function confirm(core: Core, turn: TurnToAnswer, asked: string): boolean 
 }
 
 /**
- * What an answer that is begun now is an answer to, in a form that can be compared; empty = there is nothing yet. A model
- * that hears answers speech, whatever words are found in it.
+ * What an answer that starts now would answer, in a form that can be compared; empty = nothing yet. A model that hears
+ * the user answers speech, whatever the transcript says.
  */
 export function answered(core: Core): string {
   const { turn } = core.state;
   if (!core.config.modelHears) return sameForm(turnText(core));
-  // Of what turned out to be no words at all there is nothing to answer.
+  // Sound without words has nothing to answer.
   if (turn.speechStartMs === null || (isHeardOut(core) && turnText(core) === '')) return sameForm(turnText(core));
   if (turn.speechMs < MIN_UNTRANSCRIBED_MS && turnText(core) === '') return '';
-  // What was typed, or said before, is not to be left out: its words are waited for.
+  // Typed or earlier words must be part of it: wait for the words.
   if (turn.carried !== '' && !isHeardOut(core)) return '';
   return `speech until ${String(turn.endMs)} ${sameForm(turn.carried)}`;
 }
 
-/** When the pause has become likely to be the end. */
+/** When the pause becomes a likely end. */
 function startOf(core: Core): number {
   const { turn, deadlines } = core.state;
   const lastMs = (deadlines['turn.end'] ?? Infinity) - HEAD_START_MS;
@@ -190,7 +191,7 @@ function takeText(core: Core, speculation: SpeculationState, said: ModelText): v
   const cut = cutText(speculation.pending, said, sentences.length === 0);
   speculation.pending = cut.rest;
   for (const piece of cut.pieces) {
-    // The voice makes the first sentence ready, in which the first piece may be a mere clause.
+    // The voice prepares the first sentence, whose first piece may be only a clause.
     const isFirst = sentences.every((sentence) => !/[.!?…。！？]["'”’)」』]*$/u.test(sentence.text));
     const utteranceId = isFirst ? core.newId() : null;
     if (utteranceId !== null) core.emit({ type: 'speak.prepare', utteranceId, text: piece });
@@ -200,7 +201,7 @@ function takeText(core: Core, speculation: SpeculationState, said: ModelText): v
   if (last !== undefined) last.pauseMs = said.pauseMs ?? 0;
 }
 
-/** Why nothing may be speculated on just now, null = it may. */
+/** Why no speculation is allowed now; null = it is. */
 function whyNot(core: Core): string | null {
   const { turn, ending, interruption, digits, toSay, voicemail } = core.state;
   if (voicemail?.phase === 'greeting' || voicemail?.screening === true) return 'a machine speaks';

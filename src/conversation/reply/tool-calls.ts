@@ -7,7 +7,9 @@ import { addToolCall, setToolResult } from '../speech/history.js';
 import { nextRound, replyEntry } from './reply.js';
 import type { ReplyState, RunningTool } from '../state.js';
 
-/** Calls of a reply: run side by side, each with its phrase; the model is asked again when all have answered. */
+/**
+ * Tool calls of a reply: they run in parallel, each with its phrase; the model is asked again when all have results.
+ */
 
 const NO_ANSWER = 'The tool gave no answer in time.';
 const NOT_STARTED = 'Not started: the user interrupted before it began.';
@@ -27,14 +29,14 @@ export function runCalls(core: Core, reply: ReplyState, calls: readonly ToolCall
   for (const call of calls) {
     if (actionOf(core, call)?.takesLine === true) continue;
     const config = toolSpeech(core, call.name);
-    // Several calls of one tool have one phrase.
+    // Several calls of one tool share one phrase.
     const utteranceId = announced.get(call.name) ?? announce(core, reply, call.name, config);
     announced.set(call.name, utteranceId);
     run(call, config?.executeAfterMessage === true ? utteranceId : null);
   }
   core.arm('tools', core.nowMs + core.config.deadlines.toolMs);
   armFiller(core);
-  // What takes the line comes when all has been said.
+  // Actions that use the line wait until all queued speech has been heard.
   for (const call of calls) {
     if (actionOf(core, call)?.takesLine !== true) continue;
     run(call, core.state.speech.queue.at(-1)?.id ?? null);
@@ -42,7 +44,6 @@ export function runCalls(core: Core, reply: ReplyState, calls: readonly ToolCall
   settleAtOnce(core, reply);
 }
 
-/** Carries out a call. */
 function start(core: Core, tool: RunningTool): void {
   tool.afterUtterance = null;
   const action = actionOf(core, tool.call);
@@ -50,7 +51,7 @@ function start(core: Core, tool: RunningTool): void {
   else action.start(core, tool.call);
 }
 
-/** Calls that nobody outside has a part in: refused, or done already. */
+/** Calls that need nothing outside of the core: refused, or done already. */
 function settleAtOnce(core: Core, reply: ReplyState): void {
   for (const tool of core.state.tools.filter(({ requestId }) => requestId === reply.requestId)) {
     const result = actionOf(core, tool.call)?.resultAtOnce(core, tool.call) ?? null;
@@ -60,20 +61,20 @@ function settleAtOnce(core: Core, reply: ReplyState): void {
   }
 }
 
-/** Final actions do not run beside other calls. */
+/** Final actions do not run in parallel with other calls. */
 function actionOf(core: Core, call: ToolCall): RunningAction | null {
   const action = core.actionOf(call);
   return action?.kind === 'running' ? action : null;
 }
 
-/** An utterance is over, heard or not: calls that waited for it start. */
+/** An utterance is over, heard or not: starts the calls that waited for it. */
 export function onUtteranceOver(core: Core, utteranceId: number): void {
   for (const tool of core.state.tools) {
     if (tool.afterUtterance === utteranceId) start(core, tool);
   }
 }
 
-/** Barge-in before some calls started: they are skipped, and the model gets that as their result. */
+/** An interruption before some calls started: skips them, and the model gets that as their result. */
 export function abandonWaiting(core: Core): void {
   for (const tool of core.state.tools.filter(({ afterUtterance }) => afterUtterance !== null)) {
     core.trace('tool.abandoned', { callId: tool.call.id });
@@ -81,7 +82,7 @@ export function abandonWaiting(core: Core): void {
   }
 }
 
-/** Takes a result; the model is asked again once the last call of its round has answered. */
+/** Takes a result; asks the model again after the last result of the round. */
 export function onResult(core: Core, callId: string, ok: boolean, content: string): void {
   const tool = core.state.tools.find(({ call }) => call.id === callId);
   if (tool === undefined || tool.afterUtterance !== null) return;
@@ -113,8 +114,8 @@ function continueReply(core: Core, tool: RunningTool): void {
 }
 
 /**
- * Says the tool's phrase, unless it is a mere suggestion and the model has said something of its own. Returns the
- * utterance that announces the call.
+ * Says the tool's phrase, unless it is only a suggestion and the model has said something itself. Returns the utterance
+ * that announces the call.
  */
 function announce(core: Core, reply: ReplyState, name: string, config: ToolSpeechConfig | undefined): number | null {
   if (config === undefined) return null;

@@ -3,11 +3,11 @@ import { failReply, finishRound } from './reply.js';
 import { OPENING_TURN, type ReplyState } from '../state.js';
 import { runCalls } from './tool-calls.js';
 
-/** The model has finished a round: its tools run, the call ends, or the reply is complete. */
+/** The model has finished a round: starts its tools, ends the call, or completes the reply. */
 export function endRound(core: Core, reply: ReplyState): void {
   finishRound(core, reply);
   if (reply.pieces === 0 && reply.calls.length === 0) {
-    // Where nobody asked, it may have nothing to add, and behind keys that it pressed it listens.
+    // Without a user's turn the model may have nothing to say, and after pressing keys it listens.
     if (reply.pressed || (reply.userEntry === null && reply.turnNumber !== OPENING_TURN)) core.disarm('filler');
     else failReply(core, 'the model said nothing');
     return;
@@ -15,7 +15,7 @@ export function endRound(core: Core, reply: ReplyState): void {
   core.state.failures.model = 0;
   const calls = reply.calls.filter((call) => core.actionOf(call)?.kind !== 'final');
   if (calls.length > 0) {
-    // A final action beside other calls is left out: their results come first, and may change the plan.
+    // A final action among other calls is left out: the results come first and may change the plan.
     runCalls(core, reply, calls);
     return;
   }

@@ -5,27 +5,26 @@ import { cancelReply, mayInterruptOpening } from './reply.js';
 import type { Utterance } from '../state.js';
 import * as toolCalls from './tool-calls.js';
 
-/** The voice fails: what nobody heard must not end in silence. */
+/** Failures of the voice: an unheard message must not end in silence. */
 
-/** Messages that may fail one after another before the agent gives up: without a voice there is no call. */
+/** Consecutive failed messages before the agent gives up: without a voice there is no call. */
 export const MAX_VOICE_FAILURES = 3;
-/** One that was waited for in silence counts for two: nobody stays on such a line. */
+/** A message that the user awaited in silence counts twice. */
 const STALL_FAILURES = 2;
 
-/** An utterance is over and was heard. */
 export function onFinished(core: Core, utterance: Utterance): void {
   Object.assign(core.state.failures, { voice: 0, voiceEntry: null, unheard: false, again: null });
   speech.onUtteranceOver(core, utterance, false);
   toolCalls.onUtteranceOver(core, utterance.id);
 }
 
-/** The voice could not speak an utterance, or not to its end. What follows it may well be spoken. */
+/** The voice could not speak an utterance completely. The following ones may succeed. */
 export function onFailed(core: Core, utterance: Utterance, reason: string): void {
   core.trace('speech.failed', { utteranceId: utterance.id, reason });
   fail(core, utterance);
 }
 
-/** Speech neither began nor ended in time. The rest of its message would keep the user waiting as long. */
+/** Speech did not start or end in time. Drops the rest of its message, which would keep the user waiting as long. */
 export function onStalled(core: Core): void {
   const stalled = speech.currentUtterance(core);
   if (stalled === undefined) return;
@@ -40,7 +39,10 @@ export function onStalled(core: Core): void {
   if (isReply && reply.phase !== 'tools') cancelReply(core);
 }
 
-/** Neither side has anything to say, and what the agent said last was not heard. Who asked nothing is not asked again. */
+/**
+ * Neither side has anything to say, and the agent's last message was not heard. A user who asked nothing is not asked
+ * again.
+ */
 export function apologise(core: Core): void {
   const { again } = core.state.failures;
   const { fallback, greeting } = phrasesFor(core.language);
@@ -55,7 +57,7 @@ export function apologise(core: Core): void {
 
 function fail(core: Core, utterance: Utterance, weight = 1): void {
   const { failures } = core.state;
-  // All of one message fails for one reason: it counts once.
+  // All failures of one message count once.
   if (failures.voiceEntry !== utterance.entry) failures.voice += weight;
   failures.voiceEntry = utterance.entry;
   failures.unheard = true;

@@ -3,28 +3,28 @@ import type { UtteranceKind } from '../events.js';
 import { addAssistantMessage, assistantAt, markHeard } from './history.js';
 import { OPENING_TURN, type Utterance } from '../state.js';
 
-/** The agent's voice: what it says, in which order, and how much of it has been heard. */
+/** The agent's speech: the utterances, their order, and how much of them was heard. */
 
-/** So much of what was said is kept. */
+/** Number of characters of past speech to keep. */
 const SAID_CHARS = 600;
-/** A longer pause would be taken for a lost line. */
+/** A longer pause would seem like a lost line. */
 const MAX_PAUSE_MS = 10_000;
 
 export interface SayOptions {
   kind: UtteranceKind;
-  /** Where it was prepared under an id. */
+  /** The id under which it was prepared. */
   utteranceId?: number;
-  /** Message in the history that this belongs to; a new one by default. */
+  /** Its message in the history; default: a new one. */
   entry?: number;
-  /** Default: what the agent's configuration allows; fillers and tools' phrases of the opening are part of it. */
+  /** Default: the agent's configuration, which covers the opening with its fillers and tool phrases. */
   interruptible?: boolean;
-  /** The voice failed to say it the first time. */
+  /** The voice failed to speak it the first time. */
   again?: boolean;
   /** The model speaks it itself, with this request. */
   requestId?: number;
 }
 
-/** Has something spoken after everything that is queued. Returns the utterance's id. */
+/** Queues a text after all others. Returns the utterance's id. */
 export function say(core: Core, text: string, options: SayOptions): number {
   const { queue } = core.state.speech;
   const id = options.utteranceId ?? core.newId();
@@ -41,12 +41,12 @@ export function say(core: Core, text: string, options: SayOptions): number {
   return id;
 }
 
-/** More words of what the model itself says: queued, being played, or played already. */
+/** More words of the model's own speech: queued, playing, or already played. */
 export function sayMore(core: Core, entry: number, utteranceId: number, text: string): void {
   const part = assistantAt(core, entry).parts.find((candidate) => candidate.utteranceId === utteranceId);
   const utterance = findUtterance(core, utteranceId);
   if (part === undefined || text === '') return;
-  // It was cut off: nobody hears the rest.
+  // It was cut off: the rest was not heard.
   if (utterance === undefined && part.heardChars !== part.text.length) return;
   part.text += text;
   core.emit({ type: 'speak.more', utteranceId, text });
@@ -59,7 +59,7 @@ export function sayMore(core: Core, entry: number, utteranceId: number, text: st
   if (utterance === currentUtterance(core)) watch(core);
 }
 
-/** Leaves silence behind what is to be said last, as the model wants it. */
+/** Adds a pause after the last queued utterance, as the model wants. */
 export function pauseAfterLast(core: Core, pauseMs: number): void {
   const last = core.state.speech.queue.at(-1);
   if (last === undefined || !Number.isFinite(pauseMs)) return;
@@ -67,12 +67,12 @@ export function pauseAfterLast(core: Core, pauseMs: number): void {
   core.emit({ type: 'speak.pause', utteranceId: last.id, pauseMs: last.pauseMs });
 }
 
-/** Something is queued or being played. */
+/** An utterance is queued or playing. */
 export function isSpeaking(core: Core): boolean {
   return core.state.speech.queue.length > 0;
 }
 
-/** The utterance that is next or under way. */
+/** The next utterance or the one that is playing. */
 export function currentUtterance(core: Core): Utterance | undefined {
   return core.state.speech.queue[0];
 }
@@ -95,7 +95,7 @@ export function resume(core: Core): void {
   watch(core);
 }
 
-/** What is queued is played to its end, whatever was about to stop it. */
+/** Plays queued speech to its end, even if it was about to be stopped. */
 export function playOut(core: Core): void {
   core.state.interruption = null;
   core.disarm('interruption');
@@ -103,7 +103,7 @@ export function playOut(core: Core): void {
   resume(core);
 }
 
-/** Drops all that has not been heard and cuts the history to what has. */
+/** Drops all speech that was not heard, and cuts the history to what was. */
 export function drop(core: Core): void {
   const { speech } = core.state;
   if (speech.queue.length === 0 && !speech.held) return;
@@ -125,14 +125,14 @@ export function onUtteranceStarted(core: Core, utterance: Utterance): void {
   if (utterance === currentUtterance(core)) watch(core);
 }
 
-/** The voice is late in the middle of an utterance (`isDry`), or there is more of it again. */
+/** The voice is late in the middle of an utterance (`isDry`), or has more audio again. */
 export function onSupply(core: Core, utterance: Utterance, isDry: boolean): void {
   if (utterance !== currentUtterance(core) || !utterance.playing || core.state.speech.held) return;
   if (isDry) core.arm('speech.end', core.nowMs + core.config.deadlines.speechStartMs);
   else watch(core);
 }
 
-/** An utterance is over: heard whole, or (`failed`) as far as its voice went. */
+/** An utterance is over: heard completely, or (`failed`) as far as the voice spoke it. */
 export function onUtteranceOver(core: Core, utterance: Utterance, failed: boolean): void {
   const { queue } = core.state.speech;
   const index = queue.indexOf(utterance);
@@ -151,7 +151,7 @@ export function wasHeard(core: Core, entry: number | null): boolean {
   return core.state.speech.queue.some((utterance) => utterance.entry === entry && heardChars(core, utterance) > 0);
 }
 
-/** Characters of a queued utterance that have been heard; what lies before the one under way has been heard whole. */
+/** Heard characters of a queued utterance; those before the playing one were heard completely. */
 function heardChars(core: Core, utterance: Utterance): number {
   const { queue } = core.state.speech;
   const underWay = queue.findIndex((candidate) => candidate.id === core.position.utteranceId);
@@ -160,7 +160,7 @@ function heardChars(core: Core, utterance: Utterance): number {
   return index === underWay ? Math.max(0, core.position.heardChars) : 0;
 }
 
-/** Keeps in mind what was heard last: the microphone may bring it back. */
+/** Keeps what was heard last, to detect its echo. */
 function noteSaid(core: Core, text: string): void {
   const { said } = core.state.speech;
   if (text === '') return;
@@ -169,12 +169,12 @@ function noteSaid(core: Core, text: string): void {
   said.endMs = core.nowMs;
 }
 
-/** Generous length of an utterance's audio, for the deadline on its end only. */
+/** A generous estimate of an utterance's duration, for the deadline of its end. */
 function longestMs(text: string): number {
   return 6000 + text.length * 250;
 }
 
-/** Whatever is next has to begin, and what is under way to end. */
+/** Sets the deadlines: the next utterance must start, and the playing one must end. */
 function watch(core: Core): void {
   const utterance = currentUtterance(core);
   core.disarm('speech.start', 'speech.end');

@@ -3,7 +3,7 @@ import type { HistoryConfig } from '../../agent/flow/conversation-config.js';
 import type { Core } from '../core.js';
 import type { AssistantEntry, HistoryEntry } from '../state.js';
 
-/** The user turn that stands for speech which was not understood. */
+/** The user turn for speech that was not understood. */
 export const INAUDIBLE = '[inaudible]';
 
 const STILL_RUNNING = 'Still running; the result will follow.';
@@ -12,18 +12,20 @@ export function addUserMessage(core: Core, content: string): number {
   return core.state.history.push({ role: 'user', content, atMs: core.nowMs }) - 1;
 }
 
-/** The turn was not over: its message goes, another will hold all of it. Indices of others stay as they are. */
+/**
+ * The turn was not over: empties its message, because another one will contain all of it. Other indices do not change.
+ */
 export function takeBackUserMessage(core: Core, entry: number): void {
   core.state.history[entry] = { role: 'user', content: '', atMs: core.nowMs };
 }
 
-/** Opens an assistant message whose parts follow as they are spoken. */
+/** Adds an assistant message; its parts follow as they are spoken. */
 export function addAssistantMessage(core: Core): number {
   const entry: HistoryEntry = { role: 'assistant', parts: [], calls: [], interrupted: false, atMs: core.nowMs };
   return core.state.history.push(entry) - 1;
 }
 
-/** Adds a call, its result still open, to an assistant message. */
+/** Adds a call without a result to an assistant message. */
 export function addToolCall(core: Core, entry: number, call: ToolCall): void {
   assistantAt(core, entry).calls.push({ call, result: null });
 }
@@ -39,13 +41,13 @@ export function assistantAt(core: Core, entry: number): AssistantEntry {
   return message;
 }
 
-/** Notes how much of an utterance was heard; the rest was never said. */
+/** Records how much of an utterance was heard; the rest counts as not said. */
 export function markHeard(core: Core, entry: number, utteranceId: number, heardChars: number): void {
   const part = assistantAt(core, entry).parts.find((candidate) => candidate.utteranceId === utteranceId);
   if (part !== undefined) part.heardChars = Math.max(0, Math.min(heardChars, part.text.length));
 }
 
-/** What was heard of a message; with `expected`, what is still to be played counts as well. */
+/** The heard part of a message; with `expected`, including what is still to be played. */
 export function spokenText(entry: AssistantEntry, expected: boolean): string {
   return entry.parts
     .map((part) => (part.heardChars === null ? (expected ? part.text : '') : part.text.slice(0, part.heardChars)))
@@ -54,14 +56,14 @@ export function spokenText(entry: AssistantEntry, expected: boolean): string {
     .join(' ');
 }
 
-/** What the agent said last, or is about to have said. */
+/** The agent's last words, including those that are still to be played. */
 export function lastSpoken(core: Core): string {
   const said = (entry: HistoryEntry): boolean => entry.role === 'assistant' && entry.parts.length > 0;
   const last = core.state.history.findLast(said);
   return last?.role === 'assistant' ? spokenText(last, true) : '';
 }
 
-/** The history as messages. `expected`: count what is still being played as said (for the model's next request). */
+/** The history as messages. `expected`: what is still playing counts as said (for the model's next request). */
 export function historyMessages(
   history: readonly HistoryEntry[],
   options: { expected: boolean; keepInterrupted: boolean },
@@ -84,7 +86,7 @@ export function historyMessages(
 }
 
 /**
- * What the model is given: system prompt, then the latest messages within the agent's limits.
+ * The model's input: system prompt and the latest messages within the agent's limits.
  * @param next a message that is not in the history (yet)
  */
 export function modelMessages(core: Core, next?: ChatMessage): ChatMessage[] {
@@ -98,8 +100,8 @@ export function modelMessages(core: Core, next?: ChatMessage): ChatMessage[] {
 }
 
 /**
- * Keeps the latest messages, at most as many as the limit says. A tool result never stays without its call: results at
- * the start are left out, and where nothing else would be left, their call is kept beyond the limit.
+ * Keeps the latest messages within the limit. A tool result never stays without its call: results at the start are left
+ * out. If nothing else would be left, their call is kept beyond the limit.
  */
 export function limitMessages(messages: readonly ChatMessage[], limits: HistoryConfig): ChatMessage[] {
   let kept = [...messages];

@@ -1,11 +1,11 @@
 /**
- * Cuts a reply into pieces that are spoken one after another, as soon as each is whole. The first piece may be a
+ * Cuts a reply into pieces that are spoken one after another as soon as they are complete. The first piece may be a
  * clause, so that the voice starts early; later ones are sentences, which sound better.
  */
 
-/** A clause shorter than this is not worth a piece of its own. */
+/** A shorter clause is not a separate piece. */
 const MIN_CLAUSE_CHARS = 14;
-/** Text without any stop is cut at a space beyond this length. */
+/** Text without punctuation is cut at a space beyond this length. */
 const MAX_PIECE_CHARS = 240;
 
 const ABBREVIATION = /(?:^|[\s(])(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|no|approx|inc|ltd|jr|sr|a\.m|p\.m|[a-z])\.$/i;
@@ -13,15 +13,15 @@ const SENTENCE_END = /[.!?…]["'”’)\]]*(?=\s|$)|[。！？]["'”’」』]
 const CLAUSE_END = /[,;:–—](?=\s)|[、，；：]/g;
 
 export interface Cut {
-  /** Pieces that are whole, in order. */
+  /** Complete pieces, in order. */
   pieces: string[];
-  /** What is left until more text comes. */
+  /** The rest, which waits for more text. */
   rest: string;
 }
 
 /**
- * @param text all text that has not been cut off yet
- * @param first whether nothing of this reply has been cut off yet
+ * @param text all text that is not cut yet
+ * @param first whether it is the start of the reply
  */
 export function cutSentences(text: string, first: boolean): Cut {
   const pieces: string[] = [];
@@ -35,7 +35,7 @@ export function cutSentences(text: string, first: boolean): Cut {
   }
 }
 
-/** Whether a piece has anything to say: a letter or a digit. */
+/** Whether a piece has a letter or a digit. */
 export function isSpeakable(piece: string): boolean {
   return /[\p{L}\p{N}]/u.test(piece);
 }
@@ -49,7 +49,7 @@ function sentenceEnd(text: string): number | undefined {
   return undefined;
 }
 
-/** Whether the full stop at `index` ends a sentence, and not an abbreviation or (at the end so far) a number. */
+/** Whether the full stop at `index` ends a sentence, not an abbreviation or (at the end so far) a number. */
 function endsSentence(text: string, index: number): boolean {
   const upTo = text.slice(0, index + 1);
   if (ABBREVIATION.test(upTo)) return false;

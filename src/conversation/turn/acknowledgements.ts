@@ -2,8 +2,8 @@ import { baseLanguage } from '../../base/language.js';
 import { phraseSet, wordsOf } from '../language/words.js';
 
 /**
- * What words said over the agent mean: nothing that was said (`none`), the agent's own words (`echo`), an
- * acknowledgement that it should go on (`acknowledgement`), or something it has to stop for (`real`).
+ * The meaning of words over the agent: no words (`none`), the agent's own words (`echo`), an acknowledgement
+ * (`acknowledgement`), or words for which the agent must stop (`real`).
  */
 export type OverlapWords = 'none' | 'echo' | 'acknowledgement' | 'real';
 
@@ -28,7 +28,7 @@ const ACKNOWLEDGEMENTS: PhrasesByLanguage = {
   zh: phraseSet(`嗯, 哦, 啊, 对, 是, 是的, 好, 好的, 行, 明白, 知道了`),
 };
 
-/** What is said while the agent says goodbye, and is none to stay for. */
+/** Said while the agent says goodbye; no reason to stay on the line. */
 const FAREWELLS: PhrasesByLanguage = {
   en: phraseSet(`bye, bye-bye, bye now, goodbye, good bye, thanks, thanks a lot, thank you, thank you so much, so much,
     thank you very much, very much, you too, same to you, good night, good day, have a nice day, have a good day,
@@ -47,7 +47,7 @@ const FAREWELLS: PhrasesByLanguage = {
   zh: phraseSet(`再见, 拜拜, 谢谢, 谢谢你, 谢谢您, 多谢`),
 };
 
-/** Said while the agent greets, often because both begin at once: no reason to stop greeting. */
+/** Said while the agent greets, often because both start at once; no reason to stop greeting. */
 const GREETINGS: PhrasesByLanguage = {
   en: phraseSet(`hello, hi, hey, hi there, hello there, hey there, good morning, good afternoon, good evening, speaking,
     this is he, this is she`),
@@ -87,13 +87,13 @@ const STOPS: PhrasesByLanguage = {
 
 export interface OverlapContext {
   language: string;
-  /** What the agent says is the beginning of the call, or its end: greetings or farewells are nothing to stop for. */
+  /** The agent is opening or ending the call: greetings or farewells do not stop it. */
   part: 'opening' | 'middle' | 'ending';
-  /** More words may follow: the beginning of a phrase ("I …", for "I see") may become one. */
+  /** More words may follow: the start of a phrase ("I …", for "I see") may become an acknowledgement. */
   goesOn: boolean;
 }
 
-/** Classifies what was said over the agent. */
+/** Classifies words over the agent. */
 export function classifyOverlap(text: string, { language, part, goesOn }: OverlapContext): OverlapWords {
   const words = wordsOf(text);
   if (words.length === 0) return 'none';
@@ -111,12 +111,12 @@ export function classifyOverlap(text: string, { language, part, goesOn }: Overla
   return 'acknowledgement';
 }
 
-/** Whether a text holds nothing but acknowledgements. */
+/** Whether a text contains only acknowledgements. */
 export function isAcknowledgement(text: string, language: string): boolean {
   return classifyOverlap(text, { language, part: 'middle', goesOn: false }) === 'acknowledgement';
 }
 
-/** Whether a text holds something that stops the agent, however short. */
+/** Whether a text contains a word that stops the agent, however short. */
 export function holdsStop(text: string, language: string): boolean {
   const base = baseLanguage(language);
   const words = wordsOf(text);
@@ -125,7 +125,7 @@ export function holdsStop(text: string, language: string): boolean {
   return [...stops].some((stop) => words.join('').includes(stop));
 }
 
-/** Whether interim words are enough to be sure that something was said: two, or one that always means it. */
+/** Whether interim words suffice to be sure that the user speaks: two, or one that always means it. */
 export function isTelling(text: string, language: string): boolean {
   const base = baseLanguage(language);
   const words = wordsOf(text);
@@ -137,7 +137,6 @@ export function isTelling(text: string, language: string): boolean {
   return words.length >= 2 || holdsStop(text, language);
 }
 
-/** Whether a text holds a farewell. */
 export function holdsFarewell(text: string, language: string): boolean {
   const base = baseLanguage(language);
   const farewells = phrasesOf(FAREWELLS, base);
@@ -145,7 +144,7 @@ export function holdsFarewell(text: string, language: string): boolean {
   return units.some((_unit, index) => phraseAt(units, index, farewells, base) > 0);
 }
 
-/** Any language may be spoken: what acknowledges, or stops, in one of them. */
+/** For unknown languages: the acknowledgements or stops of all languages. */
 function ofAll(lists: PhrasesByLanguage): ReadonlySet<string> {
   const known = ALL.get(lists) ?? new Set(Object.values(lists).flatMap((phrases) => [...phrases]));
   ALL.set(lists, known);
@@ -168,19 +167,19 @@ function phrasesOf(lists: PhrasesByLanguage, base: string): ReadonlySet<string> 
   return (Object.hasOwn(lists, base) ? lists[base] : lists['en']) ?? ENGLISH;
 }
 
-/** Units of the longest phrase that begins at `index`, 0 = none does. */
+/** Length in units of the longest phrase at `index`; 0 = none. */
 function phraseAt(units: readonly string[], index: number, phrases: ReadonlySet<string>, base: string): number {
   let length = Math.min(LONGEST_PHRASE, units.length - index);
   while (length > 0 && !phrases.has(units.slice(index, index + length).join(jointOf(base)))) length--;
   return length;
 }
 
-/** Words of a language, or its characters where it has no spaces. */
+/** Words of a language, or characters if it has no spaces. */
 export function unitsOf(words: readonly string[], base: string): readonly string[] {
   return WITHOUT_SPACES.has(base) ? [...words.join('')] : words;
 }
 
-/** What stands between two units. */
+/** The separator between two units. */
 export function jointOf(base: string): string {
   return WITHOUT_SPACES.has(base) ? '' : ' ';
 }

@@ -1,11 +1,11 @@
-/** What the agent has asked for, as far as it tells how the answer ends. */
+/** What the agent has asked for, as far as it determines how an answer ends. */
 export interface AnswerKind {
   kind: 'digits' | 'letters' | 'code' | 'address' | 'date' | 'place';
-  /** How many digits or characters may be the whole; null = any number. */
+  /** Possible numbers of digits or characters of a complete answer; null = any. */
   whole: readonly number[] | null;
 }
 
-/** Lengths of phone numbers, as they are said without the country's code or with it. */
+/** Lengths of phone numbers without and with country code. */
 export const PHONE = [7, 10, 11, 12];
 export const CARD = [15, 16];
 
@@ -13,7 +13,7 @@ interface Question extends AnswerKind {
   pattern: RegExp;
 }
 
-/** The more exact first. */
+/** The more specific first. */
 const QUESTIONS: readonly Question[] = [
   { pattern: /e-?mail|courriel|correo|メール|邮箱|郵箱|ईमेल/iu, kind: 'address', whole: null },
   {
@@ -58,7 +58,7 @@ const QUESTIONS: readonly Question[] = [
   },
 ];
 
-/** A question that is answered with a mere number. */
+/** A question whose answer is a plain number. */
 const HOW_MANY =
   /how (?:many|much|old|long)|what time|what day|which day|\bwhen\b|number of (?:people|guests|persons)|wie ?viele?|wann|combien|quand|cuánt|cuándo|quant[oaie]|quando|hoeveel|wanneer|कितने|何人|何時|几位|几点|多少/iu;
 
@@ -81,7 +81,7 @@ function countedDigits(said: string): number | null {
   return /^\d{1,2}$/u.test(count) ? Number(count) : null;
 }
 
-/** @returns null = nothing, or something that any words may answer */
+/** @returns null = no question, or one with any kind of answer */
 export function answerKindOf(agentSaid: string): AnswerKind | null {
   if (agentSaid === '') return null;
   const asked = QUESTIONS.find(({ pattern }) => pattern.test(agentSaid)) ?? null;

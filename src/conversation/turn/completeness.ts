@@ -3,8 +3,8 @@ import { QUESTION_MARK, TURN_ENDINGS, TURN_WORDS, type TurnEndings, type TurnWor
 import { wordSet, wordsOf } from '../language/words.js';
 
 /**
- * How complete words are as a turn, from the words alone: a sentence that ends in "and" goes on. From 0 (surely goes
- * on) to 1 (surely done).
+ * How complete words are as a turn, judged by the words alone: a sentence that ends in "and" continues. From 0 (surely
+ * continues) to 1 (surely complete).
  */
 export function completenessOf(text: string, language: string): number {
   const words = wordsOf(text);
@@ -24,10 +24,10 @@ function byWords(text: string, words: readonly string[], known: TurnWords, engli
   const asks = words.length >= 3 && known.asking.has(words[0] ?? '');
   if (known.hesitation.has(last)) return 0.05;
   if (words.every((word) => known.greeting.has(word))) return 0.6;
-  // "No" is often no more than the beginning.
+  // "No" is often only the beginning.
   if (words.length === 1 && known.refusing.has(last)) return 0.72;
   if (words.length <= 3 && words.every((word) => known.answers.has(word))) return 0.95;
-  // "Where are you from" and "Who is this for" are whole, "can I have a table for" is not.
+  // "Where are you from" and "Who is this for" are complete, "can I have a table for" is not.
   if (english && STRANDED.test(words.join(' '))) return 0.6;
   if (known.open.has(last)) return asks && english && WH.has(words[0] ?? '') && PREPOSITIONS.has(last) ? 0.5 : 0.06;
   if (isUnfinished(words, known, english)) return 0.15;
@@ -38,7 +38,7 @@ function byWords(text: string, words: readonly string[], known: TurnWords, engli
   return byPunctuation(text, words.length);
 }
 
-/** Japanese and Chinese: the particle or the form of the verb at the end tells. */
+/** Japanese and Chinese: decided by the particle or the verb form at the end. */
 function byEnding(letters: string, text: string, { open, closed }: TurnEndings): number {
   const longest = (list: readonly string[]): number => list.find((ending) => letters.endsWith(ending))?.length ?? 0;
   const opens = longest(open);
@@ -48,7 +48,7 @@ function byEnding(letters: string, text: string, { open, closed }: TurnEndings):
   return byPunctuation(text, letters.length / 3);
 }
 
-/** A language that there is no list for, or words that tell nothing. */
+/** For languages without a list, and for words that decide nothing. */
 function byPunctuation(text: string, words: number): number {
   if (/[,;:、，；：–—-]\s*$/u.test(text)) return 0.3;
   return 0.65 + (/[.。।]["'”’)]*\s*$/u.test(text) ? 0.15 : 0) + (words >= 4 ? 0.1 : 0);

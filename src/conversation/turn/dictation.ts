@@ -2,10 +2,13 @@ import { baseLanguage } from '../../base/language.js';
 import { answerKindOf, CARD, PHONE, type AnswerKind } from './answer-kind.js';
 import { wordSet, wordsOf } from '../language/words.js';
 
-/** Something given piece by piece, where a pause means nothing: a phone number, a spelled name, an e-mail address. */
+/**
+ * Information given in pieces, in which a pause does not mean the end: a phone number, a spelled name, an e-mail
+ * address.
+ */
 export interface Dictation {
   kind: 'digits' | 'letters' | 'code' | 'date' | 'address';
-  /** How complete it is, 0 (surely goes on) to 1 (surely done). */
+  /** From 0 (surely continues) to 1 (surely complete). */
   completeness: number;
 }
 
@@ -32,7 +35,7 @@ const TOP_LEVELS = wordSet('com org net edu gov io ai co uk de fr es it nl pt br
 
 /**
  * What is being dictated at the end of a turn, null = nothing.
- * @param parts the turn's words, stretch by stretch as its pauses divide them
+ * @param parts the turn's words, divided by its pauses
  */
 export function dictationOf(parts: readonly string[], language: string, agentSaid: string): Dictation | null {
   const text = parts.join(' ');
@@ -52,7 +55,9 @@ export function dictationOf(parts: readonly string[], language: string, agentSai
 interface DigitContext {
   asked: AnswerKind | null;
   agentSaid: string;
-  /** Digits of each stretch at the end of the turn that is nothing but digits, and of the end of the one before. */
+  /**
+   * Number of digits of each part at the end of the turn that contains only digits, and at the end of the part before.
+   */
   groups: readonly number[];
 }
 
@@ -61,7 +66,7 @@ function digitsOf(words: readonly string[], run: DigitRun, context: DigitContext
   if (run.digits === 0 || asked?.kind === 'date') return null;
   const expected = asked?.kind === 'digits' || asked?.kind === 'code';
   const whole = expected ? asked.whole : ownWords(words);
-  // "For four" is the size of a party, "five five five" a number being dictated.
+  // "For four" is a party size, "five five five" a dictated number.
   const alone = run.words === words.length && words.length > 0;
   if (!expected && run.digits < 3 && run.words < 2) {
     if (asked?.kind === 'place' && alone) return { kind: 'digits', completeness: 0.15 };
@@ -69,12 +74,12 @@ function digitsOf(words: readonly string[], run: DigitRun, context: DigitContext
     return { kind: 'digits', completeness: 0.35 };
   }
   const known = whole === null ? null : byLength(run.digits, whole);
-  // Fewer digits than it must have are no number yet, however they are grouped.
+  // Fewer digits than required are not complete, however they are grouped.
   const short = whole !== null && run.digits < Math.min(...whole);
   return { kind: 'digits', completeness: short ? SHORT : Math.max(known ?? 0, byGroups(groups)) };
 }
 
-/** A turn that surely goes on. */
+/** Completeness of a turn that surely continues. */
 const SHORT = 0.06;
 
 function byLength(digits: number, whole: readonly number[]): number {
@@ -84,12 +89,12 @@ function byLength(digits: number, whole: readonly number[]): number {
   return digits === least ? 0.5 : 0.75;
 }
 
-/** Usual lengths of numbers, where the length of this one is unknown. */
+/** Usual lengths of numbers, if the expected length is unknown. */
 const USUAL_TOTALS: ReadonlySet<number> = new Set([8, 9, 10, 11, 12, 16]);
 
 /**
- * Of a number of unknown length its groups tell: somebody who says many digits in one breath says all of them, and after
- * groups of the same length one of another length is the last.
+ * For a number of unknown length the groups decide: a long group in one breath is the whole number, and after groups of
+ * equal length a group of another length is the last.
  */
 function byGroups(groups: readonly number[]): number {
   const total = groups.reduce((sum, digits) => sum + digits, 0);
@@ -114,7 +119,7 @@ function groupsOf(parts: readonly string[], names: ReadonlySet<string>): number[
   return groups;
 }
 
-/** "My number is" announces a phone number also where nobody asked for it. */
+/** "My number is" announces a phone number even without a question. */
 function ownWords(words: readonly string[]): readonly number[] | null {
   const text = words.join(' ');
   if (/(?:card|credit)/u.test(text)) return CARD;
@@ -125,7 +130,7 @@ function ownWords(words: readonly string[]): readonly number[] | null {
     : null;
 }
 
-/** A year ends a date of birth; a day or a month alone does not. */
+/** A year completes a date of birth; a day or month alone does not. */
 function dateOf(words: readonly string[], run: DigitRun, asked: AnswerKind | null): Dictation | null {
   if (asked?.kind !== 'date' || words.length === 0) return null;
   const written = words.filter((word) => /^\d+(?:-\d+)*$/u.test(word)).join('-');
@@ -153,15 +158,15 @@ function codeOf(words: readonly string[], names: ReadonlySet<string>, asked: Ans
     if (sign === null && digits === 0) break;
     code = (sign ?? '0'.repeat(digits)) + code;
   }
-  if (!/\p{L}/u.test(code) || code.length < 2) return null; // only digits: counted as such
+  if (!/\p{L}/u.test(code) || code.length < 2) return null; // only digits: handled as a number
   const whole = asked.whole?.includes(6) === true ? code.length >= 6 : POST_CODE.test(code);
   return { kind: 'code', completeness: whole ? 0.88 : 0.2 };
 }
 
-/** British, Canadian, Dutch; digits stand as 0. */
+/** British, Canadian, Dutch; each digit is written as 0. */
 const POST_CODE = /^(?:[a-z]{1,2}0[a-z0]?0[a-z]{2}|[a-z]0[a-z]0[a-z]0|0000[a-z]{2})$/u;
 
-/** Digits that a text ends in, and how many words they take. */
+/** Digits at the end of a text, and the number of words they take. */
 interface DigitRun {
   digits: number;
   words: number;
@@ -177,7 +182,7 @@ function digitRun(words: readonly string[], names: ReadonlySet<string>): DigitRu
     if (value > 0) {
       const before = words[index - 1] ?? '';
       const unit = value === 1 && TENS.has(before);
-      digits += unit ? 0 : value; // "twenty three" has two digits, and its ten counts both
+      digits += unit ? 0 : value; // "twenty three" has two digits: the ten and the unit
       const repeat = Object.hasOwn(REPEATS, before) ? (REPEATS[before] ?? 1) : 1;
       digits += (repeat - 1) * value;
     } else if (word === 'hundred' && digitsIn(words[index - 1] ?? '', names) > 0) digits += 2;
@@ -185,7 +190,7 @@ function digitRun(words: readonly string[], names: ReadonlySet<string>): DigitRu
     else if (!Object.hasOwn(REPEATS, word) && !(LINKS.has(word) && index < words.length - 1)) break;
     taken = words.length - index;
   }
-  // Links and repeats in front of the first digit belong to what is said before it.
+  // Connecting words and repeats before the first digit belong to the preceding text.
   return digits === 0 ? { digits: 0, words: 0 } : { digits, words: taken };
 }
 
@@ -222,7 +227,7 @@ function lettersOf(
   return mixed ? { kind: 'letters', completeness: 0.4 } : null;
 }
 
-/** "B as in bravo" goes on with the next letter, "b as in" with its word. In English "I like" is no letter. */
+/** "B as in bravo" continues with the next letter, "b as in" with its word. "I like" is not a letter in English. */
 const LIKE: Readonly<Record<string, readonly string[]>> = {
   en: ['as in', 'as', 'for', 'like'],
   de: ['wie'],

@@ -5,34 +5,36 @@ import type { Core } from '../core.js';
 import { wordsOf } from '../language/words.js';
 
 /**
- * The agent's own words, heard back through the user's microphone. An echo repeats what is being played, in that order
- * and at that time: words are compared with those that the agent was saying when they began and has said since.
+ * The agent's own words, heard through the user's microphone. An echo repeats what is being played, in order and in
+ * time: the words are compared with what the agent was saying when they began and has said since.
  */
 
-/** Words (characters where there are no spaces) before that moment: an echo is late, and so is the VAD. */
+/**
+ * Words (or characters, in languages without spaces) before that moment to search: an echo is late, and so is the VAD.
+ */
 interface Reach {
-  /** Of an echo of a few words, which has to match wholly … */
+  /** Short echo: must match completely. */
   near: number;
-  /** … and of a longer one, a quarter of which may be misheard. */
+  /** Longer echo: up to a quarter may be misheard. */
   wide: number;
-  /** The word under way and the next. */
+  /** The current word and the next. */
   ahead: number;
-  /** Up to this it is a few words. */
+  /** Up to this many words an echo is short. */
   few: number;
 }
 
 const WORDS: Reach = { near: 2, wide: 4, ahead: 2, few: 2 };
 const CHARACTERS: Reach = { near: 4, wide: 10, ahead: 6, few: 4 };
-/** How far back words lie that came without a sign of speech before them. */
+/** Reach back for words without a preceding speech start. */
 const UNSEEN_CHARS = 60;
-/** More than the words before that moment can be long. */
+/** Longer than the words before that moment can be. */
 const BACK_CHARS = 80;
-/** Speech that begins later than this after the agent's end is no echo. */
+/** Speech that begins later than this after the agent's end is not an echo. */
 const TAIL_MS = 100;
-/** So long between two sentences the agent is still speaking. */
+/** Between two sentences with a shorter gap the agent is still speaking. */
 const BREATH_MS = 1000;
 
-/** How much the agent had said when speech began, null = it was silent then. */
+/** How much the agent had said when the speech began; null = the agent was silent. */
 export function saidAt(core: Core, startMs: number): number | null {
   const { said } = core.state.speech;
   if (isPlaying(core)) return saidNow(core);
@@ -40,15 +42,15 @@ export function saidAt(core: Core, startMs: number): number | null {
   return said.endMs !== null && startMs <= said.endMs + graceMs ? said.chars : null;
 }
 
-/** The same for words that nothing announced. */
+/** The same for words without a detected start of speech. */
 export function saidBefore(core: Core): number | null {
   return isPlaying(core) ? Math.max(0, saidNow(core) - UNSEEN_CHARS) : null;
 }
 
 /**
  * Compares what was heard with what the agent was saying.
- * @param since what `saidAt` told when it began
- * @returns the words that are the user's own, empty = it is an echo; null = it is none
+ * @param since result of `saidAt` for the start of the words
+ * @returns the words that are the user's own, empty = all is echo; null = no echo
  */
 export function beyondEcho(core: Core, text: string, since: number | null): string | null {
   if (since === null) return null;
@@ -61,7 +63,7 @@ export function beyondEcho(core: Core, text: string, since: number | null): stri
   const window = windowOf(core, since, reach, isFew ? reach.near : reach.wide);
   if (window.length === 0 || units.length > 2 * window.length) return null;
   if (isFew) {
-    // "Stop" stops the agent whatever it is saying, and over the end of its question there may be an answer.
+    // "Stop" always stops the agent, and an answer may come over the end of its question.
     const matches = window.some((_unit, at) => units.every((unit, index) => window[at + index] === unit));
     return matches && !isQuestionEnding(core) && !holdsStop(text, language) ? '' : null;
   }
@@ -79,14 +81,14 @@ function windowOf(core: Core, since: number, reach: Reach, back: number): readon
   const heardChars = isPlaying(core) ? core.position.heardChars : 0;
   const sinceChars = Math.max(0, saidNow(core) - since);
   const all = `${core.state.speech.said.text} ${current.slice(0, heardChars)}`;
-  const heard = all.slice(-(sinceChars + BACK_CHARS)); // what is further back does not count
+  const heard = all.slice(-(sinceChars + BACK_CHARS)); // earlier words do not count
   const before = unitsOf(wordsOf(heard), base);
   const during = sinceChars === 0 ? [] : unitsOf(wordsOf(heard.slice(-sinceChars)), base);
   const after = unitsOf(wordsOf(current.slice(heardChars, heardChars + BACK_CHARS)), base).slice(0, reach.ahead);
   return [...before.slice(-(during.length + back)), ...after];
 }
 
-/** Indices of the units that are not part of the longest common sequence. */
+/** Indices of the units outside the longest common subsequence. */
 function unmatched(units: readonly string[], window: readonly string[]): number[] {
   const lengths = units.map(() => window.map(() => 0));
   const at = (row: number, column: number): number => lengths[row]?.[column] ?? 0;

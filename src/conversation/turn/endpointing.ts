@@ -3,54 +3,53 @@ import { completenessOf } from './completeness.js';
 import { dictationOf } from './dictation.js';
 import { QUESTION_MARK } from './turn-words.js';
 
-/** What is known about a turn when its end is scored. */
+/** The evidence for scoring the end of a turn. */
 export interface TurnEvidence {
-  /** The words so far, stretch by stretch as pauses divide them. */
+  /** The words so far, divided by pauses. */
   parts: readonly string[];
   language: string;
-  /** Whether the engine has given its final transcript for what was said. */
+  /** Whether the recogniser has given its final transcript. */
   isFinal: boolean;
-  /** What the agent said last, empty = nothing yet. */
+  /** The agent's last words, empty = none yet. */
   agentSaid: string;
-  /** An audio model's probability that the turn is over, 0..1; null = none was asked, or it has not answered. */
+  /** An audio model's probability that the turn is over, 0 to 1; null = no model, or no result yet. */
   audio: number | null;
-  /** The longest pause after which this turn went on so far, in ms; 0 = none. */
+  /** The longest pause so far after which this turn continued, in ms; 0 = none. */
   longestPauseMs: number;
-  /** How long this user pauses inside turns, from the turns before this one, in ms; 0 = not known. */
+  /** This user's usual pause inside turns, from earlier turns, in ms; 0 = unknown. */
   usualPauseMs: number;
 }
 
 export interface TurnScore {
-  /** How complete the turn is, 0 (surely goes on) to 1 (surely done). */
+  /** From 0 (surely continues) to 1 (surely complete). */
   completeness: number;
   /** The user is dictating a number or an identifier. */
   dictating: boolean;
-  /** Silence that this user leaves inside this turn, and some more: no sign of its end. */
+  /** A silence that is usual inside this turn, with a margin: no sign of its end. */
   rhythmMs: number;
-  /** How much longer than most this user pauses: 1 (no longer) to 1.5. */
+  /** How much longer this user's pauses are than usual: 1 (not longer) to 1.5. */
   slowness: number;
 }
 
-/** Weight of the audio model beside the words; while something is dictated the words know better. */
+/** Weight of the audio model relative to the words; during dictation the words are more reliable. */
 const AUDIO_WEIGHT = 0.6;
 const AUDIO_WEIGHT_DICTATING = 0.25;
 /** Completeness from which a turn is surely complete. */
 const SURE = 0.9;
-/** How fast the silence needed falls as words become complete: words that tell little are soon answered. */
+/** How fast the required silence falls with completeness: words of medium completeness are answered soon. */
 const STEEPNESS = 2;
-/** Below this the pauses that the user has made before count; a number goes on in its rhythm up to a higher one. */
+/** Below this completeness the user's earlier pauses count; for a dictated number up to a higher one. */
 const UNSURE = 0.6;
 const UNSURE_DICTATING = 0.7;
-/** How much longer than the pauses before it a silence must be. */
+/** A silence must be this many times as long as the earlier pauses. */
 const RHYTHM_FACTOR = 1.25;
-/** Most people's pauses inside a turn are shorter than this. */
+/** Most people's pauses inside a turn are shorter. */
 const COMMON_PAUSE_MS = 700;
 const MOST_SLOWNESS = 1.5;
-/** Asks for nothing in particular: the answer may be long. */
+/** An open question: the answer may be long. */
 const OPEN_QUESTION =
   /(?:can|may|could) i (?:help|do for)|help you|wie kann ich|puis-je vous aider|en qué puedo|em que posso|come posso|waarmee kan|कैसे मदद|ご用件|有什么可以帮/iu;
 
-/** Scores a turn as it is known now. Pure. */
 export function scoreTurn(evidence: TurnEvidence): TurnScore {
   const { parts, language, agentSaid, audio, longestPauseMs, usualPauseMs } = evidence;
   const dictation = dictationOf(parts, language, agentSaid);
@@ -70,14 +69,14 @@ export function scoreTurn(evidence: TurnEvidence): TurnScore {
   };
 }
 
-/** After a question, words that can be an answer are sooner complete. */
+/** After a question, words that can be an answer are complete sooner. */
 function byQuestion(agentSaid: string): number {
   return QUESTION_MARK.test(agentSaid) && !OPEN_QUESTION.test(agentSaid) ? 0.15 : 0;
 }
 
 /**
- * The silence after which a turn with this score is over. The threshold falls as silence grows, from sure
- * completeness at `minSilenceMs` to none at `maxSilenceMs`; this is the moment at which the score meets it.
+ * The silence after which a turn with this score is over. The required score falls as the silence grows, from sure
+ * completeness at `minSilenceMs` to 0 at `maxSilenceMs`; this is the time at which the score meets it.
  */
 export function silenceNeededMs(score: TurnScore, config: EndpointingConfig): number {
   const { minSilenceMs, maxSilenceMs, responseDelayMs, numberInputDelayMs } = config;

@@ -1,23 +1,23 @@
 import { wordSet } from '../language/words.js';
 
-/** What the words of a language tell about the end of a turn. */
+/** What the words of a language indicate about the end of a turn. */
 export interface TurnWords {
-  /** A turn hardly ever ends with these: conjunctions, prepositions, articles, auxiliaries. */
+  /** A turn rarely ends with these: conjunctions, prepositions, articles, auxiliaries. */
   open: ReadonlySet<string>;
   /** These may end a turn, but often do not. */
   halfOpen: ReadonlySet<string>;
-  /** Said while thinking about what comes. */
+  /** Said while thinking. */
   hesitation: ReadonlySet<string>;
-  /** Before what somebody has to say. */
+  /** Said before the actual matter. */
   greeting: ReadonlySet<string>;
   refusing: ReadonlySet<string>;
-  /** Alone, or a few of them together, they are a whole answer. */
+  /** A complete answer, alone or a few of them together. */
   answers: ReadonlySet<string>;
-  /** Last words of somebody who has finished: "please", "thanks". */
+  /** Last words of a complete turn: "please", "thanks". */
   closing: ReadonlySet<string>;
-  /** A turn that begins so is a question; what comes is its end, whatever word that is. */
+  /** A turn that starts with these is a question, so its last word may be any. */
   asking: ReadonlySet<string>;
-  /** Last words that lack what they are about: "my name is", "ich hätte gern". Null = none are known. */
+  /** Endings that lack their object: "my name is", "ich hätte gern". Null = none are known. */
   unfinished: RegExp | null;
 }
 
@@ -52,7 +52,7 @@ const GREETINGS = `hello hi hey there good morning afternoon evening hola buenos
   goedemiddag goedenavond hoi नमस्ते हैलो`;
 const REFUSALS = 'no nope nein non não nee nah नहीं';
 
-/** Languages whose words are written apart. */
+/** Languages with spaces between words. */
 export const TURN_WORDS: Readonly<Record<string, TurnWords>> = {
   en: turnWords({
     open: `and but or because 'cause if when while which who whose whether than as with without for from to of at into onto
@@ -150,7 +150,7 @@ export const TURN_WORDS: Readonly<Record<string, TurnWords>> = {
   }),
 };
 
-/** Languages without spaces: the end of the text tells, the longest ending that fits. */
+/** Languages without spaces: the longest matching ending of the text decides. */
 export interface TurnEndings {
   open: readonly string[];
   closed: readonly string[];

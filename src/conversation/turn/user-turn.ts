@@ -4,24 +4,24 @@ import { scoreTurn, silenceNeededMs } from './endpointing.js';
 import { INAUDIBLE, lastSpoken } from '../speech/history.js';
 import { newTurn } from '../state.js';
 
-/** The user's turn: gathers what is said and decides when it is over. */
+/** The user's turn: collects words and decides when it is over. */
 
-/** Speech shorter than this, without words, was no attempt to say something … */
+/** Speech without words shorter than this is ignored … */
 const MIN_UNINTELLIGIBLE_MS = 700;
-/** … or, where the model hears it itself and no transcript has come, shorter than this. */
+/** … or shorter than this if the model hears the audio and there is no transcript. */
 export const MIN_UNTRANSCRIBED_MS = 250;
-/** A turn of which no words are known may be anything. */
+/** Completeness of a turn without known words. */
 const UNTRANSCRIBED = 0.6;
-/** Words came, then none for this long, yet the VAD still hears speech: it hears something else. */
+/** Words have come, then none for this long, although the VAD still hears speech: it hears something else. */
 const WORDS_STAND_STILL_MS = 5000;
 
-/** Interim words that come later than this behind the end of speech are of speech that the VAD misses. */
+/** Interim words later than this after the end of speech belong to speech that the VAD misses. */
 const LATE_WORDS_MS = 500;
-/** A shorter silence lies between two words of anybody. */
+/** A shorter silence is a gap between two words. */
 const MIN_PAUSE_MS = 150;
-/** A longer one is no habit of speaking. */
+/** A longer silence does not count as the user's habit. */
 const MAX_PAUSE_MS = 2500;
-/** So many of the user's latest pauses tell how they speak. */
+/** Number of the user's latest pauses that determine their usual pause. */
 const KNOWN_PAUSES = 8;
 
 export interface TurnTranscript {
@@ -37,7 +37,7 @@ export function onSpeechStarted(core: Core, startMs: number): void {
   if (turn.speechStartMs !== null && !turn.speaking) {
     notePause(core, start - turn.endMs);
   }
-  if (!turn.speaking) turn.speechStartMs = start; // told twice, it began the first time
+  if (!turn.speaking) turn.speechStartMs = start; // if reported twice, the first report counts
   turn.speaking = true;
   if (turn.startMs === null) turn.overChars = saidAt(core, start);
   turn.judged = null;
@@ -57,7 +57,7 @@ export function onSpeechStopped(core: Core, endMs: number): void {
   scheduleEnd(core);
 }
 
-/** An audio model has listened to the end of the speech. */
+/** An audio model has judged the end of the speech. */
 export function onJudged(core: Core, probability: number): void {
   const { turn } = core.state;
   if (turn.speaking || turn.startMs === null || turn.waiting || !(probability >= 0 && probability <= 1)) return;
@@ -79,18 +79,18 @@ export function onTranscript(core: Core, transcript: TurnTranscript): void {
     if (newWords) core.arm('turn.stuck', core.nowMs + Math.min(core.config.endpointing.stuckMs, WORDS_STAND_STILL_MS));
     return;
   }
-  // What a model hears itself is transcribed after the speech: there, words are late that belong to it.
+  // With speech to speech the transcript comes after the speech, so late words belong to it.
   const isLate = !isFinal && core.nowMs > turn.endMs + LATE_WORDS_MS && !core.config.modelHears;
   const unheard = turn.speechStartMs === null || isLate;
   if (newWords && unheard) {
-    // The recogniser hears what the VAD does not: its words are the only sign of speech.
+    // The recogniser hears speech that the VAD misses: its words are the only sign of it.
     turn.startMs ??= core.nowMs;
     turn.endMs = core.nowMs;
   }
   if (turn.startMs !== null && !turn.waiting) scheduleEnd(core);
 }
 
-/** The user went on after a silence: how this user pauses. */
+/** The user resumed after a silence: notes how this user pauses. */
 function notePause(core: Core, pauseMs: number): void {
   const { turn, pace } = core.state;
   if (pauseMs < MIN_PAUSE_MS) return;
@@ -98,29 +98,29 @@ function notePause(core: Core, pauseMs: number): void {
   if (pauseMs <= MAX_PAUSE_MS) pace.pausesMs = [...pace.pausesMs, pauseMs].slice(-KNOWN_PAUSES);
 }
 
-/** How this user pauses inside turns, 0 = too little is known. */
+/** This user's usual pause inside turns; 0 = not enough is known. */
 function usualPauseMs(core: Core): number {
   const { pausesMs } = core.state.pace;
   return pausesMs.length < 3 ? 0 : pausesMs.reduce((sum, ms) => sum + ms, 0) / pausesMs.length;
 }
 
-/** Words that were understood since the turn began or, if it goes on after an answer, since then. */
+/** Understood words since the turn began or, if it continues after an answer, since then. */
 export function segmentsText(core: Core): string {
   return joined(core.state.turn.segments.filter(({ understood }) => understood).map(({ text }) => text));
 }
 
-/** Whether what was heard of the turn is what the agent was saying meanwhile. */
+/** Whether the words of the turn are what the agent was saying meanwhile. */
 export function isEcho(core: Core): boolean {
   const { overChars, waiting } = core.state.turn;
   return !waiting && beyondEcho(core, segmentsText(core), overChars) === '';
 }
 
-/** Words of the whole turn so far that were understood. */
+/** Understood words of the whole turn so far. */
 export function turnText(core: Core): string {
   return joined([core.state.turn.carried, segmentsText(core)]);
 }
 
-/** What was said since the turn began, or goes on, was nothing. */
+/** Ignores what was said since the turn began or continued. */
 export function forgetWords(core: Core): void {
   const { turn } = core.state;
   turn.lastSegment = Math.max(turn.lastSegment, ...turn.segments.map(({ segment }) => segment));
@@ -128,18 +128,18 @@ export function forgetWords(core: Core): void {
   turn.speechMs = 0;
 }
 
-/** Whether all that was said has its final transcript. */
+/** Whether there is a final transcript for all speech. */
 export function isHeardOut(core: Core): boolean {
   const { segments, finalMs, endMs, speaking } = core.state.turn;
   return !speaking && finalMs !== null && finalMs >= endMs && segments.every((segment) => segment.isFinal);
 }
 
-/** Something was said that is not answered yet. */
+/** The turn contains something without an answer. */
 export function isOpen(core: Core): boolean {
   return core.state.turn.startMs !== null;
 }
 
-/** Sets when the turn ends if nothing more comes: scored anew with every transcript while silence grows. */
+/** Schedules the end of the turn for continued silence; scored again with every transcript. */
 export function scheduleEnd(core: Core): void {
   const { endpointing } = core.config;
   const isFinal = isHeardOut(core);
@@ -164,7 +164,7 @@ export function scheduleEnd(core: Core): void {
   core.arm('turn.end', Math.max(core.nowMs, core.state.turn.endMs + waitMs));
 }
 
-/** What the turn said as a message, null if it was nothing. */
+/** The turn as a message, null if it contains nothing. */
 export function turnMessage(core: Core): string | null {
   const text = turnText(core);
   if (text !== '') return text;
@@ -174,33 +174,36 @@ export function turnMessage(core: Core): string | null {
   return unclear || isLong(core, isHeard ? MIN_UNTRANSCRIBED_MS : MIN_UNINTELLIGIBLE_MS) ? INAUDIBLE : null;
 }
 
-/** Enough speech to have been something, and the recogniser has not said a word about it. */
+/** There is enough speech for words, and the recogniser has reported nothing. */
 export function isWordless(core: Core): boolean {
   return core.state.turn.segments.length === 0 && isLong(core);
 }
 
-/** The turn goes on with these words before it: what was answered too soon, or typed while the agent has the floor. */
+/**
+ * The turn continues with these words before it: a turn that was answered too soon, or text typed while the agent has
+ * the floor.
+ */
 export function carry(core: Core, text: string): void {
   const { turn } = core.state;
-  // Speech that goes on and was not understood before is as long as all of it.
+  // Speech that continues and was not understood before counts in full.
   if (text === INAUDIBLE) turn.speechMs += turn.speaking ? MIN_UNINTELLIGIBLE_MS : 0;
   else turn.carried = joined([turn.carried, text]);
   turn.startMs ??= core.nowMs;
-  // What seemed to be its end was a pause.
+  // What seemed to be the end was a pause.
   const { endMs } = core.state.pace;
   if (endMs !== null && turn.speechStartMs !== null) notePause(core, turn.speechStartMs - endMs);
   core.state.pace.endMs = null;
 }
 
-/** The turn is over, but is taken up only when the agent has finished. */
+/** The turn is over, but the agent finishes first. */
 export function wait(core: Core): void {
   core.state.turn.waiting = true;
   core.disarm('turn.end');
 }
 
 /**
- * Ends the turn, whatever becomes of it, and begins the next.
- * @param stuck the VAD hears speech where there is none: the next turn begins when it hears anew
+ * Ends the turn, whatever happens to it, and begins the next.
+ * @param stuck the VAD reports speech where there is none: the next turn begins with its next start of speech
  */
 export function closeTurn(core: Core, stuck = false): void {
   const { turn } = core.state;
@@ -223,7 +226,7 @@ function isLong(core: Core, leastMs = MIN_UNINTELLIGIBLE_MS): boolean {
   return speechMs + (speaking ? core.nowMs - (speechStartMs ?? core.nowMs) : 0) >= leastMs;
 }
 
-/** A clock that disagrees must not put the end of a turn into the future. */
+/** Times from another clock must not put the end of a turn into the future. */
 export function notAfterNow(core: Core, atMs: number): number {
   return Number.isFinite(atMs) && atMs <= core.nowMs ? atMs : core.nowMs;
 }

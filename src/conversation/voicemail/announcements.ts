@@ -2,16 +2,17 @@ import { baseLanguage } from '../../base/language.js';
 import { wordsOf } from '../language/words.js';
 
 /**
- * How a call ends when the network, or a company's switchboard, plays a recorded announcement in place of a person:
- * `failed`: the number does not work; `busy`: there is no free line, or no free agent; `no-answer`: the person cannot
- * be reached, or the office is closed.
+ * The call status of a recorded announcement by the network or a company's switchboard: `failed`: the number does not
+ * work; `busy`: no free line or agent; `no-answer`: the person cannot be reached, or the office is closed.
  */
 export type AnnouncedEnd = 'failed' | 'busy' | 'no-answer';
 
-/** Patterns over words in lower case with one space between them and no punctuation, apostrophes kept. */
+/** Patterns over lower-case words with single spaces, without punctuation but with apostrophes. */
 type Announcements = Readonly<Record<AnnouncedEnd, RegExp>>;
 
-/** Recognisers drop the short words of announcements: "the number you have dialed is in service" may lack any of them. */
+/**
+ * Recognisers drop the short words of announcements: "the number you have dialed is in service" may lack any of them.
+ */
 const ENGLISH: Announcements = {
   failed: anyOf(
     /\bnumber (?:(?:that|you|you've|have|has|are) )*(?:dial|call|reach|tr(?:y|ied))[a-z0-9' ]{0,32}\b(?:not (?:currently |presently |a )?(?:in )?(?:service|working|valid|assigned|allocated|recognised|recognized|connected)|no longer (?:in )?(?:service|assigned|available|valid)|disconnected|out of service|does not exist|doesn't exist|incorrect|invalid|unallocated|changed)\b/,
@@ -91,7 +92,10 @@ const BY_LANGUAGE: Readonly<Record<string, Announcements>> = {
 
 const ENDS = ['failed', 'busy', 'no-answer'] as const satisfies readonly AnnouncedEnd[];
 
-/** What an announcement says, in a language or in English, which networks speak everywhere; null = there is none. */
+/**
+ * The status of an announcement, in a language or in English, which networks use everywhere; null = not an
+ * announcement.
+ */
 export function announcedEnd(text: string, language: string): AnnouncedEnd | null {
   const said = wordsOf(text).join(' ');
   const base = baseLanguage(language);
@@ -99,7 +103,7 @@ export function announcedEnd(text: string, language: string): AnnouncedEnd | nul
   return ENDS.find((end) => ENGLISH[end].test(said) || own?.[end].test(said) === true) ?? null;
 }
 
-/** Sentences of announcements that a recogniser is told to expect. */
+/** Sentences of announcements as hints for the recogniser. */
 export const ANNOUNCEMENTS: readonly string[] = [
   'the number you have dialed is not in service',
   'the number you have reached has been disconnected or is no longer in service',

@@ -2,8 +2,7 @@ import { baseLanguage } from '../../base/language.js';
 import { ANNOUNCEMENTS } from './announcements.js';
 
 /**
- * What machines say when they answer a call, and what people ask, as sentences that a recogniser can expect; see
- * `voicemail-phrases`.
+ * What machines say when they answer a call, and what people ask, as hints for the recogniser; see `voicemail-phrases`.
  */
 
 const ENGLISH: readonly string[] = [
@@ -103,7 +102,7 @@ const BY_LANGUAGE: Readonly<Record<string, readonly string[]>> = {
   zh: ['请在提示音后留言', '您拨打的用户暂时无法接通', '语音信箱已满', '请说出您的姓名'],
 };
 
-/** Sentences of machines in a language; English ones too, for networks speak it everywhere. */
+/** Sentences of machines in a language, and in English, which networks use everywhere. */
 export function machineSentences(language: string): readonly string[] {
   const base = baseLanguage(language);
   return [...(Object.hasOwn(BY_LANGUAGE, base) ? (BY_LANGUAGE[base] ?? []) : []), ...ENGLISH];

@@ -3,33 +3,33 @@ import { wordsOf } from '../language/words.js';
 
 /**
  * What machines say when they answer a call. `machine`: a mailbox; `full`: one that takes no message; `screening`: a
- * machine that asks who calls before it puts the call through; `wait`: it does so now.
+ * call screener that asks who is calling; `wait`: it puts the call through.
  */
 export type MachinePhrase = 'machine' | 'full' | 'screening' | 'wait';
 
 interface MachineWords extends Readonly<Record<MachinePhrase, RegExp>> {
   /**
-   * Said by machines and now and then by people, or so short that something else may have been misheard: two of these,
-   * or one and a `hint`, are a machine's, unless it also asks (`asks`).
+   * Said by machines and sometimes by people, or short enough to be misheard: two of these, or one and a `hint`,
+   * identify a machine, unless it also asks (`asks`).
    */
   signs: readonly RegExp[];
-  /** Said by many machines, and by people who answer in the name of others. */
+  /** Said by many machines, and by people who answer for others. */
   hint: RegExp;
-  /** The greeting says that there will be a beep. */
+  /** The greeting announces a beep. */
   tone: RegExp;
-  /** A phone menu, which is talked to. */
+  /** A phone menu, to which the agent talks. */
   menu: RegExp;
-  /** What comes before one, also from people; then they ask something. */
+  /** Precedes a menu; people say it, too, and then ask something. */
   welcome: RegExp;
-  /** Asked of a caller by people who answer, and by nothing that records. */
+  /** Questions of people who answer; nothing that records asks them. */
   asks: RegExp;
 }
 
-/** Patterns over words in lower case with one space between them and no punctuation, apostrophes kept. */
+/** Patterns over lower-case words with single spaces, without punctuation but with apostrophes. */
 const ENGLISH: MachineWords = {
   machine: new RegExp(
     [
-      // An offer to take a message ("would you like to leave a message?") is a person's.
+      // A person offers to take a message ("would you like to leave a message?").
       /(?<!(?:like|want|wish|care|prefer) to )\b(?:leave|record) (?:me |us |him |her )?(?:a |an |your |the )?(?:(?:brief|short|detailed|quick|clear|voice|name) (?:and )?)*(?:message|name|number|details)\b/,
       /\b(?:i|we|i'm|i am|we're|we are) (?:[a-z]+ )?(?:can't|cannot|can not|couldn't|unable to|not able to|not available to|unavailable to) (?:take|answer|come to|get to|pick up|reach) (?:your |the |my )?(?:call|phone)\b/,
       /\b(?:person|party|customer|subscriber|number|user|mobile|wireless customer) (?:you|that you|you've|you have|you are|you're)[a-z' ]{0,40}\b(?:not available|unavailable|not answering)\b/,
@@ -44,17 +44,17 @@ const ENGLISH: MachineWords = {
       .join('|'),
   ),
   signs: [
-    // "I got your voicemail" says a person.
+    // A person says "I got your voicemail".
     /(?<!\byour )\b(?:voice ?mail|answering (?:machine|service)|voice messag(?:e|ing) (?:system|service))\b/,
     /\b(?:after|at|following|until) the (?:tone|beep|signal)\b/,
-    // Who says that he or she cannot come to the phone has.
+    // Someone who says that a third person cannot come to the phone is a person.
     /(?<!\b(?:he|she|they) )\b(?:can't|cannot|can not|couldn't|unable to|not able to|available to|unavailable to) (?:take|answer|come to|get to|pick up|reach) (?:your |the |my )?(?:call|phone)\b/,
     /(?<!\b(?:he|she|they)(?: will|'ll) )(?<!\b(?:him|her|them) )\b(?:get back to you|call you (?:right )?back|return your call)\b|\bmissed your call\b/,
     /\baway from (?:my|the) (?:phone|desk)\b/,
     /\bleave (?:me|us|your)\b/,
   ],
   full: /\b(?:mailbox|mail box|memory|voicemail) (?:is|that you have reached is|belonging to [a-z ]{1,40} is)? ?(?:currently |now )?full\b|\b(?:cannot|can't|can not|not) (?:(?:accept|accepting|take|taking|record) (?:any )?|any )(?:new |more |any |further )*messages\b|\b(?:mailbox|voicemail|voice mailbox)[a-z' ]{0,30} (?:not been set up|hasn't been set up|not set up|not been initialized)\b/,
-  // Who asks for a message, or promises to call back, screens nothing.
+  // A call screener does not ask for a message or promise to call back.
   screening: new RegExp(
     `^(?!.*\\b(?:leave|message|call you back|get back to you|return your call)\\b).*(?:${[
       /\b(?:state|say|record|give|tell me) your (?:full )?name\b(?!.*\bnumber\b)/,
@@ -231,7 +231,7 @@ const BY_LANGUAGE: Readonly<Record<string, MachineWords>> = {
 
 const CLASSES = ['full', 'screening', 'machine'] as const;
 
-/** Words of the callee as a machine's, null = anybody's. English counts everywhere: networks speak it. */
+/** The machine's phrase in the callee's words, null = none. English always counts: networks use it everywhere. */
 export function machinePhraseOf(text: string, language: string, own: readonly string[]): MachinePhrase | null {
   const said = plain(text);
   const lists = wordsFor(language);
@@ -240,19 +240,18 @@ export function machinePhraseOf(text: string, language: string, own: readonly st
   return own.some((phrase) => holds(said, plain(phrase))) ? 'machine' : null;
 }
 
-/** Whether a machine that screens calls says that it puts this one through. */
+/** Whether a call screener says that it puts the call through. */
 export function asksToWait(text: string, language: string): boolean {
   const said = plain(text);
   return wordsFor(language).some(({ wait }) => wait.test(said));
 }
 
-/** Whether these are words that machines use more than people. */
+/** Whether machines use these words more than people do. */
 export function hintsAtMachine(text: string, language: string): boolean {
   const said = plain(text);
   return wordsFor(language).some((words) => signsOf(words, said) > 0);
 }
 
-/** Whether this is a phone menu. */
 export function isMenu(text: string, language: string): boolean {
   const said = plain(text);
   return wordsFor(language).some(({ menu }) => menu.test(said));
@@ -264,7 +263,7 @@ export function announcesMenu(text: string, language: string): boolean {
   return wordsFor(language).some(({ welcome }) => welcome.test(said));
 }
 
-/** Whether the caller is asked something that people ask who answer a call. */
+/** Whether the text asks the caller something that people ask who answer a call. */
 export function asksCaller(text: string, language: string): boolean {
   const said = plain(text);
   return wordsFor(language).some(({ asks }) => asks.test(said));
@@ -290,7 +289,7 @@ function plain(text: string): string {
   return wordsOf(text).join(' ');
 }
 
-/** Whole words only, unless the phrase is of a script that has no spaces. */
+/** Whole words only, unless the phrase is in a script without spaces. */
 function holds(said: string, phrase: string): boolean {
   if (phrase === '') return false;
   if (/[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]/u.test(phrase)) {

@@ -20,39 +20,39 @@ import {
 } from './voicemail-phrases.js';
 
 /**
- * A machine that answers an outbound call. It is looked for beside the conversation, which goes on meanwhile as with a
- * person: phrases and the beep give it away. A greeting that is longer than people's makes it suspect: it is answered
- * like a person's, and silence after that is a machine's. Who is not found to be one in time is a person. A network's
- * announcement ends the call as the network would have refused it.
+ * A machine that answers an outbound call. Detection runs beside the conversation, which continues as with a person:
+ * phrases and the beep identify a machine. A greeting longer than people's makes it suspect: it gets the same answer as
+ * a person, and silence after that identifies a machine. If nothing is found in time, a person has answered. A
+ * network's announcement ends the call with the status of a refusal by the network.
  */
 
-/** From the answer, or from an answer to a machine that screens the call, until whoever is there is a person. */
+/** From the answer of the call, or from an answer to a call screener, until it counts as a person. */
 const VERDICT_MS = 20_000;
 const SCREENED_MS = 60_000;
-/** Few people who answer talk for so long without a pause; with words that machines like, for less. */
+/** Few people who answer talk for this long without a pause; with words typical of machines a shorter time suffices. */
 const LONG_GREETING_MS = 8000;
 const LONG_HINTED_GREETING_MS = 6000;
-/** Silence that is more than a breath: a short greeting before it is a person's, a long one begins anew after it. */
+/** Silence longer than a breath: a short greeting before it is a person's; after a long one, counting restarts. */
 const PAUSE_MS = 1000;
-/** A greeting up to this is short. */
+/** A greeting up to this length is short. */
 const SHORT_GREETING_MS = 2500;
-/** Who is suspect has so long to say something when the agent has answered. */
+/** If suspect, the other side must say something within this time after the agent's answer. */
 const UNANSWERED_MS = 10_000;
-/** … and at least so long when it has been asked whether it is there. */
+/** … and has at least this time after the agent has asked whether anyone is there. */
 const PROMPTED_MS = 4000;
-/** … and for so long a beep or a phrase may still tell. */
+/** … and this time for a beep or a phrase. */
 const SUSPECT_MS = 30_000;
-/** Silence that ends a mailbox's greeting; with a beep announced, which may be late, it is waited for longer. */
+/** Silence that ends a mailbox's greeting; longer if a beep is announced, which may be late. */
 const GREETING_END_MS = 3500;
 const TONE_AWAITED_MS = 6000;
 /** The message is left by then in any case. */
 const GREETING_DEADLINE_MS = 30_000;
-/** Silence between the choices of a phone menu, and before the first one. */
+/** Silence between the options of a phone menu, and before the first one. */
 const MENU_PAUSE_MS = 1500;
 const MENU_BEGINS_MS = 1000;
-/** Words of an interim transcript may be others in the next: what they tell has to stand for so long. */
+/** Words of an interim transcript may change: what they indicate must persist for this long. */
 const PHRASE_STANDS_MS = 300;
-/** More than this of a greeting is not kept. */
+/** Maximum number of segments of a greeting to keep. */
 const MAX_SEGMENTS = 50;
 
 export function onLineOpened(core: Core): void {
@@ -76,7 +76,7 @@ export function onLineOpened(core: Core): void {
   core.arm('voicemail', core.nowMs + VERDICT_MS);
 }
 
-/** A mailbox is being listened to: nobody is there to talk to. */
+/** The other side is a mailbox. */
 export function isMailbox(core: Core): boolean {
   return core.state.voicemail?.phase === 'greeting';
 }
@@ -110,27 +110,27 @@ export function onTranscript(core: Core, { segment, text, isFinal, understood }:
   watchCadence(core, voicemail);
 }
 
-/** An utterance of the agent was heard to its end: who has finished their greeting and lets it finish is listening. */
+/** The agent's utterance was heard to its end: someone who has greeted and lets the agent finish is listening. */
 export function onAgentHeard(core: Core, kind: UtteranceKind): void {
   const { voicemail } = core.state;
   if (voicemail === null || voicemail.speaking || !(voicemail.personal || voicemail.suspectMs !== null)) return;
-  // Being asked whether one is there is no new answer.
+  // The question whether the user is there does not count as a new answer.
   if (kind !== 'prompt' || voicemail.listenedMs === null) voicemail.listenedMs = core.nowMs;
   watchCadence(core, voicemail);
 }
 
-/** Words that belong to the greeting come late, over the message: nobody has spoken since it began. */
+/** Words of the greeting that arrive late, over the message: there has been no speech since it began. */
 export function isLate(core: Core): boolean {
   const { voicemail } = core.state;
   return voicemail?.phase === 'message' && voicemail.stretchMs === null;
 }
 
-/** A beep after somebody has spoken: a mailbox records from now on. */
+/** A beep after speech: a mailbox records from now on. */
 export function onBeep(core: Core): void {
   const { voicemail } = core.state;
   if (voicemail === null) return;
   core.trace('voicemail.beep');
-  // A screener's own: its question is over, and nobody else has spoken yet.
+  // The screener's own beep: its question is over, and there has been no other speech yet.
   if (voicemail.screening || (voicemail.screened && voicemail.segments.length === 0)) return;
   const isFirst = !voicemail.beeped;
   voicemail.beeped = true;
@@ -139,25 +139,24 @@ export function onBeep(core: Core): void {
   else if (voicemail.phase === 'message' && isFirst) startAnew(core, voicemail);
 }
 
-/** A fax machine: nobody to talk to, whoever called and whatever is configured. */
+/** A fax machine: no conversation is possible, inbound or outbound, whatever is configured. */
 export function onFax(core: Core, sign: string): void {
   core.trace('voicemail.detected', { class: 'fax', by: sign });
   hangUp(core);
 }
 
-/** Special information tones: an announcement follows, and no person. */
+/** Special information tones: an announcement follows. */
 export function onSpecialInformationTones(core: Core, end: AnnouncedEnd): void {
   if (core.config.direction !== 'outbound') return;
   endAsAnnounced(core, end, 'tones');
 }
 
-/** The deadline of the phase. */
 export function onVoicemailDue(core: Core): void {
   if (isMailbox(core)) leaveMessage(core);
   else onPerson(core, 'nothing tells a machine');
 }
 
-/** Speech, or silence, has lasted for so long. */
+/** Speech or silence has lasted this long. */
 export function onCadenceDue(core: Core): void {
   const { voicemail } = core.state;
   if (voicemail === null) return;
@@ -169,7 +168,7 @@ export function onCadenceDue(core: Core): void {
   else detect(core, voicemail, 'silence');
 }
 
-/** Whoever is there is a person. */
+/** The call was answered by a person. */
 export function onPerson(core: Core, reason: string): void {
   if (core.state.voicemail === null) return;
   core.trace('voicemail.person', { reason });
@@ -177,7 +176,7 @@ export function onPerson(core: Core, reason: string): void {
   core.disarm('voicemail', 'voicemail.cadence');
 }
 
-/** A phone menu goes on after its pauses: it is not answered before this, 0 = nothing like one is heard. */
+/** A phone menu continues after its pauses: it gets no answer before this time; 0 = no menu. */
 export function menuGoesOnUntil(core: Core): number {
   const { config, state } = core;
   if (config.direction !== 'outbound') return 0;
@@ -187,7 +186,7 @@ export function menuGoesOnUntil(core: Core): number {
   return mayBeOne ? state.turn.endMs + MENU_BEGINS_MS : 0;
 }
 
-/** What becomes of a turn before it is answered: null = it is not. */
+/** How a turn is handled before it is answered: the text to answer; null = no answer. */
 export function heardAs(core: Core, message: string): string | null {
   const { voicemail } = core.state;
   if (voicemail === null && isFirstHeard(core)) {
@@ -207,7 +206,7 @@ export function heardAs(core: Core, message: string): string | null {
     if (voicemail.listenedMs !== null) onPerson(core, 'talks');
     return message;
   }
-  // What comes next is somebody else: the person, a mailbox, or the next question.
+  // The next speech comes from another party: the person, a mailbox, or the next question.
   core.state.voicemail = {
     ...voicemail,
     segments: [],
@@ -248,7 +247,7 @@ function judgeWords(core: Core, voicemail: VoicemailState, isFinal: boolean): vo
   else if (voicemail.suspectMs !== null && asksCaller(text, language)) onPerson(core, 'asks the caller');
 }
 
-/** Talks for longer than people who answer: if the agent's answer is met with silence it is a machine. */
+/** Speech longer than people's who answer: if silence follows the agent's answer, it is a machine. */
 function suspect(core: Core, voicemail: VoicemailState, by: 'length' | 'greeting'): void {
   core.trace('voicemail.suspected', { by });
   voicemail.suspectMs = voicemail.stretchMs;
@@ -256,18 +255,17 @@ function suspect(core: Core, voicemail: VoicemailState, by: 'length' | 'greeting
   core.arm('voicemail', core.nowMs + SUSPECT_MS);
 }
 
-/** How an announcement ends the call. Who asks the caller to hold has a queue, which the agent waits in. */
+/** How an announcement ends the call. A request to hold means a queue, in which the agent waits. */
 function announcementIn(core: Core, text: string): AnnouncedEnd | null {
   const end = announcedEnd(text, core.language);
   return end === 'busy' && asksToWait(text, core.language) ? null : end;
 }
 
-/** The user has said nothing before. */
 function isFirstHeard(core: Core): boolean {
   return core.config.direction === 'outbound' && !core.state.history.some(({ role }) => role === 'user');
 }
 
-/** There is nobody to talk to, unless a mailbox takes a message behind the announcement. */
+/** The call ends, unless a mailbox takes a message after the announcement. */
 function announce(core: Core, voicemail: VoicemailState, end: AnnouncedEnd): void {
   if (!leavesMessage(core)) {
     endAsAnnounced(core, end, 'words');
@@ -277,7 +275,7 @@ function announce(core: Core, voicemail: VoicemailState, end: AnnouncedEnd): voi
   detect(core, voicemail, 'announcement');
 }
 
-/** What comes behind an announcement: a mailbox that takes a message, or a queue that the agent waits in. */
+/** What follows an announcement: a mailbox that takes a message, or a queue, in which the agent waits. */
 function reconsiderAnnouncement(
   core: Core,
   voicemail: VoicemailState,
@@ -295,7 +293,7 @@ function endAsAnnounced(core: Core, end: AnnouncedEnd, by: 'words' | 'tones'): v
   endNow(core, end, null);
 }
 
-/** The answer is what it waits for. */
+/** The screener waits for the answer. */
 function screen(core: Core, voicemail: VoicemailState): void {
   if (voicemail.screening) return;
   voicemail.screening = true;
@@ -304,7 +302,7 @@ function screen(core: Core, voicemail: VoicemailState): void {
   core.disarm('opening');
 }
 
-/** It is a machine: what was being said to a person is dropped. */
+/** A machine has answered: drops what was being said to a person. */
 function detect(core: Core, voicemail: VoicemailState, by: MachinePhrase | 'announcement' | 'beep' | 'silence'): void {
   core.trace('voicemail.detected', { class: 'mailbox', by });
   if (by === 'full' || !leavesMessage(core)) {
@@ -354,14 +352,14 @@ function startAnew(core: Core, voicemail: VoicemailState): void {
   leaveMessage(core);
 }
 
-/** What the machine said belongs to the history, though nobody answers it. */
+/** The machine's words belong to the history, although they get no answer. */
 function keepGreeting(core: Core): void {
   const text = turnText(core);
   if (text !== '') addUserMessage(core, text);
   closeTurn(core);
 }
 
-/** While it listens: speech, or silence, for too long. In a greeting: silence for long enough. */
+/** While listening: speech or silence for too long. In a greeting: silence for long enough. */
 function watchCadence(core: Core, voicemail: VoicemailState): void {
   core.disarm('voicemail.cadence');
   const dueMs = voicemail.phase === 'message' ? null : cadenceDueMs(core, voicemail);
@@ -379,7 +377,7 @@ function cadenceDueMs(core: Core, voicemail: VoicemailState): number | null {
   if (stretchMs === null || personal || screening || isMenu(text, language)) return null;
   if (!speaking && suspectMs === null && greetsBriefly(voicemail)) return endMs === null ? null : endMs + PAUSE_MS;
   if (asksCaller(text, language)) return null;
-  // A recording in words that the recogniser does not know: a person of whom no word is understood speaks again.
+  // A recording whose words the recogniser does not know. A person who was not understood would speak again.
   if (!speaking && suspectMs === null) return endMs === null || text !== '' ? null : endMs + PAUSE_MS;
   if (!speaking) {
     if (listenedMs === null) return null;
@@ -391,7 +389,7 @@ function cadenceDueMs(core: Core, voicemail: VoicemailState): number | null {
   return stretchMs + (hintsAtMachine(text, language) ? LONG_HINTED_GREETING_MS : LONG_GREETING_MS);
 }
 
-/** The greeting, or what has been heard of it, is as short as people's. */
+/** The greeting so far is as short as people's. */
 function greetsBriefly({ stretchMs, endMs }: VoicemailState): boolean {
   return stretchMs !== null && endMs !== null && endMs - stretchMs <= SHORT_GREETING_MS;
 }
