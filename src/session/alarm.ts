@@ -1,16 +1,16 @@
 import type { Cancel, Clock } from '../base/clock.js';
 
 /**
- * When so much time has passed since `startMs`, on the clock that told it. Of a sum of times with fractions less may be left
- * when the start is taken off again: whoever rings then is told that it is not yet time, and rings again, for ever where
- * time stands still meanwhile.
+ * The earliest time on the clock at which `dueMs` have passed since `startMs`. Floating-point sums can be slightly too
+ * small: subtracting the start again gives less than `dueMs`, so the alarm would ring too early, again and again, and
+ * in virtual time forever.
  */
 export function momentAfter(startMs: number, dueMs: number): number {
   const atMs = startMs + dueMs;
   return atMs - startMs < dueMs ? atMs * (1 + Number.EPSILON) : atMs;
 }
 
-/** One call back at a time that moves. */
+/** One timer that can be moved. */
 export class Alarm {
   readonly #clock: Clock;
   readonly #ring: () => void;
@@ -22,7 +22,7 @@ export class Alarm {
     this.#ring = ring;
   }
 
-  /** @param atMs on the clock; undefined = not at all */
+  /** @param atMs on the clock; undefined = off */
   set(atMs: number | undefined): void {
     if (atMs === this.#atMs) return;
     this.#cancel();

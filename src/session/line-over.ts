@@ -1,6 +1,6 @@
 import type { Transport } from '../transports/transport.js';
 
-/** A transport with some of its methods replaced; everything else, what it leaves out included, is the other's. */
+/** A transport with some methods replaced; everything else, including omitted methods, is that of the original. */
 export function lineOver(
   transport: Transport,
   methods: Partial<Pick<Transport, 'start' | 'play' | 'send' | 'transfer'>> & { leadMs?: number | undefined },

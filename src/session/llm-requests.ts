@@ -14,13 +14,13 @@ export interface LlmRequestsOptions {
   temperature: number;
   onUsage: (usage: LlmUsage) => void;
   onOutcome: (outcome: ProviderOutcome) => void;
-  /** Its tools are offered beside those that the conversation names. */
+  /** Offers its tools in addition to those that the conversation names. */
   toolbox?: Pick<Toolbox, 'specs'> | undefined;
-  /** Where a model that speaks itself is heard. Its words come as events. */
+  /** Plays the audio of a model that speaks itself. Its words are events. */
   voice: Pick<Voice, 'hear' | 'over' | 'giveUp'>;
 }
 
-/** While a model speaks itself, the conversation gets an event at least this often, with words or without. */
+/** While a model speaks itself, the conversation gets an event at least this often, with or without words. */
 const VOICE_SIGN_MS = 1000;
 
 /** Runs the requests to the model and turns what it streams into events. */
@@ -80,7 +80,7 @@ export class LlmRequests {
     }
   }
 
-  /** Of audio alone the conversation gets an event now and then only. */
+  /** For audio without words the conversation gets an event only from time to time. */
   #voiceOf(requestId: number): (piece: LlmVoice) => void {
     const { clock, emit } = this.#context;
     const { voice } = this.#options;

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.js';
 import type { ProviderOutcome } from '../providers/outcome.js';
 
-/** Tells what comes of one request to a provider, where the provider does not tell it itself. */
+/** Reports the outcome of one request to a provider that does not report it itself. */
 export class OutcomeTimer {
   readonly #provider: string;
   readonly #tell: ((outcome: ProviderOutcome) => void) | null;
@@ -9,7 +9,7 @@ export class OutcomeTimer {
   readonly #fromMs: number;
   #isFirst = true;
 
-  /** The request begins now. */
+  /** Starts measuring. */
   constructor(
     { name, tellsOutcomes = false }: { readonly name: string; readonly tellsOutcomes?: boolean },
     clock: Clock,
@@ -21,7 +21,7 @@ export class OutcomeTimer {
     this.#fromMs = clock.nowMs();
   }
 
-  /** A result is there; all but the first are ignored. */
+  /** A result has arrived; all but the first are ignored. */
   first(): void {
     if (!this.#isFirst) return;
     this.#isFirst = false;

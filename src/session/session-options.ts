@@ -25,18 +25,18 @@ export interface SessionOptions {
   conversation: ConversationConfig;
   transport: Transport;
   vad: VadProvider;
-  /** Takes noise out of what is heard. Default: it is heard as it is. */
+  /** Denoises the user's audio. Default: none. */
   denoising?: Denoising;
-  /** Probability from which audio is speech, 0..1. Default 0.5. */
+  /** Probability from which audio is speech, 0 to 1. Default 0.5. */
   vadThreshold?: number;
   stt: SttProvider;
   hints?: SpeechHints;
-  /** What is listened for at first. Default the conversation's language. */
+  /** The language to recognise first. Default: the conversation's. */
   startLanguage?: string;
   sttOptions?: Pick<SttOptions, 'model' | 'multilingual'>;
-  /** Languages that the session may change to. Default none. */
+  /** Languages that the session may change to. Default: none. */
   languages?: Languages | null | undefined;
-  /** Listens for the end of a turn, beside the words. Default none. */
+  /** An audio model for the end of a turn, in addition to the words. Default: none. */
   turnModel?: TurnModel | null | undefined;
   llm: LlmProvider;
   model: string;
@@ -46,63 +46,63 @@ export interface SessionOptions {
   voice?: { voiceId?: string | null; model?: string | null; settings?: Readonly<Record<string, unknown>> };
   toolbox?: Toolbox;
   metadata?: Readonly<Record<string, unknown>>;
-  /** Why the call must not be handed on to somebody; null = it may. Default: it may, to anybody. */
+  /** Why a call must not be transferred; null = it may. Default: always allowed. */
   mayTransfer?: MayTransfer | null | undefined;
-  /** Asks somebody whether they take the call. Default: attended transfers fail. */
+  /** Asks the target of an attended transfer. Default: attended transfers fail. */
   consult?: Consult | null | undefined;
-  /** Default none: what runs after the session runs as often as it is asked to. */
+  /** Default: none; after-call functions are not protected against running twice. */
   afterCallMarks?: AfterCallMarks | null | undefined;
-  /** Where it leaves what it established of its user. Default nowhere. */
+  /** Receives what the session has established about its user. Default: none. */
   memory?: MemoryKeeper | null | undefined;
-  /** What records the session: closed with it, named in its report. Its `line` is the `transport`. */
+  /** Records the session: closed with it, and named in its report. Its `line` is the `transport`. */
   recording?: Pick<Recording, 'path' | 'close'> | null | undefined;
   clock: Clock;
   ticker: Ticker;
-  /** Nothing that is said may be kept: the log and the report have times and kinds only. Default false. */
+  /** Nothing that is said may be stored: log and report have only times and kinds. Default false. */
   optOut?: boolean;
-  /** Answers for the model from outside, and is told what happens. Default none. */
+  /** Answers in place of the model, and is notified of events. Default: none. */
   participant?: Participant | null | undefined;
-  /** Puts the user on the do-not-call list. Default: the request is in the report alone. */
+  /** Adds the user to the do-not-call list. Default: only the report has the request. */
   listDoNotCall?: ((by: 'rule' | 'model') => void) | null | undefined;
-  /** Gets every event and effect, see LogEntry. */
+  /** Receives every event and effect, see LogEntry. */
   log?: LogSink | null | undefined;
-  /** What embedders and daemons watch. A listener that throws is noted in the log and otherwise ignored. */
+  /** For embedders and daemons. A listener that throws is noted in the log and otherwise ignored. */
   observe?: ((event: SessionEvent) => void) | null | undefined;
 }
 
-/** Who answers for the model from outside. It is told the texts also where nothing may be kept, and keeps nothing. */
+/** Answers in place of the model, from outside. It gets texts even with `optOut`, and must not store any. */
 export interface Participant {
-  /** The session has begun. */
+  /** The session has started. */
   start(): void;
-  /** The user says this; an interim text replaces the one before. */
+  /** The user's words; an interim text replaces the previous one. */
   heard(text: string, isFinal: boolean): void;
-  /** The model's answer is complete. What is left of it is spoken in the same step. */
+  /** The model's answer is complete. The rest of it is spoken in the same step. */
   answered(): void;
   /** An utterance of the model's answer will be spoken. */
   speaks(utteranceId: number): void;
   /** An utterance is over. */
   spoke(utteranceId: number): void;
-  /** Everything that was not played is dropped. */
+  /** Everything unplayed is dropped. */
   dropped(): void;
 }
 
 export type SessionEvent =
   | ({ type: 'transcript' } & TranscriptMessage)
-  /** A turn is answered. The same `turn` again: it had not been over, and this is all of it. */
+  /** A turn is answered. The same `turn` again: it had not been over, and this is the complete text. */
   | { type: 'user'; text: string; turn: number }
   | { type: 'agent'; text: string }
-  /** `who` begins or ceases to be heard: the user by the VAD, the agent by what goes to the line. */
+  /** `who` starts or stops speaking: the user according to the VAD, the agent according to the audio on the line. */
   | { type: 'speaking'; who: 'user' | 'agent'; isSpeaking: boolean }
-  /** The user has interrupted the agent, who drops the rest of its answer. */
+  /** The user has interrupted the agent, which drops the rest of its answer. */
   | { type: 'interrupted' }
-  /** A tool begins to run; `tool` follows when it is done, unless the call ends before. */
+  /** A tool starts; `tool` follows when it is done, unless the call ends before. */
   | { type: 'toolStarted'; call: ToolCall }
   | { type: 'tool'; call: ToolCall; ok: boolean; result: string; tookMs: number }
-  /** The first audio of an answer went to the line. */
+  /** The first audio of an answer was sent to the line. */
   | { type: 'answered'; metrics: TurnMetrics }
   /** The outcome of a request or a stretch of speech, for each provider and fallback. */
   | ({ type: 'provider'; stage: 'stt' | 'llm' | 'tts' } & ProviderOutcome)
-  /** A fault that the session goes on in spite of, as the report's `faults` and `faultReasons` have it. */
+  /** A fault after which the session continues, as in the report's `faults` and `faultReasons`. */
   | { type: 'fault'; name: string; reason: string }
-  /** Nothing comes after it. */
+  /** The last event. */
   | { type: 'ended'; report: SessionReport };

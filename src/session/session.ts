@@ -29,7 +29,7 @@ import { together, TurnJudge } from './hearing/turn-judge.js';
 import { tokensNote, type UsageNote } from './record/usage.js';
 import { Voice } from './speech/voice.js';
 
-/** Carries out each effect of the conversation. An effect without a handler does not compile. */
+/** Executes each effect of the conversation. An effect without a handler does not compile. */
 type EffectHandlers = {
   readonly [Type in ConversationEffect['type']]: (effect: Extract<ConversationEffect, { type: Type }>) => void;
 };
@@ -38,11 +38,11 @@ const NO_HINTS: SpeechHints = { phrases: [], texts: [], keywords: new Map() };
 
 /**
  * One conversation on one line: the shell around the pure core. It owns the transport, the providers' streams and the
- * timers, turns what they bring into events, and carries out the effects that come back.
+ * timers, turns their results into events, and executes the resulting effects.
  */
 export class Session {
   readonly id: string;
-  /** Resolves when the session is over and nothing of it runs any more. Never rejects. */
+  /** Resolves when the session is over and all of its work is done. Never rejects. */
   readonly finished: Promise<SessionReport>;
   readonly #options: SessionOptions;
   readonly #context: SessionContext;
@@ -72,8 +72,8 @@ export class Session {
   #limit: 'idle' | 'duration' | null = null;
 
   /**
-   * Prepares a session; providers should have been warmed up.
-   * @throws ParleyError AUDIO_RATE_UNSUPPORTED for a transport whose rates are none
+   * Prepares a session; providers should be warm.
+   * @throws ParleyError AUDIO_RATE_UNSUPPORTED for a transport with unsupported rates
    */
   constructor(options: SessionOptions) {
     const { id, transport, conversation, llm, model, toolbox, clock } = options;
@@ -177,29 +177,31 @@ export class Session {
     } catch (error) {
       this.#onLineClosed(error);
     }
-    if (!this.#isRunning) return this.finished; // the user had gone already
+    if (!this.#isRunning) return this.finished; // the user has hung up already
     this.#pacer.start(ticker);
     this.#notifier.tell({ type: 'ready', sessionId: this.id });
     this.#dispatch({ type: 'line.opened' });
     return this.finished;
   }
 
-  /** Has the agent say something after what it is saying. */
+  /** Makes the agent say something after its current speech. */
   say(text: string): void {
     this.#dispatch({ type: 'command.say', text });
   }
 
-  /** A message that the user typed, as if it had been spoken. */
+  /** A message that the user typed; handled like speech. */
   sendText(text: string): void {
     this.#dispatch({ type: 'text', text });
   }
 
-  /** Counts and logs a fault of something around the session that it goes on in spite of. */
+  /** Counts and logs a fault outside of the session, which continues. */
   noteFault(name: string, reason: string): void {
     this.#log.fault(name, reason);
   }
 
-  /** Has the agent end the call (`agent-ended`), or connect the user to somebody else, when all has been said. */
+  /**
+   * The agent ends the call (`agent-ended`), or connects the user to `target`, when all queued speech has been heard.
+   */
   finish(target: string | null = null): void {
     this.#dispatch(target === null ? { type: 'command.hangUp' } : { type: 'command.transfer', target });
   }
@@ -219,7 +221,7 @@ export class Session {
     return this.#state === 'new' ? 0 : this.#options.clock.nowMs() - this.#startMs;
   }
 
-  /** Steps the core with an event and carries out what follows; events that this raises queue up behind. */
+  /** Steps the core with an event and executes the effects; events that this causes are queued. */
   #dispatch(event: ConversationEvent): void {
     if (!this.#isRunning) return;
     this.#events.push(event);
@@ -252,7 +254,7 @@ export class Session {
       this.#onUsage({ stage: 'llm', provider: this.#options.llm.name, model: this.#options.model });
       this.#llmRequests.start(requestId, messages, tools);
     },
-    // Nothing is left to do: the request runs already.
+    // Nothing to do: the request is running.
     'llm.confirm': () => undefined,
     'llm.cancel': ({ requestId }) => this.#llmRequests.cancel(requestId),
     'speak.prepare': ({ utteranceId, text }) => this.#voice.prepare(utteranceId, text),
@@ -299,7 +301,7 @@ export class Session {
       this.#notifier.observe({ type: 'user', text, turn });
     },
     'line.close': () => void this.#end(),
-    // What the observer, and at the end the client, are told of the conversation's decisions.
+    // What the observer, and at the end the client, learn about the conversation's decisions.
     trace: ({ name, data }) => {
       if (name === 'interruption') this.#notifier.observe({ type: 'interrupted' });
       if (name === 'limit') this.#limit = data['limit'] === 'idle' ? 'idle' : 'duration';
@@ -315,7 +317,7 @@ export class Session {
   }
 
   #onTranscript({ segment, text, isFinal, understood }: SttTranscript): void {
-    // The client first: the answer may begin as soon as the conversation knows.
+    // The client first: the answer may start as soon as the conversation knows.
     const { number: turn } = this.#conversation.state.turn;
     if (understood && this.#isRunning) this.#notifier.transcribed({ text, isFinal, turn, segment });
     this.#dispatch({ type: 'transcript', segment, text, isFinal, understood });
@@ -397,7 +399,7 @@ export class Session {
     void this.#end();
   }
 
-  /** The conversation is over: lets go of everything, does what comes after the call, and reports. */
+  /** The conversation is over: releases all resources, does the after-call work, and reports. */
   async #end(): Promise<void> {
     if (this.#state === 'ending' || this.#state === 'over') return;
     const wasOpen = this.#isRunning;
@@ -423,7 +425,7 @@ export class Session {
     );
     this.#voice.close();
     this.#turnJudge?.close();
-    this.#hearing.close(); // not before: it may have been in the middle of some audio that led here
+    this.#hearing.close(); // not before: audio that it was processing may have led here
     const hearing = closeInTime(
       this.#options.clock,
       () => this.#recogniser.close(),

@@ -8,13 +8,13 @@ export interface ToolRunnerOptions {
   toolbox: Toolbox | null;
   sessionId: string;
   metadata: Readonly<Record<string, unknown>>;
-  /** Default: the user's client cannot be asked for anything. */
+  /** Default: requests to the user's client fail. */
   screen?: Screen;
-  /** A call has its result; not called any more after `close`. */
+  /** A call has its result; not called after `close`. */
   onResult: (call: ToolCall, result: FunctionCall) => void;
 }
 
-/** Runs the model's calls side by side and keeps the record of them. */
+/** Runs the model's calls in parallel and keeps their record. */
 export class ToolRunner {
   /** In the order in which they ended. */
   readonly calls: FunctionCall[] = [];
@@ -33,7 +33,7 @@ export class ToolRunner {
     void this.#run(call);
   }
 
-  /** Aborts what runs; the record says that the outcome is not known. May be called twice. */
+  /** Aborts running calls; the record says that their outcome is unknown. May be called twice. */
   close(): void {
     this.#abort.abort();
     for (const call of this.#running.keys()) {

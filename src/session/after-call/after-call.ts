@@ -8,16 +8,16 @@ import type { FunctionCall } from '../record/session-report.js';
 import type { UsageBook } from '../record/usage.js';
 import type { AfterCallRun, Toolbox } from '../../tools/tool.js';
 
-/** Notes which functions run after a session, where that outlives the process: none of them runs twice. */
+/** Records which functions run after a session, beyond the life of the process, so that none runs twice. */
 export interface AfterCallMarks {
-  /** A function is about to run. Resolves to false where it was started before: then it must not run again. */
+  /** A function is about to run. Resolves to false if it was started before: then it must not run again. */
   start(sessionId: string, name: string): Promise<boolean>;
-  /** What came of it. */
+  /** Records the result. */
   finish(sessionId: string, call: FunctionCall): Promise<void>;
 }
 
 interface AfterCallOptions {
-  /** The session's. */
+  /** The session's id. */
   id: string;
   toolbox?: Toolbox | null | undefined;
   llm: LlmProvider;
@@ -27,19 +27,19 @@ interface AfterCallOptions {
   memory?: MemoryKeeper | null | undefined;
   afterCallMarks?: AfterCallMarks | null | undefined;
   optOut?: boolean | undefined;
-  /** What the model reads and writes for it counts too. */
+  /** Also counts what the model uses for it. */
   usage: UsageBook;
 }
 
-/** How long the model may take to say what is known. */
+/** Deadline for the model to give a function's arguments. */
 const KNOWN_TIMEOUT_MS = 10_000;
-/** All of it together; a function of an agent may take five minutes. */
+/** Deadline for everything together; one function may take five minutes. */
 const TIMEOUT_MS = 330_000;
 
 /**
- * What comes when the call is over: the tools that run then, and what is remembered of it.
- * @param messages the conversation as the model knows it, system prompt included
- * @param calls what was done during the call
+ * The work after a call: runs the after-call tools and stores memories.
+ * @param messages the conversation as the model knows it, with the system prompt
+ * @param calls the calls during the session
  * @returns the calls that were made now
  */
 export async function afterCall(
@@ -56,10 +56,9 @@ export async function afterCall(
 }
 
 /**
- * Runs the tools that run when the call is over, with what the conversation told of their arguments: the model is asked
- * once for each.
- * @param messages the conversation as the model knows it, system prompt included
- * @param onFault it took longer than any of it may, or failed as a whole
+ * Runs the after-call tools with arguments from the conversation: asks the model once for each.
+ * @param messages the conversation as the model knows it, with the system prompt
+ * @param onFault it exceeded its deadline or failed as a whole
  */
 async function runAfterCall(
   options: AfterCallOptions,
@@ -68,7 +67,7 @@ async function runAfterCall(
 ): Promise<FunctionCall[]> {
   const { toolbox, id: sessionId, metadata = {}, clock, afterCallMarks: marks } = options;
   if (!toolbox?.runAfterCall) return [];
-  // A function whose start cannot be noted could run twice: it waits for the next process.
+  // If the start cannot be recorded, the function could run twice: it waits for the next process.
   const mayRun = async (name: string): Promise<boolean> => {
     try {
       return (await marks?.start(sessionId, name)) ?? true;
@@ -98,7 +97,7 @@ function functionCall({ name, arguments: known, result: { ok, content }, tookMs 
   return { name, arguments: JSON.stringify(known), ok, result: content, tookMs, runAfterCall: true };
 }
 
-/** What the model calls the tool with; empty if it does not. */
+/** The model's arguments for a tool; empty if it does not call it. */
 async function knownArguments(
   spec: ToolSpec,
   { llm, model, clock, usage }: AfterCallOptions,

@@ -1,10 +1,10 @@
-/** A number that is not to be called. */
+/** A number that must not be called. */
 export interface DoNotCallEntry {
-  /** In a form that can be compared, see `comparableNumber`. */
+  /** In comparable form, see `comparableNumber`. */
   number: string;
-  /** Who asked: the user in a call, found by a `rule` or by the `model`, or the `operator`. */
+  /** The source of the request: the user in a call, found by a `rule` or by the `model`, or the `operator`. */
   source: 'rule' | 'model' | 'operator';
-  /** The call in which it was asked. */
+  /** The session of the request. */
   sessionId: string | null;
   /** Unix seconds. */
   createdAt: number;
@@ -13,22 +13,22 @@ export interface DoNotCallEntry {
 /** Numbers that agents do not call. */
 export interface DoNotCallList {
   has(number: string): boolean;
-  /** An entry that is there already stays as it is. */
+  /** An existing entry stays unchanged. */
   add(entry: DoNotCallEntry): void;
-  /** Returns whether there was one. */
+  /** Returns whether there was an entry. */
   remove(number: string): boolean;
-  /** In the order in which they came. */
+  /** In order of creation. */
   list(): readonly DoNotCallEntry[];
 }
 
-/** A number without what people write between its digits, in lower case; a SIP address without what comes behind it. */
+/** A number without separators, in lower case; a SIP address without parameters. */
 export function comparableNumber(number: string): string {
   const plain = number.trim().toLowerCase();
   if (/^\+?[\d\s().\-/]+$/.test(plain)) return plain.replaceAll(/[\s().\-/]/g, '').replace(/^00/, '+');
   return plain.replace(/[;?].*$/, '');
 }
 
-/** A list that lasts as long as the process. */
+/** A list in memory only. */
 export class MemoryDoNotCallList implements DoNotCallList {
   readonly #entries = new Map<string, DoNotCallEntry>();
 

@@ -7,9 +7,9 @@ import { untilAborted, withTimeout } from '../../base/deadlines.js';
 import type { FunctionCall } from '../record/session-report.js';
 import type { UsageBook } from '../record/usage.js';
 
-/** What one session with a user established. */
+/** What one session with a user has established. */
 export interface Memory {
-  /** Whose it is; agents do not see each other's. */
+  /** The agent; agents do not see each other's memories. */
   agentId: string;
   /** The value of the agent's `memory.user_identifier_key`. */
   user: string;
@@ -19,20 +19,20 @@ export interface Memory {
   unixMs: number;
 }
 
-/** Where memories are kept. The daemon's is in SQLite. */
+/** Storage of memories. The daemon's is SQLite. */
 export interface MemoryStore {
   /** The latest ones, newest first. */
   recall(agentId: string, user: string, limit: number): Promise<readonly Memory[]>;
-  /** Another memory of the same session takes the place of the first. */
+  /** Replaces an earlier memory of the same session. */
   keep(memory: Memory): Promise<void>;
 }
 
-/** Where a session leaves what it established. */
+/** Receives what a session has established. */
 export interface MemoryKeeper {
   keep(text: string): Promise<void>;
 }
 
-/** Keeps memories as long as the process lives. */
+/** Memories in memory only. */
 export class InProcessMemories implements MemoryStore {
   #memories: Memory[] = [];
 
@@ -48,33 +48,33 @@ export class InProcessMemories implements MemoryStore {
   }
 }
 
-/** A session that is over, as far as a later one may go on from it. */
+/** A past session that a later one can continue. */
 export interface FinishedSession {
   sessionId: string;
-  /** Sessions of other agents are not found. Null = an agent without an id. */
+  /** Sessions of other agents are not found. Null = an agent without id. */
   agentId: string | null;
-  /** Its metadata, as far as it is texts and numbers, with `FromPhone` and `ToPhone`. */
+  /** Texts and numbers of its metadata, with `FromPhone` and `ToPhone`. */
   identifiers: ReadonlyMap<string, string>;
   messages: readonly ChatMessage[];
   /** Milliseconds since 1970. */
   endedUnixMs: number;
 }
 
-/** What was said in sessions that are over. */
+/** The conversations of past sessions. */
 export interface SessionMemory {
-  /** Null where it is not known. */
+  /** Null if it is not known. */
   byId(sessionId: string, agentId: string | null): readonly ChatMessage[] | null;
-  /** Of the latest session with this value of the identifier. */
+  /** The latest session with this value of the identifier. */
   latest(identifier: string, value: string, agentId: string | null): readonly ChatMessage[] | null;
   keep(session: FinishedSession): void;
 }
 
-/** Longest value that can identify somebody, in characters. */
+/** Maximum length of an identifier, in characters. */
 const MAX_VALUE_CHARS = 200;
-/** As many sessions are remembered where there is no database. */
+/** Number of sessions to remember without a database. */
 const MAX_SESSIONS = 200;
 
-/** Members of a session's metadata that can identify its user, and the numbers of its call. */
+/** Metadata of a session that can identify its user, and the numbers of its call. */
 export function identifiersOf(
   metadata: Readonly<Record<string, unknown>>,
   phones: { readonly from: string; readonly to: string } | null,
@@ -89,9 +89,9 @@ export function identifiersOf(
   return found;
 }
 
-/** A memory that lasts as long as the process, of the latest sessions. */
+/** A memory of the latest sessions, in memory only. */
 export class RecentSessions implements SessionMemory {
-  /** The latest comes last. */
+  /** The latest is last. */
   #sessions: FinishedSession[] = [];
 
   byId(sessionId: string, agentId: string | null): readonly ChatMessage[] | null {
@@ -117,18 +117,18 @@ interface RememberOptions {
   llm: LlmProvider;
   model: string;
   clock: Clock;
-  /** What the model reads and writes for it counts too. */
+  /** Also counts what the model uses for it. */
   usage: UsageBook;
 }
 
-/** How long the model may take to sum up. */
+/** Deadline for the model's summary. */
 const SUMMARY_TIMEOUT_MS = 15_000;
-/** How long the store may take. */
+/** Deadline for the store. */
 const KEEP_TIMEOUT_MS = 3_000;
-/** Longest memory of one session, in characters. */
+/** Maximum length of one session's memory, in characters. */
 const MAX_CHARS = 1_000;
 
-/** A model that answers in the form of a call says nothing but the summary. */
+/** A model that answers with a tool call says nothing but the summary. */
 const SUMMARY_TOOL: ToolSpec = {
   name: 'remember',
   description: 'Keeps what a conversation established, for the next one with the same user.',
@@ -152,9 +152,9 @@ const INSTRUCTION =
   'conversations had established already, unless it has changed.';
 
 /**
- * Sums the conversation up and gives that to the user's memory. The model is asked; where it does not answer so, or not in
- * time, the user's own words and what was done for them are kept.
- * @param messages the conversation as the model knows it, system prompt included
+ * Summarises the conversation for the user's memory. The model writes the summary; if it fails or is late, the user's
+ * own words and the calls made for them are stored.
+ * @param messages the conversation as the model knows it, with the system prompt
  */
 export async function remember(
   options: RememberOptions,
@@ -173,7 +173,7 @@ export async function remember(
   }
 }
 
-/** Null where the model gives none; empty where there is nothing to remember. */
+/** Null if the model gives none; empty if there is nothing to remember. */
 async function summaryOf(
   { llm, model, clock, usage }: RememberOptions,
   messages: readonly ChatMessage[],
@@ -212,14 +212,14 @@ function summaryIn(text: string): string | null {
   }
 }
 
-/** Calls that say nothing about the user. */
+/** Calls without information about the user. */
 const ENGINE_CALLS = /^(end_call|press_digits|search_knowledge|switch_language)$/;
-/** Fewer words than this answer something that is not told with them. */
+/** Remarks with fewer words are answers that mean nothing without the question. */
 const MIN_WORDS = 3;
-/** Remarks of the user that are kept, the last ones. */
+/** Number of the user's last remarks to keep. */
 const REMARKS = 8;
 
-/** Without a model: what was done, and what the user said. */
+/** Without a model: the calls, and the user's remarks. */
 export function plainSummary(messages: readonly ChatMessage[], calls: readonly FunctionCall[]): string {
   const done = calls
     .filter(({ name, ok }) => ok && !ENGINE_CALLS.test(name))

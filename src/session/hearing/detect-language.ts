@@ -1,6 +1,6 @@
 /**
- * The language of a short text: by its script where that tells, else by its commonest words. Null where it does not
- * tell: a name, a number, one word that several languages have. docs/languages.md says what it knows.
+ * The language of a short text, from its script or else its most frequent words. Null if undecided: a name, a number,
+ * one word that several languages share. docs/languages.md lists what it detects.
  */
 export function detectLanguage(text: string): string | null {
   const letters = text.match(/\p{L}/gu)?.length ?? 0;
@@ -13,7 +13,7 @@ export function detectLanguage(text: string): string | null {
 
 interface Script {
   pattern: RegExp;
-  /** Which of the languages of this script it is. */
+  /** Tells the languages of this script apart. */
   among: (text: string) => string;
 }
 
@@ -52,7 +52,7 @@ const SCRIPTS: readonly Script[] = [
   },
 ];
 
-/** Small words that nearly every sentence of a language has some of. Those that several share decide nothing alone. */
+/** Frequent short words of each language. A word of several languages does not decide alone. */
 const WORDS: Readonly<Record<string, string>> = {
   en: 'the a an and or but is are was am i you he she it we they my your this that of to in on for with have has do does can could would will please yes what where when how not want need hello thank thanks at there from about table speak',
   es: 'el la los las un una unos y o pero es son está estoy yo usted tú él ella nosotros mi su este esta eso de del en con para por que qué no sí quiero quisiera necesito hola gracias favor dónde cuándo cómo tengo tiene puede puedo hablar muy buenos días mesa',
@@ -77,7 +77,7 @@ const WORDS: Readonly<Record<string, string>> = {
 
 let index: ReadonlyMap<string, readonly string[]> | null = null;
 
-/** The languages that a word is a small one of. */
+/** The languages in which a word is frequent. */
 function languagesOf(word: string): readonly string[] {
   if (index === null) {
     const made = new Map<string, string[]>();
@@ -89,7 +89,7 @@ function languagesOf(word: string): readonly string[] {
   return index.get(word) ?? [];
 }
 
-/** Words that one language alone has count as a whole, others by how many share them. */
+/** A word of one language counts 1, a word of several a share. */
 function byWords(text: string): string | null {
   const words =
     text

@@ -17,17 +17,20 @@ interface Press {
   readonly atMs: number;
 }
 
-/** How far apart the two signs of one press may come: what gateways take to find a tone, and a jitter buffer to wait. */
+/**
+ * Maximum time between the two signs of one key press: the time that gateways take to detect a tone, and the delay of a
+ * jitter buffer.
+ */
 const APART_MS = 500;
 
 /**
- * Presses of keys, which a line brings as such (RFC 4733), as tones in its sound, or both ways: gateways that turn tones
- * into events let some of the tone through, before the event, along with it or behind it. Each press counts once, when its
- * first sign comes; the second one is taken for the same press.
+ * Key presses that arrive as events (RFC 4733), as tones in the audio, or both: gateways that convert tones to events
+ * let part of the tone through before, with or after the event. Each press counts once, at its first sign; the second
+ * sign is matched to it.
  */
 export class PressedKeys {
   readonly #nowMs: () => number;
-  /** Presses of which only one sign has come, by its kind. */
+  /** Presses with only one sign so far, by its kind. */
   readonly #events: Press[] = [];
   readonly #tones: Press[] = [];
 
@@ -35,12 +38,12 @@ export class PressedKeys {
     this.#nowMs = nowMs;
   }
 
-  /** Keys that came as such. @returns those of them that are new */
+  /** Keys that arrived as events. @returns the new ones among them */
   asEvents(keys: string): string {
     return [...keys].filter((key) => this.#isNew(key, this.#events, this.#tones)).join('');
   }
 
-  /** A key whose tone was heard. @returns whether it is new */
+  /** A key whose tone was detected. @returns whether it is new */
   asTone(key: string): boolean {
     return this.#isNew(key, this.#tones, this.#events);
   }
@@ -61,50 +64,50 @@ export class PressedKeys {
 }
 
 export interface HearingOptions {
-  /** Rate of the audio that `audio` is given. */
+  /** Sample rate of the audio for `audio`. */
   inputRateHz: number;
   vad: VadDetector;
   stt: Pick<SttStream, 'push' | 'speechStarted' | 'speechStopped'>;
-  /** Probability from which audio is speech, 0..1. */
+  /** Probability from which audio is speech, 0 to 1. */
   vadThreshold: number;
-  /** Takes noise out before the VAD, the recogniser or both. Closed with the ears. */
+  /** Denoises for the VAD, the recogniser or both. Closed with this object. */
   denoising?: Denoising | undefined;
-  /** Whether keys that are heard now may be the agent's own, which are nobody's input. Default: they never are. */
+  /** Whether keys detected now may be the agent's own, which are not input. Default: never. */
   ownTones?: () => boolean;
-  /** Whether a fax machine may be at the other end: who has a screen is none. Default true. */
+  /** Whether the other end may be a fax machine; false for a user with a screen. Default true. */
   hearsFax?: boolean;
-  /** Whether a network's announcement may answer in place of who was called. Default false. */
+  /** Whether a network announcement may answer the call. Default false. */
   hearsAnnouncements?: boolean;
-  /** Whether a mailbox's beep is of interest, once somebody has spoken. Default: it never is. */
+  /** Whether to report a mailbox's beep after speech. Default: never. */
   hearsBeeps?: () => boolean;
 }
 
-/** What is heard in place of a step of tone. */
+/** Replaces a step with a tone. */
 const SILENCE = new Int16Array(frameSamples(HEARING_RATE_HZ));
-/** Quieter than any tone that is listened for: a frame of this level has none, however its energy lies in it. */
+/** Quieter than any tone to detect: a frame below this level contains none. */
 const TONELESS_RMS = 32_768 * dbToGain(-50);
-/** Whoever listens for tones has forgotten everything behind so much of that. */
+/** After this much silence the tone detectors have no memory of earlier audio. */
 const TONELESS_MS = 500;
 const NO_DIGITS: readonly DtmfDigit[] = [];
-/** The least that a mailbox says before its beep. */
+/** Minimum length of a mailbox's greeting before its beep. */
 const GREETING_SAMPLES = msToSamples(300, HEARING_RATE_HZ);
-/** A fax machine shows itself by then, also one that shares its line with somebody who answers first. */
+/** A fax machine is detected within this time, also if a person on the same line answers first. */
 const FAX_SAMPLES = msToSamples(60_000, HEARING_RATE_HZ);
-/** An announcement comes at the beginning; one before its tones may be as long. */
+/** Special information tones come within this time; an announcement before them may last as long. */
 const SIT_SAMPLES = msToSamples(30_000, HEARING_RATE_HZ);
-/** A VAD takes this long to forget the beginning of a tone, which it heard before the tone was known as one. */
+/** A VAD needs this long to forget the start of a tone, which it got before the tone was detected. */
 const DEAF_SAMPLES = msToSamples(120, HEARING_RATE_HZ);
-/** The frame that is heard, at 16 kHz: one for all calls of a thread, which hear one after another. */
+/** The current frame at 16 kHz, shared by all calls of a thread, which are processed one after another. */
 const frame = new Scratch(new Int16Array(frameSamples(HEARING_RATE_HZ) + 1));
-/** Whether a call hears it now: one that hears within another's turn has memory of its own. */
+/** Whether a call uses the shared frame; a nested call uses its own memory. */
 let isFrameInUse = false;
 
 /**
- * The agent's ears: brings what the line delivers to 16 kHz, finds keypad tones and speech in it and hands it to the
- * recogniser. A tone is neither speech nor anything to transcribe: while one sounds, silence is heard in its place.
- * (It is known within 40 ms, before any speech that a VAD takes it for is long enough to be reported.)
+ * The agent's audio input: resamples the line's audio to 16 kHz, detects keys and speech, and feeds the recogniser. A
+ * tone is neither speech nor words, so silence replaces it. (A tone is detected within 40 ms, before a VAD could report
+ * it as speech.)
  *
- * Positions become times of the session's clock by taking the newest sample to have been spoken just now.
+ * Positions become times on the session's clock: the newest sample was spoken now.
  */
 export class Hearing {
   readonly #inputRateHz: number;
@@ -117,29 +120,31 @@ export class Hearing {
   readonly #emit: SessionContext['emit'];
   readonly #resampler: Resampler;
   readonly #detector: SpeechDetector;
-  /** Audio is looked at in steps of a frame, so that a tone is told from the speech around it however the line cuts. */
+  /**
+   * Audio is processed in steps of a frame, so that the detection of tones does not depend on the line's block size.
+   */
   readonly #stepSamples: number;
-  /** The line's own rate where that is less work. */
+  /** The line's own rate, if that is cheaper. */
   readonly #toneRateHz: number;
   readonly #tonelessSamples: number;
   readonly #keys: DtmfDetector;
   readonly #pressed: PressedKeys;
   readonly #beeps = new BeepDetector(HEARING_RATE_HZ);
-  /** Null once a fax machine has been found, or where there can be none. */
+  /** Null after a fax machine was detected, or if there cannot be one. */
   #fax: FaxDetector | null;
-  /** Null once its tones have been found, or where there can be none. */
+  /** Null after the tones were detected, or if there cannot be any. */
   #sit: SpecialInformationDetector | null;
-  /** Where somebody, or something, first spoke; and where the beep detector began. */
+  /** Start of the first speech, and of the beep detector. */
   #spokenFrom: number | null = null;
   #beepFrom: number | null = null;
   #isOver = false;
   #received = 0;
-  /** Samples of the tones' rate without any, on end; and how many of them the tones' detectors have not been given. */
+  /** Consecutive samples without tones at the tone rate, and how many of them the tone detectors have not got. */
   #toneless = 0;
   #leftOut = 0;
-  /** Samples that the denoiser has given. */
+  /** Samples from the denoiser. */
   #denoised = 0;
-  /** Up to where a VAD's echo of the last tone is not taken for speech. */
+  /** Until here a VAD's reaction to the last tone does not count as speech. */
   #deafUntil = 0;
 
   constructor({ nowMs, emit }: Pick<SessionContext, 'nowMs' | 'emit'>, options: HearingOptions) {
@@ -177,7 +182,7 @@ export class Hearing {
     );
   }
 
-  /** Mono audio at the input rate, any length. */
+  /** Mono audio at the input rate, of any length. */
   audio(samples: Int16Array): void {
     if (this.#isOver) return;
     const step = this.#stepSamples;
@@ -189,13 +194,13 @@ export class Hearing {
     }
   }
 
-  /** Keys that the line brought as such. Those whose tones have been heard are none. */
+  /** Keys that arrived as events. Those whose tones were detected before do not count again. */
   keys(keys: string): void {
     const digits = this.#pressed.asEvents(keys);
     if (digits !== '') this.#emit({ type: 'digits', digits });
   }
 
-  /** Hears nothing any more. */
+  /** Stops all processing. */
   stop(): void {
     this.#isOver = true;
   }
@@ -206,7 +211,7 @@ export class Hearing {
     this.#denoising?.denoiser.close();
   }
 
-  /** @param line a frame or less; returns how many samples it is at 16 kHz */
+  /** @param line at most a frame; returns its number of samples at 16 kHz */
   #hear(line: Int16Array, startSample: number): number {
     if (this.#inputRateHz === HEARING_RATE_HZ || isFrameInUse) {
       return this.#heard(line, this.#resampler.process(line), startSample);
@@ -233,7 +238,7 @@ export class Hearing {
     return samples.length;
   }
 
-  /** Whether nobody who listens for tones has to hear these samples: most of a call is silence. */
+  /** Whether the tone detectors can skip these samples: most of a call is silence. */
   #isToneless(samples: Int16Array): boolean {
     let energy = 0;
     for (let i = 0; i < samples.length; i++) energy += samples[i]! * samples[i]!;
@@ -255,10 +260,11 @@ export class Hearing {
   #step(samples: Int16Array, startSample: number, digits: readonly DtmfDigit[], toneSounds: boolean): void {
     if (toneSounds) this.#deafUntil = startSample + samples.length + DEAF_SAMPLES;
     const heard = toneSounds ? SILENCE.subarray(0, samples.length) : samples;
-    // The recogniser first: a speech edge that the VAD finds in these samples refers to audio it then has.
+    // The recogniser comes first: a speech edge that the VAD finds in these samples refers to audio that it must
+    // already have.
     const denoising = this.#denoising;
     const clean = denoising?.denoiser.process(heard) ?? heard;
-    // The denoiser is some samples behind, but what it gives lies where it was: edges keep their times.
+    // The denoiser lags some samples, but its output keeps its position, so edges keep their times.
     if (denoising?.stt === true) this.#stt.push(clean, this.#denoised);
     else this.#stt.push(heard, startSample);
     this.#vad.process(denoising?.vad === true ? clean : heard, this.#onWindow);
@@ -288,7 +294,7 @@ export class Hearing {
   #listenForBeep(samples: Int16Array, startSample: number, spokenFrom: number): void {
     this.#beepFrom ??= startSample;
     for (const beep of this.#beeps.push(samples)) {
-      // To some VADs a beep is speech: it does not make its own greeting.
+      // Some VADs take a beep for speech: it is not its own greeting.
       if (this.#beepFrom + beep.startSample < spokenFrom + GREETING_SAMPLES) continue;
       this.#emit({ type: 'beep', endMs: this.#msAt(this.#beepFrom + beep.endSample) });
     }

@@ -7,10 +7,10 @@ import type { Recogniser } from './recogniser.js';
 import type { SessionContext } from '../session-context.js';
 import type { Voice } from '../speech/voice.js';
 
-/** What hears and speaks a language. */
+/** The providers for a language. */
 export interface LanguageProviders {
   stt: SttProvider;
-  /** The words to expect in it. */
+  /** Hints for the recogniser. */
   hints: SpeechHints;
   tts: TtsProvider;
   voiceId: string | null;
@@ -18,11 +18,11 @@ export interface LanguageProviders {
   settings: Readonly<Record<string, unknown>>;
 }
 
-/** Languages that a session may change to. */
+/** The languages that a session may change to. */
 export interface Languages {
-  /** What hears and speaks a language; in words, why there is none. */
+  /** The providers of a language, or the reason why there are none. */
   find(language: string): Promise<LanguageProviders | { missing: string }>;
-  /** Whether the language is the one that the user is found to speak (`multi`). */
+  /** Whether the language follows the user's (`multi`). */
   follows: boolean;
 }
 
@@ -30,19 +30,22 @@ type LanguageSwitchContext = Pick<SessionContext, 'clock' | 'emit' | 'fault'>;
 
 export interface LanguageSwitchOptions {
   languages: Languages | null;
-  /** What is spoken now. */
+  /** The current language. */
   current: () => string;
   recogniser: Pick<Recogniser, 'use'>;
   voice: Pick<Voice, 'use'>;
 }
 
-/** Changes what a session hears and speaks: when its model asks for it, or when the user is found to speak another language. */
+/**
+ * Changes the language that a session recognises and speaks: when its model requests it, or when the user speaks
+ * another language.
+ */
 export class LanguageSwitch {
   readonly #context: LanguageSwitchContext;
   readonly #options: LanguageSwitchOptions;
-  /** The latest change that was asked for: an earlier one that is found later does nothing. */
+  /** The latest change; an earlier one that completes later has no effect. */
   #asked = 0;
-  /** Languages that the user spoke and that cannot be had. */
+  /** Languages that the user spoke and that are not available. */
   readonly #missing = new Set<string>();
   #closed = false;
 
@@ -51,12 +54,12 @@ export class LanguageSwitch {
     this.#options = options;
   }
 
-  /** The model wants another language: the call's `tool.result` tells whether it can be had. */
+  /** The model requests another language: the call's `tool.result` says whether it is available. */
   switch(callId: string, language: string): void {
     void this.#switch(callId, language);
   }
 
-  /** The user has said something: where the language follows them, it may be another one from now on. */
+  /** The user has spoken: if the language follows theirs, it may change now. */
   heard(text: string): void {
     const { languages, current } = this.#options;
     if (languages?.follows !== true) return;
@@ -87,7 +90,7 @@ export class LanguageSwitch {
     this.#context.fault('language.missing', missing);
   }
 
-  /** Null = it is spoken now; else why not. */
+  /** Null = the language is active; otherwise why not. */
   async #change(language: string): Promise<string | null> {
     const { clock, emit } = this.#context;
     const { languages, recogniser, voice } = this.#options;
@@ -95,7 +98,7 @@ export class LanguageSwitch {
     const order = ++this.#asked;
     let found: LanguageProviders | { missing: string };
     try {
-      // Virtual time stands still meanwhile: it is work of this machine's, and none of the conversation's.
+      // Virtual time stands still meanwhile: this is work of the machine, not of the conversation.
       found = await clock.settle(languages.find(language), clock.nowMs());
     } catch (error) {
       found = { missing: reasonOf(error) };

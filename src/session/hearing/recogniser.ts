@@ -15,7 +15,7 @@ import type { UsedProvider } from '../record/usage.js';
 import type { SessionContext } from '../session-context.js';
 import { HEARING_RATE_HZ } from '../../audio/frame.js';
 
-/** Audio kept at most while no recogniser is there. */
+/** Maximum audio to keep while there is no recogniser. */
 const MAX_BACKLOG_SAMPLES = 10 * HEARING_RATE_HZ;
 
 type Entry =
@@ -23,7 +23,7 @@ type Entry =
   | { type: 'speechStarted' | 'speechStopped'; sample: number }
   | { type: 'endTurn' };
 
-/** Stands in for a recogniser that is being opened, so that the first words are not lost. */
+/** Collects audio while a recogniser is being opened, so that the first words are not lost. */
 export class SttBacklog implements SttStream {
   #entries: Entry[] = [];
   #samples = 0;
@@ -51,7 +51,7 @@ export class SttBacklog implements SttStream {
     this.#entries.push({ type: 'endTurn' });
   }
 
-  /** Tells `stt` all that has happened. */
+  /** Replays everything to `stt`. */
   replayTo(stt: SttStream): void {
     for (const entry of this.#entries) {
       if (entry.type === 'push') stt.push(entry.samples, entry.startSample);
@@ -78,42 +78,42 @@ export interface RecogniserOptions {
   hints: SpeechHints;
   signal: AbortSignal;
   onTranscript: (transcript: SttTranscript) => void;
-  /** Who listens from now on. */
+  /** Reports the provider that recognises from now on. */
   onListener?: (who: UsedProvider) => void;
   onOutcome?: (outcome: ProviderOutcome) => void;
 }
 
-/** A stream that does not open within this is given up. */
+/** Deadline for opening a stream. */
 const OPEN_TIMEOUT_MS = 8000;
-/** Waits before opening again after a failure; after the last one the recogniser counts as failed. */
+/** Waits before reopening after a failure; after the last one the recogniser has failed. */
 const RETRY_DELAYS_MS = [0, 250, 1000];
-/** A stream that has lived this long has proved itself: its failure is the first one again, but where it was deaf. */
+/** After this time a stream's failure counts as the first again, unless it was deaf. */
 const PROVEN_MS = 30_000;
 
 /**
- * The session's speech recognition: one stream to those who speak to it, whatever becomes of the provider's streams
- * behind it. What is said while none is open is kept for the next one, and segments are counted on.
+ * The session's speech recognition: one stream for its callers, on top of the provider's streams, which may fail. Audio
+ * between two streams goes to the next one, and segment numbers continue.
  */
 export class Recogniser implements SttStream {
   readonly #context: RecogniserContext;
   #options: RecogniserOptions;
-  /** Null = nothing is heard any more. */
+  /** Null = recognition has ended. */
   #stream: SttStream | null = new SttBacklog();
-  /** What to do if that stream fails. */
+  /** Called when that stream fails. */
   #onFault: (error: unknown) => void = () => undefined;
-  /** Where the speech began that the VAD hears just now. */
+  /** Start of the current speech according to the VAD. */
   #speechSample: number | null = null;
-  /** From the end of speech to its final transcript. */
+  /** Measures from the end of speech to its final transcript. */
   #final: OutcomeTimer | null = null;
-  /** Somebody has spoken since the latest stream was asked for. */
+  /** There was speech since the latest stream was requested. */
   #spokenTo = false;
   #lastSegment = -1;
-  /** Up to this segment the turns are over: what comes of them now is too late for anybody. */
+  /** Turns up to this segment are over: later results for them are ignored. */
   #overSegment = -1;
   #attempt = 0;
-  /** What is to listen from the next turn on. */
+  /** What recognises from the next turn on. */
   #next: Pick<RecogniserOptions, 'stt' | 'language' | 'hints'> | null = null;
-  /** Counts the changes: what comes of streams before the latest is too late. */
+  /** Counts changes: results of earlier generations are ignored. */
   #generation = 0;
   #closed = false;
 
@@ -122,7 +122,7 @@ export class Recogniser implements SttStream {
     this.#options = options;
   }
 
-  /** As the others below, without a function for each frame. */
+  /** A method without a closure, because it runs for each frame. */
   push(samples: Int16Array, startSample: number): void {
     const onFault = this.#onFault;
     try {
@@ -163,7 +163,7 @@ export class Recogniser implements SttStream {
     void this.#open();
   }
 
-  /** Listens for another language from the next turn on; at once where nobody has spoken in this one. */
+  /** Recognises another language from the next turn on; at once if there was no speech in this one. */
   use(next: Pick<RecogniserOptions, 'stt' | 'language' | 'hints'>): void {
     this.#next = next;
     if (this.#speechSample === null && this.#lastSegment === this.#overSegment) this.#change();
@@ -223,7 +223,7 @@ export class Recogniser implements SttStream {
     let understood = false;
     this.#spokenTo = this.#speechSample !== null;
     const fail = (error: unknown): void => {
-      // What ends with the session has not failed.
+      // A stream that ends with the session has not failed.
       if (failed || this.#closed || signal.aborted || generation !== this.#generation) return;
       failed = true;
       this.#final = null;
@@ -291,11 +291,11 @@ export class Recogniser implements SttStream {
     });
   }
 
-  /** From now on what is said is kept until there is a stream again. */
+  /** Audio is kept until there is a stream again. */
   #keepForLater(): void {
     if (this.#stream instanceof SttBacklog) return;
     const backlog = new SttBacklog();
-    // The next stream does not know that somebody is in the middle of a sentence.
+    // The next stream must learn that the user is in the middle of a sentence.
     if (this.#speechSample !== null) backlog.speechStarted(this.#speechSample);
     this.#stream = backlog;
   }
@@ -320,7 +320,7 @@ export class Recogniser implements SttStream {
   }
 }
 
-/** The time that a stream has for opening; its signal outlives it, and is aborted when the session is over. */
+/** The deadline for opening a stream. Its signal stays valid afterwards and is aborted with the session. */
 class Deadline {
   readonly signal: AbortSignal;
   readonly lift: Cancel;
@@ -334,16 +334,16 @@ class Deadline {
   }
 }
 
-/** As `stt.open`, but what it throws is a rejection too. */
+/** Like `stt.open`, but a synchronous throw becomes a rejection. */
 async function openStream(stt: SttProvider, options: SttOptions, events: SttEvents): Promise<SttStream> {
   return stt.open(options, events);
 }
 
-/** Lets go of a stream that has failed, or was given up, already. */
+/** Closes a stream that has failed or timed out. */
 function closeQuietly(stream: SttStream | null): void {
   try {
     void stream?.close().catch(() => undefined);
   } catch {
-    // it is as closed as it can be
+    // nothing more can be done
   }
 }

@@ -8,22 +8,22 @@ type TurnJudgeContext = Pick<SessionContext, 'clock' | 'emit' | 'fault'>;
 
 export interface TurnJudgeOptions {
   model: TurnModel;
-  /** What is spoken now. */
+  /** The current language. */
   language: () => string;
 }
 
-/** A judgement that comes later than this after the pause was seen would be of no use. */
+/** A result later than this after the pause was detected is useless. */
 const DEADLINE_MS = 500;
-/** Silence before the speech that the model hears, to be sure of its first sound. */
+/** Silence before the speech that the model gets, so that its first sound is complete. */
 const LEAD_SAMPLES = HEARING_RATE_HZ / 5;
 
-/** Listens along with the recogniser, and asks the audio model at each pause whether the turn is over. */
+/** Gets the same audio as the recogniser, and asks the audio model at each pause whether the turn is over. */
 export class TurnJudge implements Pick<SttStream, 'push' | 'speechStarted' | 'speechStopped'> {
   readonly #context: TurnJudgeContext;
   readonly #options: TurnJudgeOptions;
   readonly #ring: Int16Array;
   #endSample = 0;
-  /** Where the turn began: nothing before it is looked at. */
+  /** Start of the turn: earlier audio is ignored. */
   #turnSample: number | null = null;
   #asking: AbortController | null = null;
 
@@ -47,7 +47,7 @@ export class TurnJudge implements Pick<SttStream, 'push' | 'speechStarted' | 'sp
     void this.#ask();
   }
 
-  /** The turn was taken: the next speech begins a new one. */
+  /** The turn has ended: the next speech starts a new one. */
   endTurn(): void {
     this.#asking?.abort();
     this.#turnSample = null;
@@ -87,7 +87,7 @@ export class TurnJudge implements Pick<SttStream, 'push' | 'speechStarted' | 'sp
   }
 }
 
-/** Has several listen to the same. */
+/** Feeds several listeners. */
 export function together(
   ...all: readonly Pick<SttStream, 'push' | 'speechStarted' | 'speechStopped'>[]
 ): Pick<SttStream, 'push' | 'speechStarted' | 'speechStopped'> {

@@ -5,7 +5,7 @@ interface Pending {
   resolve: (value: unknown) => void;
 }
 
-/** Asks the user's client for things, as actions over the line's side channel, and takes its results. */
+/** Sends requests to the user's client, as actions over the line's side channel, and receives the results. */
 export class ClientForms implements Screen {
   readonly #tell: (message: TransportMessage) => void;
   readonly #pending = new Map<string, Pending>();
@@ -35,7 +35,7 @@ export class ClientForms implements Screen {
     });
   }
 
-  /** A client's `form_result`. One that nothing waits for, or comes twice, is left aside. */
+  /** A client's `form_result`. Unexpected and repeated ones are ignored. */
   result(id: string, value: unknown): void {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);

@@ -9,29 +9,29 @@ import type { TransferFailure, TransferOutcome, Transport, TransportMessage } fr
 import type { TransferAttempt } from '../record/session-report.js';
 import type { SessionContext } from '../session-context.js';
 
-/** Somebody is to be asked whether they take the call. */
+/** The request to ask a target whether they take the call. */
 export interface Consultation extends Omit<AttendedTransfer, 'holdSound'> {
-  /** Their number or address. */
+  /** The target's number or address. */
   target: string;
-  /** What both sides have said so far. */
+  /** The conversation so far. */
   messages: readonly ChatMessage[];
 }
 
-/** Asks, and connects the user where the answer is yes. Aborted: the user has gone, or waits no longer. */
+/** Asks the target, and connects the user if they agree. Abort: the user has hung up or no longer waits. */
 export type Consult = (consultation: Consultation, signal: AbortSignal) => Promise<TransferOutcome>;
 
-/** Why a call must not be handed on to somebody; null = it may. Whoever knows may have to be asked. */
+/** Why a call must not be transferred; null = it may. The answer may be asynchronous. */
 export type MayTransfer = (target: string) => string | null | Promise<string | null>;
 
 export interface LineActionsOptions {
   transport: Transport;
-  /** Why the call must not be handed on to somebody; null = it may. Default: it may, to anybody. */
+  /** Why the call must not be transferred; null = it may. Default: always allowed. */
   mayTransfer: MayTransfer | null | undefined;
-  /** Default: nobody can be asked first. */
+  /** Default: attended transfers fail. */
   consult: Consult | null | undefined;
-  /** What both sides have said so far. */
+  /** The conversation so far. */
   messages: () => readonly ChatMessage[];
-  /** There is something to pull. */
+  /** There is audio to pull. */
   onSound: () => void;
   tell: (message: TransportMessage) => void;
 }
@@ -49,14 +49,14 @@ const FAILURES: Readonly<Record<TransferFailure, string>> = {
 
 const UNSUPPORTED: Promise<TransferOutcome> = Promise.resolve({ ok: false, reason: 'unsupported' });
 
-/** A transport may take so much longer to send keys than they last. */
+/** Additional time that a transport may need to send keys. */
 const SPARE_MS = 10_000;
-/** What comes back of the agent's own tones comes this late at most. */
+/** Maximum delay of the echo of the agent's own tones. */
 const ECHO_MS = 300;
 
 /**
- * What the agent does on the line beside speaking: hands the call to somebody else, and presses keys. A transport that
- * has no way of its own to send keys is given them as tones, in place of the silence that the agent keeps meanwhile.
+ * The agent's actions on the line other than speech: transfers and key presses. If a transport cannot send keys itself,
+ * it gets them as tones while the agent is silent.
  */
 export class LineActions {
   readonly transfers: TransferAttempt[] = [];
@@ -65,7 +65,7 @@ export class LineActions {
   readonly #closing = new AbortController();
   #transferring: AbortController | null = null;
   #hold: HoldSound | null = null;
-  /** Keys go out one row after another. */
+  /** Rows of keys are sent one after another. */
   #presses: Promise<void> = Promise.resolve();
   #pressing = 0;
   #quietFromMs = -Infinity;
@@ -76,20 +76,20 @@ export class LineActions {
     this.#options = options;
   }
 
-  /** Whether keys that are heard now may be the agent's own. */
+  /** Whether keys detected now may be the agent's own. */
   get ownTones(): boolean {
     return this.#pressing > 0 || this.#context.clock.nowMs() < this.#quietFromMs;
   }
 
-  /** The line has its voice alone. */
+  /** Only the agent's speech is on the line. */
   get rests(): boolean {
     return this.#tones === null && this.#hold === null;
   }
 
   /**
-   * The next 20 ms for the line: of the agent's tones, else of its voice, else of what somebody hears who waits until
-   * another person answers; null = silence.
-   * @param skipped frames that the line did without since the last one
+   * The next 20 ms for the line: the agent's tones, or else its speech, or else hold audio for a waiting user; null =
+   * silence.
+   * @param skipped frames that the line skipped since the last one
    */
   pull(voice: (skipped: number) => Int16Array | null, skipped: number): Int16Array | null {
     return this.#nextTone() ?? voice(skipped) ?? this.#hold?.frame() ?? null;
@@ -108,13 +108,13 @@ export class LineActions {
     return frame;
   }
 
-  /** Presses keys; the event `tool.result` tells when they are sent. */
+  /** Presses keys; a `tool.result` follows when they are sent. */
   press(callId: string, digits: string): void {
     this.#pressing++;
     this.#presses = this.#presses.then(() => this.#press(callId, digits));
   }
 
-  /** Connects the user to somebody else; `transfer.result` tells whether that worked. */
+  /** Connects the user to a target; `transfer.result` has the outcome. */
   transfer(callId: string, target: string, attended: AttendedTransfer | null = null): void {
     this.#transferring?.abort();
     const abort = new AbortController();
@@ -135,7 +135,7 @@ export class LineActions {
     this.#hold = null;
   }
 
-  /** Breaks off what is under way. May be called twice. */
+  /** Cancels everything in progress. May be called twice. */
   close(): void {
     this.cancelTransfer();
     this.#closing.abort();
@@ -208,7 +208,7 @@ export class LineActions {
     if (!this.#closing.signal.aborted) emit({ type: 'tool.result', callId, ...result });
   }
 
-  /** Resolves when the keys are sent; rejects if that takes too long, or the call is over. */
+  /** Resolves when the keys are sent; rejects if that takes too long, or the call ends. */
   async #send(digits: string): Promise<void> {
     const { transport } = this.#options;
     const { clock } = this.#context;

@@ -11,7 +11,7 @@ export interface LineSinkOptions {
   onClosed: (error: unknown) => void;
 }
 
-/** Where a line brings what the user says, presses and types. */
+/** Receives what the user says, presses and types from the line. */
 export class LineSink implements TransportSink {
   readonly #emit: SessionContext['emit'];
   readonly #hearing: Hearing;

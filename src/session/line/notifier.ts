@@ -5,23 +5,23 @@ import type { SessionContext } from '../session-context.js';
 import type { Participant, SessionEvent, SessionOptions } from '../session-options.js';
 import type { TurnMetrics } from '../record/session-metrics.js';
 
-/** Reports what goes on to the user's client (over the line), to the session's observer and to its participant. */
+/** Reports events to the user's client (over the line), to the session's observer and to its participant. */
 export class Notifier {
   readonly #fault: SessionContext['fault'];
   readonly #transport: Transport;
   readonly #listener: SessionOptions['observe'];
   #participant: Participant | null;
   readonly #texts = new Map<number, string>();
-  /** Text of the answer that is being spoken, as far as it has begun, and the latest utterance of it. */
+  /** Text of the current answer as far as it has begun, and its latest utterance. */
   #answer = '';
   #latest: number | null = null;
-  /** Counts the answers; one that has been announced is being prepared or spoken. */
+  /** Counts answers; an announced one is being prepared or spoken. */
   #answers = 0;
   #isAnnounced = false;
   #isPaused = false;
   /** The user's latest words, until they are final. */
   #open: TranscriptMessage | null = null;
-  /** Up to this segment the user's words have been answered: what comes of them now is too late. */
+  /** Words up to this segment were answered: later transcripts of them are ignored. */
   #answeredSegment = -1;
   #lastSegment = -1;
   readonly #speaking = { user: false, agent: false };
@@ -56,12 +56,11 @@ export class Notifier {
     }
   }
 
-  /** The session has begun. */
   started(): void {
     this.#inform((participant) => participant.start());
   }
 
-  /** Reports an event, before the conversation takes it. */
+  /** Reports an event before the conversation handles it. */
   happened(event: ConversationEvent): void {
     if (event.type === 'speech.started') this.speaks('user', true);
     else if (event.type === 'speech.stopped') this.speaks('user', false);
@@ -72,7 +71,7 @@ export class Notifier {
     } else if (event.type === 'llm.done') this.#inform((participant) => participant.answered());
   }
 
-  /** Everything that was not played is dropped. */
+  /** Everything unplayed was dropped. */
   dropped(): void {
     this.#inform((participant) => participant.dropped());
   }
@@ -87,14 +86,14 @@ export class Notifier {
     }
   }
 
-  /** Somebody begins or ceases to speak. Does nothing where that is known. */
+  /** A side starts or stops speaking. No effect if unchanged. */
   speaks(who: 'user' | 'agent', isSpeaking: boolean): void {
     if (this.#speaking[who] === isSpeaking) return;
     this.#speaking[who] = isSpeaking;
     this.observe({ type: 'speaking', who, isSpeaking });
   }
 
-  /** What the user says, as far as it is known. A late final of words that were answered already is left out. */
+  /** The user's words so far. A late final transcript of answered words is left out. */
   transcribed(transcript: TranscriptMessage): void {
     const { isFinal, segment } = transcript;
     if (segment <= this.#answeredSegment) return;
@@ -104,7 +103,7 @@ export class Notifier {
     this.observe({ type: 'transcript', ...transcript });
   }
 
-  /** The user's turn is over and will be answered: its words are final, and an answer is being prepared. */
+  /** The user's turn is over and gets an answer: its words are final. */
   turnEnded(): void {
     this.answerEnded();
     if (this.#open !== null) this.transcribed({ ...this.#open, isFinal: true });
@@ -112,27 +111,27 @@ export class Notifier {
     this.#announce();
   }
 
-  /** Stops the client's playback. Does nothing where it has stopped. */
+  /** Pauses the client's playback. No effect if it is paused. */
   pause(): void {
     if (this.#isPaused) return;
     this.#isPaused = true;
     this.tell({ type: 'pause' });
   }
 
-  /** Lets the client go on. Does nothing where it has not been stopped. */
+  /** Resumes the client's playback. No effect if it is not paused. */
   unpause(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
     this.tell({ type: 'unpause' });
   }
 
-  /** Has the client drop what it has not played. Clients that were stopped play nothing before an `unpause`. */
+  /** Makes the client drop unplayed audio. Paused clients play nothing before an `unpause`. */
   clear(): void {
     this.tell({ type: 'clear' });
     this.unpause();
   }
 
-  /** The first audio of an answer goes to the line. */
+  /** The first audio of an answer is sent to the line. */
   answered(metrics: TurnMetrics): void {
     const { turn, responseMs, endOfTurnMs, llmFirstMs, firstSentenceMs, ttsFirstMs } = metrics;
     this.tell({ type: 'metrics', turn: { turn, responseMs, endOfTurnMs, llmFirstMs, firstSentenceMs, ttsFirstMs } });
@@ -146,7 +145,7 @@ export class Notifier {
     this.#texts.set(utteranceId, text);
   }
 
-  /** More of what the model itself says with an utterance; it may have begun. */
+  /** More words of the model's own speech in an utterance, which may have begun. */
   expectMore(utteranceId: number, text: string): void {
     this.#texts.set(utteranceId, this.textOf(utteranceId) + text);
     if (this.#latest !== utteranceId) return;
@@ -158,7 +157,7 @@ export class Notifier {
     return this.#texts.get(utteranceId) ?? '';
   }
 
-  /** An utterance begins to be heard. */
+  /** An utterance starts to play. */
   utteranceStarted(utteranceId: number): void {
     const text = this.textOf(utteranceId);
     this.#answer = this.#answer === '' ? text : `${this.#answer} ${text}`;
@@ -168,7 +167,7 @@ export class Notifier {
 
   /**
    * The answer is over.
-   * @param unheard the end of its text that was never played
+   * @param unheard the end of its text that was not played
    */
   answerEnded(unheard = ''): void {
     const text = this.#answer.slice(0, this.#answer.length - unheard.length).trim();

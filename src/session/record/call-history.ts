@@ -8,29 +8,29 @@ import type { LineStats } from '../../transports/transport.js';
 import type { Percentiles } from './session-metrics.js';
 import type { FunctionCall, SessionReport, TransferAttempt } from './session-report.js';
 
-/** What is known of a session beside its report. */
+/** Facts about a session that its report does not have. */
 export interface CallFacts {
   agentId: string | null;
   agentConfig: AgentConfig;
   callId: string | null;
   campaignId: string | null;
-  /** When it began, in milliseconds since 1970. */
+  /** Start, in milliseconds since 1970. */
   startUnixMs: number;
   metadata: Readonly<Record<string, unknown>>;
-  /** Null where it was no phone call. */
+  /** Null if it was not a phone call. */
   phones: { readonly from: string; readonly to: string } | null;
   direction: 'inbound' | 'outbound';
-  /** How the call ended; null where the session's own end says it. */
+  /** How the call ended; null if the session's own end applies. */
   outcome: CallOutcome | null;
   recordingUrl: string | null;
-  /** Nothing that was said, or is told of the user, may be kept. */
+  /** No words or other information about the user may be stored. */
   optOut: boolean;
 }
 
-/** A call as `/call-logs` lists it and `session_data_webhook` is sent it. Members that are not known are null. */
+/** A call in the format of `/call-logs` and `session_data_webhook`. Unknown members are null. */
 export interface CallHistoryItem {
   agent_id: string | null;
-  /** Without its secrets. */
+  /** Without secrets. */
   agent_config: AgentConfig;
   /** Seconds. */
   duration: number;
@@ -55,13 +55,13 @@ export interface CallHistoryItem {
 
 export interface HistoryFunctionCall {
   name: string;
-  /** The arguments; as text where they were no JSON. */
+  /** The arguments; text if they were not JSON. */
   params: unknown;
   result: string;
   run_after_call: boolean;
 }
 
-/** What was used, and what it cost by the operator's prices; 0 where they name none. */
+/** Usage and its cost by the operator's prices; 0 without a price. */
 export type CostItem =
   | { type: 'stt'; provider: string; credit: number; model: string | null; seconds: number }
   | {
@@ -69,12 +69,12 @@ export type CostItem =
       provider: string;
       credit: number;
       model: string;
-      /** All, with those that came out of the vendor's cache or were written to it. */
+      /** Total, including tokens read from or written to the vendor's cache. */
       prompt_tokens: number;
       cached_tokens: number;
       cache_write_tokens: number;
       completion_tokens: number;
-      /** Of all these, those that were audio; left out where the model neither hears nor speaks itself. */
+      /** Audio tokens among them; left out if the model neither hears nor speaks. */
       audio_prompt_tokens?: number;
       audio_cached_tokens?: number;
       audio_completion_tokens?: number;
@@ -83,11 +83,11 @@ export type CostItem =
   /** A phone call, from the answer to the end, as the carrier bills it. */
   | { type: 'voip'; provider: string; credit: number; minutes: number };
 
-/** Milliseconds; null where no turn had the stage. */
+/** Milliseconds; null if no turn had the stage. */
 export interface CallMetrics {
   /** From the end of the user's speech to the first audio of the answer. */
   utterance_latency: Percentiles | null;
-  /** Of that, until the turn counted as over. */
+  /** Part of it until the turn was over. */
   end_of_turn: Percentiles | null;
   /** From then to the model's first piece. */
   llm_first: Percentiles | null;
@@ -95,11 +95,11 @@ export interface CallMetrics {
   /** From that sentence to its first audio. */
   tts_first: Percentiles | null;
   turns: number;
-  /** What became of the line's packets; null for lines that have none. */
+  /** Packet statistics of the line; null if it has none. */
   line: LineMetrics | null;
 }
 
-/** `LineStats` as clients get them. */
+/** `LineStats` in the clients' format. */
 export interface LineMetrics {
   received: number;
   lost: number;
@@ -139,12 +139,12 @@ export function callHistoryItem(report: SessionReport, facts: CallFacts): CallHi
   };
 }
 
-/** As answers and webhooks have it: with every member that the agent's configuration can have. */
+/** In the format of answers and webhooks: with every member that an agent's configuration can have. */
 export function shownItem(item: CallHistoryItem): CallHistoryItem {
   return { ...item, agent_config: wholeAgentConfig(item.agent_config) };
 }
 
-/** As the interface's chat messages are. */
+/** In the format of the API's chat messages. */
 export function wireMessage(message: ChatMessage): Readonly<Record<string, unknown>> {
   const { role, content } = message;
   if (role === 'tool') return { role, content, tool_call_id: message.toolCallId };
@@ -158,7 +158,7 @@ function wireToolCall({ id, name, arguments: args }: ToolCall): Readonly<Record<
   return { id, type: 'function', function: { name, arguments: args } };
 }
 
-/** What was passed on and what came back is the user's data, too. */
+/** Arguments and results are the user's data, too. */
 function functionCall({ name, arguments: args, result, runAfterCall }: FunctionCall, optOut: boolean) {
   const told = optOut ? { params: {}, result: '' } : { params: parsed(args), result };
   return { name, ...told, run_after_call: runAfterCall };
@@ -173,7 +173,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** An item for each provider that was used. */
+/** One item per used provider. */
 function costs({ usage }: SessionReport): CostItem[] {
   const credit = 0;
   const heard = usage.stt.map((used) => ({ type: 'stt' as const, credit, ...used }));

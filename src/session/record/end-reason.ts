@@ -1,12 +1,12 @@
 import type { EndStatus } from '../../conversation/events.js';
 import type { SessionReport } from './session-report.js';
 
-/** How a phone call ended, which may have had no conversation. */
+/** The end of a phone call, which may not have had a conversation. */
 export interface CallOutcome {
   status: string;
-  /** Why it went wrong, in words; null where it did not. */
+  /** Why it failed; null if it did not. */
   error: string | null;
-  /** The carrier's own account. */
+  /** The carrier's own record. */
   carrier: Readonly<Record<string, unknown>> | null;
 }
 
@@ -15,10 +15,10 @@ type Ended = Pick<SessionReport, 'status' | 'faults' | 'faultReasons'>;
 /** The fault of a session whose agent has neither a language model nor a script; its reason says what to do. */
 export const NO_MODEL_FAULT = 'llm.missing';
 
-/** The fault of sessions whose process died under them. */
+/** The fault of sessions whose process died. */
 export const DAEMON_STOPPED = 'daemon.stopped';
 
-/** What ends a session, the likeliest first: what went wrong, and what can be done. */
+/** Faults that end a session, the most likely first: what failed, and what to do. */
 const ENDING_FAULTS: readonly [fault: string, what: string, remedy: string][] = [
   [DAEMON_STOPPED, 'The daemon stopped while the call went on', 'Its log tells why.'],
   ['transport.failed', 'The line broke', "The network or the other side's device failed; the call can be made again."],
@@ -28,14 +28,14 @@ const ENDING_FAULTS: readonly [fault: string, what: string, remedy: string][] = 
   ['tts.failed', 'The voice could not speak', "Check the voice provider's key and quota, and the agent's voice."],
 ];
 
-/** What the announcement that answered in place of a person said, by how the session ended. */
+/** The content of a network announcement, by the session's end status. */
 const ANNOUNCED: Readonly<Partial<Record<EndStatus, string>>> = {
   failed: 'A network announcement said that the number is not in service. Check the number.',
   busy: 'An announcement said that all lines are busy. Call again later.',
   'no-answer': 'An announcement said that the person cannot be reached. Call again later.',
 };
 
-/** Why a call did not go well, for a person who can do something about it; null for one that did. */
+/** Why a call failed, for someone who can fix it; null for a successful one. */
 export function endReason(report: Ended, outcome: CallOutcome | null): string | null {
   const announced = ANNOUNCED[report.status];
   if (announced !== undefined) return announced;
@@ -46,7 +46,7 @@ export function endReason(report: Ended, outcome: CallOutcome | null): string | 
   return report.faultReasons?.[NO_MODEL_FAULT] ?? 'The agent has no language model and no script.';
 }
 
-/** As `endReason`, of a call that had no session. */
+/** Like `endReason`, for a call without a session. */
 export function unconnected({ status, error, carrier }: CallOutcome): string | null {
   switch (status) {
     case 'busy':
@@ -55,7 +55,7 @@ export function unconnected({ status, error, carrier }: CallOutcome): string | n
       return 'Nobody answered. Call again later, or let it ring for longer.';
     case 'failed': {
       const why = sentence('The call was not connected', error);
-      // What went wrong on our side says itself what to do; who calls us is no number of ours.
+      // parley's own failures say what to do; an inbound caller's number is not ours to fix.
       return error === reasonOfCarrier(carrier) && carrier?.['direction'] !== 'inbound'
         ? `${why} Check the number, and the account with the carrier.`
         : why;

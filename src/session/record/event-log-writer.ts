@@ -7,13 +7,13 @@ import type { SessionEvent, SessionOptions } from '../session-options.js';
 type EventLogOptions = Pick<SessionOptions, 'log' | 'optOut'> & { tts: Named; llm: Named };
 type Named = Pick<SessionOptions['tts'], 'name'>;
 
-/** Writes a session's event log, and counts the faults in spite of which the session goes on. */
+/** Writes a session's event log, and counts faults after which the session continues. */
 export class EventLogWriter {
-  /** By name, with how often each occurred. */
+  /** Number of occurrences by name. */
   readonly faults: Record<string, number> = {};
   /** The last reason of each. */
   readonly faultReasons: Record<string, string> = {};
-  /** The last stack of those that an exception in a provider's code has caused. */
+  /** The last stack of faults caused by an exception in a provider's code. */
   readonly faultCauses: Record<string, string> = {};
   readonly #nowMs: () => number;
   readonly #observe: (event: SessionEvent) => void;
@@ -23,11 +23,11 @@ export class EventLogWriter {
   readonly #early: LogEntry[] = [];
   /** The request whose turn may not be over. */
   #speculative: number | null = null;
-  /** The failure of the reply is in the log already, with the model's own reason. */
+  /** The log already has the failure of the reply, with the model's own reason. */
   #isModelFailureLogged = false;
   readonly #names: { voice: string; model: string };
 
-  /** @param observe gets each fault, and each provider that was given up */
+  /** @param observe gets each fault, and each provider that was cancelled for being slow */
   constructor(
     { nowMs }: Pick<SessionContext, 'nowMs'>,
     { log, optOut = false, tts, llm }: EventLogOptions,
@@ -40,7 +40,7 @@ export class EventLogWriter {
     this.#nowMs = nowMs;
   }
 
-  /** The log begins with the session's start: what is noted before waits for it. */
+  /** The log begins with the session's start: earlier notes wait for it. */
   write(entry: LogEntry): void {
     if (entry.kind === 'note' && !this.#started) {
       this.#early.push(entry);
@@ -56,18 +56,18 @@ export class EventLogWriter {
     try {
       this.#sink?.(this.#optOut ? withoutText(entry) : entry);
     } catch {
-      this.#sink = null; // a log that cannot be written must not cost the call
+      this.#sink = null; // a log that cannot be written must not end the call
       this.#count('log.failed');
     }
   }
 
-  /** Logs an event; some events are faults. */
+  /** Logs an event; some events are also faults. */
   event(event: ConversationEvent, t: number, position: PlayoutPosition): void {
     this.write({ t, kind: 'event', event, position });
     if (event.type === 'utterance.failed') this.fault('tts.failed', event.reason, event.cause);
     else if (event.type === 'ears.failed') this.fault(event.type, event.reason, event.cause);
     else if (event.type === 'llm.failed') {
-      // It is asked again in earnest: the turn has not failed for that.
+      // It will be requested again: the turn has not failed.
       const isEarly = event.requestId === this.#speculative;
       this.#isModelFailureLogged = !isEarly;
       this.fault(isEarly ? 'speculation.failed' : event.type, event.reason, event.cause);
@@ -82,7 +82,7 @@ export class EventLogWriter {
     else if (effect.type === 'trace') this.#stalled(effect.name, effect.data);
   }
 
-  /** The conversation gave up on a provider before the provider itself did: a fault of the provider. */
+  /** The conversation gave up on a provider before the provider reported a failure: a fault of the provider. */
   #stalled(name: string, data: Readonly<Record<string, unknown>>): void {
     const { voice, model } = this.#names;
     if (name === 'speech.stalled') {
@@ -102,12 +102,12 @@ export class EventLogWriter {
     this.#count(name);
     this.faultReasons[name] = reason;
     if (cause !== undefined) this.faultCauses[name] = cause;
-    // A listener that throws is not told of that.
+    // A listener that throws is not notified of that.
     if (name !== 'observer.failed') this.#observe({ type: 'fault', name, reason });
     this.note(name, { reason, ...(cause !== undefined && { cause }) });
   }
 
-  /** Something around the conversation that is no fault. */
+  /** Notes something outside the conversation that is not a fault. */
   note(name: string, data: NoteData): void {
     this.write({ t: this.#nowMs(), kind: 'note', name, data });
   }

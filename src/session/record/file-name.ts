@@ -1,4 +1,4 @@
-/** A session's id as the name of a file, without an ending. */
+/** A session's id as a file name without extension. */
 export function fileNameOf(sessionId: string): string {
   return sessionId
     .replaceAll(/[^\w.-]/g, '_')

@@ -1,8 +1,8 @@
 import type { LogEntry } from './event-log.js';
 
 /**
- * What is left of a session whose user has opted out of data collection: times and kinds of what happened, and nothing
- * of what was said, typed, pressed, looked up or done.
+ * The remains of a session whose user has opted out of data collection: times and kinds of events, without anything
+ * that was said, typed, pressed, looked up or done.
  */
 
 /** Members whose texts are the engine's own words and names. */
@@ -25,7 +25,7 @@ const OWN_TEXTS: ReadonlySet<string> = new Set([
   'model',
 ]);
 
-/** Members that are left out as a whole: the user's words are not only in texts of their own. */
+/** Members that are left out completely: they contain the user's words in other texts. */
 const LEFT_OUT: Readonly<Record<string, unknown>> = { messages: [], tools: [], earlier: [], toolSpeech: {} };
 
 /** An entry of the event log without any text. */
@@ -33,7 +33,7 @@ export function withoutText(entry: LogEntry): LogEntry {
   return blank(entry);
 }
 
-/** A copy of the value whose texts are empty, except those of the engine's own. */
+/** A copy of the value with empty texts, except the engine's own. */
 export function blank<Value>(value: Value): Value {
   return blanked(value) as Value;
 }

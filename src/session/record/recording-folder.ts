@@ -6,13 +6,13 @@ import { ParleyError, reasonOf } from '../../base/errors.js';
 import { fileNameOf } from './file-name.js';
 import type { RecordingFile, RecordingSink } from './recording.js';
 
-/** Sessions of one id that a folder can hold. */
+/** Maximum number of sessions with the same id. */
 const MAX_SAME_ID = 10_000;
 
 /**
- * A folder of recordings: `<session id>.wav`, 16 bits, user left and agent right. The folder is made when it is first
- * needed. Only this user may read it. A file is readable at every moment, also after a crash, and none is ever overwritten: a second one of the
- * same id is called `<session id>-2.wav`.
+ * A folder of recordings: `<session id>.wav`, 16 bits, user left and agent right. The folder is created on first use;
+ * only this user may read it. A file is readable at any time, also after a crash. Files are never overwritten: a second
+ * one of the same id is `<session id>-2.wav`.
  */
 export function recordingFolder(path: string): RecordingSink {
   return {
@@ -28,7 +28,7 @@ export function recordingFolder(path: string): RecordingSink {
   };
 }
 
-/** What the last session of an id has recorded in such a folder that could not tell of it any more; null = nothing. */
+/** The recording of the last session with this id that could not report it; null = none. */
 export function recordingLeftIn(path: string, sessionId: string): string | null {
   const stem = join(path, fileNameOf(sessionId));
   let left: string | null = null;

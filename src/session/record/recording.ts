@@ -6,31 +6,31 @@ import type { Transport, TransportMessage, TransportSink } from '../../transport
 import { closeInTime } from '../../base/deadlines.js';
 import { lineOver } from '../line-over.js';
 
-/** A gap that was filled with silence, and may still turn out to be shorter than it looked. */
+/** A gap that was filled with silence, and may turn out to be shorter. */
 interface Pad {
   at: number;
   length: number;
 }
 
-/** Sound that comes this much late, in seconds, is late; beyond it there was a gap. */
+/** Audio up to this late, in seconds, is late; beyond it there was a gap. */
 const LATE_S = 0.2;
-/** Sound this much early, in seconds, shows that the last gap was none: the line had only stood still. */
+/** Audio this early, in seconds, shows that the last gap was none: the line had only stalled. */
 const EARLY_S = 0.04;
-/** Frames of one run come so far apart at most, in seconds: five late ticks are made up in one go. */
+/** Maximum distance of frames in one run, in seconds: five late ticks are caught up at once. */
 const RUN_S = 0.12;
-/** Sound further ahead of time than this, in seconds, is left out: nobody can have said it yet. */
+/** Audio further ahead of time than this, in seconds, is left out: it cannot be real. */
 const AHEAD_S = 15;
 
 /**
- * One side of a recording on its way to the disk: samples at their places on the session's time, of which the oldest
- * are taken away. Positions are counted in samples from the opening of the line.
+ * One side of a recording that is being written: samples at their positions on the session's time, from which the
+ * oldest are taken. Positions are in samples from the opening of the line.
  */
 export class RecordingTrack {
   readonly #rateHz: number;
   #buffer: Int16Array;
   /** Position of the buffer's first sample. */
   #start = 0;
-  /** Position behind the last sample. */
+  /** Position after the last sample. */
   #end = 0;
   #pad: Pad | null = null;
   #inRun = false;
@@ -41,14 +41,14 @@ export class RecordingTrack {
     this.#buffer = new Int16Array(4 * sampleRateHz);
   }
 
-  /** Position behind the last sample. */
+  /** Position after the last sample. */
   get end(): number {
     return this.#end;
   }
 
   /**
-   * What was heard until just now. It goes on where the last ended, so that jitter does not tear it; after a real gap,
-   * and the first time, its last sample is put at `now`.
+   * Audio heard until now. It continues at the end of the last audio, so that jitter does not tear it; after a real
+   * gap, and at first, its last sample is placed at `now`.
    */
   heard(samples: Int16Array, now: number): void {
     const lag = now - (this.#end + samples.length);
@@ -62,8 +62,8 @@ export class RecordingTrack {
   }
 
   /**
-   * What the line is given to play from now on. It is heard at once, or when what it was given before has been played:
-   * frames of one run are joined to the sample, however exactly their ticks came.
+   * Audio for the line to play from now on. It is heard at once, or after the audio before it: frames of one run are
+   * contiguous, however exact their ticks were.
    */
   given(frame: Int16Array | null, now: number): void {
     const before = this.#inRun;
@@ -73,7 +73,7 @@ export class RecordingTrack {
     this.#append(frame);
   }
 
-  /** The line has stopped at `now`: returns what it was given and will not be heard now, and forgets it. */
+  /** The line has stopped at `now`: removes and returns audio that will not be heard now. */
   takeBack(now: number): Int16Array {
     const from = Math.max(now, this.#start);
     const count = Math.max(0, this.#end - from);
@@ -85,7 +85,7 @@ export class RecordingTrack {
     return samples;
   }
 
-  /** Takes the oldest samples away; what is not there is silence. */
+  /** Takes the oldest samples; missing ones are silence. */
   take(count: number): Int16Array {
     const out = new Int16Array(count);
     const there = Math.max(0, Math.min(count, this.#end - this.#start, this.#buffer.length));
@@ -102,7 +102,7 @@ export class RecordingTrack {
     return out;
   }
 
-  /** What came after the gap moves up to where it belongs. */
+  /** Moves audio after the gap to its real position. */
   #shorten(by: number): void {
     const pad = this.#pad;
     if (pad === null) return;
@@ -127,17 +127,17 @@ export class RecordingTrack {
   }
 }
 
-/** Where recordings go. `recordingFolder` is one; an embedder may bring another. */
+/** Storage of recordings. `recordingFolder` is one; an embedder may provide another. */
 export interface RecordingSink {
-  /** Begins a recording; called when the line opens. Rejects where it cannot. */
+  /** Starts a recording; called when the line opens. Rejects if it cannot. */
   open(recording: { readonly sessionId: string; readonly sampleRateHz: number }): Promise<RecordingFile>;
 }
 
 /** One recording that is being written. */
 export interface RecordingFile {
-  /** What the session's report names. */
+  /** The path in the session's report. */
   readonly path: string;
-  /** A piece of both sides, equally long. Resolves when it is safe; what comes meanwhile waits. */
+  /** A piece of both sides, equally long. Resolves when it is stored; the next pieces wait. */
   write(user: Int16Array, agent: Int16Array): Promise<void>;
   close(): Promise<void>;
 }
@@ -147,38 +147,37 @@ export interface RecordingOptions {
   sessionId: string;
   transport: Transport;
   clock: Clock;
-  /** Nothing more is recorded; the call goes on. */
+  /** Nothing more is recorded; the call continues. */
   onFault: (reason: string) => void;
 }
 
-/** A piece is written once it is so old: until then the line's late sound still finds its place. */
+/** A piece is written at this age: until then the line's late audio can be placed. */
 const SETTLED_MS = 2000;
-/** Length of a piece: whole samples at every rate. */
+/** Length of a piece: a whole number of samples at every rate. */
 const PIECE_MS = 1000;
-/** A disk that is so far behind is given up. Virtual time, which outruns every disk, waits for it in the end. */
+/** A disk that is this far behind is given up. Virtual time is faster than any disk and waits for it at the end. */
 const MAX_WAITING_MS = 20_000;
 
 /**
  * Records a session as the line hears it: the user left, the agent (with keys and background) right, from the opening
- * of the line to its close. Listens to `line`, which passes everything on; nothing that happens to the recording
- * reaches the call.
+ * of the line to its close. It wraps the transport as `line`; faults of the recording do not reach the call.
  *
- * Both sides lie on the session's time: the user's newest sample was spoken when it came, the agent's frame is heard
- * from when it is given, or behind the one before. The rate is the higher of the line's two.
+ * Both sides are on the session's time: the user's newest sample was spoken on arrival; the agent's frame is heard when
+ * it is given, or after the one before. The rate is the higher one of the line's two.
  */
 export class Recording {
-  /** The transport to run the session on. */
+  /** The transport for the session. */
   readonly line: Transport;
   readonly #options: RecordingOptions;
   readonly #rateHz: number;
   readonly #user: Side;
   readonly #agent: Side;
-  /** The end of what is to be written; null = it was never begun. */
+  /** Completes when everything is written; null = not started. */
   #writing: Promise<RecordingFile> | null = null;
   #file: RecordingFile | null = null;
   #startMs = 0;
   #state: 'new' | 'running' | 'over' = 'new';
-  /** What a client that has been paused will go on with. */
+  /** What a paused client will continue with. */
   #unheard: Int16Array | null = null;
   #writtenMs = 0;
   #waitingMs = 0;
@@ -193,12 +192,12 @@ export class Recording {
     this.line = this.#tapped(options.transport);
   }
 
-  /** Null where there is none. */
+  /** Null if there is none. */
   get path(): string | null {
     return this.#file?.path ?? null;
   }
 
-  /** Writes what is left. Never rejects, never takes for ever, may be called twice. */
+  /** Writes the rest. Never rejects, has a deadline, may be called twice. */
   close(): Promise<void> {
     const { clock, onFault } = this.#options;
     // Virtual time stands still until the disk is done.
@@ -213,7 +212,7 @@ export class Recording {
         transport.start(this.#listening(sink));
       },
       play: (frame, isBackground) => {
-        // Before the line has it: what comes of the same tick may bring the next frame from within.
+        // Before the line gets it: the same tick may cause the next frame from within.
         if (this.#state === 'running') this.#agent.track.given(frame, this.#position(transport.outputRateHz));
         transport.play(frame, isBackground);
         if (this.#state === 'running') this.#writeSettled();
@@ -225,7 +224,7 @@ export class Recording {
     });
   }
 
-  /** A client that was given sound before its time stops, goes on, and drops it. */
+  /** A client that got audio ahead of time pauses, resumes and drops it. */
   #followClient(message: TransportMessage): void {
     if (!('soundGoesOn' in message) && (message.type === 'pause' || message.type === 'clear')) {
       const unheard = this.#agent.track.takeBack(this.#position(this.#options.transport.outputRateHz));
@@ -307,7 +306,7 @@ export class Recording {
     const samples = Math.max(this.#user.left, this.#agent.left);
     if (this.#state === 'running' && samples > 0) this.#write(samples, 0);
     try {
-      await this.#writing; // what failed before has been told
+      await this.#writing; // earlier failures have been reported
     } catch (error) {
       this.#fail(reasonOf(error));
     }
@@ -316,13 +315,13 @@ export class Recording {
   }
 }
 
-/** One channel: its samples at the line's rate, given out at the recording's. */
+/** One channel: takes samples at the line's rate and gives them at the recording's. */
 class Side {
   readonly track: RecordingTrack;
   readonly #fromHz: number;
   readonly #toHz: number;
   readonly #resampler: Resampler | null;
-  /** Samples that the resampler has to be ahead for its delay to vanish. */
+  /** Samples of resampler input ahead of the output, to compensate for its delay. */
   readonly #lookahead: number;
   #taken = 0;
 

@@ -2,31 +2,31 @@ import type { ConversationEffect, ConversationEvent } from '../../conversation/e
 import { UsageBook } from './usage.js';
 
 /**
- * How long each answer took, stage by stage, in milliseconds from the end of the user's speech. A stage that a turn did
- * not have is null.
+ * Times of an answer by stage, in milliseconds from the end of the user's speech. Null = the turn did not have that
+ * stage.
  */
 export interface TurnMetrics {
   turn: number;
-  /** What was heard, null where the agent spoke unasked. */
+  /** The user's words, null if the agent spoke without a turn. */
   heard: string | null;
-  /** What the agent answered, as far as it was heard. */
+  /** The answer, as far as it was heard. */
   said: string;
-  /** Session time of the end of the user's speech. */
+  /** End of the user's speech on the session's clock. */
   speechEndMs: number | null;
   /** From the end of speech to the decision that the turn is over. */
   endOfTurnMs: number | null;
   /** From that decision to the model's first piece. */
   llmFirstMs: number | null;
-  /** From that decision to the first sentence given to the voice. */
+  /** From that decision to the first sentence for the voice. */
   firstSentenceMs: number | null;
   /** From the first sentence to its first audio. */
   ttsFirstMs: number | null;
-  /** From the end of the user's speech to the first agent audio at the line: what the user waits. */
+  /** From the end of the user's speech to the first audio at the line: the user's wait. */
   responseMs: number | null;
-  /** Session time of that first audio. */
+  /** Time of that first audio on the session's clock. */
   audioStartMs: number | null;
   interrupted: boolean;
-  /** The answer had been begun before the decision; stages that were over by then took 0. */
+  /** The answer started before the decision; stages that were complete by then took 0. */
   speculative: boolean;
 }
 
@@ -38,19 +38,19 @@ interface Open {
   requests: Set<number>;
 }
 
-/** Takes the times of a session's turns as they happen. */
+/** Collects the times of a session's turns. */
 export class TurnClock {
   readonly turns: TurnMetrics[] = [];
   readonly #onAnswered: (metrics: TurnMetrics) => void;
   #open: Open | null = null;
-  /** Requests and utterances of an answer whose turn is not decided, with whether their first result is there. */
+  /** Requests and utterances of an undecided answer, with whether their first result has arrived. */
   readonly #early = { requests: new Map<number, boolean>(), utterances: new Map<number, boolean>() };
 
   constructor(onAnswered: (metrics: TurnMetrics) => void) {
     this.#onAnswered = onAnswered;
   }
 
-  /** The user's turn is over and will be answered. The number of the turn before again: that one had not been over. */
+  /** The user's turn is over and gets an answer. The number of the previous turn again: that turn had not been over. */
   decided(turn: number, heard: string, speechEndMs: number | null, nowMs: number): void {
     const metrics: TurnMetrics = {
       turn,
@@ -71,13 +71,13 @@ export class TurnClock {
     this.#open = { metrics, decidedMs: nowMs, sentenceMs: null, utterances: new Set(), requests: new Set() };
   }
 
-  /** @param speculative before its turn is decided: `confirmed` or `givenUp` follows */
+  /** @param speculative the turn is not decided: `confirmed` or `givenUp` follows */
   asked(requestId: number, speculative = false): void {
     if (speculative) this.#early.requests.set(requestId, false);
     else this.#open?.requests.add(requestId);
   }
 
-  /** The voice makes an utterance ready: `spoken` or `unspoken` follows. */
+  /** The voice prepares an utterance: `spoken` or `unspoken` follows. */
   prepared(utteranceId: number): void {
     this.#early.utterances.set(utteranceId, false);
   }
@@ -90,7 +90,7 @@ export class TurnClock {
     this.#early.utterances.delete(utteranceId);
   }
 
-  /** What was asked before the decision is the answer. */
+  /** The speculative request is the answer. */
   confirmed(requestId: number): void {
     const open = this.#open;
     const spoke = this.#early.requests.get(requestId) === true;
@@ -128,7 +128,7 @@ export class TurnClock {
     open.metrics.ttsFirstMs ??= nowMs - open.sentenceMs;
   }
 
-  /** An utterance's first audio goes to the line. */
+  /** The first audio of an utterance is sent to the line. */
   audible(utteranceId: number, nowMs: number): void {
     const open = this.#open;
     if (open === null || !open.utterances.has(utteranceId) || open.metrics.audioStartMs !== null) return;
@@ -138,7 +138,7 @@ export class TurnClock {
     this.#onAnswered(metrics);
   }
 
-  /** Answers begun early of which it is open what becomes of them: what is remembered for them. */
+  /** Number of undecided speculative answers in memory. */
   get undecided(): number {
     return this.#early.requests.size + this.#early.utterances.size;
   }
@@ -147,13 +147,13 @@ export class TurnClock {
     if (this.#open?.metrics.audioStartMs != null) this.#open.metrics.interrupted = true;
   }
 
-  /** It was a machine that spoke last: what it is told after its beep answers nobody who waits. */
+  /** A machine spoke last: the message after its beep is not an answer. */
   unanswered(): void {
     if (this.#open?.metrics.audioStartMs === null) this.turns.pop();
     this.#open = null;
   }
 
-  /** Words of the agent that were heard. */
+  /** Heard words of the agent. */
   said(utteranceId: number, text: string): void {
     const open = this.#open;
     if (open === null || !open.utterances.has(utteranceId) || text === '') return;
@@ -161,14 +161,14 @@ export class TurnClock {
   }
 }
 
-/** A session's figures: takes them from what happens to the conversation and from what it wants done. */
+/** Computes a session's figures from the conversation's events and effects. */
 export class SessionMetrics {
   readonly turns: TurnClock;
   readonly speculation = noSpeculations();
   readonly usage = new UsageBook();
   #speechEndMs: number | null = null;
 
-  /** @param onAnswered the first audio of an answer goes to the line */
+  /** @param onAnswered called at the first audio of an answer */
   constructor(onAnswered: (metrics: TurnMetrics) => void) {
     this.turns = new TurnClock(onAnswered);
   }
@@ -205,10 +205,10 @@ export interface Percentiles {
   p99: number;
 }
 
-/** The stages of an answer that are measured, as TurnMetrics names them. */
+/** The measured stages of an answer, as in TurnMetrics. */
 const STAGES = ['responseMs', 'endOfTurnMs', 'llmFirstMs', 'firstSentenceMs', 'ttsFirstMs'] as const;
 
-/** How the times of each stage are spread over a session's turns; null where no turn had the stage. */
+/** Distribution of each stage over a session's turns; null if no turn had it. */
 export type LatencySummary = Record<(typeof STAGES)[number], Percentiles | null>;
 
 export function latencySummary(turns: readonly TurnMetrics[]): LatencySummary {
@@ -216,7 +216,7 @@ export function latencySummary(turns: readonly TurnMetrics[]): LatencySummary {
   return Object.fromEntries(summary) as LatencySummary;
 }
 
-/** Average and percentiles by nearest rank, so that each percentile is a value that occurred. Null of nothing. */
+/** Average and percentiles by nearest rank, so that each percentile is an actual value. Null for no values. */
 export function percentiles(values: readonly number[]): Percentiles | null {
   if (values.length === 0) return null;
   const at = nearestRank(values);
@@ -224,20 +224,20 @@ export function percentiles(values: readonly number[]): Percentiles | null {
   return { avg, p50: at(0.5), p95: at(0.95), p99: at(0.99) };
 }
 
-/** Quantiles by nearest rank, of one value at least: from a share above 0 and up to 1 to the value. */
+/** Quantiles by nearest rank, of at least one value: maps a share above 0 and up to 1 to the value. */
 export function nearestRank(values: readonly number[]): (share: number) => number {
   const sorted = [...values].sort((a, b) => a - b);
   return (share) => sorted[Math.ceil(share * sorted.length) - 1] as number;
 }
 
-/** Answers that were begun before it was certain that the user had finished, and what those that were wrong have cost. */
+/** Speculative answers, and the cost of those that were wrong. */
 export interface SpeculationReport {
   started: number;
   /** The turn ended with these words: the answer was used. */
   confirmed: number;
-  /** The user went on or said something else: nobody heard of it. */
+  /** The user resumed or said something else: the answer was dropped unheard. */
   dropped: number;
-  /** Of those dropped: characters given to the model, got from it, and given to the voice. */
+  /** Of the dropped ones: characters sent to the model, received from it, and sent to the voice. */
   wastedPromptChars: number;
   wastedModelChars: number;
   wastedVoiceChars: number;
@@ -247,7 +247,7 @@ export function noSpeculations(): SpeculationReport {
   return { started: 0, confirmed: 0, dropped: 0, wastedPromptChars: 0, wastedModelChars: 0, wastedVoiceChars: 0 };
 }
 
-/** Counts what a conversation's trace tells about its speculations. */
+/** Counts the speculations in a conversation's trace. */
 export function countSpeculation(
   report: SpeculationReport,
   { name, data }: Pick<Extract<ConversationEffect, { type: 'trace' }>, 'name' | 'data'>,

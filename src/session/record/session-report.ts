@@ -16,66 +16,66 @@ export interface FunctionCall {
   /** JSON text of an object, as the model gave it. */
   arguments: string;
   ok: boolean;
-  /** What the model was told. */
+  /** The result that the model got. */
   result: string;
   tookMs: number;
-  /** It ran when the call was over. */
+  /** It ran after the call. */
   runAfterCall: boolean;
 }
 
 export interface PlayoutStats {
-  /** Frames that ran dry in the middle of an utterance. */
+  /** Frames without audio in the middle of an utterance. */
   underruns: number;
-  /** Milliseconds of the agent's speech given to the line. */
+  /** Milliseconds of speech sent to the line. */
   speechMs: number;
-  /** Frames that were never pulled because this machine was too late: the line had nothing in their place. */
+  /** Frames that were never pulled because the machine was too slow; the line had nothing in their place. */
   skippedFrames: number;
 }
 
 export interface TransferAttempt {
-  /** The number or address that the user was to be connected to. */
+  /** The target's number or address. */
   target: string;
   ok: boolean;
-  /** Null where it worked. */
+  /** Null if it succeeded. */
   reason: TransferFailure | null;
-  /** Why it was refused or broke off, in words; null where the line has no more to say. */
+  /** Details of the failure; null if the line reports none. */
   detail: string | null;
   tookMs: number;
-  /** They were asked first. */
+  /** An attended transfer. */
   attended: boolean;
 }
 
-/** What is left of a session when it is over. */
+/** The record of a finished session. */
 export interface SessionReport {
   sessionId: string;
   status: EndStatus;
   durationMs: number;
-  /** What both sides said, the agent's part as far as it was heard. */
+  /** Messages of both sides; the agent's as far as they were heard. */
   messages: readonly ChatMessage[];
   turns: readonly TurnMetrics[];
   latency: LatencySummary;
   functionCalls: readonly FunctionCall[];
   /** The user has asked not to be called again. */
   doNotCall: boolean;
-  /** In the order in which they were tried; only the last can have worked. */
+  /** In order; only the last can have succeeded. */
   transfers: readonly TransferAttempt[];
-  /** Characters given to the voice. */
+  /** Characters sent to the voice. */
   ttsChars: number;
   speculation: Readonly<SpeculationReport>;
   promptTokens: number;
   completionTokens: number;
-  /** The same by provider; fallbacks count under their own names. */
+  /** Usage by provider; fallbacks have their own entries. */
   usage: SessionUsage;
   playout: Readonly<PlayoutStats>;
-  /** What became of the line's packets; null for lines that have none. */
+  /** Packet statistics of the line; null if it has none. */
   line: Readonly<LineStats> | null;
-  /** Where the recording is; null = there is none. */
+  /** Path of the recording; null = none. */
   recording: string | null;
-  /** Faults by name, with how often each occurred. */
+  /** Number of occurrences of each fault. */
   faults: Readonly<Record<string, number>>;
-  /** The last reason of each; none where the user has opted out of data collection. */
+  /** The last reason of each; none if the user has opted out of data collection. */
   faultReasons?: Readonly<Record<string, string>>;
-  /** The last stack of those that an exception in the code of a provider has caused. */
+  /** The last stack of faults caused by an exception in a provider's code. */
   faultCauses?: Readonly<Record<string, string>>;
 }
 
@@ -83,11 +83,10 @@ type Figures = 'turns' | 'latency' | 'speculation' | 'promptTokens' | 'completio
 
 export interface ReportParts extends Omit<SessionReport, Figures> {
   metrics: SessionMetrics;
-  /** Nothing that was said may be kept. */
+  /** No words may be stored. */
   optOut: boolean;
 }
 
-/** What is left of a session. */
 export function reportOf({ metrics, optOut, ...parts }: ReportParts): SessionReport {
   const { turns, usage, speculation } = metrics;
   const { promptTokens, completionTokens } = usage.tokens;

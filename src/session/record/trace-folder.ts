@@ -7,35 +7,35 @@ import { fileNameOf } from './file-name.js';
 
 /** Keeps the event logs of sessions. */
 export interface SessionTraces {
-  /** @param onFault nothing more is kept of this session; it goes on */
+  /** @param onFault nothing more is stored for this session; it continues */
   open(sessionId: string, onFault: (reason: string) => void): SessionTrace;
 }
 
 export interface SessionTrace {
   readonly log: LogSink;
-  /** Resolves when all of it is in the file. Never rejects, may be called twice. */
+  /** Resolves when everything is in the file. Never rejects, may be called twice. */
   close(): Promise<void>;
 }
 
 export interface TraceFolderOptions {
-  /** Made when it is first needed; only this user may read what is in it. */
+  /** Created on first use; only this user may read it. */
   path: string;
-  /** A real one. */
+  /** A real-time clock. */
   clock: Clock;
-  /** A trace ends with the event that makes it larger than this. */
+  /** A trace ends with the event that exceeds this size. */
   maxBytes: number;
 }
 
-/** What happened is in the file so much later at most. */
+/** Maximum delay until an entry is in the file. */
 const FLUSH_MS = 1000;
 const FLUSH_CHARS = 65_536;
-/** A disk that is so far behind is given up. */
+/** A disk that is this far behind is given up. */
 const MAX_WAITING_CHARS = 8_388_608;
 
 /**
- * A folder of event logs, `<session id>.jsonl`, as `parley replay` reads them. Nothing is written on the session's time:
- * lines are gathered and written about once a second. One that has reached its limit is still a whole log of what
- * happened until then, and its last line says so.
+ * A folder of event logs, `<session id>.jsonl`, for `parley replay`. Sessions never wait for it: lines are collected
+ * and written about once a second. A log at the size limit is still a complete log of what happened until then, and its
+ * last line says so.
  */
 export class TraceFolder implements SessionTraces {
   readonly #options: TraceFolderOptions;
@@ -55,12 +55,12 @@ export class TraceFolder implements SessionTraces {
     return { log: (entry) => file.write(entry), close };
   }
 
-  /** Where a session's log is, or would be. */
+  /** Path of a session's log, whether it exists or not. */
   pathOf(sessionId: string): string {
     return join(this.#options.path, `${fileNameOf(sessionId)}.jsonl`);
   }
 
-  /** Resolves when what has happened so far in a session is in its file. */
+  /** Resolves when all entries of a session so far are in its file. */
   async flush(sessionId: string): Promise<void> {
     await this.#open.get(sessionId)?.flush();
   }
@@ -93,7 +93,7 @@ class TraceFile {
 
   write(entry: LogEntry): void {
     if (this.#state !== 'open') return;
-    // An event and its effects stay together: a log that ends before an event replays.
+    // An event and its effects stay together: a log that ends before an event can be replayed.
     if (entry.kind === 'event' && this.#bytes >= this.#options.maxBytes) {
       this.#state = 'full';
       this.#line({ t: entry.t, kind: 'note', name: 'trace.full', data: { bytes: this.#bytes } });
@@ -140,7 +140,7 @@ class TraceFile {
       .catch((error: unknown) => this.#fail(reasonOf(error)));
   }
 
-  /** A second session of the same id takes the first one's place. */
+  /** A second session with the same id replaces the first one's log. */
   async #create(): Promise<FileHandle> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     return open(this.#options.path, 'w', 0o600);

@@ -3,13 +3,13 @@ import type { LogEntry } from './event-log.js';
 
 /** Something that was said or done in a call. */
 export interface TranscriptLine {
-  /** On the session's clock; null = it is not known. */
+  /** On the session's clock; null = unknown. */
   atMs: number | null;
   who: 'user' | 'agent' | 'tool';
   text: string;
 }
 
-/** What happened in a session, from its trace: the agent's part as far as it was heard. */
+/** A session's transcript from its trace; the agent's part as far as it was heard. */
 export function transcriptOf({ entries }: { entries: readonly LogEntry[] }): TranscriptLine[] {
   const lines: TranscriptLine[] = [];
   const turns = new Map<number, TranscriptLine>();
@@ -45,7 +45,7 @@ export function transcriptOf({ entries }: { entries: readonly LogEntry[] }): Tra
         const { id, name, arguments: args } = effect.call;
         calls.set(id, add({ atMs, who: 'tool', text: `${name}(${args})` }));
       } else if (effect.type === 'user.said') {
-        // The same turn again: it had not been over, and this is all of it.
+        // The same turn again: it had not been over, and this is the complete text.
         const known = turns.get(effect.turn);
         if (known === undefined) turns.set(effect.turn, add({ atMs, who: 'user', text: effect.text }));
         else known.text = effect.text;
@@ -63,7 +63,7 @@ interface Message {
   tool_calls?: { id: string; function: { name: string; arguments: string } }[];
 }
 
-/** The same from what the log keeps of the call, where there is no trace; no times are known. */
+/** The same from the call log, without a trace; times are unknown. */
 export function transcriptOfChat({
   chat,
   function_calls,
@@ -87,7 +87,7 @@ export function transcriptOfChat({
   return [...lines, ...afterwards({ function_calls })];
 }
 
-/** What was done when the call was over. */
+/** The calls after the session. */
 export function afterwards({ function_calls }: Pick<CallHistoryItem, 'function_calls'>): TranscriptLine[] {
   return function_calls
     .filter(({ run_after_call }) => run_after_call)

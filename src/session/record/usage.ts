@@ -1,6 +1,6 @@
 import type { LlmUsage } from '../../providers/llm/llm.js';
 
-/** A provider that was used, and its model where one was named. Fallbacks count under their own names. */
+/** A used provider, and its model if one was named. Fallbacks have their own entries. */
 export interface UsedProvider {
   provider: string;
   /** Null = the provider's default. */
@@ -8,35 +8,35 @@ export interface UsedProvider {
 }
 
 export interface UsedTokens {
-  /** All that was read. */
+  /** All tokens read. */
   promptTokens: number;
-  /** Of these, those that came out of the vendor's cache, and those that were written to it. */
+  /** Tokens among them that were read from the vendor's cache, and written to it. */
   cachedTokens: number;
   cacheWriteTokens: number;
   completionTokens: number;
-  /** Of all these, those that were audio; left out where none were. */
+  /** Audio tokens among them; left out if there were none. */
   audio?: AudioTokens;
 }
 
 export type AudioTokens = NonNullable<LlmUsage['audio']>;
 
-/** What a session has used, by who gave it, in the order in which they came in. */
+/** A session's usage by provider, in order of first use. */
 export interface SessionUsage {
-  /** Seconds for which they were the one who listened. */
+  /** Seconds for which they recognised. */
   stt: readonly (UsedProvider & { seconds: number })[];
-  /** Those that reported tokens; where none did, the one that was asked first. */
+  /** Models that reported tokens; if none did, the one that was asked first. */
   llm: readonly (UsedProvider & { model: string } & UsedTokens)[];
-  /** Characters of the utterances that they gave audio of; those that nobody gave any of are the session's own voice's. */
+  /** Characters of the utterances for which they gave audio; those without audio count for the session's own voice. */
   tts: readonly (UsedProvider & { chars: number })[];
 }
 
-/** What a provider was used for, as a note of the event log has it. */
+/** A provider's usage as a note in the event log. */
 export type UsageNote =
-  /** Listens from now on, in place of the one before. */
+  /** Recognises from now on, replacing the previous one. */
   | { stage: 'stt'; provider: string; model: string | null }
-  /** Has given audio of an utterance, or was the only one who was asked for it. */
+  /** Has given audio of an utterance, or was the only one asked for it. */
   | { stage: 'tts'; provider: string; model: string | null; chars: number }
-  /** Is asked; it may never report what that took. */
+  /** Was asked; it may never report usage. */
   | { stage: 'llm'; provider: string; model: string }
   | TokensNote;
 
@@ -53,7 +53,7 @@ type TokensNote = {
   audioCompletionTokens?: number;
 };
 
-/** What a model reports, its own usage or its fallback's. */
+/** A model's report of usage, its own or its fallback's. */
 export function tokensNote(asked: { provider: string; model: string }, usage: LlmUsage): TokensNote {
   const { by = asked, promptTokens, cachedTokens = 0, cacheWriteTokens = 0, completionTokens, audio } = usage;
   return {
@@ -90,12 +90,12 @@ export class UsageBook {
     return true;
   }
 
-  /** A model is asked; it may never report what that took. */
+  /** A model was asked; it may never report usage. */
   asked(who: { provider: string; model: string }): void {
     this.#asked ??= who;
   }
 
-  /** A model reports what it has read and written. */
+  /** A model reports its usage. */
   counted(asked: { provider: string; model: string }, usage: LlmUsage): void {
     this.#counted(tokensNote(asked, usage));
   }
@@ -122,7 +122,7 @@ export class UsageBook {
     };
   }
 
-  /** Of all models together. */
+  /** Sum over all models. */
   get tokens(): Omit<UsedTokens, 'audio'> {
     const sum = noTokens();
     for (const { tokens } of this.#llm) {
@@ -131,7 +131,7 @@ export class UsageBook {
     return sum;
   }
 
-  /** @param nowMs the end of the session, for those who still listen */
+  /** @param nowMs the end of the session, for providers that still recognise */
   usage(nowMs: number): SessionUsage {
     this.#heardUntil(nowMs);
     const asked = this.#asked === null ? [] : [{ who: this.#asked, tokens: noTokens() }];
@@ -155,7 +155,7 @@ function noTokens(): Omit<UsedTokens, 'audio'> {
   return { promptTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0 };
 }
 
-/** The entry of `who`, a new one where there is none. */
+/** The entry of `who`; created if missing. */
 function found<W extends UsedProvider, T extends object>(
   entries: ({ who: W } & T)[],
   who: W,

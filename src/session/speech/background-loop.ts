@@ -6,28 +6,28 @@ import { lineOver } from '../line-over.js';
 import type { Transport, TransportMessage } from '../../transports/transport.js';
 
 export interface BackgroundOptions {
-  /** The loop at the line's output rate. It may come while the call runs, and begins then. */
+  /** The loop at the line's output rate. It may arrive during the call, and starts then. */
   loop: Promise<Int16Array>;
   /** Linear gain, 0..2. */
   volume: number;
-  /** There will be none; the call goes on. */
+  /** There is no background; the call continues. */
   onFault: (reason: string) => void;
 }
 
-/** It comes up over this time, in place of a jolt. */
+/** Fade-in, to avoid a click. */
 const FADE_IN_MS = 500;
 
 /**
- * A line with a background: sound under the agent's speech and in its silences. It is mixed in behind the playout; the
- * rest of the session does not know of it. It goes on while the agent is held for an interruption, except where the
- * client stops all sound at `pause`: there it is left out until `unpause`.
+ * A line with background audio under the agent's speech and in its silences. It is mixed in after the playout, and the
+ * rest of the session does not know of it. It continues while the agent is held for an interruption, except if the
+ * client stops all audio at `pause`: then it is left out until `unpause`.
  */
 export function backgroundLine(transport: Transport, options: BackgroundOptions): Transport {
   const background = new BackgroundLoop(transport.outputRateHz, options.volume);
   const stops = transport.leadMs !== undefined && transport.playsThroughPauses !== true;
   let isPaused = false;
   return lineOver(transport, {
-    // Sound that goes on cannot be taken back: where the client does not stop it, nothing is given ahead.
+    // Continuous audio cannot be taken back: if the client does not stop it, none is sent ahead.
     leadMs: stops ? transport.leadMs : undefined,
     start: (sink) => {
       options.loop.then(
@@ -49,7 +49,7 @@ export function backgroundLine(transport: Transport, options: BackgroundOptions)
   });
 }
 
-/** What the line is given goes on through holds and drops: a client must not stop playing it. */
+/** The background continues through holds and drops: the client must not stop playing. */
 function goingOn(message: TransportMessage): TransportMessage {
   const { type } = message;
   return type === 'pause' || type === 'unpause' || type === 'clear' ? { type, soundGoesOn: true } : message;
@@ -79,7 +79,7 @@ class BackgroundLoop {
     this.#fader.fadeTo(1, this.#fadeSamples);
   }
 
-  /** What the line hears with this frame (null = silence); null = there is no background, it stays as it is. */
+  /** The frame for the line (null = silence) with the background mixed in; unchanged if there is none. */
   under(frame: Int16Array | null): Int16Array | null {
     const loop = this.#loop;
     if (loop === null) return null;

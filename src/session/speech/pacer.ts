@@ -3,40 +3,40 @@ import type { Cancel } from '../../base/clock.js';
 import type { Ticker } from '../../base/ticker.js';
 import type { Transport } from '../../transports/transport.js';
 
-/** Where the next 20 ms of the agent come from. */
+/** The source of the agent's audio. */
 export interface FrameSource {
   /**
    * The next 20 ms, null = silence.
-   * @param skipped frames that the line did without since the last one
+   * @param skipped frames that the line skipped since the last one
    */
   pull(skipped: number): Int16Array | null;
-  /** A whole frame of audio could be pulled now. */
+  /** A complete frame of audio is available now. */
   playable(): boolean;
-  /** There is silence, until the pacer is woken: it need not ask. */
+  /** The source is silent until it wakes the pacer: it need not be asked. */
   rests(): boolean;
-  /** Frames that were pulled before their time; used only for a line with a lead. */
+  /** Frames pulled ahead of time; used only for a line with a lead. */
   readonly ahead?: AheadSource;
 }
 
-/** Frames given before their time: the source knows which of them have been heard. */
+/** Frames sent ahead of time: the source knows which of them have been heard. */
 export interface AheadSource {
-  /** How many are waiting to be heard. */
+  /** Number of frames that are not heard yet. */
   count(): number;
-  /** The next frame is certain now, whatever happens to be said later. */
+  /** The next frame is final: nothing said later can change it. */
   ready(): boolean;
   /** Pulls that frame; null = silence. */
   pull(): Int16Array | null;
-  /** The oldest one is heard from now on. False = the line is held, and nothing is heard. */
+  /** The oldest frame is heard from now on. False = the line is held, and nothing is heard. */
   hear(): boolean;
 }
 
 /**
- * Gives the transport a frame a tick, and the first frame after silence at once: an answer that is ready in the middle
- * of a tick does not wait for its end. The line is then one frame ahead, until a silent tick is left out for it; so
- * there are never more frames than ticks and one, and no gap comes after the early frame.
+ * Sends the transport a frame a tick, and the first frame after silence at once: an answer that is ready between two
+ * ticks does not wait for the next. The line is then one frame ahead until a silent tick skips one; so there is never
+ * more than one extra frame, and no gap follows the early one.
  *
- * A line with a lead is given more frames as soon as they are there, up to its lead. A tick then stands for a frame that
- * was given before.
+ * A line with a lead gets frames as soon as they exist, up to its lead. A tick then stands for a frame that was sent
+ * before.
  */
 export class Pacer {
   readonly #transport: Transport;
@@ -47,10 +47,10 @@ export class Pacer {
   #isSilent = true;
   #isAhead = false;
   #isResting = false;
-  /** A frame is being pulled: what this brings about must not give another one before it. */
+  /** A frame is being pulled: nothing that this causes may send another one before it. */
   #isGiving = false;
 
-  /** @param onFault the transport or the source threw */
+  /** @param onFault called if the transport or the source throws */
   constructor(transport: Transport, source: FrameSource, onFault: (error: unknown) => void) {
     this.#transport = transport;
     this.#source = source;
@@ -62,12 +62,12 @@ export class Pacer {
     this.#stopTicks ??= ticker.subscribe((skipped) => this.#guard(() => this.#tick(skipped)));
   }
 
-  /** The source has something for the line: it does not rest any more. */
+  /** The source has audio for the line again. */
   wake(): void {
     this.#isResting = false;
   }
 
-  /** The source has become playable: gives a frame at once, where the line is silent or has a lead to fill. */
+  /** The source has become playable: sends a frame at once if the line is silent or has room in its lead. */
   hurry(): void {
     this.wake();
     if (this.#stopTicks === null || (this.#leadFrames > 0 && this.#isGiving)) return;
@@ -99,7 +99,7 @@ export class Pacer {
   }
 
   #give(skipped: number): void {
-    // Most of the time nobody says anything, in most calls.
+    // Most calls are silent most of the time.
     this.#isGiving = true;
     const frame = this.#isResting && skipped === 0 ? null : this.#source.pull(skipped);
     this.#isGiving = false;

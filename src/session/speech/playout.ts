@@ -6,7 +6,7 @@ import type { TtsWord } from '../../providers/tts/tts.js';
 import type { Transport } from '../../transports/transport.js';
 import type { PlayoutStats } from '../record/session-report.js';
 
-/** How much of an utterance's text a listener has heard, from the times of its words. */
+/** How much of an utterance's text was heard, computed from word times. */
 export class HeardText {
   #text: string;
   readonly #ends: { chars: number; endMs: number }[] = [];
@@ -16,25 +16,25 @@ export class HeardText {
     this.#text = text;
   }
 
-  /** More of the text: of a voice that makes up its words while it speaks. */
+  /** More text, for a voice that creates its words while it speaks. */
   addText(text: string): void {
     this.#text += text;
   }
 
-  /** Adds words in the order of speaking; times count from the utterance's first sample. */
+  /** Adds words in spoken order; times count from the utterance's first sample. */
   addWords(words: readonly TtsWord[]): void {
     for (const word of words) {
       const at = this.#text.indexOf(word.text, this.#searchFrom);
-      if (at < 0) continue; // a word the voice made up has no place in the text
+      if (at < 0) continue; // a word that is not in the text
       this.#searchFrom = at + word.text.length;
       this.#ends.push({ chars: this.#searchFrom, endMs: word.endMs });
     }
   }
 
   /**
-   * Characters whose audio is over after `playedMs`. Without word times it is estimated from the share of the audio
-   * that has been played, rounded down to a whole word, or a character where words have no spaces.
-   * @param totalMs length of the whole audio, null while it is not known
+   * Number of characters whose audio has ended after `playedMs`. Without word times it is estimated from the played
+   * share of the audio, rounded down to a complete word, or a character in languages without spaces.
+   * @param totalMs length of the whole audio, null if unknown
    */
   charsAt(playedMs: number, totalMs: number | null): number {
     if (totalMs !== null && playedMs >= totalMs) return this.#text.length;
@@ -51,9 +51,9 @@ export class HeardText {
   }
 }
 
-/** Usual speaking rate: 15 characters a second. */
+/** Usual speech rate: 15 characters a second. */
 const MS_PER_CHAR = 67;
-/** … and seven where a character is a syllable or so, and words have no spaces between them. */
+/** … and seven in languages without spaces, where a character is about a syllable. */
 const MS_PER_SYLLABLE = 143;
 const SPACELESS = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]/u;
 
@@ -61,47 +61,47 @@ const SPACELESS = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]/u;
 const FADE_MS = 5;
 
 export interface PlayoutEvents {
-  /** An utterance's first sample is in the frame that is being pulled. */
+  /** The frame that is being pulled has the utterance's first sample. */
   onStarted(utteranceId: number): void;
-  /** Its last sample is in the frame that is being pulled, or it had none. */
+  /** The frame that is being pulled has its last sample, or it had no audio. */
   onFinished(utteranceId: number): void;
-  /** In the middle of it there is nothing to play (`isDry`), or there is again. */
+  /** In the middle of the utterance the audio has run out (`isDry`), or is available again. */
   onSupply(utteranceId: number, isDry: boolean): void;
-  /** There is more to play than before: where nothing was, `playable` may be true now. */
+  /** There is more audio than before: `playable` may be true now. */
   onPlayable(): void;
 }
 
 /**
- * What is given to the line, pulled frame by frame: utterances one after another, joined to the sample.
- * It can be held and goes on from the very sample, and it knows at any time how much of the text has been heard.
+ * The audio for the line, pulled frame by frame: utterances joined without a gap. It can be held and resumed at the
+ * same sample, and knows at any time how much of the text was heard.
  */
 export class Playout {
   readonly sampleRateHz: number;
   readonly #line: Pick<Transport, 'unheardMs' | 'leadMs'>;
   readonly #events: PlayoutEvents;
   readonly #queue: Track[] = [];
-  /** Utterances that may be played. */
+  /** Prepared utterances, which may be played. */
   readonly #prepared = new Map<number, Track>();
   readonly #frameSamples: number;
   readonly #fadeSamples: number;
   readonly #fader = new Fader(1);
-  /** Frames that were pulled before their time, oldest first. */
+  /** Frames pulled ahead of time, oldest first. */
   readonly #ahead: AheadFrame[] = [];
-  /** The one of them that is being filled. */
+  /** The frame among them that is being filled. */
   #filling: AheadFrame | null = null;
   /** The utterance that is being heard. */
   #hearing: Track | null = null;
   readonly stats: PlayoutStats = { underruns: 0, speechMs: 0, skippedFrames: 0 };
   #held = false;
   #starved = false;
-  /** The utterance that has run dry, as far as was told. */
+  /** The utterance whose audio has run out, as last reported. */
   #dry: number | null = null;
-  /** The few samples after a cut that are faded out, in the frame after it. */
+  /** Samples after a cut that are faded out in the next frame. */
   #tail: Int16Array | null = null;
-  /** Silence still to come before the next utterance. */
+  /** Remaining silence before the next utterance. */
   #pauseSamples = 0;
 
-  /** @throws ParleyError AUDIO_RATE_UNSUPPORTED where 20 ms are no whole number of samples */
+  /** @throws ParleyError AUDIO_RATE_UNSUPPORTED if 20 ms are not a whole number of samples */
   constructor(line: Pick<Transport, 'outputRateHz' | 'unheardMs' | 'leadMs'>, events: PlayoutEvents) {
     const { outputRateHz: sampleRateHz } = line;
     this.sampleRateHz = sampleRateHz;
@@ -112,12 +112,12 @@ export class Playout {
     this.#fadeSamples = msToSamples(FADE_MS, sampleRateHz);
   }
 
-  /** Something is queued or being played. */
+  /** An utterance is queued or playing. */
   get busy(): boolean {
     return this.#queue.length > 0 || this.#ahead.some(({ marks }) => marks.length > 0);
   }
 
-  /** Frames that were pulled before their time and have not been heard. */
+  /** Frames pulled ahead of time that were not heard yet. */
   get aheadFrames(): number {
     return this.#ahead.length;
   }
@@ -126,12 +126,12 @@ export class Playout {
     return this.#held;
   }
 
-  /** Nothing is to come until `onPlayable`. */
+  /** Nothing to play until `onPlayable`. */
   get rests(): boolean {
     return this.#queue.length === 0 && this.#tail === null && this.#pauseSamples === 0;
   }
 
-  /** A whole frame of audio, or an utterance's last part of one, can be pulled now. */
+  /** A complete frame of audio, or the last part of an utterance, can be pulled now. */
   get playable(): boolean {
     const track = this.#queue[0];
     if (track === undefined || this.#held || this.#tail !== null || this.#pauseSamples > 0) return false;
@@ -139,8 +139,8 @@ export class Playout {
   }
 
   /**
-   * A whole frame can be pulled before its time: nothing that comes later can change it. More than a frame must be there,
-   * so that the voice does not seem to run dry each time it has been caught up with.
+   * A complete frame can be pulled ahead of time, because nothing later can change it. More than one frame must exist,
+   * so that the voice does not seem to run out each time playout has caught up.
    */
   get readyAhead(): boolean {
     if (this.#held || this.#tail !== null) return false;
@@ -151,14 +151,14 @@ export class Playout {
     return track.buffered > this.#frameSamples - pause || (track.complete && track.buffered > 0);
   }
 
-  /** Gathers an utterance's audio for an `add` that may follow. `pauseMs`: silence after it. */
+  /** Collects an utterance's audio for a possible `add`. `pauseMs`: silence after it. */
   prepare(utteranceId: number, text: string, pauseMs: number): void {
     this.#prepared.set(utteranceId, this.#track(utteranceId, text, pauseMs));
   }
 
   /**
-   * Puts an utterance at the end of the queue; its audio may come later. `pauseMs`: silence after it.
-   * @returns whether it was prepared: then its audio is there, or on its way
+   * Appends an utterance to the queue; its audio may come later. `pauseMs`: silence after it.
+   * @returns whether it was prepared: then its audio has arrived or is on its way
    */
   add(utteranceId: number, text: string, pauseMs: number): boolean {
     const prepared = this.#prepared.get(utteranceId);
@@ -177,12 +177,12 @@ export class Playout {
     this.#events.onPlayable();
   }
 
-  /** More of an utterance's text has become known. */
+  /** More text of an utterance. */
   addText(utteranceId: number, text: string): void {
     this.#find(utteranceId)?.heard.addText(text);
   }
 
-  /** How much of an utterance that is queued or under way has been heard, in milliseconds; null = it is neither. */
+  /** Heard audio of a queued or playing utterance, in milliseconds; null = it is neither. */
   playedMs(utteranceId: number): number | null {
     const isIt = (track: Track | null): boolean => track?.utteranceId === utteranceId;
     const given = [this.#hearing, ...this.#ahead.flatMap(({ parts }) => parts.map(({ track }) => track))];
@@ -190,7 +190,7 @@ export class Playout {
     return track === null ? null : this.#heardMs(track);
   }
 
-  /** All of an utterance's audio has been given. */
+  /** All audio of an utterance has arrived. */
   complete(utteranceId: number): void {
     const track = this.#find(utteranceId);
     if (track === undefined) return;
@@ -198,13 +198,13 @@ export class Playout {
     this.#events.onPlayable();
   }
 
-  /** Leaves so much silence behind an utterance in place of the usual. */
+  /** Sets the silence after an utterance. */
   pauseAfter(utteranceId: number, pauseMs: number): void {
     const track = this.#find(utteranceId);
     if (track !== undefined) track.pauseSamples = msToSamples(pauseMs, this.sampleRateHz);
   }
 
-  /** Takes one utterance out, queued or prepared; what follows it moves up. */
+  /** Removes a queued or prepared utterance; later ones move up. */
   cancel(utteranceId: number): void {
     this.#prepared.delete(utteranceId);
     const index = this.#queue.findIndex((track) => track.utteranceId === utteranceId);
@@ -215,25 +215,25 @@ export class Playout {
     this.#events.onPlayable();
   }
 
-  /** Falls silent from the next frame on. */
+  /** Silence from the next frame on. */
   hold(): void {
     if (this.#held) return;
     this.#held = true;
     if (!this.#clientStops) this.#cut();
   }
 
-  /** Goes on from the sample at which it was held. */
+  /** Continues at the sample at which it was held. */
   resume(): void {
     if (!this.#held) return;
     this.#held = false;
-    this.#dry = null; // to be told anew
-    // Where the fade of the hold has not gone out yet, nothing was interrupted.
+    this.#dry = null; // to be reported again
+    // If the fade of the hold was not sent yet, nothing was interrupted.
     if (this.#tail !== null) this.#tail = null;
     else if (this.#queue[0]?.started === true && this.#ahead.length === 0) this.#fadeInNext();
     this.#events.onPlayable();
   }
 
-  /** Drops all that has not been played, and all that was prepared. */
+  /** Drops everything that was not played, and everything that was prepared. */
   drop(): void {
     this.#prepared.clear();
     if (!this.#held && !this.#clientStops) this.#cut();
@@ -249,7 +249,7 @@ export class Playout {
     this.#fader.fadeTo(1, 0);
   }
 
-  /** How far the utterance under way has been heard. */
+  /** How far the playing utterance was heard. */
   position(): PlayoutPosition {
     const track = this.#hearing;
     if (track === null) return { utteranceId: null, heardChars: 0 };
@@ -257,7 +257,7 @@ export class Playout {
   }
 
   /**
-   * The next 20 ms before their time, null = silence. What begins and ends in them is told when they are heard.
+   * The next 20 ms ahead of time, null = silence. Their starts and ends of utterances are reported when they are heard.
    * Only while `readyAhead`.
    */
   pullAhead(): Int16Array | null {
@@ -271,7 +271,7 @@ export class Playout {
     }
   }
 
-  /** The oldest frame that was pulled before its time is heard from now on. False = held: nothing is heard. */
+  /** The oldest frame pulled ahead of time is heard from now on. False = held: nothing is heard. */
   hear(): boolean {
     const frame = this.#ahead[0];
     if (this.#held || frame === undefined) return false;
@@ -283,7 +283,7 @@ export class Playout {
 
   /**
    * The next 20 ms, null = silence.
-   * @param skipped frames that the line did without since the last one; none of the audio is lost by it
+   * @param skipped frames that the line skipped since the last one; no audio is lost
    */
   pull(skipped = 0): Int16Array | null {
     this.stats.skippedFrames += skipped;
@@ -320,7 +320,7 @@ export class Playout {
           this.#hearing = started;
           this.#events.onStarted(started.utteranceId);
         });
-        if (this.#queue[0] !== track) continue; // the listener dropped it
+        if (this.#queue[0] !== track) continue; // a listener has dropped it
       }
       const took = track.read(frame.subarray(filled));
       filled += took;
@@ -360,7 +360,7 @@ export class Playout {
     this.#fader.fadeTo(1, this.#fadeSamples);
   }
 
-  /** The voice is late: what there is fades out, and what comes will fade in. */
+  /** The voice is late: fades out the existing audio; what follows fades in. */
   #starve(spoken: Int16Array): void {
     this.stats.underruns++;
     if (spoken.length === 0) return;
@@ -376,13 +376,13 @@ export class Playout {
     if (dry !== null) this.#tell(() => this.#events.onSupply(dry, true));
   }
 
-  /** Tells what happens in the frame that is being pulled: now, or when it is heard. */
+  /** Reports a start or end in the current frame: now, or when the frame is heard. */
   #tell(mark: () => void): void {
     if (this.#filling === null) mark();
     else this.#filling.marks.push(mark);
   }
 
-  /** Whether the client falls silent by itself at `pause` and `clear`: then no fade is sent to it. */
+  /** Whether the client itself fades out at `pause` and `clear`: then no fade is sent. */
   get #clientStops(): boolean {
     return this.#line.leadMs !== undefined;
   }
@@ -399,7 +399,7 @@ export class Playout {
     this.#tail = tail;
   }
 
-  /** What has been played of it, but for what is still on its way to the listener. */
+  /** The played audio without what is still on its way to the listener. */
   #heardMs(track: Track): number {
     const given = track.played - track.unheard;
     return Math.max(0, samplesToMs(given, this.sampleRateHz) - (this.#line.unheardMs?.() ?? 0));
@@ -420,20 +420,20 @@ export class Playout {
   }
 }
 
-/** A frame that was pulled before its time. */
+/** A frame pulled ahead of time. */
 interface AheadFrame {
   readonly parts: { readonly track: Track; readonly samples: number }[];
-  /** What begins and ends in it, to be told when it is heard. */
+  /** Starts and ends of utterances in it, reported when it is heard. */
   readonly marks: (() => void)[];
 }
 
-/** One utterance's audio: blocks as they came, and how far they have been played. */
+/** The audio of one utterance: blocks as they arrived, and the played part. */
 class Track {
   readonly heard: HeardText;
   complete = false;
   started = false;
   played = 0;
-  /** Of these, in frames that were pulled before their time. */
+  /** Samples in frames pulled ahead of time. */
   unheard = 0;
   buffered = 0;
   readonly #blocks: Int16Array[] = [];
@@ -453,7 +453,7 @@ class Track {
     this.buffered += samples.length;
   }
 
-  /** Moves as many samples as there are into `out`; returns how many. */
+  /** Moves as many samples as available into `out`; returns their number. */
   read(out: Int16Array): number {
     let filled = 0;
     while (filled < out.length) {
@@ -473,7 +473,7 @@ class Track {
     return filled;
   }
 
-  /** A copy of up to `count` samples that come next. */
+  /** A copy of up to `count` next samples. */
   peek(count: number): Int16Array {
     const out = new Int16Array(Math.min(count, this.buffered));
     let filled = 0;

@@ -5,25 +5,25 @@ import type { Playout } from './playout.js';
 
 export interface RealtimeSpeechOptions {
   playout: Playout;
-  /** The first audio of an utterance is there. */
+  /** The first audio of an utterance has arrived. */
   onFirstAudio: (utteranceId: number) => void;
 }
 
-/** One answer of a model that speaks itself. */
+/** One answer of a speech-to-speech model. */
 interface Answer {
-  /** Null = it is not to be played yet, if ever. */
+  /** Null = not to be played (yet). */
   utteranceId: number | null;
   resampler: Resampler | null;
-  /** Audio that came before it was to be played. */
+  /** Audio that arrived before it was to be played. */
   waiting: Int16Array[];
-  /** All of its audio has come. */
+  /** All of its audio has arrived. */
   complete: boolean;
   cut: LlmVoice['cut'];
 }
 
 /**
- * What a model says with its own voice: gathered by the request that it belongs to, handed to the playout when the
- * conversation wants it said, and cut at the model where the listener stopped hearing it.
+ * Speech-to-speech audio: collected by request, passed to the playout when the conversation wants it spoken, and
+ * truncated at the model where the listener stopped hearing it.
  */
 export class RealtimeSpeech {
   readonly #options: RealtimeSpeechOptions;
@@ -50,14 +50,14 @@ export class RealtimeSpeech {
     if (isLast) this.#complete(answer);
   }
 
-  /** It is played after what is queued. */
+  /** Plays it after the queue. */
   speak(utteranceId: number, requestId: number, text: string): void {
     const { playout, onFirstAudio } = this.#options;
     this.#forgetPlayed();
     playout.add(utteranceId, text, SENTENCE_PAUSE_MS);
     const answer = this.#answers.get(requestId);
     if (answer === undefined) {
-      playout.complete(utteranceId); // it has been given up meanwhile
+      playout.complete(utteranceId); // it has been cancelled meanwhile
       return;
     }
     answer.utteranceId = utteranceId;
@@ -66,19 +66,19 @@ export class RealtimeSpeech {
     if (answer.complete) playout.complete(utteranceId);
   }
 
-  /** Nothing more comes of a request. It is, or may still be, played as far as it goes. */
+  /** A request is over. Its audio is, or may still be, played as far as it goes. */
   over(requestId: number): void {
     const answer = this.#answers.get(requestId);
     if (answer !== undefined) this.#complete(answer);
   }
 
-  /** The answer to a request is not wanted (any more): what of it is queued is played as far as it goes. */
+  /** The answer to a request is not needed (any more): queued audio is played as far as it goes. */
   giveUp(requestId: number): void {
     this.over(requestId);
     if (this.#answers.get(requestId)?.utteranceId === null) this.#answers.delete(requestId);
   }
 
-  /** An utterance, or all of them, will not be played further: the model is told how far it was heard. */
+  /** An utterance, or all, will not be played further: tells the model how far it was heard. */
   cut(utteranceId?: number): void {
     for (const [requestId, answer] of this.#answers) {
       const { utteranceId: id } = answer;

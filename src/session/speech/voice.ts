@@ -19,9 +19,9 @@ export interface VoiceOptions {
   model: string | null;
   settings: Readonly<Record<string, unknown>>;
   playout: Playout;
-  /** The first audio of an utterance has come from the provider. */
+  /** The first audio of an utterance has arrived from the provider. */
   onFirstAudio: (utteranceId: number) => void;
-  /** Somebody has given audio of an utterance, or was the only one who was asked for it. */
+  /** A provider has given audio of an utterance, or was the only one asked for it. */
   onSpoke: (who: UsedProvider, chars: number) => void;
   onOutcome: (outcome: ProviderOutcome) => void;
 }
@@ -31,21 +31,21 @@ type VoiceContext = Pick<SessionContext, 'clock' | 'emit'>;
 interface Job {
   readonly utteranceId: number;
   readonly text: string;
-  /** As they were when it was asked for. */
+  /** The options at the time of the request. */
   readonly options: VoiceOptions;
   readonly abort: AbortController;
 }
 
-/** The agent's mouth: has each utterance synthesised, one after another, and fills the playout with it. */
+/** The agent's speech output: synthesises utterances one after another and fills the playout. */
 export class Voice {
   readonly #context: VoiceContext;
   #options: VoiceOptions;
   #waiting: Job[] = [];
   #running: Job | null = null;
-  /** What the model says itself. */
+  /** The model's own speech. */
   readonly #own: RealtimeSpeech;
   #closed = false;
-  /** Characters given to the provider. */
+  /** Characters sent to the provider. */
   chars = 0;
 
   constructor(context: VoiceContext, options: VoiceOptions) {
@@ -54,14 +54,14 @@ export class Voice {
     this.#own = new RealtimeSpeech(options);
   }
 
-  /** Synthesises an utterance that may have to be spoken: `speak` or `cancel` follows. */
+  /** Synthesises an utterance that may be spoken: `speak` or `cancel` follows. */
   prepare(utteranceId: number, text: string): void {
     if (this.#closed) return;
     this.#options.playout.prepare(utteranceId, text, pauseAfter(text));
     this.#synthesiseLater(utteranceId, text);
   }
 
-  /** @param requestId the model says it itself, with this request */
+  /** @param requestId the model speaks it itself, with this request */
   speak(utteranceId: number, text: string, requestId?: number): void {
     if (this.#closed) return;
     if (requestId !== undefined) {
@@ -72,27 +72,27 @@ export class Voice {
     if (!prepared) this.#synthesiseLater(utteranceId, text);
   }
 
-  /** The model says (more of) an answer itself; it is heard once it is to be spoken. */
+  /** (More) audio of the model's own speech; it plays once it is to be spoken. */
   hear(requestId: number, piece: LlmVoice): void {
     if (!this.#closed) this.#own.take(requestId, piece);
   }
 
-  /** A request of the model's is over, whether it spoke itself or not. */
+  /** A request to the model is over, whether it spoke itself or not. */
   over(requestId: number): void {
     this.#own.over(requestId);
   }
 
-  /** The answer to a request is not wanted. */
+  /** The answer to a request is not needed. */
   giveUp(requestId: number): void {
     this.#own.giveUp(requestId);
   }
 
-  /** Speaks so from the next utterance on. */
+  /** Uses this voice from the next utterance on. */
   use(voice: Pick<VoiceOptions, 'tts' | 'language' | 'voiceId' | 'model' | 'settings'>): void {
     this.#options = { ...this.#options, ...voice };
   }
 
-  /** Leaves so much silence behind an utterance. */
+  /** Sets the silence after an utterance. */
   pause(utteranceId: number, pauseMs: number): void {
     this.#options.playout.pauseAfter(utteranceId, pauseMs);
   }
@@ -104,7 +104,7 @@ export class Voice {
     this.#options.playout.cancel(utteranceId);
   }
 
-  /** Drops everything that has not been played and stops what is being synthesised. */
+  /** Drops everything that was not played and stops synthesis. */
   drop(): void {
     this.#waiting = [];
     this.#running?.abort.abort();
@@ -140,7 +140,7 @@ export class Voice {
     this.chars += job.text.length;
     let resampler: Resampler | null = null;
     const own: UsedProvider = { provider: tts.name, model };
-    /** Several where one took over in mid-utterance. */
+    /** More than one if a fallback took over within the utterance. */
     const speakers = new Set<string>();
     const spoke = (who: UsedProvider): void => {
       const key = `${who.provider} ${who.model ?? ''}`;
@@ -166,7 +166,7 @@ export class Voice {
     } catch (error) {
       if (signal.aborted) return;
       timer.failed();
-      // Told first: the conversation asks how far it was heard.
+      // Before the cancellation: the conversation asks how far it was heard.
       emit({ type: 'utterance.failed', utteranceId: job.utteranceId, ...failureOf(error) });
       playout.cancel(job.utteranceId);
     } finally {
