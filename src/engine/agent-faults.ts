@@ -3,15 +3,15 @@ import { type AgentConfigRules, parseAgentConfig } from '../agent/parse.js';
 import { type ErrorCode, type ErrorDetails, ParleyError } from '../base/errors.js';
 import { InvalidConfigError, type Location, type ValidationIssue, valueAt } from '../schema/issues.js';
 
-/** Schema faults hide those of the rules, which hide nothing. */
+/** Schema faults hide rule faults, which hide nothing else. */
 const PARSE_ROUNDS = 3;
 
 /**
- * Runs the steps of an agent's setup. A step that throws is noted, and the setup goes on without it, so that all faults
- * of the agent are found in one pass.
+ * Runs the steps of an agent's setup. A failed step is recorded and the setup continues without it, so that one pass
+ * finds all faults of the agent.
  */
 export class FaultCollector {
-  /** In the order in which they were found. */
+  /** In the order of their discovery. */
   readonly #faults: ParleyError[] = [];
 
   get isEmpty(): boolean {
@@ -20,7 +20,7 @@ export class FaultCollector {
 
   /**
    * @returns null for a step that threw
-   * @throws what says nothing about the agent
+   * @throws errors that are not about the agent
    */
   attempt<T>(step: () => T): T | null {
     try {
@@ -33,7 +33,7 @@ export class FaultCollector {
 
   /**
    * @returns the fault of a check; null = it passed
-   * @throws what says nothing about the agent
+   * @throws errors that are not about the agent
    */
   faultOf(check: () => unknown): ParleyError | null {
     const passed = this.attempt(() => {
@@ -45,7 +45,7 @@ export class FaultCollector {
 
   /**
    * @returns null for a step that rejected
-   * @throws what says nothing about the agent
+   * @throws errors that are not about the agent
    */
   async attemptAsync<T>(step: () => Promise<T>): Promise<T | null> {
     try {
@@ -61,8 +61,8 @@ export class FaultCollector {
   }
 
   /**
-   * The configuration as its schema takes it, without the members that have faults.
-   * @returns null where nothing is left that could be checked further
+   * The parsed configuration without its faulty members.
+   * @returns null if nothing is left to check
    */
   parse(config: unknown, rules: AgentConfigRules): AgentConfig | null {
     let rest = config;
@@ -80,9 +80,9 @@ export class FaultCollector {
   }
 
   /**
-   * The faults: one for each place, and none that only concerns a default, unless it is the first.
+   * The faults: one per place, and none that concerns only a default, unless it is the first.
    * @param whole the configuration
-   * @param checked what `parse` has left of it
+   * @param checked the result of `parse`
    */
   list(whole: AgentConfig, checked: AgentConfig | null): readonly ParleyError[] {
     const known = new Set<string>();
@@ -102,7 +102,7 @@ export class FaultCollector {
 
 const NOWHERE = '[]';
 
-/** The member that an error is about, by the error's code. */
+/** The member that an error is about, by its code. */
 const FIELDS: Partial<Record<ErrorCode, (details: ErrorDetails) => Location>> = {
   PROVIDER_UNKNOWN: ({ kind }) => PROVIDER_FIELDS[String(kind)] ?? [],
   PROVIDER_CLOSED: () => ['voice', 'provider'],
@@ -131,7 +131,7 @@ const MODEL_FIELDS: Readonly<Record<string, Location>> = {
   denoising: ['speech_to_text', 'denoiser'],
 };
 
-/** Where in an agent's configuration a fault is; empty = the fault names no place. */
+/** The place of a fault in an agent's configuration; empty = the fault names none. */
 export function faultPlace({ code, details }: ParleyError): Location {
   return details['part'] === 'script' ? [] : (FIELDS[code]?.(details) ?? []);
 }
@@ -140,13 +140,13 @@ function placesOf(fault: ParleyError): readonly Location[] {
   return fault instanceof InvalidConfigError ? fault.issues.map(({ loc }) => loc) : [faultPlace(fault)];
 }
 
-/** The member that chooses the provider which such a fault is about. */
+/** The member that selects the provider of such a fault. */
 const CHOSEN_BY: Partial<Record<ErrorCode, keyof AgentConfig>> = {
   TTS_LANGUAGE_UNSUPPORTED: 'voice',
   STT_LANGUAGE_UNSUPPORTED: 'speech_to_text',
 };
 
-/** Whether a fault concerns what the agent names itself, and not a default that the operator chose. */
+/** Whether a fault concerns a value of the agent, not a default of the operator. */
 function isOwn(fault: ParleyError, whole: AgentConfig, checked: AgentConfig | null): boolean {
   if (fault instanceof InvalidConfigError) return true;
   const chosen = CHOSEN_BY[fault.code];
@@ -154,10 +154,13 @@ function isOwn(fault: ParleyError, whole: AgentConfig, checked: AgentConfig | nu
   return valueAt(checked, faultPlace(fault)) != null;
 }
 
-/** The value without its faulty members, or without the members around them that need those; null = none of it is valid. */
+/**
+ * The value without its faulty members, or without the surrounding members that require those; null = nothing valid is
+ * left.
+ */
 function withoutFaults(value: unknown, issues: readonly ValidationIssue[]): unknown {
   const paths = issues.map(({ loc }) => {
-    // Voices and models are a vendor's own: they go with its name. Items of lists keep their numbers.
+    // Voices and models depend on their vendor: they are removed with it. Items of lists keep their index.
     const end = loc.findIndex((part) => part === 'provider' || typeof part === 'number');
     return end === -1 ? loc : loc.slice(0, end);
   });

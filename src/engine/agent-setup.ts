@@ -33,41 +33,41 @@ import { PacedLlm } from './paced-llm.js';
 import { realtimeDefaults, realtimeModelOf, realtimeSetup, type RealtimeSetup } from './realtime.js';
 import type { EngineServices } from './services.js';
 
-/** What a conversation needs of its agent. */
+/** Everything that a conversation needs from its agent. */
 export interface AgentSetup {
-  /** As its schema takes it. */
+  /** As parsed by its schema. */
   readonly config: AgentConfig;
   readonly agent: ResolvedAgent;
   readonly toolbox: AgentToolbox;
   readonly llm: LlmProvider;
-  /** Null in writing. */
+  /** Null for a text conversation. */
   readonly speech: SpeechSetup | null;
-  /** Why the agent's model cannot answer while it has no fallback: a session must not begin. Null = it can. */
+  /** Why the agent's model cannot answer and has no fallback: no session may start. Null = it can. */
   readonly refusal: ParleyError | null;
 }
 
-/** What an agent hears and speaks with. */
+/** The providers of speech of an agent. */
 export interface SpeechSetup {
   readonly vad: VadProvider;
   readonly stt: SttProvider;
   readonly tts: TtsProvider;
-  /** Null = the agent's model reads and writes. */
+  /** Null = the agent's model uses text. */
   readonly realtime: RealtimeSetup | null;
 }
 
 export interface SetUpOptions {
   /** Called when the conversation lacks something, or a fallback provider takes over. Default: not called. */
   onFault?: ((name: string, reason: string) => void) | null | undefined;
-  /** Comes after the agent's own prompt. Default none. */
+  /** Appended to the agent's prompt. Default none. */
   extraPrompt?: string | null | undefined;
 }
 
-/** An agent that was set up, or all faults why it cannot be. */
+/** The setup of an agent, or all faults that prevent it. */
 export type SetUpResult =
   | { readonly setup: AgentSetup; readonly faults: null }
   | { readonly setup: null; readonly faults: readonly [ParleyError, ...ParleyError[]] };
 
-/** @param medium `writing`: providers of speech are neither chosen nor checked */
+/** @param medium `writing`: speech providers are neither selected nor checked */
 export async function setUpAgent(
   services: EngineServices,
   request: AgentRequest,
@@ -78,7 +78,7 @@ export async function setUpAgent(
   return run.run(medium, extraPrompt ?? '');
 }
 
-/** One setup of one agent. Each step that fails is a fault; steps that depend on it are left out. */
+/** One setup of one agent. Each step that fails is a fault; steps that depend on it are skipped. */
 class SetUp {
   readonly #services: EngineServices;
   readonly #request: AgentRequest;
@@ -117,7 +117,7 @@ class SetUp {
     return { setup: null, faults: [first, ...others] };
   }
 
-  /** What an agent may name here. Where the embedder brings a provider, its name is the embedder's business. */
+  /** What an agent may name here. A provider of the embedder is not checked. */
   #rules(): AgentConfigRules {
     const { llm, stt, tts } = this.#request;
     const { models, maxPromptChars } = this.#services.options;
@@ -172,14 +172,14 @@ class SetUp {
     };
   }
 
-  /** An agent with a script and no model follows its script. */
+  /** An agent with a script and without a model uses the scripted model. */
   #modelDefaults(config: AgentConfig): AgentDefaults {
     const defaults = { ...EMBEDDED_DEFAULTS, ...this.#services.options.defaults };
     if (this.#request.script !== undefined && config.llm == null) defaults.llmModel = SCRIPTED_MODEL;
     return defaults;
   }
 
-  /** The agent's language chooses the providers of speech that the agent does not name. */
+  /** The agent's language selects the speech providers that the agent does not name. */
   async #speechDefaults(config: AgentConfig, defaults: AgentDefaults): Promise<AgentDefaults> {
     const { stt, tts } = this.#request;
     const { providers, options } = this.#services;
@@ -235,7 +235,7 @@ class SetUp {
     return { stt, tts };
   }
 
-  /** A voice names its first fault only: a setting that is wrong is left out, and the others are checked again. */
+  /** A voice reports only its first fault: a faulty setting is removed and the others are checked again. */
   #checkVoiceSettings({ voice }: ResolvedAgent, tts: TtsProvider): void {
     let { settings } = voice;
     for (;;) {
@@ -288,7 +288,7 @@ class SetUp {
     return llm != null || customLlm !== null ? null : this.#services.fallbacks.refusal(model, script);
   }
 
-  /** A provider that takes over is a fault of the session's, named by the stage. */
+  /** A switch to a fallback is a fault of the session, named by the stage. */
   readonly #onSwitch = (what: Switch): void => this.#onFault(`${what.stage}.fallback`, switchText(what));
 }
 
@@ -296,7 +296,7 @@ function showsForms(request: AgentRequest & { transport?: { showsForms?: boolean
   return request.transport?.showsForms === true;
 }
 
-/** The operator's substitute for the agent's voice. The settings of one voice mean nothing to another. */
+/** The operator's substitute for the agent's voice, without the voice's own settings. */
 function substituted(voice: ResolvedVoice, { voiceSubstitutes }: EngineParts): ResolvedVoice {
   const substitutes = voiceSubstitutes ?? {};
   const other = Object.hasOwn(substitutes, voice.provider) ? substitutes[voice.provider] : undefined;
@@ -304,7 +304,7 @@ function substituted(voice: ResolvedVoice, { voiceSubstitutes }: EngineParts): R
   return { provider: other.provider, voiceId: other.voiceId ?? null, model: other.model ?? null, settings: {} };
 }
 
-/** The voice that a custom voice stands for. What the agent sets goes before what the custom voice sets. */
+/** The provider's voice of a custom voice. The agent's settings override those of the custom voice. */
 function customVoice(voice: ResolvedVoice, { voices }: EngineParts): ResolvedVoice {
   const { provider, voiceId, model, settings } = voice;
   const custom = voiceId === null ? null : (voices?.find(provider, voiceId) ?? null);

@@ -10,15 +10,15 @@ import type { EngineServices } from './services.js';
 type ToolServices = Pick<EngineServices, 'clock' | 'operatorClient' | 'options' | 'mcp'>;
 
 export interface AgentToolsOptions {
-  /** Null where the agent has no id. */
+  /** Null if the agent has no id. */
   agentId: string | null;
   /** Whether the line's client shows forms. */
   hasScreen: boolean;
-  /** Collects an app that does not exist, or lacks its credentials. */
+  /** Collects apps that do not exist or lack credentials. */
   faults: FaultCollector;
 }
 
-/** What an agent can do beside the functions of its `tools`. */
+/** The tools of an agent other than the functions of its `tools`. */
 export function agentTools(
   agent: ResolvedAgent,
   services: ToolServices,

@@ -1,10 +1,10 @@
 import type { AgentConfig } from '../agent/agent.js';
 import type { AgentFile } from '../agent/agent-file.js';
 
-/** The configuration's checks are loaded when the first one is asked for: importing the library does not wait for them. */
+/** The validation is loaded on first use, so that importing the library stays fast. */
 
 /**
- * A checked AgentConfig: unknown members are refused, nothing is coerced. `createSession` checks what it is given too.
+ * A checked AgentConfig: unknown members are refused, nothing is coerced. `createSession` also checks its agent.
  * @throws ParleyError CONFIG_INVALID naming every fault
  */
 export async function parseAgentConfig(value: unknown): Promise<AgentConfig> {

@@ -5,21 +5,21 @@ import { ParleyError } from '../base/errors.js';
 import { MediaStore, type MediaStoreOptions } from '../net/media-store.js';
 
 export interface BackgroundsOptions extends MediaStoreOptions {
-  /** Times the decoding, which is real work: give a real clock. */
+  /** A real-time clock: decoding takes real time. */
   clock: Clock;
-  /** Default `ffmpeg` of PATH. */
+  /** Default: `ffmpeg` on PATH. */
   ffmpeg?: string;
 }
 
-/** Of longer sound the beginning is repeated: 10 MB at 16 kHz. */
+/** Of longer audio only the beginning is looped: 10 MB at 16 kHz. */
 const MAX_LENGTH_S = 300;
 const DECODE_TIMEOUT_MS = 30_000;
-/** Loops that are kept ready; the one that was asked for longest ago goes first. */
+/** Maximum number of loops in memory; the least recently used one is removed first. */
 const MAX_LOOPS = 8;
-/** A loop is made anew after this time. */
+/** Age at which a loop is made again. */
 const FRESH_MS = 86_400_000;
 
-/** The backgrounds of all sessions: each address fetched, decoded and made a loop once for each rate. */
+/** The backgrounds of all sessions: each address is downloaded and decoded once, with one loop per rate. */
 export class Backgrounds {
   readonly #options: BackgroundsOptions;
   readonly #store: MediaStore;
@@ -32,7 +32,7 @@ export class Backgrounds {
   }
 
   /**
-   * A loop, to be read only.
+   * A loop; do not modify it.
    * @throws ParleyError NET_…, AUDIO_UNDECODABLE, AUDIO_DECODER_MISSING, SESSION_CLOSED
    */
   loop(url: string, sampleRateHz: number): Promise<Int16Array> {
@@ -56,7 +56,7 @@ export class Backgrounds {
     return entry.loop;
   }
 
-  /** Gives up what is under way. May be called twice. */
+  /** Cancels everything in progress. May be called twice. */
   close(): void {
     this.#closing.abort(new ParleyError('SESSION_CLOSED'));
   }

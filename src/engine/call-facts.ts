@@ -4,7 +4,7 @@ import type { AgentRequest, SessionRequest } from './options.js';
 import type { SessionRecord } from './session-recorder.js';
 import type { UnfinishedChat, UnfinishedSession } from './unfinished-session.js';
 
-/** What is known of a session, or a chat, before it is over. */
+/** The facts about a session or a chat that are known before its end. */
 export function callFacts(
   request: AgentRequest & Pick<Partial<SessionRequest>, 'callId' | 'campaignId' | 'direction'>,
   { config, agent }: { config: AgentConfig; agent: ResolvedAgent },

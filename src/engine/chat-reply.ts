@@ -23,36 +23,36 @@ export interface ChatReplyOptions {
   sessionId: string;
   metadata: Readonly<Record<string, unknown>>;
   clock: Clock;
-  /** Breaks off the model and the tools. */
+  /** Aborts the model and the tools. */
   signal: AbortSignal;
 }
 
 export type ReplyPiece =
-  /** A delta: all of them together are what the agent says. */
+  /** A delta; together they are the agent's words. */
   | { type: 'text'; text: string }
-  /** These calls are carried out now, side by side … */
+  /** These calls run now, in parallel … */
   | { type: 'tools'; calls: readonly ToolCall[] }
-  /** … and this became of each. */
+  /** … and this is the result of each. */
   | { type: 'tool'; call: ToolCall; ok: boolean; result: string; tookMs: number };
 
-/** The model's first piece, and the next one. Providers have limits of their own, which come first. */
+/** Deadlines of the model's first and next piece. Providers have shorter ones. */
 const FIRST_PIECE_MS = 20_000;
 const NEXT_PIECE_MS = 15_000;
-/** What a tool may take beyond its own limit. */
+/** Additional time for a tool beyond its own deadline. */
 const TOOL_GRACE_MS = 5_000;
 const NO_ANSWER = 'The tool gave no answer in time.';
 
-/** One answer of an agent in writing: the model's words as they come, its tools, and its words on their results. */
+/** One text answer of an agent: the model's words as they arrive, its tool calls, and its words about their results. */
 export class ChatReply {
-  /** What the answer adds to the conversation, as far as it has come. */
+  /** The messages that the answer adds to the conversation so far. */
   readonly added: ChatMessage[] = [];
   readonly usage = new UsageBook();
   readonly #options: ChatReplyOptions;
   readonly #toolRunner: ToolRunner;
   readonly #results = new Map<ToolCall, (record: FunctionCall) => void>();
-  /** What has been said since the last round of tools. */
+  /** The text since the last round of tools. */
   #round = '';
-  /** The next text is parted from what came before it. */
+  /** A space separates the next text from the previous one. */
   #parted = false;
 
   constructor(options: ChatReplyOptions) {
@@ -65,7 +65,7 @@ export class ChatReply {
     );
   }
 
-  /** What was done, in the order in which it ended. */
+  /** Completed calls, in the order of completion. */
   get calls(): readonly FunctionCall[] {
     return this.#toolRunner.calls;
   }
@@ -75,14 +75,14 @@ export class ChatReply {
     return this.#round !== '' || this.added.some(({ role, content }) => role === 'assistant' && content !== '');
   }
 
-  /** Says a text as it is. */
+  /** Emits a text unchanged. */
   *say(text: string): Generator<ReplyPiece, void, undefined> {
     yield* this.#text(text);
     this.#endRound([]);
   }
 
   /**
-   * Answers.
+   * Produces the answer.
    * @throws ParleyError PROVIDER_FAILED, PROVIDER_REFUSED, PROVIDER_TIMEOUT; the signal's reason when it is aborted
    */
   async *pieces(messages: readonly ChatMessage[]): AsyncGenerator<ReplyPiece, void, undefined> {
@@ -109,7 +109,7 @@ export class ChatReply {
     }
   }
 
-  /** Asks the model once. Returns the calls that it makes. */
+  /** Asks the model once. Returns its tool calls. */
   async *#ask(messages: readonly ChatMessage[]): AsyncGenerator<ReplyPiece, readonly ToolCall[], undefined> {
     const { llm, model, temperature, toolbox, clock, signal } = this.#options;
     const taken = new Set(messages.flatMap((one) => (one.role === 'assistant' ? (one.toolCalls ?? []) : [])).map(idOf));
@@ -121,7 +121,7 @@ export class ChatReply {
       this.usage.asked({ provider: llm.name, model });
       const reply = llm.complete({ ...request, signal: deadlines.signal });
       for await (const piece of untilAborted(reply, deadlines.signal)) {
-        deadlines.pause(); // whoever reads may take their time
+        deadlines.pause(); // the reader's time does not count
         if (piece.type === 'text') yield* this.#text(piece.text);
         else if (piece.type === 'toolCall') {
           const id = freeCallId(piece.call.id, taken);
@@ -147,10 +147,10 @@ export class ChatReply {
     return content === '' ? limited : [{ role: 'system', content }, ...limited];
   }
 
-  /** The phrase of each tool, unless it is a mere suggestion and the model has said something of its own. */
+  /** The phrase of each tool, unless it is only a suggestion and the model has said something itself. */
   *#announce(calls: readonly ToolCall[], messages: readonly ChatMessage[]): Generator<ReplyPiece, void, undefined> {
     const { speech } = this.#options.toolbox;
-    // Nothing is kept from one request to the next: the conversation's length chooses, so that phrases take turns.
+    // Requests share no state: the conversation's length selects the phrase, so that phrases rotate.
     const turn = messages.filter(({ role }) => role === 'user').length;
     for (const name of new Set(calls.map((call) => call.name))) {
       const { messages: phrases = [], responseMode } = speech.get(name) ?? {};
@@ -173,7 +173,7 @@ export class ChatReply {
     return Promise.all(results);
   }
 
-  /** A delta; one space parts it from what was said before a tool ran. */
+  /** A delta; a space separates it from words before a tool ran. */
   *#text(text: string): Generator<ReplyPiece, void, undefined> {
     if (text === '') return;
     const space = this.#parted && !/^\s/.test(text) ? ' ' : '';
@@ -182,7 +182,7 @@ export class ChatReply {
     yield { type: 'text', text: space + text };
   }
 
-  /** What was said, and done, since the last round becomes messages. */
+  /** Turns the words and calls of the round into messages. */
   #endRound(calls: readonly ToolCall[], records: readonly FunctionCall[] = []): void {
     const content = this.#round.trim();
     this.#parted = this.hasSpoken;

@@ -4,7 +4,7 @@ import { latencySummary, noSpeculations } from '../session/record/session-metric
 import type { FunctionCall, SessionReport } from '../session/record/session-report.js';
 import type { UsageBook } from '../session/record/usage.js';
 
-/** What a chat ends as. */
+/** The end status of a chat. */
 export const CHAT_STATUS = 'chat_completion';
 
 export interface ChatReportParts {
@@ -14,11 +14,11 @@ export interface ChatReportParts {
   calls: readonly FunctionCall[];
   usage: UsageBook;
   faults: ReadonlyMap<string, number>;
-  /** Nothing that was said may be kept. */
+  /** No words may be stored. */
   optOut: boolean;
 }
 
-/** What is left of a conversation in writing: nobody heard or spoke, so those parts are empty. */
+/** The report of a text conversation: the parts about speech are empty. */
 export function chatReport({ id, durationMs, messages, calls, usage, faults, optOut }: ChatReportParts): SessionReport {
   const report: SessionReport = {
     sessionId: id,

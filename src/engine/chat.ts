@@ -16,13 +16,13 @@ import type { EngineServices } from './services.js';
 import type { UnfinishedChat } from './unfinished-session.js';
 
 export type ChatPiece =
-  /** The agent has been found fit to answer; nothing has been asked of its model yet. */
+  /** The agent is set up; its model has not been asked yet. */
   | { type: 'begun'; sessionId: string; model: string }
   | ReplyPiece
-  /** The answer is complete. `added` is what it adds to the conversation: words, calls of tools and their results. */
+  /** The answer is complete. `added`: the messages that it adds: words, tool calls and their results. */
   | { type: 'done'; added: readonly ChatMessage[]; promptTokens: number; completionTokens: number };
 
-/** One chat: what is known of it from its beginning to what comes after. */
+/** One chat: its facts from the beginning to the after-call work. */
 interface Chat {
   id: string;
   request: ChatRequest;
@@ -33,7 +33,7 @@ interface Chat {
   faults: FaultCounts;
 }
 
-/** Where the engine answers in writing. */
+/** The text conversations of an engine. */
 export class Chats {
   readonly #services: EngineServices;
   readonly #running: RunningAnswers;
@@ -49,7 +49,7 @@ export class Chats {
     return this.#running.pass(request.signal, (signal) => this.#answer(request, signal));
   }
 
-  /** Breaks off the answers that are being given, and sees what comes after chats through. May be called twice. */
+  /** Aborts running answers, and completes the work after chats. May be called twice. */
   async close(): Promise<void> {
     await this.#running.close();
     await Promise.all(this.#ending);
@@ -88,7 +88,7 @@ export class Chats {
     await ending;
   }
 
-  /** What the agent has to say: its opening, an answer, or nothing. */
+  /** The agent's words: its opening, an answer, or nothing. */
   async *#pieces({ prepared: { agent, llm }, request }: Chat, reply: ChatReply): AsyncGenerator<ReplyPiece> {
     const { messages, endOfSession } = request;
     const isNew = messages.every(({ role }) => role === 'system');
@@ -100,7 +100,7 @@ export class Chats {
         return;
       }
     }
-    // Where the last word was the agent's nobody asked: there is nothing to answer, or it may have nothing to add.
+    // If the last message is the agent's, there may be nothing to answer.
     const isAsked = messages.at(-1)?.role !== 'assistant';
     if (endOfSession === true && !isAsked) return;
     yield* reply.pieces(messages);
@@ -115,19 +115,19 @@ export class Chats {
     const prepared = await prepareAgent(this.#services, request, 'writing', {
       id,
       onFault: faults.note,
-      onFinish: () => undefined, // there is no line to close, and nobody to connect
+      onFinish: () => undefined, // a chat has no line to close or transfer
       signal,
     });
     const systemPrompt = buildSystemPrompt(prepared.agent, startUnixMs, 'writing');
     const chat = { id, request, startMs, startUnixMs, prepared, systemPrompt, faults };
-    prepared.customLlm?.llm.start(); // it is dialled for this answer alone
+    prepared.customLlm?.llm.start(); // connected for this answer only
     if (request.endOfSession === true) {
       this.#keep(chat, { messages: saidBefore(request), functionCalls: [], durationMs: 0 });
     }
     return chat;
   }
 
-  /** What comes after the end of the session is done even if the process dies before. */
+  /** Makes the work after the session survive a crash. */
   #keep({ id, request, startUnixMs, prepared, faults }: Chat, chat: UnfinishedChat): void {
     const { agent } = prepared;
     const record = { to: agent.webhooks.sessionData, facts: callFacts(request, prepared, startUnixMs) };
@@ -139,7 +139,7 @@ export class Chats {
     }
   }
 
-  /** What comes after the answer. Resolves when all of it is done; never rejects. */
+  /** The work after the answer. Resolves when all of it is done; never rejects. */
   #end(chat: Chat, reply: ChatReply, failure: string | null): Promise<void> {
     const after = chat.request.endOfSession === true ? this.#endSession(chat, reply, failure) : Promise.resolve();
     const ending = after.catch(() => undefined).then(() => chat.prepared.close());
@@ -172,7 +172,7 @@ export class Chats {
     );
   }
 
-  /** Runs the functions that run after the session, and remembers it. */
+  /** Runs the after-call functions, and stores memories. */
   async #finished(
     { id, prepared, systemPrompt, faults }: Chat,
     { calls, usage }: ChatReply,
@@ -203,7 +203,7 @@ export class Chats {
   }
 }
 
-/** How often each fault occurred, by its name. */
+/** Number of occurrences of each fault, by name. */
 class FaultCounts extends Map<string, number> {
   readonly note = (name: string): void => void this.set(name, (this.get(name) ?? 0) + 1);
 }

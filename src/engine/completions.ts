@@ -20,7 +20,7 @@ export class Completions {
     return this.#running.pass(request.signal, (signal) => this.#answer(request, signal));
   }
 
-  /** Breaks off the replies that are being given. May be called twice. */
+  /** Aborts running replies. May be called twice. */
   close(): Promise<void> {
     return this.#running.close();
   }

@@ -13,9 +13,9 @@ export interface ContinuationOptions {
 }
 
 /**
- * The messages that a session goes on from: those of the request, else of the session that it names, else of the user's
- * latest one. A user who is not known yet has none.
- * @throws ParleyError CONFIG_INVALID, also where there is nothing to resume, NOT_FOUND for a session id that is not known
+ * The messages that a session continues: those of the request, or of the session that it names, or of the user's latest
+ * one. An unknown user has none.
+ * @throws ParleyError CONFIG_INVALID, also if there is nothing to resume; NOT_FOUND for an unknown session id
  */
 export function messagesBefore(
   continuation: SessionContinuation,
@@ -41,14 +41,14 @@ function findMessages(
   } = parseContinuation(continuation, ['session_continuation']);
   if (messages != null) return earlierMessages(messages);
   if (sessionId != null) return messagesOf(sessionId, memory, agentId);
-  // Two agents without an id may be two people's: one must not go on from the other's conversation.
+  // Agents without an id may belong to different people: one must not continue the other's conversation.
   if (identifier == null || agentId === null) return [];
   const value = identifiersOf(agent.metadata, phones).get(identifier);
   return value === undefined ? [] : (memory.latest(identifier, value, agentId) ?? []);
 }
 
 /**
- * Before anybody is called for it: the session that a continuation names has to be there.
+ * Checks before a call is placed that the session named by a continuation exists.
  * @throws ParleyError CONFIG_INVALID, NOT_FOUND
  */
 export function assertKnown(continuation: SessionContinuation, memory: SessionMemory, agentId: string | null): void {
@@ -62,7 +62,7 @@ function messagesOf(sessionId: string, memory: SessionMemory, agentId: string | 
   return found;
 }
 
-/** Keeps what was said for a later session, unless the user has opted out of that. */
+/** Stores the conversation for a later session, unless the user has opted out. */
 export function rememberWhenOver(
   session: { readonly finished: Promise<Pick<SessionReport, 'sessionId' | 'messages'>> },
   memory: SessionMemory,

@@ -11,14 +11,14 @@ export interface CustomLlmOptions extends Omit<CustomSocketOptions, 'dial'> {
   guard: AddressGuard;
 }
 
-/** How long the server may take to accept the connection. */
+/** Deadline for connecting to the server. */
 const CONNECT_TIMEOUT_MS = 4000;
 const MAX_MESSAGE_BYTES = 262_144;
 
 /** An agent's own server as the model of one session. */
 export interface CustomLlm {
   llm: CustomSocketLlm;
-  /** Tells the server what happens in the session. */
+  /** Reports the session's events to the server. */
   participant: Participant;
 }
 
@@ -32,7 +32,7 @@ export function customLlm({ address, guard, ...options }: CustomLlmOptions): Cus
   return { llm, participant: participantOf(llm) };
 }
 
-/** @throws ParleyError NET_ADDRESS_REFUSED for an address that may not be called, whatever it resolves to */
+/** @throws ParleyError NET_ADDRESS_REFUSED for a forbidden address, whatever it resolves to */
 export function checkCustomLlm({ url }: WebhookAddress, guard: AddressGuard, clock: Clock): void {
   guard.check(url, ['ws:', 'wss:']);
   if (clock.virtual) throw new ParleyError('PROVIDER_REMOTE_IN_VIRTUAL_TIME', { provider: 'custom_llm_websocket' });

@@ -27,8 +27,8 @@ import type { AgentReview, AgentWarning } from './warnings.js';
 import type { EngineRuntime } from './runtime.js';
 
 /**
- * Everything that sessions share: the clock and its ticker, the providers, the client for webhooks. One a process (or a
- * thread) is enough.
+ * Everything that sessions share: the clock and its ticker, the providers, the client for webhooks. Use one per process
+ * or thread.
  */
 export class Engine {
   readonly clock: Clock;
@@ -50,7 +50,7 @@ export class Engine {
     this.ticker = new Ticker(this.clock);
   }
 
-  /** Sessions that run. */
+  /** The running sessions. */
   get sessions(): ReadonlySet<SessionHandle> {
     return this.#sessions;
   }
@@ -60,12 +60,12 @@ export class Engine {
     return this.#options;
   }
 
-  /** Numbers that the agents do not call. */
+  /** The numbers that agents must not call. */
   get doNotCall(): DoNotCallList {
     return this.#options.doNotCall;
   }
 
-  /** Sets where the engine stores what outlives a session. Call it before any other method. */
+  /** Sets the stores of what outlives a session. Call it before any other method. */
   keepIn(
     stores: Pick<
       EngineOptions,
@@ -86,17 +86,17 @@ export class Engine {
   }
 
   /**
-   * Loads the default engines, so that no first call pays for it.
-   * @returns in words, those that could not be reached just now: that may pass, and calls try again
-   * @throws ParleyError PROVIDER_UNKNOWN, or what a provider cannot be loaded for, a refused key for one
+   * Loads the default providers, so that the first call is not slower.
+   * @returns messages about providers that cannot be reached now; calls try again
+   * @throws ParleyError PROVIDER_UNKNOWN, or the reason why a provider cannot be loaded, such as a refused key
    */
   async warmUp(): Promise<readonly string[]> {
     return (await this.#load()).warmUp();
   }
 
   /**
-   * Checks whether an agent could have sessions here, before it has one.
-   * @param medium `writing`: providers of speech are not checked
+   * Checks whether an agent can have sessions.
+   * @param medium `writing`: speech providers are not checked
    * @returns what will not work as the agent's author may expect
    * @throws ParleyError the first fault, as `createSession`; but a disabled agent passes
    */
@@ -107,18 +107,18 @@ export class Engine {
   }
 
   /**
-   * Checks an agent as `checkAgent` does, and finds all faults in one pass.
-   * @returns `faults`: ParleyErrors as `createSession` throws; empty = the agent could have sessions. `warnings`: what
-   * will not work as the agent's author may expect, where there are no faults
+   * Checks an agent like `checkAgent`, and finds all faults in one pass.
+   * @returns `faults`: the ParleyErrors that `createSession` would throw; empty = the agent can have sessions.
+   * `warnings`: if there are no faults, what will not work as the agent's author may expect
    */
   async reviewAgent(request: AgentRequest, medium: Medium = 'line'): Promise<AgentReview> {
     return (await this.#load()).reviewAgent(request, medium);
   }
 
   /**
-   * Whether a session of this agent could go on from there.
+   * Checks whether a session of this agent can continue there.
    * @param agentId null = an agent without an id
-   * @throws ParleyError CONFIG_INVALID, NOT_FOUND for a session that is not known
+   * @throws ParleyError CONFIG_INVALID, NOT_FOUND for an unknown session
    */
   async checkContinuation(continuation: SessionContinuation, agentId: string | null): Promise<void> {
     (await this.#load()).checkContinuation(continuation, agentId);
@@ -127,17 +127,17 @@ export class Engine {
   /**
    * A session that is ready to `run()`.
    * @throws ParleyError ARGUMENT_INVALID for a transport that is missing or in use, CONFIG_INVALID, AGENT_DISABLED,
-   * PROVIDER_UNKNOWN, PROVIDER_REMOTE_IN_VIRTUAL_TIME, AUDIO_RATE_UNSUPPORTED, SESSION_CLOSED; MEDIA_THREAD_LOST and MEDIA_THREAD_SILENT
-   * where the line lies in a media thread
+   * PROVIDER_UNKNOWN, PROVIDER_REMOTE_IN_VIRTUAL_TIME, AUDIO_RATE_UNSUPPORTED, SESSION_CLOSED; MEDIA_THREAD_LOST and
+   * MEDIA_THREAD_SILENT if the line is in a media thread
    */
   async createSession(request: SessionRequest<SessionLine>): Promise<SessionHandle> {
     const { transport } = request;
     take(transport);
     const session = await this.#makeSession(request).catch((error: unknown) => {
-      inUse.delete(transport); // nothing has used it yet
+      inUse.delete(transport); // unused so far
       throw error;
     });
-    // The engine may have closed meanwhile, when this session was not in its list yet.
+    // The engine may have closed before this session was in its list.
     if (this.#closing !== null) {
       await session.close();
       throw new ParleyError('SESSION_CLOSED');
@@ -148,9 +148,9 @@ export class Engine {
   }
 
   /**
-   * An agent's answer to a conversation in writing, piece by piece as it comes, its tools included. It has no line, so
-   * hanging up, transferring, pressing keys and changing the language are not offered to its model. It ends when all
-   * that follows an `endOfSession` is done; a reader who leaves breaks it off.
+   * An agent's answer in a text conversation, piece by piece, including its tools. Without a line its model cannot hang
+   * up, transfer, press keys or change the language. It ends when all work after an `endOfSession` is done; a reader
+   * who stops reading aborts it.
    * @throws ParleyError CONFIG_INVALID, NOT_FOUND, AGENT_DISABLED, PROVIDER_UNKNOWN, PROVIDER_FAILED, PROVIDER_REFUSED,
    * PROVIDER_TIMEOUT, PROVIDER_REMOTE_IN_VIRTUAL_TIME, SESSION_CLOSED; the signal's reason when it is aborted
    */
@@ -159,8 +159,8 @@ export class Engine {
   }
 
   /**
-   * One reply of a language model outside any session, piece by piece as it comes. It takes real time, also where the
-   * engine's clock is virtual. A reader who leaves breaks it off.
+   * One reply of a language model outside a session, piece by piece. It takes real time, even if the engine's clock is
+   * virtual. A reader who stops reading aborts it.
    * @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_FAILED, PROVIDER_REFUSED, PROVIDER_TIMEOUT, ARGUMENT_INVALID,
    * SESSION_CLOSED; the signal's reason when it is aborted
    */
@@ -169,22 +169,22 @@ export class Engine {
   }
 
   /**
-   * Does what comes after a session whose process died before it was done, from what that left behind.
-   * @returns the session's report; to keep it and to send it is the caller's part
+   * Completes the work after a session whose process died, from what it left behind.
+   * @returns the session's report; the caller stores and sends it
    */
   async finishSession(session: UnfinishedSession, left: LeftSession): Promise<SessionReport> {
     return (await this.#load()).finishSession(session, left);
   }
 
   /**
-   * A text, spoken by one of the engine's voices.
-   * @throws ParleyError PROVIDER_UNKNOWN, or what the voice cannot do it for
+   * Speaks a text with one of the engine's voices.
+   * @throws ParleyError PROVIDER_UNKNOWN, or the voice's error
    */
   async speech(request: SpeechRequest): Promise<Speech> {
     return (await this.#load()).speech(request);
   }
 
-  /** All voices of the providers that can be used here. */
+  /** All voices of the available providers. */
   async voices(): Promise<EngineVoice[]> {
     return (await this.#load()).voices();
   }
@@ -194,7 +194,7 @@ export class Engine {
     return isRemote(transport) ? sessions.openRemote(transport, request) : sessions.create({ ...request, transport });
   }
 
-  /** Ends every session and frees what they share. May be called twice. */
+  /** Ends all sessions and frees shared resources. May be called twice. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -206,7 +206,7 @@ export class Engine {
     await (await this.#runtime?.catch(() => null))?.close();
   }
 
-  /** Loaded late: importing the library should not take the time that only sessions need. */
+  /** Loaded late, so that importing the library stays fast. */
   #load(): Promise<EngineRuntime> {
     if (this.#closing !== null) return Promise.reject(new ParleyError('SESSION_CLOSED'));
     this.#runtime ??= import('./runtime.js').then(

@@ -22,22 +22,22 @@ export interface FallbacksOptions {
 
 type OnSwitch = (what: Switch) => void;
 
-/** How long after the end of speech a fallback of a vendor's recogniser may deliver the final words. */
+/** Deadline for the final transcript when a fallback of a vendor's recogniser repeats the speech. */
 const FALLBACK_FINAL_MS = 2000;
 
-/** The session waits for a vendor's final words until a fallback had time to find them; then the interim words count. */
+/**
+ * The session waits for a vendor's final transcript until a fallback had time to produce one; then the interim words
+ * count.
+ */
 export function finalWait({ virtualTime }: SttProvider): Partial<Pick<EndpointingConfig, 'finalTranscriptMs'>> {
   return virtualTime ? {} : { finalTranscriptMs: FALLBACK_FINAL_MS };
 }
 
-/** Voices that need no vendor, the one that speaks English first. */
+/** Voices without a vendor, the one for English first. */
 const EMBEDDED_VOICES = ['flite', 'espeak-ng'];
 const NO_VOICE = { voiceId: null, model: null, settings: {} };
 
-/**
- * Puts fallbacks behind an agent's providers, by the operator's lists. All sessions share what is known of the providers'
- * health.
- */
+/** Adds the operator's fallbacks to an agent's providers. All sessions share the providers' health. */
 export class Fallbacks {
   readonly #failover: Failover;
   readonly #providers: FallbacksOptions['providers'];
@@ -45,7 +45,7 @@ export class Fallbacks {
   readonly #refusalOf: FallbacksOptions['refusalOf'];
   readonly #health = new HealthBook();
 
-  /** @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED for one of the lists that cannot be had */
+  /** @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED for an unavailable entry of the lists */
   constructor({ failover = NO_FAILOVER, providers, clock, refusalOf }: FallbacksOptions) {
     this.#failover = failover;
     this.#providers = providers;
@@ -57,14 +57,14 @@ export class Fallbacks {
   }
 
   /**
-   * The agent's recogniser. A vendor's is opened again when it fails, even where it has no fallback.
-   * @param own of a model that hears itself. Default: the one that the agent names
+   * The agent's recogniser. A vendor's stream is reopened after a failure, even without a fallback.
+   * @param own that of a speech-to-speech model. Default: the one that the agent names
    */
   stt(agent: Pick<ResolvedAgent, 'stt' | 'language'>, onSwitch: OnSwitch, own?: SttProvider): SttProvider {
     own ??= this.#providers.stt(agent.stt.provider);
     const others = this.#failover.stt
       .map(({ provider, ...options }) => ({ provider: this.#providers.stt(provider), options }))
-      // The agent's own recogniser may be its fallback with another model.
+      // The agent's recogniser with another model may be its own fallback.
       .filter(({ provider, options }) => provider !== own || (options.model ?? agent.stt.model) !== agent.stt.model)
       .filter(({ provider }) => this.#fits(provider))
       .filter(({ provider: { abilities } }) => {
@@ -87,9 +87,9 @@ export class Fallbacks {
   }
 
   /**
-   * The agent's voice. A vendor's is retried once where it has no fallback, and in the end an embedded
-   * voice speaks, unless the operator has ruled that out.
-   * @param own in place of the one that the agent names
+   * The agent's voice. A vendor's request without a fallback is repeated once, and finally an embedded voice speaks,
+   * unless the operator has disabled that.
+   * @param own replaces the one that the agent names
    */
   tts(agent: Pick<ResolvedAgent, 'voice'>, onSwitch: OnSwitch, own?: TtsProvider): TtsProvider {
     own ??= this.#providers.tts(agent.voice.provider);
@@ -113,8 +113,8 @@ export class Fallbacks {
   }
 
   /**
-   * The agent's model, and behind the operator's list its own script, where it has one. One alone is asked once more.
-   * @param speech one that hears itself, in the place of the agent's model
+   * The agent's model, then the operator's list, then the agent's own script. A model without fallbacks is asked twice.
+   * @param speech a speech-to-speech model in place of the agent's
    * @throws ParleyError PROVIDER_UNKNOWN, CONFIG_INVALID for a script with faults
    */
   llm(model: string, script: unknown, onSwitch: OnSwitch, speech?: LlmProvider): LlmProvider {
@@ -141,7 +141,10 @@ export class Fallbacks {
     return new FailoverLlm({ entries, onSwitch });
   }
 
-  /** Why a model cannot answer: its vendor refuses the key, and neither a script nor the operator's list is its fallback. */
+  /**
+   * Why a model cannot answer: its vendor refuses the key, and it has neither a script nor a fallback in the operator's
+   * list.
+   */
   refusal(model: string, script: unknown): ParleyError | null {
     const refusal = this.#refusalOf(this.#providers.llm(model, script));
     const hasFallback = script !== undefined || this.#failover.llm.some((id) => id !== model);

@@ -8,7 +8,7 @@ import { recallMemories } from './memories.js';
 import type { EngineServices } from './services.js';
 import type { LeftSession, UnfinishedSession } from './unfinished-session.js';
 
-/** Answers nothing: the model of a conversation of which nothing was kept, or that only the agent's server knew. */
+/** A model without answers, for a conversation that was not stored, or that only the agent's server knew. */
 const SILENT_LLM: LlmProvider = {
   name: 'nobody',
   virtualTime: true,
@@ -18,8 +18,8 @@ const SILENT_LLM: LlmProvider = {
 };
 
 /**
- * Does what comes after a session whose process died: runs the functions that run after a call, unless they were started
- * before, and keeps what is remembered of it. An agent that could have no session any more runs none.
+ * Completes the work after a session whose process died: runs the after-call functions that were not started before,
+ * and stores memories. An agent that could not have a session any more runs none.
  * @returns the session's report
  */
 export async function finishSession(

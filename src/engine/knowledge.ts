@@ -12,18 +12,18 @@ export interface KnowledgeToolsOptions {
   agentId: string | null;
   /** The session's. */
   clock: Clock;
-  /** Real time, also where the conversation's is not. */
+  /** A real-time clock, even if the conversation's is virtual. */
   networkClock: Clock;
-  /** The files cannot be listed: the agent consults those of its configuration. */
+  /** The files cannot be listed: the agent uses only those of its configuration. */
   onFault: (reason: string) => void;
 }
 
-/** How long a caller waits for the list of files. */
+/** Deadline for the list of files, while a caller waits. */
 const FILES_TIMEOUT_MS = 3_000;
 
 /**
- * What an agent consults: the files of its configuration, and those that it was given beside them.
- * @throws ParleyError NOT_FOUND for a file of the configuration that is not there
+ * An agent's documents: the files of its configuration, and those assigned in addition.
+ * @throws ParleyError NOT_FOUND for a missing file of the configuration
  */
 export async function knowledgeTools(agent: ResolvedAgent, options: KnowledgeToolsOptions): Promise<Tool[]> {
   const { knowledge, clock } = options;
@@ -49,7 +49,7 @@ export async function knowledgeTools(agent: ResolvedAgent, options: KnowledgeToo
 
 type Listed = Awaited<ReturnType<NonNullable<Knowledge['list']>>>;
 
-/** Null where a caller would have to wait for it, or it fails: a call is worth more than a file. */
+/** Null if the lookup is late or fails: the call starts without the additional files. */
 async function filesThere(
   knowledge: Knowledge,
   configured: readonly string[],

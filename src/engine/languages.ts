@@ -10,7 +10,7 @@ import type { SessionOptions } from '../session/session-options.js';
 import { chooseTts } from '../providers/tts/choose.js';
 import type { Providers } from './providers.js';
 
-/** How users ask for another language, by the language that they ask in; `{}` is the wanted one's name. */
+/** Requests for another language, by the language of the request; `{}` is the name of the requested one. */
 const WISHES: Readonly<Record<string, readonly string[]>> = {
   en: [
     '{}',
@@ -39,8 +39,8 @@ const WISHES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Sentences with which a user who is heard in `language` may ask for another one of `languages`. In languages without
- * sentences here: the names alone.
+ * Sentences with which a user who speaks `language` may ask for another one of `languages`. Without sentences for a
+ * language: only the names.
  */
 export function languageWishes(language: string, languages: readonly string[]): readonly string[] {
   const base = baseLanguage(language);
@@ -56,16 +56,16 @@ export interface LanguagesOptions {
   agent: ResolvedAgent;
   stt: SttProvider;
   tts: TtsProvider;
-  /** The words to expect of a user who speaks a language. */
+  /** Hints for the recogniser of a language. */
   hints: (language: string) => SpeechHints;
   /** Recognisers that replace the agent's own for languages that it does not support. */
   otherStt: () => readonly SttProvider[];
-  /** The voice provider of a language that the agent's own does not speak. */
+  /** The voice provider of a language that the agent's own does not support. */
   otherTts: (language: string) => Promise<TtsProvider>;
 }
 
 /**
- * What the agent asks of its recogniser that the recogniser cannot do.
+ * Requests of the agent that its recogniser does not support.
  * @returns ParleyErrors CONFIG_INVALID, STT_LANGUAGE_UNSUPPORTED
  */
 export function sttFaults({ stt, language }: ResolvedAgent, { name, abilities = {} }: SttProvider): ParleyError[] {
@@ -89,7 +89,7 @@ export function sttFaults({ stt, language }: ResolvedAgent, { name, abilities = 
 }
 
 /**
- * Whether a voice can do what the agent asks of it.
+ * Checks that a voice supports the agent's requests.
  * @throws ParleyError CONFIG_INVALID
  */
 export function checkVoiceModel({ voice }: ResolvedAgent, { name, hasModels = false }: TtsProvider): void {
@@ -97,7 +97,7 @@ export function checkVoiceModel({ voice }: ResolvedAgent, { name, hasModels = fa
   throw faultOf(['voice', 'model'], `the voice provider "${name}" has no models to choose from`);
 }
 
-/** What the recogniser is asked for, and the languages that the session may change to. */
+/** The options of the recogniser, and the languages that the session may change to. */
 export function spokenLanguages(
   options: LanguagesOptions,
   operatorLanguage: string,
@@ -137,7 +137,7 @@ function languagesOf(options: LanguagesOptions): Languages {
   };
 }
 
-/** The agent's own voice where it speaks the language; else one that does, at the same pace and pitch. */
+/** The agent's own voice if it speaks the language; otherwise one that does, with the same rate and pitch. */
 async function voiceFor(language: string, { agent, tts, otherTts }: LanguagesOptions) {
   const { voiceId, model, settings } = agent.voice;
   const isOwn = baseLanguage(language) === baseLanguage(agent.language === 'multi' ? 'en' : agent.language);
@@ -146,12 +146,15 @@ async function voiceFor(language: string, { agent, tts, otherTts }: LanguagesOpt
     return { tts, voiceId: tts.multilingual === true ? voiceId : null, model, settings };
   }
   const other = await otherTts(language);
-  // The embedded voices take the same settings; those of others mean nothing to them.
+  // The embedded voices share their settings; other providers' settings differ.
   const areEmbedded = [tts, other].every(({ name }) => name === 'flite' || name === 'espeak-ng');
   return { tts: other, voiceId: null, model: null, settings: areEmbedded ? settings : {} };
 }
 
-/** Vendors that serve the languages which the embedded engines lack, by their providers' names; the first that knows a language has it. */
+/**
+ * Vendors for languages that the embedded engines lack, by provider name; the first one that supports a language is
+ * used.
+ */
 export interface LanguageVendors {
   stt: readonly string[];
   tts: readonly string[];
@@ -159,7 +162,7 @@ export interface LanguageVendors {
 
 export const NO_LANGUAGE_VENDORS: LanguageVendors = { stt: [], tts: [] };
 
-/** The recogniser of a language where the agent names none: `usual` where that understands it or no vendor does. */
+/** The recogniser of a language if the agent names none: `usual` if it supports the language or no vendor does. */
 export function chooseStt(
   language: string,
   usual: string,
@@ -171,7 +174,7 @@ export function chooseStt(
 }
 
 /**
- * The voice provider of a language where the agent names none: an embedded one, else a vendor.
+ * The voice provider of a language if the agent names none: an embedded one, otherwise a vendor.
  * @throws ParleyError TTS_LANGUAGE_UNSUPPORTED with what would help
  */
 export async function chooseVoice(

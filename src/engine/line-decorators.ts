@@ -17,7 +17,7 @@ export interface LineDecoratorsOptions {
   clock: Clock;
   recordings: RecordingSink | string | undefined;
   backgrounds: BackgroundsOptions;
-  /** One of them may take noise out in place of RNNoise. */
+  /** One of them may denoise in place of RNNoise. */
   localModels: LocalModels;
 }
 
@@ -29,7 +29,7 @@ export interface LineRequest {
   onFault: (name: string, reason: string) => void;
 }
 
-/** What lies around the lines of an engine's sessions: recordings, backgrounds and denoisers. */
+/** Decorates the lines of an engine's sessions with recordings, backgrounds and denoisers. */
 export class LineDecorators {
   readonly #clock: Clock;
   readonly #recordings: RecordingSink | null;
@@ -44,14 +44,14 @@ export class LineDecorators {
     this.#backgrounds = new Backgrounds(backgrounds);
   }
 
-  /** @throws ParleyError CONFIG_INVALID for an agent that asks for what this engine cannot give */
+  /** @throws ParleyError CONFIG_INVALID for an agent that needs what this engine does not have */
   check({ recording }: ResolvedSound): void {
     if (!recording || this.#recordings !== null) return;
     const msg = 'this engine has no place for recordings (its option `recordings`)';
     throw faultOf(['call_settings', 'enable_recording'], msg);
   }
 
-  /** The line that a session is to run on, and what goes with it. */
+  /** The line of a session, with its decorations. */
   async line(request: LineRequest): Promise<Pick<SessionOptions, 'transport' | 'recording' | 'denoising'>> {
     const { transport, sound, sessionId, onFault } = request;
     const recording =
@@ -92,7 +92,7 @@ export class LineDecorators {
     await denoisers?.close();
   }
 
-  /** The operator's model, else RNNoise: a call continues without a model that cannot be loaded. */
+  /** The operator's model, otherwise RNNoise: a call continues without a model that cannot be loaded. */
   async #denoiser(strength: number, onFault: LineRequest['onFault']): Promise<Denoiser> {
     const { denoise } = this.#localModels;
     if (denoise === null) return rnnoise(strength);
@@ -124,8 +124,8 @@ export class LineDecorators {
     onFault: LineRequest['onFault'],
   ): Promise<Transport> {
     const loop = this.#backgrounds.loop(url, transport.outputRateHz);
-    loop.catch(() => undefined); // the line tells
-    // A call does not wait for it. In virtual time it is present from the beginning, so that two runs are the same.
+    loop.catch(() => undefined); // the line reports it
+    // A call does not wait for it. In virtual time it is available from the start, so that two runs are equal.
     if (this.#clock.virtual) await loop.catch(() => undefined);
     return backgroundLine(transport, { loop, volume, onFault: (reason) => onFault('background.failed', reason) });
   }

@@ -7,7 +7,7 @@ import { withTimeout } from '../base/deadlines.js';
 import type { EngineServices } from './services.js';
 
 export interface RecallOptions {
-  /** The session's. */
+  /** The session's id. */
   id: string;
   /** Null = a temporary agent. */
   agentId: string | null;
@@ -15,18 +15,18 @@ export interface RecallOptions {
   onFault: (name: string, reason: string) => void;
 }
 
-/** Sessions that are recalled, the latest. */
+/** Number of the latest sessions to recall. */
 const SESSIONS = 10;
-/** All that is recalled together, in characters. */
+/** Maximum length of all memories together, in characters. */
 const MAX_CHARS = 4_000;
-/** How long a caller waits for it. */
+/** Deadline of the store, while a caller waits. */
 const RECALL_TIMEOUT_MS = 300;
 
 const NO_ID = 'A temporary agent has no memory: name the agent that it belongs to (agent_id)';
 
 /**
- * The agent with notes of its earlier sessions with the user in its prompt, and the place for those of this session. An
- * agent without an id has no memory: another agent without an id may belong to somebody else.
+ * The agent with notes about earlier sessions with the user in its prompt, and the storage for those of this session.
+ * An agent without an id has no memory, because another agent without an id may belong to another person.
  */
 export async function recallMemories(
   { memories: store, networkClock }: Pick<EngineServices, 'memories' | 'networkClock'>,
@@ -53,7 +53,7 @@ export async function recallMemories(
   }
 }
 
-/** Null = there are none. */
+/** Null = none. */
 function notesOf(recalled: readonly Memory[], timezone: string): string | null {
   const lines: string[] = [];
   let chars = 0;

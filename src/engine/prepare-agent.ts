@@ -11,13 +11,13 @@ import type { EngineServices } from './services.js';
 
 /** An agent that is ready for one conversation. */
 export interface PreparedAgent extends AgentSetup {
-  /** What requests to `llm` name as the model. */
+  /** The model id for requests to `llm`. */
   readonly model: string;
-  /** The agent's own server, in the place of its model; null = it has none. */
+  /** The agent's own server in place of its model; null = none. */
   readonly customLlm: CustomLlm | null;
-  /** Where the conversation leaves what it established of its user; null = nowhere. */
+  /** Stores what the conversation establishes about its user; null = nowhere. */
   readonly memory: MemoryKeeper | null;
-  /** Closes what belongs to this conversation alone. May be called twice. */
+  /** Closes what belongs only to this conversation. May be called twice. */
   close(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export interface ConversationContext {
   onFault: (name: string, reason: string) => void;
   /** The agent's own server ends the call (null) or transfers it. */
   onFinish: (destination: string | null) => void;
-  /** Breaks off the preparation. */
+  /** Aborts the preparation. */
   signal: AbortSignal;
 }
 
@@ -46,8 +46,8 @@ export async function prepareSpokenAgent(
 }
 
 /**
- * Sets an agent up for one conversation: with what its webhook adds to its prompt, what it remembers of the user, and its
- * own server. Providers of speech warm up meanwhile.
+ * Sets an agent up for one conversation: with the prompt from its webhook, its memories of the user, and its own
+ * server. Speech providers warm up meanwhile.
  * @throws ParleyError as `Engine.createSession` and `Engine.chat`; the signal's reason when it is aborted
  */
 export async function prepareAgent(
@@ -86,7 +86,7 @@ async function setUpOrThrow(...args: Parameters<typeof setUpAgent>): Promise<Age
   return setup;
 }
 
-/** The setup with what the agent's webhook adds to its prompt and metadata. */
+/** The setup with the webhook's additions to prompt and metadata. */
 async function withExtraPrompt(
   services: EngineServices,
   request: PreparedRequest,
@@ -113,12 +113,12 @@ async function withExtraPrompt(
     warmUpSpeech(setup),
   ]);
   if (extra === null) return setup;
-  await speech?.realtime?.session.close(); // the next setup opens another one, with its own prompt
+  await speech?.realtime?.session.close(); // the next setup opens another one with its own prompt
   const metadata = { ...agent.metadata, ...extra.metadata };
   return setUpOrThrow(services, { ...request, metadata }, medium, { onFault, extraPrompt: extra.extraPrompt });
 }
 
-/** Loads what the conversation needs, so that nothing is loaded while someone speaks. */
+/** Loads what the conversation needs, so that nothing loads while someone speaks. */
 async function warmUp({ providers, client, operatorClient }: EngineServices, setup: AgentSetup): Promise<void> {
   if (setup.speech === null) return;
   await Promise.all([
@@ -138,7 +138,7 @@ function callsOut({ tools, serviceFunctions, appFunctions, webhooks }: ResolvedA
   return tools.length + serviceFunctions.length + appFunctions.length > 0 || webhooks.sessionData !== null;
 }
 
-/** Null where the agent has no server of its own, or the embedder brings the model. It is not dialled yet. */
+/** Null if the agent has no server, or the embedder provides the model. Not connected yet. */
 function ownServer(
   { client, networkClock }: EngineServices,
   request: PreparedRequest,

@@ -14,13 +14,13 @@ import type { TurnModel } from '../providers/turn/turn.js';
 import { DEFAULT_VAD, vadProvider } from '../providers/vad/registry.js';
 import type { VadProvider } from '../providers/vad/vad.js';
 
-/** What a script is made into, once for all sessions that have it. */
+/** A compiled script, shared by all sessions that use it. */
 interface Script {
   provider: LlmProvider;
   hints: SpeechHints;
 }
 
-/** The providers of one engine: each made when it is first asked for, shared by all sessions, closed together. */
+/** The providers of one engine: created on first use, shared by all sessions, closed together. */
 export class Providers {
   readonly #vad: string;
   readonly #vendors: Vendors;
@@ -53,7 +53,7 @@ export class Providers {
     return vadProvider(this.#vad);
   }
 
-  /** Null = the words alone tell when a turn is over. */
+  /** Null = only the words decide when a turn is over. */
   turnModel(): TurnModel | null {
     return this.#turnModel;
   }
@@ -69,7 +69,7 @@ export class Providers {
   }
 
   /**
-   * The provider of a model id. The scripted model follows `script` where there is one.
+   * The provider of a model id. The scripted model uses `script` if there is one.
    * @throws ParleyError PROVIDER_UNKNOWN, CONFIG_INVALID for a script with faults
    */
   llm(model: string, script: unknown): LlmProvider {
@@ -77,18 +77,18 @@ export class Providers {
     return this.#models.resolve(model);
   }
 
-  /** Speaks for an agent that has neither a language model nor a script: it says so. */
+  /** Answers for an agent that has neither a language model nor a script: says so. */
   noModel(): LlmProvider {
     return (this.#noModel ??= scriptedProvider(noModelScript));
   }
 
-  /** What a model can do that hears and speaks itself; null = it reads and writes only, or there is none of that id. */
+  /** The abilities of a speech-to-speech model; null = it uses text only, or does not exist. */
   speech(model: string): SpeechModel | null {
     return this.#models.find(model)?.speech ?? null;
   }
 
   /**
-   * What users of a script may say, for the recogniser.
+   * Hints for the recogniser from a script.
    * @throws ParleyError CONFIG_INVALID for a script with faults
    */
   scriptHints(script: unknown): SpeechHints {
@@ -100,7 +100,7 @@ export class Providers {
     await Promise.all([...all.map((provider) => provider.close()), this.#turnModel?.close()]);
   }
 
-  /** One of the operator's models by its name, else a file. */
+  /** One of the operator's models by name, otherwise a file. */
   #turnModelOf(given: string): TurnModel {
     if (isPath(given) || given.endsWith('.onnx')) return new OnnxTurnModel({ path: given });
     const file = async (): Promise<string> => String((await this.#local.find(given, 'turn')).config['model']);
@@ -126,7 +126,7 @@ function shared<T>(made: Map<string, T>, name: string, make: (name: string) => T
   return provider;
 }
 
-/** The voice that an agent speaks with. */
+/** The agent's voice. */
 export function voiceChoice({ voice, language }: ResolvedAgent): TtsVoiceChoice {
   return { ...voice, language };
 }

@@ -5,18 +5,18 @@ import type { TtsProvider } from '../providers/tts/tts.js';
 import type { AgentRequest } from './options.js';
 import type { Providers } from './providers.js';
 
-/** A speech-to-speech model in one session, in place of other providers. To be closed with the session. */
+/** A speech-to-speech model in one session, in place of other providers. Close it with the session. */
 export interface RealtimeSetup {
   session: SpeechSession;
-  /** The model transcribes what it hears: it is the session's recogniser too. */
+  /** The model transcribes the user: it is also the session's recogniser. */
   hears: boolean;
-  /** Says exact phrases in the model's voice; null = the agent speaks with another provider's voice. */
+  /** Speaks exact phrases in the model's voice; null = the agent uses another provider's voice. */
   tts: TtsProvider | null;
-  /** The agent's voice, with the model that says exact phrases. */
+  /** The agent's voice, with the model for exact phrases. */
   voice: ResolvedVoice;
 }
 
-/** The agent's speech-to-speech model; null where its model reads and writes, or another one answers in its place. */
+/** The agent's speech-to-speech model; null if its model uses text or another one answers in its place. */
 export function realtimeModelOf(
   config: AgentConfig,
   { llm }: AgentRequest,
@@ -32,7 +32,7 @@ export function realtimeDefaults({ voiceProvider }: SpeechModel): Partial<AgentD
   return { sttProvider: voiceProvider, voiceProvider, voiceId: null };
 }
 
-/** Connects to nothing yet. */
+/** Does not connect yet. */
 export function realtimeSetup(model: SpeechModel, agent: ResolvedAgent, { stt, tts }: AgentRequest): RealtimeSetup {
   const { voice, llm } = agent;
   const speaks = tts == null && voice.provider === model.voiceProvider;

@@ -1,17 +1,17 @@
 import type { Clock } from '../base/clock.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 
-/** A provider of speech or of language models, as far as it can be warmed up. */
+/** A provider that can be warmed up. */
 interface Warmable {
   readonly name: string;
 }
 
-/** How often a vendor that refuses is asked again, in milliseconds. */
+/** Interval of attempts after a refusal, in milliseconds. */
 const AGAIN_MS = 60_000;
 
 /**
- * Vendors that refused the operator's key. Each is asked again every minute until it accepts the key: a key that was
- * revoked or an account without credit must not keep other agents from their calls.
+ * Vendors that refused the operator's key. Each is tried again every minute until it accepts the key: a revoked key or
+ * an account without credit must not stop other agents' calls.
  */
 export class Refusals {
   readonly #clock: Clock;
@@ -20,21 +20,21 @@ export class Refusals {
   readonly #timers = new Map<Warmable, () => void>();
   #closed = false;
 
-  /** @param clock a real one @param onAccepted called with the name of each vendor that accepts again */
+  /** @param clock a real-time clock @param onAccepted called with the name of each vendor that accepts again */
   constructor(clock: Clock, onAccepted: (provider: string) => void) {
     this.#clock = clock;
     this.#onAccepted = onAccepted;
   }
 
-  /** Why a provider cannot be used; null = nothing is known against it. */
+  /** Why a provider cannot be used; null = no reason is known. */
   of(provider: Warmable): ParleyError | null {
     return this.#refused.get(provider) ?? null;
   }
 
   /**
    * Warms a provider up.
-   * @returns why it cannot be used just now, for the operator to read; null = it can be
-   * @throws ParleyError for a fault that will not pass without another setting
+   * @returns why it cannot be used now, for the operator; null = it can be
+   * @throws ParleyError for a fault that only another setting can fix
    */
   async warmUp(provider: Warmable, warm: () => Promise<void>): Promise<string | null> {
     try {

@@ -10,11 +10,11 @@ export type SessionHandle = Pick<Session, keyof Session>;
 /** A line in another thread. Its audio and its session stay in that thread. */
 export interface RemoteLine {
   readonly name: string;
-  /** Makes a session in the line's thread. @throws ParleyError as `Engine.createSession`, MEDIA_THREAD_LOST */
+  /** Creates a session in the line's thread. @throws ParleyError as `Engine.createSession`, MEDIA_THREAD_LOST */
   openSession(request: Omit<SessionRequest, 'transport'>): Promise<RemoteSession>;
-  /** This line with another implementation of transfers; it ends after the outcome is known. */
+  /** This line with another implementation of transfers; it ends after their outcome is known. */
   transferringBy(transfer: NonNullable<Transport['transfer']>): RemoteLine;
-  /** As `Transport.close`. */
+  /** Like `Transport.close`. */
   close(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export type SessionLine = Transport | RemoteLine;
 
 export interface RemoteSession {
   session: SessionHandle;
-  /** `facts`: its record without the outcome of the call. `to`: the webhook that gets the record; null = none. */
+  /** `facts`: its record without the outcome of the call. `to`: the webhook for the record; null = none. */
   record: { to: WebhookAddress | null; facts: Omit<CallFacts, 'outcome'> };
 }
 

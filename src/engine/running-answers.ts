@@ -2,16 +2,16 @@ import type { Clock } from '../base/clock.js';
 import { waitAtMost } from '../base/deadlines.js';
 import { ParleyError } from '../base/errors.js';
 
-/** How long readers may take to notice that the engine closes. */
+/** Time for readers to notice that the engine closes. */
 const READERS_MS = 2_000;
 
-/** Answers that are being given outside sessions. `close` breaks them off. */
+/** Running answers outside sessions. `close` aborts them. */
 export class RunningAnswers {
   readonly #clock: Clock;
   readonly #running = new Map<AbortController, Promise<void>>();
   #closed = false;
 
-  /** @param clock a real one */
+  /** @param clock a real-time clock */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
@@ -49,7 +49,7 @@ export class RunningAnswers {
       abort.abort(closed);
       return isOver;
     });
-    // An answer breaks off when its reader asks for the next piece; one who does not is not waited for.
+    // An answer is aborted when its reader asks for the next piece; a reader who does not is not waited for.
     await waitAtMost(this.#clock, READERS_MS, Promise.all(over));
   }
 }

@@ -15,7 +15,7 @@ import type { LeftSession, UnfinishedSession } from './unfinished-session.js';
 import { listVoices, synthesizeSpeech } from './voices.js';
 import { type AgentReview, agentWarnings } from './warnings.js';
 
-/** What an engine works with. `Engine` loads it when the first conversation is asked for. */
+/** The loaded engine. `Engine` loads it for the first conversation. */
 export class EngineRuntime {
   readonly sessions: SessionFactory;
   readonly chats: Chats;

@@ -29,7 +29,7 @@ export interface EngineServices {
   /** The conversations' clock. */
   readonly clock: Clock;
   readonly ticker: Ticker;
-  /** A real clock, also where that of the conversations is virtual. */
+  /** A real-time clock, even if that of the conversations is virtual. */
   readonly networkClock: Clock;
   /** Calls addresses that agents name. */
   readonly client: GuardedClient;
@@ -37,22 +37,22 @@ export interface EngineServices {
   readonly operatorClient: GuardedClient;
   readonly providers: Providers;
   readonly fallbacks: Fallbacks;
-  /** The fallbacks of requests outside sessions: in real time. */
+  /** The fallbacks of requests outside sessions, in real time. */
   readonly networkFallbacks: Fallbacks;
   readonly refusals: Refusals;
   readonly mcp: McpServers;
   readonly decorators: LineDecorators;
-  /** What agents remember of their users. */
+  /** Memories of users. */
   readonly memories: MemoryStore;
-  /** What was said in sessions that are over. */
+  /** The conversations of past sessions. */
   readonly sessionMemory: SessionMemory;
   readonly doNotCall: DoNotCallList;
   readonly recorder: Recorder;
-  /** Null = functions that run after a session run as often as they are asked to. */
+  /** Null = after-call functions are not protected against running twice. */
   readonly afterCallMarks: AfterCallMarks | null;
 }
 
-/** @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED for a model or a fallback that cannot be had */
+/** @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED for an unavailable model or fallback */
 export function engineServices(options: EngineParts, clock: Clock, ticker: Ticker): EngineServices {
   const networkClock = clock.virtual ? new RealClock() : clock;
   const maxBytes = options.maxToolReplyBytes;
@@ -121,21 +121,21 @@ function sessionRecorder(options: EngineParts, client: GuardedClient, clock: Clo
   });
 }
 
-/** What the operator's client may call beside the public internet. */
+/** Addresses that the operator's client may call in addition to the public internet. */
 function operatorUrls({ serviceWebhooks, appBaseUrls }: EngineParts): string[] {
   const roots = Object.values(appBaseUrls ?? {}).map((url) => new URL(url).origin);
   return [...Object.values(serviceWebhooks ?? {}).map(({ url }) => url), ...roots];
 }
 
 /**
- * Loads the default engines and opens connections in advance.
- * @returns in words, the vendors that cannot be reached just now
+ * Loads the default providers and opens connections in advance.
+ * @returns messages about vendors that cannot be reached now
  */
 export async function warmUpServices(services: EngineServices): Promise<readonly string[]> {
   const { options, providers, refusals, decorators, mcp, client, operatorClient } = services;
   const agent = resolveAgent({}, { defaults: options.defaults ?? {} });
   languageName(agent.language);
-  // Each starts within a promise of its own: none stays behind where another one throws at once.
+  // Each starts within its own promise, so that a synchronous throw of one does not skip the others.
   const start = async (work: () => Promise<void> | undefined): Promise<null> => {
     await work();
     return null;
@@ -170,7 +170,7 @@ export async function warmUpServices(services: EngineServices): Promise<readonly
   return problems.filter((problem) => problem !== null);
 }
 
-/** Closes what all conversations share, once they are over. May be called twice. */
+/** Closes what conversations share, after them. May be called twice. */
 export async function closeServices(services: EngineServices): Promise<void> {
   const { refusals, decorators, recorder, mcp, providers, client, operatorClient } = services;
   refusals.close();

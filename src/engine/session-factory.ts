@@ -27,7 +27,7 @@ import { speechHints } from './stt-hints.js';
 
 type SpokenAgent = Awaited<ReturnType<typeof prepareSpokenAgent>>;
 
-/** Makes the sessions of an engine. */
+/** Creates the sessions of an engine. */
 export class SessionFactory {
   readonly #services: EngineServices;
 
@@ -79,14 +79,16 @@ export class SessionFactory {
     return session;
   }
 
-  /** A session in the thread where its line is. It is recorded here: the history is here, and how its call ended. */
+  /**
+   * A session in the thread of its line. It is recorded here, because the history is here, and the outcome of its call.
+   */
   async openRemote(line: RemoteLine, request: Omit<SessionRequest, 'transport'>): Promise<SessionHandle> {
     const { session, record } = await line.openSession(request);
     this.#record(session, { ...record, outcome: request.outcome ?? null }, request);
     return session;
   }
 
-  /** The options that the agent's configuration decides. */
+  /** The session options from the agent's configuration. */
   #agentOptions(
     { agent, toolbox, speech, llm, model, memory }: SpokenAgent,
     request: SessionRequest,
@@ -134,7 +136,7 @@ export class SessionFactory {
     };
     if (customLlm === null) return whole;
     const transfer = agent.flow.transfer ?? { targets: [], instruction: null, messages: [] };
-    // A server acts on what it is asked: it is asked nothing about a turn that may not be over.
+    // A custom LLM server acts on requests, so it gets none for a turn that may not be over.
     return { ...whole, speculation: { enabled: false }, transfer: { ...transfer, anyTarget: true } };
   }
 
@@ -147,7 +149,7 @@ export class SessionFactory {
     const { options, providers } = this.#services;
     const defaults = { ...EMBEDDED_DEFAULTS, ...options.defaults };
     const vendors = options.languageVendors ?? NO_LANGUAGE_VENDORS;
-    // The user's words go only to providers that the agent or the operator has chosen.
+    // The user's words only go to providers that the agent or the operator has selected.
     const names = [defaults.sttProvider, EMBEDDED_DEFAULTS.sttProvider, ...vendors.stt];
     const otherStt = (): SttProvider[] => names.map((name) => providers.stt(name));
     const otherTts = async (language: string): Promise<TtsProvider> =>
@@ -155,7 +157,7 @@ export class SessionFactory {
     return spokenLanguages({ agent, stt, tts, hints, otherStt, otherTts }, defaults.language);
   }
 
-  /** Puts a user who asks for it on the do-not-call list; null where the numbers of the call are not known. */
+  /** Adds a user who asks for it to the do-not-call list; null if the call's numbers are unknown. */
   #listDoNotCall(sessionId: string, { phones, direction }: SessionRequest): SessionOptions['listDoNotCall'] {
     const { doNotCall } = this.#services;
     if (phones == null) return null;
@@ -179,7 +181,7 @@ export class SessionFactory {
 /** Added to the time limit of the slowest tool. */
 const TOOL_GRACE_MS = 5_000;
 
-/** Keeps the faults of a session's preparation until there is a session to note them. */
+/** Keeps faults of a session's preparation until the session exists. */
 class PendingSession {
   session: Session | null = null;
   readonly #early: [name: string, reason: string][] = [];
@@ -195,12 +197,12 @@ class PendingSession {
   }
 }
 
-/** The user and the agent of a session: they identify the session that it continues. */
+/** The user and the agent of a session, which identify the session that it continues. */
 function continued(request: SessionRequest, agent: ResolvedAgent) {
   return { agent, agentId: request.agentId ?? null, phones: request.phones ?? null };
 }
 
-/** A session's event log goes to the sink of its request, and to the engine's traces. */
+/** The event log for the request's sink and the engine's traces. */
 function sessionLog(
   log: LogSink | null,
   trace: SessionTrace | null,
@@ -216,8 +218,8 @@ function sessionLog(
 /**
  * The core's settings for an agent.
  * @param toolSpeech how it speaks around its tools, by name
- * @param unixMs the time that the conversation begins, in milliseconds since 1970
- * @param direction who called whom, as the agent sees it
+ * @param unixMs start of the conversation, in milliseconds since 1970
+ * @param direction of the call, as seen by the agent
  */
 export function conversationConfig(
   agent: ResolvedAgent,

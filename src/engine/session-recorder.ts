@@ -11,23 +11,23 @@ import type { UnfinishedSessions } from './unfinished-session.js';
 
 /** A log of calls. */
 export interface CallHistory {
-  /** Returns the item as it was kept: that is what a `session_data_webhook` is sent. */
+  /** Returns the stored item, which `session_data_webhook` also gets. */
   keep(item: CallHistoryItem, report: SessionReport): CallHistoryItem;
 }
 
-/** A session or a chat that is to be recorded. */
+/** A session or chat to record. */
 export type RecordedSession = Pick<Session, 'id' | 'finished' | 'noteFault'>;
 
-/** What the record of a session says beside its report. */
+/** The facts for the record that the report does not have. */
 export interface SessionRecord {
   /** The agent's `session_data_webhook`; null = it has none. */
   to: WebhookAddress | null;
   facts: Omit<CallFacts, 'outcome'>;
-  /** How the phone call ended; asked for when the session is over. Null = there is no phone call. */
+  /** How the phone call ended; called after the session. Null = not a phone call. */
   outcome: (() => Promise<CallOutcome>) | null;
 }
 
-/** Records sessions when they are over. */
+/** Records finished sessions. */
 export interface Recorder {
   /** Called when a session begins. Resolves when the session is recorded; never rejects. */
   record(session: RecordedSession, record: SessionRecord): Promise<void>;
@@ -37,18 +37,18 @@ export interface Recorder {
 
 export interface SessionRecorderOptions {
   outbox: Outbox;
-  /** Null = no history is kept. */
+  /** Null = no history. */
   history: CallHistory | null;
-  /** Forgets sessions once they are recorded; null = none are kept. */
+  /** Removes sessions once they are recorded; null = none are stored. */
   unfinished: Pick<UnfinishedSessions, 'remove'> | null;
-  /** A real one. */
+  /** A real-time clock. */
   clock: Clock;
 }
 
-/** A carrier may take so long to report how a call ended. */
+/** Deadline for a carrier to report how a call ended. */
 const OUTCOME_MS = 15_000;
 
-/** Keeps the history item of each session that has ended, and sends it to the agent's `session_data_webhook`. */
+/** Stores the history item of each finished session, and sends it to the agent's `session_data_webhook`. */
 export class SessionRecorder implements Recorder {
   readonly #options: SessionRecorderOptions;
   readonly #pending = new Set<Promise<void>>();
@@ -84,7 +84,7 @@ export class SessionRecorder implements Recorder {
     unfinished?.remove(session.id);
   }
 
-  /** The webhook is sent also where the history cannot be written. */
+  /** The webhook is sent even if the history cannot be written. */
   #keep(session: RecordedSession, item: CallHistoryItem, report: SessionReport): CallHistoryItem {
     try {
       return this.#options.history?.keep(item, report) ?? item;

@@ -6,11 +6,11 @@ import type { SpeechHints } from '../providers/stt/stt.js';
 import { languageWishes } from './languages.js';
 
 /**
- * What an agent's configuration tells a recogniser about the words to expect.
- * @param script what its script tells, where it has one. (Its texts are left out: they are what the agent says, and
- *   in the embedded recogniser they draw the user's words towards the agent's.)
- * @param direction on an outbound call a machine may answer: what it would say is expected too
- * @param language what is listened for; the script's phrases are in the agent's own. Default that
+ * Hints for the recogniser from an agent's configuration.
+ * @param script hints from its script. (Without the script's texts: they are the agent's words and would bias the
+ * embedded recogniser towards them.)
+ * @param direction on an outbound call a machine may answer, so its sentences are hints, too
+ * @param language the recognised language; the script's phrases are in the agent's own, the default
  */
 export function speechHints(
   agent: ResolvedAgent,
@@ -40,7 +40,7 @@ export function speechHints(
       ...languageWishes(language, agent.switchLanguage?.languages ?? []),
     ],
     texts: texts.filter((text) => text !== ''),
-    // What the agent's configuration says of a word goes before what was found in the script.
+    // The agent's keywords override those of the script.
     keywords: new Map([...(script?.keywords ?? []), ...agent.keywords]),
   };
 }

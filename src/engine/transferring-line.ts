@@ -2,7 +2,10 @@ import { lineOver } from '../session/line-over.js';
 import type { Transport } from '../transports/transport.js';
 import { isRemote, type SessionLine } from './remote-line.js';
 
-/** A line with another transfer. One that closes meanwhile says so only when the outcome is known. */
+/**
+ * A line with another implementation of transfers. If it closes meanwhile, it reports that only when the outcome is
+ * known.
+ */
 export function lineTransferringBy(line: SessionLine, transfer: NonNullable<Transport['transfer']>): SessionLine {
   if (isRemote(line)) return line.transferringBy(transfer);
   let isTransferring = false;
@@ -23,7 +26,7 @@ export function lineTransferringBy(line: SessionLine, transfer: NonNullable<Tran
       isTransferring = true;
       const outcome = await transfer(target, signal);
       isTransferring = false;
-      if (!outcome.ok) close?.(); // after a success the session has nothing more to say
+      if (!outcome.ok) close?.(); // after a success the session is over
       return outcome;
     },
   });

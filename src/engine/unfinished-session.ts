@@ -5,7 +5,7 @@ import type { AfterCallMarks } from '../session/after-call/after-call.js';
 import type { CallFacts } from '../session/record/call-history.js';
 import type { FunctionCall, ReportParts } from '../session/record/session-report.js';
 
-/** What it takes to finish a session after the process that ran it has died. Plain data. */
+/** What is needed to finish a session after its process has died. Plain data. */
 export interface UnfinishedSession {
   sessionId: string;
   /** The agent's `session_data_webhook`; null = it has none. */
@@ -16,7 +16,7 @@ export interface UnfinishedSession {
   /** Missing in records of earlier releases. */
   extensions?: AgentExtensions | null | undefined;
   includeMetadataInPrompt: boolean;
-  /** What a chat has come to, which has no event log; null for a spoken session. */
+  /** The state of a chat, which has no event log; null for a spoken session. */
   chat: UnfinishedChat | null;
 }
 
@@ -27,15 +27,15 @@ export interface UnfinishedChat {
   durationMs: number;
 }
 
-/** Keeps sessions from their beginning until all that follows them is done. What it keeps survives the process. */
+/** Stores sessions until all work after them is done. Survives the process. */
 export interface UnfinishedSessions extends AfterCallMarks {
-  /** Adds a session, or replaces what is kept of it. */
+  /** Adds or replaces a session. */
   put(session: UnfinishedSession): void;
   /** The session is in the history and its webhook in the outbox. */
   remove(sessionId: string): void;
 }
 
-/** What an unfinished session has left behind. */
+/** The remains of an unfinished session. */
 export interface LeftSession {
   parts: ReportParts;
   /** The system prompt of its model; null = it is built again. */

@@ -6,7 +6,7 @@ import { TTS_PROVIDERS } from '../providers/tts/registry.js';
 import type { EngineVoice, Speech, SpeechRequest } from './options.js';
 import type { EngineServices } from './services.js';
 
-/** How long a provider may take to list its voices. */
+/** Deadline for a provider to list its voices. */
 const VOICES_MS = 5_000;
 
 /** See `Engine.speech`. */
@@ -22,7 +22,7 @@ export async function synthesizeSpeech(
   await tts.warmUp({ language, ...voice });
   const pieces: Int16Array[] = [];
   let sampleRateHz = HEARING_RATE_HZ;
-  // This speech is part of no conversation, whose time could be virtual.
+  // Real time, because this speech is not part of a conversation.
   const clock = new RealClock();
   for await (const audio of tts.synthesize({ text, language, ...voice, clock, signal })) {
     sampleRateHz = audio.sampleRateHz;
@@ -31,11 +31,11 @@ export async function synthesizeSpeech(
   return { samples: joined(pieces), sampleRateHz };
 }
 
-/** See `Engine.voices`. A provider that is not on this machine, or does not list its voices in time, has none. */
+/** See `Engine.voices`. A provider that is not on this machine or is late has none. */
 export async function listVoices({ providers, networkClock }: EngineServices): Promise<EngineVoice[]> {
   const listed = TTS_PROVIDERS.map(async (name) => {
     const provider = providers.tts(name);
-    // Some providers fetch their voices only when they need them.
+    // Some providers fetch their voices on first use.
     const fetched = provider.speaks?.(EMBEDDED_DEFAULTS.language) ?? Promise.resolve(true);
     await withTimeout(networkClock, VOICES_MS, () => fetched);
     // espeak-ng lists some voices twice.

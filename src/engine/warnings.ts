@@ -7,42 +7,42 @@ import type { AgentConfig } from '../agent/agent.js';
 import { modelRemedy, noModelReason, SCRIPTED_MODEL, successorOf } from '../settings/models.js';
 import { webhookAddress } from '../agent/webhook.js';
 
-/** A part of an agent that will not work as its author may expect. It is no reason to refuse the agent. */
+/** A part of an agent that will not work as its author may expect, but does not prevent sessions. */
 export interface AgentWarning {
   /** The field, within the configuration. */
   readonly loc: Location;
-  /** A sentence for people: what is wrong, and what to do. */
+  /** A sentence for people: the problem, and what to do. */
   readonly msg: string;
 }
 
-/** What is wrong with an agent. */
+/** The result of checking an agent. */
 export interface AgentReview {
-  /** Why it could have no sessions, in the order in which it was found. */
+  /** Why it cannot have sessions, in the order of discovery. */
   readonly faults: readonly ParleyError[];
-  /** Empty where there are faults. */
+  /** Empty if there are faults. */
   readonly warnings: readonly AgentWarning[];
 }
 
-/** What a check may look at. */
+/** The input of a check. */
 interface WarningContext {
   request: AgentRequest;
   agent: ResolvedAgent;
   options: EngineParts;
 }
 
-/** Each looks at one thing. To warn of something else, add a check here. */
+/** Each checks one thing. Add a function here for a new warning. */
 const CHECKS: readonly ((checked: WarningContext) => readonly AgentWarning[])[] = [
   ({ request: { agent: config, script, llm }, options }) =>
     llm === undefined ? modelWarnings({ config, script }, options) : [],
   ({ request: { agent: config } }) => oldPlaceWarnings(config),
 ];
 
-/** The warnings about an agent that can have sessions here. */
+/** The warnings about an agent that can have sessions. */
 export function agentWarnings(checked: WarningContext): AgentWarning[] {
   return CHECKS.flatMap((check) => check(checked));
 }
 
-/** Whether an agent has a language model, a script or a socket of its own to answer with. */
+/** Warns if an agent has neither a language model nor a script nor a custom LLM socket. */
 export function modelWarnings(
   { config, script }: { config: AgentConfig; script?: unknown },
   { models = new Map(), defaults = {} }: Partial<Pick<EngineParts, 'models' | 'defaults'>>,

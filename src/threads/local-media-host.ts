@@ -6,7 +6,7 @@ import type { PeerSettings } from '../transports/webrtc/peer.js';
 import type { WebRtcTransport } from '../transports/webrtc/webrtc-transport.js';
 import type { MediaHost } from './media-host.js';
 
-/** Calls on the thread that this runs on. The engine of the thread has their sessions, and ends them. */
+/** Media on this thread. The thread's engine owns and ends the sessions. */
 export class LocalMediaHost implements MediaHost {
   readonly isLocal = true;
   readonly #clock: Clock;
@@ -23,7 +23,7 @@ export class LocalMediaHost implements MediaHost {
   }
 
   async openWebRtc(peers: PeerSettings): Promise<WebRtcTransport> {
-    // Loaded late: most daemons' first call is no WebRTC call.
+    // Loaded late: most daemons' first call does not use WebRTC.
     const [{ WeriftPeer }, { WebRtcTransport }, opus] = await Promise.all([
       import('../transports/webrtc/werift-peer.js'),
       import('../transports/webrtc/webrtc-transport.js'),
@@ -34,7 +34,7 @@ export class LocalMediaHost implements MediaHost {
   }
 
   flushTrace(): Promise<void> {
-    return Promise.resolve(); // the engine's own traces do that
+    return Promise.resolve(); // the engine's own traces do this
   }
 
   close(): Promise<void> {

@@ -5,7 +5,7 @@ import type { RtpStats } from '../../transports/rtp/media.js';
 import type { LineFacts, ThreadMethods } from '../wire/protocol.js';
 import type { Rpc } from '../wire/rpc.js';
 
-/** What the proxy of a line does over its media thread. */
+/** The operations of a line's proxy in its media thread. */
 export interface LineChannel {
   tell: Rpc<ThreadMethods>['tell'];
   openSession(
@@ -15,13 +15,13 @@ export interface LineChannel {
   answerOffer(line: string, sdp: string): Promise<string>;
   /** @returns the port */
   openSocket(line: string, address: string, port: number): Promise<number>;
-  /** Resolves also where the thread has gone, and the socket with it. */
+  /** Also resolves if the thread, and with it the socket, has ended. */
   closeSocket(line: string, port: number): Promise<void>;
   openMedia(line: string, ports: { rtp: number; rtcp: number }, codecs: readonly CodecName[]): Promise<void>;
   factsOf(line: string, areLast: boolean): Promise<LineFacts>;
   closeMedia(line: string): Promise<RtpStats>;
   /** May be called twice. */
   closeLine(line: string): void;
-  /** The line has gone in its thread. */
+  /** The line has closed in its thread. */
   forgetLine(line: string): void;
 }

@@ -5,7 +5,7 @@ import type { LineChannel } from './line-channel.js';
 
 type Transfer = NonNullable<Transport['transfer']>;
 
-/** The main thread's end of a line that lies in a media thread. */
+/** The main thread's proxy of a line in a media thread. */
 export abstract class LineProxy implements RemoteLine {
   abstract readonly name: string;
   readonly id: string;
@@ -23,16 +23,16 @@ export abstract class LineProxy implements RemoteLine {
     return this.thread.openSession(this, request);
   }
 
-  /** Its session is over; over there the line has been closed, unless it was handed on. */
+  /** Its session is over; the line was closed in its thread, unless it was transferred. */
   sessionOver(): void {
     this.thread.forgetLine(this.id);
   }
 
   transferringBy(_transfer: Transfer): this {
-    return this; // of lines without transfers
+    return this; // for lines without transfers
   }
 
-  /** What its session wants with the user. */
+  /** The session's transfer of the user. */
   transferTo(_target: string, _signal: AbortSignal): Promise<TransferOutcome> {
     return Promise.resolve({ ok: false, reason: 'unsupported' });
   }
@@ -43,10 +43,10 @@ export abstract class LineProxy implements RemoteLine {
   }
 }
 
-/** A browser's line in a media thread: its sockets, its packets and the messages to its page are there. */
+/** The proxy of a browser's line in a media thread, which has its sockets, packets and messages. */
 export class WebRtcLineProxy extends LineProxy {
   readonly name = 'webrtc';
-  /** Resolves when the other side can hear; rejects where it does not come to that. */
+  /** Resolves when the other side can hear; rejects if the connection fails. */
   readonly connected: Promise<void>;
   #resolve!: () => void;
   #reject!: (error: Error) => void;
@@ -57,10 +57,10 @@ export class WebRtcLineProxy extends LineProxy {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.connected.catch(() => undefined); // not everybody asks
+    this.connected.catch(() => undefined); // may have no reader
   }
 
-  /** Answers an offer, the first and every further one. @throws ParleyError as `WebRtcTransport.answer`, MEDIA_THREAD_LOST */
+  /** Answers an offer, the first or a later one. @throws ParleyError as `WebRtcTransport.answer`, MEDIA_THREAD_LOST */
   answer(sdp: string): Promise<string> {
     return this.thread.answerOffer(this.id, sdp);
   }

@@ -7,7 +7,7 @@ import type { SessionProxy } from './session-proxy.js';
 import { fromWire } from '../wire/rpc.js';
 
 export interface MainMethodsOptions {
-  /** What the main thread's engine keeps things in. */
+  /** The stores of the main thread's engine. */
   stores: Pick<EngineOptions, 'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'unfinished' | 'onMcpFault'>;
   lines: ReadonlyMap<string, LineProxy>;
   sessions: ReadonlyMap<string, SessionProxy>;
@@ -16,7 +16,7 @@ export interface MainMethodsOptions {
   onFault: (error: Error) => void;
 }
 
-/** What the main thread does for a media thread and its sessions: the one writer of stores, and whoever they ask. */
+/** Methods of the main thread for a media thread and its sessions: all writes to stores, and all questions. */
 export function mainMethods({ stores, lines, sessions, onFinished, onFault }: MainMethodsOptions): MainMethods {
   const { knowledge, memories, doNotCall, sessionMemory, unfinished } = stores;
   const known = (id: string): SessionProxy => {
@@ -58,7 +58,7 @@ export function mainMethods({ stores, lines, sessions, onFinished, onFault }: Ma
       try {
         doNotCall?.add(entry);
       } catch (error) {
-        // As where the list is at hand: the call goes on, and its log says so.
+        // As with a local list: the call continues, and its log has the fault.
         sessions.get(entry.sessionId ?? '')?.noteFault('doNotCall.failed', String(error));
       }
     },

@@ -12,15 +12,15 @@ export interface MediaThreadPoolOptions extends Pick<MediaThreadOptions, 'settin
   count: number;
   settings: ThreadSettings;
   stores: Pick<EngineOptions, 'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'onMcpFault'>;
-  /** Where calls are while no thread is up. */
+  /** The media host while no thread is up. */
   local: MediaHost;
   onFault: (error: Error) => void;
 }
 
-/** A thread that has ended is started again after so long, twice as long each time that it has not lasted. */
+/** Delay before a thread restarts; doubles each time that the thread ends soon. */
 const RESTART_MS = 1_000;
 const LONGEST_RESTART_MS = 60_000;
-/** One that has lasted so long has not failed at its start. */
+/** A thread that ran this long did not fail at its start. */
 const LASTED_MS = 60_000;
 
 interface Place {
@@ -31,8 +31,8 @@ interface Place {
 }
 
 /**
- * Worker threads for sessions: a line is opened in the one with the fewest, and its session is made where the line is.
- * While none is up (they are being loaded, or have ended), lines are opened on the main thread.
+ * Worker threads for sessions: a line opens in the thread with the fewest lines, and its session runs there. While no
+ * thread is up (loading, or ended), lines open on the main thread.
  */
 export class MediaThreadPool implements MediaHost {
   readonly isLocal = false;
@@ -47,22 +47,21 @@ export class MediaThreadPool implements MediaHost {
     this.#places = Array.from({ length: options.count }, (_, n) => this.#place(n, RESTART_MS));
   }
 
-  /** Each thread, by how many lines it has; null = it is not up. */
+  /** Number of lines of each thread; null = it is not up. */
   get loads(): readonly (number | null)[] {
     return this.#places.map(({ thread }) => (thread.isUp ? thread.load : null));
   }
 
-  /** Threads that have ended unbidden. */
+  /** Number of unexpected ends of threads. */
   get deaths(): number {
     return this.#deaths;
   }
 
-  /** The threads that are up. */
   get threads(): readonly MediaThread[] {
     return this.#places.flatMap(({ thread }) => (thread.isUp ? thread : []));
   }
 
-  /** Loads the engines of all, as `Engine.warmUp`. @throws what one cannot be loaded for */
+  /** Loads all engines, like `Engine.warmUp`. @throws the error of an engine that cannot be loaded */
   async warmUp(): Promise<readonly string[]> {
     const unreached = await Promise.all(this.#places.map(({ thread }) => thread.warmUp()));
     return [...new Set(unreached.flat())];
@@ -95,7 +94,7 @@ export class MediaThreadPool implements MediaHost {
     return this.threads.find((thread) => line instanceof PhoneLineProxy && thread.has(line)) ?? null;
   }
 
-  /** Resolves when what has happened so far in a session is in the file of its log. */
+  /** Resolves when all entries of a session so far are in its log file. */
   async flushTrace(session: string): Promise<void> {
     await Promise.all(this.threads.map((thread) => thread.flushTrace(session)));
   }

@@ -26,22 +26,24 @@ export interface MediaThreadOptions {
   settings: ThreadSettings;
   stores: Pick<EngineOptions, 'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'onMcpFault'>;
   clock: Clock;
-  /** Something went wrong beside its sessions. */
+  /** A fault outside of its sessions. */
   onFault: (error: Error) => void;
-  /** It has ended, and its sessions and lines know. */
+  /** It has ended; its sessions and lines are notified. */
   onGone: (reason: string) => void;
 }
 
-/** Loading the engines may take so long, models of hundreds of megabytes among them. */
+/** Deadline for loading the engines, possibly with models of hundreds of megabytes. */
 const WARM_UP_MS = 300_000;
-/** Getting a session ready: an agent's own webhooks and servers are waited for in it, each with its own deadline. */
+/**
+ * Deadline for preparing a session, including the agent's own webhooks and servers, which have deadlines of their own.
+ */
 const OPEN_MS = 60_000;
 const ANSWER_MS = 30_000;
 const FLUSH_MS = 10_000;
-/** Its sessions have been closed before: what is left are connections to vendors. */
+/** Its sessions are closed before: only connections to vendors remain. */
 const CLOSE_MS = 8_000;
 
-/** The main thread's end of a media thread: a worker thread with an engine, its sessions and their lines. */
+/** The main thread's side of a media thread: a worker thread with an engine, its sessions and their lines. */
 export class MediaThread implements LineChannel {
   readonly number: number;
   readonly #options: MediaThreadOptions;
@@ -75,17 +77,17 @@ export class MediaThread implements LineChannel {
     worker.on('exit', () => this.#gone(why));
   }
 
-  /** Whether sessions can be made in it. */
+  /** Whether it can run new sessions. */
   get isUp(): boolean {
     return this.#isWarm && !this.#isGone && this.#closing === null;
   }
 
-  /** Lines that are open. */
+  /** Number of open lines. */
   get load(): number {
     return this.#lines.size;
   }
 
-  /** Loads the engines, as `Engine.warmUp`. @throws what one cannot be loaded for, MEDIA_THREAD_LOST */
+  /** Loads the engine, like `Engine.warmUp`. @throws its error, MEDIA_THREAD_LOST */
   async warmUp(): Promise<readonly string[]> {
     const unreached = await this.#rpc.ask('warmUp', null, { timeoutMs: WARM_UP_MS });
     this.#isWarm = true;
@@ -114,7 +116,6 @@ export class MediaThread implements LineChannel {
     if (this.#lines.delete(line)) this.#rpc.tell('closeLine', line);
   }
 
-  /** The line of a phone call. */
   openPhone(rateHz: number, events: CallLineEvents): PhoneLineProxy {
     const line = new PhoneLineProxy(randomUUID(), this, rateHz, events);
     this.#lines.set(line.id, line);
@@ -127,7 +128,7 @@ export class MediaThread implements LineChannel {
     return this.#rpc.ask('openSocket', { line, address, port }, { timeoutMs: ANSWER_MS });
   }
 
-  /** Resolves also where its thread has gone, and the socket with it. */
+  /** Also resolves if the thread, and with it the socket, has ended. */
   async closeSocket(line: string, port: number): Promise<void> {
     await this.#rpc.ask('closeSocket', { line, port }, { timeoutMs: ANSWER_MS }).catch(() => undefined);
   }
@@ -144,7 +145,7 @@ export class MediaThread implements LineChannel {
     return this.#rpc.ask('closeMedia', line, { timeoutMs: ANSWER_MS });
   }
 
-  /** Relays the sound of two of its calls to each other, until it is closed. */
+  /** Relays the audio of two of its calls to each other until it is closed. */
   bridge(first: PhoneLineProxy, second: PhoneLineProxy): { close: () => void } {
     const bridge = randomUUID();
     this.tell('bridge', { bridge, first: first.id, second: second.id });
@@ -155,7 +156,7 @@ export class MediaThread implements LineChannel {
     return this.#lines.get(line.id) === line;
   }
 
-  /** Over there a line has gone. */
+  /** The line has closed in the thread. */
   forgetLine(line: string): void {
     this.#lines.delete(line);
   }
@@ -169,7 +170,7 @@ export class MediaThread implements LineChannel {
     const { clock, settings } = this.#options;
     const { recordings = null } = settings.options;
     const session = new SessionProxy({ id, rpc: this.#rpc, request, clock, recordings });
-    // From now on its thread may end under it.
+    // The thread may end from now on.
     this.#sessions.set(id, session);
     try {
       const asked = { line: line.id, request: plainRequest(request, id, startUnixMs) };
@@ -182,7 +183,7 @@ export class MediaThread implements LineChannel {
     }
   }
 
-  /** Resolves when what has happened so far in a session of its own is in the file of its log; of others at once. */
+  /** Resolves when all entries of a session of this thread so far are in its log file; for other sessions at once. */
   async flushTrace(session: string): Promise<void> {
     await this.#rpc.ask('flushTrace', session, { timeoutMs: FLUSH_MS }).catch(() => undefined);
   }
@@ -199,7 +200,7 @@ export class MediaThread implements LineChannel {
     await this.terminate();
   }
 
-  /** Ends the thread in the middle of whatever it does: what goes on in it is lost. May be called twice. */
+  /** Kills the thread with everything in progress. May be called twice. */
   async terminate(): Promise<void> {
     if (this.#isGone) return;
     const ended = once(this.#worker, 'exit');
@@ -221,7 +222,7 @@ export class MediaThread implements LineChannel {
   }
 }
 
-/** @throws TypeError for providers of the embedder's own: they stay on their thread */
+/** @throws TypeError for the embedder's own providers, which stay on their thread */
 function plainRequest(
   request: Omit<SessionRequest, 'transport'>,
   id: string,

@@ -37,7 +37,9 @@ const NO_MEDIA = {
   reportedJitterMs: null,
 } as const;
 
-/** The main thread's end of a call's media in a media thread. It sends what was negotiated and waits for nothing. */
+/**
+ * The main thread's proxy of a call's media in a media thread. It sends the negotiated values and waits for nothing.
+ */
 export class PhoneMediaProxy implements AgreedMedia {
   readonly line = null;
   readonly #options: PhoneMediaProxyOptions;
@@ -68,7 +70,7 @@ export class PhoneMediaProxy implements AgreedMedia {
     this.#options.thread.tell('answered', this.#options.line.id);
   }
 
-  /** As far as the thread has said; the codec is known here. */
+  /** As last reported by the thread; the codec is known here. */
   stats(): RtpStats {
     const { line } = this.#options;
     const facts = { codec: this.#agreement?.codec.facts.name ?? null, isSecure: this.#agreement?.srtp != null };
@@ -106,10 +108,12 @@ const NO_FACTS: LineFacts = {
 
 type Transfer = NonNullable<Transport['transfer']>;
 
-/** The main thread's end of a phone call's line in a media thread: its signalling is here, its sockets and sound are there. */
+/**
+ * The main thread's proxy of a phone call's line in a media thread: signalling is here, sockets and audio are there.
+ */
 export class PhoneLineProxy extends LineProxy implements CallLineControl {
   readonly name = 'sip';
-  /** Resolves when what is known at the end is known here. */
+  /** Resolves when the final facts are known here. */
   readonly frozen: Promise<void>;
   readonly #events: CallLineEvents;
   #facts = NO_FACTS;
@@ -137,7 +141,7 @@ export class PhoneLineProxy extends LineProxy implements CallLineControl {
     return this.#facts.digitsReceived;
   }
 
-  /** As far as its thread has said; it does at the end. */
+  /** As last reported by its thread, which reports at the end. */
   get facts(): LineFacts {
     return this.#facts;
   }
@@ -151,7 +155,7 @@ export class PhoneLineProxy extends LineProxy implements CallLineControl {
     return line.received;
   }
 
-  /** Opens a socket in the thread; here it can only be closed. */
+  /** Opens a socket in the thread; it can only be closed here. */
   readonly #openSocket = async (address: string, port: number): Promise<DatagramSocket> => {
     const opened = await this.thread.openSocket(this.id, address, port);
     let closing: Promise<void> | null = null;
@@ -190,7 +194,7 @@ export class PhoneLineProxy extends LineProxy implements CallLineControl {
   }
 
   gone(error?: Error): void {
-    // A far end that was handed on stays, but its agent's part is over.
+    // After a transfer the line stays open, but the agent's part is over.
     if (!this.#isFrozen) void this.#learn(false);
     const end = (): void => this.thread.tell('lineGone', { line: this.id, error: error ? toWire(error) : null });
     if (this.#isTransferring) this.#late ??= end;
@@ -211,23 +215,23 @@ export class PhoneLineProxy extends LineProxy implements CallLineControl {
     this.#isTransferring = true;
     const outcome = await this.#transferBy(target, signal);
     this.#isTransferring = false;
-    if (!outcome.ok) this.#late?.(); // else whoever waits for this has nothing more to say
+    if (!outcome.ok) this.#late?.(); // after a success nothing more is to be reported
     return outcome;
   }
 
   override sessionOver(): void {
-    // The call may go on without its agent: `freeze` comes at its end.
+    // The call may continue without its agent: `freeze` comes at its end.
   }
 
-  /** @param isLast nothing more will be known */
+  /** @param isLast the facts are final */
   async #learn(isLast: boolean): Promise<void> {
-    // Where its thread has gone, what it said last is the last that is known.
+    // If the thread has ended, its last report is final.
     const facts = await this.thread.factsOf(this.id, isLast).catch(() => null);
     if (facts !== null) this.#facts = facts;
     this.#onFrozen();
   }
 
-  /** The agent's side has been closed. */
+  /** The agent's side has closed. */
   left(facts: LineFacts): void {
     this.#facts = facts;
     this.#events.onClosed();

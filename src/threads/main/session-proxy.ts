@@ -14,15 +14,15 @@ import type { ChatMessage } from '../../agent/chat.js';
 import { latencySummary, noSpeculations, type TurnMetrics } from '../../session/record/session-metrics.js';
 import { reportWithoutText } from '../../session/record/session-report.js';
 
-/** The fault of sessions whose thread has ended under them. */
+/** The fault of sessions whose thread has ended. */
 const THREAD_LOST = 'thread.lost';
 
-/** What is known outside of a session, as far as it has come: its report, should its thread end before it does. */
+/** The facts about a session that are known outside of it: its report if its thread ends first. */
 export class LostReport {
   readonly #messages: ChatMessage[] = [];
   readonly #turns: TurnMetrics[] = [];
   readonly #calls: FunctionCall[] = [];
-  /** The user's message that may still grow, by its turn. */
+  /** The user's message that may still change, with its turn. */
   #latest: { turn: number; message: ChatMessage } | null = null;
 
   take(event: SessionEvent): void {
@@ -60,7 +60,7 @@ export class LostReport {
     return optOut ? reportWithoutText(report) : report;
   }
 
-  /** The same turn again: the user had gone on. */
+  /** The same turn again: the user had continued. */
   #said(text: string, turn: number): void {
     const message: ChatMessage = { role: 'user', content: text };
     const at = this.#latest?.turn === turn ? this.#messages.lastIndexOf(this.#latest.message) : -1;
@@ -75,11 +75,11 @@ export interface SessionProxyOptions {
   rpc: Pick<Rpc<ThreadMethods>, 'tell'>;
   request: Omit<SessionRequest, 'transport'>;
   clock: Clock;
-  /** The folder that its thread records in; null = none. */
+  /** The recordings folder of its thread; null = none. */
   recordings: string | null;
 }
 
-/** The main thread's handle of a session that runs in a media thread. */
+/** The main thread's handle of a session in a media thread. */
 export class SessionProxy implements SessionHandle {
   readonly id: string;
   readonly finished: Promise<SessionReport>;
@@ -125,7 +125,6 @@ export class SessionProxy implements SessionHandle {
     return this.finished;
   }
 
-  /** Something happened in it. */
   event(event: SessionEvent): void {
     if (this.#isOver) return;
     this.#known.take(event);
@@ -140,12 +139,12 @@ export class SessionProxy implements SessionHandle {
     try {
       if (this.#logs) this.#options.request.log?.(entry);
     } catch {
-      this.#logs = false; // a log that cannot be written must not cost the call
+      this.#logs = false; // a log that cannot be written must not end the call
       this.noteFault('log.failed', 'its sink threw');
     }
   }
 
-  /** It is over, for whatever reason; the first one counts. */
+  /** The session is over; the first reason counts. */
   end(report: SessionReport): void {
     if (this.#isOver) return;
     this.event({ type: 'ended', report });
@@ -153,17 +152,16 @@ export class SessionProxy implements SessionHandle {
     this.#resolve(report);
   }
 
-  /** Its thread has ended under it. */
   lost(reason: string): void {
     const { request, clock, recordings } = this.#options;
     const durationMs = this.#startMs === null ? 0 : clock.nowMs() - this.#startMs;
     const optOut = request.agent.privacy_settings?.opt_out_data_collection === true;
     const report = this.#known.report(this.id, durationMs, reason, optOut);
-    // What was recorded is whole as far as it goes, and is to be found where whoever erases the call looks for it.
+    // The recording is complete up to now, and must be found when the call is erased.
     this.end({ ...report, recording: recordings === null ? null : recordingLeftIn(recordings, this.id) });
   }
 
-  /** Why the call must not be handed on to somebody; null = it may. */
+  /** Why the call must not be transferred; null = it may. */
   async mayTransfer(target: string): Promise<string | null> {
     return (await this.#options.request.mayTransfer?.(target)) ?? null;
   }

@@ -2,7 +2,7 @@ import { type CodecFacts, CODECS } from '../../transports/rtp/media-codec.js';
 import type { Agreement } from '../../transports/rtp/negotiation.js';
 import type { SrtpKey } from '../../transports/rtp/srtp-key.js';
 
-/** Keys without the pool of Node's that they may lie in: it would cross over with them. */
+/** Copies keys out of Node's buffer pool, which would be transferred with them. */
 export function plainAgreement({ srtp, ...agreement }: Agreement): Agreement {
   const own = ({ suite, key, salt }: SrtpKey): SrtpKey => ({
     suite,
@@ -13,8 +13,8 @@ export function plainAgreement({ srtp, ...agreement }: Agreement): Agreement {
 }
 
 /**
- * What has crossed over, with this thread's codecs: a codec that stays is known by being the same. Read for each packet:
- * what is spread comes last, see docs/design.md.
+ * A transferred agreement with this thread's codec objects: codecs are compared by identity. It is read for each
+ * packet, so the spread comes last, see docs/performance.md.
  */
 export function ownAgreement({ codec, codecs, ...rest }: Agreement): Agreement {
   const own = ({ name }: CodecFacts): CodecFacts => CODECS[name];

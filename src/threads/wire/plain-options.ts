@@ -26,8 +26,8 @@ const PLAIN = [
 ] as const;
 
 /**
- * What another thread makes an engine of that is like this one, but for its stores.
- * @returns null where the engine has objects of its embedder's, which stay on their thread
+ * The options for an equal engine in another thread, without stores.
+ * @returns null if the engine has objects of its embedder, which stay on their thread
  */
 export function plainOptions(options: Readonly<EngineOptions>): PlainOptions | null {
   const { clock, turnModel, recordings } = options;
@@ -38,7 +38,7 @@ export function plainOptions(options: Readonly<EngineOptions>): PlainOptions | n
   try {
     return structuredClone(plain) as PlainOptions;
   } catch {
-    return null; // a function in it, for one
+    return null; // contains a function, for example
   }
 }
 

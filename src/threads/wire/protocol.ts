@@ -16,7 +16,7 @@ import type { LineStats, TransferOutcome } from '../../transports/transport.js';
 import type { PeerSettings } from '../../transports/webrtc/peer.js';
 import type { WireError } from './rpc.js';
 
-/** Options of an engine that can be made again in another thread. */
+/** Options of an engine that can be recreated in another thread. */
 export type PlainOptions = Pick<
   EngineOptions,
   | 'defaults'
@@ -39,48 +39,48 @@ export type PlainOptions = Pick<
   | 'maxToolReplyBytes'
 > & { turnModel?: string; recordings?: string };
 
-/** What a media thread is started with. */
+/** The start parameters of a media thread. */
 export interface ThreadSettings {
   options: PlainOptions;
-  /** The file of the daemon's database: the thread reads it over a connection of its own. */
+  /** Path of the daemon's database, which the thread reads over its own connection. */
   database: string;
-  /** Where event logs of sessions go; null = nowhere. */
+  /** Where event logs go; null = nowhere. */
   traces: { path: string; maxBytes: number } | null;
 }
 
-/** What cannot cross: who makes a session is asked for it, or told. */
+/** Not transferable: the thread that creates the session is asked or notified instead. */
 type Own = 'transport' | 'vad' | 'stt' | 'llm' | 'tts' | 'mayTransfer' | 'consult' | 'outcome' | 'observe' | 'log';
 
-/** What is known of a phone call's line and media where they are. */
+/** Facts about a phone call's line and media, known in their thread. */
 export interface LineFacts {
   digitsSent: string;
   digitsReceived: string;
   line: LineStats;
-  /** Null before they were open. */
+  /** Null until they are open. */
   media: RtpStats | null;
 }
 
-/** A session as it is asked for from another thread. */
+/** A request from another thread for a session. */
 export type RemoteSessionRequest = Omit<SessionRequest, Own> & {
   id: string;
   agent: AgentConfig;
-  /** What can be asked of whoever wants it. */
+  /** The questions that the requesting thread can answer. */
   asks: { mayTransfer: boolean; consult: boolean };
-  /** Whether it gets every event and effect. */
+  /** Whether the requesting thread gets every event and effect. */
   logs: boolean;
 };
 
-/** What a media thread does when the main thread asks or tells it to. */
+/** Methods of a media thread for the main thread. */
 export type ThreadMethods = {
-  /** Loads the engines. Resolves to those that could not be reached, as `Engine.warmUp`. */
+  /** Loads the engine. Resolves to messages about providers that cannot be reached, like `Engine.warmUp`. */
   warmUp: (nothing: null) => Promise<readonly string[]>;
   openWebRtc: (line: { line: string; peers: PeerSettings }) => Promise<void>;
-  /** Resolves to the answer. */
+  /** Resolves to the SDP answer. */
   answerOffer: (offer: { line: string; sdp: string }) => Promise<string>;
   closeLine: (line: string) => Promise<void>;
-  /** A phone call's line; the media come later. */
+  /** The line of a phone call; its media follow. */
   openCall: (call: { line: string; rateHz: number }) => void;
-  /** A socket for its media. Resolves to its port. */
+  /** Opens a socket for its media. Resolves to its port. */
   openSocket: (socket: { line: string; address: string; port: number }) => Promise<number>;
   closeSocket: (socket: { line: string; port: number }) => Promise<void>;
   openMedia: (media: {
@@ -92,7 +92,7 @@ export type ThreadMethods = {
   answered: (line: string) => void;
   lineKeys: (what: { line: string; keys: string }) => void;
   lineGone: (what: { line: string; error: WireError | null }) => void;
-  /** What is known of a call; where it is the last, it stays like that. */
+  /** The facts about a call; the last ones are final. */
   callFacts: (of: { line: string; areLast: boolean }) => Promise<LineFacts>;
   closeMedia: (line: string) => Promise<RtpStats>;
   bridge: (what: { bridge: string; first: string; second: string }) => void;
@@ -107,13 +107,13 @@ export type ThreadMethods = {
   sendText: (what: { session: string; text: string }) => void;
   finish: (what: { session: string; target: string | null }) => void;
   noteFault: (what: { session: string; name: string; reason: string }) => void;
-  /** Resolves when what has happened so far in a session is in the file of its log. */
+  /** Resolves when all entries of a session so far are in its log file. */
   flushTrace: (session: string) => Promise<void>;
   /** Ends its sessions and frees everything. */
   close: (nothing: null) => Promise<void>;
 };
 
-/** What the main thread does when a media thread asks or tells it to. */
+/** Methods of the main thread for a media thread. */
 export type MainMethods = {
   connected: (line: string) => void;
   notConnected: (what: { line: string; error: WireError }) => void;
@@ -134,10 +134,10 @@ export type MainMethods = {
   search: (query: Omit<KnowledgeQuery, 'signal'>, signal: AbortSignal) => Promise<Passage[]>;
   recall: (of: { agentId: string; user: string; limit: number }) => Promise<readonly Memory[]>;
   keepMemory: (memory: Memory) => Promise<void>;
-  /** As `AfterCallMarks`. */
+  /** Like `AfterCallMarks`. */
   startAfterCall: (what: { session: string; name: string }) => Promise<boolean>;
   finishAfterCall: (what: { session: string; call: FunctionCall }) => Promise<void>;
-  /** A notification that it got has failed. */
+  /** A notification that the thread received has failed. */
   fault: (error: WireError) => void;
   mcpFault: (what: { server: string; reason: string }) => void;
 };

@@ -3,8 +3,8 @@ import { type ErrorCode, type ErrorDetails, errorOf, ParleyError } from '../../b
 import { InvalidConfigError, type ValidationIssue } from '../../schema/issues.js';
 
 /**
- * What one side can be asked for or told, by name: plain data in, plain data out. Questions get a signal that is
- * aborted when nobody waits for their answer any more.
+ * The methods of one side, by name, with plain data in and out. Requests get a signal that is aborted when the answer
+ * is no longer needed.
  */
 export type Methods = Readonly<Record<string, (argument: never, signal: AbortSignal) => unknown>>;
 
@@ -14,7 +14,7 @@ type Argument<M extends Methods, K extends keyof M> = M[K] extends (argument: in
 type Answer<M extends Methods, K extends keyof M> = Awaited<ReturnType<M[K]>>;
 
 export interface AskOptions {
-  /** After so long the question is given up. */
+  /** Deadline of the request. */
   timeoutMs: number;
   /** Aborts the request, here and on the other side. Default: never. */
   signal?: AbortSignal;
@@ -22,7 +22,7 @@ export interface AskOptions {
 
 export interface RpcOptions {
   post: (message: unknown) => void;
-  /** What the other side may ask for. */
+  /** The methods for the other side. */
   methods: Methods;
   clock: Clock;
   /** A notification failed on the other side. */
@@ -42,8 +42,8 @@ interface Waiting {
 }
 
 /**
- * One end of a channel between two threads. What is told and asked arrives in the order in which it was said, and is
- * begun in that order.
+ * One end of a channel between two threads. Notifications and requests arrive and start in the order in which they were
+ * sent.
  */
 export class Rpc<Theirs extends Methods> {
   readonly #options: RpcOptions;
@@ -56,14 +56,14 @@ export class Rpc<Theirs extends Methods> {
     this.#options = options;
   }
 
-  /** Of no effect once the channel is closed. */
+  /** Sends a notification. No effect once the channel is closed. */
   tell<K extends keyof Theirs & string>(method: K, argument: Argument<Theirs, K>): void {
     if (this.#closed === null) this.#post({ kind: 'tell', method, argument });
   }
 
   /**
-   * @throws what the other side throws; ParleyError MEDIA_THREAD_SILENT; the signal's reason; why the channel was
-   * closed; DataCloneError for what is no plain data
+   * Sends a request. @throws the other side's error; ParleyError MEDIA_THREAD_SILENT; the signal's reason; the reason
+   * of `close`; DataCloneError for values that are not plain data
    */
   async ask<K extends keyof Theirs & string>(
     method: K,
@@ -97,7 +97,7 @@ export class Rpc<Theirs extends Methods> {
     }
   }
 
-  /** A message of the other side. */
+  /** Handles a message of the other side. */
   receive(message: unknown): void {
     const frame = message as Frame;
     if (this.#closed !== null) return;
@@ -108,7 +108,7 @@ export class Rpc<Theirs extends Methods> {
     else this.#working.get(frame.id)?.abort(new Error('nobody waits for it any more'));
   }
 
-  /** The other side has gone, or is to be heard no more: nobody waits for it. May be called twice. */
+  /** The other side is gone or no longer needed: rejects all requests. May be called twice. */
   close(reason: Error): void {
     if (this.#closed !== null) return;
     this.#closed = reason;
@@ -141,7 +141,7 @@ export class Rpc<Theirs extends Methods> {
     try {
       Promise.resolve(this.#call(method, argument, abort.signal))
         .then((value: unknown) => answer({ kind: 'answer', id, value }), refuse)
-        .catch(refuse); // what is no plain data cannot be an answer
+        .catch(refuse); // an answer that is not plain data
     } catch (error) {
       refuse(error);
     }
@@ -154,13 +154,13 @@ export class Rpc<Theirs extends Methods> {
   }
 }
 
-/** An error as plain data: what another thread needs to raise the same one. */
+/** An error as plain data, from which another thread can recreate it. */
 export interface WireError {
   message: string;
   stack?: string;
-  /** Of parley's own errors. */
+  /** For parley's own errors. */
   own?: { code: ErrorCode; details: ErrorDetails; issues: readonly ValidationIssue[] | null };
-  /** Of the system's errors, such as `EADDRINUSE`. */
+  /** For system errors, such as `EADDRINUSE`. */
   systemCode?: string;
 }
 

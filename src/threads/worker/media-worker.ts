@@ -14,10 +14,10 @@ export interface MediaWorkerOptions {
   post: (message: unknown) => void;
 }
 
-/** Whether a call may be handed on is known at once. */
+/** Deadline for the answer whether a call may be transferred. */
 const PERMISSION_MS = 10_000;
 
-/** A media thread's own side: an engine, its sessions and their lines, at the main thread's bidding. */
+/** The worker's side of a media thread: an engine, its sessions and their lines, controlled by the main thread. */
 export class MediaWorker {
   readonly #main: Rpc<MainMethods>;
   readonly #stores: WorkerStores;
@@ -25,7 +25,7 @@ export class MediaWorker {
   readonly #webRtc: WorkerWebRtc;
   readonly #calls: WorkerCalls;
   readonly #sessions = new Map<string, SessionHandle>();
-  /** Records of sessions that are being made. */
+  /** Records of sessions that are being created. */
   readonly #records = new Map<string, RemoteSession['record']>();
 
   constructor({ settings, clock, post }: MediaWorkerOptions) {
@@ -111,12 +111,12 @@ export class MediaWorker {
     void session.finished.then((report) => {
       this.#sessions.delete(id);
       main.tell('finished', report);
-      void this.#webRtc.close(line); // a phone call's line may have been handed on: its signalling ends it
+      void this.#webRtc.close(line); // a phone call's line may have been transferred: its signalling ends it
     });
     const record = this.#records.get(id);
     this.#records.delete(id);
     if (record !== undefined && !signal.aborted) return record;
-    await session.close(); // nobody waits for it any more
+    await session.close(); // it is no longer needed
     throw new ParleyError('SESSION_CLOSED');
   }
 

@@ -12,13 +12,13 @@ import { ownAgreement } from '../wire/agreement.js';
 import type { LineFacts, MainMethods } from '../wire/protocol.js';
 import { type Rpc, toWire } from '../wire/rpc.js';
 
-/** Asking somebody and connecting the two is over after this at last; sessions give it up much sooner. */
+/** The maximum time for asking a target and connecting; sessions have much shorter deadlines. */
 export const TRANSFER_MS = 600_000;
 
 interface Call {
   line: CallLine;
   media: RtpMedia | null;
-  /** By their ports: those that are no media's yet. */
+  /** Sockets without media yet, by port. */
   sockets: Map<number, DatagramSocket>;
 }
 
@@ -47,7 +47,7 @@ export class WorkerCalls {
     this.#calls.set(id, { line, media: null, sockets: new Map() });
   }
 
-  /** Null where there is no such call. */
+  /** Null if there is no such call. */
   line(id: string): CallLine | null {
     return this.#calls.get(id)?.line ?? null;
   }
@@ -60,7 +60,7 @@ export class WorkerCalls {
     return socket.port;
   }
 
-  /** Of no effect where the media have it, or nobody. */
+  /** No effect if the media own it, or it is gone. */
   async closeSocket(id: string, port: number): Promise<void> {
     const sockets = this.#calls.get(id)?.sockets;
     const socket = sockets?.get(port);
@@ -105,7 +105,7 @@ export class WorkerCalls {
     return media.stats();
   }
 
-  /** Relays the sound of two calls to each other. */
+  /** Relays the audio of two calls to each other. */
   bridge(id: string, first: string, second: string): void {
     const [one, other] = [this.line(first), this.line(second)];
     if (one !== null && other !== null) this.#bridges.set(id, new Bridge(one, other, this.#ticker));
@@ -116,7 +116,7 @@ export class WorkerCalls {
     this.#bridges.delete(id);
   }
 
-  /** Nothing of the call is left. May be called twice. */
+  /** Removes the call. May be called twice. */
   async close(id: string): Promise<void> {
     const call = this.#calls.get(id);
     this.#calls.delete(id);

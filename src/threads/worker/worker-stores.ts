@@ -8,14 +8,14 @@ import type { Clock } from '../../base/clock.js';
 import type { MainMethods, ThreadSettings } from '../wire/protocol.js';
 import type { Rpc } from '../wire/rpc.js';
 
-/** A question to a store of the main thread; whoever asks has a shorter deadline of its own. */
+/** Deadline of a request to a store of the main thread; the callers have shorter ones. */
 const ASK_MS = 30_000;
-/** The one writer may hold the database for as long. */
+/** The writer may lock the database for this long. */
 const BUSY_MS = 1_000;
 
 /**
- * Where the sessions of a media thread find and leave things. What they ask while they are made is read over a connection
- * of the thread's own; what is to be written, and what has a thread of its own already, goes to the main thread.
+ * The stores of a media thread's sessions. Reads that a session needs while it is created use the thread's own
+ * connection; writes, and stores with threads of their own, go through the main thread.
  */
 export class WorkerStores {
   readonly traces: TraceFolder | null;
@@ -28,7 +28,7 @@ export class WorkerStores {
     this.traces = traces === null ? null : new TraceFolder({ ...traces, clock });
   }
 
-  /** What the thread's engine needs of it. */
+  /** The stores for the thread's engine. */
   get forEngine(): Pick<
     EngineOptions,
     'knowledge' | 'memories' | 'doNotCall' | 'voices' | 'sessionMemory' | 'traces' | 'afterCallMarks' | 'onMcpFault'
@@ -38,7 +38,7 @@ export class WorkerStores {
     const [numbers, sessions] = [new DoNotCallStore(database), new SessionStore(database)];
     return {
       ...(this.traces !== null && { traces: this.traces satisfies SessionTraces }),
-      // Changed by others while the thread runs, and asked for once a session.
+      // Others change it while the thread runs; it is read once per session.
       voices: { find: (provider, voiceId) => new VoiceStore(database).find(provider, voiceId) },
       doNotCall: {
         has: (number) => numbers.has(number),

@@ -7,7 +7,7 @@ import type { WebRtcTransport } from '../../transports/webrtc/webrtc-transport.j
 import type { MainMethods } from '../wire/protocol.js';
 import { type Rpc, toWire } from '../wire/rpc.js';
 
-/** The browsers' lines of a media thread, by the ids that the main thread has given them. */
+/** The browser lines of a media thread, by the main thread's ids. */
 export class WorkerWebRtc {
   readonly #main: Rpc<MainMethods>;
   readonly #clock: Clock;
@@ -18,7 +18,7 @@ export class WorkerWebRtc {
     this.#clock = clock;
   }
 
-  /** Loads and tries what a call over WebRTC needs, so that the first one need not wait for it. */
+  /** Loads and exercises WebRTC, so that the first call is not slower. */
   async warmUp(): Promise<void> {
     const [{ warmUpWebRtc }] = await Promise.all([import('../../transports/webrtc/warm-up.js'), loadOpus()]);
     await warmUpWebRtc(this.#clock);
@@ -45,12 +45,12 @@ export class WorkerWebRtc {
     return line.answer(sdp);
   }
 
-  /** What a session is given; null where there is no such line. */
+  /** The transport of a session; null if there is no such line. */
   transport(id: string): Transport | null {
     return this.#lines.get(id) ?? null;
   }
 
-  /** Its session is over, or will never be. May be called twice. */
+  /** Its session is over, or will never start. May be called twice. */
   async close(id: string): Promise<void> {
     const line = this.#lines.get(id);
     this.#lines.delete(id);
