@@ -89,6 +89,8 @@ export class ScriptConversation implements FormTalk {
   #reply: ScriptReply = NOTHING;
   /** The reply reports a tool's result. */
   #tellsResult = false;
+  /** A tool's result that the user did not hear before they spoke again. */
+  #untold = '';
   #heard = '';
   #repeatable = '';
   #misses = 0;
@@ -128,8 +130,13 @@ export class ScriptConversation implements FormTalk {
     if (this.#waiting !== null) this.#speak(this.say(phrases.working));
     else if (rest !== '' && isAcknowledgement(words)) this.#speak(rest);
     else {
+      const misses = this.#misses;
       const answer = text.trim() === INAUDIBLE ? this.#missed(phrases.inaudible) : this.#answer(words);
-      this.#speak(`${untold} ${answer}`.trim());
+      // What was said before the result was heard is no answer to it: "please" behind a "yes" needs no apology.
+      const isNoAnswer = untold !== '' && this.#misses > misses;
+      if (isNoAnswer) this.#misses = misses;
+      this.#speak(isNoAnswer ? untold : `${untold} ${answer}`.trim());
+      this.#untold = untold;
     }
   }
 
@@ -159,6 +166,10 @@ export class ScriptConversation implements FormTalk {
       const { greeting, phrases } = this.script.source;
       return { text: this.say(greeting ?? phrases.help), calls: [] };
     }
+    const { working } = this.script.source.phrases;
+    // The tool was done only after the user had been asked to wait.
+    const hasWaited = this.#untold !== '' && variants(working).some((wording) => isWording(wording, this.#heard));
+    if (hasWaited) return { text: this.#reply.text, calls: [] };
     const rest = remainderOf(this.#reply.text, this.#heard);
     return { text: rest === '' ? this.question() : rest, calls: [] };
   }
@@ -333,6 +344,7 @@ export class ScriptConversation implements FormTalk {
     this.#calls = [];
     this.#reply = NOTHING;
     this.#tellsResult = false;
+    this.#untold = '';
   }
 
   #speak(text: string): void {

@@ -427,3 +427,34 @@ it('a rule that calls a tool without a word asks nothing meanwhile', async () =>
   expect([text, calls.length]).toEqual(['', 1]);
   expect((await dialogue.result('{}')).text).toBe('Done. Shall we?');
 });
+
+describe('words behind the yes, while the tool runs', () => {
+  const DONE = '{"order":{"id":77}}';
+  const spoken = async (): Promise<Dialogue> => {
+    const dialogue = start();
+    await upToCall(dialogue);
+    dialogue.messages.push({ role: 'tool', toolCallId: lastCallId(dialogue), content: DONE });
+    dialogue.messages.push({ role: 'user', content: 'please' });
+    return dialogue;
+  };
+
+  it('get no apology together with the result', async () => {
+    const dialogue = await spoken();
+    expect((await dialogue.request()).text).toBe('Ordered as 77, ready soon. What would you like?');
+  });
+
+  it('do not lose the result when the user was asked to wait', async () => {
+    const dialogue = await spoken();
+    dialogue.messages.push({ role: 'assistant', content: 'One moment, I am still on it.' });
+    expect((await dialogue.request()).text).toBe('Ordered as 77, ready soon. What would you like?');
+    dialogue.messages.push({ role: 'assistant', content: 'Ordered as 77, ready soon. What would you like?' });
+    expect((await dialogue.say('lucky')).text).toContain('Your number is 7.');
+  });
+
+  function lastCallId(dialogue: Dialogue): string {
+    const calls = dialogue.messages.flatMap((message) =>
+      message.role === 'assistant' ? (message.toolCalls ?? []) : [],
+    );
+    return calls.at(-1)?.id ?? '';
+  }
+});
