@@ -1,0 +1,37 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { RealClock } from '../../base/real-clock.js';
+import type { EvalAgent } from '../../eval/agent.js';
+import { type EvalJob, LocalCaseRunner } from '../../eval/case-runner.js';
+import type { CaseRun } from '../../eval/result.js';
+import type { RunContext } from '../../eval/run-case.js';
+import type { LoadedSuite } from '../../eval/suite/load-suite.js';
+import { engineSettings } from '../shared/engine-settings.js';
+
+/** What a thread needs to hold the calls of a suite. */
+export interface EvalWorkerData extends LoadedSuite {
+  agents: readonly EvalAgent[];
+  /** Values of setting flags. */
+  flags: Readonly<Record<string, string | undefined>>;
+  allow: readonly string[];
+  keep: RunContext['keep'];
+}
+
+export interface EvalRequest {
+  id: number;
+  job: EvalJob;
+}
+
+export interface EvalReply {
+  id: number;
+  run: CaseRun;
+}
+
+const { flags, allow, ...data } = workerData as EvalWorkerData;
+// The main thread ends this one: nothing here outlives it.
+const { signal } = new AbortController();
+const { engine } = await engineSettings({ env: process.env, signal }, flags);
+const options = { ...data, engine: { ...engine, allowUrls: [...engine.allowUrls, ...allow] }, signal };
+const runner = new LocalCaseRunner(options, new RealClock());
+parentPort?.on('message', ({ id, job }: EvalRequest) => {
+  void runner.run(job).then((run) => parentPort?.postMessage({ id, run } satisfies EvalReply));
+});
