@@ -29,7 +29,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   eval: {
     summary: 'run a test suite: simulated callers hold calls with an agent',
-    load: async () => (await import('./eval.js')).evalCommand,
+    load: async () => (await import('./eval/eval.js')).evalCommand,
   },
   call: {
     summary: 'let an agent call a number on the simulated phone network',

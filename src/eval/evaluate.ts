@@ -3,6 +3,7 @@ import type { EngineOptions } from '../engine/options.js';
 import type { EvalAgent } from './agent.js';
 import { LocalCaseRunner } from './case-runner.js';
 import type { CaseResult } from './result.js';
+import { caseReport } from './report/text-report.js';
 import { runSuite } from './run-suite.js';
 import { parseSuite } from './suite/load-suite.js';
 import type { EvalCase, EvalMode } from './suite/suite-schema.js';
@@ -22,8 +23,7 @@ export interface EvaluateOptions {
 }
 
 /**
- * Runs one case against an agent, such as in a test of vitest or jest: `expect(await evaluate(agent, case)).toMatchObject({
- * passed: true })`, or `assertPasses(await evaluate(…))` for the transcript in the error.
+ * Runs one case against an agent, such as in a test of vitest or jest: `assertPasses(await evaluate(agent, case))`.
  * @param agent as `loadAgentFile` returns it
  * @throws InvalidConfigError for a case that is not valid; the signal's reason when it is aborted
  */
@@ -53,4 +53,12 @@ export async function evaluate(
   } finally {
     await runner.close();
   }
+}
+
+/**
+ * Throws where a case fails, with the transcript and the reasons in the message.
+ * @throws Error
+ */
+export function assertPasses(result: CaseResult): void {
+  if (!result.passed) throw new Error(`the case fails\n${caseReport(result)}`);
 }

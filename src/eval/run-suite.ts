@@ -125,11 +125,7 @@ function jobsOf(suite: EvalSuite, agents: number, { modes, runs, only = [] }: Su
 const BOTH: readonly EvalMode[] = ['text', 'voice'];
 
 /** The runs by case and mode, in the suite's order. */
-function collected(
-  suite: EvalSuite,
-  jobs: readonly EvalJob[],
-  results: ReadonlyMap<EvalJob, CaseRun>,
-): CaseResult[] {
+function collected(suite: EvalSuite, jobs: readonly EvalJob[], results: ReadonlyMap<EvalJob, CaseRun>): CaseResult[] {
   const groups = new Map<string, EvalJob[]>();
   for (const job of jobs) {
     const key = `${job.mode} ${String(job.caseIndex)}`;

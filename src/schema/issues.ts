@@ -120,7 +120,16 @@ function unionIssues(
   found: unknown,
 ): readonly ValidationIssue[] {
   const kinds: string[] = [];
-  for (const branch of issue.errors) {
+  const chosen = branchOfObject(issue.errors, found);
+  if (chosen !== null && 'unknown' in chosen) {
+    const options = chosen.known.length === 0 ? '' : `; expected one of: ${chosen.known.join(', ')}`;
+    return chosen.unknown.map((key) => ({
+      loc: [...prefix, ...path, key],
+      msg: `Unknown field: ${printable(key)}${options}`,
+      type: 'extra_forbidden',
+    }));
+  }
+  for (const branch of chosen === null ? issue.errors : [chosen.issues]) {
     const first = branch[0];
     if (first?.code === 'invalid_type' && first.path.length === 0 && !isFraction(first, found)) {
       kinds.push(KINDS[first.expected]?.words ?? first.expected);
@@ -136,6 +145,35 @@ function unionIssues(
     return [{ loc, msg: `Input should be one of: ${options.map(String).join(', ')}`, type: 'enum' }];
   }
   return [{ loc, msg: `Input should be ${kinds.join(' or ')}`, type: 'union_type' }];
+}
+
+/**
+ * The branch of a union that an object was meant for: the one that knows most of its members. Members that no branch
+ * knows are what is wrong with the object.
+ * @returns null where the found value is no object, or the first branch is as good as any
+ */
+function branchOfObject(
+  branches: readonly (readonly z.core.$ZodIssue[])[],
+  found: unknown,
+): { issues: readonly z.core.$ZodIssue[] } | { unknown: readonly string[]; known: readonly string[] } | null {
+  if (typeof found !== 'object' || found === null || Array.isArray(found)) return null;
+  const objects = branches.filter(([first]) => !(first?.code === 'invalid_type' && first.path.length === 0));
+  if (objects.length < 2) return null;
+  const scored = objects.map((issues) => {
+    const root = issues.filter(({ path }) => path.length === 0);
+    const unknown = root.flatMap((one) => (one.code === 'unrecognized_keys' ? one.keys : []));
+    const missing = issues.flatMap(({ path }) =>
+      path.length === 1 && !Object.hasOwn(found, path[0] as string) ? [String(path[0])] : [],
+    );
+    return { issues, unknown, missing };
+  });
+  const [best] = scored.toSorted(
+    (a, b) => a.unknown.length - b.unknown.length || a.missing.length - b.missing.length,
+  ) as [(typeof scored)[number]];
+  if (best.unknown.length === 0) return { issues: best.issues };
+  const unknown = best.unknown.filter((key) => scored.every((one) => one.unknown.includes(key)));
+  const known = [...new Set(scored.flatMap(({ missing }) => missing))];
+  return unknown.length > 0 && known.length > 1 ? { unknown, known } : { issues: best.issues };
 }
 
 /** Whether a number with a fraction was found in place of an integer: the right type, but a wrong value. */

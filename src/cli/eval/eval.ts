@@ -1,18 +1,25 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { loadAgentFile } from '../agent/agent-file.js';
-import { nowUnixMs } from '../base/real-clock.js';
-import type { EvalAgent } from '../eval/agent.js';
-import { textReport } from '../eval/report/text-report.js';
-import { runSuite } from '../eval/run-suite.js';
-import { loadSuite, type LoadedSuite } from '../eval/suite/load-suite.js';
-import type { EvalMode } from '../eval/suite/suite-schema.js';
-import { embeddingRoute } from '../settings/models.js';
-import { defineCommand, type FlagOptions, UsageError } from './shared/command.js';
-import { engineSettings, SETTING_FLAGS } from './shared/engine-settings.js';
-import { ProgressBar } from './shared/progress.js';
-import { numberOf } from './shared/values.js';
+import { nowUnixMs } from '../../base/real-clock.js';
+import type { EvalAgent } from '../../eval/agent.js';
+import { htmlReport } from '../../eval/report/html-report.js';
+import { junitReport } from '../../eval/report/junit-report.js';
+import { textReport } from '../../eval/report/text-report.js';
+import { runSuite } from '../../eval/run-suite.js';
+import { loadSuite, type LoadedSuite } from '../../eval/suite/load-suite.js';
+import { suiteJsonSchema } from '../../eval/suite/suite-json-schema.js';
+import type { EvalMode } from '../../eval/suite/suite-schema.js';
+import { type CommandIo, defineCommand, type FlagOptions, type Flags, UsageError } from '../shared/command.js';
+import { atDesk, openDemoDesk, usesDemoDesk } from '../shared/demo-desk.js';
+import { SETTING_FLAGS } from '../shared/engine-settings.js';
+import { openOutput } from '../shared/output-file.js';
+import { ProgressBar } from '../shared/progress.js';
+import { numberOf } from '../shared/values.js';
+import { findAgent } from './find-agent.js';
+import { caseFromLog } from './from-log.js';
+import { ThreadedCaseRunner } from './threads.js';
 
+const OUT = join('.parley', 'eval');
 const OPTIONS = {
   agent: { type: 'string' },
   against: { type: 'string' },
@@ -20,56 +27,121 @@ const OPTIONS = {
   runs: { type: 'string' },
   only: { type: 'string', multiple: true, default: [] },
   concurrency: { type: 'string' },
+  junit: { type: 'string' },
+  html: { type: 'string' },
   json: { type: 'boolean', default: false },
   keep: { type: 'string', default: 'failed' },
-  out: { type: 'string', default: join('.parley', 'eval') },
+  out: { type: 'string' },
+  audio: { type: 'boolean', default: false },
+  allow: { type: 'string', multiple: true, default: [] },
   ...SETTING_FLAGS,
 } satisfies FlagOptions;
+
+type EvalFlags = Flags<typeof OPTIONS>['values'];
 
 export const evalCommand = defineCommand({
   help: `
 Usage: parley eval SUITE [flags]
+       parley eval from-call CALL_ID [--audio] [--out FILE]
+       parley eval schema
 
-Runs a test suite against an agent: simulated callers hold whole calls with it, and each case checks what happened.
+Runs a test suite against an agent: simulated callers hold whole calls with it, by text and by voice, and every case
+checks what happened. Exit code 1 if a case fails. docs/evals.md describes suites.
+
+Actions:
+  from-call  Make a suite of one case from a call of the call log: the user's turns, the tools' results, what happened.
+             CALL_ID is a session id, its beginning, or a call id.
+  schema     Print the JSON Schema of suites. An editor completes and checks a file whose \`$schema\` names it.
 
 Flags:
-  --agent FILE          agent file. Default: the suite's
-  --mode MODE           text or voice (default: both)
+  --agent AGENT         agent file, or ID[@VERSION] of an agent in the data folder (default: the suite's agent file)
+  --against AGENT       run a second agent over the same cases and seeds, and say what differs
+  --mode MODE           text: the caller types; voice: both speak (default: both)
+  --runs N              run each case N times, with seeds of their own (default: the case's own, else 1)
+  --only NAME           only cases with this name or tag (repeatable)
+  --concurrency N       calls side by side (default: one for each core)
+  --junit FILE          write the result as JUnit XML
+  --html FILE           write the result as a page
+  --json                print the result as JSON
+  --keep WHICH          event logs and recordings of which runs to keep: failed (default), all or none
+  --out PATH            folder for what is kept (default: ${OUT}); of from-call: the file to write (default: standard output)
+  --audio               from-call: the caller plays the recorded turns, cut out into WAV files beside the file of --out
+  --allow URL           private address that the agent may call (repeatable)
   --config FILE         settings file (JSON), as for parley serve
   --llm-model ID        default language model, for agents that name none
 `,
   options: OPTIONS,
   positionals: true,
   async run({ values, positionals }, io) {
-    const [path, ...others] = positionals;
-    if (path === undefined || others.length > 0) throw new UsageError('expected one suite file');
-    const loaded = await loadSuite(path);
-    const { engine, settings } = await engineSettings(io, { config: values.config, 'llm-model': values['llm-model'] });
-    const agent = await agentOf(values.agent, loaded);
-    const bar = new ProgressBar(io.stderr, loaded.suite.name);
+    const [first, second, ...others] = positionals;
+    const isAction = first === 'from-call' || first === 'schema';
+    if (first === undefined || others.length > 0 || (second !== undefined && first !== 'from-call')) {
+      throw new UsageError('expected one suite file');
+    }
+    if (!isAction) return run(first, values, io);
+    if (first === 'schema') {
+      io.stdout.write(`${JSON.stringify(suiteJsonSchema(), null, 2)}\n`);
+      return 0;
+    }
+    if (second === undefined)
+      throw new UsageError('the call to make a case from is missing; `parley calls list` lists them');
+    const text = await caseFromLog(
+      second,
+      { out: values.out ?? null, audio: values.audio, settings: settingsOf(values) },
+      io,
+    );
+    await write(values.out, text, io);
+    return 0;
+  },
+});
+
+async function run(path: string, values: EvalFlags, io: CommandIo): Promise<number> {
+  const loaded = await loadSuite(path);
+  const runs = values.runs === undefined ? undefined : numberOf('--runs', values.runs, 1, 1000);
+  const modes = modesOf(values.mode);
+  const concurrency =
+    values.concurrency === undefined ? availableParallelism() : numberOf('--concurrency', values.concurrency, 1, 64);
+  const keep = keepOf(values);
+  const junit = values.junit === undefined ? null : await openOutput(values.junit);
+  const html = values.html === undefined ? null : await openOutput(values.html);
+  const flags = settingsOf(values);
+  const agent = await agentOf(values.agent, loaded, flags, io);
+  const against = values.against === undefined ? null : await findAgent(values.against, flags, io);
+  const agents = against === null ? [agent] : [agent, against];
+  const desk = agents.some(({ config }) => usesDemoDesk(config)) ? await openDemoDesk() : null;
+  const seated = agents.map((one): EvalAgent => ({ ...one, config: atDesk(one.config, desk) }));
+  const allow = [...values.allow, ...(desk === null ? [] : [desk.url])];
+  const threads = Math.min(concurrency, availableParallelism());
+  const runner = new ThreadedCaseRunner(threads, { ...loaded, agents: seated, flags, allow, keep }, io.signal);
+  const bar = new ProgressBar(io.stderr, loaded.suite.name);
+  try {
     const result = await runSuite({
       ...loaded,
       agent,
-      against: values.against === undefined ? null : await agentFile(values.against),
-      modes: modesOf(values.mode),
-      runs: values.runs === undefined ? undefined : numberOf('--runs', values.runs, 1, 1000),
+      against,
+      modes,
+      runs,
       only: values.only,
-      concurrency:
-        values.concurrency === undefined
-          ? availableParallelism()
-          : numberOf('--concurrency', values.concurrency, 1, 64),
-      engine,
-      embedding: embeddingRoute(settings),
-      keep: values.keep === 'none' ? null : { folder: values.out, which: values.keep === 'all' ? 'all' : 'failed' },
+      concurrency,
+      runner,
       onRun: (_run, _one, { done, total }) => bar.update(done / total),
       startUnixMs: nowUnixMs(),
       signal: io.signal,
     });
     bar.clear();
     io.stdout.write(values.json ? `${JSON.stringify(result)}\n` : `${textReport(result)}\n`);
+    await junit?.write(new TextEncoder().encode(junitReport(result)));
+    await html?.write(new TextEncoder().encode(htmlReport(result)));
     return result.passed ? 0 : 1;
-  },
-});
+  } finally {
+    bar.clear();
+    await Promise.all([runner.close(), desk?.close(), junit?.close(), html?.close()]);
+  }
+}
+
+function settingsOf(values: EvalFlags): Readonly<Record<string, string | undefined>> {
+  return { config: values.config, 'llm-model': values['llm-model'] };
+}
 
 function modesOf(mode: string | undefined): readonly EvalMode[] | undefined {
   if (mode === undefined) return undefined;
@@ -77,13 +149,30 @@ function modesOf(mode: string | undefined): readonly EvalMode[] | undefined {
   return [mode];
 }
 
-async function agentOf(named: string | undefined, { suite, folder }: LoadedSuite): Promise<EvalAgent> {
-  if (named !== undefined) return agentFile(named);
-  if (suite.agent === undefined) throw new UsageError('the suite names no agent: give one with --agent');
-  return agentFile(join(folder, suite.agent));
+function keepOf({ keep, out }: EvalFlags): { folder: string; which: 'failed' | 'all' } | null {
+  if (keep === 'none') return null;
+  if (keep !== 'failed' && keep !== 'all') throw new UsageError('--keep must be failed, all or none');
+  return { folder: out ?? OUT, which: keep };
 }
 
-async function agentFile(path: string): Promise<EvalAgent> {
-  const { config, script, extensions } = await loadAgentFile(path);
-  return { name: path, config, script, extensions, agentId: null };
+async function agentOf(
+  named: string | undefined,
+  { suite, folder }: LoadedSuite,
+  flags: Readonly<Record<string, string | undefined>>,
+  io: CommandIo,
+): Promise<EvalAgent> {
+  if (named !== undefined) return findAgent(named, flags, io);
+  if (suite.agent === undefined) throw new UsageError('the suite names no agent: give one with --agent');
+  return findAgent(join(folder, suite.agent), flags, io);
+}
+
+async function write(path: string | undefined, text: string, io: CommandIo): Promise<void> {
+  if (path === undefined) {
+    io.stdout.write(text);
+    return;
+  }
+  const output = await openOutput(path);
+  await output.write(new TextEncoder().encode(text));
+  await output.close();
+  io.stderr.write(`${path}: made; edit what it expects, then: parley eval ${path} --agent FILE\n`);
 }

@@ -68,7 +68,7 @@ class Thread {
 
   #fail(error: Error): void {
     this.#failure ??= new Error(`a thread that holds calls has ended: ${reasonOf(error)}`, { cause: error });
-    for (const { reject } of this.#waiting.values()) reject(this.#failure);
+    for (const waiting of this.#waiting.values()) waiting.reject(this.#failure);
     this.#waiting.clear();
   }
 }

@@ -5,6 +5,7 @@ import { type EvalJob, LocalCaseRunner } from '../../eval/case-runner.js';
 import type { CaseRun } from '../../eval/result.js';
 import type { RunContext } from '../../eval/run-case.js';
 import type { LoadedSuite } from '../../eval/suite/load-suite.js';
+import { embeddingRoute } from '../../settings/models.js';
 import { engineSettings } from '../shared/engine-settings.js';
 
 /** What a thread needs to hold the calls of a suite. */
@@ -29,8 +30,13 @@ export interface EvalReply {
 const { flags, allow, ...data } = workerData as EvalWorkerData;
 // The main thread ends this one: nothing here outlives it.
 const { signal } = new AbortController();
-const { engine } = await engineSettings({ env: process.env, signal }, flags);
-const options = { ...data, engine: { ...engine, allowUrls: [...engine.allowUrls, ...allow] }, signal };
+const { engine, settings } = await engineSettings({ env: process.env, signal }, flags);
+const options = {
+  ...data,
+  engine: { ...engine, allowUrls: [...engine.allowUrls, ...allow] },
+  embedding: embeddingRoute(settings),
+  signal,
+};
 const runner = new LocalCaseRunner(options, new RealClock());
 parentPort?.on('message', ({ id, job }: EvalRequest) => {
   void runner.run(job).then((run) => parentPort?.postMessage({ id, run } satisfies EvalReply));

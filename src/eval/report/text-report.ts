@@ -4,11 +4,12 @@ import { median } from '../statistics.js';
 
 /** A result for the terminal: a line a case, and each failed run with its transcript and the reasons beside the lines. */
 export function textReport(result: SuiteResult): string {
-  const parts = result.cases.flatMap((one) => [
-    caseLine(one),
-    ...one.runs.filter(({ passed }) => !passed).map(failedRun),
-  ]);
-  return [...parts, '', ...comparison(result), summary(result)].join('\n');
+  return [...result.cases.map(caseReport), '', ...comparison(result), summary(result)].join('\n');
+}
+
+/** A case in a line, and each failed run with its transcript. */
+export function caseReport(one: CaseResult): string {
+  return [caseLine(one), ...one.runs.filter(({ passed }) => !passed).map(failedRun)].join('\n');
 }
 
 function caseLine(one: CaseResult): string {
