@@ -36,5 +36,13 @@ export { assertPasses, evaluate, type EvaluateOptions } from '../eval/evaluate.j
 export type { EvalAgent } from '../eval/agent.js';
 export type { CheckedCall } from '../eval/expectations/check.js';
 export type { UserCheck } from '../eval/expectations/deciders.js';
-export type { CaseResult, CaseRun, EvalLine, EvalMetrics, ExpectationResult, JudgeVote } from '../eval/result.js';
+export type {
+  CaseResult,
+  CaseRun,
+  EvalLine,
+  EvalMetrics,
+  ExpectationResult,
+  JudgeVote,
+  ModelIdentity,
+} from '../eval/result.js';
 export type { EvalCase, EvalMode } from '../eval/suite/suite-schema.js';
