@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { decodeWav, encodeWav } from '../audio/files/wav.js';
@@ -283,8 +284,13 @@ class CaseRunner {
     const { keep } = this.#context;
     if (keep === null || (passed && keep.which === 'failed')) return { recording: null, trace: null };
     await mkdir(keep.folder, { recursive: true });
-    const slug = this.#case.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
-    const base = join(keep.folder, `${slug}-${this.#mode}-${String(this.#seed)}`);
+    const slug = this.#case.name
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]+/g, '-')
+      .slice(0, 80);
+    // Names of cases may differ only in what the slug leaves out, and a second agent has the same cases and seeds.
+    const whole = createHash('sha256').update(JSON.stringify([this.#context.agent.name, this.#case.name]));
+    const base = join(keep.folder, `${slug}-${whole.digest('hex').slice(0, 8)}-${this.#mode}-${String(this.#seed)}`);
     const trace = `${base}.jsonl`;
     await writeFile(trace, this.#log.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
     const recorded = this.#voiceLine?.recorded ?? null;
