@@ -111,6 +111,7 @@ export type {
   CallHistoryItem,
   CallMetrics,
   CostItem,
+  EvalCallFacts,
   HistoryFunctionCall,
   LineMetrics,
 } from './session/record/call-history.js';

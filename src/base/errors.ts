@@ -340,6 +340,19 @@ const CATALOGUE = {
     httpStatus: 409,
     retryable: true,
   },
+  // test suites
+  EVAL_RUN_FAILED: { message: 'The run failed: {reason}', httpStatus: 500, retryable: true },
+  EVAL_RUN_GOES_ON: {
+    message: 'The run "{id}" has not ended; cancel it first',
+    httpStatus: 409,
+    retryable: true,
+  },
+  EVAL_RESULT_MISSING: { message: 'The run "{id}" has no result: it is {status}', httpStatus: 409, retryable: true },
+  EVAL_QUEUE_FULL: {
+    message: 'The limit of {limit} waiting runs is reached; try again after one has ended',
+    httpStatus: 429,
+    retryable: true,
+  },
   // session
   AGENT_DISABLED: { message: 'This agent is disabled and takes no calls', httpStatus: 409, retryable: false },
   SESSION_CLOSED: { message: 'The session has ended', httpStatus: 409, retryable: false },

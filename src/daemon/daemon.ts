@@ -9,6 +9,7 @@ import { callLogModule } from './call-log/call-log-module.js';
 import { callsModule } from './calls/calls-module.js';
 import { campaignsModule } from './campaigns/campaigns-module.js';
 import { type DaemonContext, openContext } from './context.js';
+import { evalsModule } from './evals/evals-module.js';
 import { weakKey } from './http/access.js';
 import { loadBrowserFiles } from './http/browser-files.js';
 import { type HttpModule, httpModule } from './http/http-module.js';
@@ -75,9 +76,10 @@ export class Daemon {
     const { dialer, registered } = telephone;
     const campaigns = campaignsModule(context, { dialer, agents: registry });
     const talk = talkModule(context, { http, media, registered, files, agents: registry, log: calls });
+    const evals = evalsModule(context, registry);
     this.agents = registry;
     this.#http = http;
-    this.#modules = [telephone, talk, media, agents, live, campaigns, http, operations, stores, callLog];
+    this.#modules = [telephone, talk, evals, media, agents, live, campaigns, http, operations, stores, callLog];
     for (const module of this.#modules) module.routes?.(http.api);
   }
 

@@ -3,7 +3,7 @@ export type { AgentChange, AgentRegistry, AgentRegistryOptions, CheckedAgent, Ho
 export type { Log, LogFields, LogLevel } from './operations/log.js';
 export type { Settings, SettingsFile } from '../settings/settings.js';
 export type { CampaignSchedule } from '../settings/campaign-schedule.js';
-export type { CallGuards, Limits, MediaSettings, WebRtcSettings } from '../settings/setting-groups.js';
+export type { CallGuards, EvalSettings, Limits, MediaSettings, WebRtcSettings } from '../settings/setting-groups.js';
 export type { AgentContent, AgentVersion, StoredAgent } from '../store/agents.js';
 export type { PlivoSettings } from '../settings/carriers/plivo.js';
 export type { SipSettings } from '../settings/carriers/sip.js';

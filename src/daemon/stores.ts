@@ -7,6 +7,8 @@ import { AgentStore } from '../store/agents.js';
 import { Checkpointer } from '../store/checkpointer.js';
 import { CallStore } from '../store/calls.js';
 import { DoNotCallStore } from '../store/do-not-call.js';
+import { EvalRunStore } from '../store/eval-runs.js';
+import { EvalSuiteStore } from '../store/eval-suites.js';
 import { KeyStore } from '../store/keys.js';
 import { SqliteOutboxStore } from '../store/outbox.js';
 import { PhoneStore } from '../store/phones.js';
@@ -38,6 +40,8 @@ export class Stores implements DaemonModule {
   readonly doNotCall: DoNotCallStore;
   readonly voices: VoiceStore;
   readonly calls: CallStore;
+  readonly evalSuites: EvalSuiteStore;
+  readonly evalRuns: EvalRunStore;
   /** Messages to agents' own webhooks. */
   readonly outbox: SqliteOutboxStore;
   readonly unfinished: UnfinishedStore<UnfinishedSession>;
@@ -56,6 +60,8 @@ export class Stores implements DaemonModule {
     this.doNotCall = new DoNotCallStore(database);
     this.voices = new VoiceStore(database);
     this.calls = new CallStore(database, nowUnixMs);
+    this.evalSuites = new EvalSuiteStore(database);
+    this.evalRuns = new EvalRunStore(database, this.box);
     this.outbox = new SqliteOutboxStore(database, this.box);
     this.unfinished = new UnfinishedStore(database, this.box);
     this.#sessions = new SessionStore(database);

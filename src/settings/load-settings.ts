@@ -81,6 +81,7 @@ export async function loadSettings(sources: SettingSources = {}): Promise<Loaded
       vendors: mergedVendors(fromFile.vendors, vendors.values),
       limits: { ...DEFAULT_SETTINGS.limits, ...fromFile.limits },
       calls: { ...DEFAULT_SETTINGS.calls, ...fromFile.calls },
+      evals: { ...DEFAULT_SETTINGS.evals, ...fromFile.evals },
       media: { ...DEFAULT_SETTINGS.media, ...fromFile.media },
       webrtc: { ...DEFAULT_SETTINGS.webrtc, ...fromFile.webrtc },
       sip: { ...DEFAULT_SETTINGS.sip, ...fromFile.sip },
@@ -104,7 +105,7 @@ function readTexts(
 ): {
   values: Omit<
     SettingsFile,
-    'limits' | 'calls' | 'campaigns' | 'media' | 'webrtc' | 'sip' | 'twilio' | 'telnyx' | 'plivo'
+    'limits' | 'calls' | 'campaigns' | 'evals' | 'media' | 'webrtc' | 'sip' | 'twilio' | 'telnyx' | 'plivo'
   >;
   issues: ValidationIssue[];
 } {

@@ -70,7 +70,18 @@ export function vendorsTable(): string {
 }
 
 /** Settings with members. */
-const GROUPS = ['limits', 'media', 'calls', 'campaigns', 'webrtc', 'sip', 'twilio', 'telnyx', 'plivo'] as const;
+const GROUPS = [
+  'limits',
+  'media',
+  'evals',
+  'calls',
+  'campaigns',
+  'webrtc',
+  'sip',
+  'twilio',
+  'telnyx',
+  'plivo',
+] as const;
 
 function isGroup(key: string): boolean {
   return GROUPS.some((group) => group === key);

@@ -118,6 +118,32 @@ export const mediaSchema = z.strictObject({
   ),
 });
 
+/** Runs of test suites in the daemon. */
+export const evalsSchema = z.strictObject({
+  runs: setting(z.int().min(1).max(16), 'Runs of test suites at the same time; others wait. Each is a process.', {
+    unit: 'runs',
+  }),
+  concurrency: setting(z.int().min(1).max(64), 'Concurrent test calls of one run.', { unit: 'calls' }),
+  memoryMb: setting(z.int().min(128), 'Largest heap of the process of a run; a run that needs more fails.', {
+    unit: 'MB',
+  }),
+  maxRunS: setting(z.number().positive().max(86_400), 'Longest run; it fails after that.', { unit: 's' }),
+  retentionDays: setting(
+    z.number().positive().max(36_500),
+    'How long runs are kept, with their results, recordings and traces.',
+    { unit: 'days' },
+  ),
+});
+
+export type EvalSettings = Required<z.infer<typeof evalsSchema>>;
+export const DEFAULT_EVALS: EvalSettings = {
+  runs: 1,
+  concurrency: 1,
+  memoryMb: 1_024,
+  maxRunS: 3_600,
+  retentionDays: 90,
+};
+
 export type MediaSettings = Required<z.infer<typeof mediaSchema>>;
 export const DEFAULT_MEDIA: MediaSettings = { threads: 0 };
 

@@ -11,9 +11,12 @@ import {
   callsSchema,
   campaignsSchema,
   DEFAULT_CALL_GUARDS,
+  DEFAULT_EVALS,
   DEFAULT_LIMITS,
   DEFAULT_MEDIA,
   DEFAULT_WEBRTC,
+  evalsSchema,
+  type EvalSettings,
   type Limits,
   limitsSchema,
   mediaSchema,
@@ -336,6 +339,7 @@ export const settingsFileSchema = z.strictObject({
   }),
   plivo: setting(plivoSchema, 'A Plivo account, see [Plivo](plivo.md). Only in the file.'),
   media: setting(mediaSchema, 'Threads for media. Only in the file.'),
+  evals: setting(evalsSchema, 'Runs of test suites, see [evals](evals-daemon.md#settings). Only in the file.'),
   limits: setting(limitsSchema, 'Limits on requests, sessions and sizes. Only in the file.'),
 });
 
@@ -343,7 +347,10 @@ export type SettingsFile = z.infer<typeof settingsFileSchema>;
 
 /** The settings in effect: what the operator has set, and defaults. */
 export type Settings = Required<
-  Omit<SettingsFile, 'limits' | 'calls' | 'campaigns' | 'media' | 'webrtc' | 'sip' | 'twilio' | 'telnyx' | 'plivo'>
+  Omit<
+    SettingsFile,
+    'limits' | 'calls' | 'campaigns' | 'evals' | 'media' | 'webrtc' | 'sip' | 'twilio' | 'telnyx' | 'plivo'
+  >
 > & {
   webrtc: WebRtcSettings;
   sip: SipSettings;
@@ -351,6 +358,7 @@ export type Settings = Required<
   telnyx: TelnyxSettings;
   plivo: PlivoSettings;
   media: MediaSettings;
+  evals: EvalSettings;
   limits: Limits;
   calls: CallGuards;
   /** `timezone` is the operator's own. */
@@ -431,5 +439,6 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   plivoAuthToken: null,
   plivo: DEFAULT_PLIVO,
   media: DEFAULT_MEDIA,
+  evals: DEFAULT_EVALS,
   limits: DEFAULT_LIMITS,
 };

@@ -261,6 +261,52 @@ export const MIGRATIONS: readonly string[] = [
   `DELETE FROM memories WHERE agent_id = ''`,
   // Null = stored by an earlier release. AgentStore can decrypt the configurations and moves their extensions here.
   `ALTER TABLE agent_versions ADD COLUMN extensions TEXT`,
+  // Suites and runs of an agent are deleted with it. A run keeps the version of its suite and of its agent.
+  `CREATE TABLE eval_suites (
+     id TEXT PRIMARY KEY,
+     agent_id TEXT REFERENCES agents (id) ON DELETE CASCADE,
+     version INTEGER NOT NULL,
+     created_at INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX eval_suites_of_agent ON eval_suites (agent_id);
+   CREATE TABLE eval_suite_versions (
+     suite_id TEXT NOT NULL REFERENCES eval_suites (id) ON DELETE CASCADE,
+     version INTEGER NOT NULL,
+     name TEXT NOT NULL,
+     text TEXT NOT NULL,
+     suite TEXT NOT NULL,
+     changed_at INTEGER NOT NULL,
+     changed_by TEXT,
+     PRIMARY KEY (suite_id, version)
+   ) STRICT;
+   CREATE TABLE eval_runs (
+     seq INTEGER PRIMARY KEY,
+     id TEXT NOT NULL UNIQUE,
+     suite_id TEXT NOT NULL REFERENCES eval_suites (id) ON DELETE CASCADE,
+     suite_version INTEGER NOT NULL,
+     agent_id TEXT NOT NULL REFERENCES agents (id) ON DELETE CASCADE,
+     agent_version INTEGER NOT NULL,
+     status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'done', 'canceled', 'failed')),
+     reason TEXT,
+     passed INTEGER,
+     request TEXT NOT NULL,
+     webhook TEXT,
+     progress TEXT NOT NULL,
+     summary TEXT,
+     result TEXT,
+     created_ms REAL NOT NULL,
+     started_ms REAL,
+     finished_ms REAL
+   ) STRICT;
+   CREATE INDEX eval_runs_of_suite ON eval_runs (suite_id, seq);
+   CREATE INDEX eval_runs_of_agent ON eval_runs (agent_id, seq);
+   CREATE INDEX eval_runs_open ON eval_runs (seq) WHERE finished_ms IS NULL;
+   CREATE TABLE eval_calls (
+     session_id TEXT PRIMARY KEY,
+     run_id TEXT NOT NULL REFERENCES eval_runs (id) ON DELETE CASCADE,
+     call TEXT NOT NULL
+   ) STRICT;
+   CREATE INDEX eval_calls_of_run ON eval_calls (run_id)`,
 ];
 
 /** The schema version of this parley. */

@@ -14,6 +14,7 @@ const FILE_NAME = 'secret.key';
 const SEALED_COLUMNS = [
   'agent_versions.config',
   'agent_versions.extensions',
+  'eval_runs.webhook',
   'phones.agent_config_override',
   'webhook_deliveries.url',
   'webhook_deliveries.headers',

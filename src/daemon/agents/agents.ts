@@ -47,6 +47,7 @@ const PLACES = { config: ['body', 'config'], script: ['body', 'script'] };
 export class AgentRegistry {
   readonly #options: AgentRegistryOptions;
   readonly #agents: Map<string, StoredAgent>;
+  readonly #onRemove: ((id: string) => Promise<void>)[] = [];
   /** The queue of changes. They run one at a time, so that no change is lost between the check and the write of another. */
   #changes: Promise<unknown> = Promise.resolve();
 
@@ -59,6 +60,16 @@ export class AgentRegistry {
   /** For a session. @throws ParleyError NOT_FOUND */
   get(id: string): HostedAgent {
     return this.#hosted(this.stored(id));
+  }
+
+  /** A version for sessions. @throws ParleyError NOT_FOUND */
+  version(id: string, version: number): HostedAgent {
+    return this.#hosted({ id, ...contentOf(this.#kept(id, version)) });
+  }
+
+  /** Adds work that deletes other data of an agent, just before the agent is deleted. */
+  onRemove(work: (id: string) => Promise<void>): void {
+    this.#onRemove.push(work);
   }
 
   /** Agents for sessions, in the order of creation. */
@@ -148,10 +159,11 @@ export class AgentRegistry {
 
   /** @throws ParleyError NOT_FOUND, AGENT_IN_USE if it answers a number */
   remove(id: string): Promise<void> {
-    return this.#inTurn(() => {
+    return this.#inTurn(async () => {
       this.stored(id);
       const phone = this.#options.phones.list().find(({ agentId }) => agentId === id);
       if (phone !== undefined) throw new ParleyError('AGENT_IN_USE', { agent: id, phone: phone.number });
+      for (const work of this.#onRemove) await work(id);
       this.#options.store.remove(id);
       this.#agents.delete(id);
     });
@@ -166,9 +178,7 @@ export class AgentRegistry {
   restore(id: string, version: number, by: string): Promise<CheckedAgent> {
     return this.#inTurn(async () => {
       const now = this.stored(id);
-      const [found] = this.versions(id, { limit: 1, before: version + 1 });
-      if (found?.version !== version) throw new ParleyError('NOT_FOUND', { what: 'version', id: String(version) });
-      const content = contentOf(found);
+      const content = contentOf(this.#kept(id, version));
       const warnings = await this.#check(content);
       if (isSame(now, content)) return { ...now, warnings };
       return { ...this.#put(id, content, by), warnings };
@@ -211,7 +221,14 @@ export class AgentRegistry {
     });
   }
 
-  #hosted(agent: StoredAgent): HostedAgent {
+  /** @throws ParleyError NOT_FOUND */
+  #kept(id: string, version: number): AgentVersion {
+    const [found] = this.versions(id, { limit: 1, before: version + 1 });
+    if (found?.version !== version) throw new ParleyError('NOT_FOUND', { what: 'version', id: String(version) });
+    return found;
+  }
+
+  #hosted(agent: AgentContent & { id: string }): HostedAgent {
     return { id: agent.id, ...contentOf(agent), config: this.#options.inUse(agent.config) };
   }
 

@@ -11,11 +11,14 @@ import { CallFiles } from './call-files.js';
 import { CallLog, type CallLogOptions } from './call-log.js';
 import { Retention } from './retention.js';
 import type { SignedUrls } from '../http/signed-urls.js';
+import type { EvalRunStore } from '../../store/eval-runs.js';
 
 export interface CallArchiveOptions extends Pick<CallLogOptions, 'multiplierOf' | 'events' | 'atomically'> {
   settings: Pick<Settings, 'dataDir' | 'prices' | 'traces' | 'retentionDays' | 'recordingRetentionDays' | 'limits'>;
   database: Database;
   store: CallStore;
+  /** Test calls. */
+  evals: Pick<EvalRunStore, 'call'>;
   /** A real one. */
   clock: Clock;
   nowUnixMs: () => number;
@@ -89,11 +92,9 @@ export class CallArchive {
     return `{"histories":[${items.join(',')}],"next_cursor":${String(nextUs === null ? 0 : nextUs / 1e6)}}`;
   }
 
-  /** @throws ParleyError NOT_FOUND */
+  /** A call or a test call. @throws ParleyError NOT_FOUND */
   get(sessionId: string): StoredCall {
-    const call = this.store.get(sessionId);
-    if (call === null) throw new ParleyError('NOT_FOUND', { what: 'call', id: sessionId });
-    return call;
+    return this.store.get(sessionId) ?? this.#options.evals.call(sessionId) ?? missing(sessionId);
   }
 
   /** As `/call-logs` shows it, with a fresh link to the recording. */
@@ -116,9 +117,9 @@ export class CallArchive {
     return this.files.traceOf(sessionId);
   }
 
-  /** Deletes a call, its recording and its trace. @throws ParleyError NOT_FOUND, CALL_GOES_ON */
+  /** Deletes a call, its recording and its trace. @throws ParleyError NOT_FOUND, also for a test call; CALL_GOES_ON */
   async remove(sessionId: string): Promise<void> {
-    const call = this.get(sessionId);
+    const call = this.store.get(sessionId) ?? missing(sessionId);
     if (call.endedUs === null) throw new ParleyError('CALL_GOES_ON', { id: sessionId });
     await this.files.remove(call);
     this.store.remove([call]);
@@ -132,6 +133,10 @@ export class CallArchive {
   async close(): Promise<void> {
     await Promise.all([this.#retention.close(), this.#traces.close()]);
   }
+}
+
+function missing(sessionId: string): never {
+  throw new ParleyError('NOT_FOUND', { what: 'call', id: sessionId });
 }
 
 /** A call for a webhook, with a long-lived link to the recording. */

@@ -38,6 +38,7 @@ export function callLogModule(
     atomically,
     onError,
     store: stores.calls,
+    evals: stores.evalRuns,
     multiplierOf: stores.voices.multiplierOf,
     flushTrace,
   });

@@ -99,6 +99,18 @@ const callHistory = z
       line: line.nullable(),
     }),
     carrier_call_log: anything.nullable(),
+    eval: z
+      .strictObject({
+        run_id: z.string(),
+        suite_id: z.string(),
+        suite_version: z.int(),
+        case: z.string(),
+        mode: z.enum(['text', 'voice']),
+        run: z.int(),
+        passed: z.boolean(),
+      })
+      .exactOptional()
+      .describe('Only a test call has it. Lists of calls have no test calls.'),
   })
   .meta({ id: 'CallHistory', description: 'The current state of a call, a session or a chat.' });
 

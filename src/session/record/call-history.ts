@@ -51,6 +51,21 @@ export interface CallHistoryItem {
   error_message: string | null;
   call_metrics: CallMetrics;
   carrier_call_log: Readonly<Record<string, unknown>> | null;
+  /** Only a test call has it: the run that held the call. */
+  eval?: EvalCallFacts;
+}
+
+/** What a test call belongs to. */
+export interface EvalCallFacts {
+  run_id: string;
+  suite_id: string;
+  suite_version: number;
+  /** The name of its case. */
+  case: string;
+  mode: 'text' | 'voice';
+  /** Index of the run within its case, from 0. */
+  run: number;
+  passed: boolean;
 }
 
 export interface HistoryFunctionCall {

@@ -15,6 +15,14 @@ export async function seedsOf(address: string): Promise<Record<string, readonly 
   const numbers = ((await ask('GET', '/phones')) as { id: string }[]).map(({ id }) => id).slice(0, 3);
   const campaign = (await ask('POST', '/campaigns', { name: 'contract' })) as { id: string } | null;
   const agent = (await ask('POST', '/agents', { name: 'contract', config: {} })) as { id: string } | null;
+  const suite = (await ask('POST', '/evals/suites', {
+    suite: {
+      name: 'contract',
+      cases: [{ name: 'a', caller: { script: [{ hang_up: true }] }, expect: [{ said: 'b' }] }],
+    },
+    agent_id: 'baker',
+  })) as { id: string } | null;
+  const run = suite && ((await ask('POST', '/evals/runs', { suite_id: suite.id })) as { id: string } | null);
   const agents = ['baker', ...(agent === null ? [] : [agent.id])];
   // Nobody answers there, and soon.
   const quick = ['+12025550107', '+12025550109'];
@@ -25,6 +33,9 @@ export async function seedsOf(address: string): Promise<Record<string, readonly 
     from_phone: numbers,
     to_phone: quick,
     campaign_id: campaign === null ? [] : [campaign.id],
+    suite_id: suite === null ? [] : [suite.id],
+    run_id: run === null ? [] : [run.id],
+    case_name: ['a'],
     user: ['somebody'],
     model: ['scripted'],
     provider: ['flite', 'embedded'],

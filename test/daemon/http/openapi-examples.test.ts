@@ -103,6 +103,10 @@ const PREPARED: Readonly<Record<string, () => Prepared | Promise<Prepared>>> = {
   updateCampaign: newCampaign,
   setCampaignCaller: newCampaign,
   setCampaignSchedule: newCampaign,
+  updateEvalSuite: newSuite,
+  addEvalCase: newSuite,
+  updateEvalCase: async () => ({ path: { ...(await newSuite()).path, case_name: 'books a table' } }),
+  startEvalRun: async () => ({ body: { suite_id: (await newSuite()).path?.['suite_id'] } }),
 };
 
 async function newAgent(): Promise<Prepared> {
@@ -113,6 +117,12 @@ async function newAgent(): Promise<Prepared> {
 async function newCampaign(): Promise<Prepared> {
   const { id } = await made('/campaigns', { name: 'Offer' });
   return { path: { campaign_id: String(id) } };
+}
+
+async function newSuite(): Promise<Prepared> {
+  const cases = [{ name: 'books a table', caller: { script: [{ hang_up: true }] }, expect: [{ said: 'four' }] }];
+  const { id } = await made('/evals/suites', { suite: { name: 'Bookings', cases }, agent_id: 'the-crooked-fork' });
+  return { path: { suite_id: String(id) } };
 }
 
 async function newFile(): Promise<string> {

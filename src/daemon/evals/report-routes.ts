@@ -1,0 +1,89 @@
+import * as z from 'zod';
+import type { Api } from '../http/api.js';
+import type { EvalRuns } from './eval-runs.js';
+import { reportReply, reportSchema, type RunReport } from './replies.js';
+
+const params = { run_id: z.string().min(1).max(100) };
+const errors = ['NOT_FOUND', 'EVAL_RESULT_MISSING'] as const;
+const tag = 'evals';
+
+const EXAMPLE: RunReport = {
+  suite: 'Bookings',
+  agent: 'the-crooked-fork@3',
+  started_at: '2026-11-23T16:54:52.200Z',
+  took_ms: 1700,
+  passed: true,
+  cases: [
+    {
+      name: 'books a table',
+      mode: 'text',
+      passed: true,
+      passes: 1,
+      pass_rate: { rate: 1, low: 0.2065, high: 1 },
+      needed: 1,
+      runs: [
+        {
+          run: 0,
+          seed: 1,
+          passed: true,
+          error: null,
+          session_id: 'eval-0b9f4a36-5b5e-4d2f-8a53-8a1cf5e4a3c2-0',
+          expectations: [
+            {
+              index: 0,
+              kind: 'said',
+              expected: 'the agent says "four"',
+              outcome: 'pass',
+              reason: '',
+              line: null,
+              votes: [],
+            },
+          ],
+          lines: [
+            { type: 'agent', text: 'Good evening.', start_ms: 400, end_ms: 1500, interrupted: false },
+            {
+              type: 'caller',
+              text: 'A table for four tomorrow at seven, please.',
+              understood: 'A table for four tomorrow at seven, please.',
+              start_ms: 1900,
+              end_ms: 3900,
+              cut_off: false,
+              response_ms: 640,
+            },
+            { type: 'agent', text: 'A table for four, gladly.', start_ms: 4540, end_ms: 6100, interrupted: false },
+            { type: 'end', status: 'user-ended', by: 'caller', start_ms: 9800 },
+          ],
+          metrics: {
+            duration_ms: 9800,
+            caller_turns: 2,
+            talk_ratio: 0.41,
+            response_ms: [640],
+            cut_offs: 0,
+            longest_silence_ms: 700,
+            prompt_tokens: 0,
+            completion_tokens: 0,
+            cost: null,
+          },
+        },
+      ],
+    },
+  ],
+  comparison: null,
+};
+
+/** The result of a run in several formats. */
+export function reportRoutes(api: Api, runs: EvalRuns): void {
+  api.add({
+    id: 'getEvalReport',
+    method: 'GET',
+    path: '/evals/runs/{run_id}/report',
+    tag,
+    summary: 'The result of a run: every call with its lines and expectations',
+    description: 'A call opens in the call log by its `session_id`, with its trace and its recording.',
+    params,
+    errors,
+    answer: reportSchema,
+    examples: () => ({ answer: EXAMPLE }),
+    handle: ({ params: { run_id: id } }) => reportReply(runs.result(id)),
+  });
+}

@@ -1,0 +1,144 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { RealClock } from '../../../src/base/real-clock.js';
+import { ChildRunner } from '../../../src/daemon/evals/child-runner.js';
+import type { RunReport } from '../../../src/daemon/evals/replies.js';
+import type { SuiteJob } from '../../../src/daemon/evals/suite-runner.js';
+import { House, PRIVATE_KEY } from '../house.js';
+import { EvalClient } from './client.js';
+
+/** Runs in processes, which run the build. */
+const TEXT = `name: Bread
+cases:
+  - name: asks for bread
+    caller: { script: [{ say: "Have you any bread?" }, { wait_for: We have }, { hang_up: true }] }
+    expect:
+      - said: We have bread
+  - name: asks for a song
+    caller: { script: [{ say: "Have you any bread?" }, { wait_for: We have }, { hang_up: true }] }
+    expect:
+      - said: la la la
+`;
+
+describe('a run in a process of its own', { timeout: 120_000 }, () => {
+  let house: House;
+  let client: EvalClient;
+
+  beforeAll(async () => {
+    house = await House.open();
+    client = new EvalClient(house);
+    await house.daemon.warmUp();
+  });
+
+  afterAll(async () => {
+    expect(house.faults).toEqual([]);
+    await house.close();
+  });
+
+  it('holds the calls with the stored agent, by text and by voice', async () => {
+    const suite = await client.suite(TEXT);
+    const { id } = await client.start(suite);
+    const run = await client.over(id);
+    expect(run).toMatchObject({ status: 'done', passed: false, progress: { done: 4, total: 4, passed: 2, failed: 2 } });
+    expect(run.cases?.map(({ name, mode, passed }) => [name, mode, passed])).toEqual([
+      ['asks for bread', 'text', true],
+      ['asks for bread', 'voice', true],
+      ['asks for a song', 'text', false],
+      ['asks for a song', 'voice', false],
+    ]);
+    const report = (await client.ask<RunReport>('GET', `/evals/runs/${id}/report`)).body;
+    const [text, voice] = report.cases.map(({ runs: [first] }) => first?.session_id ?? '');
+    for (const session of [text, voice]) {
+      const trace = await house.request(`/call-logs/${String(session)}/trace`, {
+        headers: { authorization: PRIVATE_KEY },
+      });
+      expect(await trace.text()).toContain('We have bread');
+    }
+    const recording = await house.request(`/call-logs/${String(voice)}/recording`, {
+      headers: { authorization: PRIVATE_KEY },
+    });
+    expect(
+      Buffer.from(await recording.arrayBuffer())
+        .subarray(0, 4)
+        .toString(),
+    ).toBe('RIFF');
+    const log = await client.ask('GET', `/call-logs/${String(text)}`);
+    expect(log.body).toMatchObject({ agent_id: 'baker', eval: { run_id: id, case: 'asks for bread', passed: true } });
+    expect((await client.ask('GET', '/call-logs')).body).toMatchObject({ histories: [] });
+  });
+
+  it('compares two versions', async () => {
+    await client.ask('PUT', '/agents/baker', { script: { rules: [{ when: 'bread', say: 'We have rolls.' }] } });
+    const { id } = await client.start(await client.suite(TEXT), {
+      agent_version: 2,
+      against: { agent_version: 1 },
+      mode: 'text',
+      only: ['asks for bread'],
+    });
+    expect(await client.over(id)).toMatchObject({ status: 'done', passed: false, progress: { total: 2 } });
+    const { body } = await client.ask<RunReport>('GET', `/evals/runs/${id}/report`);
+    expect(body).toMatchObject({ agent: 'baker@2', comparison: { against: 'baker@1', only_this: 0, only_other: 1 } });
+    const other = body.comparison?.cases[0]?.other.runs[0]?.session_id;
+    const trace = await house.request(`/call-logs/${String(other)}/trace`, { headers: { authorization: PRIVATE_KEY } });
+    expect(await trace.text()).toContain('We have bread');
+  });
+
+  it('is killed when it is canceled', async () => {
+    const { id } = await client.start(await client.suite(TEXT), { mode: 'voice', runs: 500 });
+    for await (const { done } of client.progress(id)) if (Number(done) > 0) break;
+    expect((await client.ask('POST', `/evals/runs/${id}/cancel`)).body).toMatchObject({ status: 'canceled' });
+  });
+});
+
+describe('a process that fails', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-evals-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const faults: Error[] = [];
+  afterEach(() => expect(faults.splice(0)).toEqual([]));
+
+  const run = (program: string, signal = new AbortController().signal, maxRunS = 60): Promise<unknown> => {
+    const entry = join(folder, 'worker.mjs');
+    writeFileSync(entry, program);
+    const runner = new ChildRunner({
+      engine: { options: {} as never },
+      knowledge: {} as never,
+      database: join(folder, 'none.db'),
+      settings: { memoryMb: 128, maxRunS },
+      clock: new RealClock(),
+      onError: (error) => faults.push(error),
+      entry: pathToFileURL(entry),
+    });
+    return runner.run({} as SuiteJob, { signal, onProgress: () => undefined });
+  };
+
+  it('says how it ended', async () => {
+    await expect(run('console.error("no luck"); process.exit(3)')).rejects.toThrow(
+      'its process has ended with code 3: no luck',
+    );
+    await expect(run('process.kill(process.pid, "SIGSEGV")')).rejects.toThrow('its process has ended by SIGSEGV');
+    await expect(run('const all = []; for (;;) all.push(new Array(1e5).fill({}))')).rejects.toThrow('evals.memoryMb');
+  });
+
+  it('is killed by the signal, and after the longest time', async () => {
+    const pidFile = join(folder, 'pid').replaceAll('\\', '/');
+    const hang = `import { writeFileSync } from 'node:fs'; process.on('message', () => { writeFileSync('${pidFile}', String(process.pid)); process.send({ kind: 'tell', method: 'progress', argument: {} }); for (;;) {} })`;
+    await expect(run(hang, new AbortController().signal, 2)).rejects.toMatchObject({ code: 'MEDIA_THREAD_SILENT' });
+    const pid = Number(readFileSync(pidFile, 'utf8'));
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+    await expect(run(hang, AbortSignal.timeout(500))).rejects.toThrow('timeout');
+  });
+
+  it('gets no keys of the environment', async () => {
+    process.env['OPENAI_API_KEY'] = 'sk_secret';
+    try {
+      await expect(run('console.error(`key: ${process.env.OPENAI_API_KEY}`); process.exit(1)')).rejects.toThrow(
+        'key: undefined',
+      );
+    } finally {
+      delete process.env['OPENAI_API_KEY'];
+    }
+  });
+});
