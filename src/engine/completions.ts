@@ -38,7 +38,8 @@ export class Completions {
     }
   }
 
-  #asked({ model, messages, tools, requiredTool, temperature, seed }: CompletionRequest, signal: AbortSignal) {
+  #asked(request: CompletionRequest, signal: AbortSignal): LlmRequest {
+    const { model, messages, tools, requiredTool, temperature, seed, pieceTimeoutMs } = request;
     const { networkClock: clock, options } = this.#services;
     if (messages.length === 0) throw invalid('messages', 'at least one message is expected');
     const asked: LlmRequest = {
@@ -50,6 +51,7 @@ export class Completions {
       signal,
     };
     if (seed != null) asked.seed = seed;
+    if (pieceTimeoutMs != null) asked.pieceTimeoutMs = pieceTimeoutMs;
     if (requiredTool == null) return asked;
     if (!asked.tools.some(({ name }) => name === requiredTool)) {
       throw invalid('requiredTool', `"${requiredTool}" is not one of the tools`);

@@ -216,6 +216,8 @@ export interface CompletionRequest {
   temperature?: number | null | undefined;
   /** Seed of the model's sampling, for servers that take one. Default none. */
   seed?: number | null | undefined;
+  /** Longest wait for the next piece, in ms. Default: the provider's own, 8 to 15 s, which suits conversations. */
+  pieceTimeoutMs?: number | null | undefined;
   /** Whether the model's fallbacks may answer in its place. Default true. */
   fallbacks?: boolean | null | undefined;
   signal: AbortSignal;

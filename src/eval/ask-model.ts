@@ -120,7 +120,7 @@ function rateLimitWaitMs(error: unknown, attempt: number): number | null {
 }
 
 function requestOf<Schema extends z.ZodType>(question: ModelQuestion<Schema>, signal: AbortSignal): CompletionRequest {
-  const { model, messages, tool, temperature, seed } = question;
+  const { model, messages, tool, temperature, seed, deadlineMs } = question;
   const parameters = tool.parameters ?? parametersOf(tool.schema);
   return {
     model,
@@ -129,6 +129,8 @@ function requestOf<Schema extends z.ZodType>(question: ModelQuestion<Schema>, si
     requiredTool: tool.name,
     temperature,
     seed,
+    // Nobody waits on a line: only the whole answer has a deadline.
+    pieceTimeoutMs: deadlineMs,
     // The result names one model.
     fallbacks: false,
     signal,

@@ -77,6 +77,12 @@ describe('a reply of a configured model', () => {
     });
   });
 
+  it('is waited for as long as the request says', async () => {
+    double.answer = () => undefined;
+    const reply = pieces(engineOf().complete(asked({ pieceTimeoutMs: 1, fallbacks: false })));
+    await expect(reply).rejects.toMatchObject({ code: 'PROVIDER_TIMEOUT', details: { timeoutMs: 1 } });
+  });
+
   it('is pinned by default: no temperature, no seed', async () => {
     await pieces(engineOf().complete(asked()));
     expect(double.requests[0]?.body).toMatchObject({ temperature: 0 });

@@ -34,6 +34,8 @@ export interface LlmRequest {
   temperature: number;
   /** Seed of the sampling; models without one ignore it. Default none. */
   seed?: number;
+  /** Longest wait for the next piece, in ms. Default: the provider's own, which suits conversations. */
+  pieceTimeoutMs?: number;
   clock: Clock;
   signal: AbortSignal;
   /** Called by those that set `tellsOutcomes`, for each provider that was asked. */

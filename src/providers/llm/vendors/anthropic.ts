@@ -80,7 +80,7 @@ export class AnthropicProvider implements LlmProvider {
     const { firstByteTimeoutMs = 15_000, idleTimeoutMs = 10_000 } = this.#options;
     const deadlines = new Deadlines(request.clock, this.name, request.signal);
     try {
-      deadlines.within(firstByteTimeoutMs);
+      deadlines.within(request.pieceTimeoutMs ?? firstByteTimeoutMs);
       const { body } = await this.#open(request, deadlines.signal);
       const reply = new AnthropicReply();
       let chars = 0;
@@ -92,7 +92,7 @@ export class AnthropicProvider implements LlmProvider {
         if (chars > MAX_REPLY_CHARS) throw failed(this.name, 'the reply is too long');
         if (event.text !== '') yield { type: 'text', text: event.text };
         if (event.usage !== undefined) yield { type: 'usage', ...event.usage };
-        deadlines.within(idleTimeoutMs);
+        deadlines.within(request.pieceTimeoutMs ?? idleTimeoutMs);
       }
       if (reply.stopReason === 'refusal' && chars === 0) throw failed(this.name, 'the model refused to answer');
       // A call truncated by the token limit is dropped.

@@ -117,7 +117,8 @@ export class OpenAiProvider implements LlmProvider {
       const reply = new OpenAiReply(`call_${String(request.messages.length)}_`);
       const isStream = String(response.headers['content-type'] ?? '').includes('event-stream');
       const body = keepOpen(response.body);
-      yield* this.#pieces(isStream ? readEvents(body, reply) : readWhole(body, reply), reply, deadlines);
+      const events = isStream ? readEvents(body, reply) : readWhole(body, reply);
+      yield* this.#pieces(events, reply, deadlines, request.pieceTimeoutMs);
       deadlines.within(DRAIN_MS);
       await drain(body);
     } catch (error) {
@@ -135,6 +136,7 @@ export class OpenAiProvider implements LlmProvider {
     events: AsyncIterable<OpenAiEvent>,
     reply: OpenAiReply,
     deadlines: Deadlines,
+    idleTimeoutMs = this.#options.idleTimeoutMs,
   ): AsyncGenerator<LlmPiece, void, undefined> {
     let finishReason: string | undefined;
     let usage: OpenAiEvent['usage'];
@@ -148,7 +150,7 @@ export class OpenAiProvider implements LlmProvider {
       if (chars > MAX_REPLY_CHARS) throw this.#failure('the reply is too long');
       if (event.text !== '') yield { type: 'text', text: event.text };
       usage = event.usage ?? usage;
-      deadlines.within(this.#options.idleTimeoutMs);
+      deadlines.within(idleTimeoutMs);
     }
     if (usage !== undefined) yield { type: 'usage', ...usage };
     if (finishReason === 'content_filter' && chars === 0) throw this.#failure('the content filter withheld the reply');
@@ -160,7 +162,8 @@ export class OpenAiProvider implements LlmProvider {
     const model = this.#modelName(request.model);
     const refused = this.#refusedFields.get(model) ?? new Set<OptionalField>();
     for (;;) {
-      const response = await this.#send('POST', '/chat/completions', requestBody(request, model, refused), deadlines);
+      const body = requestBody(request, model, refused);
+      const response = await this.#send('POST', '/chat/completions', body, deadlines, request.pieceTimeoutMs);
       if (response.statusCode >= 200 && response.statusCode < 300) return response;
       const text = await readText(response.body, MAX_ERROR_CHARS);
       const sent = OPTIONAL_FIELDS.filter((name) => name !== 'seed' || request.seed !== undefined);
@@ -178,6 +181,7 @@ export class OpenAiProvider implements LlmProvider {
     path: string,
     body: string | null,
     deadlines: Deadlines,
+    firstByteTimeoutMs = this.#options.firstByteTimeoutMs,
   ): Promise<Dispatcher.ResponseData> {
     const dispatcher = await this.#dispatcher;
     deadlines.within(this.#options.connectTimeoutMs);
@@ -192,7 +196,7 @@ export class OpenAiProvider implements LlmProvider {
       body,
       signal: deadlines.signal,
       [SENT]: () => {
-        deadlines.within(this.#options.firstByteTimeoutMs);
+        deadlines.within(firstByteTimeoutMs);
       },
     };
     // undici reacts to an abort only after it has a connection, so this does not wait for its answer.

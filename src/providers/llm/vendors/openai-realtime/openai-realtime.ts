@@ -170,13 +170,13 @@ class RealtimeLlm implements LlmProvider {
   }
 
   async *#ask(request: LlmRequest): AsyncGenerator<LlmPiece, void, undefined> {
-    const { clock, signal, messages, tools, requiredTool = null } = request;
+    const { clock, signal, messages, tools, requiredTool = null, pieceTimeoutMs } = request;
     const { firstPieceMs, gapMs, apiKey } = this.#options;
     const deadlines = new Deadlines(clock, NAME, signal);
     let answer: RealtimeAnswer | null = null;
     const onAbort = (): void => answer?.pieces.fail(deadlines.signal.reason);
     try {
-      deadlines.within(firstPieceMs);
+      deadlines.within(pieceTimeoutMs ?? firstPieceMs);
       await this.#free(deadlines.signal);
       const line = this.#line;
       for (const event of line.items.hold(messages)) line.send(event);
@@ -198,7 +198,7 @@ class RealtimeLlm implements LlmProvider {
       this.#running = answer;
       deadlines.signal.addEventListener('abort', onAbort, { once: true });
       for await (const piece of answer.pieces) {
-        deadlines.within(gapMs);
+        deadlines.within(pieceTimeoutMs ?? gapMs);
         yield piece;
       }
     } catch (error) {
