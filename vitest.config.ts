@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 /** Browser and vendor tests that wait for what they see, however long it takes. */
-const EVENTUAL = 'test/e2e/{console,forms,vendor-faults,widget,widget-calls}.test.ts';
+const EVENTUAL = 'test/e2e/{accessibility,console,console-numbers,forms,vendor-faults,widget,widget-calls}.test.ts';
 /** Tests that replace or reload modules: what they import is theirs alone. */
 const MOCKS = ['test/base/native.test.ts', 'test/engine/private-names.test.ts', 'test/daemon/evals/runs.test.ts'];
 /** Vitest leaves a core to itself, and of two that is half of all. */

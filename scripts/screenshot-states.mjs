@@ -97,7 +97,7 @@ export const STATES = [
     size: 'small',
     show: (page) => page.locator('.call-row').nth(2).waitFor(WAIT),
   },
-  { name: 'calls-none', where: console_('#/calls?number=999'), show: sees('No call is like that') },
+  { name: 'calls-none', where: console_('#/calls?number=999'), show: sees('No calls match these filters.') },
   { name: 'call', where: ({ address, call }) => `${address}/console#/calls/${call}`, show: timeline },
   {
     name: 'call-whole',
@@ -199,7 +199,7 @@ async function speaks(page) {
 
 /** @param {Page} page */
 async function endpoint(page) {
-  await page.locator('#post_start_outbound_call > summary').click(WAIT);
+  await page.locator('#startOutboundCall > summary').click(WAIT);
   await page.waitForTimeout(500);
 }
 

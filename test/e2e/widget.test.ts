@@ -124,6 +124,8 @@ describe.skipIf(!hasTool('chromium'))('the widget, on a page of another origin',
     expect(await page.locator('.bubble.user .text').allInnerTexts()).toEqual(['Where are you?']);
     expect(await page.evaluate('probe.tracks.length')).toBe(0);
     expect(await page.locator('.tool[aria-label="Mute"]').isDisabled()).toBe(true);
+    // Response times are the operator's business.
+    expect(await page.locator('.times').count()).toBe(0);
   });
 
   it.each(['is taken out', 'is left', 'gets another agent'])('ends its call when the page %s', async (how) => {

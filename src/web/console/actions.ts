@@ -30,6 +30,9 @@ export function actionButton(text: string, run: () => Promise<void>, options: Ac
     if (label !== undefined) button.setAttribute('aria-label', asks ? `${confirm ?? ''} ${label}` : label);
     if (asks) timer = setTimeout(() => ask(false), CONFIRM_MS);
   };
+  button.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape' && confirm !== undefined) ask(false);
+  });
   let isBusy = false;
   const setBusy = (busy: boolean): void => {
     isBusy = busy;

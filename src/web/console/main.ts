@@ -90,7 +90,10 @@ class Console {
       link.toggleAttribute('aria-current', link.hash === `#/${place ?? ''}`);
     }
     byId('places').hidden = place === null;
+    const hadFocus = this.#root.contains(document.activeElement);
     this.#root.replaceChildren(view.element);
+    // The link that led here is gone: whoever works with the keyboard goes on at the top of what it led to.
+    if (hadFocus && !this.#root.contains(document.activeElement)) this.#root.focus({ preventScroll: true });
     scrollTo(0, 0);
   }
 }

@@ -270,10 +270,7 @@ export class TalkCallControl {
         this.#events.onInterrupted();
         transcript.interrupted();
       },
-      onTimes: (times) => {
-        transcript.times(times);
-        this.#events.onTimes(times);
-      },
+      onTimes: (times) => this.#events.onTimes(times),
       onAction: (action) => {
         if (!this.#forms.take(action)) transcript.note(`${action.name} …`);
         else if (action.withdrawn !== true) this.#events.onForm();

@@ -33,7 +33,9 @@ export class FormCard {
       finish(fieldValue(param.type, this.#field.value));
     });
     this.element.addEventListener('keydown', (event) => {
-      if (event.key === 'Escape') finish(null);
+      if (event.key !== 'Escape') return;
+      event.preventDefault();
+      finish(null);
     });
     skip.addEventListener('click', () => finish(null));
   }

@@ -29,6 +29,7 @@ export class Keypad {
     });
     root.addEventListener('keydown', (event) => {
       if (event.key === 'Escape') {
+        event.preventDefault();
         this.open = false;
         toggle.focus();
       } else if (KEYS.includes(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey) {
@@ -45,10 +46,10 @@ export class Keypad {
   }
 
   #key(key: string): HTMLElement {
-    const button = el('button', { class: 'key' }, key);
-    button.type = 'button';
-    button.setAttribute('aria-label', NAMES[key] ?? key);
-    button.append(el('span', { class: 'key-letters' }, LETTERS[key] ?? ''));
+    const letters = LETTERS[key] ?? '';
+    const name = NAMES[key] ?? `${key} ${letters}`.trim();
+    const button = el('button', { class: 'key', type: 'button', 'aria-label': name }, key);
+    button.append(' ', el('span', { class: 'key-letters' }, letters));
     button.addEventListener('click', () => {
       this.#onDigit(key);
     });

@@ -81,6 +81,7 @@ export class Talk {
         },
         onInterrupted: () => events.onInterrupted(),
         onTimes: (times) => {
+          transcript.times(times);
           summary.add(times);
           events.onTimes(times);
         },

@@ -35,6 +35,20 @@ export interface SpokenMessage {
 }
 
 /**
+ * Elements for a transcript: a list in a log that scrolls, which screen readers read out as it grows. The role is not
+ * the list's: a list with another role has no items.
+ * @param empty shown as long as nothing is said
+ */
+export function transcriptElements(
+  className: string,
+  ...empty: HTMLElement[]
+): { list: HTMLElement; scroller: HTMLElement } {
+  const list = el('ol', { class: 'transcript' });
+  const attributes = { class: className, tabindex: '0', role: 'log', 'aria-label': 'Transcript' };
+  return { list, scroller: el('div', attributes, list, ...empty) };
+}
+
+/**
  * What both sides say, as it is said. Each turn of the user and each answer has one bubble, found by its number: words
  * that come late change the bubble that they belong to, wherever it stands.
  */

@@ -1,7 +1,7 @@
 import { Keypad } from '../page/keypad.js';
 import { Notice } from '../page/notice.js';
 import { type Phase, PHASE_WORDS } from '../page/phase.js';
-import { Transcript } from '../page/transcript.js';
+import { Transcript, transcriptElements } from '../page/transcript.js';
 import { el } from '../shared/elements.js';
 import { icon, type IconName } from './icons.js';
 import {
@@ -41,6 +41,11 @@ export class ConsentCard {
     const answer = (agreed: boolean): void => {
       this.withdraw();
       onAnswer(agreed);
+    };
+    this.element.onkeydown = (event) => {
+      if (event.key !== 'Escape') return;
+      event.preventDefault();
+      answer(false);
     };
     agree.addEventListener('click', () => answer(true));
     decline.addEventListener('click', () => answer(false));
@@ -192,13 +197,8 @@ export class WidgetView {
     const noticeRoot = el('div', { class: 'notice' }, noticeText, noticeAction);
     noticeRoot.hidden = true;
     this.notice = new Notice(noticeRoot, noticeText, noticeAction);
-    const list = el('ol', { class: 'transcript', role: 'log', 'aria-live': 'polite', 'aria-label': 'What is said' });
-    const scroller = el(
-      'div',
-      { class: 'scroller', tabindex: '0', role: 'region', 'aria-label': 'Transcript' },
-      list,
-      el('p', { class: 'empty' }, 'What is said appears here. You can also type.'),
-    );
+    const nothing = el('p', { class: 'empty' }, 'What is said appears here. You can also type.');
+    const { list, scroller } = transcriptElements('scroller', nothing);
     this.transcript = new Transcript(list, scroller);
     const keys = el('div', { class: 'keypad', id: 'keypad', role: 'group', 'aria-label': 'Keypad' });
     keys.hidden = true;
@@ -249,7 +249,7 @@ export class WidgetView {
     this.root.dataset['display'] = display;
     this.root.dataset['phase'] = phase;
     this.#launcher.display = display;
-    this.#phase.textContent = phase === 'idle' ? 'Not in a call' : PHASE_WORDS[phase];
+    this.#showPhase();
     if (before !== undefined && before !== display) this.#state.textContent = SPOKEN_STATES[display];
     this.#keypadToggle.disabled = display !== 'running';
     if (display === 'running') return;
@@ -260,11 +260,22 @@ export class WidgetView {
 
   set hasMicrophone(has: boolean) {
     this.#mute.disabled = !has;
-    this.#mute.setAttribute('aria-pressed', 'false');
+    this.muted = false;
   }
 
   set muted(muted: boolean) {
     this.#mute.setAttribute('aria-pressed', String(muted));
+    this.#showPhase();
+  }
+
+  get #isMuted(): boolean {
+    return this.#mute.getAttribute('aria-pressed') === 'true';
+  }
+
+  #showPhase(): void {
+    const phase = this.#shownPhase;
+    const words = phase === 'idle' ? 'Not in a call' : PHASE_WORDS[phase];
+    this.#phase.textContent = phase === 'listening' && this.#isMuted ? 'Muted' : words;
   }
 
   focusText(): void {
@@ -276,6 +287,10 @@ export class WidgetView {
   }
 
   #listen(events: ViewEvents): void {
+    this.#panel.addEventListener('keydown', (event) => {
+      // What is open in the panel, such as the keypad, closes first.
+      if (event.key === 'Escape' && !event.defaultPrevented && !this.#fills) this.open = false;
+    });
     this.#chat.addEventListener('click', () => {
       this.open = !this.open;
       if (this.open) this.focusText();
@@ -284,8 +299,8 @@ export class WidgetView {
       this.open = false;
     });
     this.#mute.addEventListener('click', () => {
-      const muted = this.#mute.getAttribute('aria-pressed') !== 'true';
-      this.#mute.setAttribute('aria-pressed', String(muted));
+      const muted = !this.#isMuted;
+      this.muted = muted;
       events.onMute(muted);
     });
     this.#typing.addEventListener('submit', (event) => {

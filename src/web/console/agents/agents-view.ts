@@ -23,7 +23,7 @@ export function agentsView({ api }: ViewOptions): View {
       const agents = await api.get<ListedAgent[]>('/agents');
       body.replaceChildren(
         agents.length === 0
-          ? empty('No agents yet. Make one below.')
+          ? empty('No agents yet. An agent answers calls and chats as its prompt says. Make one below.')
           : el('ol', { class: 'agents' }, ...agents.map((agent) => agentCard(agent, () => duplicate(agent)))),
       );
     } catch (error) {

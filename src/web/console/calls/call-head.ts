@@ -127,5 +127,12 @@ function price(value: number): string {
 
 function json(title: string, value: unknown): HTMLElement[] {
   if (value === null) return [];
-  return [el('details', {}, el('summary', {}, title), el('pre', {}, JSON.stringify(value, null, 2)))];
+  return [
+    el(
+      'details',
+      {},
+      el('summary', {}, title),
+      el('pre', { tabindex: '0', role: 'region', 'aria-label': title }, JSON.stringify(value, null, 2)),
+    ),
+  ];
 }

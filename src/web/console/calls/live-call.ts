@@ -1,6 +1,6 @@
 import type { TalkTurnTimes } from '../../../transports/talk-protocol.js';
 import { el } from '../../shared/elements.js';
-import { Transcript } from '../../page/transcript.js';
+import { Transcript, transcriptElements } from '../../page/transcript.js';
 import { TimesSummary } from '../../page/turn-times.js';
 import { actionButton } from '../actions.js';
 import type { ConsoleApi } from '../api.js';
@@ -21,12 +21,7 @@ export class LiveCall {
 
   constructor(api: ConsoleApi, sessionId: string, onEnded: () => void) {
     this.#onEnded = onEnded;
-    const list = el('ol', { class: 'transcript', role: 'log', 'aria-live': 'polite' });
-    const scroller = el(
-      'div',
-      { class: 'scroller watched', tabindex: '0', role: 'region', 'aria-label': 'Transcript' },
-      list,
-    );
+    const { list, scroller } = transcriptElements('scroller watched');
     const summary = el('header', { class: 'summary', hidden: '' });
     this.#transcript = new Transcript(list, scroller, 'User');
     this.#summary = new TimesSummary(summary);

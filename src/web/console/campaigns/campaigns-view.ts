@@ -14,7 +14,8 @@ export function campaignsView({ api }: ViewOptions): View {
   const list = new Loaded('Loading campaigns', async () => {
     const campaigns = await api.get<Campaign[]>('/campaigns');
     closeBars();
-    if (campaigns.length === 0) return [empty('No campaigns yet. Make one below: it calls a list of people.')];
+    if (campaigns.length === 0)
+      return [empty('No campaigns yet. A campaign has an agent call a list of people. Make one below.')];
     const items = campaigns.map((campaign) => {
       const pill = el('span', {});
       showStatus(pill, campaign.status);

@@ -57,9 +57,20 @@ export function keysView({ api }: ViewOptions): View {
     );
   }
 
-  const element = el('div', { class: 'stack' }, el('h1', {}, 'Keys'), made, list.element, card('Make a key', form));
+  const element = el(
+    'div',
+    { class: 'stack' },
+    el('h1', {}, 'Keys'),
+    made,
+    list.element,
+    card('Make a key', el('p', { class: 'soft' }, ABOUT), form),
+  );
   return { element, title: 'Keys', close: () => undefined };
 }
+
+const ABOUT =
+  'Web pages, the widget and apps open sessions with a public key. A private key has full access, as this console has: ' +
+  'keep it on servers.';
 
 function keyForm(agents: readonly AgentName[], create: (body: object) => Promise<void>): HTMLElement {
   const kind = select('kind', 'public', [

@@ -41,7 +41,8 @@ export function knowledgeView({ api }: ViewOptions): View {
       api.get<AgentWithFiles[]>('/agents'),
     ]);
     given.replaceChildren(...(files.length === 0 || agents.length === 0 ? [] : [agentFiles(api, agents, files)]));
-    if (files.length === 0) return [empty('No files yet. Send one below, and agents can consult it.')];
+    if (files.length === 0)
+      return [empty('No files yet. Agents search files for answers. Send one below, and give it to an agent.')];
     return [el('ol', { class: 'calls' }, ...files.map(fileItem))];
   });
 

@@ -35,7 +35,9 @@ export class LiveControls {
     'Mute',
   );
   readonly #warnings = el('p', { class: 'agent-warnings', role: 'status' });
-  readonly #state = el('p', { class: 'live-state', role: 'status' });
+  readonly #state = el('p', { class: 'live-state' });
+  /** Read out once a call begins or ends, not with each phase. */
+  readonly #spoken = el('span', { class: 'unseen', role: 'status' });
   readonly #time = el('p', { class: 'live-time figure', 'aria-live': 'off' });
   readonly #field = el('input', {
     type: 'text',
@@ -47,7 +49,7 @@ export class LiveControls {
   });
   #agents: readonly Agent[] = [];
   #server: DaemonState = 'looking';
-  #isIdle = true;
+  #shown: RibbonState | null = null;
 
   constructor(events: LiveControlEvents) {
     const send = el('button', { type: 'submit', class: 'send', 'aria-label': 'Send' }, '↑');
@@ -57,7 +59,7 @@ export class LiveControls {
       { class: 'stack' },
       el('div', { class: 'live-bar' }, this.#select, this.#talk, this.#mute),
       this.#warnings,
-      el('div', { class: 'row' }, this.#state, this.#time),
+      el('div', { class: 'row' }, this.#state, this.#spoken, this.#time),
     );
     this.#select.addEventListener('change', () => this.#showWarnings());
     this.#talk.addEventListener('click', () => events.onTalk());
@@ -101,8 +103,8 @@ export class LiveControls {
 
   /** Null = there is no call. */
   set state(state: RibbonState | null) {
-    this.#isIdle = state === null;
-    if (state !== null) this.#state.textContent = STATE_WORDS[state];
+    this.#shown = state;
+    if (state !== null) this.#showState(state);
     this.#state.dataset['state'] = state ?? 'idle';
     this.#talk.textContent = state === null ? 'Talk' : 'Hang up';
     this.#talk.classList.toggle('hangs-up', state !== null);
@@ -135,16 +137,29 @@ export class LiveControls {
 
   /** Between calls. */
   #showIdle(): void {
-    if (!this.#isIdle) return;
+    if (this.#shown !== null) return;
     const isReady = this.#server === 'ready';
     const isNobody = isReady && this.#agents.length === 0;
     this.#talk.disabled = this.#field.disabled = !isReady || isNobody;
     const words = isReady ? 'Not in a call' : SERVER_WORDS[this.#server];
     this.#state.textContent = isNobody ? 'There is no agent to talk with.' : words;
+    this.#say(this.#state.textContent);
+  }
+
+  /** During a call. */
+  #showState(state: RibbonState): void {
+    const isMuted = state === 'listening' && this.#mute.getAttribute('aria-pressed') === 'true';
+    this.#state.textContent = isMuted ? 'Muted: the agent does not hear you' : STATE_WORDS[state];
+    this.#say(state === 'connecting' ? STATE_WORDS.connecting : 'In a call');
+  }
+
+  #say(text: string): void {
+    if (this.#spoken.textContent !== text) this.#spoken.textContent = text;
   }
 
   #setMuted(muted: boolean): void {
     this.#mute.setAttribute('aria-pressed', String(muted));
     this.#mute.textContent = muted ? 'Muted' : 'Mute';
+    if (this.#shown !== null) this.#showState(this.#shown);
   }
 }

@@ -1,6 +1,6 @@
 import { el } from '../../shared/elements.js';
 import { Talk, type TalkEvents } from '../../page/talk.js';
-import { Transcript } from '../../page/transcript.js';
+import { Transcript, transcriptElements } from '../../page/transcript.js';
 import { TimesSummary } from '../../page/turn-times.js';
 import { card, failure, type View, type ViewOptions } from '../view.js';
 import { LiveControls } from './live-controls.js';
@@ -86,9 +86,8 @@ class Live {
 
   constructor({ api, path }: ViewOptions) {
     this.#wanted = path;
-    const list = el('ol', { class: 'transcript', role: 'log', 'aria-live': 'polite' });
-    const scroller = el('div', { class: 'scroller', tabindex: '0', role: 'region', 'aria-label': 'Transcript' }, list);
-    scroller.append(el('p', { class: 'empty' }, 'What you and the agent say appears here.'));
+    const nothing = el('p', { class: 'empty' }, 'What you and the agent say appears here.');
+    const { list, scroller } = transcriptElements('scroller', nothing);
     const summary = el('header', { class: 'summary', hidden: '' });
     const forms = el('div', { class: 'forms' });
     this.#controls = new LiveControls({

@@ -4,6 +4,7 @@ import { type AgentName, AgentNames } from '../agent-names.js';
 import { type ConsoleApi, messageOf } from '../api.js';
 import { card, empty, Loaded, type View, type ViewOptions } from '../view.js';
 import { wholeTime } from '../words.js';
+import { Lines } from './lines.js';
 
 export interface Phone {
   id: string;
@@ -19,12 +20,25 @@ export function numbersView({ api }: ViewOptions): View {
   const names = new AgentNames(api);
   const list = new Loaded('Loading numbers', async () => {
     const [phones, agents] = await Promise.all([api.get<Phone[]>('/phones'), names.load()]);
-    if (phones.length === 0) return [empty('No numbers yet: buy one below, and an agent can be called.')];
+    if (phones.length === 0)
+      return [empty('No numbers yet. Buy or import one below, and choose which agent answers it.')];
     return [el('ol', { class: 'calls' }, ...phones.map((phone) => phoneItem(api, phone, agents, refresh)))];
   });
   const refresh = (): Promise<void> => list.refresh();
-  const element = el('div', { class: 'stack' }, el('h1', {}, 'Numbers'), list.element, buyCard(api, refresh));
-  return { element, title: 'Numbers', close: () => undefined };
+  const lines: Lines = new Lines(api, (hasAny) => {
+    imports.hidden = !hasAny;
+  });
+  const imports = importCard(api, lines, refresh);
+  const element = el(
+    'div',
+    { class: 'stack' },
+    el('h1', {}, 'Numbers'),
+    list.element,
+    buyCard(api, refresh),
+    imports,
+    card('Trunks and carriers', lines.element),
+  );
+  return { element, title: 'Numbers', close: () => lines.close() };
 }
 
 function phoneItem(
@@ -109,4 +123,21 @@ function buyCard(api: ConsoleApi, refresh: () => Promise<void>): HTMLElement {
   );
   const about = 'The first one of that country and area that the carrier has for sale.';
   return card('Buy a number', el('p', { class: 'soft' }, about), form, bought);
+}
+
+/** Takes over a number that a trunk or an account has. */
+function importCard(api: ConsoleApi, lines: Lines, refresh: () => Promise<void>): HTMLElement {
+  const number = el('input', { type: 'tel', required: '', maxlength: '100', placeholder: '+12025550199' });
+  const imported = el('p', { role: 'status' });
+  const form = actionForm('Import a number', [labelled('Number', number)], 'Import', async () => {
+    imported.textContent = '';
+    const { id } = await api.send<Phone>('POST', '/phones/import', { phone: number.value.replaceAll(/[\s()-]/g, '') });
+    form.reset();
+    await refresh();
+    imported.textContent = (await lines.has(id))
+      ? `${id} is imported. Choose above who answers it.`
+      : `${id} is a number of the simulated phone network: no trunk or account has it.`;
+  });
+  const about = 'One that your trunk or your account with a carrier has already.';
+  return card('Import a number', el('p', { class: 'soft' }, about), form, imported);
 }

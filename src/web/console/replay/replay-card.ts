@@ -161,7 +161,11 @@ export class ReplayCard {
       'details',
       {},
       el('summary', {}, 'As JSON, for parley replay LOG --config'),
-      el('pre', {}, JSON.stringify(this.#changes, null, 2)),
+      el(
+        'pre',
+        { tabindex: '0', role: 'region', 'aria-label': 'Changes as JSON' },
+        JSON.stringify(this.#changes, null, 2),
+      ),
     );
     this.#result.replaceChildren(view, command);
   }

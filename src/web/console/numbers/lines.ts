@@ -1,0 +1,133 @@
+import { el } from '../../shared/elements.js';
+import type { ConsoleApi } from '../api.js';
+import { Loaded } from '../view.js';
+import { shortTime } from '../words.js';
+
+/** A SIP trunk, as `GET /trunks` answers it. */
+export interface Trunk {
+  name: string;
+  numbers: readonly string[];
+  calls: number;
+  registration: { state: 'registering' | 'registered' | 'failed' | 'ended'; reason: string | null } | null;
+  servers: readonly {
+    address: string;
+    answers: boolean | null;
+    last_answer_at: number | null;
+    last_status: number | null;
+  }[];
+  refused: readonly { status: number; count: number }[];
+}
+
+/** An account with a carrier, as `GET /carriers` answers it. */
+export interface Account {
+  name: string;
+  numbers: readonly string[];
+  calls: number;
+  refused: readonly { reason: string; count: number }[];
+}
+
+/** Trunks change by themselves: they register, fail and come back. */
+const REFRESH_MS = 5000;
+
+/** How the trunks and carriers do that bring and take calls. */
+export class Lines {
+  readonly element: HTMLElement;
+  readonly #list: Loaded;
+  #numbers: ReadonlySet<string> = new Set();
+  #timer = 0;
+  #isClosed = false;
+
+  /** @param onKnown is told after each look whether there is any */
+  constructor(api: ConsoleApi, onKnown: (hasAny: boolean) => void) {
+    this.#list = new Loaded('Loading trunks', async () => {
+      const [trunks, accounts] = await Promise.all([api.get<Trunk[]>('/trunks'), api.get<Account[]>('/carriers')]);
+      onKnown(trunks.length + accounts.length > 0);
+      this.#numbers = new Set([...trunks, ...accounts].flatMap(({ numbers }) => numbers));
+      this.#again();
+      if (trunks.length + accounts.length === 0) return [el('p', { class: 'soft' }, NONE)];
+      return [el('ol', { class: 'calls' }, ...trunks.map(trunkItem), ...accounts.map(accountItem))];
+    });
+    this.element = this.#list.element;
+  }
+
+  /** Whether a trunk or an account has an imported number, as of now. */
+  async has(number: string): Promise<boolean> {
+    await this.#list.refresh();
+    return this.#numbers.has(number);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #again(): void {
+    clearTimeout(this.#timer);
+    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#list.refresh(), REFRESH_MS);
+  }
+}
+
+const NONE =
+  'No SIP trunk and no carrier account: numbers are on the simulated phone network, which no real phone reaches. ' +
+  'The settings sip, twilio, telnyx and plivo connect real ones.';
+
+type Look = '' | 'failed' | 'running';
+
+/** How a trunk does, in a word: by its registration, or else by whether a server answers. */
+export function trunkState({
+  registration,
+  servers,
+}: Pick<Trunk, 'registration' | 'servers'>): readonly [string, Look] {
+  if (registration?.state === 'failed') return ['not registered', 'failed'];
+  if (registration?.state === 'registering') return ['registering', 'running'];
+  if (registration?.state === 'ended') return ['registration ended', 'failed'];
+  const isSilent = servers.length > 0 && servers.every(({ answers }) => answers === false);
+  if (isSilent) return ['no answer', 'failed'];
+  if (registration !== null) return ['registered', ''];
+  return servers.some(({ answers }) => answers === true) ? ['answers', ''] : ['not checked yet', ''];
+}
+
+function trunkItem(trunk: Trunk): HTMLElement {
+  const { name, numbers, calls, registration, servers, refused } = trunk;
+  const [state, look] = trunkState(trunk);
+  const refusals = refused.map(({ status, count }) => `${String(count)} with ${String(status)}`);
+  return el(
+    'li',
+    { class: 'item' },
+    el('div', {}, el('b', {}, name === 'default' ? 'SIP trunk' : `SIP trunk ${name}`)),
+    el('span', { class: `pill ${look}` }, state),
+    el(
+      'div',
+      { class: 'item-lines' },
+      ...(registration?.reason == null ? [] : [el('p', { class: 'fault' }, registration.reason)]),
+      ...servers.map((server) => el('p', { class: 'soft' }, serverWords(server))),
+      el('p', { class: 'soft' }, factsOf(numbers, calls, refusals)),
+    ),
+  );
+}
+
+function accountItem({ name, numbers, calls, refused }: Account): HTMLElement {
+  const refusals = refused.map(({ reason, count }) => `${String(count)} ${reason}`);
+  return el(
+    'li',
+    { class: 'item' },
+    el('div', {}, el('b', {}, name.charAt(0).toUpperCase() + name.slice(1))),
+    el('span', { class: 'pill' }, 'account'),
+    el('p', { class: 'soft' }, factsOf(numbers, calls, refusals)),
+  );
+}
+
+function serverWords({ address, answers, last_answer_at: at, last_status: status }: Trunk['servers'][number]): string {
+  if (answers === null) return `${address}: not checked yet`;
+  const last = at === null ? '' : ` last ${String(status)} at ${shortTime(at, Date.now())}`;
+  return answers ? `${address}: answers,${last}` : `${address}: no answer${last === '' ? '' : `,${last}`}`;
+}
+
+function factsOf(numbers: readonly string[], calls: number, refusals: readonly string[]): string {
+  const facts = [
+    numbers.length === 0 ? 'no imported number' : numbers.join(', '),
+    calls === 1 ? '1 call in progress' : `${String(calls)} calls in progress`,
+    ...(refusals.length === 0 ? [] : [`refused since the start: ${refusals.join(', ')}`]),
+  ];
+  return facts.join(' · ');
+}
