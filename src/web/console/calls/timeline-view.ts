@@ -104,8 +104,11 @@ export class TimelineView {
 
   /** The recording, as far as it is here. */
   showPeaks(peaks: Peaks, durationMs: number): void {
+    const isFitted = this.#pxPerMs > 0 && this.#pxPerMs <= this.#fitting;
     this.#peaks = peaks;
     this.#durationMs = Math.max(this.#durationMs, durationMs);
+    // A recording may be longer than what the trace tells: the whole call stays in view.
+    if (isFitted) this.#pxPerMs = this.#fitting;
     this.#layOut();
   }
 

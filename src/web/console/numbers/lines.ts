@@ -2,24 +2,10 @@ import { el } from '../../shared/elements.js';
 import type { ConsoleApi } from '../api.js';
 import { Loaded } from '../view.js';
 import { shortTime } from '../words.js';
-
-/** A SIP trunk, as `GET /trunks` answers it. */
-export interface Trunk {
-  name: string;
-  numbers: readonly string[];
-  calls: number;
-  registration: { state: 'registering' | 'registered' | 'failed' | 'ended'; reason: string | null } | null;
-  servers: readonly {
-    address: string;
-    answers: boolean | null;
-    last_answer_at: number | null;
-    last_status: number | null;
-  }[];
-  refused: readonly { status: number; count: number }[];
-}
+import { type TrunkAnswer, trunkState } from './trunk-state.js';
 
 /** An account with a carrier, as `GET /carriers` answers it. */
-export interface Account {
+interface Account {
   name: string;
   numbers: readonly string[];
   calls: number;
@@ -40,7 +26,10 @@ export class Lines {
   /** @param onKnown is told after each look whether there is any */
   constructor(api: ConsoleApi, onKnown: (hasAny: boolean) => void) {
     this.#list = new Loaded('Loading trunks', async () => {
-      const [trunks, accounts] = await Promise.all([api.get<Trunk[]>('/trunks'), api.get<Account[]>('/carriers')]);
+      const [trunks, accounts] = await Promise.all([
+        api.get<TrunkAnswer[]>('/trunks'),
+        api.get<Account[]>('/carriers'),
+      ]);
       onKnown(trunks.length + accounts.length > 0);
       this.#numbers = new Set([...trunks, ...accounts].flatMap(({ numbers }) => numbers));
       this.#again();
@@ -71,23 +60,7 @@ const NONE =
   'No SIP trunk and no carrier account: numbers are on the simulated phone network, which no real phone reaches. ' +
   'The settings sip, twilio, telnyx and plivo connect real ones.';
 
-type Look = '' | 'failed' | 'running';
-
-/** How a trunk does, in a word: by its registration, or else by whether a server answers. */
-export function trunkState({
-  registration,
-  servers,
-}: Pick<Trunk, 'registration' | 'servers'>): readonly [string, Look] {
-  if (registration?.state === 'failed') return ['not registered', 'failed'];
-  if (registration?.state === 'registering') return ['registering', 'running'];
-  if (registration?.state === 'ended') return ['registration ended', 'failed'];
-  const isSilent = servers.length > 0 && servers.every(({ answers }) => answers === false);
-  if (isSilent) return ['no answer', 'failed'];
-  if (registration !== null) return ['registered', ''];
-  return servers.some(({ answers }) => answers === true) ? ['answers', ''] : ['not checked yet', ''];
-}
-
-function trunkItem(trunk: Trunk): HTMLElement {
+function trunkItem(trunk: TrunkAnswer): HTMLElement {
   const { name, numbers, calls, registration, servers, refused } = trunk;
   const [state, look] = trunkState(trunk);
   const refusals = refused.map(({ status, count }) => `${String(count)} with ${String(status)}`);
@@ -117,7 +90,12 @@ function accountItem({ name, numbers, calls, refused }: Account): HTMLElement {
   );
 }
 
-function serverWords({ address, answers, last_answer_at: at, last_status: status }: Trunk['servers'][number]): string {
+function serverWords({
+  address,
+  answers,
+  last_answer_at: at,
+  last_status: status,
+}: TrunkAnswer['servers'][number]): string {
   if (answers === null) return `${address}: not checked yet`;
   const last = at === null ? '' : ` last ${String(status)} at ${shortTime(at, Date.now())}`;
   return answers ? `${address}: answers,${last}` : `${address}: no answer${last === '' ? '' : `,${last}`}`;

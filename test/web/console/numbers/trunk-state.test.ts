@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Trunk, trunkState } from '../../../../src/web/console/numbers/lines.js';
+import { type TrunkAnswer, trunkState } from '../../../../src/web/console/numbers/trunk-state.js';
 
-type Server = Trunk['servers'][number];
+type Server = TrunkAnswer['servers'][number];
 
 const server = (answers: boolean | null): Server => ({
   address: 'UDP 192.0.2.7:5060',
@@ -9,7 +9,7 @@ const server = (answers: boolean | null): Server => ({
   last_answer_at: null,
   last_status: null,
 });
-const state = (registration: Trunk['registration'], ...answers: (boolean | null)[]): string =>
+const state = (registration: TrunkAnswer['registration'], ...answers: (boolean | null)[]): string =>
   trunkState({ registration, servers: answers.map(server) })[0];
 const registered = { state: 'registered', reason: null } as const;
 
