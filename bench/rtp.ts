@@ -18,7 +18,7 @@ import { RtpPorts } from '../dist/transports/rtp/ports.js';
 import { serialiseRtcp } from '../dist/transports/rtp/rtcp.js';
 import { openRtpSession } from '../dist/transports/rtp/session.js';
 import { newSrtpKey, SrtpReceiver, SrtpSender } from '../dist/transports/rtp/srtp.js';
-import { SRTP_SUITES } from '../dist/transports/rtp/srtp-key.js';
+import { SRTP_SUITES } from '../dist/transports/rtp/srtp-cipher.js';
 import { machine } from './lib/machine.js';
 import { markdownTable, median } from './lib/numbers.js';
 import { farEnds, isFarEnd, openSocketOf, type RtpCase, SpeakingEnds } from './lib/rtp-ends.js';

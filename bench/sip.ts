@@ -8,7 +8,7 @@ import { VirtualClock } from '../dist/base/virtual-clock.js';
 import { Random } from '../dist/base/random.js';
 import type { InboundCall } from '../dist/telephony/sip/call/inbound.js';
 import { parseMessage } from '../dist/telephony/sip/parse.js';
-import { messageBytes } from '../dist/telephony/sip/serialise.js';
+import { messageBytes } from '../dist/telephony/sip/message.js';
 import { UserAgent } from '../dist/telephony/sip/user-agent.js';
 import type { Hop } from '../dist/telephony/sip/hop.js';
 import { machine } from './lib/machine.js';

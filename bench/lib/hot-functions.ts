@@ -10,7 +10,7 @@ import { LossConcealer } from '../../dist/audio/dsp/plc.js';
 import { Resampler } from '../../dist/audio/dsp/resample.js';
 import { gather } from '../../dist/base/gathering.js';
 import { classifyOverlap } from '../../dist/conversation/turn/acknowledgements.js';
-import { completenessOf } from '../../dist/conversation/turn/completeness.js';
+import { completenessOf } from '../../dist/conversation/turn/endpointing.js';
 import { DEFAULT_CONVERSATION } from '../../dist/agent/flow/conversation-config.js';
 import { Conversation } from '../../dist/conversation/conversation.js';
 import { cutSentences } from '../../dist/conversation/speech/sentences.js';

@@ -1,12 +1,12 @@
 import { createParser } from 'eventsource-parser';
-import { g722Decoder, g722Encoder } from '../../dist/audio/codecs/g722-coders.js';
+import { g722Decoder, g722Encoder } from '../../dist/audio/codecs/g722.js';
 import { OpenAiReply } from '../../dist/providers/llm/vendors/openai-wire.js';
 import { serialiseRtp } from '../../dist/transports/rtp/packet.js';
 import { parseSdp } from '../../dist/transports/rtp/sdp.js';
 import { newSrtpKey, SrtpReceiver, SrtpSender } from '../../dist/transports/rtp/srtp.js';
 import { RecordingTrack } from '../../dist/session/record/recording.js';
 import { parseMessage } from '../../dist/telephony/sip/parse.js';
-import { messageBytes } from '../../dist/telephony/sip/serialise.js';
+import { messageBytes } from '../../dist/telephony/sip/message.js';
 import { PcmReader, pcmBytes } from '../../dist/transports/pcm.js';
 import type { HotFunction } from './hot-functions.js';
 import { sound } from './rivals.js';

@@ -1,5 +1,4 @@
-import { DEFAULT_LANGUAGE } from './language.js';
-import { languageName } from './language-name.js';
+import { DEFAULT_LANGUAGE, languageName } from './language.js';
 import type { ResolvedAgent } from './resolve.js';
 
 /** What the system prompt is made from. A ResolvedAgent fits. */

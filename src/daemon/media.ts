@@ -1,8 +1,7 @@
 import { waitAtMost } from '../base/deadlines.js';
 import type { CallMediaHost } from '../telephony/carriers/sip/call-media-host.js';
-import { LocalMediaHost } from '../threads/local-media-host.js';
 import type { MediaThreadPool } from '../threads/main/media-thread-pool.js';
-import type { MediaHost, WebRtcLine } from '../threads/media-host.js';
+import { type MediaHost, type WebRtcLine, LocalMediaHost } from '../threads/media-host.js';
 import type { PeerSettings } from '../transports/webrtc/peer.js';
 import { traceFolder } from './call-log/call-archive.js';
 import type { DaemonContext } from './context.js';

@@ -1,6 +1,6 @@
 import type { ResolvedAgent } from '../agent/resolve.js';
 import { placed } from '../schema/issues.js';
-import { AppTool } from '../tools/app-tool.js';
+import { AppTool } from '../tools/apps/app-tool.js';
 import { ServiceWebhook } from '../tools/service-webhook.js';
 import type { Tool } from '../tools/tool.js';
 import { WebForm } from '../tools/web-form.js';

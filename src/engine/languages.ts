@@ -7,7 +7,7 @@ import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
 import type { Languages } from '../session/hearing/language-providers.js';
 import type { SessionOptions } from '../session/session-options.js';
-import { chooseTts } from '../providers/tts/choose.js';
+import { chooseTts } from '../providers/tts/registry.js';
 import type { Providers } from './providers.js';
 
 /** Requests for another language, by the language of the request; `{}` is the name of the requested one. */

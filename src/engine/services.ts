@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.js';
 import { RealClock, nowUnixMs } from '../base/real-clock.js';
 import type { Ticker } from '../base/ticker.js';
-import { languageName } from '../agent/language-name.js';
+import { languageName } from '../agent/language.js';
 import { resolveAgent } from '../agent/resolve.js';
 import { GuardedClient } from '../net/guarded-client.js';
 import { LocalModels } from '../providers/local/local-models.js';
@@ -14,8 +14,7 @@ import {
   type SessionMemory,
 } from '../session/after-call/memory.js';
 import { McpServers } from '../tools/mcp/tools.js';
-import { MemoryOutboxStore } from '../tools/memory-outbox.js';
-import { WebhookOutbox } from '../tools/outbox.js';
+import { WebhookOutbox, MemoryOutboxStore } from '../tools/outbox.js';
 import { Fallbacks } from './fallbacks.js';
 import { LineDecorators } from './line-decorators.js';
 import type { EngineParts } from './options.js';

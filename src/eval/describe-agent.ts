@@ -1,6 +1,6 @@
 import type { AgentConfig } from '../agent/agent.js';
 import type { Param } from '../agent/function.js';
-import { appOf } from '../tools/apps/registry.js';
+import { appOf } from '../tools/apps/app-tool.js';
 import { SEARCH_KNOWLEDGE } from '../tools/knowledge/search-tool.js';
 
 /** An agent as a model reads about it. */

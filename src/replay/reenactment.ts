@@ -1,7 +1,7 @@
 import type { ConversationConfig } from '../agent/flow/conversation-config.js';
 import { Conversation } from '../conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
-import { Agenda } from '../stage/agenda.js';
+import { Agenda } from '../stage/stage.js';
 import { Timeline } from '../stage/timeline.js';
 import { StageVoice } from '../stage/voice.js';
 import { questionOf, type SessionRecording, requestOf } from './session-recording.js';

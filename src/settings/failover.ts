@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { setting } from '../schema/setting.js';
+import { setting } from '../schema/field.js';
 
 const nameSchema = z.string().min(1).max(200);
 /** Most fallbacks of a kind: nobody waits for more. */

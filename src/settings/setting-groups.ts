@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { DEFAULT_CAMPAIGN_SCHEDULE, scheduleFields } from './campaign-schedule.js';
-import { setting } from '../schema/setting.js';
+import { setting } from '../schema/field.js';
 
 /** Limits on requests, sessions and sizes. */
 export const limitsSchema = z.strictObject({

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import * as z from 'zod';
-import { baseUrlSchema, isUrl, secretSchema } from '../schema/setting.js';
+import { baseUrlSchema, isUrl, secretSchema } from '../schema/field.js';
 import { headersSchema } from '../agent/webhook.js';
 
 /** A name, a file or a folder. */

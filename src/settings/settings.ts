@@ -5,7 +5,7 @@ import { failoverSchema } from './failover.js';
 import { DEFAULT_LANGUAGE, languageSchema } from '../agent/language.js';
 import { pricesSchema } from './prices.js';
 import { secretKeyBytes } from '../base/secret.js';
-import { baseUrlSchema, passwordSchema, secretSchema, setting } from '../schema/setting.js';
+import { baseUrlSchema, passwordSchema, secretSchema, setting } from '../schema/field.js';
 import {
   type CallGuards,
   callsSchema,

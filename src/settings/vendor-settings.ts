@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { ParleyError } from '../base/errors.js';
 import { InvalidConfigError, parseWith, type ValidationIssue } from '../schema/issues.js';
-import { baseUrlSchema, secretSchema } from '../schema/setting.js';
+import { baseUrlSchema, secretSchema } from '../schema/field.js';
 
 /** A vendor's environment variables, requirements and services. */
 interface Vendor {

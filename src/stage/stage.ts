@@ -3,7 +3,6 @@ import { Conversation } from '../conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent, EndStatus, PlayoutPosition } from '../conversation/events.js';
 import { historyMessages } from '../conversation/speech/history.js';
 import { type ConfigChanges, mergeConfig } from '../agent/flow/conversation-config.js';
-import { Agenda } from './agenda.js';
 import { AgentExpectation, Timeline } from './timeline.js';
 import { StageLine } from './line.js';
 import { StageModel } from './model.js';
@@ -265,5 +264,25 @@ export class Stage {
       case 'trace':
         return;
     }
+  }
+}
+
+/** Actions at moments of virtual time, ordered by time; actions at the same time run in the order of their addition. */
+export class Agenda {
+  readonly #items: { atMs: number; run: () => void }[] = [];
+
+  get nextMs(): number | undefined {
+    return this.#items[0]?.atMs;
+  }
+
+  add(atMs: number, run: () => void): void {
+    let index = this.#items.length;
+    while (index > 0 && (this.#items[index - 1]?.atMs ?? 0) > atMs) index--;
+    this.#items.splice(index, 0, { atMs, run });
+  }
+
+  /** Removes the first action and runs it. */
+  runNext(): void {
+    this.#items.shift()?.run();
   }
 }

@@ -9,8 +9,7 @@ import type { GuardedClient, GuardedRequest } from '../net/guarded-client.js';
 import { type Arguments, readArguments, usableArguments, withKnown } from './arguments.js';
 import { functionSpec } from './function-spec.js';
 import { resultOf } from './reply-result.js';
-import { intercepted, type Tool, type ToolContext, type ToolResult, type ToolSpeech } from './tool.js';
-import { toolSpeech } from './tool-speech.js';
+import { intercepted, type Tool, type ToolContext, type ToolResult, type ToolSpeech, toolSpeech } from './tool.js';
 
 export interface FunctionToolOptions {
   client: GuardedClient;

@@ -8,8 +8,7 @@ import { type Arguments, readArguments } from './arguments.js';
 import { withTimeout } from '../base/deadlines.js';
 import { functionSpec } from './function-spec.js';
 import { resultOf } from './reply-result.js';
-import { intercepted, type Tool, type ToolContext, type ToolResult, type ToolSpeech } from './tool.js';
-import { toolSpeech } from './tool-speech.js';
+import { intercepted, type Tool, type ToolContext, type ToolResult, type ToolSpeech, toolSpeech } from './tool.js';
 
 /** The operator's endpoint for calls of a service function. */
 export interface ServiceAddress {

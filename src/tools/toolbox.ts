@@ -3,17 +3,17 @@ import type { ToolCall, ToolSpec } from '../agent/chat.js';
 import { type AgentFunction, TOOL_NAME } from '../agent/function.js';
 import { ParleyError } from '../base/errors.js';
 import { FunctionTool, type FunctionToolOptions } from './function-tool.js';
-import type {
-  AfterCallRun,
-  AfterCallWatch,
-  Tool,
-  Toolbox,
-  ToolContext,
-  ToolInterceptor,
-  ToolResult,
-  ToolSpeech,
+import {
+  type AfterCallRun,
+  type AfterCallWatch,
+  type Tool,
+  type Toolbox,
+  type ToolContext,
+  type ToolInterceptor,
+  type ToolResult,
+  type ToolSpeech,
+  announcedSpec,
 } from './tool.js';
-import { announcedSpec } from './tool-speech.js';
 
 export interface AgentToolboxOptions extends FunctionToolOptions {
   /** Names reserved for the session. A function with such a name is rejected. Default none. */

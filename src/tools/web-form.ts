@@ -5,8 +5,7 @@ import { fillVariables, type Variables } from '../agent/variables.js';
 import { type Arguments, readArguments } from './arguments.js';
 import { abortAfter } from '../base/deadlines.js';
 import { functionSpec } from './function-spec.js';
-import type { Screen, Tool, ToolContext, ToolResult, ToolSpeech } from './tool.js';
-import { toolSpeech } from './tool-speech.js';
+import { type Screen, type Tool, type ToolContext, type ToolResult, type ToolSpeech, toolSpeech } from './tool.js';
 
 /** A converted value, or an error text that a form can show and a model can say. */
 export type ReadValue = { ok: true; value: string | number | boolean } | { ok: false; problem: string };

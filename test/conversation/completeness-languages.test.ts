@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { completenessOf } from '../../src/conversation/turn/completeness.js';
+import { completenessOf } from '../../src/conversation/turn/endpointing.js';
 
 /** Turns as a recogniser writes them: without punctuation. First what goes on, then what is whole. */
 const TURNS: Readonly<Record<string, { open: string[]; whole: string[] }>> = {

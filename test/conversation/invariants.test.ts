@@ -4,7 +4,7 @@ import { type ConversationConfig, mergeConfig } from '../../src/agent/flow/conve
 import { Conversation } from '../../src/conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent, PlayoutPosition } from '../../src/conversation/events.js';
 import type { ConversationState } from '../../src/conversation/state.js';
-import { CORE_RULES } from '../../src/testing/simulator/rules/index.js';
+import { CORE_RULES } from '../../src/testing/simulator/simulate.js';
 
 /** An event and when it comes. Ids below `FITTING` become the one that fits just now; others are stale or were never given. */
 interface Happening {

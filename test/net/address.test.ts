@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isPublicAddress } from '../../src/net/address.js';
+import { isPublicAddress } from '../../src/net/address-guard.js';
 
 describe('isPublicAddress', () => {
   it.each(['1.1.1.1', '8.8.8.8', '93.184.216.34', '100.63.255.255', '100.128.0.0', '172.15.255.255', '172.32.0.0'])(

@@ -6,8 +6,7 @@ import { openDatabase } from '../../src/store/database.js';
 import { DeliveryStore } from '../../src/store/deliveries.js';
 import { SqliteOutboxStore } from '../../src/store/outbox.js';
 import { SecretBox } from '../../src/store/secret-box.js';
-import { MemoryOutboxStore } from '../../src/tools/memory-outbox.js';
-import type { Delivery, OutboxStore } from '../../src/tools/outbox.js';
+import { type Delivery, type OutboxStore, MemoryOutboxStore } from '../../src/tools/outbox.js';
 
 let folder: string;
 let closes: (() => void)[];

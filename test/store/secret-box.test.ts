@@ -5,8 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AgentConfig } from '../../src/agent/agent.js';
 import { AgentStore } from '../../src/store/agents.js';
 import { openDatabase } from '../../src/store/database.js';
-import { SecretBox } from '../../src/store/secret-box.js';
-import { openSecretBox } from '../../src/store/secret-key.js';
+import { SecretBox, openSecretBox } from '../../src/store/secret-box.js';
 
 const KEY_A = Buffer.alloc(32, 1);
 const KEY_B = Buffer.alloc(32, 2);

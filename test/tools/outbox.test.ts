@@ -3,8 +3,7 @@ import { Webhook } from 'standardwebhooks';
 import { RealClock, nowUnixMs } from '../../src/base/real-clock.js';
 import { VirtualClock } from '../../src/base/virtual-clock.js';
 import { GuardedClient } from '../../src/net/guarded-client.js';
-import { MemoryOutboxStore } from '../../src/tools/memory-outbox.js';
-import { type Delivery, type OutboxStore, WebhookOutbox } from '../../src/tools/outbox.js';
+import { type Delivery, type OutboxStore, WebhookOutbox, MemoryOutboxStore } from '../../src/tools/outbox.js';
 import { httpServer, type LocalServer } from '../net/local-server.js';
 
 const SECRET = `whsec_${Buffer.from('a key of twenty-four byte').toString('base64')}`;

@@ -1,4 +1,5 @@
 import { type G722Band, highBand, lowBand, saturated } from './g722-band.js';
+import { nativeKernels } from '../../base/native.js';
 
 /** The halves of the quadrature mirror filter (G.722, table 10); the other half is the same backwards. */
 const QMF = Int16Array.of(3, -11, 12, 32, -210, 951, 3876, -805, 362, -156, 53, -11);
@@ -193,4 +194,42 @@ function adaptHigh(band: G722Band, code: number): void {
 /** LIMIT: 15 bits. */
 function limited(value: number): number {
   return value > 16_383 ? 16_383 : value < -16_384 ? -16_384 : value;
+}
+
+/** As `G722Encoder` has it. */
+type G722Encoding = Pick<G722Encoder, 'encode'>;
+/** As `G722Decoder` has it. */
+type G722Decoding = Pick<G722Decoder, 'decode'>;
+
+/** What a native coder remembers between calls. */
+const STATE = 64;
+
+/** G.722, by the fastest that runs here: all give the same bits. @param native null = TypeScript */
+export function g722Encoder(native = nativeKernels()): G722Encoding {
+  if (native === null) return new G722Encoder();
+  const state = new Int32Array(STATE);
+  return {
+    encode: (samples, out) => {
+      const bytes = beginning(out ?? new Uint8Array(samples.length >> 1), samples.length >> 1);
+      native.g722Encode(state, samples, bytes);
+      return bytes;
+    },
+  };
+}
+
+/** The other way. */
+export function g722Decoder(native = nativeKernels()): G722Decoding {
+  if (native === null) return new G722Decoder();
+  const state = new Int32Array(STATE);
+  return {
+    decode: (codes, out) => {
+      const samples = beginning(out ?? new Int16Array(2 * codes.length), 2 * codes.length);
+      native.g722Decode(state, codes, samples);
+      return samples;
+    },
+  };
+}
+
+function beginning<T extends Uint8Array | Int16Array>(all: T, length: number): T {
+  return all.length === length ? all : (all.subarray(0, length) as T);
 }

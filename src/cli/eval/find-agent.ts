@@ -5,7 +5,7 @@ import type { EvalAgent } from '../../eval/agent.js';
 import { loadSettings } from '../../settings/load-settings.js';
 import { AgentStore } from '../../store/agents.js';
 import { databaseFile, openDatabase } from '../../store/database.js';
-import { openSecretBox } from '../../store/secret-key.js';
+import { openSecretBox } from '../../store/secret-box.js';
 import type { CommandIo } from '../shared/command.js';
 
 /**

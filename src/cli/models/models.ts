@@ -1,4 +1,4 @@
-import { baseUrlSchema } from '../../schema/setting.js';
+import { baseUrlSchema } from '../../schema/field.js';
 import { loadSettings } from '../../settings/load-settings.js';
 import type { Settings } from '../../settings/settings.js';
 import { ParleyError } from '../../base/errors.js';

@@ -1,6 +1,6 @@
 import { baseLanguage } from '../../base/language.js';
 import type { ToolCall, ToolSpec } from '../../agent/chat.js';
-import { languageName } from '../../agent/language-name.js';
+import { languageName } from '../../agent/language.js';
 import { textArgument } from './call-arguments.js';
 import type { SwitchLanguageConfig } from '../../agent/flow/conversation-config.js';
 import type { Core, RunningAction } from '../core.js';

@@ -5,16 +5,17 @@ import type { Engine } from '../../engine/engine.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import type { CallStore } from '../../store/calls.js';
 import type { DialStore, Stop } from '../../store/dials.js';
-import type { PhoneStore } from '../../store/phones.js';
+import type { PhoneStore, StoredPhone } from '../../store/phones.js';
 import type { AdmissionControl } from '../admission-control.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallEventBus } from '../call-event-bus.js';
 import type { CallLog } from '../call-log/call-log.js';
 import type { Telephone } from './telephone.js';
 import type { DialEnd, DialledCall, DialRequest, CallIds } from './dial.js';
-import { agentFor, type DialAgent, timedConfig } from './dial-agent.js';
 import { InvalidConfigError } from '../../schema/issues.js';
 import type { AgentCall } from '../../telephony/calls/agent-call.js';
+import type { AgentConfig } from '../../agent/agent.js';
+import { checkRequestedAgent, requestedAgent, type RequestedAgent } from '../agents/requested-agent.js';
 
 /**
  * Area codes of the North American plan outside the United States, their territories and Canada (NANPA, area code map):
@@ -100,7 +101,7 @@ export class Dialer {
     if (!guards.enabled) throw new ParleyError('CALLS_STOPPED', { reason: 'the setting calls.enabled is false' });
     if (!isE164(request.from)) throw notANumber(request.from, 'from_phone');
     checkDestination(request.to, guards.allowedPrefixes);
-    const agent = await agentFor(request, { ...this.#options, longestS: longestS(guards), maxDurationS });
+    const agent = await agentFor(request, { ...this.#options, longestS: longestCallS(guards), maxDurationS });
     if (engine.doNotCall.has(request.to)) throw new ParleyError('DO_NOT_CALL', { number: request.to });
     admission.enter();
     return this.#take(request, agent);
@@ -190,7 +191,7 @@ export class Dialer {
 }
 
 /** The maximum duration of one call in seconds. */
-function longestS({ maxDurationS, minutesPerDay }: CallGuards): number {
+function longestCallS({ maxDurationS, minutesPerDay }: CallGuards): number {
   return Math.min(maxDurationS, minutesPerDay * 60);
 }
 
@@ -303,4 +304,64 @@ class DialRun {
       // Other writers fail, too, and report the error.
     }
   }
+}
+
+/** The agent of an outbound call. */
+interface DialAgent extends RequestedAgent {
+  /** The maximum duration of its call. */
+  maxDurationS: number;
+}
+
+interface DialAgentOptions {
+  engine: Engine;
+  agents: Pick<AgentRegistry, 'get'>;
+  phones: Pick<PhoneStore, 'get'>;
+  /** The operator's maximum for all calls. */
+  longestS: number;
+  /** The maximum for an agent that sets none. */
+  maxDurationS: number;
+}
+
+/**
+ * The checked agent of an outbound call: the requested one, or that of the number.
+ * @throws InvalidConfigError; ParleyError NUMBER_NOT_OWNED, NUMBER_INACTIVE, AGENT_DISABLED, NOT_FOUND for an unknown
+ * agent or session to continue
+ */
+async function agentFor(request: DialRequest, options: DialAgentOptions): Promise<DialAgent> {
+  const {
+    from,
+    to,
+    metadata = {},
+    includeMetadataInPrompt = false,
+    agentConfig = null,
+    agentExtensions = null,
+  } = request;
+  const { engine, agents, longestS, maxDurationS } = options;
+  const phone = phoneOf(from, options.phones);
+  const agentId = request.agentId ?? phone.agentId;
+  if (agentId === null && agentConfig === null) {
+    const msg = `Field required: ${from} has no agent`;
+    throw new InvalidConfigError([{ loc: ['body', 'agent_id'], msg, type: 'missing' }]);
+  }
+  const requested = requestedAgent(agents, agentId, { agentConfig, agentExtensions }, phone.agentConfigOverride);
+  const { session_timeout: timeout } = requested.agent;
+  const lastsS = Math.min(timeout?.max_duration ?? maxDurationS, longestS);
+  await checkRequestedAgent(engine, requested, { metadata, includeMetadataInPrompt, phones: { from, to } });
+  if (request.continuation != null) await engine.checkContinuation(request.continuation, agentId);
+  const isLimited = timeout?.max_duration != null;
+  const limited = { ...requested.agent, session_timeout: { ...timeout, max_duration: lastsS } };
+  return { ...requested, agent: isLimited ? limited : requested.agent, maxDurationS: lastsS };
+}
+
+/** The configuration of the call, always with a time limit. The log keeps the configuration without an added limit. */
+function timedConfig({ agent, maxDurationS }: DialAgent): AgentConfig {
+  return { ...agent, session_timeout: { ...agent.session_timeout, max_duration: maxDurationS } };
+}
+
+/** @throws ParleyError NUMBER_NOT_OWNED, NUMBER_INACTIVE */
+function phoneOf(number: string, phones: Pick<PhoneStore, 'get'>): StoredPhone {
+  const phone = phones.get(number);
+  if (phone === null) throw new ParleyError('NUMBER_NOT_OWNED', { number });
+  if (phone.status !== 'active') throw new ParleyError('NUMBER_INACTIVE', { number });
+  return phone;
 }

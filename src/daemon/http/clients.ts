@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Settings } from '../../settings/settings.js';
-import { isPublicAddress } from '../../net/address.js';
+import { isPublicAddress } from '../../net/address-guard.js';
 
 /** The client of a request, according to trusted proxies. */
 export interface Client {

@@ -1,7 +1,7 @@
 import type { SessionEvent } from '../../session/session-options.js';
 import type { SessionReport } from '../../session/record/session-report.js';
 import type { TurnMetrics } from '../../session/record/session-metrics.js';
-import { newSpanId, newTraceId, type TraceSpan } from './otlp.js';
+import { newSpanId, newTraceId, type TraceSpan } from './trace-exporter.js';
 
 interface ToolTime {
   name: string;

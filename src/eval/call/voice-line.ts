@@ -1,7 +1,7 @@
 import { FRAME_MS, frameSamples, msToSamples } from '../../audio/frame.js';
 import { dbToGain, levelOf } from '../../audio/dsp/level.js';
 import { resample } from '../../audio/dsp/resample.js';
-import { dialTones } from '../../audio/tones/dial-tones.js';
+import { dialTones } from '../../audio/tones/dtmf.js';
 import type { Cancel } from '../../base/clock.js';
 import type { Random } from '../../base/random.js';
 import type { Ticker } from '../../base/ticker.js';

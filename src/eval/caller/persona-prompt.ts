@@ -1,4 +1,4 @@
-import { languageName } from '../../agent/language-name.js';
+import { languageName } from '../../agent/language.js';
 import type { ChatMessage } from '../../agent/chat.js';
 import type { Manner, Persona } from '../suite/caller-schema.js';
 import type { CallerView } from './caller.js';

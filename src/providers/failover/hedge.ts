@@ -1,8 +1,7 @@
 import type { Cancel, Clock } from '../../base/clock.js';
 import { errorOf, ParleyError, reasonOf } from '../../base/errors.js';
 import type { ProviderOutcome } from '../outcome.js';
-import { allFailed, type Health, inOrder, type FailoverStage, type Switch } from './health.js';
-import type { DeadlineBounds } from './latency-window.js';
+import { allFailed, type Health, inOrder, type FailoverStage, type Switch, type DeadlineBounds } from './health.js';
 
 /** One of several interchangeable providers. */
 export interface Contender<T> {

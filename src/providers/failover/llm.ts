@@ -1,7 +1,6 @@
 import type { LlmPiece, LlmProvider, LlmRequest } from '../llm/llm.js';
-import type { Health, Switch } from './health.js';
+import type { Health, Switch, DeadlineBounds } from './health.js';
 import { type Contender, hedged } from './hedge.js';
-import type { DeadlineBounds } from './latency-window.js';
 
 export interface LlmEntry {
   provider: LlmProvider;

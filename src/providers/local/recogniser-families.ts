@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Metadata } from './model-facts.js';
-import { tokensOf, withInputs } from './model-checks.js';
-import { type FoundModel, type ModelFiles, onlyModel, other, pick } from './model-families.js';
+import { type FoundModel, type ModelFiles, onlyModel, other, pick, tokensOf, withInputs } from './model-families.js';
 
 /** All of them listen at 16 kHz; sherpa-onnx corrects the number of bands where a model has others. */
 const FEATURES = { sampleRate: 16_000, featureDim: 80 };

@@ -1,6 +1,14 @@
 import { type Metadata, voiceLanguages } from './model-facts.js';
-import { espeakDataOf, tokensOf, withInputs } from './model-checks.js';
-import { type FoundModel, type ModelFiles, onlyModel, other, pick } from './model-families.js';
+import {
+  type FoundModel,
+  type ModelFiles,
+  onlyModel,
+  other,
+  pick,
+  espeakDataOf,
+  tokensOf,
+  withInputs,
+} from './model-families.js';
 
 /**
  * Languages of Kokoro 1.0 and 1.1 in sherpa-onnx (`--kokoro-lang`): Chinese by its lexicon, the others by espeak-ng.

@@ -1,6 +1,6 @@
 import type { Vendors } from '../../settings/vendor-settings.js';
 import { ParleyError } from '../../base/errors.js';
-import { EspeakTts } from './espeak/espeak.js';
+import { EspeakTts, type EspeakOptions } from './espeak/espeak.js';
 import type { LocalModels } from '../local/local-models.js';
 import {
   builtIn,
@@ -23,6 +23,7 @@ import { elevenLabsTts } from './vendors/elevenlabs.js';
 import { kokoroTts, openAiTts, orpheusTts, sesameTts } from './vendors/openai.js';
 import { openAiRealtimeTts } from './vendors/openai-realtime.js';
 import { rimeTts } from './vendors/rime.js';
+import { speaksEnglish } from './flite/voices.js';
 
 const REGISTRY = defineRegistry<SpeechEntry<TtsProvider>>('text-to-speech', {
   flite: builtIn(() => new FliteTts()),
@@ -66,4 +67,26 @@ export function ttsProvider(name: string, vendors: Vendors = {}, models: LocalMo
   const closed = CLOSED.get(name);
   if (closed !== undefined) throw new ParleyError('PROVIDER_CLOSED', { provider: name, reason: closed });
   return makeSpeechProvider(REGISTRY, name, { vendors, models });
+}
+
+/**
+ * The embedded provider for a language if the agent names none: flite for English, else espeak-ng if it is installed
+ * and has a voice.
+ * @returns a name for `ttsProvider`
+ * @throws ParleyError TTS_LANGUAGE_UNSUPPORTED with a remedy
+ */
+export async function chooseTts(language: string, options: EspeakOptions = {}): Promise<'flite' | 'espeak-ng'> {
+  if (speaksEnglish(language)) return 'flite';
+  const espeak = new EspeakTts(options);
+  try {
+    if (await espeak.speaks(language)) return 'espeak-ng';
+  } finally {
+    await espeak.close();
+  }
+  throw new ParleyError('TTS_LANGUAGE_UNSUPPORTED', {
+    language,
+    reason: espeak.available
+      ? 'flite speaks English only and espeak-ng has no voice for it; name another voice provider'
+      : 'flite speaks English only; install espeak-ng (Debian: apt-get install espeak-ng) or name another voice provider',
+  });
 }

@@ -3,12 +3,12 @@ import { mix } from '../../audio/dsp/mix.js';
 import { Deadlines } from '../deadlines.js';
 import { raceAbort } from '../../base/deadlines.js';
 import { splitClauses } from './text/clauses.js';
-import type { TtsLatency } from './latency.js';
 import type { VoiceSettings } from './settings.js';
 import { spokenText, spokenWords, type SpokenWord } from './text/speakable.js';
 import { estimateWordTimes, type WordTime } from './timing.js';
 import { SilenceTrimmer } from './trim.js';
 import type { TtsAudio, TtsRequest, TtsWord } from './tts.js';
+import type { FliteVoiceId } from './flite/voices.js';
 
 /** An engine's audio. Block boundaries must depend only on the clause. */
 export interface EngineAudio {
@@ -209,3 +209,26 @@ class ClauseOutput {
     });
   }
 }
+
+/**
+ * Synthesis latency in virtual time: the medians measured by the tts part of `npm run bench` (docs/providers.md). A run
+ * in virtual time is realistic, and gives the same result on every machine.
+ */
+interface TtsLatency {
+  /** From the request to a clause's first audio, without regard to its length. */
+  firstMs: number;
+  /** And for every character of the clause. */
+  perCharMs: number;
+  /** From one block of audio to the next. */
+  blockMs: number;
+}
+
+export const FLITE_LATENCY: Readonly<Record<FliteVoiceId, TtsLatency>> = {
+  slt: { firstMs: 5, perCharMs: 0.4, blockMs: 1.2 },
+  rms: { firstMs: 4, perCharMs: 0.5, blockMs: 1.3 },
+  awb: { firstMs: 4, perCharMs: 0.4, blockMs: 1.2 },
+  kal16: { firstMs: 1, perCharMs: 0.05, blockMs: 0.1 },
+  kal: { firstMs: 1, perCharMs: 0.1, blockMs: 0.1 },
+};
+
+export const ESPEAK_LATENCY: TtsLatency = { firstMs: 12, perCharMs: 0.1, blockMs: 0.3 };

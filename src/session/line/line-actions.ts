@@ -1,4 +1,4 @@
-import { dialMs, dialTones } from '../../audio/tones/dial-tones.js';
+import { dialMs, dialTones } from '../../audio/tones/dtmf.js';
 import { frameSamples } from '../../audio/frame.js';
 import { type HoldSound, holdSound } from '../../audio/tones/hold-sound.js';
 import { raceAbort } from '../../base/deadlines.js';

@@ -1,9 +1,9 @@
 import { notInt16 } from '../../audio/frame.js';
 import { failureOf } from '../../base/errors.js';
-import type { TransportSink } from '../../transports/transport.js';
-import type { ClientForms } from './client-forms.js';
+import type { TransportSink, TransportMessage } from '../../transports/transport.js';
 import type { Hearing } from '../hearing/hearing.js';
 import type { SessionContext } from '../session-context.js';
+import type { ClientForm, Screen } from '../../tools/tool.js';
 
 export interface LineSinkOptions {
   hearing: Hearing;
@@ -46,5 +46,47 @@ export class LineSink implements TransportSink {
 
   closed(error?: Error): void {
     this.#options.onClosed(error);
+  }
+}
+
+interface Pending {
+  resolve: (value: unknown) => void;
+}
+
+/** Sends requests to the user's client, as actions over the line's side channel, and receives the results. */
+export class ClientForms implements Screen {
+  readonly #tell: (message: TransportMessage) => void;
+  readonly #pending = new Map<string, Pending>();
+  #count = 0;
+
+  constructor(tell: (message: TransportMessage) => void) {
+    this.#tell = tell;
+  }
+
+  ask({ name, data }: ClientForm, signal: AbortSignal): Promise<unknown> {
+    const id = `form-${String(++this.#count)}`;
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      const onAbort = (): void => {
+        this.#pending.delete(id);
+        this.#tell({ type: 'action', id, name, data: { type: data['type'], withdrawn: true } });
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#pending.set(id, {
+        resolve: (value) => {
+          signal.removeEventListener('abort', onAbort);
+          resolve(value);
+        },
+      });
+      this.#tell({ type: 'action', id, name, data });
+    });
+  }
+
+  /** A client's `form_result`. Unexpected and repeated ones are ignored. */
+  result(id: string, value: unknown): void {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    pending?.resolve(value);
   }
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { baseUrlSchema, setting } from '../../schema/setting.js';
+import { baseUrlSchema, setting } from '../../schema/field.js';
 
 /** A Plivo account; agents can use its numbers. */
 export const plivoSchema = z.strictObject({

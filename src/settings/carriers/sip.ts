@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { passwordSchema, setting } from '../../schema/setting.js';
+import { passwordSchema, setting } from '../../schema/field.js';
 
 const PROTOCOL = '(?:udp|tcp|tls)';
 const HOST = '(?:\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9][A-Za-z0-9.-]{0,252})';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { baseUrlSchema, setting } from '../../schema/setting.js';
+import { baseUrlSchema, setting } from '../../schema/field.js';
 
 /** A Twilio account; agents can use its numbers. */
 export const twilioSchema = z.strictObject({

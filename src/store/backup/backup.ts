@@ -6,8 +6,8 @@ import { dirname, join, resolve } from 'node:path';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import { unixSeconds } from '../../base/real-clock.js';
 import { packageVersion } from '../../package-files.js';
-import { DATABASES, KEY_FILES, type Manifest, MANIFEST_NAME } from './manifest.js';
 import { MAX_TAR_BYTES, TAR_END, tarHeader, tarPadding } from './tar.js';
+import * as z from 'zod';
 
 export interface BackupOptions {
   dataDir: string;
@@ -143,3 +143,30 @@ async function append(
 function bounded(path: string, bytes: number): Iterable<Buffer> | AsyncIterable<Buffer> {
   return bytes === 0 ? [] : (createReadStream(path, { end: bytes - 1 }) as AsyncIterable<Buffer>);
 }
+
+/** The first file of a backup. It lists the others, so that a restore checks them before it replaces anything. */
+export const manifestSchema = z.strictObject({
+  format: z.literal('parley-backup'),
+  version: z.literal(1),
+  /** The version of parley that made the backup. */
+  parley: z.string(),
+  created_at: z.int(),
+  files: z.array(
+    z.strictObject({
+      name: z.string().regex(/^(?:parley\.db|knowledge\.db|secret\.key|signing\.key|recordings\/[\w.-]{1,80})$/),
+      bytes: z.int().min(0),
+      sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    }),
+  ),
+  /** All recordings of the data folder. `files` has them only if the backup includes them. */
+  recordings: z.array(z.strictObject({ name: z.string(), bytes: z.int().min(0) })),
+});
+
+export type Manifest = z.infer<typeof manifestSchema>;
+
+export const MANIFEST_NAME = 'manifest.json';
+
+/** The databases of a data folder. */
+export const DATABASES = ['parley.db', 'knowledge.db'] as const;
+/** Keys that the daemon generated. Without them, nothing encrypted can be read and no signed link is valid. */
+const KEY_FILES = ['secret.key', 'signing.key'] as const;

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import { SCHEMA_VERSION } from '../database.js';
 import { FolderLock } from '../folder-lock.js';
-import { DATABASES, type Manifest, MANIFEST_NAME, manifestSchema } from './manifest.js';
+import { DATABASES, type Manifest, MANIFEST_NAME, manifestSchema } from './backup.js';
 import { TarReader } from './tar.js';
 
 export interface RestoreOptions {

@@ -1,7 +1,7 @@
 import { type Address, parseAddress } from './address.js';
-import type { Headers } from './headers.js';
-import { numberOf } from './scan.js';
-import { parseVia, type Via } from './via.js';
+import { type Headers, writtenName } from './headers.js';
+import { numberOf, isToken, type Parameters, parametersOf, parametersText, trimmed } from './scan.js';
+import { hostText, parseHostPort } from './uri.js';
 
 /** A request (RFC 3261, 7.1). */
 export interface SipRequest {
@@ -73,4 +73,52 @@ export function contentTypeOf({ headers }: SipMessage): string {
 
 export function bodyText({ body }: SipMessage): string {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+}
+
+/** A message as bytes; `Content-Length` is that of its body, whatever the headers say. */
+export function messageBytes(message: SipMessage): Uint8Array {
+  const start =
+    message.kind === 'request'
+      ? `${message.method} ${message.uri} SIP/2.0`
+      : `SIP/2.0 ${String(message.status)} ${message.reason}`;
+  let head = `${start}\r\n`;
+  for (const [name, value] of message.headers) {
+    if (name !== 'content-length') head += `${writtenName(name)}: ${value}\r\n`;
+  }
+  head += `Content-Length: ${String(message.body.length)}\r\n\r\n`;
+  const bytes = Buffer.allocUnsafe(head.length + message.body.length);
+  bytes.write(head, 0, 'latin1');
+  bytes.set(message.body, head.length);
+  return bytes;
+}
+
+/** One stop on a request's way (RFC 3261, 20.42). */
+interface Via {
+  /** In capitals, such as `UDP`. */
+  transport: string;
+  host: string;
+  port: number | null;
+  parameters: Parameters;
+}
+
+/** What branches begin with that are unique (RFC 3261, 8.1.1.7). */
+export const MAGIC_COOKIE = 'z9hG4bK';
+
+/** Of any version: a request of another one is answered, too. */
+const VIA = /^SIP[ \t]*\/[ \t]*\d\.\d[ \t]*\/[ \t]*([^ \t;,/]+)[ \t]+([^;]+)(;.*)?$/i;
+
+/** @returns null where it is none */
+function parseVia(text: string): Via | null {
+  const match = VIA.exec(text);
+  if (match === null) return null;
+  const [, transport = '', sentBy = '', rest = ''] = match;
+  const [host = '', port] = sentBy.split(/:(?=[ \t\d]*$)/);
+  const place = parseHostPort(port === undefined ? trimmed(host) : `${trimmed(host)}:${trimmed(port)}`);
+  const parameters = parametersOf(rest);
+  if (!isToken(transport) || place === null || parameters === null) return null;
+  return { transport: transport.toUpperCase(), ...place, parameters };
+}
+
+export function viaText({ transport, host, port, parameters }: Via): string {
+  return `SIP/2.0/${transport} ${hostText(host)}${port === null ? '' : `:${String(port)}`}${parametersText(parameters)}`;
 }

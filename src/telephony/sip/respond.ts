@@ -1,7 +1,6 @@
 import type { Hop } from './hop.js';
 import { Headers } from './headers.js';
-import { NO_BODY, type SipRequest, type SipResponse, tagOf, topVia } from './message.js';
-import { viaText } from './via.js';
+import { NO_BODY, type SipRequest, type SipResponse, tagOf, topVia, viaText } from './message.js';
 
 /** Reason phrases by status (RFC 3261, 21, and those that came later). */
 const REASONS: Readonly<Record<number, string>> = {

@@ -1,9 +1,12 @@
 import type { ConversationState } from '../../conversation/state.js';
 import { mergeConfig } from '../../agent/flow/conversation-config.js';
 import type { Stage, StageWatcher } from '../../stage/stage.js';
-import { RULES } from './rules/index.js';
-import { check, RuleBroken, type Rule } from './rules/rule.js';
+import { check, RuleBroken, type Rule, Holds, type RuleMaker } from './rules/rule.js';
 import { type Script, stageFor } from './script.js';
+import { DeadAir, EndsOnce, pendingHasDeadline, Timing } from './rules/timing.js';
+import { Floor } from './rules/floor.js';
+import { HeardHistory } from './rules/heard-history.js';
+import { Requests } from './rules/requests.js';
 
 /** The result of one conversation. */
 export interface Outcome {
@@ -62,3 +65,20 @@ function failureOf(error: unknown, { nowMs, timeline }: Stage): SimulationFailur
   const rule = error instanceof RuleBroken ? error.rule : (message.split('\n')[0] ?? '');
   return { rule, message: message.split('\n')[0] ?? '', atMs: nowMs, timeline: timeline.toString() };
 }
+
+/** Rules that hold for any input, including events in impossible orders and at impossible times. */
+export const CORE_RULES: readonly RuleMaker[] = [
+  pendingHasDeadline,
+  (config) => new Requests(config),
+  () => new Holds(),
+  (config) => new EndsOnce(config),
+];
+
+/** All rules. They hold for input that a correct session can produce. */
+const RULES: readonly RuleMaker[] = [
+  ...CORE_RULES,
+  (config) => new Floor(config),
+  () => new HeardHistory(),
+  (config) => new DeadAir(config),
+  (config) => new Timing(config),
+];

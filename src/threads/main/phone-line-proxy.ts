@@ -9,10 +9,8 @@ import type { PortPair, RtpPorts } from '../../transports/rtp/ports.js';
 import type { AgreedMedia, OpenedMedia } from '../../transports/rtp/session.js';
 import type { DatagramSocket } from '../../transports/rtp/socket.js';
 import { type LineStats, NO_LINE_STATS, type TransferOutcome, type Transport } from '../../transports/transport.js';
-import type { LineChannel } from './line-channel.js';
-import { plainAgreement } from '../wire/agreement.js';
-import type { LineFacts } from '../wire/protocol.js';
-import { LineProxy } from './line-proxy.js';
+import { type LineFacts, plainAgreement } from '../wire/protocol.js';
+import { LineProxy, type LineChannel } from './line-proxy.js';
 import { toWire } from '../wire/rpc.js';
 import type { Agreement } from '../../transports/rtp/negotiation.js';
 

@@ -2,7 +2,7 @@ import type { SpecialInformation } from '../../audio/tones/special-information-t
 import type { AgentConfig } from '../../agent/agent.js';
 import type { EngineOptions, SessionRequest } from '../../engine/options.js';
 import type { RemoteSession } from '../../engine/remote-line.js';
-import type { CodecName } from '../../transports/rtp/media-codec.js';
+import { type CodecName, type CodecFacts, CODECS } from '../../transports/rtp/media-codec.js';
 import type { RtpStats } from '../../transports/rtp/media.js';
 import type { Agreement } from '../../transports/rtp/negotiation.js';
 import type { DoNotCallEntry } from '../../session/after-call/do-not-call.js';
@@ -15,6 +15,7 @@ import type { KnowledgeQuery, Passage } from '../../tools/knowledge/knowledge.js
 import type { LineStats, TransferOutcome } from '../../transports/transport.js';
 import type { PeerSettings } from '../../transports/webrtc/peer.js';
 import type { WireError } from './rpc.js';
+import type { SrtpKey } from '../../transports/rtp/srtp-cipher.js';
 
 /** Options of an engine that can be recreated in another thread. */
 export type PlainOptions = Pick<
@@ -141,3 +142,26 @@ export type MainMethods = {
   fault: (error: WireError) => void;
   mcpFault: (what: { server: string; reason: string }) => void;
 };
+
+/** Copies keys out of Node's buffer pool, which would be transferred with them. */
+export function plainAgreement({ srtp, ...agreement }: Agreement): Agreement {
+  const own = ({ suite, key, salt }: SrtpKey): SrtpKey => ({
+    suite,
+    key: new Uint8Array(key),
+    salt: new Uint8Array(salt),
+  });
+  return { ...agreement, srtp: srtp === null ? null : { send: own(srtp.send), receive: own(srtp.receive) } };
+}
+
+/**
+ * A transferred agreement with this thread's codec objects: codecs are compared by identity. It is read for each
+ * packet, so the spread comes last, see docs/performance.md.
+ */
+export function ownAgreement({ codec, codecs, ...rest }: Agreement): Agreement {
+  const own = ({ name }: CodecFacts): CodecFacts => CODECS[name];
+  return {
+    codec: { payloadType: codec.payloadType, facts: own(codec.facts) },
+    codecs: new Map([...codecs].map(([type, facts]) => [type, own(facts)])),
+    ...rest,
+  };
+}

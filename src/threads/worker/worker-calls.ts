@@ -8,8 +8,7 @@ import type { CodecName } from '../../transports/rtp/media-codec.js';
 import { RtpMedia, type RtpStats } from '../../transports/rtp/media.js';
 import type { Agreement } from '../../transports/rtp/negotiation.js';
 import { type DatagramSocket, openUdpSocket } from '../../transports/rtp/socket.js';
-import { ownAgreement } from '../wire/agreement.js';
-import type { LineFacts, MainMethods } from '../wire/protocol.js';
+import { type LineFacts, type MainMethods, ownAgreement } from '../wire/protocol.js';
 import { type Rpc, toWire } from '../wire/rpc.js';
 
 /** The maximum time for asking a target and connecting; sessions have much shorter deadlines. */

@@ -2,9 +2,13 @@ import type { Cancel, Clock } from '../../base/clock.js';
 import type { McpServerSetting } from '../../settings/setting-items.js';
 import { reasonOf } from '../../base/errors.js';
 import { McpConnection, type McpToolInfo } from './connection.js';
-import { HttpLink } from './http-link.js';
-import type { LinkEvents, McpLink } from './link.js';
-import { StdioLink } from './stdio-link.js';
+import { type LinkEvents, type McpLink, type JsonRpcMessage, MAX_MESSAGE_BYTES, readMessage } from './link.js';
+import { createParser } from 'eventsource-parser';
+import type { Dispatcher } from 'undici';
+import { readBody } from '../../net/body.js';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { waitAtMost } from '../../base/deadlines.js';
 
 export interface McpServerOptions {
   setting: McpServerSetting;
@@ -111,5 +115,197 @@ export class McpServer {
     if ('url' in setting) return new HttpLink({ ...events, url: setting.url, headers: setting.headers ?? {} });
     const { command, args = [], env = {} } = setting;
     return new StdioLink({ ...events, command, args, env, clock });
+  }
+}
+
+interface HttpLinkOptions extends LinkEvents {
+  /** The operator's URL: it may be private. */
+  url: string;
+  headers: Readonly<Record<string, string>>;
+}
+
+/** Timeout for the request that ends a session. */
+const GOODBYE_MS = 2_000;
+
+/** A server behind a URL: each message is a POST (MCP 2025-06-18, transports: streamable HTTP). */
+class HttpLink implements McpLink {
+  readonly #options: HttpLinkOptions;
+  readonly #url: URL;
+  readonly #agent = import('../../base/undici.js').then(
+    ({ Agent }) => new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 10_000 } }),
+  );
+  readonly #abort = new AbortController();
+  #session: string | null = null;
+  #version: string | null = null;
+  #over = false;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: HttpLinkOptions) {
+    this.#options = options;
+    this.#url = new URL(options.url);
+  }
+
+  async send(message: JsonRpcMessage, signal: AbortSignal): Promise<void> {
+    const all = AbortSignal.any([signal, this.#abort.signal]);
+    all.throwIfAborted();
+    const reply = await this.#request('POST', JSON.stringify(message), all);
+    const { statusCode, headers, body } = reply;
+    const session = headers['mcp-session-id'];
+    if (typeof session === 'string') this.#session = session;
+    const type = String(headers['content-type'] ?? '');
+    if (statusCode === 404 && this.#session !== null) this.#gone('its session has ended');
+    if (statusCode < 200 || statusCode > 299) {
+      await body.dump();
+      throw new Error(`it answered with status ${String(statusCode)}`);
+    }
+    if (type.includes('text/event-stream')) await this.#readEvents(body);
+    else this.#take((await readBody(body, MAX_MESSAGE_BYTES)).toString('utf8'));
+  }
+
+  agreed(protocolVersion: string): void {
+    this.#version = protocolVersion;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#over = true;
+    this.#abort.abort(new Error('the connection has been closed'));
+    if (this.#session !== null) {
+      // A server that does not let clients end a session answers 405.
+      const bye = this.#request('DELETE', null, AbortSignal.timeout(GOODBYE_MS)).then(({ body }) => body.dump());
+      await bye.catch(() => undefined);
+    }
+    await (await this.#agent).destroy();
+  }
+
+  async #request(
+    method: 'POST' | 'DELETE',
+    body: string | null,
+    signal: AbortSignal,
+  ): Promise<Dispatcher.ResponseData> {
+    const lower = Object.entries(this.#options.headers).map(([name, value]) => [name.toLowerCase(), value]);
+    return (await this.#agent).request({
+      origin: this.#url.origin,
+      path: this.#url.pathname + this.#url.search,
+      method,
+      body,
+      signal,
+      headers: {
+        'user-agent': 'parley',
+        ...(Object.fromEntries(lower) as Record<string, string>),
+        accept: 'application/json, text/event-stream',
+        ...(body !== null && { 'content-type': 'application/json' }),
+        ...(this.#version !== null && { 'mcp-protocol-version': this.#version }),
+        ...(this.#session !== null && { 'mcp-session-id': this.#session }),
+      },
+    });
+  }
+
+  async #readEvents(body: AsyncIterable<Uint8Array>): Promise<void> {
+    const parser = createParser({ onEvent: ({ data }) => this.#take(data), maxBufferSize: MAX_MESSAGE_BYTES });
+    const decoder = new TextDecoder();
+    for await (const chunk of body) parser.feed(decoder.decode(chunk, { stream: true }));
+  }
+
+  #take(text: string): void {
+    const message = this.#over ? null : readMessage(text);
+    if (message !== null) this.#options.onMessage(message);
+  }
+
+  #gone(reason: string): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#options.onClosed(reason);
+  }
+}
+
+interface StdioLinkOptions extends LinkEvents {
+  command: string;
+  args: readonly string[];
+  env: Readonly<Record<string, string>>;
+  clock: Clock;
+}
+
+/** Environment variables that a program needs to start; it must not see parley's own keys and settings. */
+const PASSED_ON = ['PATH', 'HOME', 'USER', 'SHELL', 'TERM', 'LANG', 'LC_ALL', 'TMPDIR', 'TZ', 'SystemRoot'];
+/** Shutdown steps: close stdin, send SIGTERM, then SIGKILL, with this delay between them. */
+const END_MS = 2_000;
+
+/** A server that runs as a child process: each line of JSON is a message (MCP 2025-06-18, transports: stdio). */
+class StdioLink implements McpLink {
+  readonly #options: StdioLinkOptions;
+  readonly #child: ChildProcessWithoutNullStreams;
+  #rest = '';
+  #over = false;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: StdioLinkOptions) {
+    this.#options = options;
+    const passed = PASSED_ON.flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    });
+    this.#child = spawn(options.command, [...options.args], {
+      env: { ...(Object.fromEntries(passed) as Record<string, string>), ...options.env },
+      stdio: 'pipe',
+    });
+    const { stdin, stdout, stderr } = this.#child;
+    stdout.setEncoding('utf8');
+    stdout.on('data', (text: string) => this.#read(text));
+    stderr.resume(); // discards its log
+    stdin.on('error', () => undefined); // the exit event reports it
+    this.#child.on('error', (error) => this.#gone(error.message));
+    this.#child.on('exit', (code, signal) => this.#gone(`it ended with ${String(code ?? signal)}`));
+  }
+
+  send(message: JsonRpcMessage, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#over || !this.#child.stdin.writable) return Promise.reject(new Error('its process is not running'));
+    this.#child.stdin.write(`${JSON.stringify(message)}\n`);
+    return Promise.resolve();
+  }
+
+  agreed(): void {
+    // This transport does not send the version.
+  }
+
+  close(): Promise<void> {
+    this.#over = true;
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const child = this.#child;
+    if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+    const ended = once(child, 'exit');
+    child.stdin.end();
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      if ((await waitAtMost(this.#options.clock, END_MS, ended)) !== undefined) return;
+      child.kill(signal);
+    }
+    await ended;
+  }
+
+  #read(text: string): void {
+    const lines = (this.#rest + text).split('\n');
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const message = this.#over ? null : readMessage(line);
+      if (message !== null) this.#options.onMessage(message);
+    }
+    if (this.#rest.length <= MAX_MESSAGE_BYTES) return;
+    this.#gone('it sent a message that is too large');
+    void this.close();
+  }
+
+  #gone(reason: string): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#options.onClosed(reason);
   }
 }

@@ -1,4 +1,4 @@
-import { dialTones, KEY_OFF_MS, KEY_ON_MS, WAIT_MS } from '../../audio/tones/dial-tones.js';
+import { dialTones, KEY_OFF_MS, KEY_ON_MS, WAIT_MS } from '../../audio/tones/dtmf.js';
 import { FRAME_MS, frameSamples } from '../../audio/frame.js';
 
 /** What 20 ms hold while keys are pressed. */

@@ -1,5 +1,5 @@
 import { decodeG711, encodeG711, G711_SILENCE, type G711Law } from '../../audio/codecs/g711.js';
-import { g722Decoder, g722Encoder } from '../../audio/codecs/g722-coders.js';
+import { g722Decoder, g722Encoder } from '../../audio/codecs/g722.js';
 import { type Opus, OPUS_FRAMES_MS, type OpusDecoder } from '../../audio/codecs/opus.js';
 import { LossConcealer } from '../../audio/dsp/plc.js';
 import { Scratch } from '../../audio/dsp/scratch.js';

@@ -19,7 +19,7 @@ import {
   type SessionDescription,
 } from './sdp.js';
 import { keyOfLine, lineOfKey, newSrtpKey } from './srtp.js';
-import { type SrtpKey, type SrtpSuite, SRTP_SUITES } from './srtp-key.js';
+import { type SrtpKey, type SrtpSuite, SRTP_SUITES } from './srtp-cipher.js';
 
 /**
  * - `off`: plain RTP only.

@@ -1,7 +1,6 @@
 import { type Cipher, createCipheriv, createDecipheriv } from 'node:crypto';
 import { HmacSha1 } from './hmac-sha1.js';
 import { putUint32, uint32At } from './packet.js';
-import type { SrtpKey, SrtpSuite } from './srtp-key.js';
 
 /** Of which stream keys are: their labels begin at (RFC 3711, 4.3.2). */
 export type SrtpKind = 'rtp' | 'rtcp';
@@ -213,4 +212,17 @@ function counterBlock(salt: Uint8Array, ssrc: number, index: number): Uint8Array
 
 function authenticated(clear: Uint8Array, trailer: Uint8Array | null): Uint8Array {
   return trailer === null ? clear : Buffer.concat([clear, trailer]);
+}
+
+/** Ways to protect packets (RFC 4568, 6.2; RFC 7714, 14.2), the ones that we offer first. */
+export const SRTP_SUITES = ['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32', 'AEAD_AES_128_GCM'] as const;
+export type SrtpSuite = (typeof SRTP_SUITES)[number];
+
+/** A master key and salt. */
+export interface SrtpKey {
+  suite: SrtpSuite;
+  /** 16 bytes. */
+  key: Uint8Array;
+  /** 14 bytes; 12 with AEAD. */
+  salt: Uint8Array;
 }

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isRtcp, putUint32, rtpHeaderBytes, uint32At } from './packet.js';
-import { srtpCipher, type SrtpCipher } from './srtp-cipher.js';
+import { srtpCipher, type SrtpCipher, SRTP_SUITES, type SrtpKey, type SrtpSuite } from './srtp-cipher.js';
 import type { CryptoLine } from './sdp.js';
-import { SRTP_SUITES, type SrtpKey, type SrtpSuite } from './srtp-key.js';
 
 const KEY_BYTES = 16;
 const SALT_BYTES: Readonly<Record<SrtpSuite, number>> = {

@@ -2,7 +2,7 @@ import { type RTCDtlsTransport, type RTCRtpReceiver, type RTCRtpSender, RtpPacke
 import { nowUnixMs } from '../../base/real-clock.js';
 import { isRtcp, parseRtp, RTP_HEADER_BYTES, type RtpPacket, serialiseRtp } from '../rtp/packet.js';
 import { SrtpReceiver, SrtpSender } from '../rtp/srtp.js';
-import type { SrtpSuite } from '../rtp/srtp-key.js';
+import type { SrtpSuite } from '../rtp/srtp-cipher.js';
 
 /**
  * The way to protect packets that every browser has (RFC 8827, 6.5), by its number in DTLS (RFC 5764, 4.1.2). werift

@@ -1,20 +1,28 @@
-import type { CandidatePair, RTCDataChannel, RTCDtlsTransport, RTCRtpTransceiver, RtcpPacket } from 'werift';
-import { MediaStreamTrack, RTCPeerConnection, RtcpRrPacket, RtcpSrPacket } from 'werift';
+import {
+  type CandidatePair,
+  type RTCDataChannel,
+  type RTCDtlsTransport,
+  type RTCRtpTransceiver,
+  type RtcpPacket,
+  MediaStreamTrack,
+  RTCPeerConnection,
+  RtcpRrPacket,
+  RtcpSrPacket,
+  type RTCRtpCodecParameters,
+  type RtpPacket as WeriftPacket,
+} from 'werift';
 import type { Cancel, Clock } from '../../base/clock.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import type { RtpPacket } from '../rtp/packet.js';
 import { TelephoneEvents } from '../rtp/telephone-event.js';
 import { keepStrangersOut } from './checked-sources.js';
-import { FollowedPair } from './followed-pair.js';
-import { hasFreePort } from './free-port.js';
 import { HandshakeGuard } from './handshake-guard.js';
 import { keepWay } from './kept-way.js';
-import { Liveness, LOOK_MS } from './liveness.js';
 import { MediaPath } from './media-path.js';
 import { fingerprintsOf } from './offer.js';
 import type { PeerListener, PeerSettings, WebRtcPeer } from './peer.js';
-import { hearUnnamed } from './unnamed-source.js';
 import { askNobodyElse, findNewWays, weriftConfig } from './werift-config.js';
+import { createSocket } from 'node:dgram';
 
 /** A peer that has not connected by then is given up. */
 const CONNECT_MS = 15_000;
@@ -266,4 +274,142 @@ export class WeriftPeer implements WebRtcPeer {
     this.#listener?.closed(reason);
     void this.close();
   }
+}
+
+/** A way to the other end, as werift has it. */
+export interface Pair {
+  /** Checks of the other end that came over it. */
+  readonly requestsReceived: number;
+  readonly state: number;
+}
+
+/** Our own check of the way was answered with the other end's password (werift's CandidatePairState.SUCCEEDED). */
+const CHECKED = 3;
+
+export interface Ways<P extends Pair> {
+  readonly candidatePairs: readonly P[];
+  /** The way that is used. */
+  nominated?: P;
+}
+
+/** The other end checks a way that it uses every few seconds (RFC 7675, 5.1: 6 s at most). */
+const UNUSED_MS = 8_000;
+
+/**
+ * Follows the other end to the way that it uses. Browsers change it when they find a better one, and give up the old one
+ * after a while, above all after an ICE restart; werift stays with the first.
+ */
+export class FollowedPair<P extends Pair> {
+  /** When a check came over a way last, and how many had by then. */
+  readonly #checked = new Map<P, { count: number; atMs: number }>();
+
+  /** To be called every second or so. */
+  look(ways: Ways<P>, nowMs: number): void {
+    for (const pair of ways.candidatePairs) {
+      if (this.#checked.get(pair)?.count === pair.requestsReceived) continue;
+      this.#checked.set(pair, { count: pair.requestsReceived, atMs: nowMs });
+    }
+    for (const pair of this.#checked.keys()) if (!ways.candidatePairs.includes(pair)) this.#checked.delete(pair);
+    if (ways.nominated === undefined || nowMs - this.#atMs(ways.nominated) < UNUSED_MS) return;
+    const used = ways.candidatePairs.filter((pair) => pair.requestsReceived > 0 && pair.state === CHECKED);
+    const newest = used.reduce<P | null>(
+      (best, pair) => (best && this.#atMs(best) >= this.#atMs(pair) ? best : pair),
+      null,
+    );
+    if (newest !== null && nowMs - this.#atMs(newest) < UNUSED_MS) ways.nominated = newest;
+  }
+
+  #atMs(pair: P): number {
+    return this.#checked.get(pair)?.atMs ?? Number.NEGATIVE_INFINITY;
+  }
+}
+
+/**
+ * Whether a UDP port of the range can be had; it is tried out on all addresses. werift would keep a socket of each
+ * address that it finds no port for.
+ * @param range both included
+ */
+async function hasFreePort([from, to]: readonly [number, number]): Promise<boolean> {
+  for (let port = from; port <= to; port++) if (await canBind(port)) return true;
+  return false;
+}
+
+function canBind(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createSocket('udp4');
+    socket.once('error', () => socket.close(() => resolve(false)));
+    socket.once('listening', () => socket.close(() => resolve(true)));
+    socket.bind(port);
+  });
+}
+
+/** How often it is to be looked. */
+const LOOK_MS = 1_000;
+/** A look that comes later than this finds that we were held up ourselves, not the other side. */
+const MAX_BETWEEN_LOOKS_MS = 2 * LOOK_MS;
+
+/**
+ * Whether anything still comes from the other side. A muted microphone is no silence here: who is there keeps asking for
+ * our consent to be sent to (RFC 7675, 5.1) and answers when we ask, every 4 to 6 s both.
+ */
+export class Liveness {
+  readonly #limitMs: number;
+  #count = -1;
+  #silentMs = 0;
+  #atMs: number;
+
+  /** @param limitMs silence of so long means that nobody is there */
+  constructor(limitMs: number, nowMs: number) {
+    this.#limitMs = limitMs;
+    this.#atMs = nowMs;
+  }
+
+  /** @param count all that has come so far; false: nothing has for too long */
+  look(count: number, nowMs: number): boolean {
+    this.#silentMs = count === this.#count ? this.#silentMs + Math.min(nowMs - this.#atMs, MAX_BETWEEN_LOOKS_MS) : 0;
+    this.#count = count;
+    this.#atMs = nowMs;
+    return this.#silentMs < this.#limitMs;
+  }
+}
+
+interface Named {
+  encodings: { ssrc: number }[];
+  codecs: RTCRtpCodecParameters[];
+  headerExtensions: never[];
+}
+
+/** What sorts a connection's packets, as werift has it. */
+interface Router {
+  readonly ssrcTable: Readonly<Record<number, unknown>>;
+  routeRtp: (packet: WeriftPacket) => void;
+  registerRtpReceiverBySsrc(transceiver: RTCRtpTransceiver, named: Named): void;
+}
+
+/**
+ * Hears who did not name their source in the offer: browsers do (`a=ssrc`), other programs need not. The first packet of
+ * a payload type that was agreed upon names it then (RFC 9143, 9.2). werift would drop them all. Where a source is named,
+ * nothing changes. To be called once.
+ */
+function hearUnnamed(connection: RTCPeerConnection): void {
+  const { router } = connection as unknown as { router: Router };
+  const { routeRtp } = router;
+  router.routeRtp = (packet) => {
+    const { ssrc, payloadType } = packet.header;
+    if (!(ssrc in router.ssrcTable)) {
+      const unnamed = connection
+        .getTransceivers()
+        .find(
+          ({ kind, codecs, receiver }) =>
+            kind === 'audio' &&
+            receiver.tracks.length === 0 &&
+            codecs.some((codec) => codec.payloadType === payloadType),
+        );
+      if (unnamed !== undefined) {
+        const { codecs } = unnamed;
+        router.registerRtpReceiverBySsrc(unnamed, { encodings: [{ ssrc }], codecs, headerExtensions: [] });
+      }
+    }
+    routeRtp(packet);
+  };
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { G722Decoder, G722Encoder } from '../../../src/audio/codecs/g722.js';
-import { g722Decoder, g722Encoder } from '../../../src/audio/codecs/g722-coders.js';
+import { G722Decoder, G722Encoder, g722Decoder, g722Encoder } from '../../../src/audio/codecs/g722.js';
 import { nativeKernels } from '../../../src/base/native.js';
 import { Random } from '../../../src/base/random.js';
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dialMs, dialTones } from '../../../src/audio/tones/dial-tones.js';
-import { DTMF_KEYS, DtmfDetector } from '../../../src/audio/tones/dtmf.js';
+import { DTMF_KEYS, DtmfDetector, dialMs, dialTones } from '../../../src/audio/tones/dtmf.js';
 
 describe.each([8000, 16_000, 24_000, 48_000])('keys at %i Hz', (rate) => {
   it('are all understood by a receiver, 200 ms apart', () => {

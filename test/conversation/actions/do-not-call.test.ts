@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { asksNotToBeCalled } from '../../../src/conversation/actions/do-not-call-phrases.js';
+import { asksNotToBeCalled } from '../../../src/conversation/actions/do-not-call.js';
 import { listening } from '../listening.js';
 
 const WISHES: Readonly<Record<string, readonly string[]>> = {

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RealClock } from '../../../src/base/real-clock.js';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
-import { Exporter } from '../../../src/daemon/operations/trace-exporter.js';
-import type { TraceSpan } from '../../../src/daemon/operations/otlp.js';
+import { Exporter, type TraceSpan } from '../../../src/daemon/operations/trace-exporter.js';
 import { House } from '../house.js';
 import { Collector, type ReceivedSpan } from './collector.js';
 

@@ -1,7 +1,13 @@
 import { expect, it } from 'vitest';
 import { ParleyError } from '../../../src/base/errors.js';
-import { allFailed, Breaker, Health, HealthBook, inOrder } from '../../../src/providers/failover/health.js';
-import { LatencyWindow } from '../../../src/providers/failover/latency-window.js';
+import {
+  allFailed,
+  Breaker,
+  Health,
+  HealthBook,
+  inOrder,
+  LatencyWindow,
+} from '../../../src/providers/failover/health.js';
 
 it('opens after three failures in a row, and tries again once', () => {
   const breaker = new Breaker();

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
-import { UtteranceStitcher } from '../../../src/providers/failover/utterance-stitcher.js';
+import { UtteranceStitcher } from '../../../src/providers/failover/tts.js';
 import type { TtsAudio, TtsWord } from '../../../src/providers/tts/tts.js';
 
 const word = (text: string, startMs: number): TtsWord => ({ text, startMs, endMs: startMs + 100 });

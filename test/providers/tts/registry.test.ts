@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { VENDORS, type Vendors } from '../../../src/settings/vendor-settings.js';
-import { chooseTts } from '../../../src/providers/tts/choose.js';
 import { EspeakTts } from '../../../src/providers/tts/espeak/espeak.js';
 import { findEspeak } from '../../../src/providers/tts/espeak/espeak-process.js';
-import { TTS_PROVIDERS, ttsProvider } from '../../../src/providers/tts/registry.js';
+import { TTS_PROVIDERS, ttsProvider, chooseTts } from '../../../src/providers/tts/registry.js';
 import { codeOf, requestFor, speakAll } from './requests.js';
 
 describe('the registry of text to speech', () => {

@@ -1,6 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { GatedVad } from '../../../src/providers/vad/gated.js';
-import { LevelGate } from '../../../src/providers/vad/level-gate.js';
+import { GatedVad, LevelGate } from '../../../src/providers/vad/gated.js';
 import { SileroVad } from '../../../src/providers/vad/silero/silero.js';
 import type { VadDetector } from '../../../src/providers/vad/vad.js';
 import { join, noise, silence, voice } from './signals.js';

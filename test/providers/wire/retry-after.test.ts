@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { retryAfterMs } from '../../../src/providers/wire/retry-after.js';
+import { retryAfterMs } from '../../../src/providers/wire/vendor-http.js';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 

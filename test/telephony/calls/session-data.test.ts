@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import type { CallHistoryItem } from '../../../src/session/record/call-history.js';
-import { MemoryOutboxStore } from '../../../src/tools/memory-outbox.js';
-import type { Delivery } from '../../../src/tools/outbox.js';
+import { type Delivery, MemoryOutboxStore } from '../../../src/tools/outbox.js';
 import { numbersOf } from '../carriers/simulated/support.js';
 import { OWN, PhoneRig } from './support.js';
 

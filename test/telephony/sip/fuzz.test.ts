@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ParleyError } from '../../../src/base/errors.js';
 import { parseMessage } from '../../../src/telephony/sip/parse.js';
-import { messageBytes } from '../../../src/telephony/sip/serialise.js';
+import { messageBytes } from '../../../src/telephony/sip/message.js';
 import { fuzzRuns, Mutator, tryAll } from '../../mutator.js';
 import { connected, HOPS } from './support.js';
 

@@ -12,9 +12,8 @@ import type {
 } from '../../../src/telephony/sip/call/outbound.js';
 import { DigestClient } from '../../../src/telephony/sip/digest.js';
 import type { Hop } from '../../../src/telephony/sip/hop.js';
-import type { SipMessage, SipRequest } from '../../../src/telephony/sip/message.js';
+import { type SipMessage, type SipRequest, messageBytes } from '../../../src/telephony/sip/message.js';
 import { parseMessage } from '../../../src/telephony/sip/parse.js';
-import { messageBytes } from '../../../src/telephony/sip/serialise.js';
 import { UserAgent } from '../../../src/telephony/sip/user-agent.js';
 import { Random } from '../../../src/base/random.js';
 

@@ -2,9 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { refusalOf, isUsableResponse } from '../../../src/telephony/sip/check.js';
-import { cseqOf, type SipMessage, topVia } from '../../../src/telephony/sip/message.js';
+import { cseqOf, type SipMessage, topVia, messageBytes } from '../../../src/telephony/sip/message.js';
 import { parseMessage } from '../../../src/telephony/sip/parse.js';
-import { messageBytes } from '../../../src/telephony/sip/serialise.js';
 
 /**
  * The messages of RFC 4475. They are not part of this project: PARLEY_SIP_TORTURE names a folder with `valid` and

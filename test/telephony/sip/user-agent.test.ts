@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseMessage } from '../../../src/telephony/sip/parse.js';
 import { responseTo } from '../../../src/telephony/sip/respond.js';
-import { messageBytes } from '../../../src/telephony/sip/serialise.js';
+import { messageBytes } from '../../../src/telephony/sip/message.js';
 import { connected, HOPS, phoneAt, place, Puppet, take, Wire } from './support.js';
 
 /** `npm run test:security -- datagrams` has many more, of fuzz.test.ts. */

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { RealClock } from '../../../src/base/real-clock.js';
 import { Engine } from '../../../src/engine/engine.js';
 import type { SessionHandle } from '../../../src/engine/remote-line.js';
-import { LocalMediaHost } from '../../../src/threads/local-media-host.js';
+import { LocalMediaHost } from '../../../src/threads/media-host.js';
 import { MediaThreadPool } from '../../../src/threads/main/media-thread-pool.js';
 import { plainOptions } from '../../../src/threads/wire/plain-options.js';
 import type { CallHistoryItem } from '../../../src/session/record/call-history.js';

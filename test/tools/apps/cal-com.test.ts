@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RealClock } from '../../../src/base/real-clock.js';
 import { GuardedClient } from '../../../src/net/guarded-client.js';
-import { AppTool } from '../../../src/tools/app-tool.js';
+import { AppTool } from '../../../src/tools/apps/app-tool.js';
 import type { ToolResult } from '../../../src/tools/tool.js';
 import { CalCom } from '../../vendors/cal-com.js';
 

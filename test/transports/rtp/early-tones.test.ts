@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { encodeG711 } from '../../../src/audio/codecs/g711.js';
 import { loadOpus } from '../../../src/audio/codecs/opus.js';
 import { type CodecName, CODECS, mediaEncoder } from '../../../src/transports/rtp/media-codec.js';
-import { EarlyTones } from '../../../src/transports/rtp/early-tones.js';
+import { EarlyTones } from '../../../src/transports/rtp/early-media.js';
 import type { Agreement } from '../../../src/transports/rtp/negotiation.js';
 import type { RtpPacket } from '../../../src/transports/rtp/packet.js';
 

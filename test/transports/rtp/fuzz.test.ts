@@ -9,7 +9,7 @@ import { parseRtcp, serialiseRtcp } from '../../../src/transports/rtp/rtcp.js';
 import { parseSdp } from '../../../src/transports/rtp/sdp.js';
 import { openRtpSession, type RtpSession } from '../../../src/transports/rtp/session.js';
 import { newSrtpKey, SrtpReceiver, SrtpSender } from '../../../src/transports/rtp/srtp.js';
-import { SRTP_SUITES } from '../../../src/transports/rtp/srtp-key.js';
+import { SRTP_SUITES } from '../../../src/transports/rtp/srtp-cipher.js';
 import { fuzzRuns, Mutator, tryAll } from '../../mutator.js';
 import { Ear } from './pair.js';
 

@@ -7,7 +7,7 @@ import { RtpPorts } from '../../../src/transports/rtp/ports.js';
 import { openRtpSession } from '../../../src/transports/rtp/session.js';
 import type { MediaAddress } from '../../../src/transports/rtp/source-lock.js';
 import { lineOfKey, newSrtpKey, SrtpSender } from '../../../src/transports/rtp/srtp.js';
-import type { SrtpKey } from '../../../src/transports/rtp/srtp-key.js';
+import type { SrtpKey } from '../../../src/transports/rtp/srtp-cipher.js';
 import { Ear } from './pair.js';
 import { UdpNetwork } from './udp-network.js';
 

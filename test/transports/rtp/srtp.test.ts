@@ -3,8 +3,7 @@ import { SrtcpSession, SrtpSession } from 'werift';
 import { Random } from '../../../src/base/random.js';
 import { parseRtp, serialiseRtp } from '../../../src/transports/rtp/packet.js';
 import { newSrtpKey, SrtpReceiver, SrtpSender } from '../../../src/transports/rtp/srtp.js';
-import { SRTP_SUITES, type SrtpKey } from '../../../src/transports/rtp/srtp-key.js';
-import { derived } from '../../../src/transports/rtp/srtp-cipher.js';
+import { derived, SRTP_SUITES, type SrtpKey } from '../../../src/transports/rtp/srtp-cipher.js';
 
 const bytes = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 const hex = (data: Uint8Array | null): string => (data === null ? 'null' : Buffer.from(data).toString('hex'));

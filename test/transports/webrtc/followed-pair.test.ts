@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FollowedPair, type Pair, type Ways } from '../../../src/transports/webrtc/followed-pair.js';
+import { FollowedPair, type Pair, type Ways } from '../../../src/transports/webrtc/werift-peer.js';
 
 const [WAITING, CHECKED] = [1, 3];
 

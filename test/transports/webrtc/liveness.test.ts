@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Liveness } from '../../../src/transports/webrtc/liveness.js';
+import { Liveness } from '../../../src/transports/webrtc/werift-peer.js';
 
 /** Looks once a second, at how much has come by then. */
 function firstDeadLook(came: readonly number[], limitMs: number): number | null {

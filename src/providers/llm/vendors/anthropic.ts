@@ -6,8 +6,14 @@ import { parseObject } from '../../wire/json.js';
 import { serverSentEvents } from '../../wire/server-sent-events.js';
 import { failed, refused, withoutSecrets } from '../../wire/vendor-error.js';
 import { VendorHttp, type VendorReply } from '../../wire/vendor-http.js';
-import { type ModelSupport, supportOf, withoutRefused } from './anthropic-models.js';
-import { type AnthropicEvent, AnthropicReply, requestBody } from './anthropic-wire.js';
+import {
+  type AnthropicEvent,
+  AnthropicReply,
+  requestBody,
+  type ModelSupport,
+  supportOf,
+  withoutRefused,
+} from './anthropic-wire.js';
 import type { LlmPiece, LlmProvider, LlmRequest } from '../llm.js';
 
 export interface AnthropicOptions {

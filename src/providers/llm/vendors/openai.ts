@@ -5,7 +5,7 @@ import { nowUnixMs, RealClock } from '../../../base/real-clock.js';
 import { parseJson } from '../../../base/json.js';
 import { ParleyError } from '../../../base/errors.js';
 import { Deadlines } from '../../deadlines.js';
-import { retryAfterMs } from '../../wire/retry-after.js';
+import { retryAfterMs } from '../../wire/vendor-http.js';
 import { serverSentEvents } from '../../wire/server-sent-events.js';
 import { connectionReason, failed, statusError, withoutSecrets } from '../../wire/vendor-error.js';
 import type { LlmPiece, LlmProvider, LlmRequest } from '../llm.js';

@@ -1,5 +1,4 @@
 import type { Clock } from '../../../base/clock.js';
-import { EMBEDDED_LATENCY } from '../latency.js';
 import type { SttEvents, SttStream, SttTranscript } from '../stt.js';
 import type { Hypothesis } from './protocol.js';
 import { TurnAudio } from './turn-audio.js';
@@ -117,3 +116,16 @@ export class EmbeddedStream implements SttStream {
     this.#events.onTranscript(transcript);
   }
 }
+
+/**
+ * Recognition latency in virtual time: medians measured by bench/stt.ts (docs/stt.md), so that a virtual run has
+ * realistic and reproducible timing.
+ */
+interface SttLatency {
+  /** From the last audio of a hypothesis to the interim transcript. */
+  interimMs: number;
+  /** From the VAD's end of speech to the final transcript. */
+  finalMs: number;
+}
+
+const EMBEDDED_LATENCY: SttLatency = { interimMs: 20, finalMs: 9 };

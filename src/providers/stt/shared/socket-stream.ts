@@ -5,10 +5,9 @@ import { failed, withoutSecrets } from '../../wire/vendor-error.js';
 import { VendorSocket, type VendorSocketEvents } from '../../wire/vendor-socket.js';
 import type { SttEvents, SttStream } from '../stt.js';
 import type { DialectEvents, SttDialect, VendorPiece } from './dialect.js';
-import { LeadAudio } from './lead-audio.js';
 import { Segments } from './segments.js';
 import { Resampler } from '../../../audio/dsp/resample.js';
-import { SampleMap } from './sample-map.js';
+import { SampleMap, LeadAudio } from './outgoing-audio.js';
 
 /** Splits a session's audio into messages of equal length, at the vendor's rate, and tracks what was sent. */
 export class OutgoingAudio {

@@ -2,7 +2,7 @@ import { HEARING_RATE_HZ, msToSamples } from '../../../audio/frame.js';
 import type { Cancel, Clock } from '../../../base/clock.js';
 import { errorOf, ParleyError } from '../../../base/errors.js';
 import type { SttEvents, SttStream } from '../stt.js';
-import { LeadAudio } from './lead-audio.js';
+import { LeadAudio } from './outgoing-audio.js';
 import { Segments } from './segments.js';
 import type { VendorWord } from './dialect.js';
 

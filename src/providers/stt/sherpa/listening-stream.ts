@@ -4,8 +4,7 @@ import { ParleyError } from '../../../base/errors.js';
 import type { EngineProcess } from '../../local/engine/engine-process.js';
 import type { EngineTranscript } from '../../local/engine/engine-protocol.js';
 import type { SttEvents, SttStream } from '../stt.js';
-import { LeadAudio } from '../shared/lead-audio.js';
-import { SampleMap } from '../shared/sample-map.js';
+import { SampleMap, LeadAudio } from '../shared/outgoing-audio.js';
 import { Segments } from '../shared/segments.js';
 import { confidenceOf, readable, wordsOf } from './token-words.js';
 

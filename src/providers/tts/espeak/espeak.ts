@@ -10,11 +10,10 @@ import {
   listEspeakVoices,
   runEspeak,
 } from './espeak-process.js';
-import { ESPEAK_LATENCY } from '../latency.js';
 import { Mailbox } from '../../mailbox.js';
 import { parseVoiceSettings, type VoiceSettings } from '../settings.js';
 import { Slots } from '../slots.js';
-import { speak, type EngineAudio } from '../speech.js';
+import { speak, type EngineAudio, ESPEAK_LATENCY } from '../speech.js';
 import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice } from '../tts.js';
 
 export interface EspeakOptions {

@@ -1,4 +1,4 @@
-import type { VendorVoiceSettings } from './vendor-voice.js';
+import type { VendorVoiceSettings } from './vendor-voice-settings.js';
 import type { TimedText } from '../text/word-aligner.js';
 
 /**

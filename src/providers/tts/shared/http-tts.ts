@@ -7,8 +7,7 @@ import { VendorHttp, type VendorHttpOptions } from '../../wire/vendor-http.js';
 import { AccountVoices, type VoiceListing } from './account-voices.js';
 import { speakRemotely, type SpeechPiece } from './remote-speech.js';
 import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsVoiceChoice } from '../tts.js';
-import { languageCode, type VendorVoiceSettings } from './vendor-voice.js';
-import { checkedSettings, type SettingSpecs } from './vendor-voice-settings.js';
+import { checkedSettings, type SettingSpecs, languageCode, type VendorVoiceSettings } from './vendor-voice-settings.js';
 import { PcmBytes } from '../pcm.js';
 import { WavStream } from './wav-stream.js';
 

@@ -7,8 +7,7 @@ import { speakRemotely, type SpeechPiece } from './remote-speech.js';
 import { SpeechConnection } from './speech-connection.js';
 import type { TtsDialect } from './dialect.js';
 import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsVoiceChoice } from '../tts.js';
-import { languageCode, type VendorVoiceSettings } from './vendor-voice.js';
-import { checkedSettings, type SettingSpecs } from './vendor-voice-settings.js';
+import { checkedSettings, type SettingSpecs, languageCode, type VendorVoiceSettings } from './vendor-voice-settings.js';
 
 export interface SocketTtsOptions {
   name: string;

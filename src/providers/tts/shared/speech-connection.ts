@@ -7,7 +7,7 @@ import { Mailbox } from '../../mailbox.js';
 import { PcmBytes } from '../pcm.js';
 import type { SpeechPiece } from './remote-speech.js';
 import type { DialectMessage, SpeechEvent, TtsDialect } from './dialect.js';
-import type { VendorVoiceSettings } from './vendor-voice.js';
+import type { VendorVoiceSettings } from './vendor-voice-settings.js';
 
 export interface SpeechConnectionOptions {
   provider: string;

@@ -1,4 +1,5 @@
 import { ParleyError } from '../../../base/errors.js';
+import { baseLanguage } from '../../../base/language.js';
 
 /** What one member of `voice.settings` may be. */
 export type SettingSpec =
@@ -51,4 +52,19 @@ function faultOf(spec: SettingSpec, value: unknown): string | null {
 
 function invalid(provider: string, setting: string, reason: string): ParleyError {
   return new ParleyError('TTS_SETTING_INVALID', { provider, setting: setting.slice(0, 100), reason });
+}
+
+/** Who is to speak, and how; the settings have been checked. */
+export interface VendorVoiceSettings {
+  /** Null = the vendor's default for the language. */
+  voiceId: string | null;
+  model: string | null;
+  /** A code of the interface's language list. */
+  language: string;
+  settings: CheckedSettings;
+}
+
+/** `en` of `en-US`; null for `multi`, which names none. */
+export function languageCode(language: string): string | null {
+  return language === 'multi' ? null : baseLanguage(language);
 }

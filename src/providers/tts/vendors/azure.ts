@@ -7,7 +7,7 @@ import type { VoiceListing } from '../shared/account-voices.js';
 import { SocketTts, type SocketTtsOptions } from '../shared/socket-tts.js';
 import type { SpeechEvent, TtsDialect } from '../shared/dialect.js';
 import type { TimedText } from '../text/word-aligner.js';
-import type { VendorVoiceSettings } from '../shared/vendor-voice.js';
+import type { VendorVoiceSettings } from '../shared/vendor-voice-settings.js';
 
 const DEFAULT_VOICE = 'en-US-AvaMultilingualNeural';
 

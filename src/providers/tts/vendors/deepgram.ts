@@ -4,7 +4,7 @@ import { socketUrl } from '../../wire/vendor-socket.js';
 import type { VoiceListing } from '../shared/account-voices.js';
 import { SocketTts, type SocketTtsOptions } from '../shared/socket-tts.js';
 import type { SpeechEvent, TtsDialect } from '../shared/dialect.js';
-import { languageCode, type VendorVoiceSettings } from '../shared/vendor-voice.js';
+import { languageCode, type VendorVoiceSettings } from '../shared/vendor-voice-settings.js';
 
 /** The voices of Aura-2 by language, as the reference of 2026-07-22 lists them; the first of each is the default. */
 const NAMES: Readonly<Record<string, string>> = {

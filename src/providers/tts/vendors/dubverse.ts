@@ -1,7 +1,7 @@
 import type { VendorAccess } from '../../../settings/vendor-settings.js';
 import { ParleyError } from '../../../base/errors.js';
 import { HttpTts, type HttpTtsOptions, type SpeechEndpoint } from '../shared/http-tts.js';
-import type { VendorVoiceSettings } from '../shared/vendor-voice.js';
+import type { VendorVoiceSettings } from '../shared/vendor-voice-settings.js';
 
 /**
  * Dubverse's text-to-speech endpoint, whose reply streams. Voices are speaker numbers. It gives no word times.

@@ -5,7 +5,7 @@ import { socketUrl } from '../../wire/vendor-socket.js';
 import type { VoiceListing } from '../shared/account-voices.js';
 import { SocketTts, type SocketTtsOptions } from '../shared/socket-tts.js';
 import type { SpeechEvent, TtsDialect } from '../shared/dialect.js';
-import { languageCode, type VendorVoiceSettings } from '../shared/vendor-voice.js';
+import { languageCode, type VendorVoiceSettings } from '../shared/vendor-voice-settings.js';
 import type { TimedText } from '../text/word-aligner.js';
 
 /**

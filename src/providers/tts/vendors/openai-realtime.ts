@@ -3,7 +3,7 @@ import { type JsonObject, objectOf, parseObject, textOf } from '../../wire/json.
 import { socketUrl } from '../../wire/vendor-socket.js';
 import { SocketTts, type SocketTtsOptions } from '../shared/socket-tts.js';
 import type { SpeechEvent, TtsDialect } from '../shared/dialect.js';
-import type { VendorVoiceSettings } from '../shared/vendor-voice.js';
+import type { VendorVoiceSettings } from '../shared/vendor-voice-settings.js';
 import { openAiVoice } from './openai-voice.js';
 
 /**

@@ -3,8 +3,7 @@ import { HttpTts, type HttpTtsOptions, type SpeechEndpoint } from '../shared/htt
 import { objectOf, textOf } from '../../wire/json.js';
 import type { VoiceListing } from '../shared/account-voices.js';
 import type { TtsVoice } from '../tts.js';
-import type { VendorVoiceSettings } from '../shared/vendor-voice.js';
-import type { SettingSpecs } from '../shared/vendor-voice-settings.js';
+import type { SettingSpecs, VendorVoiceSettings } from '../shared/vendor-voice-settings.js';
 import { openAiVoice } from './openai-voice.js';
 
 /**

@@ -1,7 +1,6 @@
-import type { CallDocuments } from './call-documents.js';
 import type { TransferOutcome } from '../../../transports/transport.js';
 import type { CallEnd, CallRefusal, CarrierCall } from '../carrier.js';
-import { LegRedirects } from './leg-redirects.js';
+import { LegRedirects, type CallDocuments } from './leg-redirects.js';
 import { LegControl, type LegManners, type LegParts } from './leg-control.js';
 
 export interface DocumentManners extends LegManners {

@@ -1,11 +1,11 @@
 import type { Clock } from '../../../base/clock.js';
 import { ParleyError } from '../../../base/errors.js';
 import type { TransferOutcome } from '../../../transports/transport.js';
-import type { CallDocuments } from './call-documents.js';
 import { STREAM_MS } from './leg-control.js';
-import { isRefusal } from './rest-api.js';
+import { isRefusal } from './rest.js';
 import type { SocketCall } from './socket-call.js';
 import type { StreamWait } from './stream-wait.js';
+import type { CallRefusal } from '../carrier.js';
 
 export interface LegRedirectsOptions {
   call: SocketCall;
@@ -210,4 +210,17 @@ export class LegRedirects {
     const { call, onLost } = this.#options;
     if (!call.isHandedOver && call.end === null && !call.line.hasStream) onLost();
   }
+}
+
+/** Instructions to a carrier for a call, each a whole document in the carrier's format. */
+export interface CallDocuments {
+  /** The call's sound goes over the media socket, until that is closed; then we are asked what is next. */
+  connecting(): string;
+  /** The far end is connected to somebody else, what comes of which is told under the attempt's name. */
+  dialling(target: string, attempt: string): string;
+  /** The far end goes into a room, in which it meets whoever else is sent there. */
+  meeting(room: string): string;
+  readonly hangUp: string;
+  /** For a call that comes in and is not taken. */
+  reject(refusal: CallRefusal): string;
 }

@@ -1,7 +1,6 @@
 import type { Clock } from '../../../base/clock.js';
 import { encodeUrlText } from '../../../base/url-text.js';
-import type { Rest } from '../media-socket/rest.js';
-import { isRefusal, RestApi } from '../media-socket/rest-api.js';
+import { type Rest, isRefusal, RestApi } from '../media-socket/rest.js';
 import { plivoNumber } from './xml.js';
 
 export interface PlivoApiOptions {

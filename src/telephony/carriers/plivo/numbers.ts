@@ -2,7 +2,7 @@ import { encodeUrlText } from '../../../base/url-text.js';
 import { ParleyError } from '../../../base/errors.js';
 import type { NumberOffer } from '../carrier.js';
 import type { NumberDesk } from '../media-socket/account-numbers.js';
-import { isRefusal, objectsIn, type RestApi } from '../media-socket/rest-api.js';
+import { isRefusal, objectsIn, type RestApi } from '../media-socket/rest.js';
 import { isNotThere, type PlivoApiOptions, plivoRest } from './api.js';
 import { plivoNumber } from './xml.js';
 

@@ -1,5 +1,4 @@
-import { dialMs, dialTones } from '../../../audio/tones/dial-tones.js';
-import { DtmfDetector } from '../../../audio/tones/dtmf.js';
+import { DtmfDetector, dialMs, dialTones } from '../../../audio/tones/dtmf.js';
 import { FRAME_MS, frameSamples } from '../../../audio/frame.js';
 import { dbToGain, levelOf } from '../../../audio/dsp/level.js';
 import type { Random } from '../../../base/random.js';

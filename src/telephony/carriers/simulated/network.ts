@@ -5,11 +5,11 @@ import { Random } from '../../../base/random.js';
 import type { TransferOutcome } from '../../../transports/transport.js';
 import { OwnedNumbers } from '../owned-numbers.js';
 import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from '../carrier.js';
-import { SimulatedBridge } from './bridge.js';
 import { SimulatedCall } from './call.js';
 import { offers } from './inventory.js';
 import type { SimulatedNumber } from './script.js';
 import type { SoundLibrary } from './sounds.js';
+import type { CallEndpoint } from './endpoint.js';
 
 export interface SimulatedNetworkOptions {
   clock: Clock;
@@ -289,3 +289,39 @@ const NOBODY: Omit<SimulatedNumber, 'number'> = {
   line: {},
   steps: [],
 };
+
+/** How much sound may wait between two calls, in frames. */
+const MAX_WAITING = 10;
+
+/** Connects the far ends of two calls with each other: each call has one end of it where its agent was. */
+class SimulatedBridge {
+  readonly first: CallEndpoint;
+  readonly second: CallEndpoint;
+
+  /**
+   * @param onDigits keys for the far end of the call that holds the first or the second end
+   * @param onGone one of the two calls is over
+   */
+  constructor(onDigits: (end: 'first' | 'second', keys: string) => void, onGone: () => void) {
+    const toFirst: Int16Array[] = [];
+    const toSecond: Int16Array[] = [];
+    this.first = bridgeEnd(toFirst, toSecond, (keys) => onDigits('second', keys), onGone);
+    this.second = bridgeEnd(toSecond, toFirst, (keys) => onDigits('first', keys), onGone);
+  }
+}
+
+function bridgeEnd(
+  from: Int16Array[],
+  to: Int16Array[],
+  digits: (keys: string) => void,
+  gone: () => void,
+): CallEndpoint {
+  return {
+    speak: () => from.shift() ?? null,
+    hear: (frame) => {
+      if (frame !== null && to.push(frame) > MAX_WAITING) to.shift();
+    },
+    digits,
+    gone,
+  };
+}

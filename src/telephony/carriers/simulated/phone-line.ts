@@ -1,4 +1,4 @@
-import { dialMs } from '../../../audio/tones/dial-tones.js';
+import { dialMs } from '../../../audio/tones/dtmf.js';
 import { FRAME_MS, frameSamples } from '../../../audio/frame.js';
 import { LineInput } from '../../../transports/line-input.js';
 import type { TransferOutcome, Transport, TransportSink } from '../../../transports/transport.js';

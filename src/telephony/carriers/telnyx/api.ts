@@ -3,8 +3,7 @@ import { encodeUrlText } from '../../../base/url-text.js';
 import { ParleyError } from '../../../base/errors.js';
 import { type CallRefusal, isBusyTone, type NumberOffer } from '../carrier.js';
 import type { NumberDesk } from '../media-socket/account-numbers.js';
-import type { Rest, RestRequest } from '../media-socket/rest.js';
-import { isRefusal, objectsIn, RestApi } from '../media-socket/rest-api.js';
+import { type Rest, type RestRequest, isRefusal, objectsIn, RestApi } from '../media-socket/rest.js';
 import { TELNYX_CODECS, type TelnyxCodec } from './media-messages.js';
 
 export interface TelnyxApiOptions {

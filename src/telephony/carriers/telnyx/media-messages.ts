@@ -2,9 +2,8 @@ import { parseJson } from '../../../base/json.js';
 import type { MediaDialect } from '../media-socket/dialect.js';
 import type { MediaEncoding } from '../media-socket/encodings.js';
 import { MessageFields } from '../media-socket/message-fields.js';
-import { type SequencedMessage, sequenceReader, soundIn } from '../media-socket/audio-sequence.js';
+import { type SequencedMessage, sequenceReader, soundIn, cutNumber } from '../media-socket/audio-sequence.js';
 import type { MediaSocket } from '../media-socket/media-socket.js';
-import { cutNumber } from '../media-socket/audio-text.js';
 
 /** How sound goes over the media socket. L16 is for calls with more than a telephone's bandwidth. */
 export type TelnyxCodec = 'PCMU' | 'PCMA' | 'L16';

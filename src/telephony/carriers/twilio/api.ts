@@ -2,8 +2,15 @@ import type { Clock } from '../../../base/clock.js';
 import { encodeUrlText } from '../../../base/url-text.js';
 import { ParleyError } from '../../../base/errors.js';
 import type { NumberDesk } from '../media-socket/account-numbers.js';
-import { formOf, type Rest, type RestRequest, restWithin } from '../media-socket/rest.js';
-import { isRefusal, objectsIn, RestApi } from '../media-socket/rest-api.js';
+import {
+  formOf,
+  type Rest,
+  type RestRequest,
+  restWithin,
+  isRefusal,
+  objectsIn,
+  RestApi,
+} from '../media-socket/rest.js';
 
 export interface TwilioApiOptions {
   clock: Clock;

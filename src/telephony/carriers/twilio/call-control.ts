@@ -1,8 +1,7 @@
 import { ParleyError } from '../../../base/errors.js';
 import type { CallEnd } from '../carrier.js';
 import { DocumentControl } from '../media-socket/document-control.js';
-import type { CallDocuments } from '../media-socket/call-documents.js';
-import { TRANSFER_RING_S } from '../media-socket/leg-redirects.js';
+import { TRANSFER_RING_S, type CallDocuments } from '../media-socket/leg-redirects.js';
 import type { LegParts } from '../media-socket/leg-control.js';
 import type { SocketControl } from '../media-socket/socket-carrier.js';
 import type { TwilioApi } from './api.js';

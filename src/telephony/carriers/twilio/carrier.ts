@@ -20,7 +20,7 @@ import { type CallWire, SocketCarrier, type SocketCarrierOptions } from '../medi
 import { parseJson } from '../../../base/json.js';
 import type { MediaDialect, MediaMessage } from '../media-socket/dialect.js';
 import { MessageFields } from '../media-socket/message-fields.js';
-import { cutNumber, cutPayload } from '../media-socket/audio-text.js';
+import { cutNumber, cutPayload } from '../media-socket/audio-sequence.js';
 
 /** Twilio Media Streams' messages. @see https://www.twilio.com/docs/voice/media-streams/websocket-messages (2026-11-22) */
 export const TWILIO_MESSAGES: MediaDialect = {

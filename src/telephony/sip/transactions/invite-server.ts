@@ -1,5 +1,4 @@
-import type { SipRequest, SipResponse } from '../message.js';
-import { messageBytes } from '../serialise.js';
+import { type SipRequest, type SipResponse, messageBytes } from '../message.js';
 import { GIVE_UP_MS, T1_MS, T2_MS, T4_MS, Timers } from '../timers.js';
 import type { ServerOptions, ServerTransaction } from './transaction.js';
 

@@ -1,11 +1,18 @@
 import type { Clock } from '../../../base/clock.js';
 import { type Hop, isReliable, sameHop } from '../hop.js';
-import { callIdOf, cseqOf, type SipRequest, type SipResponse, tagOf, topVia } from '../message.js';
+import {
+  callIdOf,
+  cseqOf,
+  type SipRequest,
+  type SipResponse,
+  tagOf,
+  topVia,
+  messageBytes,
+  MAGIC_COOKIE,
+  viaText,
+} from '../message.js';
 import { noteSource, responseTo } from '../respond.js';
-import { messageBytes } from '../serialise.js';
-import { MAGIC_COOKIE, viaText } from '../via.js';
-import { PlainClientTransaction } from './client.js';
-import { cancelOf, InviteClientTransaction } from './invite-client.js';
+import { PlainClientTransaction, cancelOf, InviteClientTransaction } from './client.js';
 import { InviteServerTransaction } from './invite-server.js';
 import type { ClientTransaction, ClientUser, ServerOptions, ServerTransaction } from './transaction.js';
 import { GIVE_UP_MS, Timers } from '../timers.js';

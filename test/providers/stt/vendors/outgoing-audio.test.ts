@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import { LeadAudio } from '../../../../src/providers/stt/shared/lead-audio.js';
 import { OutgoingAudio } from '../../../../src/providers/stt/shared/socket-stream.js';
-import { SampleMap } from '../../../../src/providers/stt/shared/sample-map.js';
+import { SampleMap, LeadAudio } from '../../../../src/providers/stt/shared/outgoing-audio.js';
 
 const samples = (length: number, value = 1): Int16Array => new Int16Array(length).fill(value);
 

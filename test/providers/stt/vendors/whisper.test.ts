@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { WhisperStt } from '../../../../src/providers/stt/vendors/whisper.js';
-import { readTranscription } from '../../../../src/providers/stt/vendors/whisper-wire.js';
+import { WhisperStt, readTranscription } from '../../../../src/providers/stt/vendors/whisper.js';
 import { joined, silence, spoken } from '../../../vendors/stt/spoken-words.js';
 import { WhisperDouble } from '../../../vendors/stt/whisper.js';
 import { Caller } from './caller.js';

@@ -4,9 +4,8 @@ import { endOfFailure } from '../../../../src/telephony/carriers/sip/end-cause.j
 import { addressToCall, numberOfUser } from '../../../../src/telephony/carriers/sip/numbers.js';
 import type { CarrierCall } from '../../../../src/telephony/carriers/carrier.js';
 import { Headers } from '../../../../src/telephony/sip/headers.js';
-import { bodyText, type SipRequest, tagOf } from '../../../../src/telephony/sip/message.js';
+import { bodyText, type SipRequest, tagOf, messageBytes } from '../../../../src/telephony/sip/message.js';
 import { responseTo } from '../../../../src/telephony/sip/respond.js';
-import { messageBytes } from '../../../../src/telephony/sip/serialise.js';
 import { HOPS, messageOf } from '../../sip/support.js';
 import { NUMBERS, openRig, OWN } from './support.js';
 

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { RtpPorts } from '../../../../src/transports/rtp/ports.js';
 import { openRtpSession } from '../../../../src/transports/rtp/session.js';
-import { bodyText, type SipRequest } from '../../../../src/telephony/sip/message.js';
+import { bodyText, type SipRequest, messageBytes } from '../../../../src/telephony/sip/message.js';
 import { responseTo } from '../../../../src/telephony/sip/respond.js';
-import { messageBytes } from '../../../../src/telephony/sip/serialise.js';
 import { HOPS, messageOf } from '../../sip/support.js';
 import { NUMBERS, openRig, OWN } from './support.js';
 

@@ -3,9 +3,8 @@ import type { SipCarrierOptions } from '../../../../src/telephony/carriers/sip/c
 import type { SipCall } from '../../../../src/telephony/carriers/sip/call.js';
 import type { Leg } from '../../../../src/telephony/sip/call/leg.js';
 import { Headers } from '../../../../src/telephony/sip/headers.js';
-import type { SipRequest } from '../../../../src/telephony/sip/message.js';
+import { type SipRequest, messageBytes } from '../../../../src/telephony/sip/message.js';
 import { responseTo } from '../../../../src/telephony/sip/respond.js';
-import { messageBytes } from '../../../../src/telephony/sip/serialise.js';
 import type { TransferOutcome } from '../../../../src/transports/transport.js';
 import { HOPS } from '../../sip/support.js';
 import { NUMBERS, openRig, OWN } from './support.js';

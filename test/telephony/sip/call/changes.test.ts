@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Headers } from '../../../../src/telephony/sip/headers.js';
-import { bodyText, NO_BODY, type SipRequest } from '../../../../src/telephony/sip/message.js';
+import { bodyText, NO_BODY, type SipRequest, messageBytes } from '../../../../src/telephony/sip/message.js';
 import { responseTo } from '../../../../src/telephony/sip/respond.js';
-import { messageBytes } from '../../../../src/telephony/sip/serialise.js';
 import { connected, HOPS, phoneAt, place, Puppet, take, Wire } from '../support.js';
 
 describe('changes within a call', () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { RealClock } from '../../../../src/base/real-clock.js';
 import type { Hop } from '../../../../src/telephony/sip/hop.js';
-import { messageBytes } from '../../../../src/telephony/sip/serialise.js';
+import { messageBytes } from '../../../../src/telephony/sip/message.js';
 import { Sockets, type SocketsOptions } from '../../../../src/telephony/sip/transport/sockets.js';
 import { requestOf } from '../transactions/support.js';
 

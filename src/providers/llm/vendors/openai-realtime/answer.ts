@@ -3,8 +3,7 @@ import type { LlmPiece } from '../../llm.js';
 import { Mailbox } from '../../../mailbox.js';
 import { PcmBytes } from '../../../tts/pcm.js';
 import { type JsonObject, numberOf, objectOf, textOf } from '../../../wire/json.js';
-import type { LineListener, RealtimeSocket } from './realtime-socket.js';
-import { realtimeError } from './realtime-error.js';
+import { type LineListener, type RealtimeSocket, realtimeError } from './realtime-socket.js';
 import { REALTIME_RATE_HZ } from './session-settings.js';
 
 export interface RealtimeAnswerOptions {

@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { completenessOf } from '../../../src/conversation/turn/completeness.js';
 import { DEFAULT_CONVERSATION } from '../../../src/agent/flow/conversation-config.js';
 import { dictationOf } from '../../../src/conversation/turn/dictation.js';
-import { scoreTurn, silenceNeededMs, type TurnEvidence } from '../../../src/conversation/turn/endpointing.js';
+import {
+  scoreTurn,
+  silenceNeededMs,
+  type TurnEvidence,
+  completenessOf,
+} from '../../../src/conversation/turn/endpointing.js';
 
 const evidence = (text: string, more: Partial<TurnEvidence> = {}): TurnEvidence => ({
   parts: [text],

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { EngineReply } from '../../../src/providers/local/engine/engine-protocol.js';
-import type { SherpaTtsEngine } from '../../../src/providers/local/sherpa-package.js';
-import { Speaker } from '../../../src/providers/local/speaker.js';
+import type { EngineReply } from '../../../../src/providers/local/engine/engine-protocol.js';
+import type { SherpaTtsEngine } from '../../../../src/providers/local/sherpa-package.js';
+import { Speaker } from '../../../../src/providers/local/engine/engine-parts.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

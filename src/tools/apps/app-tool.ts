@@ -1,14 +1,15 @@
-import { baseLanguage } from '../base/language.js';
-import type { Clock } from '../base/clock.js';
-import type { ToolCall, ToolSpec } from '../agent/chat.js';
-import type { AppFunction, Param } from '../agent/function.js';
-import { reasonOf } from '../base/errors.js';
-import type { GuardedClient } from '../net/guarded-client.js';
-import type { App, AppAccount } from './apps/app.js';
-import { appOf } from './apps/registry.js';
-import { readArguments } from './arguments.js';
-import { functionSpec } from './function-spec.js';
-import { intercepted, type Tool, type ToolContext, type ToolResult } from './tool.js';
+import { baseLanguage } from '../../base/language.js';
+import type { Clock } from '../../base/clock.js';
+import type { ToolCall, ToolSpec } from '../../agent/chat.js';
+import type { AppFunction, Param } from '../../agent/function.js';
+import { reasonOf } from '../../base/errors.js';
+import type { GuardedClient } from '../../net/guarded-client.js';
+import type { App, AppAccount } from './app.js';
+import { readArguments } from '../arguments.js';
+import { functionSpec } from '../function-spec.js';
+import { intercepted, type Tool, type ToolContext, type ToolResult } from '../tool.js';
+import { faultOf } from '../../schema/issues.js';
+import { bookMeetingSlot, getAvailableMeetingSlots } from './cal-com.js';
 
 export interface AppToolOptions {
   /** The operator's client: it may call the configured API roots. */
@@ -62,4 +63,28 @@ export class AppTool implements Tool {
       return { ok: false, content: `${name} failed. ${reasonOf(error)}.` };
     }
   }
+}
+
+/** All apps. A new one is a file that exports it, and a line here. */
+const APPS: readonly App[] = [getAvailableMeetingSlots, bookMeetingSlot];
+
+/** @throws InvalidConfigError for an unknown app, and for missing or unexpected credentials */
+export function appOf({ name, credentials }: AppFunction): App {
+  const app = APPS.find((known) => known.name === name);
+  if (app === undefined) {
+    const known = APPS.map((each) => each.name).join(', ');
+    throw faultOf(['name'], `there is no "${name}". Known: ${known}`);
+  }
+  const given = credentials ?? {};
+  const missing = app.credentials.filter((key) => (given[key] ?? '').trim() === '');
+  if (missing.length > 0) throw faultOf(['credentials'], `${name} needs the credentials ${missing.join(', ')}`);
+  const known = [...app.credentials, ...app.optionalCredentials];
+  const unknown = Object.keys(given).filter((key) => !known.includes(key));
+  if (unknown.length > 0) {
+    throw faultOf(
+      ['credentials', unknown[0] ?? ''],
+      `${name} has no credentials ${unknown.join(', ')}. It has ${known.join(', ')}`,
+    );
+  }
+  return app;
 }

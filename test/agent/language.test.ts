@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { languageName } from '../../src/agent/language-name.js';
+import { languageName } from '../../src/agent/language.js';
 
 describe('languageName', () => {
   it('is English', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { agentConfigSchema } from '../../src/agent/agent.js';
-import { withoutUnsetMembers, withUnsetMembers } from '../../src/agent/unset-members.js';
+import { withoutUnsetMembers, withUnsetMembers } from '../../src/agent/whole-agent.js';
 
 const whole = (config: z.input<typeof agentConfigSchema>) => withUnsetMembers(agentConfigSchema, config);
 
