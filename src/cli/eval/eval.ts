@@ -112,7 +112,11 @@ async function run(path: string, values: EvalFlags, io: CommandIo): Promise<numb
   const seated = agents.map((one): EvalAgent => ({ ...one, config: atDesk(one.config, desk) }));
   const allow = [...values.allow, ...(desk === null ? [] : [desk.url])];
   const threads = Math.min(concurrency, availableParallelism());
-  const runner = new ThreadedCaseRunner(threads, { ...loaded, agents: seated, flags, allow, keep }, io.signal);
+  const runner = new ThreadedCaseRunner(
+    threads,
+    { ...loaded, agents: seated, flags, allow, keep, env: { ...io.env } },
+    io.signal,
+  );
   const bar = new ProgressBar(io.stderr, loaded.suite.name);
   try {
     const result = await runSuite({

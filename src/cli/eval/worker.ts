@@ -6,6 +6,7 @@ import type { CaseRun } from '../../eval/result.js';
 import type { RunContext } from '../../eval/run-case.js';
 import type { LoadedSuite } from '../../eval/suite/load-suite.js';
 import { embeddingRoute } from '../../settings/models.js';
+import type { CommandIo } from '../shared/command.js';
 import { engineSettings } from '../shared/engine-settings.js';
 
 /** What a thread needs to hold the calls of a suite. */
@@ -14,6 +15,7 @@ export interface EvalWorkerData extends LoadedSuite {
   /** Values of setting flags. */
   flags: Readonly<Record<string, string | undefined>>;
   allow: readonly string[];
+  env: CommandIo['env'];
   keep: RunContext['keep'];
 }
 
@@ -27,10 +29,10 @@ export interface EvalReply {
   run: CaseRun;
 }
 
-const { flags, allow, ...data } = workerData as EvalWorkerData;
+const { flags, allow, env, ...data } = workerData as EvalWorkerData;
 // The main thread ends this one: nothing here outlives it.
 const { signal } = new AbortController();
-const { engine, settings } = await engineSettings({ env: process.env, signal }, flags);
+const { engine, settings } = await engineSettings({ env, signal }, flags);
 const options = {
   ...data,
   engine: { ...engine, allowUrls: [...engine.allowUrls, ...allow] },

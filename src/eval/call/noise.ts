@@ -15,7 +15,7 @@ const GAINS = [0.0555179, 0.0750759, 0.153852, 0.3104856, 0.5329522, -0.016898] 
 const DIRECT = 0.5362;
 const DELAYED = 0.115926;
 /** Root mean square of the filter's output for white noise with a mean square of 1; see `noise.test.ts`. */
-const FILTERED_RMS = 1.717;
+const FILTERED_RMS = 3.046;
 
 /** Pink noise: 3 dB less an octave. */
 export function pinkNoise(random: Random): NoiseSource {

@@ -1,5 +1,5 @@
 import { FRAME_MS, frameSamples, msToSamples } from '../../audio/frame.js';
-import { dbToGain, levelOf } from '../../audio/dsp/level.js';
+import { dbToGain, levelOf, SILENCE_DBFS } from '../../audio/dsp/level.js';
 import { resample } from '../../audio/dsp/resample.js';
 import { dialTones } from '../../audio/tones/dtmf.js';
 import type { Cancel } from '../../base/clock.js';
@@ -16,9 +16,11 @@ import { type NoiseSource, pinkNoise, repeatedNoise, whiteNoise } from './noise.
 
 /** Level of the caller's speech, without its pauses. */
 const SPEECH_DBFS = -20;
-/** Quieter frames of the caller are pauses; louder ones of the agent are its voice. */
+/** Louder frames of the agent are its voice. */
 const QUIET_DBFS = -45;
 const MUMBLED_DB = -10;
+/** Quieter parts of speech than this below its loudest are pauses. */
+const SPEECH_RANGE_DB = 25;
 const ECHO_DELAY_MS = 120;
 /** A pause in the agent's voice is not its end before this long. */
 const AGENT_PAUSE_TICKS = 10;
@@ -57,6 +59,8 @@ export class VoiceLine implements CallerLine, Transport {
   /** The agent's frames that return as echo, oldest first. */
   readonly #echo: (Int16Array | null)[];
   readonly #fromAgent: (Int16Array | null)[] = [];
+  /** Whether what is under way to the caller is the agent's voice, frame by frame. */
+  readonly #voiced: boolean[];
   readonly #backgrounds = new WeakSet<Int16Array>();
   #speech: { samples: Int16Array; at: number; done: () => void } | null = null;
   #stopTicks: Cancel | null = null;
@@ -72,6 +76,7 @@ export class VoiceLine implements CallerLine, Transport {
     const quality = { loss: loss ?? 0, delayMs, jitterMs, bufferMs };
     this.#toAgent = new PhonePath(quality, random, codecs.toAgent);
     this.#toCaller = new PhonePath(quality, random, codecs.toCaller);
+    this.#voiced = Array.from({ length: this.#toCaller.delayFrames }, () => false);
     this.inputRateHz = codecs.toAgent.sampleRateHz;
     this.outputRateHz = this.inputRateHz;
     this.#frame = frameSamples(this.inputRateHz);
@@ -154,16 +159,17 @@ export class VoiceLine implements CallerLine, Transport {
   #over(): void {
     this.#stopTicks?.();
     this.#stopTicks = null;
-    this.#events.onAgentSpeaks(false, 0);
+    if (this.#agentQuietTicks < AGENT_PAUSE_TICKS) this.#events.onAgentSpeaks(false, 0);
+    this.#agentQuietTicks = AGENT_PAUSE_TICKS;
     this.#speech?.done();
     this.#speech = null;
   }
 
   #tick(): void {
     const sent = this.#fromAgent.shift() ?? null;
-    const isVoice = sent !== null && !this.#backgrounds.has(sent);
+    this.#voiced.push(sent !== null && !this.#backgrounds.has(sent));
     const heard = this.#toCaller.pass(sent);
-    this.#listen(isVoice || this.#agentQuietTicks < AGENT_PAUSE_TICKS ? heard : null);
+    this.#listen(this.#voiced.shift() === true ? heard : null);
     const said = this.#toAgent.pass(this.#said(heard));
     this.recorded?.caller.push(said ?? new Int16Array(this.#frame));
     this.recorded?.agent.push(heard ?? new Int16Array(this.#frame));
@@ -173,10 +179,11 @@ export class VoiceLine implements CallerLine, Transport {
 
   #listen(heard: Int16Array | null): void {
     const isLoud = heard !== null && levelOf(heard).rmsDbfs > QUIET_DBFS;
+    const begins = isLoud && this.#agentQuietTicks >= AGENT_PAUSE_TICKS;
     this.#agentQuietTicks = isLoud ? 0 : this.#agentQuietTicks + 1;
-    if (isLoud) this.#events.onAgentSpeaks(true, 0);
+    if (begins) this.#events.onAgentSpeaks(true, 0);
     else if (this.#agentQuietTicks === AGENT_PAUSE_TICKS) {
-      this.#events.onAgentSpeaks(false, AGENT_PAUSE_TICKS * FRAME_MS);
+      this.#events.onAgentSpeaks(false, (AGENT_PAUSE_TICKS - 1) * FRAME_MS);
     }
   }
 
@@ -214,11 +221,15 @@ export class VoiceLine implements CallerLine, Transport {
 /** Speech at the caller's level, however loud its voice is. */
 export function atCallerLevel({ samples, sampleRateHz }: CallerAudio, mumbled = false): CallerAudio {
   const frame = frameSamples(sampleRateHz);
+  const parts = Array.from({ length: Math.ceil(samples.length / frame) }, (_, at) =>
+    samples.subarray(at * frame, (at + 1) * frame),
+  );
+  const levels = parts.map((part) => levelOf(part).rmsDbfs);
+  const pauseDbfs = Math.max(...levels) - SPEECH_RANGE_DB;
   let squares = 0;
   let count = 0;
-  for (let at = 0; at < samples.length; at += frame) {
-    const part = samples.subarray(at, at + frame);
-    if (levelOf(part).rmsDbfs < QUIET_DBFS) continue;
+  for (const [index, part] of parts.entries()) {
+    if ((levels[index] ?? SILENCE_DBFS) <= Math.max(pauseDbfs, SILENCE_DBFS)) continue;
     for (const sample of part) squares += sample * sample;
     count += part.length;
   }

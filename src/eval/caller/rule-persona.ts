@@ -142,7 +142,7 @@ export class RulePersona implements SimulatedCaller {
     }
     const other = this.#facts.find(({ asked: test }) => test(agentSaid));
     if (other !== undefined && question !== agentSaid) return this.#tell(statements(agentSaid));
-    if (this.#phrases.recognises.offerHelp.test(question)) return this.#say(this.#persona.opening ?? this.#last);
+    if (this.#phrases.recognises.offerHelp.test(question)) return this.#open();
     // A question without a known word, after an answer: the agent has not understood the answer.
     if (this.#unknowns === 0 && this.#lastFact !== null) return this.#again(this.#lastFact);
     if (++this.#unknowns >= GIVES_UP_AFTER) return [...this.#say(this.#pick('goodbye')), { hangUp: true }];
