@@ -1,5 +1,6 @@
 import { RealClock } from '../base/real-clock.js';
 import type { EngineOptions } from '../engine/options.js';
+import type { EmbeddingRoute } from '../tools/knowledge/embeddings.js';
 import type { EvalAgent } from './agent.js';
 import { LocalCaseRunner } from './case-runner.js';
 import type { CaseResult } from './result.js';
@@ -19,6 +20,8 @@ export interface EvaluateOptions {
   folder?: string;
   /** Default: the embedded providers. */
   engine?: EngineOptions;
+  /** The embedding model of `said_like`. Default none. */
+  embedding?: EmbeddingRoute;
   signal?: AbortSignal;
 }
 
@@ -30,13 +33,13 @@ export interface EvaluateOptions {
 export async function evaluate(
   agent: Omit<EvalAgent, 'agentId'>,
   one: EvalCase,
-  { mode = 'text', runs, concurrency, folder = '.', engine, signal }: EvaluateOptions = {},
+  { mode = 'text', runs, concurrency, folder = '.', engine, embedding, signal }: EvaluateOptions = {},
 ): Promise<CaseResult> {
   const suite = parseSuite({ name: one.name, cases: [one] });
   const untilAborted = signal ?? new AbortController().signal;
   const agents = [{ ...agent, agentId: null }];
   const clock = new RealClock();
-  const runner = new LocalCaseRunner({ suite, folder, agents, engine, signal: untilAborted }, clock);
+  const runner = new LocalCaseRunner({ suite, folder, agents, engine, embedding, signal: untilAborted }, clock);
   try {
     const { cases } = await runSuite({
       suite,

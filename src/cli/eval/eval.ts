@@ -17,6 +17,7 @@ import { ProgressBar } from '../shared/progress.js';
 import { numberOf } from '../shared/values.js';
 import { findAgent } from './find-agent.js';
 import { caseFromLog } from './from-log.js';
+import { generate } from './generate.js';
 import { ThreadedCaseRunner } from './threads.js';
 
 const OUT = join('.parley', 'eval');
@@ -33,6 +34,8 @@ const OPTIONS = {
   keep: { type: 'string', default: 'failed' },
   out: { type: 'string' },
   audio: { type: 'boolean', default: false },
+  model: { type: 'string' },
+  cases: { type: 'string' },
   allow: { type: 'string', multiple: true, default: [] },
   ...SETTING_FLAGS,
 } satisfies FlagOptions;
@@ -43,6 +46,7 @@ export const evalCommand = defineCommand({
   help: `
 Usage: parley eval SUITE [flags]
        parley eval from-call CALL_ID [--audio] [--out FILE]
+       parley eval generate --agent AGENT [--model ID] [--cases N] [--out FILE]
        parley eval schema
 
 Runs a test suite against an agent: simulated callers hold whole calls with it, by text and by voice, and every case
@@ -51,6 +55,8 @@ checks what happened. Exit code 1 if a case fails. docs/evals.md describes suite
 Actions:
   from-call  Make a suite of one case from a call of the call log: the user's turns, the tools' results, what happened.
              CALL_ID is a session id, its beginning, or a call id.
+  generate   Let a language model propose a suite from the agent's prompt and tools. Proposals that are not valid are
+             named and left out. Read every case before you rely on it.
   schema     Print the JSON Schema of suites. An editor completes and checks a file whose \`$schema\` names it.
 
 Flags:
@@ -64,7 +70,9 @@ Flags:
   --html FILE           write the result as a page
   --json                print the result as JSON
   --keep WHICH          event logs and recordings of which runs to keep: failed (default), all or none
-  --out PATH            folder for what is kept (default: ${OUT}); of from-call: the file to write (default: standard output)
+  --out PATH            folder for what is kept (default: ${OUT}); of from-call and generate: the file to write (default: standard output)
+  --model ID            generate: the model that proposes (default: the default language model)
+  --cases N             generate: how many cases (default: 10)
   --audio               from-call: the caller plays the recorded turns, cut out into WAV files beside the file of --out
   --allow URL           private address that the agent may call (repeatable)
   --config FILE         settings file (JSON), as for parley serve
@@ -74,11 +82,12 @@ Flags:
   positionals: true,
   async run({ values, positionals }, io) {
     const [first, second, ...others] = positionals;
-    const isAction = first === 'from-call' || first === 'schema';
+    const isAction = first === 'from-call' || first === 'generate' || first === 'schema';
     if (first === undefined || others.length > 0 || (second !== undefined && first !== 'from-call')) {
       throw new UsageError('expected one suite file');
     }
     if (!isAction) return run(first, values, io);
+    if (first === 'generate') return proposed(values, io);
     if (first === 'schema') {
       io.stdout.write(`${JSON.stringify(suiteJsonSchema(), null, 2)}\n`);
       return 0;
@@ -94,6 +103,14 @@ Flags:
     return 0;
   },
 });
+
+async function proposed(values: EvalFlags, io: CommandIo): Promise<number> {
+  if (values.agent === undefined) throw new UsageError('name the agent with --agent');
+  const cases = values.cases === undefined ? undefined : numberOf('--cases', values.cases, 1, 200);
+  const settings = settingsOf(values);
+  const agent = await findAgent(values.agent, settings, io);
+  return generate(agent, { model: values.model ?? null, cases, out: values.out ?? null, settings }, io);
+}
 
 async function run(path: string, values: EvalFlags, io: CommandIo): Promise<number> {
   const loaded = await loadSuite(path);

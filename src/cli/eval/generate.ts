@@ -1,4 +1,5 @@
 import { dirname, relative } from 'node:path';
+import { loadAgentFile } from '../../agent/agent-file.js';
 import { RealClock } from '../../base/real-clock.js';
 import { ParleyError } from '../../base/errors.js';
 import { Engine } from '../../engine/engine.js';
@@ -39,7 +40,7 @@ export async function generate(
   const bar = new ProgressBar(io.stderr, `cases by ${model}`);
   try {
     const { suite, text, dropped } = await generateSuite({
-      agent,
+      agent: { name: await titleOf(agent), config: agent.config },
       agentPath: pathFrom(out, agent),
       model,
       count: cases,
@@ -61,6 +62,11 @@ export async function generate(
 
 const NO_MODEL =
   'proposing cases needs a language model: set OPENAI_API_KEY or ANTHROPIC_API_KEY, run Ollama, or name one with --model';
+
+/** The agent's own name where it is a file, else its id. */
+async function titleOf({ name, agentId }: EvalAgent): Promise<string> {
+  return agentId ?? (await loadAgentFile(name)).name;
+}
 
 /** The agent's file as seen from the suite; null = the agent is not a file. */
 function pathFrom(out: string | null, { name, agentId }: EvalAgent): string | null {

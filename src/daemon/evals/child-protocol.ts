@@ -1,6 +1,7 @@
 import type { EvalRunProgress } from '../../store/eval-runs.js';
 import type { SuiteResult } from '../../eval/result.js';
 import type { PlainOptions } from '../../threads/wire/protocol.js';
+import type { EmbeddingRoute } from '../../tools/knowledge/embeddings.js';
 import type { KnowledgeFile, KnowledgeQuery, Passage } from '../../tools/knowledge/knowledge.js';
 import type { SuiteJob } from './suite-runner.js';
 
@@ -9,6 +10,8 @@ export interface ChildJob {
   job: SuiteJob;
   /** For the engine that holds the calls. */
   options: PlainOptions;
+  /** The model of `said_like`; null = none is configured. */
+  embedding: EmbeddingRoute | null;
   /** Path of the daemon's database, for custom voices. The process only reads it. */
   database: string;
 }

@@ -8,6 +8,7 @@ import { workerFile } from '../../package-files.js';
 import type { EvalSettings } from '../../settings/setting-groups.js';
 import { plainOptions } from '../../threads/wire/plain-options.js';
 import { Rpc } from '../../threads/wire/rpc.js';
+import type { EmbeddingRoute } from '../../tools/knowledge/embeddings.js';
 import type { Knowledge } from '../../tools/knowledge/knowledge.js';
 import type { ChildMethods, DaemonMethods } from './child-protocol.js';
 import type { SuiteJob, SuiteRunner, SuiteRunnerOptions } from './suite-runner.js';
@@ -17,6 +18,8 @@ export interface ChildRunnerOptions {
   knowledge: Pick<Knowledge, 'known' | 'filesOf' | 'search'> & Required<Pick<Knowledge, 'list'>>;
   /** Path of the daemon's database. */
   database: string;
+  /** The operator's embedding model; null = there is none. */
+  embedding: EmbeddingRoute | null;
   settings: Pick<EvalSettings, 'memoryMb' | 'maxRunS'>;
   /** A real one. */
   clock: Clock;
@@ -44,7 +47,7 @@ export class ChildRunner implements SuiteRunner {
 
   async run(job: SuiteJob, { signal, onProgress }: SuiteRunnerOptions): Promise<SuiteResult> {
     signal.throwIfAborted();
-    const { engine, database, settings, clock, onError } = this.#options;
+    const { engine, database, embedding, settings, clock, onError } = this.#options;
     const options = plainOptions(engine.options);
     if (options === null) {
       throw new ParleyError('EVAL_RUN_FAILED', { reason: 'the engine has objects that another process cannot have' });
@@ -68,7 +71,7 @@ export class ChildRunner implements SuiteRunner {
     });
     try {
       const timeoutMs = settings.maxRunS * 1000;
-      return await rpc.ask('run', { job, options, database }, { signal, timeoutMs });
+      return await rpc.ask('run', { job, options, embedding, database }, { signal, timeoutMs });
     } finally {
       child.kill('SIGKILL'); // its engines may still hold it
       if (child.pid !== undefined) await closed;

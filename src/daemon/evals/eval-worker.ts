@@ -27,7 +27,7 @@ process.on('message', (message) => daemon.receive(message));
 // The daemon has exited.
 process.on('disconnect', () => process.exit());
 
-async function run({ job, options, database: path }: ChildJob): Promise<SuiteResult> {
+async function run({ job, options, embedding, database: path }: ChildJob): Promise<SuiteResult> {
   const { suite, agent, against, mode, runs, only, concurrency, folder } = job;
   const database = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_MS });
   try {
@@ -42,6 +42,7 @@ async function run({ job, options, database: path }: ChildJob): Promise<SuiteRes
       only: only ?? undefined,
       concurrency,
       engine: { ...options, ...storesOf(database), recordings: join(folder, 'own') },
+      embedding,
       keep: { folder, which: 'all' },
       startUnixMs: nowUnixMs(),
       signal: new AbortController().signal, // the daemon kills the process

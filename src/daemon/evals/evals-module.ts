@@ -1,4 +1,5 @@
 import { RealClock } from '../../base/real-clock.js';
+import { embeddingRoute } from '../../settings/models.js';
 import { databaseFile } from '../../store/database.js';
 import { newDelivery } from '../../tools/outbox.js';
 import type { AgentRegistry } from '../agents/agents.js';
@@ -27,6 +28,7 @@ export function evalsModule(context: DaemonContext, agents: AgentRegistry): Daem
     onError,
     knowledge: stores.agentData.knowledge,
     database: databaseFile(settings.dataDir),
+    embedding: embeddingRoute(settings),
     settings: settings.evals,
     clock: clock.virtual ? new RealClock() : clock,
   });

@@ -151,6 +151,9 @@ const lineSchema = z
   .meta({ id: 'EvalCallLine', description: 'One thing that was said or done in a test call.' });
 
 const outcome = z.enum(['pass', 'fail', 'error']);
+const modelSchema = z
+  .strictObject({ model: z.string(), prompt: z.string().describe('Version of the prompt'), temperature: z.number() })
+  .nullable();
 const caseRunSchema = z
   .strictObject({
     run: z.int().describe('Index within the case, from 0'),
@@ -167,8 +170,10 @@ const caseRunSchema = z
         reason: z.string(),
         line: z.int().nullable().describe('Index in `lines`; null = the whole call'),
         votes: z.array(z.strictObject({ verdict: outcome, reason: z.string(), quote: z.string() })),
+        judge: modelSchema.describe('Who judged; null = no model did'),
       }),
     ),
+    played_by: modelSchema.describe('The model that played the caller; null = none did'),
     lines: z.array(lineSchema),
     metrics: z.strictObject({
       duration_ms: z.number(),
@@ -334,6 +339,7 @@ function caseRunReply({
   error,
   sessionId,
   expectations,
+  playedBy,
   lines,
   metrics,
 }: LoggedCaseRun): CaseRunReport {
@@ -343,15 +349,17 @@ function caseRunReply({
     passed,
     error,
     session_id: sessionId,
-    expectations: expectations.map(({ index, kind, expected, outcome: found, reason: why, line, votes = [] }) => ({
-      index,
-      kind,
-      expected,
-      outcome: found,
-      reason: why,
-      line,
+    expectations: expectations.map(({ votes = [], judge = null, ...one }) => ({
+      index: one.index,
+      kind: one.kind,
+      expected: one.expected,
+      outcome: one.outcome,
+      reason: one.reason,
+      line: one.line,
       votes: votes.map(({ verdict, reason: words, quote }) => ({ verdict, reason: words, quote })),
+      judge,
     })),
+    played_by: playedBy ?? null,
     lines: lines.map(lineReply),
     metrics: {
       duration_ms: metrics.durationMs,

@@ -37,8 +37,10 @@ const EXAMPLE: RunReport = {
               reason: '',
               line: null,
               votes: [],
+              judge: null,
             },
           ],
+          played_by: null,
           lines: [
             { type: 'agent', text: 'Good evening.', start_ms: 400, end_ms: 1500, interrupted: false },
             {

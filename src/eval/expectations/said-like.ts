@@ -19,7 +19,7 @@ const AT_LEAST = 0.7;
 const TIMEOUT_MS = 30_000;
 
 const NOT_CONFIGURED =
-  'no embedding model is configured; set embeddingModel (PARLEY_EMBEDDING_MODEL) to an id of `models` or one of OpenAI’s, such as text-embedding-3-small';
+  'no embedding model is configured; set embeddingModel (PARLEY_EMBEDDING_MODEL) to an id of `models` or one of OpenAI’s, such as text-embedding-3-small (in the library: `embedding`)';
 
 /**
  * Whether the agent says something of a meaning: the similarity of the embedding of each answer, and of each sentence in

@@ -46,8 +46,9 @@ function failedRun(run: CaseRun): string {
 }
 
 /** Why an expectation is not met, in words. */
-export function reason({ expected, outcome, reason: words }: ExpectationResult): string {
-  return `${outcome === 'error' ? 'not decided: ' : ''}${expected}: ${words}`;
+export function reason({ expected, outcome, reason: words, judge }: ExpectationResult): string {
+  const by = judge === undefined ? '' : ` (by ${judge.model})`;
+  return `${outcome === 'error' ? 'not decided: ' : ''}${expected}${by}: ${words}`;
 }
 
 /** One line of a call, as text. */

@@ -8,7 +8,7 @@ import { generate, type GenerateFlags } from '../../../src/cli/eval/generate.js'
 import { loadSuite } from '../../../src/eval/suite/load-suite.js';
 import { calls } from '../../eval/model-server.js';
 import { OpenAiDouble } from '../../providers/llm/openai-double.js';
-import { DEMO_AGENT } from '../support.js';
+import { DEMO_AGENT, parley } from '../support.js';
 
 const CASE = { name: 'greets', caller: { script: [{ say: 'Hello.' }] }, expect: [{ said: 'Crooked Fork' }] };
 
@@ -55,7 +55,18 @@ it('writes a suite that names the agent as seen from it, and says what it leaves
 it('prints the suite, by the model that is named, of an agent that is no file', async () => {
   const { out } = await generated({ model: 'other', cases: 1 }, 'the-crooked-fork');
   expect(out).toMatch(/^# Proposed by other /);
+  expect(out).toContain('name: the-crooked-fork\n');
   expect(out).not.toContain('agent:');
+});
+
+it('is a command', async () => {
+  const args = ['eval', 'generate', '--config', config];
+  const { code, out } = await parley([...args, '--agent', DEMO_AGENT, '--cases', '1', '--model', 'other']);
+  expect(code).toBe(0);
+  expect(out).toMatch(/^# Proposed by other .*\nname: The Crooked Fork\n/s);
+  expect(await parley(args)).toMatchObject({ code: 2, err: expect.stringContaining('--agent') as string });
+  const none = await parley([...args, '--agent', 'nobody-like-this']);
+  expect(none).toMatchObject({ code: 1, err: expect.stringContaining('nobody-like-this') as string });
 });
 
 it('needs a language model', async () => {

@@ -106,6 +106,7 @@ describe('a process that fails', () => {
       engine: { options: {} as never },
       knowledge: {} as never,
       database: join(folder, 'none.db'),
+      embedding: null,
       settings: { memoryMb: 128, maxRunS },
       clock: new RealClock(),
       onError: (error) => faults.push(error),
