@@ -8,22 +8,22 @@ export interface FileTransportOptions {
   /** The user's side, mono. */
   samples: Int16Array;
   sampleRateHz: number;
-  /** Paces both directions; make it before the session's own subscription, so that a tick's input comes first. */
+  /** Paces both directions; create it before the session's own subscription, so that a tick's input comes first. */
   ticker: Ticker;
   /**
-   * The user hangs up when the recording is over and the agent has been silent for this long. Default 6000; it has to
+   * The user hangs up after the end of the recording, once the agent has been silent for this long. Default 6000; must
    * be longer than the slowest answer.
    */
   hangUpAfterMs?: number;
-  /** Called once a tick with what part of the recording has been played, 0..1. */
+  /** Called once a tick with the played share of the recording, 0 to 1. */
   onProgress?: (share: number) => void;
   /** Every side-channel message. */
   onMessage?: (message: TransportMessage) => void;
 }
 
 /**
- * A recording as the user: plays it into the session and keeps what the agent says, aligned to it in time. Frame n of
- * the reply is what a listener hears while frame n + 1 of the recording is being played.
+ * Plays a recording as the user into the session, and records the agent's audio aligned to it. Frame n of the reply is
+ * heard while frame n + 1 of the recording plays.
  */
 export class FileTransport implements Transport {
   readonly name = 'file';
@@ -39,7 +39,7 @@ export class FileTransport implements Transport {
   #quietTicks = 0;
   #closed = false;
 
-  /** @throws ParleyError AUDIO_RATE_UNSUPPORTED where 20 ms are no whole number of samples */
+  /** @throws ParleyError AUDIO_RATE_UNSUPPORTED if 20 ms are not a whole number of samples */
   constructor(options: FileTransportOptions) {
     this.#options = options;
     this.inputRateHz = options.sampleRateHz;
@@ -77,9 +77,9 @@ export class FileTransport implements Transport {
     return Promise.resolve();
   }
 
-  /** What the agent said, from the beginning of the recording, silence included. */
+  /** The agent's audio from the beginning of the recording, including silence. */
   recording(): Int16Array {
-    // The first tick comes one frame after the start; what it takes is heard from then on.
+    // The first tick is one frame after the start; its frame is heard from then on.
     const out = new Int16Array((this.#frames.length + 1) * this.#frame);
     this.#frames.forEach((frame, index) => {
       if (frame !== null) out.set(frame, (index + 1) * this.#frame);
@@ -87,7 +87,7 @@ export class FileTransport implements Transport {
     return out;
   }
 
-  /** Ticks that this machine was too late for are made up here, so that both sides stay aligned in time. */
+  /** Catches up on missed ticks, so that both sides stay aligned. */
   #tick(skipped: number): void {
     const { samples, onProgress } = this.#options;
     for (let frame = 0; frame < skipped; frame++) this.#frames.push(null);
@@ -98,7 +98,7 @@ export class FileTransport implements Transport {
     const isOver = this.#position >= samples.length;
     onProgress?.(isOver ? 1 : this.#position / samples.length);
     this.#sink?.audio(audio);
-    // The user who is still to speak does not hang up: only silence after the recording counts.
+    // Only silence after the recording counts for hanging up.
     if (!isOver) this.#quietTicks = 0;
     else if (this.#quietTicks >= this.#hangUpAfter) this.#end();
   }

@@ -1,11 +1,11 @@
 import type { TransportSink } from './transport.js';
 
-/** Pieces of sound and keys that may wait for the session: a second of packets. */
+/** Maximum number of audio blocks and keys that wait for the session: a second of packets. */
 const MAX_EARLY = 50;
 
 type Early = { samples: Int16Array } | { keys: string };
 
-/** What comes from a telephone line's far end: kept until the session listens, and closed once. */
+/** The input of a telephone line: kept until the session starts, and closed once. */
 export class LineInput {
   #sink: TransportSink | null = null;
   #early: Early[] = [];
@@ -16,7 +16,7 @@ export class LineInput {
     return this.#isOver;
   }
 
-  /** As `Transport.start`. */
+  /** Like `Transport.start`. */
   start(sink: TransportSink): void {
     if (this.#isOver) {
       sink.closed(this.#error);
@@ -40,7 +40,7 @@ export class LineInput {
     else if (!this.#isOver) this.#keep({ keys });
   }
 
-  /** Somebody else listens in the session's place: the keys that wait. Sound that waits is dropped. */
+  /** Another listener takes over: returns the waiting keys. Waiting audio is dropped. */
   takeKeys(): string {
     return this.#early
       .splice(0)
@@ -48,7 +48,7 @@ export class LineInput {
       .join('');
   }
 
-  /** The line is over. May be called twice: the first error counts. */
+  /** The line has ended. May be called twice: the first error counts. */
   end(error?: Error): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -4,11 +4,11 @@ import type { TransferOutcome, Transport, TransportMessage, TransportSink } from
 export interface MemoryTransportOptions {
   /** Rate of both directions. Default 16000. */
   sampleRateHz?: number;
-  /** The agent's audio, 20 ms a call; null = silence. */
+  /** Gets the agent's audio, 20 ms a call; null = silence. */
   onFrame?: (frame: Int16Array | null) => void;
-  /** Connects calls to others. Default: the line cannot. */
+  /** Transfers the user. Default: transfers are not available. */
   transfer?: (target: string, signal: AbortSignal) => Promise<TransferOutcome>;
-  /** Sends the agent's keys. Default: they are given to `onFrame` as tones. */
+  /** Sends the agent's keys. Default: `onFrame` gets them as tones. */
   sendDigits?: (digits: string, signal: AbortSignal) => Promise<void>;
   /** Whether `onMessage` answers actions with `pushFormResult`. Default false. */
   showsForms?: boolean;
@@ -17,8 +17,8 @@ export interface MemoryTransportOptions {
 }
 
 /**
- * A line inside the process: the embedder gives the user's audio and takes the agent's. The start for a transport of
- * one's own, and what tests use.
+ * A line in memory: the embedder pushes the user's audio and receives the agent's. Use it as an example for your own
+ * transport, and in tests.
  */
 export class MemoryTransport implements Transport {
   readonly name = 'memory';
@@ -43,7 +43,7 @@ export class MemoryTransport implements Transport {
   }
 
   /**
-   * The user's audio, mono, any length. Before `start` it is kept; after the close it is ignored.
+   * The user's audio, mono, any length. Kept before `start`, ignored after the close.
    * @throws ParleyError ARGUMENT_INVALID for other types than Int16Array
    */
   pushAudio(samples: Int16Array): void {
@@ -66,7 +66,7 @@ export class MemoryTransport implements Transport {
     });
   }
 
-  /** The value of a form that an action asked for. */
+  /** The value of a form that an action requested. */
   pushFormResult(id: string, value: unknown): void {
     this.#deliver((sink) => {
       sink.formResult(id, value);

@@ -1,11 +1,9 @@
-/**
- * Puts signed 16-bit little-endian PCM together from chunks that may end in the middle of a sample.
- */
+/** Assembles signed 16-bit little-endian PCM from chunks that may end in the middle of a sample. */
 export class PcmReader {
-  /** The first byte of a sample whose second has not come, or -1. */
+  /** The first byte of an incomplete sample, or -1. */
   #half = -1;
 
-  /** Samples that are whole by now; a copy of its own. */
+  /** Returns a copy of the complete samples. */
   read(chunk: Uint8Array): Int16Array {
     const carried = this.#half >= 0 ? 1 : 0;
     const bytes = chunk.length + carried;
@@ -21,7 +19,7 @@ export class PcmReader {
   }
 }
 
-/** Signed 16-bit little-endian PCM, whatever the machine's own order. */
+/** Signed 16-bit little-endian PCM, independent of the machine's byte order. */
 export function pcmBytes(samples: Int16Array): Buffer {
   const bytes = Buffer.allocUnsafe(samples.length * 2);
   for (let index = 0; index < samples.length; index++) bytes.writeInt16LE(samples[index] as number, index * 2);

@@ -4,13 +4,13 @@ import { ParleyError } from '../base/errors.js';
 import { PcmReader, pcmBytes } from './pcm.js';
 import type { Transport, TransportMessage, TransportSink } from './transport.js';
 
-/** Programs that record from the microphone and play to the loudspeaker: raw 16 kHz mono PCM on their pipes. */
+/** Programs that record the microphone and play to the loudspeaker: raw 16 kHz mono PCM on their pipes. */
 export interface SoundPrograms {
   record: readonly [command: string, ...args: string[]];
   play: readonly [command: string, ...args: string[]];
 }
 
-/** What is looked for, in this order: ALSA's tools, then sox. */
+/** Candidates in order: ALSA's tools, then sox. */
 export const SOUND_PROGRAMS: readonly SoundPrograms[] = [
   {
     record: ['arecord', '-q', '-t', 'raw', '-f', 'S16_LE', '-r', '16000', '-c', '1', '--buffer-time=80000'],
@@ -24,19 +24,19 @@ export const SOUND_PROGRAMS: readonly SoundPrograms[] = [
 
 export interface SoundDeviceOptions {
   programs: SoundPrograms;
-  /** Times the end: programs that do not end by themselves are killed. */
+  /** Times the close: programs that do not exit are killed. */
   clock: Clock;
   onMessage?: (message: TransportMessage) => void;
 }
 
 const SILENCE = Buffer.alloc(640);
-/** Audio that may wait for the loudspeaker before more is dropped, in bytes (300 ms). */
+/** Maximum audio that waits for the loudspeaker, in bytes (300 ms); more is dropped. */
 const MAX_WAITING_BYTES = 9600;
 
-/** How long the player may take to play out what it has, and the recorder to stop. */
+/** Deadline for the player to finish and the recorder to stop. */
 const CLOSE_TIMEOUT_MS = 2000;
 
-/** The machine's own microphone and loudspeaker. */
+/** The machine's microphone and loudspeaker. */
 export class SoundDeviceTransport implements Transport {
   readonly name = 'sound device';
   readonly inputRateHz = 16_000;
@@ -64,13 +64,13 @@ export class SoundDeviceTransport implements Transport {
       this.#sink?.audio(pcm.read(chunk));
     });
     this.#player = this.#spawn(play, ['pipe', 'ignore', 'pipe']);
-    this.#player.stdin?.on('error', () => undefined); // its exit tells
+    this.#player.stdin?.on('error', () => undefined); // the exit code tells
   }
 
   play(frame: Int16Array | null): void {
     const stdin = this.#player?.stdin;
     if (stdin == null || stdin.writableLength > MAX_WAITING_BYTES) return;
-    stdin.write(frame === null ? SILENCE : pcmBytes(frame)); // a player without data would run dry and click
+    stdin.write(frame === null ? SILENCE : pcmBytes(frame)); // a player without data would underrun and click
   }
 
   send(message: TransportMessage): void {
@@ -86,7 +86,7 @@ export class SoundDeviceTransport implements Transport {
     const children = [this.#recorder, this.#player].filter((child) => child !== null);
     this.#gone();
     this.#recorder?.kill();
-    this.#player?.stdin?.end(); // lets it play what it has
+    this.#player?.stdin?.end(); // lets it finish playing
     const { clock } = this.#options;
     const cancel = clock.schedule(clock.nowMs() + CLOSE_TIMEOUT_MS, () => {
       for (const child of children) child.kill('SIGKILL');

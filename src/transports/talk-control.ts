@@ -4,10 +4,10 @@ import { parseJson } from '../base/json.js';
 import type { TalkServerMessage, TalkTurnTimes } from './talk-protocol.js';
 import type { TransportMessage, TransportSink, TurnTimes } from './transport.js';
 
-/** A client that sends this many bad messages is cut off. */
+/** A client that sends this many invalid messages is disconnected. */
 const MAX_BAD_MESSAGES = 100;
 const MAX_TEXT_CHARS = 10_000;
-/** Messages that a client may send at once, and how many more it may with every second. */
+/** Burst of messages, and sustained messages per second, that a client may send. */
 const BURST = 100;
 const PER_SECOND = 50;
 
@@ -15,15 +15,15 @@ export interface TalkControlOptions {
   clock: Clock;
   /** Sends a message to the client. */
   send: (message: TalkServerMessage) => void;
-  /** The client keeps sending what has no meaning, or faster than anybody means it. */
+  /** The client sends invalid messages, or too many. */
   onTooBad: (error: ParleyError) => void;
-  /** The client offers to change its connection; false where that has no meaning. Default: it never has. */
+  /** The client offers a change of its connection; false if that is not possible. Default: never possible. */
   onOffer?: (sdp: string) => boolean;
 }
 
-/** What a client says beside its audio, whatever carries it: the socket's text messages, a data channel. */
+/** A client's messages, over the socket's text messages or a data channel. */
 export class TalkControl {
-  /** Messages that could not be read or have no meaning. */
+  /** Unreadable or meaningless messages. */
   badMessages = 0;
   readonly #options: TalkControlOptions;
   #allowed = BURST;
@@ -34,7 +34,7 @@ export class TalkControl {
     this.#atMs = options.clock.nowMs();
   }
 
-  /** Takes a message of the client. */
+  /** Handles a client's message. */
   receive(text: string, sink: TransportSink | null): void {
     const message = this.#mayAsk() ? parse(text) : null;
     if (message !== null && this.#understand(message, sink)) return;
@@ -70,7 +70,7 @@ export class TalkControl {
     }
   }
 
-  /** Whether the client keeps to a pace at which messages can have a meaning. */
+  /** Rate limit. */
   #mayAsk(): boolean {
     const nowMs = this.#options.clock.nowMs();
     this.#allowed = Math.min(BURST, this.#allowed + ((nowMs - this.#atMs) / 1000) * PER_SECOND);
@@ -87,7 +87,7 @@ interface ClientMessage {
   payload?: unknown;
 }
 
-/** A client's message, null if it is none. */
+/** A client's message, null if invalid. */
 function parse(text: string): ClientMessage | null {
   try {
     const value: unknown = parseJson(text);
@@ -97,7 +97,7 @@ function parse(text: string): ClientMessage | null {
   }
 }
 
-/** A session's message as clients get it. */
+/** A session's message in the clients' format. */
 export function wireMessage(message: TransportMessage): TalkServerMessage {
   switch (message.type) {
     case 'ready':

@@ -1,6 +1,6 @@
 /**
- * What a client and the daemon say to each other around a talk session: types only, shared by both sides. The protocol
- * is described in docs/talk-socket.md. Audio travels beside these as binary messages.
+ * Messages between a client and the daemon in a talk session: types only, shared by both sides. docs/talk-socket.md
+ * describes the protocol. Audio is sent as binary messages.
  */
 
 /** The first message of a client. */
@@ -9,7 +9,7 @@ export interface TalkInitiate {
   data: {
     /** A session token or a public key. */
     public_key: string;
-    /** A stored agent, its fields for this session where the operator allows them, or these alone. */
+    /** A stored agent, fields to override for this session if the operator allows it, or a complete agent. */
     agent: {
       agent_id?: string | null;
       agent_config?: Readonly<Record<string, unknown>> | null;
@@ -18,71 +18,72 @@ export interface TalkInitiate {
     };
     metadata?: Readonly<Record<string, unknown>> | null;
     include_metadata_in_prompt?: boolean | null;
-    /** What the session goes on from. */
+    /** The session to continue. */
     session_continuation?: {
       session_id?: string | null;
       messages?: readonly Readonly<Record<string, unknown>>[] | null;
-      /** The same call goes on after its line broke: the agent does not greet again. */
+      /** The same call continues after its line broke: the agent does not greet again. */
       resume?: boolean | null;
     } | null;
-    /** The client keeps playing where `pause` says `sound_goes_on`, so that a background sounds without a break. */
+    /** The client continues to play if `pause` says `sound_goes_on`, so that a background has no gap. */
     background_in_pauses?: boolean | null;
   };
 }
 
-/** What a client may send after that. */
+/** Later messages of a client. */
 export type TalkClientMessage =
   | { method: 'ping'; data?: unknown }
   /** A typed message of the user. */
   | { method: 'text'; data: string }
-  /** Keys: 0-9, *, #, A-D. */
   | { method: 'dtmf'; data: string }
-  /** The answer to an `ai_action` that asks for one. */
+  /** The answer to an `ai_action` with a request. */
   | { method: 'form_result'; payload: { id: string; value: unknown } }
   /** On a data channel: another offer of the same connection, such as an ICE restart. Answered by `answer`. */
   | { method: 'offer'; payload: { sdp: string; type: 'offer' } };
 
 export type TalkServerMessage =
   | { method: 'onready'; payload: { session_id: string } }
-  /** Replaces the one before of the same `segment`. Segments belong to turns; both count up. */
+  /** Replaces the previous one of the same `segment`. Segments belong to turns; both count up. */
   | { method: 'ontranscript'; data: string; payload: { is_final: boolean; turn: number; segment: number } }
-  /** Replaces the one before of the same `answer`. */
+  /** Replaces the previous one of the same `answer`. */
   | { method: 'onresponsetext'; data: string; payload: { is_final: boolean; answer: number } }
   | { method: 'start_answering' }
-  /** `sound_goes_on`: a background is playing, so there is nothing to hold or to drop. */
+  /** `sound_goes_on`: a background is playing, so do not stop playing. */
   | { method: 'pause' | 'unpause' | 'clear'; payload?: { sound_goes_on: true } }
   | { method: 'ai_action'; payload: TalkAction }
   | { method: 'onmetrics'; payload: TalkTurnTimes }
   | { method: 'onerror'; data: string }
-  /** `limit`: of the status `timeout`, whether nobody spoke for too long or the call was too long. */
+  /** `limit`: with the status `timeout`, whether the inactivity or the duration limit was reached. */
   | { method: 'onsessionended'; payload: { status: string; limit?: 'idle' | 'duration' } }
   | { method: 'pong'; data?: unknown }
   | { method: 'answer'; payload: { sdp: string; type: 'answer' } };
 
-/** The agent does something. With a `type`, the client is asked for it, and answers with a `form_result` of this id. */
+/**
+ * An action of the agent. With a `type` it is a request to the client, which answers with a `form_result` of this id.
+ */
 export interface TalkAction {
   id: string;
   name: string;
-  /** `webform` (or `web_form`): the user is to fill in `data.param`. `webhook`: the client is to do it itself. */
+  /** `webform` (or `web_form`): the user fills in `data.param`. `webhook`: the client executes it. */
   type?: 'webform' | 'web_form' | 'webhook';
-  /** Arguments of the model's. */
+  /** The model's arguments. */
   params?: Readonly<Record<string, unknown>>;
   data?: TalkForm;
-  /** Nothing is waited for any more: the form can go. */
+  /** The request is withdrawn: close the form. */
   withdrawn?: true;
-  /** Of a transfer: where to. */
+  /** Target of a transfer. */
   phone?: string;
 }
 
 export interface TalkForm {
   param: { name: string; type?: string | null; required?: boolean | null; description?: string | null };
-  /** A suggestion, or what was filled in before. */
+  /** A suggestion, or an earlier value. */
   value?: unknown;
-  /** What was wrong with it. */
+  /** Why the earlier value was rejected. */
   problem?: string;
 }
 
-/** How long an answer took, in milliseconds; null = the turn did not have this stage. */
+/** Times of an answer, in milliseconds; null = the turn did not have the stage. */
 export interface TalkTurnTimes {
   turn: number;
   /** From the end of the user's speech to the first audio of the answer at the line. */
@@ -91,7 +92,7 @@ export interface TalkTurnTimes {
   end_of_turn_ms: number | null;
   /** From that decision to the model's first piece. */
   llm_first_ms: number | null;
-  /** From that decision to the first sentence given to the voice. */
+  /** From that decision to the first sentence for the voice. */
   first_sentence_ms: number | null;
   /** From that sentence to its first audio. */
   tts_first_ms: number | null;
@@ -102,15 +103,15 @@ export interface SessionTokenReply {
   token: string;
   /** Unix seconds. */
   expires_at: number;
-  /** STUN and TURN servers, as RTCPeerConnection takes them. */
+  /** STUN and TURN servers for RTCPeerConnection. */
   ice_servers: readonly { urls: string; username?: string; credential?: string }[];
 }
 
-/** The reply of `GET /page.json`: what the page needs to know of its daemon. */
+/** The reply of `GET /page.json`: the daemon's facts for the page. */
 export interface PageDescription {
   public_key: string;
-  /** `warnings`: what keeps an agent from answering as one would expect, and what to do. */
+  /** `warnings`: what will not work as expected, and what to do. */
   agents: readonly { id: string; name: string; warnings: readonly string[] }[];
-  /** Whether the engines are warm, as `/readyz` tells. */
+  /** Whether the engine is warm, as in `/readyz`. */
   ready: boolean;
 }

@@ -8,23 +8,22 @@ import { TalkControl, wireMessage } from './talk-control.js';
 import type { TalkServerMessage } from './talk-protocol.js';
 import type { Transport, TransportMessage, TransportSink } from './transport.js';
 
-/** Rate of the talk socket, both ways. */
+/** Sample rate of the talk socket, both ways. */
 export const TALK_RATE_HZ = 16_000;
 
 const SILENT_FRAME = Buffer.alloc(frameSamples(TALK_RATE_HZ) * 2);
 
 export interface TalkSocketOptions {
   clock: Clock;
-  /** Bytes that may wait for a slow reader before it is cut off. Default 512 kB, 16 s of audio. */
+  /** Bytes that may wait for a slow client before it is disconnected. Default 512 kB, 16 s of audio. */
   maxBufferedBytes?: number;
-  /** How far the client's audio may run ahead of time before the excess is dropped. Default 10 s. */
+  /** How far the client's audio may be ahead of time; more is dropped. Default 10 s. */
   maxAheadMs?: number;
-  /** Keep-alive: a ping this often; a client that answers none of two is gone. Default 20 s. */
+  /** Interval of keep-alive pings; a client that misses two is gone. Default 20 s. */
   pingIntervalMs?: number;
   /**
-   * Silence that is sent after speech, so that short pauses between sentences are no gaps in the stream: a client can
-   * tell audio that is late from audio that is not there. Default 240 ms. With a lead there is none: the pause behind a
-   * sentence, which is sent ahead as well, takes its place.
+   * Silence after speech, so that short pauses between sentences are not gaps in the stream: a client can then tell
+   * late audio from silence. Default 240 ms. None with a lead, because the pause after a sentence is sent ahead, too.
    */
   silenceTailMs?: number;
   /** How far ahead of real time audio is sent. Default 0. */
@@ -34,20 +33,20 @@ export interface TalkSocketOptions {
 export interface TalkSocketStats {
   receivedBytes: number;
   sentBytes: number;
-  /** Audio that came faster than it can have been spoken, in milliseconds. */
+  /** Audio that arrived faster than it can have been spoken, in milliseconds. */
   droppedMs: number;
-  /** Messages that could not be read or have no meaning. */
+  /** Unreadable or meaningless messages. */
   badMessages: number;
 }
 
-/** Audio and messages between `initiate` and the start of the session that are kept. */
+/** Maximum audio and messages kept between `initiate` and the start of the session. */
 const MAX_EARLY_BYTES = 320_000;
-/** How long a client may take to answer the close. */
+/** Deadline for the client to answer the close. */
 const CLOSE_TIMEOUT_MS = 2000;
 
 /**
- * A browser's (or any client's) side of `/talk` after its `initiate`: binary PCM both ways, JSON text messages for
- * everything else. What comes before `start` is kept. The protocol is described in docs/talk-socket.md.
+ * A client's side of `/talk` after its `initiate`: binary PCM both ways, JSON text messages for everything else. Input
+ * before `start` is kept. docs/talk-socket.md describes the protocol.
  */
 export class TalkSocketTransport implements Transport {
   readonly name = 'talk';
@@ -55,7 +54,7 @@ export class TalkSocketTransport implements Transport {
   readonly outputRateHz = TALK_RATE_HZ;
   readonly showsForms = true;
   readonly leadMs: number;
-  /** Set before the session is made: the client has said so. */
+  /** Set before the session starts, from the client's `initiate`. */
   playsThroughPauses = false;
   readonly #stats = { receivedBytes: 0, sentBytes: 0, droppedMs: 0 };
   readonly #socket: WebSocket;
@@ -111,7 +110,7 @@ export class TalkSocketTransport implements Transport {
     socket.on('close', () => {
       this.#gone(error);
     });
-    // A client that left before the session was ready never sends another event.
+    // A client that left before the session was ready sends no more events.
     if (socket.readyState !== socket.OPEN) this.#gone();
     else this.#schedulePing();
     queueMicrotask(() => {
@@ -142,7 +141,7 @@ export class TalkSocketTransport implements Transport {
     return this.#closing;
   }
 
-  /** The client has left over another line: this one ends without another word. May be called twice. */
+  /** The client has moved to another line: this one ends silently. May be called twice. */
   abandon(): void {
     this.#gone();
     this.#socket.terminate();
@@ -184,7 +183,7 @@ export class TalkSocketTransport implements Transport {
     const samples = this.#pcm.read(chunk);
     const elapsedMs = this.#options.clock.nowMs() - startMs;
     const lengthMs = samplesToMs(samples.length, TALK_RATE_HZ);
-    // Time passes for a client that pauses as well: what it did not send then cannot be made up later.
+    // Time also passes for a client that pauses: it cannot send the missing audio later.
     this.#heardMs = Math.max(this.#heardMs, elapsedMs - this.#options.maxAheadMs);
     if (this.#heardMs + lengthMs > elapsedMs + this.#options.maxAheadMs) {
       this.#stats.droppedMs += lengthMs;
@@ -216,7 +215,7 @@ export class TalkSocketTransport implements Transport {
     this.#write(JSON.stringify(message));
   }
 
-  /** Sends text or audio, and gives up on a client that does not read what it is sent. */
+  /** Sends text or audio, and disconnects a client that does not read. */
   #write(data: string | Buffer): void {
     const socket = this.#socket;
     if (!this.#canSend()) return;

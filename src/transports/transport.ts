@@ -1,84 +1,84 @@
 /**
- * How a session's audio gets in and out. Every transport passes the contract suite in `src/testing`.
+ * A session's audio input and output. Every transport passes the contract suite in `src/testing`.
  *
- * A transport delivers input as it comes and is given the agent's audio 20 ms at a time, a frame a tick. The first
- * frame of speech after silence comes as soon as it is there, up to a tick early, and a silent tick is left out for it:
- * the line is at most one frame ahead of the ticks.
+ * A transport delivers input as it arrives and gets the agent's audio 20 ms at a time, a frame a tick. The first frame
+ * of speech after silence comes as soon as it exists, up to a tick early, and a silent tick is skipped for it: the line
+ * is at most one frame ahead of the ticks.
  */
 export interface Transport {
   readonly name: string;
-  /** Rate of what `TransportSink.audio` delivers. */
+  /** Rate of the audio for `TransportSink.audio`. */
   readonly inputRateHz: number;
-  /** Rate of what `play` takes. */
+  /** Rate of the audio for `play`. */
   readonly outputRateHz: number;
-  /** Whether the user's client answers an `action` message with a form result. Default false. */
+  /** Whether the user's client answers `action` messages with form results. Default false. */
   readonly showsForms?: boolean;
   /**
-   * How far ahead of real time `play` may be given the agent's voice, in milliseconds. The client at the other end stops
-   * at `pause` and keeps what it has not played, goes on with it at `unpause`, and drops it at `clear`. Left out: what
-   * `play` was given is heard, whatever messages follow, and frames come at their time.
+   * How far ahead of real time `play` may get the agent's speech, in milliseconds. The client stops at `pause` and
+   * keeps unplayed audio, resumes at `unpause`, and drops it at `clear`. If omitted, audio given to `play` is heard
+   * whatever messages follow, and frames come on time.
    */
   readonly leadMs?: number;
   /**
-   * Of a line with `leadMs`: the client goes on playing through messages with `soundGoesOn`. Then a background sounds
-   * without a break, and nothing is given ahead. Default false: the background is left out from `pause` to `unpause`.
+   * For a line with `leadMs`: the client continues to play through messages with `soundGoesOn`. Then a background has
+   * no gaps, and nothing is sent ahead. Default false: the background is left out from `pause` to `unpause`.
    */
   readonly playsThroughPauses?: boolean;
-  /** Begins to deliver. Called once; what arrived before is delivered now. */
+  /** Starts to deliver input, including earlier input. Called once. */
   start(sink: TransportSink): void;
   /**
    * The agent's audio for one tick: exactly 20 ms at `outputRateHz`, or null for silence. Never throws.
-   * @param isBackground nobody speaks in it: to whoever waits for the agent to be silent it is silence. Default false
+   * @param isBackground background without speech, which counts as silence of the agent. Default false
    */
   play(frame: Int16Array | null, isBackground?: boolean): void;
-  /** Tells the user's client what is going on; transports without a side channel ignore it. Never throws. */
+  /** Sends a message to the user's client; transports without a side channel ignore it. Never throws. */
   send(message: TransportMessage): void;
-  /** Ends the line. What `play` was given before is still heard where that is possible. May be called twice. */
+  /** Ends the line. Audio already given to `play` is still heard if possible. May be called twice. */
   close(): Promise<void>;
   /**
-   * Connects the user to a phone number or address. After success `close` ends the agent's part only, and a line that
-   * closes by itself does so after this has resolved. Aborted: the attempt is given up, the line stays as it was.
-   * Transports that cannot do it leave this out.
+   * Connects the user to a phone number or address. After success `close` ends only the agent's part; a line that
+   * closes by itself does so after this has resolved. Abort: cancels the attempt, and the line stays as it was. Omitted
+   * by transports without transfers.
    */
   transfer?(target: string, signal: AbortSignal): Promise<TransferOutcome>;
-  /** Whether the user hears this line alone until somebody answers a transfer, and is to hear ringing. Default false. */
+  /** Whether the user hears only this line until a transfer is answered, and needs a ringback tone. Default false. */
   readonly ringsOnTransfer?: boolean;
   /**
-   * Sends keys: 0-9, *, #, A-D, each as 100 ms of tone and 100 ms of silence; `w` waits 500 ms. Resolves when all is
-   * sent. Transports without a way of their own leave this out, and are given tones to play.
+   * Sends keys: 0-9, *, #, A-D, each as 100 ms of tone and 100 ms of silence; `w` waits 500 ms. Resolves when all are
+   * sent. Transports that omit this get tones to play.
    */
   sendDigits?(digits: string, signal: AbortSignal): Promise<void>;
   /**
-   * How much of what `play` was given has not been heard yet, in milliseconds, where the far end tells: what it holds
-   * back counts as not said when the user interrupts. Default: nothing is known of that, and 0 is assumed.
+   * How much of the audio given to `play` was not heard yet, in milliseconds, if the far end reports it: it counts as
+   * not said when the user interrupts. Default: 0.
    */
   unheardMs?(): number;
-  /** What became of the packets, so far; also when it is over. Transports without packets leave this out. */
+  /** Packet statistics so far, also after the end. Omitted by transports without packets. */
   lineStats?(): LineStats;
 }
 
-/** Counts of packets, and milliseconds. */
+/** Counts are packets, times milliseconds. */
 export interface LineStats {
   received: number;
-  /** Never came in time. */
+  /** Did not arrive in time. */
   lost: number;
-  /** Of these: came when their place had been given up. */
+  /** Of these: arrived after their place was given up. */
   late: number;
   duplicate: number;
-  /** Came behind a later one, in time. */
+  /** Arrived after a later one, in time. */
   reordered: number;
-  /** Interarrival jitter (RFC 3550, 6.4.1), at the end. */
+  /** Final interarrival jitter (RFC 3550, 6.4.1). */
   jitterMs: number;
-  /** How long a missing packet was waited for, at the end. */
+  /** Final wait for missing packets. */
   patienceMs: number;
   sent: number;
-  /** Share of what was sent, 0..1, that the other side missed by its last report; null where it sent none. */
+  /** Share of sent packets, 0 to 1, that the other side missed by its last report; null without reports. */
   reportedLoss: number | null;
-  /** The codec that was agreed upon; left out: nobody has said. */
+  /** The negotiated codec; omitted if unknown. */
   codec?: string | null;
-  /** Sound that was made up in place of what was lost, in milliseconds. */
+  /** Concealed audio, in milliseconds. */
   concealedMs?: number;
-  /** From us to the other side and back, by its last report. */
+  /** By the last report. */
   roundTripMs?: number | null;
 }
 
@@ -100,24 +100,24 @@ export type TransferOutcome =
   | {
       ok: false;
       reason: TransferFailure;
-      /** What whoever was asked said last. */
+      /** The target's last words. */
       words?: string;
     };
 
-/** `voicemail` and `declined`: of somebody who was asked first whether they take the call. */
+/** `voicemail` and `declined`: results of an attended transfer. */
 export type TransferFailure = 'busy' | 'no-answer' | 'rejected' | 'voicemail' | 'declined' | 'unsupported' | 'failed';
 
-/** What a session takes from its transport. None of these throws. */
+/** Receives a transport's input. None of these throws. */
 export interface TransportSink {
   /** Mono audio at `inputRateHz`, any length. It may be overwritten afterwards. */
   audio(samples: Int16Array): void;
-  /** Keys that the user pressed: 0-9, *, #, A-D. */
+  /** Keys of the user: 0-9, *, #, A-D. */
   digits(digits: string): void;
-  /** A message that the user typed. */
+  /** A typed message of the user. */
   text(text: string): void;
-  /** The value of a form that the agent asked the client to fill in. */
+  /** The user's value for a form that the agent requested. */
   formResult(id: string, value: unknown): void;
-  /** The line is gone; called once, also after `close`. `error` tells why it broke, if it did. */
+  /** The line has ended; called once, also after `close`. `error` is set if it broke. */
   closed(error?: Error): void;
 }
 
@@ -125,35 +125,35 @@ export interface TransportSink {
 export type TransportMessage =
   | { type: 'ready'; sessionId: string }
   | ({ type: 'transcript' } & TranscriptMessage)
-  /** `answer` counts the agent's answers: texts of one answer have the same number. */
+  /** `answer` numbers the agent's answers: texts of one answer have the same number. */
   | { type: 'response'; text: string; isFinal: boolean; answer: number }
   /** An answer is being prepared; its audio follows. */
   | { type: 'answering' }
-  /** The user may be interrupting: hold what has not been played. Exactly one `unpause` follows. */
+  /** A possible interruption: pause playback. Exactly one `unpause` follows. */
   | { type: 'pause'; soundGoesOn?: SoundGoesOn }
-  /** A false alarm: go on from where it was held. Behind a `clear`: the line is free for what comes next. */
+  /** A false alarm: resume playback. After a `clear`: the next audio may play. */
   | { type: 'unpause'; soundGoesOn?: SoundGoesOn }
-  /** A real interruption: drop what has not been played. */
+  /** A real interruption: drop unplayed audio. */
   | { type: 'clear'; soundGoesOn?: SoundGoesOn }
   | { type: 'action'; id: string; name: string; data: Readonly<Record<string, unknown>> }
   | { type: 'metrics'; turn: TurnTimes }
-  /** `limit`: of the status `timeout`, which limit was reached: of silence, or of the call's length. */
+  /** `limit`: with the status `timeout`, whether the inactivity or the duration limit was reached. */
   | { type: 'ended'; status: string; limit?: 'idle' | 'duration' };
 
-/** What the user says in one segment, as far as it is known. */
+/** The user's words in one segment so far. */
 export interface TranscriptMessage {
   text: string;
   isFinal: boolean;
-  /** The user's turn that the words belong to. Turns count up; a turn that was answered too soon goes on with its number. */
+  /** The user's turn. Turns count up; a turn that was answered too soon keeps its number. */
   turn: number;
-  /** Counts up over the session. A transcript replaces the one before of the same segment. */
+  /** Counts up over the session. A transcript replaces the previous one of the same segment. */
   segment: number;
 }
 
-/** There is a background: what is played is the background alone, and goes on without a stop. */
+/** A background: the audio is only the background, and continues without a stop. */
 export type SoundGoesOn = true;
 
-/** How long a turn's answer took, by stage, in milliseconds; see `TurnMetrics` of the session. */
+/** Times of a turn's answer by stage, in milliseconds; see `TurnMetrics` of the session. */
 export interface TurnTimes {
   turn: number;
   responseMs: number | null;

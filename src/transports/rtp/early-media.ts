@@ -5,9 +5,9 @@ import { type SpecialInformation, SpecialInformationDetector } from '../../audio
 import { type CodecFacts, mediaDecoder, type MediaDecoder } from './media-codec.js';
 import type { Agreement } from './negotiation.js';
 
-/** What the far end said before we knew that it had answered is at most so old. */
+/** Maximum age of audio that overtook the answer. */
 export const OVERTAKEN_MS = 1_000;
-/** As many packets as that may be, of 10 ms each. */
+/** Maximum number of such packets, at 10 ms each. */
 const MOST_KEPT = 100;
 
 interface Early {
@@ -16,16 +16,16 @@ interface Early {
 }
 
 /**
- * Sound that comes before a call is answered: ringing, announcements, and the first words of somebody whose sound has
- * overtaken the answer (RFC 3264, 5.1, RFC 3960). The former are nobody's speech and are counted only. The latter is kept: it
- * is what has no description of its own, or comes of another source than the ringing did, and has begun just now.
+ * Audio before the answer of a call: ringing, announcements, and the callee's first words if they overtake the answer
+ * (RFC 3264, 5.1, RFC 3960). Ringing and announcements are only counted. First words are kept: recent audio without a
+ * description of its own, or from another source than the ringing.
  */
 export class EarlyMedia {
   #packets = 0;
   #source: { ssrc: number; sinceMs: number; isFirst: boolean } | null = null;
   #kept: Early[] = [];
 
-  /** Packets that came before the answer, and were not heard. */
+  /** Packets before the answer that were not played. */
   get packets(): number {
     return this.#packets - this.#kept.length;
   }
@@ -38,15 +38,15 @@ export class EarlyMedia {
       this.#kept = [];
     }
     const isNew = atMs - (this.#source?.sinceMs ?? 0) <= OVERTAKEN_MS && this.#kept.length < MOST_KEPT;
-    // Beyond this call its datagram is another one's.
+    // The datagram's memory is reused after this call.
     if (isNew) this.#kept.push({ packet: { ...packet, payload: new Uint8Array(packet.payload) }, atMs });
     else this.#kept = [];
   }
 
   /**
-   * The call has been answered.
-   * @param isDescribed the far end's media were described before, by an early answer: its first source is ringing
-   * @returns what is to be heard, in the order in which it came
+   * The call was answered.
+   * @param isDescribed an early answer described the far end's media before: its first source is ringing
+   * @returns the packets to play, in order of arrival
    */
   answered(nowMs: number, isDescribed: boolean): readonly Early[] {
     const source = this.#source;

@@ -2,12 +2,12 @@ const BLOCK = 64;
 const DIGEST = 20;
 const ROUNDS = 80;
 
-/** The hash's state: five words. */
+/** The state of the hash: five words. */
 type State = Int32Array;
 const START = Int32Array.of(0x67452301, 0xefcdab89 | 0, 0x98badcfe | 0, 0x10325476, 0xc3d2e1f0 | 0);
 const WORDS = new Int32Array(ROUNDS);
 
-/** Takes a block into the state (FIPS 180-4, 6.1.2). */
+/** Hashes a block into the state (FIPS 180-4, 6.1.2). */
 function compress(state: State, bytes: Uint8Array, at: number): void {
   const w = WORDS;
   for (let t = 0; t < 16; t++, at += 4) {
@@ -62,11 +62,11 @@ function compress(state: State, bytes: Uint8Array, at: number): void {
 }
 
 /**
- * HMAC-SHA1 (RFC 2104) with one key for many short messages. What depends on the key alone is worked out once, and
- * nothing is allocated: of a packet of 180 bytes it takes a third of the time that `createHmac` does.
+ * HMAC-SHA1 (RFC 2104) with one key for many short messages. What depends only on the key is computed once, and nothing
+ * is allocated: a packet of 180 bytes takes a third of the time of `createHmac`.
  */
 export class HmacSha1 {
-  /** Of the last message. */
+  /** Result for the last message. */
   readonly digest = new Uint8Array(DIGEST);
   readonly #inner: State;
   readonly #outer: State;
@@ -87,7 +87,7 @@ export class HmacSha1 {
     this.#outer = begun(0x5c);
   }
 
-  /** Of the first `length` bytes of a message. @returns `digest` */
+  /** Computes the HMAC of the first `length` bytes. @returns `digest` */
   of(message: Uint8Array, length = message.length): Uint8Array {
     const [state, block, digest] = [this.#state, this.#block, this.digest];
     state.set(this.#inner);
@@ -103,7 +103,7 @@ export class HmacSha1 {
     return digest;
   }
 
-  /** The end of a message: its last bytes lie in the block, and its length goes behind them. */
+  /** Hashes the last block: the remaining bytes and the length. */
   #finish(rest: number, length: number): void {
     const [state, block] = [this.#state, this.#block];
     block[rest] = 0x80;

@@ -1,9 +1,12 @@
 import { dialTones, KEY_OFF_MS, KEY_ON_MS, WAIT_MS } from '../../audio/tones/dtmf.js';
 import { FRAME_MS, frameSamples } from '../../audio/frame.js';
 
-/** What 20 ms hold while keys are pressed. */
+/** 20 ms of a key press. */
 export type KeyFrame =
-  /** A packet of an event (RFC 4733, 2.3). `isFirst`: of the packets of its key, all of which have this one's timestamp. */
+  /**
+   * A packet of an event (RFC 4733, 2.3). `isFirst`: the first packet of its key; all packets of a key have the same
+   * timestamp.
+   */
   { kind: 'event'; payload: Uint8Array; isFirst: boolean } | { kind: 'tone'; samples: Int16Array } | { kind: 'pause' };
 
 interface Press {
@@ -16,18 +19,18 @@ const KEYS = '0123456789*#ABCD';
 const ON_FRAMES = KEY_ON_MS / FRAME_MS;
 const KEY_FRAMES = ON_FRAMES + KEY_OFF_MS / FRAME_MS;
 const WAIT_FRAMES = WAIT_MS / FRAME_MS;
-/** The packet that tells a key's end is sent three times (RFC 4733, 2.5.1.4). */
+/** The last packet of a key is sent three times (RFC 4733, 2.5.1.4). */
 const END_PACKETS = 3;
 const END_BIT = 0x80;
-/** As loud as our tones, in -dBm0. */
+/** Volume of the tones, in -dBm0. */
 const VOLUME = 10;
 
-/** Keys on their way out, 20 ms at a time: as events where the other side takes them, else as tones. */
+/** Outgoing keys, 20 ms at a time: as events if the other side accepts them, otherwise as tones. */
 export class KeyPresses {
   readonly #rateHz: number;
   readonly #presses: Press[] = [];
   #events: { clockRateHz: number } | null = null;
-  /** The key that is being pressed, frames of it that are sent, and how: as it was begun. */
+  /** The current key, its sent frames, and its form, which does not change during a key. */
   #key: string | null = null;
   #frames = 0;
   #clockRateHz: number | null = null;
@@ -38,12 +41,12 @@ export class KeyPresses {
     this.#rateHz = rateHz;
   }
 
-  /** Holds from the next key on. */
+  /** Applies from the next key on. */
   useEvents(events: { clockRateHz: number } | null): void {
     this.#events = events;
   }
 
-  /** 0-9, *, #, A-D, and `w` for a pause. Aborted: the key that is being pressed is still sent. */
+  /** 0-9, *, #, A-D, and `w` for a pause. When aborted, the current key is still completed. */
   press(keys: string, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const press: Press = {
@@ -71,7 +74,7 @@ export class KeyPresses {
     });
   }
 
-  /** The next 20 ms; null = no key is being pressed. */
+  /** The next 20 ms; null = no key. */
   next(): KeyFrame | null {
     if (this.#key === null && !this.#begin()) return null;
     const key = this.#key;

@@ -1,12 +1,12 @@
 import { LineInput } from '../line-input.js';
 import type { LineStats, TransferOutcome, Transport, TransportSink } from '../transport.js';
 
-/** What the line asks of its call. */
+/** The call of the line. */
 export interface LineEnds {
   play(frame: Int16Array | null): void;
   press(keys: string, signal: AbortSignal): Promise<void>;
   lineStats(): LineStats;
-  /** The agent's side has been closed. */
+  /** The agent's side has closed. */
   lineClosed(): void;
   readonly transfer?: ((target: string, signal: AbortSignal) => Promise<TransferOutcome>) | undefined;
 }
@@ -36,7 +36,7 @@ export class RtpLine implements Transport {
   }
 
   send(): void {
-    // A telephone shows nothing.
+    // A telephone has no display.
   }
 
   sendDigits(digits: string, signal: AbortSignal): Promise<void> {
@@ -55,7 +55,7 @@ export class RtpLine implements Transport {
     return Promise.resolve();
   }
 
-  /** Sound of the other side; it may be overwritten afterwards. */
+  /** Audio of the other side; may be overwritten afterwards. */
   hear(samples: Int16Array): void {
     this.#input.audio(samples);
   }
@@ -64,7 +64,7 @@ export class RtpLine implements Transport {
     this.#input.digits(keys);
   }
 
-  /** The call is over. May be called twice. */
+  /** The call has ended. May be called twice. */
   end(error?: Error): void {
     this.#input.end(error);
   }

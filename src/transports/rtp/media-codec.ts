@@ -11,15 +11,15 @@ export type CodecName = 'PCMU' | 'PCMA' | 'G722' | 'opus';
 
 export interface CodecFacts {
   name: CodecName;
-  /** The payload type of RFC 3551, or the one that our offers give it. */
+  /** The payload type of RFC 3551, or that of parley's offers. */
   payloadType: number;
-  /** Ticks a second of its timestamps. G.722's 8000 is an error of 1991 that stays (RFC 3551, 4.5.2). */
+  /** Clock rate of the timestamps. G.722's 8000 is a historical error (RFC 3551, 4.5.2). */
   clockRateHz: number;
-  /** What SDP says of channels; Opus says 2 whatever it carries (RFC 7587, 7). */
+  /** Channels in SDP; Opus always says 2 (RFC 7587, 7). */
   channels: 1 | 2;
-  /** Rate of its sound here. */
+  /** Sample rate in parley. */
   sampleRateHz: 8_000 | 16_000;
-  /** Parameters of its format, where ours differ from the defaults. */
+  /** Format parameters that differ from the defaults. */
   fmtp?: string;
 }
 
@@ -37,60 +37,60 @@ export const CODECS: Readonly<Record<CodecName, CodecFacts>> = {
   },
 };
 
-/** What is sent is cut into packets of so much at most, whatever is asked for. */
+/** Maximum length of sent packets, whatever the other side requests. */
 export const LONGEST_SENT_MS = 60;
 
-/** Comfort noise (RFC 3389) has this type at 8 kHz; it comes from some who never offered it. */
+/** Payload type of comfort noise (RFC 3389) at 8 kHz; some send it without an offer. */
 export const COMFORT_NOISE_TYPE = 13;
 
-/** Formats that a description may leave without a=rtpmap (RFC 3551, 6). */
+/** Formats that may be offered without a=rtpmap (RFC 3551, 6). */
 export const STATIC_FORMATS: ReadonlyMap<number, { name: string; clockRateHz: number }> = new Map(
   [CODECS.PCMU, CODECS.PCMA, CODECS.G722, { payloadType: COMFORT_NOISE_TYPE, name: 'CN', clockRateHz: 8_000 }].map(
     ({ payloadType, name, clockRateHz }) => [payloadType, { name, clockRateHz }],
   ),
 );
 
-/** The codec of that name in whatever case, at its clock; null for others. */
+/** The codec of a name, in any case, at its clock rate; null for others. */
 export function codecOf(name: string, clockRateHz: number): CodecFacts | null {
   const known = Object.values(CODECS).find((codec) => codec.name.toLowerCase() === name.toLowerCase());
   return known?.clockRateHz === clockRateHz ? known : null;
 }
 
-/** The length of packets that is nearest to the wanted one, and not above it, that a codec has: a multiple of 10 ms. */
+/** The longest packet length, a multiple of 10 ms, that a codec supports up to the requested one. */
 export function packetMsOf({ name }: CodecFacts, wantedMs: number): number {
   const ms = Math.min(Math.max(Math.floor(wantedMs / 10) * 10, 10), LONGEST_SENT_MS);
   return name === 'opus' ? (OPUS_FRAMES_MS.findLast((each) => each <= ms) ?? 10) : ms;
 }
 
-/** Mono sound at the codec's rate, 10 to 60 ms at a time, into payloads. */
+/** Encodes mono audio at the codec's rate, 10 to 60 ms at a time. */
 export interface MediaEncoder {
-  /** What it gives may be overwritten by the next call, of any encoder. */
+  /** The result is overwritten by the next call of any encoder. */
   encode(frame: Int16Array): Uint8Array;
-  /** Silence of so many samples. Left out: what it is depends on what came before. */
+  /** Encoded silence. Omitted if silence depends on the audio before. */
   silence?(samples: number): Uint8Array;
-  /** How much is lost on the way, 0..1, where the codec can do something about it. */
+  /** Expected packet loss, 0 to 1, for codecs that can adapt. */
   expectLoss?(share: number): void;
   /** May be called twice. */
   close(): void;
 }
 
-/** Payloads into mono sound at the codec's rate. What it gives may be overwritten by the next call, of any decoder. */
+/** Decodes payloads to mono audio at the codec's rate. The result is overwritten by the next call of any decoder. */
 export interface MediaDecoder {
-  /** @throws ParleyError AUDIO_UNDECODABLE; the decoder goes on with the next one */
+  /** @throws ParleyError AUDIO_UNDECODABLE; the decoder continues with the next payload */
   decode(payload: Uint8Array): Int16Array;
-  /** What might have been there. @param following the packet behind the gap, which may hold a copy (Opus) */
+  /** Conceals a loss. @param following the packet after the gap, which may contain a copy (Opus) */
   conceal(ms: number, following: Uint8Array | null): Int16Array;
   close(): void;
 }
 
-/** G.711 and G.722 alike. */
+/** For G.711 and G.722. */
 const BYTES_PER_MS = 8;
-/** The longest packet that is taken: 120 ms (RFC 3551 knows no limit; nobody sends longer ones). */
+/** Longest accepted packet: 120 ms (RFC 3551 has no limit, but longer ones do not occur). */
 const MAX_PACKET_MS = 120;
-/** A gap of this length at most is filled in one go. */
+/** Longest gap that is concealed at once. */
 const MAX_GAP_MS = 120;
 
-/** @param opus loaded; needed where the codec is Opus */
+/** @param opus loaded; required for Opus */
 export function mediaEncoder(facts: CodecFacts, opus: Opus | null): MediaEncoder {
   switch (facts.name) {
     case 'PCMU':
@@ -100,12 +100,12 @@ export function mediaEncoder(facts: CodecFacts, opus: Opus | null): MediaEncoder
     case 'G722':
       return new WidebandEncoder();
     case 'opus':
-      // A telephone call is never silent on the wire: gateways take silence for a call that has broken off.
+      // No DTX: gateways take silence on the wire for a broken call.
       return loaded(opus).encoder({ sampleRateHz: facts.sampleRateHz, expectedLoss: INITIAL_LOSS, dtx: false });
   }
 }
 
-/** @param opus loaded; needed where the codec is Opus */
+/** @param opus loaded; required for Opus */
 export function mediaDecoder(facts: CodecFacts, opus: Opus | null): MediaDecoder {
   switch (facts.name) {
     case 'PCMU':
@@ -124,12 +124,12 @@ function loaded(opus: Opus | null): Opus {
   return opus;
 }
 
-/** Payloads of G.711 and G.722, until they are in their datagram. */
+/** Payloads of G.711 and G.722 until they are copied to a datagram. */
 const payloadOut = new Scratch(new Uint8Array(LONGEST_SENT_MS * BYTES_PER_MS));
-/** Sound of them, until it has been heard. */
+/** Decoded audio until it is processed. */
 const soundOut = new Scratch(new Int16Array(MAX_PACKET_MS * 2 * BYTES_PER_MS));
 
-/** Made once for all calls. */
+/** Shared by all calls. */
 const SILENCE: Record<G711Law, Scratch<Uint8Array>> = { mulaw: silenceOf('mulaw'), alaw: silenceOf('alaw') };
 
 function silenceOf(law: G711Law): Scratch<Uint8Array> {
@@ -152,7 +152,7 @@ class G711Encoder implements MediaEncoder {
   }
 
   close(): void {
-    // It holds nothing.
+    // nothing to free
   }
 }
 
@@ -178,7 +178,7 @@ class G711Decoder implements MediaDecoder {
   }
 
   close(): void {
-    // It holds nothing.
+    // nothing to free
   }
 }
 
@@ -190,7 +190,7 @@ class WidebandEncoder implements MediaEncoder {
   }
 
   close(): void {
-    // It holds nothing.
+    // nothing to free
   }
 }
 
@@ -212,7 +212,7 @@ class WidebandDecoder implements MediaDecoder {
   }
 
   close(): void {
-    // It holds nothing.
+    // nothing to free
   }
 }
 

@@ -20,60 +20,62 @@ import { type Unheard, Wire } from './wire.js';
 
 export interface RtpMediaOptions {
   clock: Clock;
-  /** The pulse of all calls of a thread, 20 ms. */
+  /** The 20 ms ticker of all calls of a thread. */
   ticker: Ticker;
-  /** What may be agreed upon; the best one's rate is that of the line. */
+  /** The codecs to negotiate; the first one's rate is the line's rate. */
   codecs: readonly CodecName[];
   /** How long another address than the negotiated one may prove to be the other side's; 0 = never. Default 10 s. */
   learnMs?: number;
-  /** Nothing came for so long, though the other side is to send: the call has broken off. Default 60 s, 0 = never. */
+  /**
+   * The call is broken after this long without packets, although the other side should send. Default 60 s, 0 = never.
+   */
   silentMs?: number;
-  /** Hands the call on to somebody; becomes the line's `transfer`. Left out: the line has none. */
+  /** Transfers the call; becomes the line's `transfer`. If omitted, the line has none. */
   transfer?: (target: string, signal: AbortSignal) => Promise<TransferOutcome>;
   listener?: RtpListener;
-  /** Where the call is counted. */
+  /** Counts the call. */
   totals?: RtpTotals;
 }
 
-/** What the call's signalling hears of its media. None of these may throw. */
+/** Events of the media for the call's signalling. None of these may throw. */
 export interface RtpListener {
-  /** The agent has closed the line: hang up, unless the other side has been handed on. */
+  /** The agent has closed the line: hang up, unless the other side was transferred. */
   lineClosed?(): void;
-  /** The other side has put us on hold, or taken us back. */
+  /** The other side has put the call on hold, or resumed it. */
   held?(isHeld: boolean): void;
-  /** No packets come any more; the line knows. */
+  /** No more packets arrive; the line has been notified. */
   lost?(error: Error): void;
-  /** Special information tones have been heard before the answer. Once; left out: they are not listened for. */
+  /** Special information tones were detected before the answer. Called once; if omitted, they are not detected. */
   announced?(what: SpecialInformation): void;
 }
 
-/** Counts of a call's media, beside those of its line. */
+/** Statistics of a call's media, in addition to those of its line. */
 export interface RtpStats extends LineStats, ReportStats, Unheard {
-  /** Null until something is agreed upon. */
+  /** Null before the negotiation. */
   codec: CodecName | null;
   roundTripMs: number | null;
   concealedMs: number;
   isSecure: boolean;
-  /** Packets of types that were not agreed upon. */
+  /** Packets of types that were not negotiated. */
   unknownTypes: number;
-  /** Packets that were no sound of their codec. */
+  /** Packets that their codec could not decode. */
   undecodable: number;
-  /** Packets that came before the answer, and were not heard. */
+  /** Packets before the answer that were not played. */
   early: number;
 }
 
 const LEARN_MS = 10_000;
 const SILENT_MS = 60_000;
-/** As `silentMs`, of one who has said goodbye. */
+/** Like `silentMs`, after an RTCP BYE. */
 const GONE_MS = 10_000;
-/** How often it is looked whether all is as it should be. */
+/** Interval of checks. */
 const WATCH_TICKS = 5;
-/** Nobody gives frames for so long: silence is sent instead, so that the other side and NATs know that we are there. */
+/** Without frames for this long, silence is sent, so that the other side and NATs see traffic. */
 const FILL_AFTER_MS = 5 * FRAME_MS;
 
 /**
- * The media of one call over RTP: its sockets, what is received and what is sent, as agreed upon by its signalling. It
- * knows nothing of offers and answers, so that it can run in another thread than these.
+ * The media of one call over RTP: sockets, receiving and sending, as negotiated by its signalling. It is independent of
+ * offers and answers, so it can run in another thread.
  */
 export class RtpMedia implements LineEnds {
   readonly transfer: LineEnds['transfer'];
@@ -88,24 +90,24 @@ export class RtpMedia implements LineEnds {
   readonly #receiver: Receiver;
   readonly #sender: Sender;
   readonly #stopWatching: Cancel;
-  /** Null: somebody gives frames, or there is nobody to hear them. */
+  /** Null: frames arrive, or no one would hear them. */
   #stopFilling: Cancel | null = null;
   readonly #early = new EarlyMedia();
-  /** Null once they are heard, or nobody wants to know. */
+  /** Null after detection, or if not needed. */
   #earlyTones: EarlyTones | null;
   #agreement: Agreement | null = null;
-  /** When anything was agreed upon first. */
+  /** Time of the first negotiation. */
   #agreedMs: number | null = null;
   #isAnswered = false;
   #isHeld = false;
   #isLost = false;
-  /** When the last frame was due that somebody gave. */
+  /** Due time of the last frame from the session. */
   #givenMs: number | null = null;
-  /** From when on the other side is to be heard. */
+  /** From this time on packets are expected. */
   #awaitedMs: number;
   #closing: Promise<void> | null = null;
 
-  /** @param opus loaded; needed where Opus is among the codecs */
+  /** @param opus loaded; required if Opus is among the codecs */
   constructor(options: RtpMediaOptions, pair: PortPair, opus: Opus | null) {
     const { clock, ticker, learnMs = LEARN_MS, codecs } = options;
     this.#clock = clock;
@@ -147,12 +149,12 @@ export class RtpMedia implements LineEnds {
     return this.#line;
   }
 
-  /** Whether the other side has put us on hold. */
+  /** Whether the other side has put the call on hold. */
   get isHeld(): boolean {
     return this.#isHeld;
   }
 
-  /** What both sides have agreed upon, at first and whenever it changes. */
+  /** Applies the result of a negotiation, the first or a later one. */
   agree(agreement: Agreement): void {
     if (this.#closing !== null) return;
     this.#agreement = agreement;
@@ -167,7 +169,7 @@ export class RtpMedia implements LineEnds {
     this.#listener?.held?.(this.#isHeld);
   }
 
-  /** The call has been answered: from now on the other side is heard, and hears. */
+  /** The call was answered: audio flows both ways from now on. */
   answered(): void {
     if (this.#isAnswered || this.#closing !== null) return;
     this.#isAnswered = true;
@@ -243,36 +245,37 @@ export class RtpMedia implements LineEnds {
     return this.#sender.press(keys, signal);
   }
 
-  /** The agent has closed its line. */
+  /** The agent has closed its side. */
   lineClosed(): void {
     this.#listener?.lineClosed?.();
   }
 
   #send(frame: Int16Array | null, frameMs: number): void {
     this.#sender.frame(frame, frameMs);
-    // What goes has its pace, by which what comes is looked at as well.
+    // Received packets are processed at the pace of sent ones.
     this.#receiver.poll(this.#clock.nowMs());
   }
 
-  /** Silence, for as long as nobody gives anything. */
+  /** Sends silence as long as no frames arrive. */
   #fill(): void {
     this.#stopFilling ??= this.#ticker.subscribe(() => {
       const frameMs = this.#frameMs;
-      // Where this thread stood still, frames of that time are given now: silence among them would be one frame too many.
+      // If this thread was blocked, the frames of that time are sent now: silence among them would be one frame too
+      // many.
       if (frameMs - (this.#givenMs ?? -Infinity) >= FILL_AFTER_MS) this.#send(null, frameMs);
     });
   }
 
   /**
-   * When the frame is due that is sent now, to the millisecond: late ticks that are made up in one go are no gap in the
+   * Due time of the current frame, in whole milliseconds: late ticks that are caught up at once are not a gap in the
    * stream.
    */
   get #frameMs(): number {
-    // A field that is a fraction is kept elsewhere, one that is whole in the object.
+    // V8 stores a fractional field separately, but a small integer in the object.
     return Math.round(this.#ticker.dueMs ?? this.#clock.nowMs());
   }
 
-  /** While it rings nothing is sent: there are telephones that stop ringing when sound comes. */
+  /** Nothing is sent while it rings: some telephones stop ringing when audio arrives. */
   #watch(): void {
     if (!this.#isAnswered) return;
     const nowMs = this.#clock.nowMs();
@@ -281,12 +284,12 @@ export class RtpMedia implements LineEnds {
     this.#listen(nowMs);
   }
 
-  /** Whether the other side is still there; reports are a sign as well, of those who are silent. */
+  /** Checks whether the other side is still there; reports count, too, if it is silent. */
   #listen(nowMs: number): void {
     const patienceMs = this.#silentMs;
-    // Some say goodbye when they change their source, or hand the call on: it is not the end yet.
+    // Some send BYE when they change their source or transfer the call: the call has not ended yet.
     const limitMs = this.#wire.hasLeft ? Math.min(patienceMs, GONE_MS) : patienceMs;
-    // On hold, whoever holds may be silent altogether.
+    // On hold, the side that holds may send nothing at all.
     const agreement = this.#agreement;
     const isAwaited = agreement?.receives === true && agreement.sends;
     if (!isAwaited) this.#awaitedMs = nowMs;

@@ -23,42 +23,42 @@ import { type SrtpKey, type SrtpSuite, SRTP_SUITES } from './srtp-cipher.js';
 
 /**
  * - `off`: plain RTP only.
- * - `accepted`: plain RTP is offered; who offers SRTP gets it.
- * - `offered`: SRTP is offered in a way that lets the other side answer with plain RTP.
+ * - `accepted`: parley offers plain RTP and accepts SRTP.
+ * - `offered`: parley offers SRTP in a way that allows a plain RTP answer.
  * - `required`: SRTP or no call.
  */
 export type SrtpPolicy = 'off' | 'accepted' | 'offered' | 'required';
 
 export interface NegotiationOptions {
-  /** Where the other side sends to. */
+  /** Address for the other side's packets. */
   address: string;
   port: number;
   rtcpPort: number;
-  /** The most wanted first. */
+  /** In order of preference. */
   codecs: readonly CodecName[];
   srtp: SrtpPolicy;
-  /** Whether silence may go out as comfort noise (RFC 3389), with the other side's consent. */
+  /** Whether to send silence as comfort noise (RFC 3389), if the other side accepts it. */
   comfortNoise: boolean;
-  /** Of `o=`: a number that no other call of ours has. */
+  /** For `o=`: unique among parley's calls. */
   sessionId: string;
 }
 
-/** What both sides have agreed upon. */
+/** The result of a negotiation. */
 export interface Agreement {
-  /** Where packets go. */
+  /** Destination of packets. */
   remote: { address: string; port: number; rtcpAddress: string; rtcpPort: number };
-  /** Whether we may send, and are to be sent to. */
+  /** Whether parley may send, and receive. */
   sends: boolean;
   receives: boolean;
   codec: { facts: CodecFacts; payloadType: number };
-  /** Codecs by the payload types that they may come as. */
+  /** Codecs by the payload types of received packets. */
   codecs: ReadonlyMap<number, CodecFacts>;
-  /** Keys as events (RFC 4733): how they are sent, null = not at all; and the types that they may come as. */
+  /** Keys as events (RFC 4733): how to send them, null = not supported; and the received payload types. */
   events: { payloadType: number; clockRateHz: number } | null;
   eventTypes: ReadonlySet<number>;
-  /** Whether the other side takes comfort noise in place of silence. */
+  /** Whether the other side accepts comfort noise for silence. */
   comfortNoise: boolean;
-  /** Length of our packets, as the other side wants them. */
+  /** Length of sent packets, as requested by the other side. */
   packetMs: number;
   rtcpMux: boolean;
   srtp: { send: SrtpKey; receive: SrtpKey } | null;
@@ -71,7 +71,7 @@ const RECEIVING = /recv/;
 const EVENTS = 'telephone-event';
 /** 0-9, *, #, A-D (RFC 4733, 3.2). */
 const EVENTS_FMTP = '0-15';
-/** Payload types of events in our offers, by their clock. */
+/** Payload types of events in parley's offers, by clock rate. */
 const EVENT_TYPES = [
   [8_000, 101],
   [48_000, 102],
@@ -80,21 +80,18 @@ const PTIME_MS = 20;
 const MAX_PTIME_MS = 120;
 const NOISE = 'CN';
 
-/**
- * Offers and answers of one call's audio (RFC 3264): what we say, and what holds because of it. One audio stream is
- * agreed upon; all other media are refused.
- */
+/** Offer/answer for one call's audio (RFC 3264). One audio stream is negotiated; all other media are refused. */
 export class Negotiation {
   readonly #options: NegotiationOptions;
-  /** Our side of each medium, as last said. */
+  /** The last local description of each medium. */
   #media: readonly MediaDescription[] = [];
-  /** What was said and wanted before an offer that is open. */
+  /** The previous state while an offer is open. */
   #before: { media: readonly MediaDescription[]; wanted: Direction } | null = null;
   #version = 0;
   #printed = '';
   #keys = new Map<SrtpSuite, SrtpKey>();
   #agreement: Agreement | null = null;
-  /** What we would like, whatever the other side allows. */
+  /** The direction that parley wants, whatever the other side allows. */
   #wanted: Direction = 'sendrecv';
 
   constructor(options: NegotiationOptions) {
@@ -105,12 +102,12 @@ export class Negotiation {
     return this.#agreement;
   }
 
-  /** Whether an offer of ours is open. */
+  /** Whether parley's offer is open. */
   get isOffering(): boolean {
     return this.#before !== null;
   }
 
-  /** @param direction what is wanted from now on; left out: what was wanted before */
+  /** @param direction wanted from now on; default: unchanged */
   offer(direction: Direction = this.#wanted): string {
     this.#before ??= { media: this.#media, wanted: this.#wanted };
     this.#wanted = direction;
@@ -121,8 +118,8 @@ export class Negotiation {
   }
 
   /**
-   * Takes the answer to our last offer; another one for the same offer takes its place (an early answer, a fork).
-   * @throws ParleyError SDP_INVALID, MEDIA_UNSUPPORTED; what held before holds on
+   * Applies the answer to the last offer; another answer to the same offer replaces it (early answers, forks).
+   * @throws ParleyError SDP_INVALID, MEDIA_UNSUPPORTED; the previous agreement stays in force
    */
   accept(answer: string): Agreement {
     const { media } = parseSdp(answer);
@@ -141,7 +138,7 @@ export class Negotiation {
 
   /**
    * Answers an offer.
-   * @throws ParleyError SDP_INVALID (400), MEDIA_UNSUPPORTED (488); what held before holds on
+   * @throws ParleyError SDP_INVALID (400), MEDIA_UNSUPPORTED (488); the previous agreement stays in force
    */
   answer(offer: string): { sdp: string; agreement: Agreement } {
     const { media } = parseSdp(offer);
@@ -154,7 +151,7 @@ export class Negotiation {
     return { sdp: this.#print(), agreement: this.#agreement };
   }
 
-  /** The other side has refused our offer: all is as it was before. */
+  /** The other side has refused the offer: restores the previous state. */
   rollback(): void {
     if (this.#before === null) return;
     this.#media = this.#before.media;
@@ -171,13 +168,13 @@ export class Negotiation {
       };
       return printSdp(description, address);
     };
-    // The version tells whether anything is new (RFC 3264, 8).
+    // The version changes only if the description changes (RFC 3264, 8).
     if (print() !== this.#printed) this.#version++;
     this.#printed = print();
     return this.#printed;
   }
 
-  /** Types, keys and the profile that are agreed upon stay for the whole call. */
+  /** The negotiated types, keys and profile stay for the whole call. */
   #offered(): MediaDescription {
     const { codecs, srtp, port, rtcpPort, address } = this.#options;
     const agreed = this.#agreement;
@@ -229,7 +226,7 @@ export class Negotiation {
     return key;
   }
 
-  /** The first audio that we can do. */
+  /** The first audio that parley supports. */
   #choose(media: readonly MediaDescription[]): { index: number; theirs: MediaDescription; codec: Format } {
     let reason = 'it has no audio';
     for (const [index, theirs] of media.entries()) {
@@ -262,7 +259,7 @@ export class Negotiation {
     return { line: lineOfKey(send, found.tag), send, receive: found.key };
   }
 
-  /** @throws ParleyError MEDIA_UNSUPPORTED where the answer's key does not fit the offer */
+  /** @throws ParleyError MEDIA_UNSUPPORTED if the answer's key does not match the offer */
   #keysOf(ours: MediaDescription, theirs: MediaDescription): Agreement['srtp'] {
     const found = usableLine(theirs);
     const offered = ours.crypto.find(({ tag, suite }) => tag === found?.tag && suite === found.key.suite);
@@ -288,7 +285,7 @@ export class Negotiation {
       formats,
       rawFormats: formats.map(({ payloadType }) => String(payloadType)),
       direction: sends ? (receives ? 'sendrecv' : 'sendonly') : receives ? 'recvonly' : 'inactive',
-      // There are telephones that send what they are sent.
+      // Some telephones send the packet length that they receive.
       ptimeMs: packetMsOf(facts, theirs.ptimeMs ?? PTIME_MS),
       maxPtimeMs: MAX_PTIME_MS,
       rtcp: theirs.rtcpMux || rtcpPort === port + 1 ? null : { port: rtcpPort, address: null },
@@ -308,7 +305,7 @@ export class Negotiation {
         codecs.set(format.payloadType, mine);
       }
     }
-    // Those whom our numbers do not suit send by theirs.
+    // If the other side chose its own numbers, use those.
     if (!ours.formats.some(({ payloadType }) => payloadType === codec.payloadType))
       codecs.set(codec.payloadType, facts);
     const rtcpMux = ours.rtcpMux && theirs.rtcpMux;
@@ -334,12 +331,12 @@ export class Negotiation {
   }
 }
 
-/** Who says 0.0.0.0 wants nothing sent (RFC 3264, 8.4). */
+/** 0.0.0.0 means that nothing may be sent (RFC 3264, 8.4). */
 function isReceiving({ direction, address }: MediaDescription): boolean {
   return RECEIVING.test(direction) && !isNowhere(address);
 }
 
-/** An address that nobody has. */
+/** The unspecified address. */
 export function isNowhere(address: string): boolean {
   return address === '0.0.0.0' || address === '::';
 }
@@ -362,7 +359,7 @@ function takesNoise(formats: readonly Format[]): boolean {
   );
 }
 
-/** Events at the codec's clock, else at whatever there is. */
+/** Events at the codec's clock rate, otherwise at any. */
 function eventsFor(formats: readonly Format[], clockRateHz: number): Agreement['events'] {
   const all = formats.filter(({ name }) => name?.toLowerCase() === EVENTS);
   const found = all.find((format) => format.clockRateHz === clockRateHz) ?? all[0];
@@ -383,7 +380,7 @@ function formatOf(
   return { payloadType, name, clockRateHz, channels, fmtp: fmtp ?? null };
 }
 
-/** Formats whose types are taken are left out. */
+/** Leaves out formats with used payload types. */
 function distinct(formats: readonly Format[]): Format[] {
   const taken = new Set<number>();
   return formats.filter(({ payloadType }) => !taken.has(payloadType) && taken.add(payloadType));

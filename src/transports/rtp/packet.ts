@@ -1,23 +1,23 @@
-/** A packet of RTP (RFC 3550, 5.1). Views of the datagram, not copies. */
+/** An RTP packet (RFC 3550, 5.1). Views of the datagram, not copies. */
 export interface RtpPacket {
-  /** 7 bits; 64-95 are RTCP's where both share a port (RFC 5761, 4). */
+  /** 7 bits; 64-95 are RTCP on a shared port (RFC 5761, 4). */
   payloadType: number;
   marker: boolean;
   /** 16 bits. */
   sequence: number;
-  /** 32 bits, in ticks of the payload type's clock. */
+  /** 32 bits, in ticks of the payload type's clock rate. */
   timestamp: number;
-  /** 32 bits: who sent it. */
+  /** 32 bits: the source. */
   ssrc: number;
   payload: Uint8Array;
 }
 
 const VERSION = 2;
 export const RTP_HEADER_BYTES = 12;
-/** More than any datagram that is of use here: 120 ms of anything, and a header. */
+/** Larger than any useful datagram: 120 ms of audio and a header. */
 export const LONGEST_DATAGRAM_BYTES = 4_096;
 
-/** Reads a datagram; null for what is no RTP. Contributing sources, extensions and padding are skipped. */
+/** Parses a datagram; null if it is not RTP. Skips contributing sources, extensions and padding. */
 export function parseRtp(datagram: Uint8Array): RtpPacket | null {
   const start = rtpHeaderBytes(datagram);
   if (start === null) return null;
@@ -37,7 +37,7 @@ export function parseRtp(datagram: Uint8Array): RtpPacket | null {
   };
 }
 
-/** How long the header is, with its sources and extension; null for what is no RTP. */
+/** Length of the header with sources and extension; null if it is not RTP. */
 export function rtpHeaderBytes(datagram: Uint8Array): number | null {
   const { length } = datagram;
   if (length < RTP_HEADER_BYTES || length > LONGEST_DATAGRAM_BYTES || datagram[0]! >> 6 !== VERSION) return null;
@@ -50,9 +50,9 @@ export function rtpHeaderBytes(datagram: Uint8Array): number | null {
 }
 
 /**
- * The datagram of a packet; without sources, extension and padding.
- * @param datagram where it is put, of exactly its length; a new one where it is left out, of Node's pool: arrays of
- *   their own take ten times as long to make
+ * Serialises a packet without sources, extension and padding.
+ * @param datagram the target, of exactly its length. Default: a new one from Node's pool, because separate arrays take
+ * ten times as long to create
  */
 export function serialiseRtp(
   packet: RtpPacket,
@@ -69,13 +69,15 @@ export function serialiseRtp(
   return datagram;
 }
 
-/** Whether a datagram of a shared port is RTCP: types 192 to 223 stand where RTP has marker and type (RFC 5761, 4). */
+/**
+ * Whether a datagram on a shared port is RTCP: types 192 to 223 at the place of RTP's marker and type (RFC 5761, 4).
+ */
 export function isRtcp(datagram: Uint8Array): boolean {
   const type = datagram[1] ?? 0;
   return type >= 192 && type <= 223;
 }
 
-/** Big-endian, as all of RTP is. */
+/** Big-endian. */
 export function uint32At(bytes: Uint8Array, at: number): number {
   return ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0;
 }

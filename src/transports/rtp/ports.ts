@@ -5,29 +5,29 @@ import { type DatagramSocket, type OpenSocket, openUdpSocket } from './socket.js
 
 export interface RtpPortsOptions {
   clock: Clock;
-  /** Address of ours that sockets are bound to, IPv4 or IPv6. `0.0.0.0` and `::` are all of them. */
+  /** Local address of the sockets, IPv4 or IPv6. `0.0.0.0` and `::` are all. */
   localAddress: string;
-  /** Ports to use, both included. Null: any that the system gives. Default 16384 to 32767. */
+  /** Ports to use, inclusive. Null: any that the system gives. Default 16384 to 32767. */
   portRange?: readonly [number, number] | null;
-  /** How long a port rests after its call: what is under way to it still must not be heard in another. Default 20 s. */
+  /** How long a port is unused after its call, so that late packets do not reach another call. Default 20 s. */
   drainMs?: number;
   /** Default: the system's sockets. */
   openSocket?: OpenSocket;
 }
 
-/** A call's sockets: RTP on an even port, RTCP on the next one (RFC 3550, 11). */
+/** The sockets of a call: RTP on an even port, RTCP on the next one (RFC 3550, 11). */
 export interface PortPair {
   readonly rtp: DatagramSocket;
   readonly rtcp: DatagramSocket;
-  /** May be called twice. The ports rest from then on. */
+  /** May be called twice. The ports rest afterwards. */
   close(): Promise<void>;
 }
 
 const DEFAULT_RANGE = [16_384, 32_767] as const;
-/** Ports that are in use by others are passed over; so many in a row, and something else is wrong. */
+/** Number of ports in a row that other programs may use before opening fails. */
 const MAX_TRIES = 64;
 
-/** The ports for media; one for all calls of an address. Which ones a call gets cannot be foretold from outside. */
+/** The media ports of an address, shared by all calls. The choice of ports is unpredictable from outside. */
 export class RtpPorts {
   readonly localAddress: string;
   readonly #clock: Clock;
@@ -35,7 +35,7 @@ export class RtpPorts {
   readonly #drainMs: number;
   readonly #open: OpenSocket;
   readonly #taken = new Set<number>();
-  /** When ports that rest may be used again. */
+  /** Times at which resting ports become available. */
   readonly #resting = new Map<number, number>();
 
   constructor(options: RtpPortsOptions) {
@@ -47,14 +47,14 @@ export class RtpPorts {
     this.#open = options.openSocket ?? openUdpSocket;
   }
 
-  /** Calls that have ports now. */
+  /** Number of calls with ports. */
   get inUse(): number {
     return this.#taken.size;
   }
 
   /**
-   * @param openSocket for the sockets of this call; default: as for all
-   * @throws ParleyError RTP_PORTS_FULL where none is free; the system's error where the address is none of ours
+   * @param openSocket for this call; default: that of the options
+   * @throws ParleyError RTP_PORTS_FULL if none is free; the system's error if the address is not local
    */
   async open(openSocket: OpenSocket = this.#open): Promise<PortPair> {
     if (this.#range === null) return this.#openAny(openSocket);
@@ -91,7 +91,7 @@ export class RtpPorts {
     return true;
   }
 
-  /** Null where another program has one of the two. */
+  /** Null if another program uses one of the two. */
   async #tryOpen(port: number, openSocket: OpenSocket): Promise<PortPair | null> {
     this.#taken.add(port);
     const sockets: DatagramSocket[] = [];

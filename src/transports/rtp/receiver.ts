@@ -10,22 +10,22 @@ import type { Agreement } from './negotiation.js';
 import type { RtpPacket } from './packet.js';
 
 export interface ReceiverOptions {
-  /** Rate of what is delivered. */
+  /** Rate of the output. */
   rateHz: number;
-  /** Loaded, where it may be agreed upon. */
+  /** Loaded, if it may be negotiated. */
   opus: Opus | null;
-  /** Called for each frame: an object, not a function made for it, which would be one place more in memory to look at. */
+  /** Called for each frame: an object instead of a closure, to touch less memory. */
   line: ReceivingLine;
 }
 
-/** Who hears what comes. */
+/** Receives the audio. */
 export interface ReceivingLine {
   /** The samples may be overwritten afterwards. */
   hear(samples: Int16Array): void;
   digits(key: string): void;
 }
 
-/** One payload type's way from packets to sound. */
+/** The decoding path of one payload type. */
 interface Stream {
   readonly facts: CodecFacts;
   readonly decoder: MediaDecoder;
@@ -35,19 +35,19 @@ interface Stream {
   readonly noise: ComfortNoise;
 }
 
-/** Quieter frames may be left out to catch up with what was held up. */
+/** Quieter frames may be dropped to catch up after a delay. */
 const QUIET_DB = -50;
 const NO_SOUND = new Uint8Array();
-/** Another codec is believed when so many packets in a row have come as it. */
+/** Number of consecutive packets after which another codec is accepted. */
 const SWITCH_AFTER = 2;
 /**
- * What is heard this long behind a packet of a key is none of the user's: gateways that send a key as an event let
- * some of its tone through as well, and it would be a second key.
+ * Audio within this time after a key's packet is not the user's: gateways that send keys as events let part of the tone
+ * through, which would be a second key.
  */
 const KEY_SOUNDS_MS = 120;
 type Counts = Pick<JitterStats, 'received' | 'lost' | 'late' | 'duplicate' | 'reordered'>;
 
-/** What the other side sends, from packets to sound and keys. */
+/** Turns received packets into audio and keys. */
 export class Receiver {
   readonly #rateHz: number;
   readonly #opus: Opus | null;
@@ -55,21 +55,21 @@ export class Receiver {
   readonly #keys = new TelephoneEvents();
   readonly #streams = new Map<CodecFacts['name'], Stream>();
   #agreement: Agreement | null = null;
-  /** The type of packets that are heard now, and the codec that it is: what nearly all packets are is looked up once. */
+  /** Type and codec of the current packets, to avoid looking them up each time. */
   #type: number | null = null;
   #facts: CodecFacts | null = null;
   #stream: Stream | null = null;
   #others = 0;
-  /** Something is being heard. */
+  /** A frame is being processed. */
   #isHeard = false;
   #ssrc: number | null = null;
   #undecodable = 0;
   #concealedMs = 0;
   #unknown = 0;
   #keySoundsUntilMs = -Infinity;
-  /** As they were when it was closed. */
+  /** Final values after the close. */
   #last: Omit<JitterStats, 'lagMs'> | null = null;
-  /** Of streams that are over. */
+  /** Counts of past streams. */
   #before: Counts = { received: 0, lost: 0, late: 0, duplicate: 0, reordered: 0 };
 
   constructor(options: ReceiverOptions) {
@@ -78,7 +78,7 @@ export class Receiver {
     this.#line = options.line;
   }
 
-  /** Of the whole call; jitter and patience as they are now. */
+  /** For the whole call; jitter and patience are current. */
   get stats(): Omit<JitterStats, 'lagMs'> {
     if (this.#last !== null) return this.#last;
     const now = this.#stream?.jitter.stats;
@@ -89,12 +89,12 @@ export class Receiver {
     };
   }
 
-  /** Sound that was made up in place of lost packets. */
+  /** Duration of concealed audio. */
   get concealedMs(): number {
     return this.#concealedMs;
   }
 
-  /** Packets that were no sound of their codec, and ones of types that were not agreed upon. */
+  /** Undecodable packets, and packets of types that were not negotiated. */
   get junk(): { undecodable: number; unknownTypes: number } {
     return { undecodable: this.#undecodable, unknownTypes: this.#unknown };
   }
@@ -134,10 +134,10 @@ export class Receiver {
     this.#sound(packet, facts, begins, nowMs);
   }
 
-  /** To be called every 20 ms or so: what is given up, or put in, because time has passed. */
+  /** Call about every 20 ms: gives up late packets and conceals losses. */
   poll(nowMs: number): void {
     const stream = this.#stream;
-    // Whoever hears something may give a frame at once, and look for what comes from within: it has the sound still.
+    // The listener may send a frame at once, which polls from within while the audio is still in use.
     if (stream === null || this.#isHeard) return;
     const arrivals = stream.jitter.poll(nowMs);
     if (arrivals.length > 0) this.#hear(stream, arrivals, nowMs);
@@ -152,7 +152,7 @@ export class Receiver {
     this.#type = null;
   }
 
-  /** Whether the packet's codec is the one that is heard; a new one becomes it soon. */
+  /** Whether the packet has the current codec; a new codec becomes the current one soon. */
   #isCurrent(facts: CodecFacts): boolean {
     if (this.#stream?.facts === facts) {
       this.#others = 0;

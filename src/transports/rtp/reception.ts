@@ -1,27 +1,27 @@
 import type { RtpPacket } from './packet.js';
 
-/** What a report says of a source (RFC 3550, 6.4.1). */
+/** A report block (RFC 3550, 6.4.1). */
 export interface ReportBlock {
-  /** Of whom. */
+  /** The reported source. */
   ssrc: number;
-  /** Share of packets lost since the last report, 0..1. */
+  /** Share of packets lost since the last report, 0 to 1. */
   fractionLost: number;
-  /** Packets lost since the beginning; less than nought where there were duplicates. */
+  /** Packets lost since the beginning; negative with duplicates. */
   totalLost: number;
-  /** The highest sequence number that has come, with how often they have wrapped above it. */
+  /** The highest received sequence number, extended by its wraps. */
   highestSequence: number;
   /** Interarrival jitter in ticks of the media clock. */
   jitterTicks: number;
-  /** The middle 32 bits of the last sender's report's time, 0 = none has come; and how long ago it was, in 1/65536 s. */
+  /** The middle 32 bits of the last sender report's NTP time, 0 = none; and the time since then, in 1/65536 s. */
   lastReport: number;
   sinceLastReport: number;
 }
 
-/** Packets of another place in the stream than these are the beginning of another one. */
+/** A larger jump of sequence numbers starts a new sequence. */
 const MAX_DROPOUT = 3_000;
 const MAX_MISORDER = 100;
 
-/** Counts what comes of one source, for reports (RFC 3550, A.1, A.3 and A.8). */
+/** Counts packets of one source for reports (RFC 3550, A.1, A.3 and A.8). */
 export class Reception {
   readonly ssrc: number;
   #base: number;
@@ -46,13 +46,13 @@ export class Reception {
     return this.#expected() - this.#received;
   }
 
-  /** @param clockRateHz of the packet's type; null = its timestamp tells nothing of jitter (keys) */
+  /** @param clockRateHz of the packet's type; null = no jitter (keys) */
   take({ sequence, timestamp }: RtpPacket, clockRateHz: number | null, nowMs: number): void {
     const step = (sequence - this.#highest) & 0xffff;
     if (step > 0 && step < MAX_DROPOUT) {
       this.#highest += step;
     } else if (step !== 0 && step < 65_536 - MAX_MISORDER) {
-      // It goes on elsewhere: what came before is over.
+      // The sequence restarts: earlier counts are dropped.
       [this.#base, this.#highest, this.#received, this.#transit] = [sequence, sequence, 0, null];
       [this.#expectedBefore, this.#receivedBefore] = [0, 0];
     }
@@ -61,13 +61,13 @@ export class Reception {
     const transit = ((nowMs * clockRateHz) / 1_000 - timestamp) % 2 ** 32;
     if (this.#transit !== null) {
       const difference = Math.abs(transit - this.#transit);
-      // Timestamps wrap; a difference of half their range is none of jitter.
+      // Timestamps wrap; a difference of half their range is not jitter.
       if (difference < 2 ** 31) this.#jitter += (difference - this.#jitter) / 16;
     }
     this.#transit = transit;
   }
 
-  /** What is to be reported now; the next report counts from here. */
+  /** The current report block; the next one counts from here. */
   report(): Omit<ReportBlock, 'lastReport' | 'sinceLastReport'> {
     const expected = this.#expected();
     const expectedSince = expected - this.#expectedBefore;

@@ -3,39 +3,41 @@ import type { RtpPacket } from './packet.js';
 import { Reception, type ReportBlock } from './reception.js';
 import { parseRtcp, type RtcpPacket, serialiseRtcp } from './rtcp.js';
 
-/** What is reported of our sending. */
+/** What the sender reports contain. */
 export interface SentSoFar {
   ssrc: number;
   packets: number;
   octets: number;
-  /** What the media clock says now. */
+  /** The current media time. */
   timestamp: number;
 }
 
-/** What reports contained. */
+/** Values from the reports. */
 export interface ReportStats {
-  /** Share of our packets, 0..1, that the other side missed by its last report; null before the first one. */
+  /** Share of parley's packets, 0 to 1, lost according to the other side's last report; null before the first one. */
   reportedLoss: number | null;
-  /** Jitter of our packets at the other side, by its last report. */
+  /** Jitter of parley's packets according to the other side's last report. */
   reportedJitterMs: number | null;
-  /** From us to the other side and back; null before the first report. */
+  /** Null before the first report. */
   roundTripMs: number | null;
 }
 
-/** Between two reports (RFC 3550, 6.2), give or take half of it: calls that begin together do not report together. */
+/**
+ * Interval of reports (RFC 3550, 6.2), randomised by half, so that calls that start together do not report together.
+ */
 const INTERVAL_MS = 5_000;
 
 /**
- * A call's RTCP: when reports go out, what they say, and what the other side's say. The time in them is this process's
- * own, which RFC 3550, 6.4.1 allows.
+ * A call's RTCP: schedules and builds reports, and reads the other side's. Times in them are the process's own, which
+ * RFC 3550, 6.4.1 allows.
  */
 export class Reports {
-  /** Tells of the same end in all its streams; nobody's name. */
+  /** Identifies the endpoint in all its streams; not a person's name. */
   readonly #cname = randomBytes(12).toString('base64url');
   #reception: Reception | null = null;
   #nextMs: number;
   #packetsBefore = 0;
-  /** The other side's last report: its time, and when it came. */
+  /** The other side's last report: its time, and its arrival. */
   #lastReport: { middle: number; atMs: number } | null = null;
   #stats: ReportStats = { reportedLoss: null, reportedJitterMs: null, roundTripMs: null };
   #clockRateHz = 8_000;
@@ -49,12 +51,12 @@ export class Reports {
     return this.#stats;
   }
 
-  /** Whether the source that is heard has said goodbye, and nothing has come since. */
+  /** Whether the current source has sent BYE, and nothing since. */
   get hasLeft(): boolean {
     return this.#hasLeft;
   }
 
-  /** A packet of the other side's. @param clockRateHz of its type; null = keys, which tell nothing of jitter */
+  /** Counts a packet of the other side. @param clockRateHz of its type; null = keys, without jitter */
   take(packet: RtpPacket, clockRateHz: number | null, nowMs: number): void {
     this.#hasLeft = false;
     if (this.#reception?.ssrc !== packet.ssrc) this.#reception = new Reception(packet);
@@ -62,7 +64,7 @@ export class Reports {
     this.#reception.take(packet, clockRateHz, nowMs);
   }
 
-  /** When the next report is to go out. */
+  /** Time of the next report. */
   get nextMs(): number {
     return this.#nextMs;
   }
@@ -73,12 +75,12 @@ export class Reports {
     return serialiseRtcp(this.#compound(sent, nowMs));
   }
 
-  /** The last report, which says goodbye. */
+  /** The last report, with BYE. */
   goodbye(sent: SentSoFar, nowMs: number): Uint8Array {
     return serialiseRtcp([...this.#compound(sent, nowMs), { kind: 'bye', ssrcs: [sent.ssrc] }]);
   }
 
-  /** A datagram of the other side's; false where it is no RTCP. */
+  /** Reads a datagram of the other side; false if it is not RTCP. */
   read(datagram: Uint8Array, ourSsrc: number, nowMs: number): boolean {
     const packets = parseRtcp(datagram);
     for (const packet of packets ?? []) {
@@ -121,7 +123,7 @@ export class Reports {
     if (lastReport !== 0) {
       const now = Math.floor((nowMs * 65_536) / 1_000) >>> 0;
       const passed = (now - lastReport - sinceLastReport) >>> 0;
-      // More than a minute, or less than nought, is a mistake of the other side's.
+      // More than a minute, or less than zero, is an error of the other side.
       if (passed < 60 * 65_536) roundTripMs = (passed * 1_000) / 65_536;
     }
     this.#stats = {
@@ -136,27 +138,27 @@ function nextAfter(nowMs: number): number {
   return nowMs + INTERVAL_MS / 2 + randomInt(INTERVAL_MS);
 }
 
-/** What the encoder is ready for until the other side reports. */
+/** Expected loss until the other side reports. */
 export const INITIAL_LOSS = 0.1;
-/** It always has to be ready for some; up to this libopus gives up no bandwidth for the copies. */
+/** Minimum; up to this libopus spends no bandwidth on copies. */
 const LEAST = 0.05;
-/** More copies than for this many cost more than they mend. */
+/** Maximum; more copies cost more than they repair. */
 const MOST = 0.3;
-/** Bad news is believed by half, good news slowly: loss comes in bursts. */
+/** Higher loss is adopted by half at once, lower loss slowly: loss comes in bursts. */
 const UP = 0.5;
 const DOWN = 0.1;
-/** Smaller changes are not worth telling. */
+/** Smaller changes are ignored. */
 const STEP = 0.02;
 
-/** The loss of packets to be ready for, by what the other side's reports say (RFC 3550, 6.4.1: fraction lost). */
+/** The packet loss to expect, from the other side's reports (RFC 3550, 6.4.1: fraction lost). */
 export class ReportedLoss {
   #smooth = INITIAL_LOSS;
   #told = INITIAL_LOSS;
 
-  /** Of the last report, 0..1; null before the first one. */
+  /** Of the last report, 0 to 1; null before the first one. */
   last: number | null = null;
 
-  /** @param share 0..1. Returns what to be ready for where that has changed, else null. */
+  /** @param share 0 to 1. Returns the loss to expect if it has changed, otherwise null. */
   take(share: number): number | null {
     this.last = share;
     this.#smooth += (share - this.#smooth) * (share > this.#smooth ? UP : DOWN);

@@ -1,7 +1,7 @@
 import { putUint32, uint32At } from './packet.js';
 import type { ReportBlock } from './reception.js';
 
-/** One packet of a compound of RTCP, as far as calls need it (RFC 3550, 6). */
+/** One packet of an RTCP compound, as far as calls need it (RFC 3550, 6). */
 export type RtcpPacket =
   | { kind: 'sender-report'; ssrc: number; sender: SenderInfo; blocks: readonly ReportBlock[] }
   | { kind: 'receiver-report'; ssrc: number; blocks: readonly ReportBlock[] }
@@ -9,7 +9,7 @@ export type RtcpPacket =
   | { kind: 'bye'; ssrcs: readonly number[] };
 
 export interface SenderInfo {
-  /** When it was sent, in seconds of the sender's clock and 1/2^32 of them, and what its media clock said then. */
+  /** NTP time of sending, in seconds and 1/2^32 s, and the media time. */
   ntpSeconds: number;
   ntpFraction: number;
   timestamp: number;
@@ -26,13 +26,10 @@ const BLOCK_BYTES = 24;
 const SENDER_BYTES = 20;
 const CNAME = 1;
 const MAX_PACKETS = 32;
-/** 24 bits with a sign. */
+/** 24 bits, signed. */
 const MAX_LOST = 0x7f_ffff;
 
-/**
- * Reads a datagram of RTCP; null for what is none. Types that are of no use here are skipped, as is what is cut off:
- * the packets before it are good.
- */
+/** Parses an RTCP datagram; null if it is not one. Skips unneeded types and a truncated end. */
 export function parseRtcp(datagram: Uint8Array): RtcpPacket[] | null {
   const packets: RtcpPacket[] = [];
   let at = 0;
@@ -94,14 +91,14 @@ function chunksOf(bytes: Uint8Array, count: number): { ssrc: number; cname: stri
       if (bytes[at] === CNAME) cname = new TextDecoder().decode(text);
       at += 2 + (bytes[at + 1] ?? 0);
     }
-    // A chunk ends with a nought at least, and at a multiple of four.
+    // A chunk ends with at least one zero byte, at a multiple of four.
     at = (at + 4) & ~3;
     chunks.push({ ssrc, cname });
   }
   return chunks;
 }
 
-/** The datagram of a compound; a report has to come first (RFC 3550, 6.1). */
+/** Serialises a compound; the first packet must be a report (RFC 3550, 6.1). */
 export function serialiseRtcp(packets: readonly RtcpPacket[]): Uint8Array {
   return Buffer.concat(packets.map((packet) => serialise(packet)));
 }

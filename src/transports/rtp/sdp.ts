@@ -1,12 +1,12 @@
 import { BlockList, isIP } from 'node:net';
 import { ParleyError } from '../../base/errors.js';
 
-/** Who may send, as seen by the one who says it (RFC 3264, 5.1). */
+/** Direction, as seen by the sender of the description (RFC 3264, 5.1). */
 export type Direction = 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive';
 
-/** A description of a call's media (SDP, RFC 8866), as far as calls need it. */
+/** A session description (SDP, RFC 8866), as far as calls need it. */
 export interface SessionDescription {
-  /** Of `o=`: tells one session, and one version of it, from others. */
+  /** `o=`: identifies a session and its version. */
   origin: { id: string; version: string };
   /** In the order of the description: an answer needs one for each (RFC 3264, 6). */
   media: readonly MediaDescription[];
@@ -15,22 +15,22 @@ export interface SessionDescription {
 export interface MediaDescription {
   /** `audio`, `video`, `image`… */
   kind: string;
-  /** 0 = refused, or gone. */
+  /** 0 = refused or removed. */
   port: number;
   /** `RTP/AVP`, `RTP/SAVP`… */
   profile: string;
-  /** An IP address; `0.0.0.0` means that nothing is to be sent (RFC 2543's hold). */
+  /** An IP address; `0.0.0.0` = hold (RFC 2543). */
   address: string;
   direction: Direction;
-  /** As they are listed, the most wanted first. */
+  /** In order of preference. */
   formats: readonly Format[];
-  /** Names of formats that are no numbers of RTP, as other media have them. */
+  /** Format names of other media. */
   rawFormats: readonly string[];
-  /** Length of packets that is wanted; null = not said. */
+  /** Requested packet length; null = not given. */
   ptimeMs: number | null;
-  /** The longest ones that are taken; null = not said. */
+  /** Maximum packet length; null = not given. */
   maxPtimeMs: number | null;
-  /** Where RTCP goes if not to the next port (RFC 3605). */
+  /** Destination of RTCP if not the next port (RFC 3605). */
   rtcp: { port: number; address: string | null } | null;
   rtcpMux: boolean;
   crypto: readonly CryptoLine[];
@@ -38,31 +38,31 @@ export interface MediaDescription {
 
 export interface Format {
   payloadType: number;
-  /** Of a=rtpmap; null where it has none. */
+  /** From a=rtpmap; null without one. */
   name: string | null;
   clockRateHz: number;
   channels: number;
   fmtp: string | null;
 }
 
-/** A key of SRTP (RFC 4568, 9.1). */
+/** An SRTP key (RFC 4568, 9.1). */
 export interface CryptoLine {
   tag: number;
   suite: string;
   /** Key and salt, base64. */
   inline: string;
-  /** Whether more is asked for than we do: a key identifier, session parameters. */
+  /** Whether it needs unsupported features: a key identifier, session parameters. */
   isExtended: boolean;
 }
 
-/** Longer ones are refused unread. Browsers' offers are the longest, with 6 kB or so. */
+/** Longer descriptions are refused unread. Browsers' offers are the longest, about 6 kB. */
 export const MAX_SDP_LENGTH = 16_384;
 const MAX_LINES = 500;
 const MAX_MEDIA = 16;
 const MAX_FORMATS = 64;
 const MAX_CRYPTO = 16;
 const TOKEN = /^[!-~]{1,64}$/;
-/** Multicast and broadcast: a call has one other side. */
+/** Multicast and broadcast addresses, which a call cannot use. */
 const MANY = new BlockList();
 MANY.addSubnet('224.0.0.0', 3, 'ipv4');
 MANY.addSubnet('ff00::', 8, 'ipv6');
@@ -73,7 +73,7 @@ type Draft = {
 } & { formats: Format[]; crypto: CryptoLine[] };
 
 /**
- * Reads a description. What it has beyond our needs is skipped; what it has of them must be right.
+ * Parses a description. Unneeded parts are skipped; needed parts must be valid.
  * @throws ParleyError SDP_INVALID
  */
 export function parseSdp(text: string): SessionDescription {
@@ -95,10 +95,10 @@ export function parseSdp(text: string): SessionDescription {
 class Reader {
   readonly #media: Draft[] = [];
   #origin: SessionDescription['origin'] | null = null;
-  /** What holds for media that do not say otherwise. */
+  /** Default address of media without one. */
   #address: string | null = null;
   #direction: Direction = 'sendrecv';
-  /** Media that have not said their address. */
+  /** Media without an address yet. */
   readonly #homeless = new Set<Draft>();
 
   line(type: string, value: string): void {
@@ -186,7 +186,7 @@ class Reader {
   }
 }
 
-/** The text of a description; lines in the order that RFC 8866, 5 wants. */
+/** Serialises a description, with lines in the order of RFC 8866, 5. */
 export function printSdp({ origin, media }: SessionDescription, address: string): string {
   const where = `IN IP${isIP(address) === 6 ? '6' : '4'} ${address}`;
   const lines = ['v=0', `o=- ${origin.id} ${origin.version} ${where}`, 's=-', `c=${where}`, 't=0 0'];
@@ -218,7 +218,7 @@ function originOf(value: string): SessionDescription['origin'] {
   return { id: id.slice(0, 64), version: version.slice(0, 64) };
 }
 
-/** Names are none: they would have to be looked up, at whatever place their owner wants. */
+/** Host names are refused: looking them up would contact any server that their owner chooses. */
 function addressOf(value: string): string {
   const [network, type, rest = ''] = value.trim().split(' ');
   const address = rest.split('/')[0] ?? '';
@@ -253,7 +253,7 @@ function rtcpOf(value: string): MediaDescription['rtcp'] {
   return { port, address: rest.length >= 3 ? addressOf(rest.join(' ')) : null };
 }
 
-/** Null for what cannot be used; others may follow. */
+/** Null for an unusable line; others may follow. */
 function cryptoOf(value: string): CryptoLine | null {
   const [tag, suite, parameters, ...session] = value.trim().split(/ +/);
   const number = whole(tag, 999_999_999);
@@ -263,7 +263,7 @@ function cryptoOf(value: string): CryptoLine | null {
     tag: number,
     suite,
     inline: match[1] ?? '',
-    // A lifetime may be given (`|2^31`); a key identifier in each packet (`|1:4`) is more than we do.
+    // A lifetime is allowed (`|2^31`); a key identifier in each packet (`|1:4`) is not supported.
     isExtended: match[2]?.includes(':') === true || session.length > 0,
   };
 }

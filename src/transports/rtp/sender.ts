@@ -8,39 +8,42 @@ import type { RtpPacket } from './packet.js';
 import type { SentSoFar } from './reports.js';
 
 export interface SenderOptions {
-  /** Rate of the frames that are given. */
+  /** Rate of the frames. */
   rateHz: number;
-  /** Whom packets say they are of. */
+  /** Source of the packets. */
   ssrc: number;
-  /** Where they begin to count: unforeseeable (RFC 3550, 5.1), and with SRTP below 2^15, so that the roll-over is seen. */
+  /**
+   * First sequence number: unpredictable (RFC 3550, 5.1), and with SRTP below 2^15, so that the receiver sees the
+   * roll-over.
+   */
   sequence: number;
   timestamp: number;
-  /** Loaded, where it may be agreed upon. */
+  /** Loaded, if it may be negotiated. */
   opus: Opus | null;
-  /** The packet's payload is overwritten by the next one, of any sender. */
+  /** The packet's payload is overwritten by the next packet of any sender. */
   wire: { send(packet: RtpPacket): void };
 }
 
-/** How the agreed codec is spoken. */
+/** The encoding path of the negotiated codec. */
 interface Voice {
   readonly encoder: MediaEncoder;
   /** Null: the line has the codec's rate. */
   readonly resampler: Resampler | null;
   readonly ticksPerMs: number;
-  /** Samples of a packet. */
+  /** Samples per packet. */
   readonly packetSamples: number;
   readonly ticksPerPacket: number;
 }
 
-/** A gap between frames of more than this is one in the stream as well. */
+/** A longer gap between frames is also a gap in the stream. */
 const MAX_LATE_MS = 3 * FRAME_MS;
-/** Silence of so long is sent as comfort noise, where that is agreed upon; and again every so often, for NATs. */
+/** After this much silence comfort noise is sent, if negotiated; repeated at intervals, for NATs. */
 const QUIET_AFTER_FRAMES = 10;
 const QUIET_EVERY_FRAMES = 25;
-/** How loud it is, in -dBov (RFC 3389, 3.1): as a quiet room is on the telephone. */
+/** Its level, in -dBov (RFC 3389, 3.1): a quiet room on the telephone. */
 const QUIET_LEVEL = Uint8Array.of(70);
 
-/** What we send: packets of the length that the other side wants, with the sound, silence or keys of each 20 ms. */
+/** Sends audio, silence or keys, 20 ms at a time, in packets of the requested length. */
 export class Sender {
   readonly #rateHz: number;
   readonly #ssrc: number;
@@ -48,11 +51,11 @@ export class Sender {
   readonly #wire: SenderOptions['wire'];
   readonly #silence: Int16Array;
   readonly #keys: KeyPresses;
-  /** Sound that waits for its packet to be full, at the codec's rate. */
+  /** Audio of an incomplete packet, at the codec's rate. */
   readonly #waiting: Int16Array;
   #waits = 0;
   #agreement: Agreement | null = null;
-  /** Of it, what is read for each frame. */
+  /** The members that each frame reads. */
   #sends = false;
   #comfortNoise = false;
   #payloadType = 0;
@@ -60,7 +63,7 @@ export class Sender {
   #sequence: number;
   #timestamp: number;
   #lastMs: number | null = null;
-  /** The key that is being sent: another timestamp would make it another key, however time has gone on meanwhile. */
+  /** The current key: its timestamp must not change during the key. */
   #event = { payloadType: 0, timestamp: 0 };
   #isFirst = true;
   #isPressing = false;
@@ -80,7 +83,7 @@ export class Sender {
     this.#keys = new KeyPresses(options.rateHz);
   }
 
-  /** What has been sent, and what the media clock says at a moment. */
+  /** What was sent, and the media time at a moment. */
   sentAt(nowMs: number): SentSoFar {
     const clockRateHz = this.#agreement?.codec.facts.clockRateHz ?? 8_000;
     const since = Math.round(((nowMs - (this.#lastMs ?? nowMs)) * clockRateHz) / 1_000);
@@ -113,7 +116,7 @@ export class Sender {
     this.#breakOff();
   }
 
-  /** What is lost on the way, 0..1, as the other side reports it. */
+  /** Packet loss, 0 to 1, as reported by the other side. */
   expectLoss(share: number): void {
     this.#voice?.encoder.expectLoss?.(share);
   }
@@ -151,7 +154,7 @@ export class Sender {
     this.#speak(voice, voice.resampler === null ? samples : voice.resampler.process(samples), timestamp);
   }
 
-  /** Sends keys in place of sound. Resolves when they are sent; while the other side is on hold they wait. */
+  /** Sends keys in place of audio. Resolves when they are sent; they wait while the other side is on hold. */
   press(keys: string, signal: AbortSignal): Promise<void> {
     this.#isPressing = true;
     return this.#keys.press(keys, signal);
@@ -163,10 +166,10 @@ export class Sender {
     this.#voice = null;
   }
 
-  /** Puts sound into packets. @param timestamp of its beginning */
+  /** Packetises audio. @param timestamp of its start */
   #speak({ encoder, packetSamples, ticksPerPacket }: Voice, samples: Int16Array, timestamp: number): void {
     if (this.#waits === 0 && samples.length === packetSamples) {
-      // Nearly always.
+      // The usual case.
       this.#sendSound(timestamp, encoder.encode(samples));
       return;
     }
@@ -183,7 +186,7 @@ export class Sender {
     this.#waits = end - from;
   }
 
-  /** Whether silence goes on that is sent as comfort noise: one packet now and then. */
+  /** Whether silence continues as comfort noise: one packet at intervals. */
   #isQuiet(frame: Int16Array | null, timestamp: number): boolean {
     if (frame !== null) {
       this.#silentFrames = 0;
@@ -196,13 +199,13 @@ export class Sender {
     return true;
   }
 
-  /** The sound ends here; what comes next begins anew. What has not filled a packet is left out. */
+  /** The audio ends here and restarts later. An incomplete packet is dropped. */
   #breakOff(): void {
     this.#waits = 0;
     this.#isFirst = true;
   }
 
-  /** Nobody has given anything for a while: the stream's time goes on with the world's. */
+  /** No frames for a while: the stream's time advances with real time. */
   #skipGap(ticks: number, nowMs: number): void {
     const lateMs = this.#lastMs === null ? 0 : nowMs - this.#lastMs - FRAME_MS;
     this.#lastMs = nowMs;

@@ -11,46 +11,48 @@ export type { RtpListener, RtpStats } from './media.js';
 
 export interface RtpSessionOptions extends Omit<RtpMediaOptions, 'codecs'> {
   ports: RtpPorts;
-  /** Address that descriptions tell the other side to send to. Default: the one that the ports are bound to. */
+  /** Address in descriptions for the other side's packets. Default: the bound address. */
   advertisedAddress?: string;
-  /** The most wanted first. Default PCMU, PCMA. */
+  /** In order of preference. Default PCMU, PCMA. */
   codecs?: readonly CodecName[];
   /** Default `accepted`. */
   srtp?: SrtpPolicy;
-  /** Whether silence is sent as comfort noise (RFC 3389), where the other side takes it. Default false. */
+  /** Whether to send silence as comfort noise (RFC 3389), if the other side accepts it. Default false. */
   comfortNoise?: boolean;
 }
 
 /**
- * One call's media over RTP. Descriptions are exchanged by the call's signalling, in the order of RFC 3264: `offer` and
- * then `accept`, or `answer`; again at any time in the call.
+ * One call's media over RTP. The call's signalling exchanges descriptions in the order of RFC 3264: `offer` and then
+ * `accept`, or `answer`; again at any time during the call.
  */
 export interface RtpSession<Line extends Transport | null = Transport> {
-  /** The agent's end; null = the sound is in another thread. It may be started at once; before `answered` nothing is heard on it, and nothing sent. */
+  /**
+   * The agent's side; null = the audio is in another thread. It may start at once; before `answered` no audio flows.
+   */
   readonly line: Line;
-  /** What both have agreed upon; null before. */
+  /** The result of the negotiation; null before. */
   readonly agreement: Agreement | null;
-  /** Whether the other side has put us on hold. */
+  /** Whether the other side has put the call on hold. */
   readonly isHeld: boolean;
   /**
-   * An offer of ours: for an INVITE, for the answer to one that came without an offer, for a change by re-INVITE or
-   * UPDATE. Where nothing is to change it is the same text again.
-   * @param direction what is wanted from now on: `sendonly` puts the other side on hold. Default: as before
+   * An offer: for an INVITE, for the answer to an INVITE without one, for a change by re-INVITE or UPDATE. Without a
+   * change it is the same text again.
+   * @param direction wanted from now on: `sendonly` puts the other side on hold. Default: unchanged
    */
   offer(direction?: Direction): string;
   /**
-   * The answer to the last offer; each early answer, and those of a fork, may be given.
-   * @throws ParleyError SDP_INVALID, MEDIA_UNSUPPORTED: what held before holds on
+   * Applies the answer to the last offer, including early answers and those of a fork.
+   * @throws ParleyError SDP_INVALID, MEDIA_UNSUPPORTED: the previous agreement stays in force
    */
   accept(answer: string): void;
   /**
-   * The answer to an offer of the other side.
-   * @throws ParleyError SDP_INVALID (answer 400), MEDIA_UNSUPPORTED (answer 488): what held before holds on
+   * Answers an offer of the other side.
+   * @throws ParleyError SDP_INVALID (answer 400), MEDIA_UNSUPPORTED (answer 488): the previous agreement stays in force
    */
   answer(offer: string): string;
-  /** Our offer was refused, or has met one of theirs (491): all is as it was before it. */
+  /** The offer was refused, or has crossed with another (491): restores the previous state. */
   rollback(): void;
-  /** The call has been answered: from now on the other side is heard, and hears. */
+  /** The call was answered: audio flows both ways from now on. */
   answered(): void;
   stats(): RtpStats;
   /** Ends the line and frees the ports. May be called twice. */
@@ -58,8 +60,8 @@ export interface RtpSession<Line extends Transport | null = Transport> {
 }
 
 /**
- * Opens the sockets of a call.
- * @throws ParleyError RTP_PORTS_FULL; TypeError where the ports are bound to all addresses and none is advertised
+ * Opens a call's sockets.
+ * @throws ParleyError RTP_PORTS_FULL; TypeError if the ports are bound to all addresses and none is advertised
  */
 export async function openRtpSession(options: RtpSessionOptions): Promise<RtpSession> {
   const { ports, codecs = ['PCMU', 'PCMA'], srtp = 'accepted', comfortNoise = false } = options;
@@ -68,12 +70,12 @@ export async function openRtpSession(options: RtpSessionOptions): Promise<RtpSes
   return rtpSessionOver(await openRtpMedia({ ...options, codecs }), { address, codecs, srtp, comfortNoise });
 }
 
-/** @throws TypeError for the address that stands for all: the other side cannot send to it */
+/** @throws TypeError for the unspecified address, to which the other side cannot send */
 export function assertReachable(address: string): void {
   if (isNowhere(address)) throw new TypeError('advertisedAddress: the other side cannot send to all addresses');
 }
 
-/** A call's media with the sockets that were opened for them. */
+/** A call's media with their sockets. */
 export interface OpenedMedia<Line extends Transport | null = Transport | null> {
   media: AgreedMedia<Line>;
   port: number;
@@ -90,13 +92,13 @@ export async function openRtpMedia({
   return { media: new RtpMedia(options, pair, opus), port: pair.rtp.port, rtcpPort: pair.rtcp.port };
 }
 
-/** What a call's offers and answers come to. */
+/** The media that a call's offers and answers control. */
 export type AgreedMedia<Line extends Transport | null = Transport | null> = { readonly line: Line } & Pick<
   RtpMedia,
   'isHeld' | 'agree' | 'answered' | 'stats' | 'close'
 >;
 
-/** Offers and answers for media that are open, in this thread or in another one. */
+/** Offer/answer for open media, in this thread or another. */
 export function rtpSessionOver<Line extends Transport | null>(
   { media, port, rtcpPort }: OpenedMedia<Line>,
   options: Omit<NegotiationOptions, 'sessionId' | 'port' | 'rtcpPort'>,

@@ -4,13 +4,13 @@ import { isIP } from 'node:net';
 import { gather } from '../../base/gathering.js';
 import { nativeUdp, type NativeUdp } from '../../base/native.js';
 
-/** Datagrams of one turn of the event loop, each described by so many numbers; what does not fit comes in the next turn. */
+/** Maximum number of datagrams of one turn of the event loop; the rest come in the next turn. */
 const ARRIVALS = 256;
 const FIELDS = 5;
 const INBOX_BYTES = 262_144;
 const PLACE = 0xffff;
 
-/** The sockets of the native addon; null where it has none. All of a thread's have one inbox. */
+/** The sockets of the native addon; null without it. All sockets of a thread share one receive buffer. */
 export function nativeSockets(): OpenSocket | null {
   const udp = nativeUdp();
   if (udp === null) return null;
@@ -22,14 +22,14 @@ export function nativeSockets(): OpenSocket | null {
     });
 }
 
-/** Hands out what comes, to whom it is for. */
+/** Dispatches received datagrams to their sockets. */
 class PostOffice {
   readonly #udp: NativeUdp;
   readonly #bytes = new Uint8Array(INBOX_BYTES);
   readonly #arrivals = new Int32Array(ARRIVALS * FIELDS);
-  /** Views of the last datagrams: as a rule the next ones lie in the same places. */
+  /** Views of the last datagrams: the next ones usually have the same offsets. */
   readonly #views: Uint8Array[] = Array.from({ length: ARRIVALS }, () => this.#bytes.subarray(0, 0));
-  /** By the lower half of their numbers, which are used again: the upper half tells one from another. */
+  /** By the lower half of their ids, which are reused; the upper half makes them unique. */
   readonly #sockets: (NativeSocket | undefined)[] = [];
   readonly #inbox: number;
 
@@ -50,7 +50,7 @@ class PostOffice {
     const arrivals = this.#arrivals;
     for (let n = 0; n < count; n++) {
       const at = n * FIELDS;
-      // It may have been closed by somebody who has heard something before.
+      // An earlier listener of this turn may have closed it.
       const id = arrivals[at]!;
       const socket = this.#sockets[id & PLACE];
       if (socket?.id !== id) continue;
@@ -58,7 +58,7 @@ class PostOffice {
       try {
         socket.hear(this.#view(n, arrivals[at + 1]!, arrivals[at + 2]!));
       } catch (error) {
-        // Of the process, outside the others' turn.
+        // Reports the error outside of this dispatch.
         queueMicrotask(() => {
           throw error;
         });
@@ -79,10 +79,10 @@ class NativeSocket implements DatagramSocket {
   readonly #udp: NativeUdp;
   readonly #onClose: () => void;
   #onDatagram: OnDatagram | null = null;
-  /** Whom the last datagram came from. */
+  /** Address of the last sender. */
   #fromAddress = '';
   #fromPort = 0;
-  /** Whom the last one was sent to. */
+  /** Address of the last recipient. */
   #toAddress = '';
   #toPort = 0;
   #isOpen = true;
@@ -128,40 +128,40 @@ class NativeSocket implements DatagramSocket {
   }
 }
 
-/** Hears a datagram, which is overwritten when it returns: what is to last is copied. */
+/** Receives a datagram, which is overwritten afterwards: copy what must last. */
 export type OnDatagram = (datagram: Uint8Array, address: string, port: number) => void;
 
-/** A UDP socket, as far as media need one. */
+/** A UDP socket for media. */
 export interface DatagramSocket {
   readonly port: number;
-  /** Called for each datagram, of which 4 kB are heard; one listener. What came before it may be heard or not. */
+  /** Called for each datagram, with at most 4 kB of it; one listener. Earlier datagrams may be delivered or not. */
   listen(onDatagram: OnDatagram): void;
-  /** Never throws; what cannot be sent is lost, as datagrams are. The datagram may be overwritten afterwards. */
+  /** Never throws; a datagram that cannot be sent is lost. It may be overwritten afterwards. */
   send(datagram: Uint8Array, address: string, port: number): void;
   /** May be called twice. */
   close(): Promise<void>;
 }
 
-/** @param port 0 = any. Rejects with the system's error, EADDRINUSE for one. */
+/** @param port 0 = any. Rejects with the system's error, such as EADDRINUSE. */
 export type OpenSocket = (address: string, port: number) => Promise<DatagramSocket>;
 
-/** A second of sound of a peer that sends in bursts. */
+/** A second of audio from a peer that sends in bursts. */
 const RECEIVE_BUFFER_BYTES = 262_144;
 const MAPPED_IPV4 = '::ffff:';
 
-/** A socket of the native addon, and where there is none of Node's. */
+/** A socket of the native addon, otherwise of Node. */
 export const openUdpSocket: OpenSocket = nativeSockets() ?? openNodeSocket;
 
-/** Node's own: it allocates a buffer and an address for each datagram, and takes twice the processor time. */
+/** Node's socket: it allocates a buffer and an address for each datagram, and takes twice the processor time. */
 export async function openNodeSocket(address: string, port: number): Promise<DatagramSocket> {
   const isV6 = isIP(address) === 6;
   const socket = createSocket({
     type: isV6 ? 'udp6' : 'udp4',
     recvBufferSize: RECEIVE_BUFFER_BYTES,
-    // All that is sent to are addresses: nothing is looked up, and nothing waits for a look-up.
+    // Destinations are always addresses: no lookup, and no wait for one.
     lookup: (to, _options, callback) => callback(null, to, isV6 ? 6 : 4),
   });
-  // Asked for before: with nothing to look up, the socket may listen at once.
+  // Before `bind`, which may complete at once without a lookup.
   const listening = once(socket, 'listening');
   socket.bind(port, address);
   try {
@@ -170,7 +170,7 @@ export async function openNodeSocket(address: string, port: number): Promise<Dat
     socket.close();
     throw error;
   }
-  // An address that cannot be reached is reported here: to media it is a packet that was lost.
+  // An unreachable address is reported here; for media it is a lost packet.
   socket.on('error', () => undefined);
   let isOpen = true;
   return {
@@ -179,7 +179,7 @@ export async function openNodeSocket(address: string, port: number): Promise<Dat
       socket.on('message', (datagram, from) => onDatagram(datagram, plain(from.address), from.port));
     },
     send: (datagram, to, toPort) => {
-      // The callback takes the error, which would be thrown else; ports that are none are thrown nevertheless.
+      // With a callback errors are not thrown, except for invalid ports.
       if (isOpen && toPort > 0 && toPort < 65_536)
         socket.send(Uint8Array.from(datagram), toPort, isV6 && isIP(to) === 4 ? `${MAPPED_IPV4}${to}` : to, ignore);
     },
@@ -193,11 +193,11 @@ export async function openNodeSocket(address: string, port: number): Promise<Dat
   };
 }
 
-/** IPv4 addresses come to sockets of both families in IPv6's clothes. */
+/** Sockets of both families get IPv4 addresses as IPv4-mapped IPv6. */
 function plain(address: string): string {
   return address.startsWith(MAPPED_IPV4) ? address.slice(MAPPED_IPV4.length) : address;
 }
 
 function ignore(): void {
-  // What could not be sent is lost.
+  // A datagram that cannot be sent is lost.
 }

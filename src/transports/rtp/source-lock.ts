@@ -1,29 +1,29 @@
-/** Where packets come from, or go to. */
+/** Source or destination of packets. */
 export interface MediaAddress {
   address: string;
   port: number;
 }
 
 export interface SourceLockOptions {
-  /** The place that was negotiated. */
+  /** The negotiated address. */
   expected: MediaAddress;
-  /** How long another place may prove to be the other side behind a translated address; 0 = not at all. */
+  /** How long another address may prove to be the other side behind NAT; 0 = not at all. */
   learnMs: number;
   nowMs: number;
 }
 
-/** Packets in a row that prove it: of another host, and of another port of the host that was negotiated. */
+/** Consecutive packets that prove it: from another host, and from another port of the negotiated host. */
 const PROOF = 4;
 const PROOF_OF_SAME_HOST = 2;
 /**
- * The place before a renegotiation is no candidate for so long: it goes on sending until it learns of the change, and
- * a fork that lost may play its ringback until its CANCEL arrives.
+ * For this long the address before a renegotiation is not a candidate: it continues to send until it learns of the
+ * change, and a lost fork may play ringback until its CANCEL arrives.
  */
 const FORMER_MS = 5_000;
-/** Forks, and changes in quick succession. */
+/** Forks, and quick changes. */
 const MOST_FORMER = 8;
 
-/** A place that was negotiated before, and the one that its packets came from. */
+/** An earlier negotiated address, and the actual source of its packets. */
 interface Former {
   expected: MediaAddress;
   heard: MediaAddress;
@@ -31,18 +31,18 @@ interface Former {
 }
 
 /**
- * Whose packets are heard. The negotiated place wins as soon as it is heard, and for good. Behind a NAT the other side
- * sends from elsewhere: for a short time after the negotiation, a place that sends some packets in a row is believed, as
- * long as nothing has come from the negotiated one; packets that SRTP authenticates are believed at once. After that
- * only the negotiated place can take over: a stranger who finds the port can neither listen in nor be heard, and one who
- * was quicker than the caller loses the call again.
+ * Decides whose packets are accepted. The negotiated address wins as soon as it sends, permanently. Behind NAT the
+ * other side sends from another address: for a short time after the negotiation, an address that sends several packets
+ * in a row is accepted, if nothing has come from the negotiated one. Packets that SRTP authenticates are accepted at
+ * once. After that only the negotiated address can take over: an attacker who finds the port can neither listen nor be
+ * heard, and one who was faster than the caller loses the call again.
  */
 export class SourceLock {
   #expected: MediaAddress;
   readonly #learnMs: number;
   #untilMs: number;
   #locked: MediaAddress | null = null;
-  /** The object by which the caller of `isTarget` knows that place: compared first, before its contents. */
+  /** The caller's object for that address: compared first, before its contents. */
   #known: MediaAddress | null = null;
   #candidate: (MediaAddress & { ssrc: number; sequence: number; count: number }) | null = null;
   #former: Former[] = [];
@@ -54,7 +54,7 @@ export class SourceLock {
     this.#untilMs = options.nowMs + options.learnMs;
   }
 
-  /** Where packets are to be sent. */
+  /** Destination of packets. */
   get target(): MediaAddress {
     return this.#locked ?? this.#expected;
   }
@@ -63,18 +63,18 @@ export class SourceLock {
     return this.#locked !== null;
   }
 
-  /** The time to learn begins again, where nothing has been heard yet. */
+  /** Restarts the learning time, if nothing has arrived yet. */
   extend(nowMs: number): void {
     this.#untilMs = nowMs + this.#learnMs;
   }
 
-  /** Another place has been negotiated. The one before is not heard any more, whatever is still under way from it. */
+  /** Another address was negotiated. Packets from the previous one are ignored. */
   move({ address, port }: MediaAddress, nowMs: number): void {
     this.extend(nowMs);
     const expected = { address, port };
     if (isSame(expected, this.#expected)) return;
     const left = { expected: this.#expected, heard: this.target, untilMs: nowMs + FORMER_MS };
-    // A place that comes back, as behind a hold, is known by what it sent from then.
+    // An address that returns, as after a hold, is recognised by its earlier source.
     this.#former = [...this.#former, left].filter((former) => !isSame(former.expected, expected)).slice(-MOST_FORMER);
     this.#expected = expected;
     this.#locked = null;
@@ -90,12 +90,12 @@ export class SourceLock {
     return true;
   }
 
-  /** Whether that place was negotiated. */
+  /** Whether the address was negotiated. */
   isExpected(place: MediaAddress): boolean {
     return isSame(place, this.#expected);
   }
 
-  /** Whether the packet is to be heard. `isVouchedFor`: it was authenticated. */
+  /** Whether to accept the packet. `isVouchedFor`: it was authenticated. */
   accepts(
     from: MediaAddress,
     packet: { ssrc: number; sequence: number },
@@ -113,7 +113,7 @@ export class SourceLock {
     const { ssrc, sequence } = packet;
     const last = this.#candidate;
     const goesOn = last !== null && isSame(from, last) && ssrc === last.ssrc && isNext(last.sequence, sequence);
-    // One candidate at a time would let a stranger keep the other side out; the latest one is it.
+    // Keeping the first candidate would let an attacker block the other side, so the latest one counts.
     const count = goesOn ? last.count + 1 : 1;
     this.#candidate = { address: from.address, port: from.port, ssrc, sequence, count };
     const proof = from.address === expected.address ? PROOF_OF_SAME_HOST : PROOF;
@@ -133,7 +133,7 @@ function isSame(one: MediaAddress, other: MediaAddress): boolean {
   return one.port === other.port && one.address === other.address;
 }
 
-/** A hole of a few is allowed. */
+/** A small gap is allowed. */
 function isNext(before: number, sequence: number): boolean {
   const step = (sequence - before) & 0xffff;
   return step > 0 && step <= 4;

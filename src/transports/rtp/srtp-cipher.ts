@@ -2,26 +2,26 @@ import { type Cipher, createCipheriv, createDecipheriv } from 'node:crypto';
 import { HmacSha1 } from './hmac-sha1.js';
 import { putUint32, uint32At } from './packet.js';
 
-/** Of which stream keys are: their labels begin at (RFC 3711, 4.3.2). */
+/** The stream of a key: the start of its labels (RFC 3711, 4.3.2). */
 export type SrtpKind = 'rtp' | 'rtcp';
 
-/** Protects and opens packets whose 48-bit index is known. What it gives is its own until the next call. */
+/** Protects and opens packets with a known 48-bit index. Results are valid until the next call. */
 export interface SrtpCipher {
   readonly tagBytes: number;
-  /** @param clear bytes at the beginning that stay readable; `trailer` is authenticated as well, but not sent here */
+  /** @param clear bytes at the beginning that stay unencrypted; `trailer` is authenticated, too, but not included */
   seal(packet: Uint8Array, clear: number, ssrc: number, index: number, trailer: Uint8Array | null): Buffer;
-  /** The packet without its tag; null where the tag is not right. */
+  /** The packet without its tag; null if the tag is wrong. */
   open(packet: Uint8Array, clear: number, ssrc: number, index: number, trailer: Uint8Array | null): Buffer | null;
 }
 
 const BLOCK = 16;
-/** Of a block, what is the same in all of a packet; behind it the block's number. */
+/** Constant part of a counter block; the block number follows. */
 const COUNTED = 14;
 const AUTH_KEY_BYTES = 20;
 const GCM_TAG_BYTES = 16;
-/** No tag is shorter. */
+/** The shortest tag. */
 const TURNS_BYTES = 4;
-/** Key streams that are made at once, of packets up to 60 ms; and the longest one, of the longest packet that is taken. */
+/** Number of key streams computed at once, for packets up to 60 ms; and the longest one, for the longest packet. */
 const PACKETS_AHEAD = 8;
 const MAX_BLOCKS_AHEAD = 32;
 const MAX_BLOCKS = 256;
@@ -41,12 +41,12 @@ export function srtpCipher({ suite, key, salt }: SrtpKey, kind: SrtpKind): SrtpC
   );
 }
 
-/** Reports always have the long tag (RFC 4568, 6.2). */
+/** RTCP always has the long tag (RFC 4568, 6.2). */
 function tagBytes(suite: SrtpSuite, kind: SrtpKind): number {
   return suite === 'AES_CM_128_HMAC_SHA1_32' && kind === 'rtp' ? 4 : 10;
 }
 
-/** A session's key from the master key, which is never derived anew (RFC 3711, 4.3). */
+/** A session key from the master key; no re-keying (RFC 3711, 4.3). */
 export function derived(key: Uint8Array, salt: Uint8Array, label: number, bytes: number): Buffer {
   const block = new Uint8Array(BLOCK);
   block.set(salt);
@@ -55,22 +55,21 @@ export function derived(key: Uint8Array, salt: Uint8Array, label: number, bytes:
 }
 
 /**
- * Key streams of AES in counter mode (RFC 3711, 4.1.1): the counters of a packet's blocks, encrypted one by one, which
- * spares a new cipher for each packet. Packets come one behind the other: some are seen to at once, since most of the
- * time goes into the call.
+ * Key streams of AES in counter mode (RFC 3711, 4.1.1): encrypts the counter blocks, which avoids a new cipher for each
+ * packet. Packets are consecutive, so several are computed at once: most of the time is the cost of a call.
  */
 class KeyStream {
   readonly #aes: Cipher;
   readonly #salt: Uint8Array;
   readonly #ahead: number;
   readonly #counters: Buffer;
-  /** The streams that are there: of which source, from which index on, and of how many blocks each. */
+  /** The computed streams: their source, first index, and blocks per stream. */
   #streams: Uint8Array = new Uint8Array();
   #ssrc = -1;
   #first = 0;
   #blocks = 0;
 
-  /** @param ahead packets that are seen to at once */
+  /** @param ahead number of packets computed at once */
   constructor(key: Buffer, salt: Buffer, ahead: number) {
     this.#aes = createCipheriv('aes-128-ecb', key, null).setAutoPadding(false);
     this.#salt = salt;
@@ -78,14 +77,14 @@ class KeyStream {
     this.#counters = Buffer.alloc(Math.max(MAX_BLOCKS, ahead * MAX_BLOCKS_AHEAD) * BLOCK);
   }
 
-  /** The stream of a packet: so many blocks at least, until the next call. */
+  /** The stream of a packet with at least this many blocks, valid until the next call. */
   of(ssrc: number, index: number, blocks: number): Uint8Array {
     const place = index - this.#first;
     if (ssrc === this.#ssrc && blocks <= this.#blocks && place >= 0 && place < this.#ahead) {
       const at = place * this.#blocks * BLOCK;
       return this.#streams.subarray(at, at + blocks * BLOCK);
     }
-    // One that comes late has its own; those that are to come stay.
+    // A late packet gets its own stream; the computed ones stay.
     const isLate = ssrc === this.#ssrc && place < 0;
     if (isLate || blocks > MAX_BLOCKS_AHEAD || this.#ahead === 1) return this.#made(ssrc, index, blocks, 1);
     [this.#ssrc, this.#first, this.#blocks] = [ssrc, index, blocks];
@@ -135,7 +134,7 @@ class CounterCipher implements SrtpCipher {
     if (end < clear) return null;
     const out = Buffer.from(packet);
     const tag = this.#tag(out, end, trailer, index);
-    // However many bytes are right, it takes the same time.
+    // Constant-time comparison.
     let difference = 0;
     for (let n = 0; n < this.tagBytes; n++) difference |= tag[n]! ^ packet[end + n]!;
     if (difference !== 0) return null;
@@ -149,8 +148,8 @@ class CounterCipher implements SrtpCipher {
   }
 
   /**
-   * Over the packet and what counts its turns: the roll-over counter, which is not sent, or the report's own number. It
-   * is put in the tag's place meanwhile: hashed in one go, it takes half the time.
+   * Authenticates the packet and its roll-over counter, which is not sent, or the report's index. It is placed over the
+   * tag meanwhile: hashing at once takes half the time.
    */
   #tag(packet: Buffer, end: number, trailer: Uint8Array | null, index: number): Uint8Array {
     if (trailer === null) putUint32(packet, end, Math.floor(index / 65_536));
@@ -188,12 +187,12 @@ class GcmCipher implements SrtpCipher {
     try {
       decipher.final();
     } catch {
-      return null; // the tag is not right
+      return null; // wrong tag
     }
     return Buffer.concat([packet.subarray(0, clear), body]);
   }
 
-  /** Two zero bytes, the source and the index, masked by the salt. */
+  /** Two zero bytes, the source and the index, XORed with the salt. */
   #nonce(ssrc: number, index: number): Uint8Array {
     return counterBlock(Buffer.concat([new Uint8Array(2), this.#salt]), ssrc, index).subarray(2, 14);
   }

@@ -14,7 +14,7 @@ export function newSrtpKey(suite: SrtpSuite): SrtpKey {
   return { suite, key: randomBytes(KEY_BYTES), salt: randomBytes(SALT_BYTES[suite]) };
 }
 
-/** The key of a line of SDP; null for suites, lengths and parameters that are not ours. */
+/** The key of an SDP line; null for unsupported suites, lengths and parameters. */
 export function keyOfLine({ suite, inline, isExtended }: CryptoLine): SrtpKey | null {
   const known = SRTP_SUITES.find((each) => each === suite);
   const bytes = Buffer.from(inline, 'base64');
@@ -34,14 +34,14 @@ export function isSameKey(one: SrtpKey, other: SrtpKey): boolean {
 
 const RTCP_CLEAR_BYTES = 8;
 const INDEX_BYTES = 4;
-/** The first bit says that the report is encrypted. */
+/** The first bit: the report is encrypted. */
 const ENCRYPTED = 0x8000_0000;
-/** A packet that is further behind than this is not taken (RFC 3711, 3.3.2, asks for 64 at least). */
+/** Older packets are refused (RFC 3711, 3.3.2, requires at least 64). */
 const REPLAY_WINDOW = 128;
-/** Sources that are remembered in a stream: one, and a few whom a re-routing has brought. */
+/** Number of sources to remember per stream: one, and a few after re-routing. */
 const MAX_SOURCES = 4;
 
-/** What we send, protected (RFC 3711). */
+/** Protects sent packets (RFC 3711). */
 export class SrtpSender {
   readonly #rtp: SrtpCipher;
   readonly #rtcp: SrtpCipher;
@@ -56,7 +56,7 @@ export class SrtpSender {
     this.#isAead = key.suite === 'AEAD_AES_128_GCM';
   }
 
-  /** @param packet of RTP, in the order of their numbers */
+  /** @param packet RTP, in the order of sequence numbers */
   protect(packet: Uint8Array): Uint8Array {
     const sequence = (packet[2]! << 8) | packet[3]!;
     if (this.#last !== null && sequence < this.#last) this.#turns++;
@@ -65,7 +65,7 @@ export class SrtpSender {
     return this.#rtp.seal(packet, clear, uint32At(packet, 8), this.#turns * 65_536 + sequence, null);
   }
 
-  /** @param packet of RTCP, compound or not */
+  /** @param packet RTCP, compound or not */
   protectRtcp(packet: Uint8Array): Uint8Array {
     const index = this.#reports++;
     const number = new Uint8Array(INDEX_BYTES);
@@ -77,7 +77,7 @@ export class SrtpSender {
   }
 }
 
-/** What the other side sends, opened. What is forged, repeated or too old gives null. */
+/** Opens received packets. Forged, repeated and old ones give null. */
 export class SrtpReceiver {
   readonly #rtp: SrtpCipher;
   readonly #rtcp: SrtpCipher;
@@ -91,7 +91,7 @@ export class SrtpReceiver {
     this.#isAead = key.suite === 'AEAD_AES_128_GCM';
   }
 
-  /** @param packet as it came, of RTP or RTCP */
+  /** @param packet RTP or RTCP as received */
   open(packet: Uint8Array): Uint8Array | null {
     return isRtcp(packet) ? this.#openRtcp(packet) : this.#openRtp(packet);
   }
@@ -117,7 +117,7 @@ export class SrtpReceiver {
     const word = uint32At(number, 0);
     const ssrc = uint32At(packet, 4);
     const index = (word & 0x7fff_ffff) >>> 0;
-    // None of ours agrees to reports in plain text.
+    // Unencrypted reports are never negotiated.
     if (word < ENCRYPTED || this.#reporters.get(ssrc)?.isRepeated(index) === true) return null;
     const rest = Buffer.concat([packet.subarray(0, at), packet.subarray(at + INDEX_BYTES)]);
     const opened = this.#rtcp.open(rest, RTCP_CLEAR_BYTES, ssrc, index, number);
@@ -126,10 +126,10 @@ export class SrtpReceiver {
   }
 }
 
-/** Which packets of a source have come. */
+/** The received packets of a source. */
 class Source {
   #newest: number;
-  /** By their place in the window, the indices that were seen. */
+  /** The received indices, by their place in the window. */
   readonly #seen = new Float64Array(REPLAY_WINDOW).fill(-1);
 
   constructor(first: number) {
@@ -137,7 +137,7 @@ class Source {
     this.see(first);
   }
 
-  /** The 48-bit index that is nearest to the newest one (RFC 3711, appendix A). */
+  /** The 48-bit index closest to the newest one (RFC 3711, appendix A). */
   indexOf(sequence: number): number {
     const turn = this.#newest - (this.#newest % 65_536);
     const index = turn + sequence;
@@ -155,7 +155,7 @@ class Source {
   }
 }
 
-/** Only sources whose packets are genuine are remembered. */
+/** Only sources with authentic packets are remembered. */
 function remember(sources: Map<number, Source>, ssrc: number, index: number): void {
   const source = sources.get(ssrc);
   if (source !== undefined) {

@@ -1,14 +1,14 @@
 const KEYS = '0123456789*#ABCD';
 const END_BIT = 0x80;
-/** Keys that are remembered, so that a packet of theirs that comes late is not another one. */
+/** Number of keys to remember, so that their late packets do not count as new keys. */
 const REMEMBERED = 8;
 
 /**
- * Reads keys from the packets of telephone events (RFC 4733, 2.3). A key comes in many packets, some of which are lost,
- * and from browsers only the last ones are sent: whichever comes first tells it, and its timestamp tells it from the next.
+ * Reads keys from telephone events (RFC 4733, 2.3). A key has many packets, some may be lost, and browsers send only
+ * the last ones: any first packet reports the key, and its timestamp distinguishes it from the next.
  *
- * A key that is held for long goes on in another event (2.5.1.3), which begins where the last one ended; and there are
- * gateways whose timestamps go on with each packet.
+ * A long key continues in another event (2.5.1.3) that starts where the last one ended; and some gateways increase the
+ * timestamp with each packet.
  */
 export class TelephoneEvents {
   /** Timestamps of reported keys, the newest last. */
@@ -16,7 +16,7 @@ export class TelephoneEvents {
   /** The key that is held down, as far as is known. */
   #held: { event: number; timestamp: number; duration: number } | null = null;
 
-  /** @returns the key, at its first packet; null for the others, for events that are no keys and for junk */
+  /** @returns the key, at its first packet; null for later packets, events that are not keys, and invalid ones */
   read(payload: Uint8Array, timestamp: number): string | null {
     const event = payload[0] ?? KEYS.length;
     const key = payload.length >= 4 ? KEYS[event] : undefined;
@@ -27,7 +27,7 @@ export class TelephoneEvents {
     const since = held === null ? -1 : (timestamp - held.timestamp) >>> 0;
     const goesOn = held !== null && held.event === event && since <= held.duration;
     const isKnown = this.#told.includes(timestamp);
-    // A late packet of an earlier key says nothing of the one that is held.
+    // A late packet of an earlier key says nothing about the current one.
     if (!isKnown || timestamp === held?.timestamp) this.#held = isEnd ? null : { event, timestamp, duration };
     if (isKnown) return null;
     this.#told.push(timestamp);

@@ -1,10 +1,10 @@
 import type { CodecName } from './media-codec.js';
 
-/** Why packets were not heard. */
+/** Why packets were ignored. */
 export const UNHEARD_KINDS = ['stranger', 'forged', 'junk', 'unknown_type', 'undecodable', 'early'] as const;
 export type UnheardKind = (typeof UNHEARD_KINDS)[number];
 
-/** What a call adds to the totals, at its end. */
+/** A finished call's share of the totals. */
 export interface CallFigures {
   codec: CodecName | null;
   isSecure: boolean;
@@ -17,11 +17,11 @@ export interface CallFigures {
   concealedMs: number;
 }
 
-/** What has become of the media of all calls, for those who watch over them. */
+/** Media statistics of all calls, for metrics. */
 export class RtpTotals {
-  /** Calls whose media are open. */
+  /** Calls with open media. */
   open = 0;
-  /** Milliseconds of sound that were made up in place of lost packets, in calls that are over. */
+  /** Milliseconds of concealed audio in finished calls. */
   concealedMs = 0;
   readonly unheard: Record<UnheardKind, number> = {
     stranger: 0,
@@ -33,7 +33,7 @@ export class RtpTotals {
   };
   readonly #calls = new Map<string, { codec: CodecName; isSecure: boolean; count: number }>();
 
-  /** Calls that are over, by what was agreed upon. */
+  /** Finished calls by negotiated codec and security. */
   get calls(): readonly { codec: CodecName; isSecure: boolean; count: number }[] {
     return [...this.#calls.values()];
   }

@@ -14,37 +14,37 @@ export interface WireOptions {
   /** How long another address than the negotiated one may prove to be the other side's. */
   learnMs: number;
   clock: Clock;
-  /** Our source of sound. */
+  /** The source of sent audio. */
   ssrc: number;
-  /** What we have sent, for reports. */
+  /** What was sent, for reports. */
   sent: () => SentSoFar;
-  /** Who gets the other side's packets, before `hearBy`. */
+  /** Gets received packets until `hearBy`. */
   listener: PacketListener;
-  /** A share of our packets, 0..1, to be ready to lose. */
+  /** Expected packet loss, 0 to 1. */
   onExpectedLoss: (share: number) => void;
 }
 
-/** Who gets packets. Their payload is overwritten afterwards. */
+/** Receives packets. Their payload is overwritten afterwards. */
 export interface PacketListener {
   packet(packet: RtpPacket, nowMs: number): void;
 }
 
-/** Datagrams that were not heard. */
+/** Ignored datagrams. */
 export interface Unheard {
-  /** From elsewhere than the other side. */
+  /** From another address. */
   strangers: number;
-  /** Not protected with its key, or repeated. */
+  /** Not authenticated, or repeated. */
   forged: number;
   /** Neither RTP nor RTCP. */
   junk: number;
 }
 
-/** A packet, until it has been sent. */
+/** A packet until it is sent. */
 const datagramOut = new Scratch(new Uint8Array(LONGEST_DATAGRAM_BYTES));
 /** A second of packets. */
 const MOST_OVERTAKEN = 64;
 
-/** Between our sockets and the other side's: who is believed, what is encrypted, and reports of both. */
+/** Between the sockets and the other side: source checks, encryption, and reports. */
 export class Wire {
   readonly #rtp: DatagramSocket;
   readonly #rtcp: DatagramSocket;
@@ -61,12 +61,12 @@ export class Wire {
   #lock: SourceLock | null = null;
   #sealer: SrtpSender | null = null;
   #opener: SrtpReceiver | null = null;
-  /** The last packet's type, and its clock. */
+  /** Type and clock rate of the last packet. */
   #type: number | null = null;
   #clockRateHz: number | null = null;
   #lastHeardMs = -Infinity;
   #isOver = false;
-  /** What came from places that were not agreed upon: answers may be overtaken by the sound that they are about. */
+  /** Datagrams from addresses that were not negotiated: audio may overtake its answer. */
   readonly #overtaken: { datagram: Uint8Array; from: MediaAddress; isRtcpPort: boolean; atMs: number }[] = [];
 
   constructor(options: WireOptions) {
@@ -82,7 +82,7 @@ export class Wire {
     this.#reports = new Reports(options.clock.nowMs());
     let from: MediaAddress = { address: '', port: 0 };
     pair.rtp.listen((datagram, address, port) => {
-      // Nearly always the same place as before.
+      // Usually the same address as before.
       if (port !== from.port || address !== from.address) from = { address, port };
       this.#onDatagram(datagram, from, false);
     });
@@ -97,24 +97,24 @@ export class Wire {
     return this.#reports.stats;
   }
 
-  /** When anything of the other side came, sound or reports. */
+  /** Time of the last audio or report from the other side. */
   get lastHeardMs(): number {
     return this.#lastHeardMs;
   }
 
-  /** Whether the other side has said goodbye (RTCP BYE), and nothing has come since. */
+  /** Whether the other side has sent RTCP BYE, and nothing since. */
   get hasLeft(): boolean {
     return this.#reports.hasLeft;
   }
 
-  /** Where sound is sent; null before anything is agreed upon. */
+  /** Destination of audio; null before the negotiation. */
   get target(): MediaAddress | null {
     return this.#lock?.target ?? null;
   }
 
   agree(agreement: Agreement): void {
     const nowMs = this.#clock.nowMs();
-    // Without an address, as some put a call on hold, the other side stays where it was, if that is known.
+    // A hold without an address keeps the last one, if it is known.
     if (isNowhere(agreement.remote.address)) this.#lock?.extend(nowMs);
     else if (this.#lock !== null) this.#lock.move(agreement.remote, nowMs);
     else this.#lock = new SourceLock({ expected: agreement.remote, learnMs: this.#learnMs, nowMs });
@@ -122,7 +122,7 @@ export class Wire {
     const { srtp } = agreement;
     this.#agreement = agreement;
     this.#type = null;
-    // Keys that stay go on counting where they are (RFC 4568, 7.1.4).
+    // Unchanged keys keep their counters (RFC 4568, 7.1.4).
     if (srtp === null) [this.#sealer, this.#opener] = [null, null];
     else {
       if (keysBefore === null || !isSameKey(keysBefore.send, srtp.send)) this.#sealer = new SrtpSender(srtp.send);
@@ -132,12 +132,12 @@ export class Wire {
     this.#hearOvertaken(nowMs);
   }
 
-  /** From now on packets are for another one. */
+  /** Another listener receives packets from now on. */
   hearBy(listener: PacketListener): void {
     this.#listener = listener;
   }
 
-  /** The other side may be behind a NAT and send only now. */
+  /** The other side may be behind NAT and start to send only now. */
   extendLearning(): void {
     this.#lock?.extend(this.#clock.nowMs());
   }
@@ -150,13 +150,13 @@ export class Wire {
     this.#rtp.send(this.#sealer === null ? datagram : this.#sealer.protect(datagram), address, port);
   }
 
-  /** To be called ten times a second or so. */
+  /** Call about ten times a second. */
   tick(nowMs: number): void {
     if (this.#agreement === null || nowMs < this.#reports.nextMs) return;
     this.#sendReport(this.#reports.next(this.#sent(), nowMs));
   }
 
-  /** May be called twice. @param saysGoodbye to somebody who has heard of us */
+  /** May be called twice. @param saysGoodbye sends BYE, to a side that has received packets */
   close(saysGoodbye: boolean): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -199,7 +199,7 @@ export class Wire {
       this.#unheard[opened === null ? 'forged' : 'junk']++;
       return;
     }
-    // What we have sent ourselves comes back: a loop (RFC 3550, 8.2).
+    // parley's own packets come back: a loop (RFC 3550, 8.2).
     if (packet.ssrc === this.#ssrc || !lock.accepts(from, packet, nowMs, this.#opener !== null)) {
       this.#unheard.strangers++;
       return;
@@ -213,7 +213,7 @@ export class Wire {
     this.#listener.packet(packet, nowMs);
   }
 
-  /** Only of the place that is agreed upon now: nobody proves to be elsewhere by what came before. */
+  /** Only from the address negotiated now: earlier packets do not prove another one. */
   #hearOvertaken(nowMs: number): void {
     for (const { datagram, from, isRtcpPort, atMs } of this.#overtaken.splice(0)) {
       const isTheirs = isRtcpPort || this.#lock?.isExpected(from) === true;

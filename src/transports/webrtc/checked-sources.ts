@@ -1,24 +1,24 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** Where a datagram comes from: address and port. */
+/** Source of a datagram: address and port. */
 type Source = readonly [string, number];
 type Receive = (datagram: Buffer, source: Source) => void;
 
-/** A way to the other end, as werift has it. */
+/** werift's candidate pair. */
 interface Pair {
   readonly protocol: unknown;
   readonly remoteAddr: Source;
-  /** Answers to our own checks of the way; werift takes only those that the other end has signed. */
+  /** Answers to parley's own checks of the pair; werift accepts only those that the other end has signed. */
   readonly responsesReceived: number;
 }
 
-/** A socket of ours, as werift has it: of this machine, or of a relay (TURN). */
+/** werift's socket: local, or of a relay (TURN). */
 type Protocol = { datagramReceived: Receive } | { handleStunMessage: Receive };
 
-/** What agrees upon ways (ICE), as werift has it. */
+/** werift's ICE agent. */
 interface Agreement {
   readonly candidatePairs: readonly Pair[];
-  /** Our passwords, one of each round, by our user names. */
+  /** Local passwords of each round, by local user name. */
   readonly userHistory: Readonly<Record<string, string>>;
   ensureProtocol(protocol: Protocol): void;
 }
@@ -28,7 +28,7 @@ const ATTRIBUTE_HEADER_BYTES = 4;
 const USERNAME = 0x0006;
 const MESSAGE_INTEGRITY = 0x0008;
 const SIGNATURE_BYTES = 20;
-/** The bits of a message's type that make it something else than a request (RFC 8489, 5). */
+/** The bits of a message's type that are set in other classes than requests (RFC 8489, 5). */
 const CLASS_BITS = 0x0110;
 /** The first byte of DTLS, TURN channels and RTP is higher (RFC 7983, 7). */
 const MAX_STUN_BYTE = 3;
@@ -36,10 +36,11 @@ const MAX_STUN_BYTE = 3;
 const kept = new WeakSet<Agreement>();
 
 /**
- * Keeps strangers out of a connection. werift answers checks that nobody has signed, changes its role because of them, and
- * hands whatever comes to DTLS, where one datagram of a stranger is enough to end a handshake or a call. Here a check
- * counts if it is signed with our password (RFC 8445, 7.3; RFC 8489, 9.1.3), and anything but a check if it comes from
- * where our own check was answered. To be called before candidates are gathered; again changes nothing.
+ * Keeps unauthenticated datagrams out of a connection. werift answers unsigned checks, changes its role because of
+ * them, and passes everything to DTLS, where one datagram of an attacker can end a handshake or a call. With this
+ * filter a check counts if it is signed with the local password (RFC 8445, 7.3; RFC 8489, 9.1.3), and other datagrams
+ * count if they come from an address that answered a local check. Call it before candidates are gathered; calling it
+ * again has no effect.
  */
 export function keepStrangersOut(agreement: unknown): void {
   const ice = agreement as Agreement;
@@ -69,7 +70,7 @@ export function keepStrangersOut(agreement: unknown): void {
   };
 }
 
-/** Where our checks have been answered from, at one of our sockets. Also those of earlier rounds (ICE restart). */
+/** Addresses that answered local checks, for one socket, including earlier rounds (ICE restart). */
 class CheckedSources {
   readonly #ice: Agreement;
   readonly #protocol: Protocol;
@@ -97,8 +98,8 @@ function isSame([address, port]: Source, [otherAddress, otherPort]: Source): boo
 
 /**
  * A request without what follows its signature, which anyone may have added (RFC 8489, 14.5).
- * @param passwords by our user names
- * @returns null: it is not signed with the password of the user name in it
+ * @param passwords by local user name
+ * @returns null: it is not signed with the password of its user name
  */
 function signedPart(request: Buffer, passwords: Readonly<Record<string, string>>): Buffer | null {
   let password: string | undefined;

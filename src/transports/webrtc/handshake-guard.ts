@@ -1,22 +1,22 @@
 import { createHash, createHmac, timingSafeEqual, verify, X509Certificate } from 'node:crypto';
 import type { RTCDtlsTransport } from 'werift';
 
-/** A message of a handshake (RFC 6347, 4.3.2), as werift has it: whole, without its fragments. */
+/** werift's handshake message (RFC 6347, 4.3.2), reassembled from its fragments. */
 interface HandshakeMessage {
   readonly msg_type: number;
-  /** Counts the messages of one end; a copy has the same number. */
+  /** Numbers the messages of one end; a repetition has the same number. */
   readonly message_seq: number;
   readonly fragment: Buffer;
   serialize(): Buffer;
 }
 
-/** One end of DTLS, as werift has it. */
+/** werift's DTLS endpoint. */
 interface DtlsEnd {
   readonly sessionType: number;
-  /** What has been sent and received so far, the first of each type, in the order of RFC 5246, 7.3. */
+  /** Messages sent and received so far, the first of each type, in the order of RFC 5246, 7.3. */
   readonly dtls: {
     readonly sortedHandshakeCache: readonly HandshakeMessage[];
-    /** The flight that was sent last (RFC 6347, 4.2.4): one is repeated until a later one is. */
+    /** The last flight sent (RFC 6347, 4.2.4), which is repeated until a later one. */
     flight: number;
   };
   readonly cipher: {
@@ -41,7 +41,7 @@ const CERTIFICATE_VERIFY = 15;
 const CLIENT_KEY_EXCHANGE = 16;
 const FINISHED = 20;
 
-/** What the other end sends, by our role. Anything else is dropped, such as a request for another handshake. */
+/** Messages of the other end, by local role. Others are dropped, such as a request for another handshake. */
 const FROM_SERVER = [
   HELLO_VERIFY_REQUEST,
   SERVER_HELLO,
@@ -55,12 +55,12 @@ const FROM_CLIENT = [CLIENT_HELLO, CERTIFICATE, CLIENT_KEY_EXCHANGE, CERTIFICATE
 /** Without these a Finished proves nothing. */
 const NEEDED_OF_SERVER = [CLIENT_HELLO, SERVER_HELLO, CERTIFICATE, SERVER_KEY_EXCHANGE, CLIENT_KEY_EXCHANGE, FINISHED];
 const NEEDED_OF_CLIENT = [CLIENT_HELLO, SERVER_HELLO, CERTIFICATE, CLIENT_KEY_EXCHANGE, CERTIFICATE_VERIFY];
-/** A copy of these has the flight repeated that answers it (RFC 6347, 4.2.4). */
+/** A repetition of these makes the answering flight repeat (RFC 6347, 4.2.4). */
 const ASKS_AGAIN = [CLIENT_HELLO, SERVER_HELLO_DONE, FINISHED];
 
-/** Later than any. */
+/** Higher than any flight. */
 const NO_FLIGHT = 99;
-/** How far messages may run ahead: a handshake has no more of one end. */
+/** How far messages may be ahead of order: more than one end of a handshake sends. */
 const MAX_HELD = 8;
 
 const RANDOM_BYTES = 32;
@@ -68,33 +68,32 @@ const VERSION_BYTES = 2;
 const VERIFY_DATA_BYTES = 12;
 /** A named curve (RFC 8422, 5.4). */
 const NAMED_CURVE = 3;
-/** Hash and signature algorithm (RFC 5246, 7.4.1.4.1), those that werift offers, with the type of their keys. */
+/** Hash and signature algorithm (RFC 5246, 7.4.1.4.1) that werift offers, with their type of key. */
 const SHA256 = 4;
 const KEY_TYPES: Readonly<Record<number, string>> = { 1: 'rsa', 3: 'ec' };
 
 /**
- * Has a DTLS handshake prove who is at the other end, which werift does not: that the key of the certificate has signed
- * (RFC 5246, 7.4.3 and 7.4.8), and that both ends have seen the same handshake (Finished, 7.4.9). The certificate itself
- * is the one of the SDP: werift compares its fingerprint. A handshake that proves nothing fails: `onHandleHandshakes`
- * rejects.
+ * Verifies the other end of a DTLS handshake, which werift does not do: that the certificate's key has signed (RFC
+ * 5246, 7.4.3 and 7.4.8), and that both ends have seen the same handshake (Finished, 7.4.9). werift itself compares the
+ * certificate's fingerprint with the SDP. If the verification fails, `onHandleHandshakes` rejects.
  *
- * Messages reach werift in their order (RFC 6347, 4.2.2), and one of each type: it would also take those that overtake
- * others, and a second one of a type, which the transcript lacks.
+ * Messages reach werift in order (RFC 6347, 4.2.2) and once per type: werift would also accept out-of-order messages,
+ * and second ones of a type, which are not in the transcript.
  */
 export class HandshakeGuard {
-  /** Messages that came too early, by their number. */
+  /** Early messages, by number. */
   readonly #held = new Map<number, HandshakeMessage>();
-  /** What was let through, by its number. */
+  /** Accepted messages, by number. */
   readonly #taken = new Map<number, Buffer>();
   readonly #types = new Set<number>();
-  /** The number that comes next; null = the other end's hello is awaited. */
+  /** The next number; null = before the other end's hello. */
   #next: number | null = null;
   #end: DtlsEnd | null = null;
   #isProven = false;
 
   /**
-   * To be made before the connection comes about.
-   * @param onRefused called once, with the reason, where the handshake proves something else
+   * Create it before the connection is established.
+   * @param onRefused called once, with the reason, if the verification fails
    */
   constructor(transport: RTCDtlsTransport, onRefused: (reason: string) => void) {
     const start = transport.start.bind(transport);
@@ -106,12 +105,12 @@ export class HandshakeGuard {
     };
   }
 
-  /** Whether the other end has proven who it is. */
+  /** Whether the other end is verified. */
   get isProven(): boolean {
     return this.#isProven;
   }
 
-  /** Ends what werift repeats for half a minute, of a connection that is closed too. May be called twice. */
+  /** Stops werift's repetitions, which last half a minute even after the connection closes. May be called twice. */
   close(): void {
     if (this.#end !== null) this.#end.dtls.flight = NO_FLIGHT;
   }
@@ -136,11 +135,11 @@ export class HandshakeGuard {
     };
   }
 
-  /** What can be handled now that a message has come: itself, what waited for it, or nothing. */
+  /** Messages to handle now: this one, and those that waited for it, or none. */
   #inOrder(end: DtlsEnd, message: HandshakeMessage): HandshakeMessage[] {
     const { msg_type: type, message_seq: number } = message;
     if (!(isServer(end) ? FROM_CLIENT : FROM_SERVER).includes(type)) return [];
-    // A request for the cookie, and what asks for it, are no part of the handshake (RFC 6347, 4.2.1).
+    // A cookie request, and the hello before it, are not part of the handshake (RFC 6347, 4.2.1).
     const isBefore = type === HELLO_VERIFY_REQUEST || (type === CLIENT_HELLO && !hasCookie(message.fragment));
     if (isBefore) return this.#next === null ? [message] : [];
     const first = this.#taken.get(number);
@@ -194,11 +193,11 @@ function refusalOf(end: DtlsEnd, transcript: readonly HandshakeMessage[], verify
   return isSame ? null : 'it was changed on its way';
 }
 
-/** The other end's certificate, if the one whose fingerprint werift compares is that of the transcript. */
+/** The other end's certificate, if it is the one in the transcript whose fingerprint werift compares. */
 function certificateOf(end: DtlsEnd): X509Certificate | null {
   const used = end.cipher.remoteCertificate;
   const bodies = end.dtls.sortedHandshakeCache.filter(({ msg_type: type }) => type === CERTIFICATE);
-  // A client sends its own behind the server's.
+  // A client sends its certificate after the server's.
   const body = bodies[isServer(end) ? 1 : 0]?.fragment;
   if (body === undefined || used === undefined) return null;
   // Lengths of the list and of its first entry, three bytes each (RFC 5246, 7.4.2).
@@ -206,7 +205,7 @@ function certificateOf(end: DtlsEnd): X509Certificate | null {
   return first.equals(used) ? new X509Certificate(first) : null;
 }
 
-/** Whether secrets are agreed upon with the key of the transcript. */
+/** Whether the secrets come from the key in the transcript. */
 function isAgreedKey(end: DtlsEnd): boolean {
   const used = end.cipher.remoteKeyPair?.publicKey;
   const body = find(end.dtls.sortedHandshakeCache, isServer(end) ? CLIENT_KEY_EXCHANGE : SERVER_KEY_EXCHANGE);
@@ -214,7 +213,7 @@ function isAgreedKey(end: DtlsEnd): boolean {
   return used !== undefined && key.equals(used);
 }
 
-/** A server has signed the key that it agrees upon secrets with, and both random numbers (RFC 8422, 5.4). */
+/** A server has signed its key for the secrets, and both random numbers (RFC 8422, 5.4). */
 function signsKey(transcript: readonly HandshakeMessage[], certificate: X509Certificate): boolean {
   const body = find(transcript, SERVER_KEY_EXCHANGE);
   const parameters = keyParameters(body);
@@ -223,7 +222,7 @@ function signsKey(transcript: readonly HandshakeMessage[], certificate: X509Cert
   return isSignature(body.subarray(parameters.length), signed, certificate);
 }
 
-/** A client has signed all that was said before (RFC 5246, 7.4.8). */
+/** A client has signed all earlier messages (RFC 5246, 7.4.8). */
 function signsTranscript(transcript: readonly HandshakeMessage[], certificate: X509Certificate): boolean {
   const at = transcript.findIndex(({ msg_type: type }) => type === CERTIFICATE_VERIFY);
   return isSignature(find(transcript, CERTIFICATE_VERIFY), bytesOf(transcript.slice(0, at)), certificate);
@@ -260,7 +259,7 @@ function hasCookie(hello: Buffer): boolean {
   return hello.readUInt8(cookieAt) > 0;
 }
 
-/** P_SHA256 (RFC 5246, 5): the suites that werift offers have no other. */
+/** P_SHA256 (RFC 5246, 5), which all suites that werift offers use. */
 function pseudoRandom(secret: Buffer, seed: Buffer, length: number): Buffer {
   const hmac = (data: Buffer): Buffer => createHmac('sha256', secret).update(data).digest();
   let chain = hmac(seed);

@@ -1,7 +1,7 @@
-/** What carries a connection's packets, as werift has it. */
+/** werift's ICE connection. */
 export interface PacketCarrier {
   readonly state: string;
-  /** The way that packets take; none from the beginning of an ICE restart until another one has been found. */
+  /** The candidate pair in use; undefined from the start of an ICE restart until another is found. */
   readonly nominated?: Way;
   send: (data: Buffer) => Promise<void>;
 }
@@ -12,8 +12,8 @@ interface Way {
 }
 
 /**
- * Lets packets take the last way for as long as an ICE restart has not found another one (RFC 8445, 9). werift would drop
- * them, and with them an answer on the data channel, without which no other way can be found. To be called once.
+ * Keeps the last candidate pair in use until an ICE restart has found another (RFC 8445, 9). werift would drop packets,
+ * including the answer on the data channel that the restart needs. Call once.
  */
 export function keepWay(carrier: PacketCarrier): void {
   const { send } = carrier;

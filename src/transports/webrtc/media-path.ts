@@ -5,8 +5,8 @@ import { SrtpReceiver, SrtpSender } from '../rtp/srtp.js';
 import type { SrtpSuite } from '../rtp/srtp-cipher.js';
 
 /**
- * The way to protect packets that every browser has (RFC 8827, 6.5), by its number in DTLS (RFC 5764, 4.1.2). werift
- * would prefer AES-GCM, for which Node makes a new cipher for each packet: four times the work.
+ * The SRTP profile of every browser (RFC 8827, 6.5), by its number in DTLS (RFC 5764, 4.1.2). werift would prefer
+ * AES-GCM, for which Node creates a new cipher for each packet: four times the work.
  */
 const PROFILE = 0x0001;
 const SUITE: SrtpSuite = 'AES_CM_128_HMAC_SHA1_80';
@@ -18,18 +18,18 @@ const CHANGE_CIPHER_SPEC = 20;
 const HANDSHAKE = 22;
 /** Of a handshake (RFC 6347, 4.3.2). */
 const HELLO_VERIFY_REQUEST = 3;
-/** From 1900, where NTP begins to count, to 1970. */
+/** From 1900, the epoch of NTP, to 1970. */
 const NTP_EPOCH_S = 2_208_988_800;
 
-/** A packet of a source whose first one werift has sorted. */
+/** Handles the packets of a source after werift has handled its first. */
 type Route = (packet: RtpPacket) => void;
 
-/** What hands DTLS its datagrams, as werift has it. */
+/** werift's DTLS socket. */
 interface DtlsSocket {
   onData: (datagram: Buffer) => void;
 }
 
-/** What werift counts of each source, for its reports. */
+/** werift's counters of a source, for its reports. */
 interface Receiving {
   readonly remoteStreams: Readonly<Record<number, { add(packet: Counted): void } | undefined>>;
 }
@@ -38,7 +38,7 @@ interface Counted {
   payload: Uint8Array;
 }
 
-/** What werift counts of what is sent, and when it sends its next report. */
+/** werift's counters of sending, and the time of its next report. */
 interface Sending {
   packetCount: number;
   octetCount: number;
@@ -50,9 +50,9 @@ interface Sending {
 type Keys = Readonly<Record<'localKey' | 'localSalt' | 'remoteKey' | 'remoteSalt', Uint8Array>>;
 
 /**
- * The way of audio past werift, once DTLS has agreed upon keys: our own SRTP and packets, which take a fraction of the
- * time. werift sorts the first packet of each source, and does all that is no audio: ICE, DTLS, the data channel, and
- * reports (RTCP), for which it is told what came and went.
+ * Audio bypasses werift once DTLS has keys: parley's own SRTP and RTP take a fraction of the time. werift handles the
+ * first packet of each source, and everything else: ICE, DTLS, the data channel, and RTCP reports, for which its
+ * counters are updated.
  */
 export class MediaPath {
   readonly #transport: RTCDtlsTransport;
@@ -60,7 +60,7 @@ export class MediaPath {
   #sender: SrtpSender | null = null;
   #receiver: SrtpReceiver | null = null;
 
-  /** To be made before the connection comes about. */
+  /** Create it before the connection is established. */
   constructor(transport: RTCDtlsTransport) {
     this.#transport = transport;
     (transport as unknown as { srtpProfiles: number[] }).srtpProfiles = [PROFILE];
@@ -89,7 +89,7 @@ export class MediaPath {
     };
   }
 
-  /** Has all further packets of a source come here. */
+  /** Sends all further packets of a source here. */
   route(ssrc: number, receiver: RTCRtpReceiver, onPacket: Route): void {
     const { remoteStreams } = receiver as unknown as Receiving;
     this.#routes.set(ssrc, (packet) => {
@@ -99,14 +99,14 @@ export class MediaPath {
     });
   }
 
-  /** Sends a packet of what a sender of this transport was agreed to send. Lost before there are keys. */
+  /** Sends a packet for a sender of this transport. Lost before there are keys. */
   send(sender: RTCRtpSender, packet: Omit<RtpPacket, 'ssrc' | 'payloadType'>): void {
     if (this.#sender === null || sender.codec === undefined) return;
     const { marker, sequence, timestamp, payload } = packet;
     const { ssrc, codec } = sender;
     const datagram = serialiseRtp({ payloadType: codec.payloadType, marker, sequence, timestamp, ssrc, payload });
     const sealed = this.#sender.protect(datagram);
-    // A datagram that cannot be sent is lost, as others are on their way.
+    // A datagram that cannot be sent is lost.
     this.#transport.iceTransport.connection.send(buffer(sealed)).catch(() => undefined);
     const counts = sender as unknown as Sending;
     counts.packetCount = (counts.packetCount + 1) >>> 0;
@@ -123,10 +123,9 @@ export class MediaPath {
   }
 
   /**
-   * Keeps from DTLS what would end the call. Before there are keys, that is a second request for the cookie, which comes
-   * where our first step took long or was repeated on its way (RFC 6347, 4.2.4). Afterwards, it is all that nothing
-   * protects, from a forger of the other end's address (RFC 6347, 4.1.2.7; RFC 5246, 7.2). werift is the client of each
-   * connection here.
+   * Keeps datagrams from DTLS that would end the call. Before there are keys: a second cookie request, which comes if
+   * the first step took long or was repeated on the way (RFC 6347, 4.2.4). Afterwards: unprotected records, which can
+   * be forged from the other end's address (RFC 6347, 4.1.2.7; RFC 5246, 7.2). werift is always the DTLS client here.
    */
   #guardDtls(): void {
     const { dtls } = this.#transport as unknown as { dtls?: { transport: { socket: DtlsSocket } } };
@@ -154,25 +153,25 @@ export class MediaPath {
     else this.#sort(opened);
   }
 
-  /** A source that is new. */
+  /** A new source. */
   #sort(opened: Uint8Array): void {
     let packet: WeriftPacket;
     try {
       packet = WeriftPacket.deSerialize(buffer(opened));
     } catch {
-      return; // werift's reader is stricter than ours
+      return; // werift's parser is stricter
     }
     this.#transport.onRtp.execute(packet);
   }
 }
 
-/** Whether a datagram of a connection is RTP: the rest is RTCP, DTLS, or STUN (RFC 7983, 7). */
+/** Whether a datagram is RTP; others are RTCP, DTLS or STUN (RFC 7983, 7). */
 function isRtp(datagram: Uint8Array): boolean {
   const first = datagram[0] ?? 0;
   return first >= 128 && first <= 191 && !isRtcp(datagram);
 }
 
-/** Whether a record is among them that nothing protects; a server's last flight begins with one, and may come twice. */
+/** Whether it contains an unprotected record; a server's last flight starts with one, and may be repeated. */
 function isForged(datagram: Buffer): boolean {
   for (let at = 0; at < datagram.length;) {
     if (at + DTLS_HEADER_BYTES > datagram.length) return true;
@@ -187,7 +186,7 @@ function buffer({ buffer: memory, byteOffset, byteLength }: Uint8Array): Buffer 
   return Buffer.from(memory, byteOffset, byteLength);
 }
 
-/** The world's time, 32 bits of seconds and 32 of their fraction. */
+/** Real time, 32 bits of seconds and 32 bits of their fraction. */
 function ntpNow(): bigint {
   const ms = nowUnixMs();
   const seconds = Math.floor(ms / 1000);

@@ -1,12 +1,12 @@
 import { ParleyError } from '../../base/errors.js';
 
-/** Parsers take time in the square of what they are sent; a browser's offer has 2 to 8 kB. */
+/** Parsers take quadratic time; a browser's offer has 2 to 8 kB. */
 const MAX_BYTES = 65_536;
 const MAX_MEDIA = 32;
 
 /**
- * Checks an offer before anything parses it: its size, and that its audio can be talked over: Opus, both ways, with ICE
- * and DTLS (RFC 8866, RFC 8829).
+ * Checks an offer before it is parsed: its size, and that it has usable audio: Opus, both ways, with ICE and DTLS (RFC
+ * 8866, RFC 8829).
  * @throws ParleyError OFFER_INVALID
  */
 export function checkOffer(sdp: string): void {
@@ -29,13 +29,13 @@ export function checkOffer(sdp: string): void {
   }
 }
 
-/** What proves who made an offer: two of one connection have the same (RFC 8122, 5). */
+/** Identifies who made an offer: equal for two offers of one connection (RFC 8122, 5). */
 export function fingerprintsOf(sdp: string): string {
   const found = sdp.split(/\r\n|\n/).filter((line) => line.startsWith('a=fingerprint:'));
   return [...new Set(found.map((line) => line.toLowerCase()))].sort().join();
 }
 
-/** Whether audio is to flow both ways, which is the default. */
+/** Whether audio flows both ways, which is the default. */
 function directionOf(section: readonly string[], session: readonly string[]): boolean {
   const of = (lines: readonly string[]): string | undefined =>
     lines.find((line) => /^a=(sendrecv|sendonly|recvonly|inactive)$/.test(line));

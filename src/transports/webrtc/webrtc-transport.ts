@@ -14,7 +14,7 @@ import { INITIAL_LOSS, ReportedLoss } from '../rtp/reports.js';
 type Encoder = Pick<OpusEncoder, 'encode' | 'expectLoss' | 'close'>;
 type Decoder = Pick<OpusDecoder, 'decode' | 'recover' | 'conceal' | 'close'>;
 
-/** What `loadOpus` gives. */
+/** The result of `loadOpus`. */
 export interface WebRtcCodec {
   encoder(options: OpusEncoderOptions): Encoder;
   decoder(sampleRateHz: OpusRateHz): Decoder;
@@ -24,36 +24,36 @@ export interface WebRtcTransportOptions {
   peer: WebRtcPeer;
   opus: WebRtcCodec;
   clock: Clock;
-  /** Messages that may wait for a slow reader, in bytes, before it is cut off. Default 512 kB. */
+  /** Bytes of messages that may wait for a slow client before it is disconnected. Default 512 kB. */
   maxBufferedBytes?: number;
 }
 
 export interface WebRtcStats extends JitterStats {
-  /** Packets that were no Opus. */
+  /** Packets that are not valid Opus. */
   undecodable: number;
   sentPackets: number;
   badMessages: number;
 }
 
-/** What the agent says, at most: more than its voices have, less work than 48 kHz. */
+/** Rate of the agent's audio: as high as its voices need, and cheaper than 48 kHz. */
 export const OUTPUT_RATE_HZ = 24_000;
 const FRAME_TICKS = (OPUS_CLOCK_HZ * FRAME_MS) / 1000;
-/** Silence that is sent after speech; then nothing is, until there is something again. */
+/** Silence sent after speech; then nothing until the next audio. */
 const TAIL_FRAMES = 12;
-/** Quieter frames may be left out to catch up with what was held up. */
+/** Quieter frames may be dropped to catch up after a delay. */
 const QUIET_DB = -50;
-/** Audio that comes before the session listens is kept so long. */
+/** Maximum number of audio packets kept before the session starts. */
 const MAX_EARLY = 250;
-/** The last words and messages are under way, or in the other end's buffer, when the line is closed. */
+/** On close, the last words and messages are on their way, or in the other end's buffer. */
 const LINGER_MS = 300;
 
-/** A browser, or any WebRTC client: Opus both ways, and the talk socket's messages on a data channel. */
+/** A browser or any WebRTC client: Opus both ways, and the talk socket's messages on a data channel. */
 export class WebRtcTransport implements Transport {
   readonly name = 'webrtc';
   readonly inputRateHz = HEARING_RATE_HZ;
   readonly outputRateHz = OUTPUT_RATE_HZ;
   readonly showsForms = true;
-  /** Resolves when the other side can hear; rejects where it does not come to that. */
+  /** Resolves when the other side can hear; rejects if the connection fails. */
   readonly connected: Promise<void>;
   readonly #options: Required<WebRtcTransportOptions>;
   readonly #encoder: Encoder;
@@ -93,7 +93,7 @@ export class WebRtcTransport implements Transport {
       onConnected = resolve;
       this.#reject = reject;
     });
-    this.connected.catch(() => undefined); // not everybody asks
+    this.connected.catch(() => undefined); // may have no reader
     peer.listen({
       connected: () => {
         this.#isConnected = true;
@@ -103,7 +103,7 @@ export class WebRtcTransport implements Transport {
       digit: (digit) => this.#sink?.digits(digit),
       message: (text) => this.#control.receive(text, this.#sink),
       loss: (share) => this.#onLoss(share),
-      // Browsers do not say goodbye when their page is closed: who was there and is gone has hung up.
+      // Browsers send no goodbye when their page closes: a peer that was connected and disappears has hung up.
       closed: (reason) => {
         const isHangUp = this.#isConnected || reason === 'closed';
         this.#gone(isHangUp ? undefined : new ParleyError('LINE_LOST', { reason }));
@@ -128,7 +128,7 @@ export class WebRtcTransport implements Transport {
 
   /**
    * Answers another offer of the same connection: an ICE restart, another device.
-   * @throws ParleyError OFFER_INVALID; the line goes on as it was
+   * @throws ParleyError OFFER_INVALID; the line continues unchanged
    */
   async answer(sdp: string): Promise<string> {
     checkOffer(sdp);
@@ -149,7 +149,7 @@ export class WebRtcTransport implements Transport {
 
   play(frame: Int16Array | null): void {
     if (this.#isOver) return;
-    // Every tick of the session, spoken or silent, comes by here: time passes for what is heard as well.
+    // Called on every tick of the session, spoken or silent, so received audio is polled here.
     this.#hear(this.#jitter.poll(this.#options.clock.nowMs()));
     this.#ticks += FRAME_TICKS;
     if (frame === null && this.#tail === 0) return;

@@ -7,12 +7,12 @@ import { keepWay } from './kept-way.js';
 import type { PeerSettings } from './peer.js';
 import { askNobodyElse, findNewWays, weriftConfig } from './werift-config.js';
 
-/** The other end: calls as a browser does. To warm up with, to measure with, and for programs that want to talk. */
+/** The calling end, like a browser: for warm-up, measurements, and programs that talk. */
 export class WeriftCaller {
-  /** Audio that has come. */
+  /** Receives audio. */
   onAudio: (packet: MediaPacket) => void = () => undefined;
   onMessage: (text: string) => void = () => undefined;
-  /** Resolves when audio and data can flow; rejects where the connection fails before. */
+  /** Resolves when audio and data can flow; rejects if the connection fails before. */
   readonly connected: Promise<void>;
   readonly #settings: PeerSettings;
   readonly #connection: RTCPeerConnection;
@@ -44,10 +44,10 @@ export class WeriftCaller {
         if (state === 'failed' || state === 'closed') reject(new Error(`the connection is ${state}`));
       });
     });
-    this.connected.catch(() => undefined); // not everybody asks
+    this.connected.catch(() => undefined); // may have no reader
   }
 
-  /** @param restart offers new ways to the same other end (ICE restart) */
+  /** @param restart offers new candidates to the same peer (ICE restart) */
   async offer(restart = false): Promise<string> {
     const offer = await this.#connection.createOffer({ iceRestart: restart });
     askNobodyElse(this.#connection, this.#settings);
@@ -67,7 +67,7 @@ export class WeriftCaller {
     findNewWays(this.#connection);
   }
 
-  /** @param ticks of 48 000 a second */
+  /** @param ticks 48 000 a second */
   sendAudio(payload: Uint8Array, ticks: number): void {
     const header = new RtpHeader({ sequenceNumber: this.#sequence, timestamp: ticks >>> 0, payloadType: 0 });
     this.#sequence = (this.#sequence + 1) & 0xffff;

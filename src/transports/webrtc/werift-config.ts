@@ -1,7 +1,7 @@
 import { type PeerConfig, type RTCPeerConnection, RTCRtpCodecParameters } from 'werift';
 import type { PeerSettings } from './peer.js';
 
-/** What both ends of a connection are made with. */
+/** The configuration of both ends of a connection. */
 export function weriftConfig(settings: PeerSettings): Partial<PeerConfig> {
   const { iceServers = [], portRange = null, addresses = [], ipv6 = true } = settings;
   return {
@@ -11,7 +11,7 @@ export function weriftConfig(settings: PeerSettings): Partial<PeerConfig> {
           mimeType: 'audio/opus',
           clockRate: 48_000,
           channels: 2,
-          // What the other side is asked to send: a copy of each packet in the next one, one channel.
+          // Requests from the other side: a copy of each packet in the next one, one channel.
           parameters: 'minptime=10;useinbandfec=1;stereo=0;sprop-stereo=0',
         }),
         new RTCRtpCodecParameters({ mimeType: 'audio/telephone-event', clockRate: 48_000, parameters: '0-15' }),
@@ -28,8 +28,8 @@ export function weriftConfig(settings: PeerSettings): Partial<PeerConfig> {
 }
 
 /**
- * Where no STUN server is named, werift asks one of Google's: nobody is to be asked. To be called between a description
- * and the gathering of candidates.
+ * Removes werift's default STUN server (Google's), if none is configured. Call it between a description and the
+ * gathering of candidates.
  */
 export function askNobodyElse({ iceTransports }: RTCPeerConnection, { iceServers = [] }: PeerSettings): void {
   if (iceServers.some(({ urls }) => urls.startsWith('stun:'))) return;
@@ -37,13 +37,13 @@ export function askNobodyElse({ iceTransports }: RTCPeerConnection, { iceServers
 }
 
 /**
- * After an ICE restart, when both descriptions are set: looks for ways to the other end. werift leaves that to the other
- * end once there is a DTLS connection, and would have only those that it finds.
+ * After an ICE restart, when both descriptions are set: looks for candidate pairs. Once there is a DTLS connection,
+ * werift leaves that to the other end and has only the pairs that it finds.
  */
 export function findNewWays({ iceTransports, connectionState }: RTCPeerConnection): void {
   if (connectionState !== 'connected') return;
   for (const transport of iceTransports) {
-    // A failure is the connection's state.
+    // The connection's state has the failure.
     if (transport.state !== 'connected') transport.start().catch(() => undefined);
   }
 }

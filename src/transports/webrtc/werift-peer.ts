@@ -24,22 +24,22 @@ import type { PeerListener, PeerSettings, WebRtcPeer } from './peer.js';
 import { askNobodyElse, findNewWays, weriftConfig } from './werift-config.js';
 import { createSocket } from 'node:dgram';
 
-/** A peer that has not connected by then is given up. */
+/** Deadline for connecting. */
 const CONNECT_MS = 15_000;
-/** One that nothing came from for so long is gone: twice as long as RFC 7675 lets it be silent, or else. */
+/** A peer is gone after this long without packets: twice as long as RFC 7675 allows. */
 const SILENT_MS = 12_000;
-/** Messages kept until there is a data channel. */
+/** Maximum number of messages kept until there is a data channel. */
 const MAX_EARLY_MESSAGES = 200;
-/** Opus DTX: a packet of a byte or two says that nothing more comes for a while (RFC 6716, 3.1; RFC 7587, 3.1.3). */
+/** Opus DTX: a packet of one or two bytes announces a pause (RFC 6716, 3.1; RFC 7587, 3.1.3). */
 const DTX_BYTES = 2;
 const NO_SOUND = new Uint8Array();
 
-/** A peer on werift, an implementation of WebRTC in TypeScript. */
+/** A peer on werift, a WebRTC implementation in TypeScript. */
 export class WeriftPeer implements WebRtcPeer {
   readonly #settings: PeerSettings;
   readonly #connection: RTCPeerConnection;
   readonly #track = new MediaStreamTrack({ kind: 'audio' });
-  /** Of all that send audio: of one connection there is one, whatever else an offer may bring. */
+  /** All transceivers that send audio: one per connection, whatever else an offer contains. */
   readonly #transceivers = new Set<RTCRtpTransceiver>();
   readonly #paths = new Map<RTCDtlsTransport, MediaPath>();
   readonly #guards: HandshakeGuard[] = [];
@@ -51,7 +51,7 @@ export class WeriftPeer implements WebRtcPeer {
   #answering: Promise<unknown> = Promise.resolve();
   #fingerprints: string | null = null;
   #sequence = 0;
-  /** The source of audio that was agreed upon last, and the one that was heard last. */
+  /** The last negotiated source of audio, and the last received one. */
   #source: number | null = null;
   #heardSource: number | null = null;
   #cancelDeadline: Cancel = () => undefined;
@@ -103,7 +103,7 @@ export class WeriftPeer implements WebRtcPeer {
     try {
       this.#channel.send(text);
     } catch {
-      // It has closed in this moment; the connection's state will tell.
+      // It has closed just now; the connection's state will tell.
     }
   }
 
@@ -158,9 +158,9 @@ export class WeriftPeer implements WebRtcPeer {
   }
 
   /**
-   * Whether a check is of the last offer and answer. Browsers, before they have our answer to an ICE restart, check with
-   * new credentials of theirs and old ones of ours: a way that we let come about like that is good for no check of ours, and
-   * consent to it expires after 30 s.
+   * Whether a check belongs to the last offer and answer. Before browsers have the answer to an ICE restart, they check
+   * with their new credentials and our old ones: a pair found that way fails our own checks, and its consent expires
+   * after 30 s.
    */
   #isOfThisRound(username: string): boolean {
     return this.#connection.iceTransports.some(
@@ -176,16 +176,16 @@ export class WeriftPeer implements WebRtcPeer {
     const { receiver } = transceiver;
     const onPacket = (packet: RtpPacket): void => this.#onRtp(transceiver, packet);
     transceiver.onTrack.subscribe((track) => {
-      // Agreed upon: what claims to be another one is not heard.
+      // Negotiated: other sources are ignored.
       this.#source = track.ssrc ?? null;
-      // The first packet; the others come past werift.
+      // The first packet; later ones bypass werift.
       track.onReceiveRtp.subscribe(({ header, payload }) => {
         const { sequenceNumber: sequence, timestamp, ssrc, payloadType, marker } = header;
         this.#paths.get(receiver.dtlsTransport)?.route(ssrc, receiver, onPacket);
         onPacket({ sequence, timestamp, ssrc, payloadType, marker, payload });
       });
     });
-    // Reports come by themselves, or with what the other side reports of its own sending.
+    // Reports come alone, or with the other side's sender reports.
     for (const end of [transceiver.sender, transceiver.receiver]) {
       end.onRtcp.subscribe((packet) => this.#onRtcp(packet, transceiver.sender.ssrc));
     }
@@ -246,7 +246,7 @@ export class WeriftPeer implements WebRtcPeer {
     this.#cancelDeadline = this.#clock.schedule(atMs, () => this.#over('no connection came about'));
   }
 
-  /** werift itself waits 30 s for an answer to its questions, and does not notice what else comes. */
+  /** werift itself waits 30 s for an answer to its checks, and ignores other traffic. */
   #watch(): void {
     if (this.#cancelLook !== null) return;
     const clock = this.#clock;
@@ -260,7 +260,7 @@ export class WeriftPeer implements WebRtcPeer {
     look();
   }
 
-  /** All packets that have come over the ways in use. */
+  /** Number of packets received over the pairs in use. */
   #received(): number {
     const pairs = this.#connection.iceTransports.flatMap(({ connection }) => connection.candidatePairs);
     return pairs.reduce((sum, pair) => sum + pair.requestsReceived + pair.responsesReceived + pair.packetsReceived, 0);
