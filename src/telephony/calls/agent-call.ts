@@ -7,43 +7,43 @@ import { type CallOutcome, endReason, unconnected } from '../../session/record/e
 import type { SessionReport } from '../../session/record/session-report.js';
 import { type CallEndStatus, type CallStatus, silentStatus } from './call-status.js';
 
-/** What is left of a call when it is over. */
+/** The record of a finished call. */
 export interface CallReport {
   status: CallEndStatus;
-  /** Why it went wrong, in words for people; null where it did not. */
+  /** Why it failed, for people; null if it did not. */
   error: string | null;
-  /** The carrier's own account; null where the call never got to it. */
+  /** The carrier's own record; null if the call never reached the carrier. */
   carrier: CallRecord | null;
-  /** Null where nobody answered. */
+  /** Null if the call was not answered. */
   session: SessionReport | null;
 }
 
 /**
- * Called with each status from the second on; the last is the call's end.
- * @param reason why the call did not go well, for people; null while it goes on, and where it did
+ * Called with each status from the second on; the last is the end of the call.
+ * @param reason why the call failed, for people; null while it continues, or if it did not fail
  */
 export type OnStatus = (status: CallStatus, reason: string | null) => void;
 
 export interface AgentCallOptions {
   clock: Clock;
-  /** Of the session that `openSession` makes. */
+  /** The id of the session from `openSession`. */
   sessionId: string;
   call: CarrierCall<SessionLine>;
-  /** Makes the session of the call, which runs once the call is answered. */
+  /** Creates the session of the call, which starts when the call is answered. */
   openSession: (call: CarrierCall<SessionLine>) => Promise<SessionHandle>;
   onStatus: OnStatus;
 }
 
-/** A session may take so long to get ready after the answer; the caller hears nothing meanwhile. */
+/** Deadline for a session to be ready after the answer; the caller hears nothing meanwhile. */
 const READY_MS = 10_000;
-/** A carrier may take so long to end a call whose line has been closed. */
+/** Deadline for a carrier to end a call whose line has closed. */
 const HANG_UP_MS = 5000;
-/** An account that takes longer is taken as it is. */
+/** A record that takes longer is used incomplete. */
 const RECORDED_MS = 5000;
 
-/** An agent on a phone call, from the placing or the ringing to the end. */
+/** An agent on a phone call, from dialling or ringing to the end. */
 export class AgentCall {
-  /** Resolves when the call is over and nothing of it runs any more. Never rejects. */
+  /** Resolves when the call is over and all of its work is done. Never rejects. */
   readonly finished: Promise<CallReport>;
   readonly sessionId: string;
   readonly call: CarrierCall<SessionLine>;
@@ -70,9 +70,9 @@ export class AgentCall {
     };
     call.onState(note);
     if (call.state !== 'initiated') note(call.state);
-    // Virtual time waits for an agent to get ready: that is work of this machine's, and none of the conversation's.
+    // Virtual time waits for an agent's preparation, which is work of the machine, not of the conversation.
     this.#session = options.clock.settle(options.openSession(call), options.clock.nowMs());
-    this.#session.catch(() => undefined); // `finished` tells
+    this.#session.catch(() => undefined); // `finished` has the error
     this.finished = this.#run();
   }
 
@@ -80,12 +80,12 @@ export class AgentCall {
     return this.#status;
   }
 
-  /** The session, once it is made. Rejects where the agent cannot have one. */
+  /** The session, once it exists. Rejects if the agent cannot have one. */
   get session(): Promise<SessionHandle> {
     return this.#session;
   }
 
-  /** Ends the call (`api-ended`), or gives it up before the answer (`canceled`). May be called twice. */
+  /** Ends the call (`api-ended`), or cancels it before the answer (`canceled`). May be called twice. */
   async hangUp(): Promise<CallReport> {
     this.#isHungUp = true;
     if (this.call.state !== 'answered') this.call.hangUp();
@@ -126,7 +126,7 @@ export class AgentCall {
     return { status: report.status, error: faultOf(report), carrier: null, session: report };
   }
 
-  /** The session; null where the call ended before it was there. */
+  /** The session; null if the call ended first. */
   async #ready(): Promise<SessionHandle | null> {
     const waiting = new AbortController();
     try {
@@ -137,20 +137,20 @@ export class AgentCall {
   }
 
   async #late(signal: AbortSignal): Promise<never> {
-    // Whoever is called hears nothing from the answer on; a caller hears it ring.
+    // A called person hears nothing before the session; a caller hears ringing.
     if (this.call.direction === 'outbound') await this.#answered;
     await delay(this.#options.clock, READY_MS, signal);
     throw new ParleyError('CALL_AGENT_LATE', { seconds: READY_MS / 1000 });
   }
 
-  /** @param error what went wrong on our side; null = the call says */
+  /** @param error a failure of parley; null = the call has the reason */
   #silent(error: string | null): CallReport {
     const end = this.call.end ?? { cause: 'failed', by: 'agent', reason: 'it was not answered' };
     const status = error === null ? silentStatus(end, this.call.record().answeredMs !== null) : 'failed';
     return { status, error: status === 'failed' ? (error ?? end.reason) : null, carrier: null, session: null };
   }
 
-  /** The carrier's end follows the line's; one that does not come is enforced. */
+  /** The carrier's end follows the line's; if it does not, the call is hung up. */
   async #carrierEnded(): Promise<void> {
     const { call, clock } = this.#options;
     if (call.state === 'ended') return;
@@ -158,7 +158,7 @@ export class AgentCall {
     call.hangUp();
   }
 
-  /** The account of a call may come from another thread. */
+  /** The record may come from another thread. */
   async #recorded(whole: Promise<void>): Promise<void> {
     await waitAtMost(this.#options.clock, RECORDED_MS, whole);
   }

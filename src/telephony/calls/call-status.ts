@@ -1,17 +1,17 @@
 import type { CallEnd } from '../carriers/carrier.js';
 import type { EndStatus } from '../../conversation/events.js';
 
-/** How far a call has come. A call goes through these in order, leaving out what does not happen to it. */
+/** The progress of a call, in this order; steps that do not happen are skipped. */
 export type CallProgress = 'registered' | 'queued' | 'dispatching' | 'initiated' | 'ringing' | 'in-progress';
 
-/** How a call ended. One that was answered ends as its session does. */
+/** How a call ended. An answered call ends like its session. */
 export type CallEndStatus = EndStatus | 'canceled';
 
 export type CallStatus = CallProgress | CallEndStatus;
 
 /**
- * The status of a call in which no agent spoke.
- * @param answered somebody picked up nevertheless
+ * The status of a call without a session.
+ * @param answered the call was answered anyway
  */
 export function silentStatus({ cause, by }: CallEnd, answered: boolean): CallEndStatus {
   switch (cause) {

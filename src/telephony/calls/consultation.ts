@@ -10,20 +10,20 @@ import { briefed } from './consulting-agent.js';
 import type { CallAgent } from './call-agent.js';
 
 export interface ConsultOptions {
-  /** The call whose user waits. */
+  /** The call of the waiting user. */
   call: CarrierCall<SessionLine>;
   /** The agent of that call. */
   agent: CallAgent;
   consultation: Consultation;
   signal: AbortSignal;
-  /** Gives the agent of a call that was placed to ask somebody. Throws where there can be none. */
+  /** Adds the agent of the call to the target. Throws if there cannot be one. */
   add: (other: CarrierCall<SessionLine>, agent: CallAgent, line: SessionLine) => AgentCall;
 }
 
 /**
- * Asks somebody whether they take a call, and connects the two if they do: an agent of its own, with the voice of the
- * first, calls them, tells them what it is about and hears what they say to it. Its transfer connects the user, its end
- * without one is a no.
+ * Asks a target whether they take a call, and connects the two if they do. A separate agent with the voice of the first
+ * calls the target, tells them what the call is about and hears the answer. Its transfer connects the user; its end
+ * without one is a refusal.
  */
 export async function consult(options: ConsultOptions): Promise<TransferOutcome> {
   const { call, agent, consultation, signal, add } = options;
@@ -53,13 +53,13 @@ export async function consult(options: ConsultOptions): Promise<TransferOutcome>
   signal.removeEventListener('abort', leave);
   if (isJoined) return { ok: true };
   const reason = failureOf(report);
-  // Keys tell nobody why.
+  // Without letters the reason is a row of keys, which explains nothing.
   return reason === 'declined' && /\p{L}/u.test(words) ? { ok: false, reason, words } : { ok: false, reason };
 }
 
 const UNSUPPORTED: TransferOutcome = { ok: false, reason: 'unsupported' };
 
-/** Whoever is spoken with just now is not left without a word. */
+/** Says goodbye to the target if a conversation is in progress. */
 async function takeLeave(asking: AgentCall, language: string): Promise<void> {
   if (asking.status !== 'in-progress') {
     await asking.hangUp();

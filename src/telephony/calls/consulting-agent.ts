@@ -6,19 +6,19 @@ import { phrasesFor } from '../../conversation/language/phrases.js';
 import type { Consultation } from '../../session/line/line-actions.js';
 import type { CallAgent } from './call-agent.js';
 
-/** Whom whoever is asked can be connected to, as the agent that asks knows them. */
+/** The waiting user, as the consulting agent's transfer target. */
 export const CALLER = 'caller';
 
-/** How much of the latest conversation the consulted person's agent gets, in characters. */
+/** Maximum length of the conversation that the consulting agent gets, in characters. */
 const MOST_TOLD = 12_000;
-/** Somebody who neither agrees nor refuses is left so soon; the user waits. */
+/** Limit for a target who neither agrees nor refuses, because the user waits. */
 const LONGEST_S = 100;
 const LONGEST_SILENCE_S = 20;
 const ASKED_AGAIN_S = 6;
 
 /**
- * The agent that asks somebody whether they take a call: it has the voice, the ears and the model of the agent that
- * spoke with the user, knows what was said, and has none of its tools, files, memories and webhooks.
+ * The agent that asks a target whether they take a call: it has the voice, recogniser and model of the user's agent and
+ * knows the conversation, but has none of its tools, files, memories and webhooks.
  */
 export function briefed(agent: CallAgent, consultation: Consultation): CallAgent {
   const { vad, stt, llm, tts, agentId } = agent;
@@ -63,7 +63,7 @@ function firstWords({ briefing, summary, confirm }: Consultation, language: stri
   return whole.replaceAll(/\s+/g, ' ').trim();
 }
 
-/** What makes it the same voice with the same ears and the same thoughts. */
+/** The settings for the same voice, recogniser and model. */
 function heardAndSpoken(config: AgentConfig): AgentConfig {
   const { voice, llm, language, speech_to_text, vad_threshold, custom_vocabulary, privacy_settings, timezone } = config;
   return { voice, llm, language, speech_to_text, vad_threshold, custom_vocabulary, privacy_settings, timezone };
@@ -94,7 +94,7 @@ function transcriptOf(messages: readonly ChatMessage[]): string {
   return lines.join('\n').slice(-MOST_TOLD);
 }
 
-/** For the embedded model, and for when another one fails: it knows a yes from a no. */
+/** For the embedded model, also as a fallback: it recognises yes and no. */
 function scriptOf(confirm: boolean, question: string): object {
   const gone = { say: 'I am sorry, the caller has gone. Goodbye.', end: true };
   const connect = { call: { tool: 'transfer_call', arguments: { phone: CALLER }, ok: { end: true }, failed: gone } };

@@ -18,7 +18,7 @@ export interface OutboundCall extends CallAgent {
   /** One of the carrier's own numbers. */
   from: string;
   to: string;
-  /** The call is given up when nobody has answered for so long. Default 45 000. */
+  /** The call is cancelled if it is not answered in this time. Default 45 000. */
   ringTimeoutMs?: number;
   headers?: Readonly<Record<string, string>>;
 }
@@ -26,19 +26,19 @@ export interface OutboundCall extends CallAgent {
 export interface SwitchboardOptions {
   engine: Engine;
   carrier: Carrier<SessionLine>;
-  /** Why no call is handed on to a number just now; null = it may be. Default: it may. */
+  /** Why calls must not be transferred to a number now; null = they may. Default: always allowed. */
   mayTransfer?: (target: string) => string | null;
-  /** Whether calls may be handed on to an address though it looks like a number that is never called. Default: to none. */
+  /** Whether calls may be transferred to an address although it looks like a forbidden number. Default: none. */
   isAllowedExtension?: (target: string) => boolean;
-  /** Calls that agents place of themselves, to ask somebody whether they take a call. */
+  /** Observes the calls to targets of attended transfers. */
   ownCalls?: OwnCalls;
-  /** A route for an incoming call could not be found because of a fault, or an agent has a target that is never called. */
+  /** The route of an inbound call failed, or an agent has a forbidden transfer target. */
   onError?: (error: unknown) => void;
 }
 
-/** What watches the calls that agents place of themselves. */
+/** Observes the calls that agents place themselves. */
 export interface OwnCalls {
-  /** Such a call begins, for the user of another session. Returns who watches it. */
+  /** A call for another session's user begins. Returns its observers. */
   begin(call: OwnCall): Pick<CallAgent, 'observe' | 'onStatus'>;
   placed(call: AgentCall): void;
 }
@@ -48,19 +48,19 @@ export interface OwnCall {
   /** The carrier's id. */
   callId: string;
   agent: CallAgent;
-  /** Of the agent for whose user it is; null where it has none. */
+  /** The id of the agent whose user it is for; null if it has none. */
   agentId: string | null;
   phones: { readonly from: string; readonly to: string };
-  /** The session of the user who waits. */
+  /** The session of the waiting user. */
   askedFor: string;
 }
 
-/** Who answers a call that comes in, or why it is refused; null = nobody wants it. */
+/** The agent of an inbound call, or why it is refused; null = declined. */
 export type Route = (
   call: CarrierCall<SessionLine>,
 ) => Promise<CallAgent | CallRefusal | null> | CallAgent | CallRefusal | null;
 
-/** Agents on the telephone: places their calls, and puts incoming ones through to them. */
+/** Connects agents and calls: places outbound calls, and routes inbound ones. */
 export class Switchboard {
   readonly #options: SwitchboardOptions;
   readonly #calls = new Set<AgentCall>();
@@ -71,13 +71,13 @@ export class Switchboard {
     this.#options = options;
   }
 
-  /** Calls that are under way. */
+  /** The calls in progress. */
   get calls(): ReadonlySet<AgentCall> {
     return this.#calls;
   }
 
   /**
-   * Whether an agent could take a call.
+   * Checks whether an agent could take a call.
    * @throws ParleyError as `Engine.checkAgent` and `Engine.checkContinuation`, AGENT_DISABLED
    */
   async check({ continuation, ...agent }: AgentRequest & Pick<CallAgent, 'continuation'>): Promise<void> {
@@ -88,9 +88,9 @@ export class Switchboard {
   }
 
   /**
-   * Calls somebody on behalf of an agent. What becomes of the call is in its statuses and its report.
+   * Places a call for an agent. Its statuses and report have the outcome.
    * @throws ParleyError as `check`, NUMBER_INVALID, CALL_FORBIDDEN, DO_NOT_CALL, CARRIER_CLOSED, SESSION_CLOSED; then
-   * nobody was called
+   * no call was placed
    */
   async place(request: OutboundCall): Promise<AgentCall> {
     const { carrier } = this.#options;
@@ -106,7 +106,7 @@ export class Switchboard {
   }
 
   /**
-   * Puts calls that come in through to agents. A new route takes the place of the one before.
+   * Routes inbound calls to agents. A new route replaces the previous one.
    * @param onCall called for each call that an agent takes
    */
   receive(route: Route, onCall: (call: AgentCall) => void = () => undefined): Cancel {
@@ -136,7 +136,7 @@ export class Switchboard {
     else onCall(this.#add(call, agent));
   }
 
-  /** @param line in place of the call's own */
+  /** @param line replaces the call's own */
   #add(call: CarrierCall<SessionLine>, agent: CallAgent, line = call.line): AgentCall {
     const { engine } = this.#options;
     const id = agent.id ?? randomUUID();
@@ -176,7 +176,7 @@ export class Switchboard {
     if (target === CALLER) return null;
     const { isAllowedExtension, mayTransfer, onError } = this.#options;
     const reason = isAllowedExtension?.(target) === true ? null : whyNeverCalled(target);
-    // Models choose among the agent's own targets: its author has to change them.
+    // Models choose among the agent's own targets: only its author can fix them.
     if (reason !== null) onError?.(new ParleyError('CALL_FORBIDDEN', { number: target, reason }));
     return reason ?? mayTransfer?.(target) ?? null;
   }

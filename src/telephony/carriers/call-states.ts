@@ -23,7 +23,7 @@ export class CallStates {
     return this.#current;
   }
 
-  /** Whether it has come so far. */
+  /** Whether the call has reached a state. */
   wasReached(state: CallState): boolean {
     return this.#times[state] !== undefined;
   }
@@ -45,12 +45,12 @@ export class CallStates {
     }
   }
 
-  /** No listener is called any more. */
+  /** Removes all listeners. */
   forget(): void {
     this.#listeners.clear();
   }
 
-  /** As the call's record has them. */
+  /** In the format of the call's record. */
   times(): Pick<CallRecord, 'initiatedMs' | 'ringingMs' | 'answeredMs' | 'endedMs'> {
     const { initiated = 0, ringing = null, answered = null, ended = null } = this.#times;
     return { initiatedMs: initiated, ringingMs: ringing, answeredMs: answered, endedMs: ended };

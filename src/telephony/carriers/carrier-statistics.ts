@@ -3,36 +3,36 @@ import type { WebhookEndpoint } from './media-socket/webhook-endpoint.js';
 import type { SocketRefusal } from './media-socket/socket-carrier.js';
 import { RtpTotals } from '../../transports/rtp/totals.js';
 
-/** A trunk, as it can be looked at. */
+/** A trunk with its state and counters. */
 interface WatchedTrunk {
-  /** Null: it is no trunk, but who calls with a password. */
+  /** Null: not a trunk, but a caller with a password. */
   state: () => TrunkState | null;
-  /** What was dropped or refused, by name. */
+  /** Dropped and refused messages, by name. */
   counts: () => Readonly<Record<string, number>>;
 }
 
-/** So many calls of a trunk were refused with a status. */
+/** Number of refused calls of a trunk, by status. */
 export interface TrunkRefusals {
   trunk: string;
   status: number;
   count: number;
 }
 
-/** So many requests, media sockets and calls of a carrier's account were refused for a reason. */
+/** Number of refused requests, media sockets and calls of a carrier's account, by reason. */
 export interface AccountRefusals {
   carrier: string;
   reason: SocketRefusal;
   count: number;
 }
 
-/** Writes a line in the log. */
+/** Writes a line to the operator's log. */
 export type TellOperator = (
   level: 'info' | 'warn',
   message: string,
   fields: Readonly<Record<string, string | number>>,
 ) => void;
 
-/** What the operator's figures and log say of SIP trunks and their media, and of carriers with media sockets. */
+/** Statistics and log lines about SIP trunks and their media, and carriers with media sockets. */
 export class CarrierStatistics {
   readonly tell: TellOperator;
   readonly media = new RtpTotals();
@@ -50,17 +50,17 @@ export class CarrierStatistics {
     this.#trunks.push(trunk);
   }
 
-  /** A call that came in over SIP was refused. */
+  /** An inbound call over SIP was refused. */
   refusedByTrunk(trunk: string, status: number): void {
     this.#trunkRefusals.add({ trunk, status });
   }
 
-  /** Calls that came in and were refused, by trunk and by SIP status. */
+  /** Refused inbound calls, by trunk and SIP status. */
   get trunkRefusals(): readonly TrunkRefusals[] {
     return this.#trunkRefusals.entries;
   }
 
-  /** A request, a media socket or a call of an account was refused. */
+  /** A request, media socket or call of an account was refused. */
   refusedByAccount(carrier: string, reason: SocketRefusal): void {
     this.#accountRefusals.add({ carrier, reason });
   }
@@ -69,12 +69,12 @@ export class CarrierStatistics {
     return this.#accountRefusals.entries;
   }
 
-  /** How each trunk is. */
+  /** The state of each trunk. */
   get states(): readonly TrunkState[] {
     return this.#trunks.flatMap(({ state }) => state() ?? []);
   }
 
-  /** Of all trunks together: messages that were dropped or refused, by name. */
+  /** Sum over all trunks: dropped and refused messages, by name. */
   get messages(): Readonly<Record<string, number>> {
     const sums: Record<string, number> = {};
     for (const { counts } of this.#trunks) {
@@ -83,14 +83,14 @@ export class CarrierStatistics {
     return sums;
   }
 
-  /** Trunks that are to be registered, and how many of them are. */
+  /** Number of trunks that must register, and of those registered. */
   get registrations(): { wanted: number; held: number } {
     const wanted = this.states.flatMap(({ registration }) => registration ?? []);
     return { wanted: wanted.length, held: wanted.filter(({ state }) => state === 'registered').length };
   }
 }
 
-/** Counts of things that have these facts in common. */
+/** Counts by a set of properties. */
 class Tally<Facts extends Readonly<Record<string, string | number>>> {
   readonly #counts = new Map<string, Facts & { count: number }>();
 

@@ -3,19 +3,20 @@ import { ParleyError } from '../../base/errors.js';
 import { packageFile } from '../../package-files.js';
 import { parseSipUri, userText } from '../sip/uri.js';
 
-/** What is known of the numbers behind a calling code. */
+/** Rules for the numbers of a calling code. */
 interface NumberRule {
-  /** Digits of the shortest ones behind the code. */
+  /** Length of the shortest numbers after the code. */
   shortest: number;
-  /** What the expensive ones begin with: a pattern, empty = none are known. */
+  /** Prefixes of expensive numbers: a pattern, empty = none known. */
   expensive: string;
-  /** The emergency numbers: a pattern. */
+  /** Emergency numbers: a pattern. */
   emergency: string;
 }
 
 /**
- * Calling codes of no country, whose numbers cost a lot or lead nowhere (ITU-T, List of Recommendation E.164 assigned
- * country codes): shared cost, Inmarsat, personal numbers, satellite, international networks, disaster relief, premium.
+ * Calling codes that are not countries, whose numbers are expensive or unreachable (ITU-T, List of Recommendation E.164
+ * assigned country codes): shared cost, Inmarsat, personal numbers, satellite, international networks, disaster relief,
+ * premium.
  */
 const NO_COUNTRY: Readonly<Record<string, string>> = {
   808: 'an international shared-cost number',
@@ -28,36 +29,36 @@ const NO_COUNTRY: Readonly<Record<string, string>> = {
   979: 'an international premium number',
 };
 
-/** What libphonenumber does not list of the North American plan: 976 exchanges are premium, N11 codes are services. */
+/** Missing in libphonenumber for North America: 976 exchanges are premium, N11 codes are services. */
 const NORTH_AMERICA = { code: '1', premium: /^[2-9]\d\d976/, service: /^[2-9]11/ };
 
-/** Digits of the longest numbers that are short codes, or extensions. */
+/** Maximum length of short codes and extensions. */
 const LONGEST_SHORT = 6;
-/** The emergency numbers that the most networks know (3GPP TS 22.101, 10.1), behind 0 or 9, or both. */
+/** The most common emergency numbers (3GPP TS 22.101, 10.1), after 0, 9 or both. */
 const OUTSIDE_LINE = /^[09]{1,2}(?:112|911|999|000)$/;
 
 const E164 = /^\+[1-9]\d{6,14}$/;
 const CODE_DIGITS = 3;
 
-/** Read when the first number is looked at. See scripts/make-number-rules.mjs. */
+/** Loaded with the first number. See scripts/make-number-rules.mjs. */
 let rules: ReadonlyMap<string, NumberRule> | null = null;
 
-/** Whether it is a phone number with its country code, as E.164 has it. */
+/** Whether it is a phone number with country code in E.164 format. */
 export function isE164(number: string): boolean {
   return E164.test(number);
 }
 
-/** A number as it is written, without separators; null = there is none. */
+/** A number without separators; null = not a number. */
 function numberIn(written: string): string | null {
   if (!/^\+?[\d\s().-]+$/.test(written) || !/\d/.test(written)) return null;
   return written.replace(/[^+\d]/g, '').replace(/^00(?=[1-9])/, '+');
 }
 
 /**
- * Why a number must never be called by an agent: emergency services, short codes, and numbers that cost whoever calls
- * them a lot; null = nothing speaks against it, or it is no number. Longer numbers that begin like an expensive one count
- * as that one. A `sip:` address is an address, not a short code: of its short user parts, which are extensions of a PBX,
- * only the emergency numbers are refused.
+ * Why an agent must never call a number: emergency services, short codes, and numbers that are expensive for the
+ * caller; null = allowed, or not a number. Longer numbers with the prefix of an expensive one count as expensive. A
+ * `sip:` address is an address, not a short code: of its short user parts, which are extensions of a PBX, only
+ * emergency numbers are refused.
  */
 export function whyNeverCalled(target: string): string | null {
   const trimmed = target.trim();
@@ -86,7 +87,10 @@ export function whyNeverCalled(target: string): string | null {
   return rest.length < shortest ? 'it is a short code' : null;
 }
 
-/** The user part of a SIP address without its escapes, password and parameters; a broken address is read as far as it goes. */
+/**
+ * The user part of a SIP address without escapes, password and parameters; a malformed address is read as far as
+ * possible.
+ */
 function sipUser(uri: string): string {
   const user = parseSipUri(uri)?.user ?? /^sips?:([^@]*)/i.exec(uri)?.[1] ?? '';
   return userText(user).split(/[;:]/, 1)[0] ?? '';
@@ -103,7 +107,7 @@ export function assertCallable(number: string): void {
   if (reason !== null) throw new ParleyError('CALL_FORBIDDEN', { number, reason });
 }
 
-/** No calling code begins with another one. */
+/** No calling code is the prefix of another. */
 function codeOf(digits: string, known: ReadonlyMap<string, NumberRule>): string | null {
   for (let length = 1; length <= CODE_DIGITS; length++) {
     const code = digits.slice(0, length);

@@ -3,25 +3,25 @@ import { ParleyError } from '../../base/errors.js';
 import type { SessionLine } from '../../engine/remote-line.js';
 import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from './carrier.js';
 
-/** A network among several, and the numbers that are ours on it from the start. */
+/** One of several networks, and its initial own numbers. */
 export interface JoinedCarrier {
   carrier: Carrier<SessionLine>;
   owned: readonly string[];
 }
 
-/** Several networks as one: each call goes out over the one that has its number. */
+/** Several networks as one: each call uses the network that has its number. */
 export class JoinedCarriers implements Carrier<SessionLine> {
   readonly name = 'joined';
   readonly #carriers: readonly Carrier<SessionLine>[];
   readonly #ofNumber = new Map<string, Carrier<SessionLine>>();
 
-  /** @param carriers the ones whose numbers are offered first come first */
+  /** @param carriers the first ones' numbers are offered first */
   constructor(carriers: readonly JoinedCarrier[]) {
     this.#carriers = carriers.map(({ carrier }) => carrier);
     for (const { carrier, owned } of carriers) for (const number of owned) this.#ofNumber.set(number, carrier);
   }
 
-  /** The network that has a number of ours; null = it is none. */
+  /** The network that has an own number; null = none. */
   carrierOf(number: string): Carrier<SessionLine> | null {
     return this.#ofNumber.get(number) ?? null;
   }
@@ -45,7 +45,7 @@ export class JoinedCarriers implements Carrier<SessionLine> {
         return;
       } catch (error) {
         if (!(error instanceof ParleyError)) throw error;
-        // Who does not have the number may say so in words of their own, which tell more where nobody has it.
+        // A refusal of a network without the number may be more specific, if no network has it.
         if (error.code === 'CARRIER_REFUSED') refusal ??= error;
         else if (error.code !== 'NUMBER_UNAVAILABLE') throw error;
       }
@@ -66,7 +66,7 @@ export class JoinedCarriers implements Carrier<SessionLine> {
     return (await Promise.all(this.#carriers.map((carrier) => carrier.ownedNumbers(signal)))).flat();
   }
 
-  /** @throws ParleyError NUMBER_NOT_OWNED besides those of `Carrier` */
+  /** @throws ParleyError NUMBER_NOT_OWNED in addition to those of `Carrier` */
   placeCall(request: CallRequest): CarrierCall<SessionLine> {
     return this.#owner(request.from).placeCall(request);
   }

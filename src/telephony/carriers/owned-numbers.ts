@@ -1,13 +1,13 @@
 import { ParleyError } from '../../base/errors.js';
 
-/** The numbers of a carrier that are ours: those that `Carrier` buys, gives back and lists. */
+/** The own numbers of a carrier: for its methods that buy, release and list. */
 export class OwnedNumbers {
   readonly #owned: Set<string>;
   readonly #isForSale: (number: string) => boolean;
 
   /**
-   * @param owned ours from the start
-   * @param isForSale whether one that is not ours can be had
+   * @param owned initial numbers
+   * @param isForSale whether another number can be bought
    */
   constructor(owned: readonly string[], isForSale: (number: string) => boolean) {
     this.#owned = new Set(owned);
@@ -18,7 +18,7 @@ export class OwnedNumbers {
     return this.#owned.has(number);
   }
 
-  /** The one that has been ours for longest. */
+  /** The oldest number. */
   get first(): string | undefined {
     const [first] = this.#owned;
     return first;
@@ -28,12 +28,12 @@ export class OwnedNumbers {
     return [...this.#owned];
   }
 
-  /** Null where there are none, or several. */
+  /** Null if there are none, or several. */
   get only(): string | null {
     return this.#owned.size === 1 ? (this.first ?? null) : null;
   }
 
-  /** Rejects with NUMBER_UNAVAILABLE for one that is not for sale, or ours already. */
+  /** Rejects with NUMBER_UNAVAILABLE for a number that is not for sale or already owned. */
   buy(number: string): Promise<void> {
     if (this.#owned.has(number) || !this.#isForSale(number)) {
       return Promise.reject(new ParleyError('NUMBER_UNAVAILABLE', { number }));

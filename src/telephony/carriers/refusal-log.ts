@@ -4,25 +4,25 @@ import { hopText } from '../sip/hop.js';
 import type { SipRefusal } from '../sip/user-agent.js';
 import type { CarrierStatistics } from './carrier-statistics.js';
 
-/** After the first line of a minute so many more follow; the rest is counted. */
+/** Lines per minute after the first; further refusals are only counted. */
 const MOST_LINES = 10;
 const WINDOW_MS = 60_000;
 
 export interface RefusingNetwork {
-  /** As the log names it. */
+  /** In the log. */
   name: string;
   refuses: 'calls' | 'requests';
 }
 
 const SIP: RefusingNetwork = { name: 'SIP', refuses: 'calls' };
 
-/** Writes what is refused to the operator's log, and counts it. Scanners and loops do not fill the log. */
+/** Counts refusals and writes them to the operator's log, rate-limited because of scanners and loops. */
 export class RefusalLog {
   readonly #network: RefusingNetwork;
   readonly #clock: Clock;
   readonly #figures: CarrierStatistics;
   #lines = 0;
-  /** Refusals without a line, by what they have in common. */
+  /** Number of refusals without a line, by their properties. */
   readonly #unwritten = new Map<string, number>();
   #cancel: Cancel | null = null;
 
@@ -43,7 +43,7 @@ export class RefusalLog {
     });
   }
 
-  /** A request, a media socket or a call of a carrier's. */
+  /** A request, media socket or call of a carrier. */
   addOf(carrier: string, reason: SocketRefusal, why: string): void {
     this.#figures.refusedByAccount(carrier, reason);
     this.#tell(reason, `${why} is refused`, { carrier, reason });

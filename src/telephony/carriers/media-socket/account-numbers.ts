@@ -1,28 +1,28 @@
 import { ParleyError } from '../../../base/errors.js';
 
 const NUMBER = /^\+[1-9]\d{6,14}$/;
-/** Without what separates several targets in carriers' requests. */
+/** Excludes the separators of several targets in carriers' requests. */
 const SIP = /^sips?:[^\s@,<>]+@[^\s@,<>]+$/i;
 
 const NOBODY: ReadonlySet<string> = new Set();
 
-/** Numbers of an account with a carrier, by the carrier's own ids. */
+/** Number management of a carrier's account, by the carrier's ids. */
 export interface NumberDesk {
   /** Null = the account has no such number. */
   findNumber(number: string, signal: AbortSignal): Promise<string | null>;
   /** @throws ParleyError NUMBER_UNAVAILABLE */
   buyNumber(number: string, signal: AbortSignal): Promise<void>;
-  /** Has the calls of a number of the account come to us. */
+  /** Routes the calls of a number of the account to parley. */
   direct(id: string, signal: AbortSignal): Promise<void>;
   releaseNumber(id: string, signal: AbortSignal): Promise<void>;
 }
 
-/** The numbers of an account that are ours: those that `Carrier` buys, gives back and lists. */
+/** The own numbers of an account: for the `Carrier` methods that buy, release and list. */
 export class AccountNumbers {
   readonly #desk: NumberDesk;
   readonly #owned: Set<string>;
 
-  /** @param owned ours from the start */
+  /** @param owned initial numbers */
   constructor(desk: NumberDesk, owned: readonly string[]) {
     this.#desk = desk;
     this.#owned = new Set(owned);
@@ -40,7 +40,7 @@ export class AccountNumbers {
     return Promise.resolve(this.all);
   }
 
-  /** Buys a number, or takes one into use that the account has. @throws ParleyError NUMBER_UNAVAILABLE */
+  /** Buys a number, or starts to use one that the account has. @throws ParleyError NUMBER_UNAVAILABLE */
   async buy(number: string, signal: AbortSignal): Promise<void> {
     if (this.#owned.has(number) || !isNumber(number)) throw new ParleyError('NUMBER_UNAVAILABLE', { number });
     const existing = await this.#desk.findNumber(number, signal);
@@ -49,7 +49,7 @@ export class AccountNumbers {
     this.#owned.add(number);
   }
 
-  /** What was ordered and never confirmed may have been bought all the same, and costs. */
+  /** An order without a confirmation may have succeeded, and then costs money. */
   async #order(number: string, signal: AbortSignal): Promise<void> {
     try {
       await this.#desk.buyNumber(number, signal);
@@ -61,7 +61,7 @@ export class AccountNumbers {
     }
   }
 
-  /** Has calls to a number come to us again. @throws ParleyError NUMBER_NOT_OWNED, also where the account has lost it */
+  /** Routes calls to a number to parley again. @throws ParleyError NUMBER_NOT_OWNED, also if the account has lost it */
   async direct(number: string, signal: AbortSignal): Promise<void> {
     const found = this.#owned.has(number) ? await this.#desk.findNumber(number, signal) : null;
     if (found === null) throw new ParleyError('NUMBER_NOT_OWNED', { number });
@@ -77,21 +77,21 @@ export class AccountNumbers {
   }
 }
 
-/** @throws ParleyError NUMBER_INVALID for who cannot be called, or not from there */
+/** @throws ParleyError NUMBER_INVALID for a target that cannot be called, or a wrong own number */
 export function assertPlaceable(from: string, to: string): void {
   if (!isNumber(from)) throw new ParleyError('NUMBER_INVALID', { number: from.slice(0, 40) });
   if (!isTarget(to)) throw new ParleyError('NUMBER_INVALID', { number: to.slice(0, 40) });
 }
 
 /**
- * Who calls, as the carrier tells it; `anonymous` where that is no number or address.
- * @param withheld numbers that the carrier has for those who do not say
+ * The caller as reported by the carrier; `anonymous` if that is not a number or address.
+ * @param withheld numbers with which the carrier marks withheld ones
  */
 export function callerOf(from: string, withheld: ReadonlySet<string> = NOBODY): string {
   return isTarget(from) && !withheld.has(from) ? from : 'anonymous';
 }
 
-/** Whether something is one number or SIP address. */
+/** Whether a text is one number or SIP address. */
 export function isTarget(text: string): boolean {
   return isNumber(text) || SIP.test(text);
 }

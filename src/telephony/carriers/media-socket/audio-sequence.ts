@@ -2,21 +2,21 @@ import type { MediaDialect, MediaMessage } from './dialect.js';
 import { base64Bytes } from './encodings.js';
 import type { MessageFields } from './message-fields.js';
 
-/** A message of a carrier that numbers its pieces of sound: 1, 2, 3 …; 0 = this one has no number. */
+/** A message of a carrier that numbers its audio: 1, 2, 3 …; 0 = without a number. */
 export type SequencedMessage =
   Exclude<MediaMessage, { type: 'media' }> | { type: 'sound'; payload: string; chunk: number };
 
 const CHUNK = '"chunk":';
-/** The most missing pieces that are believed. */
+/** Maximum number of missing messages to accept. */
 const MOST_MISSING = 100;
-/** Nobody sends so much sound in one piece. */
+/** Longest audio in one message. */
 const MOST_MS = 1_000;
 
 /**
- * Reads the messages of one stream after the other, and gives sound its place by the number of its piece, all pieces
- * being of one length: for carriers whose timestamps are not those of the sound.
+ * Reads the messages of consecutive streams, and computes the position of audio from its number, if all messages are
+ * equally long: for carriers whose timestamps are not positions.
  *
- * @param read what is not sound, and sound that is written in an unusual way
+ * @param read parses other messages, and unusual ones
  */
 export function sequenceReader(read: (text: string) => SequencedMessage | null): MediaDialect['read'] {
   let bytesPerMs = 8;
@@ -53,7 +53,7 @@ export function soundIn(message: Partial<Record<string, unknown>>, fields: Messa
   };
 }
 
-/** Null = it has to be looked at as a whole. */
+/** Null = use the full parser. */
 function cutSound(text: string): SequencedMessage | null {
   const payload = cutPayload(text);
   const chunk = payload === null ? null : cutNumber(text, CHUNK);

@@ -4,32 +4,32 @@ import type { CarrierCall } from '../carrier.js';
 import type { SocketCall } from './socket-call.js';
 import type { MediaCounts } from './socket-line.js';
 
-/** A call of a carrier's, and what the carrier has to do with it. */
+/** A carrier's call, and its control. */
 export interface BookedCall {
   readonly call: SocketCall;
-  /** The carrier's own id, as soon as it is known. */
+  /** The carrier's id, once it is known. */
   readonly id: string | null;
   /** Resolves when the carrier knows of the end, or does not answer. */
   readonly ended: Promise<void>;
   hangUp(): void;
-  /** Gives everything up that is waited for. */
+  /** Cancels everything in progress. */
   close(): void;
 }
 
-/** The carrier may still ask about a call that is over. */
+/** The carrier may still ask about an ended call for this long. */
 const KEPT_MS = 600_000;
-/** Ends of calls are waited for so long when the carrier closes. */
+/** Deadline for the ends of calls when the carrier closes. */
 const CLOSE_MS = 5_000;
 
-/** The calls of a carrier, by the token that we gave them and the id that the carrier did. */
+/** A carrier's calls, by parley's token and by the carrier's id. */
 export class CallBook<C extends BookedCall> {
   readonly #clock: Clock;
   readonly #byToken = new Map<string, C>();
   readonly #byId = new Map<string, C>();
   readonly #byCall = new WeakMap<CarrierCall, C>();
-  /** What was counted of calls that are forgotten. */
+  /** Counts of forgotten calls. */
   readonly #counts: MediaCounts = { badMessages: 0, droppedMs: 0, missingMs: 0, unsentFrames: 0, streams: 0 };
-  /** Calls that are over, in the order of their ends. */
+  /** Ended calls, in the order of their ends. */
   readonly #over: { token: string; booked: C; atMs: number }[] = [];
 
   constructor(clock: Clock) {
@@ -63,21 +63,21 @@ export class CallBook<C extends BookedCall> {
     return this.#byCall.get(call) ?? null;
   }
 
-  /** Calls that have not ended. */
+  /** Number of calls in progress. */
   get underWay(): number {
     let count = 0;
     for (const { call } of this.#byToken.values()) if (call.end === null) count++;
     return count;
   }
 
-  /** What was counted of the calls' sound, of all calls so far together. */
+  /** Audio statistics of all calls so far. */
   counts(): MediaCounts {
     const sums = { ...this.#counts };
     for (const { call } of this.#byToken.values()) add(sums, call.line.counts);
     return sums;
   }
 
-  /** Ends all calls, and waits until the carrier knows, for at most 5 s. */
+  /** Ends all calls, and waits at most 5 s until the carrier knows. */
   async close(): Promise<void> {
     const all = [...this.#byToken.values()];
     for (const booked of all) {
@@ -91,7 +91,7 @@ export class CallBook<C extends BookedCall> {
     this.#byId.clear();
   }
 
-  /** Calls that have been over for long enough are forgotten. */
+  /** Forgets calls that ended long enough ago. */
   #forget(): void {
     const nowMs = this.#clock.nowMs();
     for (let first = this.#over[0]; first !== undefined && first.atMs + KEPT_MS < nowMs; first = this.#over[0]) {

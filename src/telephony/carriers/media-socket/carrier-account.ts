@@ -6,9 +6,9 @@ import { ParleyError } from '../../../base/errors.js';
 const LOOPBACK = new Set(['127.0.0.1', 'localhost', '[::1]']);
 
 /**
- * Where a carrier's webhooks and media sockets come to, without a slash at the end.
- * @param apiUrl of the carrier; only one on this machine reaches us without TLS, or at a loopback address
- * @throws ParleyError CONFIG_INVALID where there is no address that the carrier could reach
+ * Base URL of a carrier's webhooks and media sockets, without a trailing slash.
+ * @param apiUrl of the carrier; only one on this machine can use an address without TLS, or a loopback address
+ * @throws ParleyError CONFIG_INVALID without an address that the carrier can reach
  */
 export function callbackRoot(publicUrl: string | null, carrier: string, apiUrl: string): string {
   if (publicUrl === null || !URL.canParse(publicUrl)) {
@@ -32,18 +32,18 @@ export function callbackRoot(publicUrl: string | null, carrier: string, apiUrl: 
   return publicUrl.replace(/\/+$/, '');
 }
 
-/** What the carrier of an account is made of, whichever it is. */
+/** The common options of carriers with an account. */
 export interface CarrierAccount {
   engine: Engine;
-  /** Where the carrier reaches this process. */
+  /** Public address of this process. */
   publicUrl: string | null;
-  /** Of the account's numbers, the ones that are ours from the start. */
+  /** Initial own numbers among the account's numbers. */
   owned?: readonly string[];
   onError?: (error: unknown) => void;
   onRefused?: SocketCarrierOptions['onRefused'];
 }
 
-/** What is to be closed in the end. */
+/** A resource to close. */
 interface Closing {
   close(): Promise<void>;
 }
@@ -51,10 +51,10 @@ interface Closing {
 const TOKEN_BYTES = 18;
 
 /**
- * The options that carriers with media sockets have in common, on the engine's clock.
- * @param carrier its name, for people
+ * The common options of carriers with media sockets, on the engine's clock.
+ * @param carrier its display name
  * @param apiUrl of its API
- * @throws ParleyError CONFIG_INVALID where there is no address that the carrier could reach
+ * @throws ParleyError CONFIG_INVALID without an address that the carrier can reach
  */
 export function accountOptions(
   { engine, publicUrl, owned = [], onError, onRefused }: CarrierAccount,
@@ -71,7 +71,7 @@ export function accountOptions(
   };
 }
 
-/** A carrier, and what closes it and then its connections. */
+/** A carrier whose close also closes its connections. */
 export function closingAll<C extends Closing>(
   carrier: C,
   ...apis: Closing[]

@@ -1,37 +1,37 @@
 import type { MediaEncoding } from './encodings.js';
 
-/** How a carrier words what goes over its media socket: JSON in text messages, sound in base64. */
+/** The format of a carrier's media socket messages: JSON in text messages, audio in base64. */
 export interface MediaDialect {
   /**
-   * A message of the carrier's.
-   * @returns null for one that has no meaning here, though it may be right
-   * @throws SyntaxError, ParleyError for what cannot be read
+   * Parses a message of the carrier.
+   * @returns null for a valid message without meaning here
+   * @throws SyntaxError, ParleyError for an invalid one
    */
   read(text: string): MediaMessage | null;
-  /** Sound to be played behind what has been sent before. */
+  /** Audio to append to the playback. */
   media(streamId: string, payload: string): string;
-  /** Asks for a report when everything sent before has been played; `name` contains no quotes. */
+  /** Requests a report when all audio sent before has been played; `name` contains no quotes. */
   mark(streamId: string, name: string): string;
-  /** What has been sent and not been played is not to be played any more. */
+  /** Drops sent audio that has not been played. */
   clear(streamId: string): string;
-  /** Has keys pressed; `keys` has no quotes in it. Carriers whose media sockets cannot do that leave it out. */
+  /** Presses keys; `keys` contains no quotes. Omitted if the media socket does not support it. */
   keys?(keys: string): string;
 }
 
-/** What a carrier tells over its media socket. */
+/** The carrier's messages over its media socket. */
 export type MediaMessage =
   | {
       type: 'start';
       streamId: string;
-      /** The carrier's own id of the call. */
+      /** The carrier's id of the call. */
       callId: string;
       encoding: MediaEncoding;
       sampleRateHz: number;
     }
-  /** Sound of the far end, base64; `atMs`: its place on the stream's own clock, where the carrier tells one. */
+  /** Audio of the far end, base64; `atMs`: its position on the stream's clock, if known. */
   | { type: 'media'; payload: string; atMs: number | null }
   | { type: 'digits'; digits: string }
-  /** Everything before a mark has been played, or been cleared. */
+  /** Everything before a mark has been played or cleared. */
   | { type: 'mark'; name: string }
-  /** The carrier ends the stream, which need not be the call's end. */
+  /** The carrier ends the stream; the call may continue. */
   | { type: 'stop' };

@@ -4,25 +4,25 @@ import { LegRedirects, type CallDocuments } from './leg-redirects.js';
 import { LegControl, type LegManners, type LegParts } from './leg-control.js';
 
 export interface DocumentManners extends LegManners {
-  /** The carrier waits for the answer to its first question about a call that comes in for longer than this. */
+  /** The carrier waits longer than this for the answer to its first request about an inbound call. */
   decideMs: number;
 }
 
-/** The carrier is sent to the media socket so often in a row. */
+/** Maximum number of consecutive instructions to open the media socket. */
 const MOST_CONNECTS = 3;
 
 /**
- * The control of a call with a carrier that asks what to do, and is answered with documents: about a call that comes
- * in, when a stream is over, and when it has been told to ask again.
+ * The control of a call with a carrier that requests instructions as documents: for an inbound call, when a stream is
+ * over, and after a redirection.
  */
 export abstract class DocumentControl<C extends DocumentControl<C>> extends LegControl {
   protected readonly detours: LegRedirects;
   readonly #documents: CallDocuments;
   readonly #parts: LegParts<C>;
   readonly #decideMs: number;
-  /** How often the carrier was sent to the media socket, and did not come. */
+  /** Number of instructions to open the media socket without success. */
   #connects = 0;
-  /** The carrier has been sent to the media socket since the last stream began. */
+  /** The carrier was told to open the media socket since the last stream began. */
   #isSent = false;
   #decide: (document: string) => void = () => undefined;
   readonly #decided: Promise<string>;
@@ -49,7 +49,7 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
     this.#decided = new Promise((resolve) => (this.#decide = resolve));
   }
 
-  /** What the carrier is to do with a call that comes in, once somebody has decided. */
+  /** The instructions for an inbound call, once it is decided. */
   async voice(): Promise<string> {
     const cancel = this.clock.schedule(this.clock.nowMs() + this.#decideMs, () => {
       this.call.finish({ cause: 'failed', by: 'agent', reason: 'nobody answered in time' });
@@ -57,7 +57,7 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
     });
     const document = await this.#decided;
     cancel();
-    // Asked once more, when it is over.
+    // A repeated request, after the end.
     return this.call.end === null || document === this.#rejection ? document : this.#documents.hangUp;
   }
 
@@ -76,10 +76,10 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
     this.insist((id, signal) => this.end(id, signal));
   }
 
-  /** The carrier asks what is next: the stream is over, the call is not. */
+  /** The carrier requests instructions: the stream is over, the call is not. */
   next(): string {
     if (this.call.end !== null) return this.#documents.hangUp;
-    // A socket that the carrier cannot open brings it here at once, and would for ever.
+    // A socket that the carrier cannot open leads here at once, and would do so forever.
     if (++this.#connects > MOST_CONNECTS) {
       this.noStream();
       return this.#documents.hangUp;
@@ -89,7 +89,7 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
     return this.#documents.connecting();
   }
 
-  /** The carrier knows that a stream is over before we do, where the connection has died in silence. */
+  /** The carrier notices the end of a stream first, if the connection has died silently. */
   override get takesStream(): boolean {
     return super.takesStream || (this.#isSent && this.call.end === null);
   }
@@ -104,18 +104,18 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
     return this.detours.connect(theirs.detours, `parley-${this.#parts.token}`, signal);
   }
 
-  /** A transfer is over, one way or the other; what is next? */
+  /** A transfer is over; returns the next instructions. */
   dialled(attempt: string, outcome: TransferOutcome): string {
     return this.detours.dialled(attempt, outcome) ?? (this.call.isHandedOver ? this.#documents.hangUp : this.next());
   }
 
-  /** Has the call go on with another document. */
+  /** Redirects the call to another document. */
   protected abstract redirect(id: string, document: string, signal: AbortSignal): Promise<void>;
 
-  /** Ends the call; one that is over, or is not known, has ended. */
+  /** Ends the call; an unknown or ended call counts as ended. */
   protected abstract end(id: string, signal: AbortSignal): Promise<void>;
 
-  /** The call's end, as the carrier has it; null = the call goes on. */
+  /** The call's end according to the carrier; null = the call continues. */
   protected abstract endOfCall(id: string, signal: AbortSignal): Promise<CallEnd | null>;
 
   protected get isAway(): boolean {

@@ -1,23 +1,23 @@
 import { decodeG711, encodeG711, type G711Law } from '../../../audio/codecs/g711.js';
 import { pcmBytes, PcmReader } from '../../../transports/pcm.js';
 
-/** How sound is written on a media socket; `l16` is signed PCM, low byte first. */
+/** Encoding of audio on a media socket; `l16` is signed PCM, little-endian. */
 export type MediaEncoding = 'mulaw' | 'alaw' | 'l16';
 
-/** Samples as the base64 text of a message. */
+/** Encodes samples to the base64 text of a message. */
 export function encodePayload(encoding: MediaEncoding, samples: Int16Array): string {
   return encoding === 'l16' ? pcmBytes(samples).toString('base64') : companded(encoding, samples);
 }
 
-/** The samples of a base64 text, none where it is not one; odd bytes at the end of `l16` are left out. Never throws. */
+/** Decodes base64 text to samples; none if it is invalid; an odd last byte of `l16` is left out. Never throws. */
 export function decodePayload(encoding: MediaEncoding, payload: string): Int16Array {
   const bytes = Buffer.from(payload, 'base64');
-  // Node leaves out what is no base64, and takes the rest.
+  // Node skips characters that are not base64.
   if (bytes.length !== base64Bytes(payload)) return new Int16Array(0);
   return encoding === 'l16' ? new PcmReader().read(bytes) : decodeG711(encoding, bytes);
 }
 
-/** How many bytes a base64 text stands for. */
+/** Number of bytes of a base64 text. */
 export function base64Bytes(text: string): number {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   return Math.floor(((text.length - padding) * 3) / 4);

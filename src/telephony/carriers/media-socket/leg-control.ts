@@ -7,15 +7,15 @@ import { retryUntilDone } from './retry-until-done.js';
 import type { SocketCall } from './socket-call.js';
 import { StreamWait } from './stream-wait.js';
 
-/** What the control of a call is made of, whichever carrier it is with. */
+/** The common parts of a call's control. */
 export interface LegParts<C> {
   call: SocketCall;
-  /** In all addresses of this call; nobody guesses it. */
+  /** Part of all addresses of this call; unpredictable. */
   token: string;
-  /** The carrier's id, where it is known. */
+  /** The carrier's id, if known. */
   id: string | null;
   clock: Clock;
-  /** The control of another call; null where that is not with this carrier. */
+  /** The control of another call; null if that is with another carrier. */
   controlOf: (call: CarrierCall) => C | null;
   /** The carrier has reported the call for the first time. */
   onKnown: (id: string) => void;
@@ -23,30 +23,30 @@ export interface LegParts<C> {
 }
 
 export interface LegManners {
-  /** As errors have it, such as `twilio`. */
+  /** In errors, such as `twilio`. */
   carrier: string;
-  /** As people read it, such as `Twilio`. */
+  /** For people, such as `Twilio`. */
   title: string;
-  /** A socket that broke off: how long it takes the carrier to tell of the call's end, or of what comes next. */
+  /** After a broken socket: time for the carrier to report the call's end or to continue. */
   brokenMs: number;
 }
 
-/** A call may wait so long at the carrier for its turn before it rings. */
+/** Maximum time that a call waits at the carrier before it rings. */
 const QUEUE_MS = 60_000;
-/** The carrier's own end of the ringing is waited for. */
+/** Additional wait for the carrier's own end of the ringing. */
 const RING_GRACE_MS = 5_000;
-/** Where the carrier has not answered, it may still tell of the call by its webhooks. */
+/** Without an answer from the carrier, webhooks may still report the call in this time. */
 const UNKNOWN_MS = 20_000;
-/** From the answer to the first sound. */
+/** From the answer to the first audio. */
 export const STREAM_MS = 10_000;
-/** A stream that the carrier ends means the call's end, which is told within this, or something that it asks. */
+/** A stream that the carrier ends means that the call has ended, or a request; both come within this time. */
 const STOPPED_MS = 1_500;
-/** The shortest and longest ringing that all carriers take, in seconds. */
+/** Ring times that all carriers support, in seconds. */
 const RING_S = { least: 5, most: 600 };
 
 /**
- * A carrier's part of a call, as far as all of them are alike: a call that is placed once and may turn up late, rings
- * for so long and no longer, has its stream within a time, and is looked after when that is gone.
+ * The common part of a carrier's call: it places a call once, even if the call is reported late; limits the ringing;
+ * waits for the stream with a deadline; and checks the call when the stream is gone.
  */
 export abstract class LegControl {
   readonly call: SocketCall;
@@ -88,7 +88,7 @@ export abstract class LegControl {
   abstract transfer(target: string, signal: AbortSignal): Promise<TransferOutcome>;
   abstract connect(other: CarrierCall, signal: AbortSignal): Promise<TransferOutcome>;
 
-  /** Has the carrier place the call. */
+  /** Places the call at the carrier. */
   async place(ringTimeoutMs: number): Promise<void> {
     this.#ringTimeoutMs = ringTimeoutMs;
     const ringS = Math.min(Math.max(Math.ceil(ringTimeoutMs / 1000), RING_S.least), RING_S.most);
@@ -96,11 +96,11 @@ export abstract class LegControl {
     try {
       await this.dial(ringS, this.closing);
     } catch (error) {
-      if (this.#id !== null) return; // its webhooks have named it meanwhile
+      if (this.#id !== null) return; // its webhooks have reported the id meanwhile
       const isUnknown = error instanceof ParleyError && error.code === 'CARRIER_SILENT';
       const end: CallEnd = { cause: 'failed', by: 'network', reason: reasonOf(error) };
       if (!isUnknown) this.over(end);
-      // Nobody knows whether there is a call: another one is not placed, and this one is ended if it turns up.
+      // It is unknown whether the call exists: no other is placed, and this one is ended if it appears.
       else this.within(UNKNOWN_MS, () => this.call.finish(end));
     }
   }
@@ -127,30 +127,30 @@ export abstract class LegControl {
     });
   }
 
-  /** Gives up everything that is pending, except the message about the end to the carrier. */
+  /** Cancels everything in progress, except the report of the end to the carrier. */
   close(): void {
     this.cancelTimer();
     this.#closing.abort(new ParleyError('CARRIER_CLOSED', { carrier: this.#manners.carrier }));
   }
 
-  /** Asks for the call, once, and tells of its id with `known` where the answer has it. */
+  /** Requests the call, once, and calls `known` with its id if the answer has it. */
   protected abstract dial(ringS: number, signal: AbortSignal): Promise<void>;
 
-  /** Whether we have redirected the far end for a while, so that its stream may be gone. */
+  /** Whether the far end is redirected for a while, so that its stream may be gone. */
   protected abstract get isAway(): boolean;
 
-  /** The call has no stream, and nobody has said why. Never rejects. */
+  /** The call has lost its stream without a reason. Never rejects. */
   protected abstract lookAfter(id: string): Promise<void>;
 
-  /** The call is over: what is pending settles before its line closes. */
+  /** The call is over: settles pending operations before its line closes. */
   protected abstract giveUp(): void;
 
-  /** A stream of the call's has begun. */
+  /** A stream of the call has begun. */
   protected streamBegan(): void {
-    // Most carriers have nothing to do then.
+    // Most carriers need nothing here.
   }
 
-  /** What the carrier knows the call by, as far as it can be ended by that. */
+  /** The carrier's handle of the call, with which it can be ended. */
   protected get handle(): string | null {
     return this.#id;
   }
@@ -160,12 +160,12 @@ export abstract class LegControl {
     return this.#closing.signal;
   }
 
-  /** The carrier says that the call is over. */
+  /** The carrier reports the end of the call. */
   protected get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** Whether the call goes on and has no stream. */
+  /** Whether the call continues without a stream. */
   protected get isBereft(): boolean {
     return this.call.end === null && !this.call.line.hasStream;
   }
@@ -179,18 +179,18 @@ export abstract class LegControl {
     this.#id = id;
     this.call.knownAs(id);
     this.#parts.onKnown(id);
-    // It had been given up before anybody knew that there is one.
+    // It was cancelled before it was known to exist.
     if (this.call.end !== null) this.hangUp();
   }
 
-  /** It rings at the far end, or will as far as anybody tells. */
+  /** It rings at the far end, or is assumed to. */
   protected rings(): void {
     if (this.call.end !== null || this.call.direction === 'inbound' || this.call.state !== 'initiated') return;
     this.within(this.#ringTimeoutMs + RING_GRACE_MS, () => this.#noAnswer());
     this.call.ring();
   }
 
-  /** Somebody has answered: the stream is waited for. */
+  /** The call was answered: waits for the stream. */
   protected awaitStream(): void {
     this.within(STREAM_MS, () => this.noStream());
   }
@@ -200,7 +200,7 @@ export abstract class LegControl {
     this.fail(`${this.#manners.title} did not open the media socket: does it reach publicUrl?`);
   }
 
-  /** The call cannot go on. */
+  /** The call cannot continue. */
   protected fail(reason: string): void {
     this.call.finish({ cause: 'failed', by: 'network', reason });
     this.hangUp();
@@ -215,7 +215,7 @@ export abstract class LegControl {
     this.clock.schedule(this.clock.nowMs(), () => this.call.finish(end));
   }
 
-  /** Asks the carrier to end the call, with retries until it does or reports the end. */
+  /** Requests the end of the call, with retries until the carrier confirms or reports it. */
   protected insist(does: (handle: string, signal: AbortSignal) => Promise<void>): void {
     this.cancelTimer();
     const handle = this.handle;
@@ -228,7 +228,7 @@ export abstract class LegControl {
     );
   }
 
-  /** One thing is waited for at a time. */
+  /** One deadline at a time. */
   protected within(ms: number, onLate: () => void): void {
     this.cancelTimer();
     this.#cancelTimer = this.clock.schedule(this.clock.nowMs() + ms, onLate);

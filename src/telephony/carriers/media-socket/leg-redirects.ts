@@ -13,9 +13,9 @@ export interface LegRedirectsOptions {
   clock: Clock;
   streams: StreamWait;
   documents: CallDocuments;
-  /** The carrier's id of the call; null = it is not known. */
+  /** The carrier's id of the call; null = unknown. */
   id: () => string | null;
-  /** Has the call go on with another document. */
+  /** Redirects the call to another document. */
   redirect: (id: string, document: string, signal: AbortSignal) => Promise<void>;
   /** The far end should be with the agent, and is not. */
   onLost: () => void;
@@ -24,21 +24,21 @@ export interface LegRedirectsOptions {
   onError: (error: unknown) => void;
 }
 
-/** How long a target is rung, in seconds. */
+/** Ring time of a target, in seconds. */
 export const TRANSFER_RING_S = 45;
 const FAILED: TransferOutcome = { ok: false, reason: 'failed' };
 
 /**
- * What takes a call's far end away from the agent for a while, or for good: transfers, and keys where a media stream
- * cannot carry them. The carrier ends the stream for them, and opens another one where the far end comes back.
+ * Redirects the far end away from the agent, temporarily or permanently: for transfers, and for keys if the media
+ * stream cannot carry them. The carrier ends the stream meanwhile, and opens another when the far end returns.
  */
 export class LegRedirects {
   readonly #options: LegRedirectsOptions;
-  /** The one under way. */
+  /** The attempt in progress. */
   #attempt: string | null = null;
   #onOutcome: ((outcome: TransferOutcome) => void) | null = null;
   #attempts = 0;
-  /** The attempt whose far end is being fetched back, and whether its target has answered since. */
+  /** The attempt whose far end is being brought back, and whether its target has answered since. */
   #fetched: { attempt: string; isAnswered: boolean } | null = null;
 
   constructor(options: LegRedirectsOptions) {
@@ -51,8 +51,8 @@ export class LegRedirects {
   }
 
   /**
-   * Has the carrier do what a document says, at the end of which the far end comes back.
-   * @param ms how long that may take, beyond the time for a new stream
+   * Executes a document after which the far end returns.
+   * @param ms maximum duration, in addition to the time for a new stream
    */
   async visit(document: string, ms: number, signal: AbortSignal): Promise<void> {
     const { streams, carrier } = this.#options;
@@ -67,7 +67,7 @@ export class LegRedirects {
     }
   }
 
-  /** Connects the far end to somebody else; who cannot be had gives it back. */
+  /** Connects the far end to a target; after a failure the far end returns. */
   async transfer(target: string, signal: AbortSignal): Promise<TransferOutcome> {
     const { clock, documents, onError } = this.#options;
     const id = this.#begin();
@@ -79,7 +79,7 @@ export class LegRedirects {
     } catch (error) {
       onError(error);
       this.#settle(attempt, FAILED);
-      // It may have come to its outcome before.
+      // The attempt may have ended before.
       return outcome;
     }
     const giveUp = (): void => void this.#giveUp(id, attempt);
@@ -100,12 +100,12 @@ export class LegRedirects {
     else this.#settle(attempt, { ok: true });
   }
 
-  /** A transfer is over, one way or the other. Returns what is next; null = nothing that is known here. */
+  /** A transfer is over. Returns the next instructions; null = unknown attempt. */
   dialled(attempt: string, outcome: TransferOutcome): string | null {
     if (this.#attempt !== attempt) return null;
     const { streams, documents } = this.#options;
     if (outcome.ok) {
-      // It was over before we heard of the answer.
+      // It was over before the answer was reported.
       this.#settle(attempt, outcome);
       return documents.hangUp;
     }
@@ -128,8 +128,8 @@ export class LegRedirects {
   }
 
   /**
-   * Brings the far end to the agent again; resolves when it is there, or will not come.
-   * @returns false where the carrier would not have it
+   * Brings the far end back to the agent; resolves when it is there, or will not come.
+   * @returns false if the carrier refuses
    */
   async fetchBack(id: string): Promise<boolean> {
     const { redirect, streams, documents, closing, onError } = this.#options;
@@ -144,15 +144,12 @@ export class LegRedirects {
     return true;
   }
 
-  /** The call is over: transfers that are pending fail. */
+  /** The call is over: pending transfers fail. */
   giveUp(): void {
     if (this.#attempt !== null) this.#settle(this.#attempt, FAILED);
   }
 
-  /**
-   * The far end is taken away from whoever it is connected to by now: an answer that is told of meanwhile comes too
-   * late, unless the carrier would not have it back.
-   */
+  /** Takes the far end away from its target, even if the target has answered meanwhile, unless the carrier refuses. */
   async #giveUp(id: string, attempt: string): Promise<void> {
     if (this.#attempt !== attempt || this.#fetched !== null) return;
     const fetched = { attempt, isAnswered: false };
@@ -175,7 +172,7 @@ export class LegRedirects {
     }
   }
 
-  /** The call's id; null where it cannot be sent anywhere now. */
+  /** The call's id; null if it cannot be redirected now. */
   #begin(): string | null {
     const { call, id } = this.#options;
     if (this.#attempt !== null || call.end !== null || call.state !== 'answered') return null;
@@ -183,7 +180,7 @@ export class LegRedirects {
     return id();
   }
 
-  /** Where the carrier's answer is lost, that the stream is gone tells that it has been done. */
+  /** If the carrier's answer is lost, the end of the stream shows that the redirection succeeded. */
   async #redirect(id: string, document: string, signal: AbortSignal): Promise<void> {
     const { redirect, closing, call, onError } = this.#options;
     try {

@@ -1,13 +1,13 @@
 import type { WebSocket } from 'ws';
 import type { Clock } from '../../../base/clock.js';
 
-/** A carrier's media socket as calls see it. */
+/** A carrier's media socket. */
 export interface MediaSocket {
-  /** Never throws; on a closed socket nothing happens. */
+  /** Never throws; no effect on a closed socket. */
   send(text: string): void;
-  /** What `send` was given and the network has not taken yet. */
+  /** Bytes that `send` has buffered. */
   readonly bufferedBytes: number;
-  /** Called once; what came before is delivered now. */
+  /** Call it once; earlier events are delivered now. */
   listen(events: MediaSocketEvents): void;
   /** May be called twice. */
   close(): void;
@@ -15,17 +15,17 @@ export interface MediaSocket {
 
 export interface MediaSocketEvents {
   onText(text: string): void;
-  /** Once, after `close` too. */
+  /** Once, also after `close`. */
   onClosed(): void;
 }
 
-/** A peer that does not answer the close is cut off after this. */
+/** Deadline for the peer's answer to the close. */
 const CLOSE_MS = 2_000;
 
-/** A peer of which nothing is heard, not even the answer to a ping, for one to two times as long is cut off. */
+/** A peer that sends nothing, not even an answer to a ping, for one to two times this long is disconnected. */
 const SILENCE_MS = 10_000;
 
-/** A WebSocket of `ws`, as a server has accepted it. A connection that has died in silence closes within 20 s. */
+/** A `ws` WebSocket that a server has accepted. A connection that has died silently closes within 20 s. */
 export function mediaSocketOf(socket: WebSocket, clock: Clock): MediaSocket {
   socket.pause();
   socket.on('error', () => undefined); // a close always follows
@@ -63,7 +63,7 @@ function watch(socket: WebSocket, clock: Clock): void {
   let isHeard = true;
   const hear = (): void => void (isHeard = true);
   const look = (): void => {
-    // What is paused has not been listened to.
+    // A paused socket is not being read.
     if (!isHeard && !socket.isPaused) {
       socket.terminate();
       return;

@@ -3,7 +3,7 @@ import type { MediaMessage } from './dialect.js';
 
 type Fields = Partial<Record<string, unknown>>;
 
-/** Reads fields of a carrier's messages. All of them throw CARRIER_MESSAGE_BAD for what is not there, by its name. */
+/** Reads fields of a carrier's messages. All methods throw CARRIER_MESSAGE_BAD with the name of a missing field. */
 export class MessageFields {
   readonly #carrier: string;
 
@@ -22,7 +22,7 @@ export class MessageFields {
     return value;
   }
 
-  /** An id that goes back to the carrier in messages of ours. */
+  /** An id that parley's messages send back to the carrier. */
   id(value: unknown, name: string): string {
     const id = this.text(value, name);
     if (!/^[A-Za-z0-9_-]{1,64}$/.test(id)) throw this.unreadable(`${name} is no id`);
@@ -30,8 +30,8 @@ export class MessageFields {
   }
 
   /**
-   * The start of a stream whose sound is G.711 µ-law.
-   * @param names of the fields that have the stream's id, and the call's
+   * The start of a stream with G.711 µ-law audio.
+   * @param names of the fields with the stream's id and the call's id
    */
   mulawStart(start: Fields, names: { streamId: string; callId: string }): MediaMessage & { type: 'start' } {
     const format = this.objectIn(start, 'mediaFormat');

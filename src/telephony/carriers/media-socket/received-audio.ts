@@ -6,30 +6,30 @@ export interface ReceivedAudioOptions {
   clock: Clock;
   encoding: MediaEncoding;
   sampleRateHz: number;
-  /** Its `droppedMs` and `missingMs` grow here. */
+  /** Its `droppedMs` and `missingMs` are increased here. */
   counts: { droppedMs: number; missingMs: number };
-  /** Samples, in their order. */
+  /** Samples in order. */
   onSound: (samples: Int16Array) => void;
   onBad: (reason: string) => void;
 }
 
-/** Sound may run so far ahead of time; what is beyond is dropped. */
+/** Audio may be this far ahead of time; more is dropped. */
 const MAX_AHEAD_MS = 3_000;
-/** The longest sound in one message; nobody sends more than 200 ms. */
+/** Longest audio in one message; real messages have at most 200 ms. */
 const MAX_MESSAGE_MS = 1_000;
-/** A gap of the carrier's clock is filled with silence up to this. */
+/** A gap on the carrier's clock is filled with up to this much silence. */
 const MAX_GAP_MS = 1_000;
-/** Beyond this the carrier's clock has begun anew, or is wrong. */
+/** A larger jump is a restart or an error of the carrier's clock. */
 const MOST_GAP_MS = 60_000;
 
-/** The far end's sound, stream after stream: no faster than it can have been spoken, with silence where some is missing. */
+/** The far end's audio over consecutive streams: not faster than real time, with silence for missing audio. */
 export class ReceivedAudio {
-  /** Messages with sound so far. */
+  /** Number of audio messages. */
   received = 0;
   readonly #options: ReceivedAudioOptions;
   #startedMs = 0;
   #heardMs = 0;
-  /** Where the next sound should be, on the carrier's clock. */
+  /** Expected position of the next audio, on the carrier's clock. */
   #nextAtMs: number | null = null;
 
   constructor(options: ReceivedAudioOptions) {
@@ -44,8 +44,8 @@ export class ReceivedAudio {
   }
 
   /**
-   * A message's sound, base64.
-   * @param atMs its place on the stream's own clock; null = the carrier does not tell
+   * Handles a message's audio, base64.
+   * @param atMs its position on the stream's clock; null = unknown
    */
   take(payload: string, atMs: number | null): void {
     const { clock, encoding, sampleRateHz, counts, onSound, onBad } = this.#options;
@@ -60,7 +60,7 @@ export class ReceivedAudio {
     this.#heardMs = Math.max(this.#heardMs, elapsedMs - MAX_AHEAD_MS);
     if (this.#heardMs + lengthMs > elapsedMs + MAX_AHEAD_MS) {
       counts.droppedMs += lengthMs;
-      this.#nextAtMs = atMs === null ? null : atMs + lengthMs; // its place is not filled
+      this.#nextAtMs = atMs === null ? null : atMs + lengthMs; // its gap stays empty
       return;
     }
     this.#heardMs += lengthMs;
@@ -71,7 +71,7 @@ export class ReceivedAudio {
     onSound(samples);
   }
 
-  /** Silence in the place of what the carrier left out, so that what follows has its time. */
+  /** Fills a gap with silence, so that later audio keeps its time. */
   #fillGap(atMs: number): void {
     const { sampleRateHz, counts, onSound } = this.#options;
     const gapMs = atMs - (this.#nextAtMs ?? atMs);

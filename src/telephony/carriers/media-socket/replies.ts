@@ -3,16 +3,16 @@ import type { WebhookReply } from './webhook-endpoint.js';
 
 export interface RepliesOptions {
   clock: Clock;
-  /** How long a reply is remembered. */
+  /** How long a reply is kept. */
   keptMs: number;
 }
 
-/** More than these are not remembered, the oldest first. */
+/** Maximum number of replies; the oldest are dropped first. */
 const MOST = 20_000;
 
 /**
- * Replies to webhooks that may come again: a carrier that has not got one asks once more, and who has overheard a signed
- * request may repeat it. What comes again is answered alike, and has no further effect.
+ * Replies to webhooks that may be repeated: a carrier repeats a request without an answer, and an attacker may replay a
+ * signed one. A repetition gets the same reply and has no further effect.
  */
 export class Replies {
   readonly #options: RepliesOptions;
@@ -24,8 +24,8 @@ export class Replies {
   }
 
   /**
-   * @param key what a request has in common with its repetitions, and with no other
-   * @param make answers it; what fails is not remembered
+   * @param key equal only for repetitions of a request
+   * @param make creates the reply; failures are not kept
    */
   once(key: string, make: () => WebhookReply | Promise<WebhookReply>): Promise<WebhookReply> {
     const { clock, keptMs } = this.#options;

@@ -6,35 +6,35 @@ import { ParleyError, reasonOf } from '../../../base/errors.js';
 /** A request to a carrier's API. */
 export interface RestRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** From the root of the API, with its query. */
+  /** Path with query, below the root of the API. */
   path: string;
-  /** Fields of a form, in order; a name may come several times. */
+  /** Form fields in order; names may repeat. */
   form?: readonly (readonly [name: string, value: string])[];
   json?: object;
 }
 
 export interface RestReply {
   status: number;
-  /** The body's object of JSON; empty where it is none. */
+  /** The JSON object of the body; empty if it is not one. */
   body: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Sends a request once, never twice: what places a call must not place two.
- * Rejects with CARRIER_UNREACHABLE where it cannot have got there, with CARRIER_SILENT where nobody knows.
+ * Sends a request exactly once, because a repetition could place a second call. Rejects with CARRIER_UNREACHABLE if it
+ * was not sent, with CARRIER_SILENT if that is unknown.
  */
 export type Rest = (request: RestRequest, signal: AbortSignal) => Promise<RestReply>;
 
 export interface RestOptions {
   carrier: string;
-  /** http or https, with a path where it has one. */
+  /** http or https, with an optional path. */
   baseUrl: string;
   headers: Readonly<Record<string, string>>;
 }
 
 const CONNECT_MS = 5_000;
 const MOST_BYTES = 4_000_000;
-/** Errors of a connection that never stood. */
+/** Errors of a connection that was never established. */
 const NEVER_STOOD = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -44,14 +44,14 @@ const NEVER_STOOD = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** A carrier's API over HTTP, on connections that are kept. @throws ParleyError CONFIG_INVALID for a wrong address */
+/** A carrier's API over HTTP, with keep-alive. @throws ParleyError CONFIG_INVALID for an invalid address */
 export function openRest({ carrier, baseUrl, headers }: RestOptions): { rest: Rest; close: () => Promise<void> } {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new ParleyError('CONFIG_INVALID', { reason: `the address of ${carrier}'s API is no http(s) address` });
   }
   const root = url.pathname.replace(/\/+$/, '');
-  // Deadlines are the caller's, by the signal.
+  // The caller sets deadlines by the signal.
   const timeouts = { headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000, connect: { timeout: CONNECT_MS } };
   const pool = new Pool(url.origin, { connections: 16, ...timeouts });
   const rest: Rest = async ({ method, path, form, json }, signal) => {
@@ -82,9 +82,7 @@ export function openRest({ carrier, baseUrl, headers }: RestOptions): { rest: Re
   return { rest, close: () => pool.destroy() };
 }
 
-/**
- * A request with a deadline of its own, which is a CARRIER_SILENT when it passes.
- */
+/** A request with its own deadline, after which it fails with CARRIER_SILENT. */
 export async function restWithin(
   { rest, clock, carrier }: { rest: Rest; clock: Clock; carrier: string },
   request: RestRequest,
@@ -105,7 +103,7 @@ export async function restWithin(
   }
 }
 
-/** Undefined values leave their field out. */
+/** Undefined values are left out. */
 export function formOf(fields: Readonly<Record<string, string | readonly string[] | undefined>>): [string, string][] {
   return Object.entries(fields).flatMap(([name, value]) =>
     value === undefined

@@ -1,12 +1,12 @@
 import type { Clock } from '../../../base/clock.js';
 
-/** What has to happen in the end is tried again after so long each time. */
+/** Delays between the attempts. */
 const TRIES_AFTER_MS: readonly number[] = [0, 1_000, 4_000, 15_000];
 
 /**
- * Tries until it succeeds, or has failed too often: a call that goes on at the carrier costs money. Never rejects.
+ * Retries until it succeeds or has failed too often: a call that continues at the carrier costs money. Never rejects.
  *
- * @param isNeedless asked before each try
+ * @param isNeedless checked before each attempt
  * @param onGivenUp called with the last failure
  */
 export async function retryUntilDone(

@@ -13,17 +13,17 @@ import type { MediaDialect } from './dialect.js';
 import type { MediaEncoding } from './encodings.js';
 import { SocketLine, type SocketLineEvents } from './socket-line.js';
 
-/** What a call has its carrier do. None of these throws, and what it asks for is tried as often as it takes. */
+/** The operations of a call at its carrier. None of these throws, and each retries as needed. */
 export interface SocketCallControl {
-  /** Takes a call that comes in. */
+  /** Answers an inbound call. */
   accept(): void;
-  /** Refuses a call that comes in and is not answered. */
+  /** Refuses an unanswered inbound call. */
   refuse(refusal: CallRefusal): void;
-  /** Ends the call, or gives it up while it rings. */
+  /** Ends the call, or cancels it while it rings. */
   hangUp(): void;
   transfer(target: string, signal: AbortSignal): Promise<TransferOutcome>;
   connect(other: CarrierCall, signal: AbortSignal): Promise<TransferOutcome>;
-  /** Presses keys. Rejects where that is not possible. */
+  /** Presses keys. Rejects if that is not possible. */
   press(keys: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export interface SocketCallOptions {
   line: Pick<SocketLineEvents, 'onStart' | 'onGone' | 'onBad'>;
   /** As `CarrierCall.placeBeside`. */
   placeBeside: (call: SocketCall, target: string, ringTimeoutMs: number) => SocketCall;
-  /** It came in, and is not taken. */
+  /** An inbound call was refused. */
   onRefused: (refusal: CallRefusal) => void;
   onListenerError: (error: unknown) => void;
 }
@@ -49,7 +49,7 @@ export interface SocketCallOptions {
 const CODECS: Readonly<Record<MediaEncoding, string>> = { mulaw: 'PCMU', alaw: 'PCMA', l16: 'L16' };
 const TRANSFERRED: CallEnd = { cause: 'transferred', by: 'agent', reason: 'connected to somebody else' };
 
-/** A call whose sound goes over a carrier's media socket; the carrier's own part of it is a `SocketCallControl`. */
+/** A call with audio over a carrier's media socket; its `SocketCallControl` is the carrier's part. */
 export class SocketCall implements CarrierCall {
   readonly id: string;
   readonly direction: 'inbound' | 'outbound';
@@ -98,12 +98,12 @@ export class SocketCall implements CarrierCall {
     return this.#end;
   }
 
-  /** Our number on this call. */
+  /** The own number of this call. */
   get ours(): string {
     return this.direction === 'outbound' ? this.from : this.to;
   }
 
-  /** Whether the far end talks with somebody else by now. */
+  /** Whether the far end was transferred. */
   get isHandedOver(): boolean {
     return this.#isHandedOver;
   }
@@ -174,27 +174,27 @@ export class SocketCall implements CarrierCall {
     if (this.state === 'initiated') this.#states.enter('ringing');
   }
 
-  /** Both hear each other. */
+  /** Audio flows both ways. */
   pickUp(): void {
     if (this.state === 'initiated' || this.state === 'ringing') this.#states.enter('answered');
   }
 
-  /** The carrier's own id has become known. */
+  /** The carrier's id has become known. */
   knownAs(networkCallId: string): void {
     if (networkCallId !== this.id) this.#networkCallId = networkCallId;
   }
 
-  /** What the carrier takes whoever answered for, in its own word. */
+  /** The carrier's detection of who answered, in its own terms. */
   answeredBy(who: string): void {
     this.#machine = { answeredBy: who, toldMs: this.#options.clock.nowMs() };
   }
 
-  /** The far end has been connected to somebody else: the agent is to leave. */
+  /** The far end was transferred: the agent leaves. */
   handedOver(): void {
     this.#isHandedOver = true;
   }
 
-  /** The call is over for the agent, for whatever reason; the first one counts. */
+  /** The call is over for the agent; the first reason counts. */
   finish(end: CallEnd): void {
     if (this.#end !== null) return;
     this.#end = this.#isHandedOver ? TRANSFERRED : end;

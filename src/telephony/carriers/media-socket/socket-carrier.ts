@@ -18,19 +18,16 @@ import { type SocketCallControl, SocketCall, type SocketCallOptions } from './so
 
 export interface SocketCarrierOptions {
   clock: Clock;
-  /** Letters, digits, `-` and `_` that nobody guesses, never the same ones. */
+  /** Letters, digits, `-` and `_`, unpredictable and unique. */
   token: () => string;
-  /** Of the account's numbers, the ones that are ours from the start. */
+  /** Initial own numbers among the account's numbers. */
   owned?: readonly string[];
   onError?: (error: unknown) => void;
-  /** A request, a media socket or a call that comes in is refused. */
+  /** A request, media socket or inbound call was refused. */
   onRefused?: (refusal: SocketRefusal, why: string) => void;
 }
 
-/**
- * `signature`: it is not shown to be the carrier's; `number`: the number that is called is none of ours; or what callers
- * are told.
- */
+/** `signature`: not proven to be the carrier's; `number`: not an own number; or the refusal that callers hear. */
 export type SocketRefusal = 'signature' | 'number' | CallRefusal;
 
 /** For the operator. */

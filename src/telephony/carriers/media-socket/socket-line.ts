@@ -27,46 +27,46 @@ export interface SocketLineOptions {
 }
 
 export interface SocketLineEvents {
-  /** The agent's side has been closed, and what it said last has been heard. */
+  /** The agent's side has closed, and its last words were heard. */
   onClosed(): void;
   onTransfer(target: string, signal: AbortSignal): Promise<TransferOutcome>;
   onDigits(keys: string, signal: AbortSignal): Promise<void>;
   /** A stream has begun. */
   onStart(start: MediaMessage & { type: 'start' }): void;
-  /** The stream is gone: the carrier has ended it (`isStopped`), or its socket has broken off. */
+  /** The stream is gone: the carrier has ended it (`isStopped`), or its socket broke. */
   onGone(isStopped: boolean): void;
-  /** A message that cannot be read or is invalid, reported once for each kind. */
+  /** An invalid message, reported once for each kind. */
   onBad(reason: string): void;
 }
 
-/** Counted for each call; none of it takes the call down. */
+/** Statistics of a call; none of these ends it. */
 export interface MediaCounts {
-  /** Messages that could not be read, and sound that cannot be. */
+  /** Unreadable messages and audio. */
   badMessages: number;
-  /** Milliseconds of sound that came faster than it can have been spoken. */
+  /** Milliseconds of audio faster than real time. */
   droppedMs: number;
   /** Milliseconds that the carrier left out, by its own clock. */
   missingMs: number;
-  /** Frames that were not sent, since the carrier did not read what was sent before. */
+  /** Frames that were not sent because the carrier did not read. */
   unsentFrames: number;
-  /** Streams that the call has had. */
+  /** Number of streams of the call. */
   streams: number;
 }
 
-/** A mark is sent this often while the agent speaks, in frames. */
+/** Interval of marks while the agent speaks, in frames. */
 const MARK_FRAMES = 5;
-/** Less than this is not taken back when the agent pauses: nobody would hear the difference. */
+/** Less audio than this is not taken back at a pause, because the difference is inaudible. */
 const TAKE_BACK_MS = 60;
-/** Keys in one message. */
+/** Maximum number of keys in one message. */
 const MOST_KEYS = 32;
-/** What may wait for a slow reader: 3 s of sound. */
+/** Maximum buffer for a slow reader: 3 s of audio. */
 const MAX_BUFFERED_BYTES = 60_000;
-/** Sound that comes before the session listens is kept so long: a second of messages. */
+/** Time for the last words to be heard after the close. */
 const LAST_WORDS_MS = 700;
 
 /**
- * The agent's end of a call whose sound goes over a carrier's media socket. It outlives its sockets: a stream that
- * broke off, or that had to make way for keys or a transfer, is followed by another.
+ * The agent's side of a call with audio over a carrier's media socket. It outlives its sockets: after a break, or after
+ * keys or a transfer, another stream follows.
  */
 export class SocketLine implements Transport {
   readonly name: string;
@@ -80,10 +80,10 @@ export class SocketLine implements Transport {
   #socket: MediaSocket | null = null;
   #streamId: string | null = null;
   readonly #input = new LineInput();
-  /** The agent hears and says nothing any more. */
+  /** The agent's part is over. */
   #isOver = false;
   #unheard = new UnplayedAudio();
-  /** What was taken back when the agent paused, for when it goes on. */
+  /** Audio that was taken back at a pause, to resume with. */
   #takenBack: readonly string[] = [];
   #sinceMark = 0;
   #sent = 0;
@@ -106,12 +106,12 @@ export class SocketLine implements Transport {
     });
   }
 
-  /** Whether sound can go both ways now. */
+  /** Whether audio can flow both ways now. */
   get hasStream(): boolean {
     return this.#streamId !== null;
   }
 
-  /** A socket that the carrier has opened for this call; the one before has had its time. */
+  /** Attaches a socket that the carrier has opened for this call, replacing the previous one. */
   attach(socket: MediaSocket): void {
     if (this.#isOver) {
       socket.close();
@@ -132,14 +132,14 @@ export class SocketLine implements Transport {
   }
 
   /**
-   * The carrier says elsewhere that a stream is over; of no effect where it is not the one that the line has. Carriers
-   * write ids now in small letters, now in capitals.
+   * The carrier reports the end of a stream by other means; no effect if it is not the current one. Carriers vary the
+   * case of ids.
    */
   stopped(streamId: string): void {
     if (this.#streamId?.toLowerCase() === streamId.toLowerCase()) this.#over(true);
   }
 
-  /** Lets the stream go, without a word to anybody. */
+  /** Drops the stream silently. */
   detach(): void {
     const socket = this.#socket;
     this.#socket = null;
@@ -186,7 +186,7 @@ export class SocketLine implements Transport {
     }
   }
 
-  /** How much of what was played has not been heard yet, in milliseconds. */
+  /** Milliseconds of sent audio that were not heard yet. */
   unheardMs(): number {
     return this.#unheard.ms(this.#options.clock.nowMs()) + this.#takenBack.length * FRAME_MS;
   }
@@ -202,7 +202,7 @@ export class SocketLine implements Transport {
     this.digitsSent += keys.replaceAll('w', '');
   }
 
-  /** Asks over the media socket for keys to be pressed; false = there is no stream, or it cannot. */
+  /** Requests key presses over the media socket; false = no stream, or not supported. */
   pressKeys(keys: string): boolean {
     const message = this.#options.dialect.keys?.(keys);
     if (message === undefined || this.#socket === null || this.#streamId === null) return false;
@@ -226,7 +226,7 @@ export class SocketLine implements Transport {
     };
   }
 
-  /** Ends the agent's part once its last words have been heard. */
+  /** Ends the agent's part once its last words were heard. */
   close(): Promise<void> {
     if (this.#input.isOver) return Promise.resolve();
     this.#input.end();
@@ -318,7 +318,7 @@ export class SocketLine implements Transport {
     events.onStart(start);
   }
 
-  /** The socket is no use any more, whether it is closed or not. */
+  /** The socket is unusable, whether it is closed or not. */
   #over(isStopped: boolean): void {
     this.detach();
     this.#options.events.onGone(isStopped);

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/clock.js';
 
-/** Those who wait for the next stream of a call. */
+/** Waits for the next stream of a call. */
 export class StreamWait {
   readonly #clock: Clock;
   readonly #waiting = new Set<(hasBegun: boolean) => void>();
@@ -22,7 +22,7 @@ export class StreamWait {
     });
   }
 
-  /** A stream has begun, or none ever will. */
+  /** A stream has begun, or none will. */
   tell(hasBegun: boolean): void {
     for (const tell of Array.from(this.#waiting)) tell(hasBegun);
   }

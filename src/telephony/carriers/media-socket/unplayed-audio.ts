@@ -1,45 +1,45 @@
 import { FRAME_MS } from '../../../audio/frame.js';
 
-/** Frames that are kept for being sent again: no carrier's own buffer of what was sent in time is longer. */
+/** Frames kept for sending again: larger than any carrier's buffer of audio sent on time. */
 const MOST_FRAMES = 150;
-/** A mark that has not come back by then is lost, and what was sent before it has been heard for all that is known. */
+/** A mark that has not returned by then is lost, and the audio before it counts as heard. */
 const LOST_MS = MOST_FRAMES * FRAME_MS;
 
 interface Mark {
   name: string;
-  /** Frames that had been sent before it. */
+  /** Number of frames sent before it. */
   frames: number;
   sentMs: number;
 }
 
 /**
- * What has been sent over a media socket and has not been heard yet, judged by the marks that the carrier returns: each
- * comes back when what was sent before it has been played. Between two marks the delay of the last one holds, or how
- * long the next one has been waited for, where that is longer: the carrier, or the way to it, stands still.
+ * Sent audio that was not heard yet, according to the carrier's marks: each returns when the audio before it has been
+ * played. Between two marks the delay of the last one applies, or the time that the next one has been awaited if that
+ * is longer, because the carrier or the network stalls.
  */
 export class UnplayedAudio {
-  /** The last frames sent, as they went out. */
+  /** The last sent frames, as sent. */
   readonly #kept: string[] = [];
   readonly #marks: Mark[] = [];
   #sent = 0;
   #played = 0;
-  /** From sending to the word that it was played. */
+  /** From sending to the report that it was played. */
   #delayMs = 0;
   #names = 0;
 
-  /** How long what was sent and not heard yet lasts. */
+  /** Duration of sent audio that was not heard yet. */
   ms(nowMs: number): number {
     this.#forget(nowMs);
     const waitedMs = nowMs - (this.#marks[0]?.sentMs ?? nowMs);
     return Math.min((this.#sent - this.#played) * FRAME_MS, Math.max(this.#delayMs, waitedMs));
   }
 
-  /** Everything that was sent has been played, as far as the marks tell. */
+  /** Whether all sent audio has been played, according to the marks. */
   get isAllPlayed(): boolean {
     return this.#played === this.#sent;
   }
 
-  /** The delay of the last mark that came back, in milliseconds: carrier's buffer and the network both ways. */
+  /** The delay of the last returned mark, in milliseconds: the carrier's buffer and the network both ways. */
   get delayMs(): number {
     return this.#delayMs;
   }
@@ -50,7 +50,7 @@ export class UnplayedAudio {
     if (this.#kept.length > MOST_FRAMES) this.#kept.shift();
   }
 
-  /** A mark behind what has been sent so far; null where the last one is there already. */
+  /** A mark after the audio sent so far; null if the last one is already there. */
   mark(nowMs: number): string | null {
     this.#forget(nowMs);
     if ((this.#marks.at(-1)?.frames ?? this.#played) === this.#sent) return null;
@@ -59,7 +59,7 @@ export class UnplayedAudio {
     return name;
   }
 
-  /** A mark has come back. Names that nobody waits for (of what was cleared, or made up) are of no effect. */
+  /** A mark has returned. Unknown names (of cleared audio, or invented) have no effect. */
   played(name: string, nowMs: number): void {
     const at = this.#marks.findIndex((mark) => mark.name === name);
     const mark = this.#marks[at];
@@ -70,8 +70,8 @@ export class UnplayedAudio {
   }
 
   /**
-   * What is under way is dropped there: nobody will hear it, and marks that come back now tell nothing.
-   * @returns the frames that were dropped, as they went out
+   * The carrier drops unplayed audio, and marks that return now mean nothing.
+   * @returns the dropped frames, as sent
    */
   drop(nowMs: number): readonly string[] {
     const frames = Math.min(Math.ceil(this.ms(nowMs) / FRAME_MS), this.#kept.length);

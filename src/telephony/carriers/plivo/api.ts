@@ -12,7 +12,7 @@ export interface PlivoApiOptions {
 export interface PlivoCallRequest {
   from: string;
   to: string;
-  /** How long it rings, in seconds. */
+  /** Ring time in seconds. */
   ringS: number;
   /** URLs for instructions at the answer, for ringing and for the end. */
   answerUrl: string;
@@ -24,14 +24,15 @@ export interface PlivoCallRequest {
   headers: Readonly<Record<string, string>>;
 }
 
-/** The longest call that there is with Plivo, in seconds: how long one may last is parley's to say. */
+/** Plivo's maximum call duration, in seconds; parley limits calls itself. */
 const LONGEST_S = 86_400;
 const HEADER = /^x-ph-([a-z0-9]{1,48})$/i;
 
 /**
- * What is used of Plivo's API for calls. All of it throws CARRIER_UNREACHABLE, CARRIER_SILENT or CARRIER_REFUSED (with
- * Plivo's own words) besides what is named.
- * @see https://docs.plivo.com/docs/voice/api/call/make-a-call (2026-11-22), and npm plivo 4.79.0, dist/resources/call.js
+ * The used parts of Plivo's API for calls. All methods may throw CARRIER_UNREACHABLE, CARRIER_SILENT or CARRIER_REFUSED
+ * (with Plivo's message) in addition to the documented errors.
+ * @see https://docs.plivo.com/docs/voice/api/call/make-a-call (2026-11-22), and npm plivo 4.79.0,
+ * dist/resources/call.js
  */
 export class PlivoApi {
   readonly #api: RestApi;
@@ -41,8 +42,8 @@ export class PlivoApi {
   }
 
   /**
-   * Asks for a call once: where the answer does not come, nobody knows whether there is one (CARRIER_SILENT).
-   * @returns the id of the request; callbacks bring the call's id
+   * Requests a call once: without an answer it is unknown whether the call exists (CARRIER_SILENT).
+   * @returns the id of the request; callbacks have the call's id
    */
   async createCall(call: PlivoCallRequest, signal: AbortSignal): Promise<string> {
     const { machineUrl } = call;
@@ -72,24 +73,24 @@ export class PlivoApi {
     return this.#api.textIn(body, 'request_uuid');
   }
 
-  /** Has a call ask an address of ours what to do next. */
+  /** Makes a call ask an address for instructions. */
   async transfer(callId: string, url: string, signal: AbortSignal): Promise<void> {
     const json = { legs: 'aleg', aleg_url: url, aleg_method: 'POST' };
     await this.#api.patiently({ method: 'POST', path: callPath(callId), json }, signal);
   }
 
-  /** Ends a call, whatever it is doing. One that is over already, or is not known, is over. */
+  /** Ends a call in any state. An unknown or ended call counts as ended. */
   async hangUp(callId: string, signal: AbortSignal): Promise<void> {
     await this.#delete(callPath(callId), signal);
   }
 
-  /** Takes a request for a call back, whether it waits at Plivo or rings. */
+  /** Cancels the request for a call, whether it is queued or ringing. */
   async cancel(requestId: string, signal: AbortSignal): Promise<void> {
     const isDone = await this.#delete(callPath(requestId), signal);
     if (!isDone) await this.#delete(`/Request/${encodeUrlText(requestId)}/`, signal);
   }
 
-  /** Whether a call is there, ringing or answered. */
+  /** Whether a call exists, ringing or answered. */
   async isLive(callId: string, signal: AbortSignal): Promise<boolean> {
     try {
       await this.#api.ask({ method: 'GET', path: `${callPath(callId)}?status=live` }, signal);
@@ -100,7 +101,7 @@ export class PlivoApi {
     }
   }
 
-  /** False = there was nothing. */
+  /** False = it did not exist. */
   async #delete(path: string, signal: AbortSignal): Promise<boolean> {
     try {
       await this.#api.patiently({ method: 'DELETE', path }, signal);

@@ -14,30 +14,30 @@ import { conferenceXml, dialXml, rejectXml, streamXml } from './xml.js';
 
 export interface PlivoControlOptions extends LegParts<PlivoControl> {
   api: PlivoApi;
-  /** An address of ours on the web, or of the media socket, for this call. */
+  /** A callback or media socket address for this call. */
   url: (what: CallPath, more?: string) => string;
-  /** Whether Plivo judges who has answered, beside us. */
+  /** Whether Plivo's answering machine detection is on. */
   detectsMachines: boolean;
 }
 
-/** What Plivo asks, and tells, about a call. */
+/** Plivo's requests and reports about a call. */
 export type CallPath = 'answer' | 'ring' | 'hangup' | 'machine' | 'next' | 'go' | 'told' | 'dialled' | 'media';
 
 const MANNERS = {
   carrier: 'plivo',
   title: 'Plivo',
-  /** A socket that is gone is how Plivo ends a stream; its word about the call comes behind that. */
+  /** Plivo ends a stream by closing the socket; its report about the call follows. */
   brokenMs: 3_000,
-  /** Plivo wants an answer well within 15 s, and waits 40 (docs.plivo.com/docs/voice/concepts/callback-configurations). */
+  /** Plivo expects an answer within 15 s and waits 40 (docs.plivo.com/docs/voice/concepts/callback-configurations). */
   decideMs: 12_000,
 };
-/** A key and the pause behind it. */
+/** A key with its pause. */
 const KEY_MS = 250;
 const PAUSE_MS = 500;
-/** Documents that Plivo may still ask for. */
+/** Maximum number of documents that Plivo may still fetch. */
 const MOST_DOCUMENTS = 10;
 
-/** Plivo's side of a call: its callbacks in, our instructions out. */
+/** Plivo's side of a call: handles callbacks and sends instructions. */
 export class PlivoControl extends DocumentControl<PlivoControl> implements SocketControl {
   readonly #options: PlivoControlOptions;
   /** The id of the request for this call, which cancels it before Plivo has reported the call. */
@@ -56,7 +56,7 @@ export class PlivoControl extends DocumentControl<PlivoControl> implements Socke
     if (this.#isOurs(callId)) this.rings();
   }
 
-  /** Whoever was called has answered: what is next? */
+  /** The call was answered: returns the next instructions. */
   answered(callId: string): string {
     return this.#isOurs(callId) ? this.next() : HANG_UP_XML;
   }
@@ -65,18 +65,18 @@ export class PlivoControl extends DocumentControl<PlivoControl> implements Socke
     if (this.#isOurs(callId)) this.over(endOf(form, this.call.direction, this.call.state === 'answered'));
   }
 
-  /** Plivo has come where the call was sent to. */
+  /** Plivo has fetched the document of a redirection. */
   arrived(where: string): string {
     const document = this.call.end === null || this.call.isHandedOver ? this.#sent.get(where) : undefined;
     return document ?? this.next();
   }
 
-  /** What becomes of the leg of somebody whom the far end is transferred to. */
+  /** A report about the leg of a transfer's target. */
   told(attempt: string, action: string): void {
     if (action === 'answer' || action === 'connected') this.detours.targetAnswered(attempt);
   }
 
-  /** What Plivo takes whoever answered for. */
+  /** The result of Plivo's answering machine detection. */
   machine(form: URLSearchParams): void {
     this.call.answeredBy(form.get('Machine')?.toLowerCase() === 'true' ? 'machine' : 'human');
   }
@@ -102,7 +102,7 @@ export class PlivoControl extends DocumentControl<PlivoControl> implements Socke
     const urls = { answerUrl: url('answer'), ringUrl: url('ring'), hangupUrl: url('hangup') };
     const machineUrl = detectsMachines ? url('machine') : null;
     this.#requestId = await api.createCall({ ...urls, from, to, ringS, headers, machineUrl }, signal);
-    // It had been given up before Plivo had answered.
+    // The call was cancelled before Plivo's answer.
     if (this.call.end !== null && this.id === null) this.hangUp();
   }
 
@@ -117,11 +117,11 @@ export class PlivoControl extends DocumentControl<PlivoControl> implements Socke
     try {
       await this.#options.api.transfer(id, this.#options.url('go', where), signal);
     } catch (error) {
-      // Plivo may come for it all the same, when nobody waits for that any more.
+      // Plivo may still fetch it, when it is no longer needed.
       this.#sent.delete(where);
       throw error;
     }
-    // Plivo comes for it when the stream is over (github.com/plivo/plivo-cli, audio-streaming-skill: first the transfer,
+    // Plivo fetches it when the stream is over (github.com/plivo/plivo-cli, audio-streaming-skill: first the transfer,
     // then the socket).
     this.call.line.detach();
   }
@@ -136,7 +136,7 @@ export class PlivoControl extends DocumentControl<PlivoControl> implements Socke
     return isLive ? null : { cause: 'hangup', by: 'remote', reason: 'Plivo says that the call is over' };
   }
 
-  /** Whether Plivo tells of this call; its id is known from then on. */
+  /** Whether Plivo's report is about this call; its id is known from then on. */
   #isOurs(callId: string): boolean {
     if (callId === '' || (this.id !== null && callId !== this.id)) return false;
     this.known(callId);

@@ -27,11 +27,11 @@ import { type SequencedMessage, sequenceReader, soundIn } from '../media-socket/
 const fields = new MessageFields('plivo');
 
 /**
- * The messages of a call's audio streams. The place of sound is made out by its chunk's number: its timestamp is the time
- * of day. A checkpoint comes back as `playedStream` when what was sent before it has been played; those that were waiting
- * when the sound was cleared do not come back.
+ * The messages of a call's audio streams. The chunk number gives the position of audio, because the timestamp is the
+ * time of day. A checkpoint returns as `playedStream` when earlier audio has been played; checkpoints waiting at a
+ * clear do not return.
  * @see https://docs.plivo.com/docs/voice-agents/audio-streaming/concepts/audio-streaming-reference (2026-11-22), and
- * github.com/plivo/plivo-stream-sdk-node, src/types.ts; `sendDTMF` as github.com/plivo-labs/agent-transport has it
+ * github.com/plivo/plivo-stream-sdk-node, src/types.ts; `sendDTMF` as in github.com/plivo-labs/agent-transport
  */
 export function plivoMessages(): MediaDialect {
   return {
@@ -70,21 +70,21 @@ function read(text: string): SequencedMessage | null {
 export interface PlivoCarrierOptions extends SocketCarrierOptions {
   authId: string;
   authToken: string;
-  /** Where Plivo reaches us, https, with a path where there is one, without a slash at the end. */
+  /** parley's public https address, with an optional path, without a trailing slash. */
   publicUrl: string;
   rest: Rest;
-  /** Whether Plivo judges who has answered, beside us. */
+  /** Whether Plivo's answering machine detection is on. */
   detectsMachines: boolean;
 }
 
 const PATH = '/carriers/plivo';
 /** For the operator. */
 const NOT_SIGNED = 'Plivo has not signed with plivoAuthToken for publicUrl';
-/** Plivo asks again within a minute; who has overheard it would do so later. */
+/** Plivo repeats within a minute; a replay by an attacker could come later. */
 const REMEMBERED_MS = 3_600_000;
 const CALL_ID = /^[A-Za-z0-9-]{1,64}$/;
 
-/** Calls over Plivo: placed by its REST API, reported by its callbacks, with audio over Audio Streaming. */
+/** Calls over Plivo: placed with its REST API, reported by its callbacks, with audio over Audio Streaming. */
 export class PlivoCarrier extends SocketCarrier<PlivoControl> {
   readonly name = 'plivo';
   readonly path = PATH;
@@ -111,8 +111,8 @@ export class PlivoCarrier extends SocketCarrier<PlivoControl> {
   admit({ path, headers }: Omit<WebhookRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null {
     const { publicUrl, authToken } = this.#options;
     const url = `${publicUrl}${path}`;
-    // Plivo signs plain http, whatever it dialled, as its command line's guide has seen on calls (github.com/plivo/plivo-cli);
-    // its documentation does not say so, and the other two would be no less its own.
+    // Plivo signs plain http whatever it connected to, according to the guide of its command line
+    // (github.com/plivo/plivo-cli). Its documentation does not say so; the other two schemes would be as authentic.
     const urls = ['http', 'https', 'wss'].map((scheme) => url.replace(/^https?/, scheme));
     if (!isSigned(authToken, headers, urls, { method: 'GET', form: new URLSearchParams() })) {
       this.notProved(`a media socket that ${NOT_SIGNED}`);
@@ -152,7 +152,7 @@ export class PlivoCarrier extends SocketCarrier<PlivoControl> {
     return this.#replies.once(plivoSignature(authToken, { method, url, form }, nonce), () => this.#answer(path, form));
   }
 
-  /** Answers what has been found to be Plivo's. */
+  /** Answers an authenticated request. */
   async #answer(path: string, form: URLSearchParams): Promise<WebhookReply> {
     const [what = '', token, more = ''] = segmentsBelow(PATH, path);
     const callId = form.get('CallUUID') ?? '';
@@ -184,7 +184,7 @@ export class PlivoCarrier extends SocketCarrier<PlivoControl> {
     }
   }
 
-  /** Somebody calls one of our numbers, or Plivo asks once more about such a call. */
+  /** An inbound call, or a repeated request about it. */
   #incoming(id: string, form: URLSearchParams): Promise<string> {
     const known = this.calls.byId(id);
     if (known !== undefined) return known.call.direction === 'inbound' ? known.voice() : Promise.resolve(HANG_UP_XML);
@@ -199,7 +199,7 @@ export class PlivoCarrier extends SocketCarrier<PlivoControl> {
   }
 }
 
-/** One for each place where Plivo reaches a parley, so that two of them can share an account. */
+/** One per public address, so that two parley installations can share an account. */
 function applicationNameOf(publicUrl: string): string {
   return `parley-${publicUrl.replace(/^https?:\/\//, '').replaceAll(/[^A-Za-z0-9]+/g, '-')}`.slice(0, 60);
 }
@@ -213,7 +213,7 @@ function xml(body: string): WebhookReply {
   return { status: 200, contentType: 'text/xml', body };
 }
 
-/** What agents may know of a call: its SIP headers, and who forwarded it. */
+/** Information about a call for agents: SIP headers, and who forwarded it. */
 function passedOn(form: URLSearchParams): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const [name, value] of form) {

@@ -7,29 +7,29 @@ import { isNotThere, type PlivoApiOptions, plivoRest } from './api.js';
 import { plivoNumber } from './xml.js';
 
 export interface PlivoNumbersOptions extends PlivoApiOptions {
-  /** The name of the application that our numbers have; letters, digits, `-` and `_`. */
+  /** The name of the application for own numbers; letters, digits, `-` and `_`. */
   applicationName: string;
-  /** URLs for the instructions and the ends of calls to our numbers. */
+  /** URLs for the instructions and the ends of calls to own numbers. */
   answerUrl: string;
   hangupUrl: string;
 }
 
-/** Plivo's longest page. */
+/** Plivo's maximum page size. */
 const PAGE = 20;
-/** What is wrong is the account, not the number. */
+/** The problem is the account, not the number. */
 const ACCOUNT_STATUSES = new Set<unknown>([401, 402, 403, 429]);
 const MOST_PAGES = 50;
 
 /**
- * Numbers for sale and numbers of the account. Calls to a number come to its application, which says where to ask: parley
- * has one of its own, made when it is first needed. Its requests throw as those of `PlivoApi`.
+ * Numbers for sale and numbers of the account. Calls to a number go to its application, which names the address to ask:
+ * parley creates its own on first use. Its requests throw like those of `PlivoApi`.
  * @see https://docs.plivo.com/docs/numbers/api/phone-number, …/account-phone-number and
  * https://docs.plivo.com/docs/account/api/application (2026-11-22)
  */
 export class PlivoNumbers implements NumberDesk {
   readonly #options: PlivoNumbersOptions;
   readonly #api: RestApi;
-  /** The last to ask for our application: one after the other, lest several make it. */
+  /** Serialises the lookups of the application, so that it is created only once. */
   #asking: Promise<unknown> = Promise.resolve();
 
   constructor(options: PlivoNumbersOptions) {
@@ -37,7 +37,7 @@ export class PlivoNumbers implements NumberDesk {
     this.#api = plivoRest(options);
   }
 
-  /** Numbers for sale that can speak, and what each costs a month; none for a country that Plivo does not know. */
+  /** Voice numbers for sale, with monthly prices; none for a country that Plivo does not know. */
   async search(
     country: string,
     areaCode: string | undefined,
@@ -83,7 +83,7 @@ export class PlivoNumbers implements NumberDesk {
       if (!isRefusal(error) || ACCOUNT_STATUSES.has(error.details['status'])) throw error;
       throw new ParleyError('NUMBER_UNAVAILABLE', { number }, { cause: error });
     }
-    // Some countries want papers first: the order goes on without us.
+    // Some countries require documents first: the order stays pending.
     if (bought?.['status'] === 'pending') {
       throw new ParleyError('CARRIER_SILENT', { carrier: 'plivo', reason: `it wants papers for ${number} first` });
     }
@@ -94,7 +94,7 @@ export class PlivoNumbers implements NumberDesk {
     await this.#api.ask({ method: 'POST', path: `/Number/${id}/`, json: { app_id } }, signal);
   }
 
-  /** Gives a number back. One that is not there any more has been given back. */
+  /** Releases a number. A missing number counts as released. */
   async releaseNumber(id: string, signal: AbortSignal): Promise<void> {
     try {
       await this.#api.ask({ method: 'DELETE', path: `/Number/${id}/` }, signal);
@@ -103,7 +103,7 @@ export class PlivoNumbers implements NumberDesk {
     }
   }
 
-  /** The id of our application, whose calls come to us from now on. */
+  /** The id of parley's application, created if missing. */
   #application(signal: AbortSignal): Promise<string> {
     const id = this.#asking.then(() => this.#upToDateApplication(signal));
     this.#asking = id.catch(() => undefined);
@@ -130,7 +130,7 @@ export class PlivoNumbers implements NumberDesk {
 
   async #applicationNamed(name: string, signal: AbortSignal): Promise<Readonly<Record<string, unknown>> | null> {
     for (let page = 0; page < MOST_PAGES; page++) {
-      // Those whose names begin so.
+      // Matches names with this prefix.
       const query = new URLSearchParams({ app_name: name, limit: String(PAGE), offset: String(page * PAGE) });
       const { body } = await this.#api.ask({ method: 'GET', path: `/Application/?${query.toString()}` }, signal);
       const applications = objectsIn(body, 'objects');
@@ -141,7 +141,7 @@ export class PlivoNumbers implements NumberDesk {
     return null;
   }
 
-  /** Of numbers for sale; none where the country, or what is looked for in it, is unknown. */
+  /** Numbers for sale; none if the country or the search is unknown. */
   async #page(path: string, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>[]> {
     try {
       return objectsIn((await this.#api.ask({ method: 'GET', path }, signal)).body, 'objects');

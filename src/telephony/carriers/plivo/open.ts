@@ -9,8 +9,8 @@ export interface PlivoCarrierParts extends CarrierAccount {
 }
 
 /**
- * The carrier of an account with Plivo, on an engine's clock. Its `request` and `admit` want a web server; the daemon has
- * one.
+ * The carrier of a Plivo account, on an engine's clock. A web server, such as the daemon's, must pass requests to its
+ * `request` and `admit`.
  * @throws ParleyError CONFIG_INVALID
  */
 export async function plivoCarrier(
@@ -22,7 +22,7 @@ export async function plivoCarrier(
   if (authId === null || authToken === null) {
     throw new ParleyError('CONFIG_INVALID', { reason: 'Plivo needs both plivo.authId and plivoAuthToken' });
   }
-  // Loaded late: who has no account does not wait for it.
+  // Loaded late, only with an account.
   const [{ PlivoCarrier }, { openRest }] = await Promise.all([
     import('./carrier.js'),
     import('../media-socket/rest.js'),

@@ -1,24 +1,24 @@
 import { createHmac } from 'node:crypto';
 import { isEqualSecret } from '../../../base/secret.js';
 
-/** More of them in a header are not looked at. */
+/** Maximum number of signatures checked per header. */
 const MOST_SIGNATURES = 8;
 const MOST_NONCE = 200;
 
-/** What a signature is over: the request as Plivo made it. */
+/** The signed parts of a request. */
 export interface SignedRequest {
   method: 'GET' | 'POST';
   /** As Plivo knows it, with its query. */
   url: string;
-  /** Fields of a form that was posted. */
+  /** Fields of the posted form. */
   form: URLSearchParams;
 }
 
 /**
- * Plivo's proof of its requests, version 3: base64 of the HMAC-SHA256, under the account's auth token, of the address,
- * its query sorted, the form's fields sorted by name and value and written one after the other, a dot and the nonce.
- * (docs.plivo.com/docs/voice/concepts/signature-validation, 2026-11-22; the validator of npm plivo 4.79.0 agrees with it
- * in the tests.)
+ * Plivo's request signature, version 3: base64 of the HMAC-SHA256, with the account's auth token, of the address with
+ * its sorted query, the form's fields sorted by name and value and concatenated, a dot and the nonce.
+ * (docs.plivo.com/docs/voice/concepts/signature-validation, 2026-11-22; the validator of npm plivo 4.79.0 agrees with
+ * it in the tests.)
  */
 export function plivoSignature(authToken: string, { method, url, form }: SignedRequest, nonce: string): string {
   const [address = '', query = ''] = split(url);
@@ -30,10 +30,10 @@ export function plivoSignature(authToken: string, { method, url, form }: SignedR
 }
 
 /**
- * Whether a request is Plivo's. Its header may hold several signatures, of several auth tokens that are valid at the same
- * time; beside it stands one that is always the main account's.
+ * Whether a request is Plivo's. Its header may have several signatures, by several valid auth tokens; another header
+ * always has the main account's.
  *
- * @param urls of which one should be the address that was asked for
+ * @param urls possible forms of the requested address
  */
 export function isSigned(
   authToken: string,

@@ -1,15 +1,18 @@
 import type { TransferOutcome } from '../../../transports/transport.js';
 import type { CallEnd } from '../carrier.js';
 
-/** Plivo's codes for why a call is over. @see https://docs.plivo.com/docs/voice/troubleshooting/hangup-causes (2026-11-22) */
+/**
+ * Plivo's codes for the end of a call. @see https://docs.plivo.com/docs/voice/troubleshooting/hangup-causes
+ * (2026-11-22)
+ */
 const CODES = { canceled: '1000', noAnswer: '3000', busy: '3010', rejected: '3020', rangOut: '6010' };
-/** Who ends calls at Plivo's own will, or ours. */
+/** Sources that mean that Plivo or parley ended the call. */
 const NETWORK = new Set(['Plivo', 'API Request', 'Answer XML', 'Error']);
 
 /**
- * The end that a hangup callback means.
+ * The end for a hangup callback.
  * @param form `CallStatus`, `HangupCauseCode`, `HangupCauseName`, `HangupSource`
- * @param wasAnswered whether the two have heard each other
+ * @param wasAnswered whether audio flowed both ways
  */
 export function endOf(form: URLSearchParams, direction: 'inbound' | 'outbound', wasAnswered: boolean): CallEnd {
   const [status, code] = [form.get('CallStatus') ?? '', form.get('HangupCauseCode') ?? ''];
@@ -18,7 +21,7 @@ export function endOf(form: URLSearchParams, direction: 'inbound' | 'outbound', 
   const end = (cause: CallEnd['cause'], by: CallEnd['by']): CallEnd => ({ cause, by, reason });
   const isTheirs = !NETWORK.has(form.get('HangupSource') ?? '');
   if (wasAnswered) return end('hangup', isTheirs ? 'remote' : 'network');
-  // A caller who gave up before anybody answered.
+  // A caller who hung up before the answer.
   if (direction === 'inbound') return end('hangup', isTheirs ? 'remote' : 'network');
   switch (code) {
     case CODES.canceled:
@@ -33,7 +36,7 @@ export function endOf(form: URLSearchParams, direction: 'inbound' | 'outbound', 
   }
   switch (status) {
     case 'completed':
-      // Answered, and gone before its sound was there: whoever was called has hung up all the same.
+      // Answered, and over before audio flowed: the called person hung up.
       return end('hangup', 'remote');
     case 'busy':
       return end('busy', 'remote');
@@ -47,7 +50,7 @@ export function endOf(form: URLSearchParams, direction: 'inbound' | 'outbound', 
   }
 }
 
-/** What a transfer came to, by what `<Dial>` reports. @see https://docs.plivo.com/docs/voice/xml/dial (2026-11-22) */
+/** The outcome of a transfer as reported by `<Dial>`. @see https://docs.plivo.com/docs/voice/xml/dial (2026-11-22) */
 export function dialOutcome(form: URLSearchParams): TransferOutcome {
   const status = form.get('DialStatus') ?? '';
   const cause = form.get('DialHangupCause') ?? '';

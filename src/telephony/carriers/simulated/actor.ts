@@ -6,7 +6,7 @@ import type { CallEndpoint } from './endpoint.js';
 import { PHONE_RATE_HZ } from './path.js';
 import type { ScriptStep } from './script.js';
 
-/** The sound of a step that has one, 8 kHz. */
+/** The audio of a step, 8 kHz. */
 export type SoundOf = (step: ScriptStep) => Int16Array;
 
 export interface ActorOptions {
@@ -14,20 +14,20 @@ export interface ActorOptions {
   soundOf: SoundOf;
   random: Random;
   inBandDigits: boolean;
-  /** Noise where the actor is, dBFS; null = none. */
+  /** Background noise, dBFS; null = none. */
   noiseDbfs: number | null;
-  /** Presses keys that the other end gets as such. */
+  /** Sends keys to the other end as events. */
   onDigits: (keys: string) => void;
   onNote: (note: string) => void;
   onHangUp: () => void;
 }
 
 const FRAME = frameSamples(PHONE_RATE_HZ);
-/** Louder than this is speech to whoever listens. */
+/** Louder audio counts as speech. */
 const SPEECH_DBFS = -45;
 const MENU_WAIT_MS = 5000;
 
-/** Whoever has picked up: does the steps of a script, one tick after another, and hangs up after the last. */
+/** The simulated party: executes the steps of a script, one tick after another, and hangs up after the last. */
 export class Actor implements CallEndpoint {
   readonly #options: ActorOptions;
   readonly #tones: DtmfDetector | null;
@@ -43,7 +43,7 @@ export class Actor implements CallEndpoint {
     this.#tones = options.inBandDigits ? new DtmfDetector(PHONE_RATE_HZ) : null;
   }
 
-  /** The call is answered: the script begins with the next tick. */
+  /** The call was answered: the script starts with the next tick. */
   begin(): void {
     this.#play ??= this.#all();
   }
@@ -154,7 +154,7 @@ export class Actor implements CallEndpoint {
       this.#outAt = 0;
     }
     if (noiseDbfs !== null) {
-      // Evenly spread, so its peak is √3 times its level.
+      // Uniformly distributed, so its peak is √3 times its level.
       const peak = 32_767 * dbToGain(noiseDbfs) * Math.sqrt(3);
       for (let i = 0; i < FRAME; i++) {
         frame[i] = Math.max(-32_768, Math.min(32_767, (frame[i] ?? 0) + (random.next() * 2 - 1) * peak));

@@ -23,27 +23,27 @@ export interface SimulatedCallOptions {
   from: string;
   to: string;
   headers: Readonly<Record<string, string>>;
-  /** Who is at the far end. */
+  /** The far end. */
   far: SimulatedNumber;
-  /** Known from when the call is answered. */
+  /** Available from the answer of the call on. */
   soundOf: SoundOf;
   random: Random;
   nowMs: () => number;
-  /** Connects the far end with somebody else. */
+  /** Transfers the far end. */
   onTransfer: (target: string, signal: AbortSignal) => Promise<TransferOutcome>;
   onConnect: (other: CarrierCall) => TransferOutcome;
-  /** Calls somebody on this call's behalf. */
+  /** Places a call for an attended transfer. */
   onPlace: (target: string, ringTimeoutMs: number) => CarrierCall;
   onAnswered: () => void;
   onEnded: () => void;
   onListenerError: (error: unknown) => void;
-  /** What each end hears goes here, 20 ms at a time; for tests and for people who listen in. */
+  /** Gets what each end hears, 20 ms at a time; for tests and for listening in. */
   tap?: ((frames: { agent: Int16Array | null; far: Int16Array | null }) => void) | undefined;
 }
 
 const TRANSFERRED: CallEnd = { cause: 'transferred', by: 'agent', reason: 'connected to somebody else' };
 
-/** A call on the simulated network: the agent's line at one end, an actor at the other, a path each way between them. */
+/** A call on the simulated network: the agent's line at one end, an actor at the other, a path each way. */
 export class SimulatedCall implements CarrierCall {
   readonly id: string;
   readonly direction: 'inbound' | 'outbound';
@@ -51,7 +51,7 @@ export class SimulatedCall implements CarrierCall {
   readonly to: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly line: PhoneLine;
-  /** What the far end's script noted, in order. */
+  /** Notes of the far end's script, in order. */
   readonly notes: string[] = [];
   readonly actor: Actor;
   readonly #options: SimulatedCallOptions;
@@ -59,13 +59,13 @@ export class SimulatedCall implements CarrierCall {
   readonly #fromFar: PhonePath;
   readonly #states: CallStates;
   #end: CallEnd | null = null;
-  /** Who talks with the far end: the agent, or after a transfer another call. */
+  /** The other party of the far end: the agent, or after a transfer another call. */
   #near: CallEndpoint;
-  /** The agent has gone; ticks until its last words have arrived. */
+  /** The agent has left; ticks until its last words have arrived. */
   #draining: number | null = null;
   #transfer: CallRecord['transfer'] = null;
   #handedOver = false;
-  /** Nobody is left. */
+  /** Both ends have left. */
   #over = false;
   #digits = { sent: '', received: '' };
 
@@ -174,7 +174,7 @@ export class SimulatedCall implements CarrierCall {
     if (this.state === 'initiated') this.#states.enter('ringing');
   }
 
-  /** Both ends hear each other from the next tick on. */
+  /** Audio flows both ways from the next tick on. */
   pickUp(): void {
     if (this.state !== 'initiated' && this.state !== 'ringing') return;
     this.actor.begin();
@@ -182,7 +182,7 @@ export class SimulatedCall implements CarrierCall {
     this.#states.enter('answered');
   }
 
-  /** Somebody else talks with the far end from now on; the agent's part ends when its line is closed. */
+  /** The far end is connected to another party; the agent's part ends when its line closes. */
   handOver(to: CallEndpoint): void {
     this.#near = to;
     this.#handedOver = true;
@@ -202,7 +202,7 @@ export class SimulatedCall implements CarrierCall {
     if (this.#draining !== null && --this.#draining <= 0) this.#finishByAgent();
   }
 
-  /** The call is over, for whatever reason; the first one counts. */
+  /** The call is over; the first reason counts. */
   finish(end: CallEnd): void {
     if (this.#over) return;
     this.#over = true;

@@ -4,7 +4,7 @@ import { ParleyError, reasonOf } from '../../../base/errors.js';
 import { packageFile } from '../../../package-files.js';
 import { type NetworkDirectory, networkSchema } from './script.js';
 
-/** Who is on parley's own network. */
+/** parley's own simulated numbers. */
 export const STOCK_DIRECTORY = packageFile('data/phone-network.json');
 
 /**

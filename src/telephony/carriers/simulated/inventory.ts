@@ -1,12 +1,12 @@
 import type { NumberOffer, NumberQuery } from '../carrier.js';
 
 /**
- * The numbers for sale: of each country those that its regulator keeps for films and books, so that none of them is
- * anybody's. Sources: the North American Numbering Plan (555-0100 to 0199), Ofcom, Bundesnetzagentur, ARCEP and ACMA,
- * each "numbers for drama use".
+ * The numbers for sale: of each country those that its regulator reserves for fiction, so they belong to no one.
+ * Sources: the North American Numbering Plan (555-0100 to 0199), Ofcom, Bundesnetzagentur, ARCEP and ACMA, each
+ * "numbers for drama use".
  */
 interface Range {
-  /** With the country's code. */
+  /** With the country code. */
   prefix: string;
   areaCode: string;
   digits: number;
@@ -43,7 +43,7 @@ const RANGES: Readonly<Record<string, readonly Range[]>> = {
   AU: ['2', '3', '7', '8'].map((areaCode) => ({ prefix: `+61${areaCode}5550`, areaCode, digits: 4 })),
 };
 
-/** Numbers that fit and are not `taken`, in their order; areas take turns where none is asked for. */
+/** Matching numbers that are not `taken`, in order; without an area the areas alternate. */
 export function offers(query: NumberQuery, taken: (number: string) => boolean): NumberOffer[] {
   const { areaCode, limit = 10 } = query;
   const country = query.country.toUpperCase();
@@ -64,7 +64,7 @@ function rangesOf(country: string, areaCode: string | undefined): readonly Range
   const ranges = RANGES[country] ?? [];
   if (areaCode === undefined || areaCode === '') return ranges;
   const isNorthAmerican = country === 'US' || country === 'CA';
-  // Any area of the plan has its 555-01xx.
+  // Each area of the plan has 555-01xx.
   if (isNorthAmerican) return /^[2-9]\d\d$/.test(areaCode) ? [northAmerican(areaCode)] : [];
   return ranges.filter((range) => range.areaCode === areaCode.replace(/^0/, ''));
 }

@@ -15,39 +15,38 @@ export interface SimulatedNetworkOptions {
   clock: Clock;
   /** Paces every call. */
   ticker: Ticker;
-  /** The numbers that somebody or something answers at. */
+  /** The numbers that can be called. */
   numbers: readonly SimulatedNumber[];
-  /** People who can be made to call in. Default none. */
+  /** People who can call in. Default none. */
   callers?: readonly SimulatedNumber[];
   sounds: SoundLibrary;
-  /** Of the network's chance: which packets are lost. Default 1. */
+  /** Random seed for packet loss. Default 1. */
   seed?: number;
-  /** Of its calls' ids: those of two networks are different where this is. Default `sim`. */
+  /** Prefix of call ids, different for each network. Default `sim`. */
   idPrefix?: string;
-  /** Numbers that are ours from the start. */
+  /** Initial own numbers. */
   owned?: readonly string[];
-  /** Every 20 ms of every call, as each end hears them. */
+  /** Gets every 20 ms of every call, as each end hears them. */
   tap?: (call: SimulatedCall, frames: { agent: Int16Array | null; far: Int16Array | null }) => void;
-  /** A listener has thrown, or a sound could not be made. */
+  /** A listener has thrown, or audio could not be created. */
   onError?: (error: unknown) => void;
 }
 
 const NUMBER = /^\+[1-9]\d{6,14}$/;
-/** A network takes so long to find the far end. */
+/** Time until the network finds the far end. */
 const SETUP_MS = 200;
-/** How long a transferred call rings. */
+/** Ring time of a transferred call. */
 const TRANSFER_RING_MS = 30_000;
 
 /**
- * A phone network inside the process, and the carrier that parley has without any account: numbers can be had, calls go
- * to numbers that behave as their scripts say, and come in from them. In virtual time a call takes as long as its
- * computation.
+ * A phone network in memory, parley's carrier without an account: numbers can be bought, and calls connect to numbers
+ * that follow their scripts. In virtual time a call takes as long as its computation.
  */
 export class SimulatedNetwork implements Carrier {
   readonly name = 'simulated';
-  /** All calls that are under way. */
+  /** All calls in progress. */
   readonly calls = new Set<SimulatedCall>();
-  /** Whom `callIn` may take, by number. */
+  /** The callers for `callIn`, by number. */
   readonly callers: ReadonlyMap<string, SimulatedNumber>;
   readonly #options: SimulatedNetworkOptions;
   readonly #numbers: ReadonlyMap<string, SimulatedNumber>;
@@ -103,8 +102,9 @@ export class SimulatedNetwork implements Carrier {
   }
 
   /**
-   * Somebody calls one of our numbers, or what is none.
-   * @param caller who speaks; `number` is who calls. It hangs up after `patienceMs` (default 30 000) without an answer
+   * Calls a number.
+   * @param caller the calling party; `number` is its number. It hangs up after `patienceMs` (default 30 000) without an
+   * answer
    */
   callIn(caller: SimulatedNumber, to: string, { patienceMs = 30_000 } = {}): SimulatedCall {
     if (this.#closed) throw new ParleyError('CARRIER_CLOSED', { carrier: this.name });
@@ -194,7 +194,7 @@ export class SimulatedNetwork implements Carrier {
     }
   }
 
-  /** Has the sounds of the far end made; whether the call is still there. */
+  /** Creates the audio of the far end; returns whether the call still exists. */
   async #prepared(call: SimulatedCall, far: SimulatedNumber): Promise<boolean> {
     const { clock, sounds } = this.#options;
     try {
@@ -206,7 +206,7 @@ export class SimulatedNetwork implements Carrier {
     return call.end === null;
   }
 
-  /** Blind transfer: the target is called, and where it answers the far end is connected to it. */
+  /** Blind transfer: calls the target, and connects the far end to it if it answers. */
   async #transfer(call: SimulatedCall, target: string, signal: AbortSignal): Promise<TransferOutcome> {
     if (!NUMBER.test(target) || this.#closed) return { ok: false, reason: 'failed' };
     const other = this.#placeFor(call, target, TRANSFER_RING_MS);
@@ -224,7 +224,7 @@ export class SimulatedNetwork implements Carrier {
     return this.#connect(call, other);
   }
 
-  /** A call from the number of ours that another one has. */
+  /** A call from another call's own number. */
   #placeFor({ direction, from, to }: SimulatedCall, target: string, ringTimeoutMs: number): SimulatedCall {
     return this.placeCall({ from: direction === 'outbound' ? from : to, to: target, ringTimeoutMs });
   }
@@ -262,7 +262,7 @@ export class SimulatedNetwork implements Carrier {
     });
   }
 
-  /** Later, unless the call has ended by then. */
+  /** Runs later, unless the call has ended by then. */
   #after(ms: number, call: SimulatedCall, then: () => void): void {
     const { clock } = this.#options;
     if (call.end !== null) return;

@@ -6,19 +6,19 @@ export interface SimulatedCarrierOptions extends Pick<
   'owned' | 'onError' | 'seed' | 'tap' | 'idPrefix'
 > {
   engine: Engine;
-  /** Who is on the network, in place of the stock file; see docs/phone-network.md. */
+  /** The simulated numbers, in place of the default file; see docs/phone-network.md. */
   directory?: URL;
 }
 
-/** A sentence of somebody on the network takes no longer to make. */
+/** Deadline for synthesising a sentence. */
 const SPEECH_MS = 20_000;
 
 /**
- * The simulated network on an engine's clock, its people speaking with flite.
+ * The simulated network on an engine's clock, with flite voices.
  * @throws ParleyError FILE_NOT_READABLE, InvalidConfigError
  */
 export async function simulatedCarrier(options: SimulatedCarrierOptions): Promise<SimulatedNetwork> {
-  // Loaded late: whoever imports the library should not wait for what only this network needs.
+  // Loaded late, so that importing the library stays fast.
   const [{ SimulatedNetwork }, { readDirectory, STOCK_DIRECTORY }, { SoundLibrary }] = await Promise.all([
     import('./network.js'),
     import('./directory.js'),

@@ -3,30 +3,30 @@ import { decodeG711, encodeG711, type G711Law } from '../../../audio/codecs/g711
 import { LossConcealer } from '../../../audio/dsp/plc.js';
 import type { Random } from '../../../base/random.js';
 
-/** What a phone line does to sound, in each direction. */
+/** Effects of a phone line on audio, in each direction. */
 export interface LineQuality {
   /** Default `mulaw`. */
   codec?: G711Law;
-  /** Time that a packet takes, 0..500 ms. Default 40. */
+  /** Delay of a packet, 0 to 500 ms. Default 40. */
   delayMs?: number;
-  /** Packets come later than that by up to so much, evenly spread, 0..300 ms. Default 0. */
+  /** Additional random delay, uniformly distributed, 0 to 300 ms. Default 0. */
   jitterMs?: number;
-  /** How much of the jitter the receiver waits for; what comes later is lost. Default 60 ms. */
+  /** Maximum jitter that the receiver compensates; later packets are lost. Default 60 ms. */
   bufferMs?: number;
-  /** Share of packets that never come, 0..0.5. Default 0. */
+  /** Share of lost packets, 0 to 0.5. Default 0. */
   loss?: number;
-  /** Noise on the far end's side of the line, dBFS. Default none. */
+  /** Noise at the far end, dBFS. Default none. */
   noiseDbfs?: number;
 }
 
-/** Telephone sound: 8 kHz, as G.711 has it. */
+/** Telephone audio: 8 kHz, as in G.711. */
 export const PHONE_RATE_HZ = 8000;
 
-/** Codes frames of 20 ms. */
+/** Encodes and decodes frames of 20 ms. */
 export interface FrameCodec {
   readonly sampleRateHz: number;
   encode(frame: Int16Array): Uint8Array;
-  /** @param out the frame that the packet holds */
+  /** @param out receives the decoded frame */
   decode(packet: Uint8Array, out: Int16Array<ArrayBuffer>): void;
 }
 
@@ -38,27 +38,27 @@ export function g711Codec(law: G711Law): FrameCodec {
   };
 }
 
-/** The packet of a frame of silence, which no codec sees. */
+/** The packet of a silent frame, which skips the codec. */
 const SILENCE = new Uint8Array(0);
 
 /**
- * One direction of a phone line: a frame goes in each tick and one comes out, later by the line's delay and the
- * receiver's jitter buffer, through the codec, with what is lost or too late concealed.
+ * One direction of a phone line: each tick a frame goes in and one comes out, delayed by the line and the receiver's
+ * jitter buffer, passed through the codec, with lost and late packets concealed.
  */
 export class PhonePath {
-  /** Packets with sound that were sent, and of these the ones that were lost or late. */
+  /** Packets with audio sent, and those of them lost or late. */
   sent = 0;
   lost = 0;
   readonly #codec: FrameCodec;
   readonly #loss: number;
   readonly #random: Random;
   readonly #concealer: LossConcealer;
-  /** Packets under way, null = lost. The oldest is what comes out next. */
+  /** Packets in transit, null = lost. The oldest comes out next. */
   readonly #underWay: (Uint8Array | null)[] = [];
-  /** Only silence has come out since the concealer got some. */
+  /** Only silence has come out since the concealer got audio. */
   #quiet = false;
 
-  /** @param codec default G.711 by the law of `quality` */
+  /** @param codec default G.711 with the law of `quality` */
   constructor(quality: LineQuality, random: Random, codec = g711Codec(quality.codec ?? 'mulaw')) {
     const { delayMs = 40, jitterMs = 0, bufferMs = 60, loss = 0 } = quality;
     this.#codec = codec;
@@ -70,12 +70,12 @@ export class PhonePath {
     for (let packet = 0; packet < waits; packet++) this.#underWay.push(SILENCE);
   }
 
-  /** Ticks from in to out. */
+  /** Number of ticks from in to out. */
   get delayFrames(): number {
     return this.#underWay.length;
   }
 
-  /** A frame of 20 ms goes in, null = silence; what comes out at the other end, null = silence. */
+  /** Sends a frame of 20 ms, null = silence; returns the frame at the other end, null = silence. */
   pass(frame: Int16Array | null): Int16Array | null {
     this.#underWay.push(this.#send(frame));
     const packet = this.#underWay.shift() ?? null;

@@ -6,18 +6,18 @@ import type { CallEndpoint } from './endpoint.js';
 import { PHONE_RATE_HZ } from './path.js';
 
 export interface PhoneLineEvents {
-  /** The agent's side has been closed, and all that it said is on its way. */
+  /** The agent's side has closed, and all of its audio was sent. */
   onClosed(): void;
   onDigits(keys: string): void;
   onTransfer(target: string, signal: AbortSignal): Promise<TransferOutcome>;
 }
 
-/** The agent's end of a simulated call. */
+/** The agent's side of a simulated call. */
 export class PhoneLine implements Transport, CallEndpoint {
   readonly name = 'simulated phone';
   readonly inputRateHz = PHONE_RATE_HZ;
   readonly outputRateHz = PHONE_RATE_HZ;
-  /** Left out on lines that carry keys as tones only. */
+  /** Omitted on lines with tones only. */
   readonly sendDigits?: (digits: string, signal: AbortSignal) => Promise<void>;
   readonly #events: PhoneLineEvents;
   readonly #out: Int16Array[] = [];
@@ -41,7 +41,7 @@ export class PhoneLine implements Transport, CallEndpoint {
   }
 
   send(): void {
-    // A telephone shows nothing.
+    // A telephone has no display.
   }
 
   transfer(target: string, signal: AbortSignal): Promise<TransferOutcome> {
@@ -57,14 +57,14 @@ export class PhoneLine implements Transport, CallEndpoint {
     return Promise.resolve();
   }
 
-  /** The far end hears somebody else from now on. */
+  /** The far end hears another party from now on. */
   release(): void {
     this.#released = true;
     this.#out.length = 0;
     if (this.#closing) this.#events.onClosed();
   }
 
-  /** The next frame for the far end; the last one before the close tells that it is. */
+  /** The next frame for the far end; also notices the last one before the close. */
   speak(): Int16Array | null {
     this.#pressOn();
     const frame = this.#out.shift() ?? null;
@@ -102,7 +102,7 @@ export class PhoneLine implements Transport, CallEndpoint {
     });
   }
 
-  /** A tick of the keys that are being pressed: each counts at its beginning and takes as long as its tone would. */
+  /** A tick of the key presses: each counts at its start and takes as long as its tone. */
   #pressOn(): void {
     const press = this.#presses[0];
     if (press === undefined) return;

@@ -2,24 +2,24 @@ import * as z from 'zod';
 import type { LineQuality } from './path.js';
 
 /**
- * What a simulated number does, as data: each step is an object with one key that names it. `parley numbers` lists
+ * The behaviour of a simulated number as data: each step is an object whose one key names it. `parley numbers` lists
  * those in `data/phone-network.json`.
  */
 export type ScriptStep =
-  /** Speaks; `voice` as the network's speech maker knows it. */
+  /** Speaks; `voice` is one of the network's speech maker. */
   | { say: string; voice?: string | undefined }
-  /** Plays a WAV file, its path relative to the file that holds the script. */
+  /** Plays a WAV file, relative to the script's file. */
   | { play: string }
-  /** Sounds one or two frequencies together for so long; `levelDbfs` default -16. */
+  /** Plays one or two frequencies; `levelDbfs` default -16. */
   | { tone: { hz: number[]; ms: number; levelDbfs?: number | undefined } }
   /** Waits, milliseconds. */
   | { wait: number }
   /**
-   * Listens until the agent has spoken and then been silent for `quietMs` (default 900), or for `maxMs` in all (default
-   * 15 000). `orMs`: gives up so early where nothing at all is said.
+   * Listens until the agent has spoken and then been silent for `quietMs` (default 900), or for `maxMs` (default 15
+   * 000). `orMs`: gives up after this time without any speech.
    */
   | { listen: { quietMs?: number | undefined; maxMs?: number | undefined; orMs?: number | undefined } }
-  /** Speaks, and waits `waitMs` (default 5000) for a key; the key cuts the speech short. Other keys do `otherwise`. */
+  /** Speaks, and waits `waitMs` (default 5000) for a key, which cuts the speech short. Other keys run `otherwise`. */
   | {
       menu: {
         say: string;
@@ -30,9 +30,9 @@ export type ScriptStep =
     }
   /** Presses keys. */
   | { press: string }
-  /** Records what is said, as a mailbox does, until `quietMs` of silence (default 5000) or for `maxMs` (default 60 000). */
+  /** Records like a mailbox until `quietMs` of silence (default 5000) or for `maxMs` (default 60 000). */
   | { record: { quietMs?: number | undefined; maxMs?: number | undefined } }
-  /** Writes into the call's notes that it came so far. */
+  /** Adds a note to the call. */
   | { note: string }
   | { repeat: { times: number; steps: ScriptStep[] } }
   | { hangUp: true };
@@ -78,23 +78,23 @@ const qualitySchema: z.ZodType<LineQuality> = z.strictObject({
 
 const numberSchema = z.strictObject({
   number: z.string().regex(/^\+[1-9]\d{6,14}$/),
-  /** What it is, and what it does, for people. */
+  /** A description for people. */
   name: z.string().min(1).max(80),
   does: z.string().min(1).max(300),
-  /** `answers` after `ringMs`; the others never do. `rings` goes on until the caller gives up. */
+  /** `answers` after `ringMs`; the others never do. `rings` continues until the caller gives up. */
   picksUp: z.enum(['answers', 'busy', 'rejects', 'rings', 'fails']).default('answers'),
   ringMs: z.number().int().min(0).max(120_000).default(2000),
-  /** Sends keys as tones in the audio, and hears only such, as the oldest lines do. */
+  /** Sends keys as tones in the audio and recognises only those, like the oldest lines. */
   inBandDigits: z.boolean().default(false),
   voice: z.string().default('slt'),
   line: qualitySchema.default({}),
   steps: steps.default([]),
 });
 
-/** A number of the network, and whoever picks up there. */
+/** A number of the network, and the party that answers. */
 export type SimulatedNumber = z.infer<typeof numberSchema>;
 
-/** People who call in: `number` is whose call it is, `steps` begin with the answer. */
+/** People who call in: `number` is their own, `steps` start at the answer. */
 const callerSchema = numberSchema.omit({ picksUp: true, ringMs: true });
 
 /** Numbers that can be called, and people who call. */

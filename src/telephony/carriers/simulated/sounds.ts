@@ -6,32 +6,32 @@ import { decodeWav } from '../../../audio/files/wav.js';
 import { PHONE_RATE_HZ } from './path.js';
 import type { SimulatedNumber, ScriptStep } from './script.js';
 
-/** Speaks a text with a voice of its own naming. The same text and voice are asked for once. */
+/** Speaks a text with a named voice. Called once for the same text and voice. */
 export type SpeechMaker = (
   text: string,
   voice: string,
 ) => Promise<{ readonly samples: Int16Array; readonly sampleRateHz: number }>;
 
-/** What the network's numbers say and play, made before a call rings and kept for the next one. */
+/** The audio of the network's numbers, created before a call rings and cached. */
 export class SoundLibrary {
   readonly #speak: SpeechMaker;
   readonly #folder: URL;
   readonly #sounds = new Map<string, Promise<Int16Array>>();
   readonly #ready = new Map<string, Int16Array>();
 
-  /** @param folder where the paths of `play` steps begin */
+  /** @param folder base of the paths of `play` steps */
   constructor(speak: SpeechMaker, folder: URL) {
     this.#speak = speak;
     this.#folder = folder;
   }
 
-  /** Makes all that a number may say. Rejects where a sound cannot be made. */
+  /** Creates all audio of a number. Rejects if one fails. */
   async prepare(number: SimulatedNumber): Promise<void> {
-    // One after the other: a voice counts the time that a sentence waits for others.
+    // Sequentially: a voice's deadline includes the time that a sentence waits for others.
     for (const step of soundingSteps(number.steps)) await this.#make(number, step);
   }
 
-  /** The sound of a step of a number that has been prepared, 8 kHz. */
+  /** The audio of a step of a prepared number, 8 kHz. */
   of(number: SimulatedNumber, step: ScriptStep): Int16Array {
     const sound = this.#ready.get(keyOf(number, step));
     if (sound === undefined) throw new Error(`${number.number} says what was not prepared`);

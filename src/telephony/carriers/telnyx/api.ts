@@ -9,14 +9,17 @@ import { TELNYX_CODECS, type TelnyxCodec } from './media-messages.js';
 export interface TelnyxApiOptions {
   clock: Clock;
   rest: Rest;
-  /** The Voice API application that calls go through. */
+  /** The Voice API application of the calls. */
   connectionId: string;
-  /** Where its webhooks are to come to. */
+  /** The webhook address for the application. */
   webhookUrl: string;
   codec: TelnyxCodec;
 }
 
-/** `detect` tells who answered, `greeting_end` of the end of a machine's greeting as well, `premium` does both better. */
+/**
+ * `detect` reports who answered, `greeting_end` also the end of a machine's greeting, `premium` both with better
+ * accuracy.
+ */
 export type TelnyxDetection = 'detect' | 'greeting_end' | 'premium';
 
 export interface TelnyxDial {
@@ -24,7 +27,7 @@ export interface TelnyxDial {
   to: string;
   /** 5 to 600. */
   ringS: number;
-  /** Comes back with every webhook about the call. */
+  /** Returned with every webhook about the call. */
   state: string;
   webhookUrl: string;
   stream: TelnyxStream;
@@ -33,7 +36,7 @@ export interface TelnyxDial {
 }
 
 export interface TelnyxStream {
-  /** wss, with a token in it. */
+  /** wss, with a token. */
   url: string;
   /** Sent with the upgrade as `x-telnyx-streaming-auth-token`. */
   authToken: string;
@@ -41,24 +44,24 @@ export interface TelnyxStream {
 
 export interface TelnyxTransfer {
   target: string;
-  /** Who the target is shown. */
+  /** The number that the target sees. */
   from: string;
   ringS: number;
-  /** Come back with webhooks about our leg, and about the target's. */
+  /** Returned with webhooks about parley's leg, and about the target's. */
   state: string;
   targetState: string;
   webhookUrl: string;
 }
 
-/** An answer that has not come by this is asked for once more, with the same command id. */
+/** Delays after which an unanswered command is repeated, with the same command id. */
 const REPEATS_AFTER_MS: readonly number[] = [500, 2_000];
 const ORDER_POLL_MS = 1_000;
 const ORDER_POLLS = 30;
 
 /**
- * What is used of Telnyx's REST API, below https://api.telnyx.com/v2. All of it throws CARRIER_UNREACHABLE,
- * CARRIER_SILENT or CARRIER_REFUSED (with Telnyx's own words) besides what is named. Commands are sent again where no
- * answer came: Telnyx does a command with the same `command_id` once within 60 s.
+ * The used parts of Telnyx's REST API, under https://api.telnyx.com/v2. All methods may throw CARRIER_UNREACHABLE,
+ * CARRIER_SILENT or CARRIER_REFUSED (with Telnyx's message) in addition to the documented errors. Unanswered commands
+ * are repeated: Telnyx executes a command with the same `command_id` once within 60 s.
  * @see https://developers.telnyx.com/docs/voice/programmable-voice/command-retries (2026-11-22), and Telnyx's OpenAPI
  * description (github.com/team-telnyx/openapi)
  */
@@ -83,8 +86,8 @@ export class TelnyxApi implements NumberDesk {
   }
 
   /**
-   * Has a call placed. Where no answer comes at all it is unknown whether there is one (CARRIER_SILENT).
-   * @returns the id that commands need
+   * Places a call. Without any answer it is unknown whether the call exists (CARRIER_SILENT).
+   * @returns the id for commands
    */
   async dial(call: TelnyxDial, commandId: string, signal: AbortSignal): Promise<string> {
     const { from, to, ringS, state, webhookUrl, stream, detection, headers } = call;
@@ -95,7 +98,7 @@ export class TelnyxApi implements NumberDesk {
         from,
         to,
         timeout_secs: ringS,
-        // Other ways to the same number would each ring so long.
+        // Each alternative route to the number would ring that long.
         retry_on_timeout: false,
         client_state: base64(state),
         webhook_url: webhookUrl,
@@ -111,7 +114,7 @@ export class TelnyxApi implements NumberDesk {
     return this.#api.textIn(objectIn(body, 'data'), 'call_control_id');
   }
 
-  /** Takes a call that comes in, its sound over a stream at once; without one where the codec has to be named first. */
+  /** Answers an inbound call, with its stream; without one if the codec must be named first. */
   async answer(
     id: string,
     { state, webhookUrl, streamUrl }: { state: string; webhookUrl: string; streamUrl: string | null },
@@ -131,18 +134,18 @@ export class TelnyxApi implements NumberDesk {
     await this.#action(id, 'answer', { ...body, send_silence_when_idle: true }, commandId, signal);
   }
 
-  /** Refuses a call that comes in: the caller hears that the line is busy, or something else. One that is over is refused. */
+  /** Refuses an inbound call with a busy tone or another signal. An ended call counts as refused. */
   async reject(id: string, refusal: CallRefusal, commandId: string, signal: AbortSignal): Promise<void> {
     const cause = isBusyTone(refusal) ? 'USER_BUSY' : 'CALL_REJECTED';
     await unlessOver(this.#action(id, 'reject', { cause }, commandId, signal));
   }
 
-  /** Ends a leg, whatever it is doing. One that is over, or is not known, has ended. */
+  /** Ends a leg in any state. An unknown or ended leg counts as ended. */
   async hangUp(id: string, commandId: string, signal: AbortSignal): Promise<void> {
     await unlessOver(this.#action(id, 'hangup', {}, commandId, signal));
   }
 
-  /** Has the sound of a leg go over a stream (anew). */
+  /** Starts (or restarts) the stream of a leg. */
   async startStream(id: string, stream: TelnyxStream, commandId: string, signal: AbortSignal): Promise<void> {
     await this.#action(id, 'streaming_start', this.#streaming(stream), commandId, signal);
   }
@@ -152,8 +155,8 @@ export class TelnyxApi implements NumberDesk {
   }
 
   /**
-   * Has the far end connected to somebody else as soon as that one answers; until then, else, and when that one has
-   * gone, it stays here.
+   * Connects the far end to a target when the target answers; before, otherwise, and after the target has left, the far
+   * end stays on this leg.
    */
   async transfer(id: string, transfer: TelnyxTransfer, commandId: string, signal: AbortSignal): Promise<void> {
     const { target, from, ringS, state, targetState, webhookUrl } = transfer;
@@ -170,7 +173,7 @@ export class TelnyxApi implements NumberDesk {
     await this.#action(id, 'transfer', body, commandId, signal);
   }
 
-  /** Connects two legs with each other; the end of one ends the other. */
+  /** Connects two legs; the end of one ends the other. */
   async bridge(id: string, other: string, commandId: string, signal: AbortSignal): Promise<void> {
     await this.#action(id, 'bridge', { call_control_id: other }, commandId, signal);
   }
@@ -180,7 +183,7 @@ export class TelnyxApi implements NumberDesk {
     await this.#action(id, 'send_dtmf', { digits, duration_millis: 100 }, commandId, signal);
   }
 
-  /** Whether a leg is there; not, where Telnyx knows no such one. */
+  /** Whether a leg exists; false if Telnyx does not know it. */
   async isAlive(id: string, signal: AbortSignal): Promise<boolean> {
     try {
       const { body } = await this.#api.ask({ method: 'GET', path: `/calls/${encodeUrlText(id)}` }, signal);
@@ -191,7 +194,7 @@ export class TelnyxApi implements NumberDesk {
     }
   }
 
-  /** Numbers for sale that can speak, and what each costs a month; none for a country that Telnyx does not know. */
+  /** Voice numbers for sale, with monthly prices; none for a country that Telnyx does not know. */
   async searchNumbers(
     country: string,
     areaCode: string | undefined,
@@ -222,9 +225,9 @@ export class TelnyxApi implements NumberDesk {
     }
   }
 
-  /** Telnyx's id of a number of the account; null = it has no such one. */
+  /** Telnyx's id of a number of the account; null = not found. */
   async findNumber(number: string, signal: AbortSignal): Promise<string | null> {
-    // Digits alone: with the plus nothing is found. Longer numbers have them in them, too.
+    // Digits only: with the plus nothing is found. Longer numbers that contain them are found, too.
     const query = new URLSearchParams({ 'filter[phone_number]': number.slice(1), 'page[size]': '250' });
     const { body } = await this.#api.ask({ method: 'GET', path: `/phone_numbers?${query.toString()}` }, signal);
     const found = objectsIn(body, 'data').find((one) => one['phone_number'] === number && one['status'] !== 'deleted');
@@ -232,7 +235,7 @@ export class TelnyxApi implements NumberDesk {
   }
 
   /**
-   * Buys a number, whose calls come to our application, and that to us; resolves when it is there.
+   * Buys a number, and routes its calls to the application and to parley; resolves when the number is active.
    * @throws ParleyError NUMBER_UNAVAILABLE
    */
   async buyNumber(number: string, signal: AbortSignal): Promise<void> {
@@ -244,7 +247,7 @@ export class TelnyxApi implements NumberDesk {
       const { body } = await this.#api.patiently({ method: 'POST', path: '/number_orders', json }, signal);
       order = objectIn(body, 'data');
     } catch (error) {
-      // What is wrong with the account is not the number's fault.
+      // A problem with the account does not mean that the number is unavailable.
       const isAccount = isRefusal(error) && [401, 402, 403, 429].includes(Number(error.details['status']));
       if (!isRefusal(error) || isAccount) throw error;
       throw new ParleyError('NUMBER_UNAVAILABLE', { number }, { cause: error });
@@ -257,23 +260,23 @@ export class TelnyxApi implements NumberDesk {
     }
     if (order['status'] === 'success') return;
     if (order['status'] === 'failure') throw new ParleyError('NUMBER_UNAVAILABLE', { number });
-    // Some countries want papers first: the order goes on without us.
+    // Some countries require documents first: the order stays pending.
     throw new ParleyError('CARRIER_SILENT', { carrier: 'telnyx', reason: `its order ${id} is not done yet` });
   }
 
-  /** Has the calls of a number of the account come to our application, and that to us. */
+  /** Routes the calls of a number of the account to the application and to parley. */
   async direct(id: string, signal: AbortSignal): Promise<void> {
     await this.#listen(signal);
     const json = { connection_id: this.#options.connectionId };
     await this.#api.ask({ method: 'PATCH', path: `/phone_numbers/${encodeUrlText(id)}`, json }, signal);
   }
 
-  /** Gives a number back. One that is not there any more has been given back. */
+  /** Releases a number. A missing number counts as released. */
   async releaseNumber(id: string, signal: AbortSignal): Promise<void> {
     await unlessOver(this.#api.ask({ method: 'DELETE', path: `/phone_numbers/${encodeUrlText(id)}` }, signal));
   }
 
-  /** Has the application's webhooks come to us, in the form that is read here; its other settings stay. */
+  /** Sets the application's webhook address and version; other settings stay. */
   async #listen(signal: AbortSignal): Promise<void> {
     const { connectionId, webhookUrl } = this.#options;
     const path = `/call_control_applications/${encodeUrlText(connectionId)}`;
@@ -303,7 +306,9 @@ export class TelnyxApi implements NumberDesk {
     return this.#command(`/calls/${encodeUrlText(id)}/actions/${action}`, body, commandId, signal);
   }
 
-  /** A refusal of the repetition of what may have been done tells nothing: it is the silence that is thrown. */
+  /**
+   * If a repetition is refused although the first try may have succeeded, the refusal says nothing: throws the timeout.
+   */
   async #command(
     path: string,
     body: object,
@@ -339,7 +344,7 @@ async function unlessOver(asked: Promise<unknown>): Promise<void> {
   }
 }
 
-/** Headers of the INVITE: one's own, and User-to-User, which has a list for itself. */
+/** Headers of the INVITE: custom headers, and User-to-User, which has its own list. */
 function headerFields(headers: Readonly<Record<string, string>>): object {
   const all = Object.entries(headers).map(([name, value]) => ({ name, value }));
   const own = all.filter(({ name }) => /^x-/i.test(name));

@@ -11,30 +11,30 @@ import { TelnyxTransfers } from './transfers.js';
 
 export interface TelnyxControlOptions extends LegParts<TelnyxControl> {
   api: TelnyxApi;
-  /** Where webhooks about the call come to. */
+  /** The webhook address for the call. */
   webhookUrl: string;
   stream: TelnyxStream;
-  /** Whether a call that comes in has its stream with its answer, or asked for behind it. */
+  /** Whether an inbound call's stream starts with the answer, or by a command after it. */
   streamsWithAnswer: boolean;
   detection: TelnyxDetection | null;
 }
 
-/** A socket that broke off: the end of the call may have been on its way. */
+/** After a broken socket, the end of the call may be on its way. */
 const MANNERS = { carrier: 'telnyx', title: 'Telnyx', brokenMs: 300 };
-/** The word of an end that Telnyx knows of already. */
+/** Maximum delay of an end that Telnyx already knows. */
 const LATE_END_MS = 1_000;
-/** Nobody lets a caller ring for longer. */
+/** A caller rings no longer. */
 const DECIDE_MS = 60_000;
-/** From the command to the word that two are connected. */
+/** From the command to the report that two legs are connected. */
 const BRIDGE_MS = 10_000;
-/** A stream that lived so long was one; so many in a row that did not are enough. */
+/** Minimum life of a working stream; and the number of consecutive shorter ones after which the call fails. */
 const LIVED_MS = 10_000;
 const MOST_BROKEN = 5;
-/** A key and the pause behind it. */
+/** A key with its pause. */
 const KEY_MS = 200;
 const FAILED: TransferOutcome = { ok: false, reason: 'failed' };
 
-/** Telnyx's side of a call: its webhooks in, our commands out. */
+/** Telnyx's side of a call: handles webhooks and sends commands. */
 export class TelnyxControl extends LegControl implements SocketControl {
   readonly #options: TelnyxControlOptions;
   readonly #transferring: TelnyxTransfers;
@@ -61,12 +61,12 @@ export class TelnyxControl extends LegControl implements SocketControl {
     });
   }
 
-  /** Sent with the upgrade of its media socket, where it was asked for with the stream. */
+  /** Sent with the upgrade of its media socket, if requested with the stream. */
   get authToken(): string {
     return this.#options.stream.authToken;
   }
 
-  /** A call that comes in rings: somebody is to decide. */
+  /** An inbound call rings: a decision is needed. */
   offer(): void {
     this.within(DECIDE_MS, () => {
       this.call.finish({ cause: 'failed', by: 'agent', reason: 'nobody answered in time' });
@@ -97,13 +97,13 @@ export class TelnyxControl extends LegControl implements SocketControl {
     this.insist((id, signal) => this.#options.api.hangUp(id, this.#commandId(), signal));
   }
 
-  /** A webhook about our leg of the call. They come in any order, twice, and late. */
+  /** A webhook about parley's leg of the call. They may come in any order, twice, and late. */
   event({ type, callControlId, streamId, result, hangup }: TelnyxEvent): void {
     if (this.id !== null && callControlId !== this.id) return;
     this.known(callControlId);
     switch (type) {
       case 'call.initiated':
-        this.rings(); // Telnyx does not tell when it rings, or whether
+        this.rings(); // Telnyx does not report ringing
         break;
       case 'call.answered':
         this.#answered();
@@ -115,7 +115,7 @@ export class TelnyxControl extends LegControl implements SocketControl {
         if (!this.call.line.hasStream) this.gone(false);
         break;
       case 'call.bridged':
-        this.#tellBridged(true); // of a transfer the target's leg tells
+        this.#tellBridged(true); // for a transfer the target's leg reports it
         break;
       case 'call.machine.detection.ended':
       case 'call.machine.premium.detection.ended':
@@ -131,7 +131,7 @@ export class TelnyxControl extends LegControl implements SocketControl {
     }
   }
 
-  /** A webhook about the leg of somebody whom the far end is transferred to. */
+  /** A webhook about the leg of a transfer's target. */
   targetEvent(attempt: string, event: TelnyxEvent): void {
     this.#transferring.event(attempt, event);
   }
@@ -173,11 +173,11 @@ export class TelnyxControl extends LegControl implements SocketControl {
     });
     try {
       signal.throwIfAborted();
-      // Not to be called off from here on: nobody would know whether it has been done.
+      // Not abortable from here on: the result would be unknown.
       await api.bridge(id, theirId, this.#commandId(), this.closing);
     } catch (error) {
       onError(error);
-      // What got no answer may have been done all the same.
+      // A command without an answer may have been executed.
       if (!(error instanceof ParleyError) || error.code !== 'CARRIER_SILENT') this.#tellBridged(false);
     }
     if (!(await isBridged)) return FAILED;
@@ -223,7 +223,7 @@ export class TelnyxControl extends LegControl implements SocketControl {
     this.#transferring.giveUp();
   }
 
-  /** The far end talks with somebody else: its sound is not ours any more. */
+  /** The far end is connected to another party: its audio is no longer for the agent. */
   #leave(): void {
     this.call.handedOver();
     const { api, onError } = this.#options;

@@ -23,27 +23,27 @@ import { readTargetState } from './transfers.js';
 import { type CallWire, SocketCarrier, type SocketCarrierOptions } from '../media-socket/socket-carrier.js';
 
 export interface TelnyxCarrierOptions extends SocketCarrierOptions {
-  /** The time of day, in milliseconds since 1970: webhooks are of now. */
+  /** Real time, in milliseconds since 1970: webhooks carry it. */
   nowUnixMs: () => number;
   /** The account's public key for webhooks, 32 bytes in base64. */
   publicKey: string;
-  /** The Voice API application; taking a number into use has its webhooks come to `/carriers/telnyx/webhook` here. */
+  /** The Voice API application; using a number sets its webhook address to `/carriers/telnyx/webhook` here. */
   connectionId: string;
-  /** Where Telnyx reaches us, https, with a path where there is one, without a slash at the end. */
+  /** parley's public https address, with an optional path, without a trailing slash. */
   publicUrl: string;
-  /** Below https://api.telnyx.com/v2, with the account's key. */
+  /** Under https://api.telnyx.com/v2, with the account's key. */
   rest: Rest;
   codec: TelnyxCodec;
-  /** What Telnyx tells of machines beside our own judgement. */
+  /** Telnyx's answering machine detection. */
   machineDetection: TelnyxDetection | null;
 }
 
 const PATH = '/carriers/telnyx';
-/** Events are remembered for as long as their signature may hold, so that none counts twice. */
+/** Events are remembered as long as their signature is valid, so that each counts once. */
 const REMEMBERED_MS = 2 * TOLERANCE_S * 1000;
 const TAKEN: WebhookReply = { status: 200, contentType: 'text/plain', body: '' };
 
-/** Calls over Telnyx: placed by its Call Control API, reported by its webhooks, with audio over media streams. */
+/** Calls over Telnyx: placed with its Call Control API, reported by its webhooks, with audio over media streams. */
 export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
   readonly name = 'telnyx';
   readonly path = PATH;
@@ -52,7 +52,7 @@ export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
   readonly #api: TelnyxApi;
   readonly #replies: Replies;
 
-  /** @throws ParleyError CONFIG_INVALID for a key that is none */
+  /** @throws ParleyError CONFIG_INVALID for an invalid key */
   constructor(options: TelnyxCarrierOptions) {
     const { clock, rest, connectionId, codec, publicKey, publicUrl } = options;
     const api = new TelnyxApi({ clock, rest, connectionId, webhookUrl: webhookUrlOf(publicUrl), codec });
@@ -69,7 +69,7 @@ export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
 
   admit({ path, headers }: Omit<WebhookRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null {
     const control = this.callOfMedia(path);
-    // A stream that is asked for with the answer of a call has no token but the one in its address.
+    // A stream requested with the answer of a call has only the token in its address.
     const shown = headers['x-telnyx-streaming-auth-token'];
     if (control === undefined || (shown !== undefined && !isEqualSecret(shown, control.authToken))) {
       this.notProved('a media socket without the token of a call');
@@ -97,7 +97,7 @@ export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
     return { dialect: telnyxMessages(), ...TELNYX_CODECS[this.#options.codec] };
   }
 
-  /** Commands go out by themselves: Telnyx does not wait for an answer with any. */
+  /** Commands are separate requests: Telnyx expects nothing in the answer to a webhook. */
   protected reply({ method, path, headers, body }: WebhookRequest): WebhookReply | Promise<WebhookReply> {
     const [what] = segmentsBelow(PATH, path);
     if (method !== 'POST' || what !== 'webhook') return UNKNOWN;
@@ -129,12 +129,12 @@ export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
     } else if (target === null) {
       if (type === 'call.initiated' && isIncoming) this.#incoming(event);
     } else if (type === 'call.hangup') {
-      // Of a transfer long ago, or of another process: what is left of the far end's leg is nobody's.
+      // Of an old transfer, or of another process: the far end's leg has no owner.
       this.#insist((signal) => this.#api.hangUp(target.farId, this.#options.token(), signal));
     }
   }
 
-  /** Somebody calls one of our numbers. */
+  /** An inbound call. */
   #incoming({ callControlId: id, from, to, headers }: TelnyxEvent): void {
     if (!this.takes(to)) {
       this.#insist((signal) => this.#api.reject(id, 'unavailable', this.#options.token(), signal));
@@ -145,7 +145,7 @@ export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
     this.offer(control);
   }
 
-  /** Has something done to a leg that belongs to no call. */
+  /** Retries a command for a leg without a call. */
   #insist(does: (signal: AbortSignal) => Promise<void>): void {
     const attempt = (): Promise<void> => does(new AbortController().signal);
     const onGivenUp = (error: unknown): void => this.onError(error);

@@ -1,32 +1,32 @@
 import { parseJson } from '../../../base/json.js';
 import type { Hangup } from './statuses.js';
 
-/** A webhook of Telnyx's about a call, as far as it is used. */
+/** A Telnyx webhook about a call, as far as it is used. */
 export interface TelnyxEvent {
-  /** Of the event: the same when it comes again. */
+  /** Of the event: the same if it is repeated. */
   id: string;
   /** `call.initiated`, `call.hangup` and so on. */
   type: string;
-  /** The leg that it is about. */
+  /** The leg. */
   callControlId: string;
-  /** What we had Telnyx keep with the leg; empty where nothing was. */
+  /** The state that parley gave with the leg; empty = none. */
   state: string;
   isIncoming: boolean;
   from: string;
   to: string;
-  /** Of the stream that it is about. */
+  /** The stream. */
   streamId: string;
-  /** What the detection of machines came to. */
+  /** The result of answering machine detection. */
   result: string;
   hangup: Hangup;
-  /** Headers that came with the call, in lower case. */
+  /** Headers of the call, in lower case. */
   headers: Readonly<Record<string, string>>;
 }
 
 const MOST_HEADERS = 30;
 
 /**
- * The event in a body; null = it is none, or not about a call.
+ * The event in a body; null = not an event about a call.
  * @see https://developers.telnyx.com/docs/voice/programmable-voice/receiving-webhooks (2026-11-22)
  */
 export function readEvent(body: Buffer): TelnyxEvent | null {

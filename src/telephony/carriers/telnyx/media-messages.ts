@@ -5,12 +5,12 @@ import { MessageFields } from '../media-socket/message-fields.js';
 import { type SequencedMessage, sequenceReader, soundIn, cutNumber } from '../media-socket/audio-sequence.js';
 import type { MediaSocket } from '../media-socket/media-socket.js';
 
-/** How sound goes over the media socket. L16 is for calls with more than a telephone's bandwidth. */
+/** The codec on the media socket. L16 is for wideband calls. */
 export type TelnyxCodec = 'PCMU' | 'PCMA' | 'L16';
 
 /**
- * The codecs. Telnyx does not say in which order L16 has its bytes; its own programs, and those who have tried, take
- * the low byte first (github.com/team-telnyx/eva, 2026-11-22), unlike L16 in RTP (RFC 3551, 4.5.11).
+ * The codecs. Telnyx does not document the byte order of L16; its own programs use little-endian
+ * (github.com/team-telnyx/eva, 2026-11-22), unlike L16 in RTP (RFC 3551, 4.5.11).
  */
 export const TELNYX_CODECS: Readonly<Record<TelnyxCodec, { encoding: MediaEncoding; sampleRateHz: number }>> = {
   PCMU: { encoding: 'mulaw', sampleRateHz: 8_000 },
@@ -21,8 +21,8 @@ export const TELNYX_CODECS: Readonly<Record<TelnyxCodec, { encoding: MediaEncodi
 const fields = new MessageFields('telnyx');
 
 /**
- * The messages of a call's media streams. The place of sound is made out by its chunk's number: what Telnyx calls its
- * timestamp is not explained further.
+ * The messages of a call's media streams. The chunk number gives the position of audio, because Telnyx's timestamp is
+ * not documented.
  * @see https://developers.telnyx.com/api-reference/websockets/stream-call-media-over-websocket (2026-11-22)
  */
 export function telnyxMessages(): MediaDialect {
@@ -74,22 +74,22 @@ function started(message: Partial<Record<string, unknown>>): SequencedMessage {
   };
 }
 
-/** Sound that came early waits for so many later messages: 60 ms. */
+/** Early audio waits for this many later messages: 60 ms. */
 const PATIENCE = 3;
-/** A jump of more chunks than this is no disorder: the count has begun anew. */
+/** A larger jump of the chunk number is a restart, not reordering. */
 const FAR = 100;
 const CHUNK = '"chunk":';
 const SPACED_CHUNK = /"chunk":\s*"?(\d{1,12})\b/;
 
 /**
- * Puts sound into its order by the chunks' numbers: Telnyx does not promise to send it in order. What comes twice or
- * too late is left out; anything but sound passes at once.
+ * Sorts audio by chunk number, because Telnyx does not guarantee the order. Duplicates and late chunks are left out;
+ * other messages pass at once.
  */
 export class MediaOrder {
   readonly #held = new Map<number, string>();
   #next: number | null = null;
 
-  /** Takes a message as it came; returns those whose turn it is. */
+  /** Takes a message; returns the messages that are due. */
   push(text: string): readonly string[] {
     const chunk = chunkOf(text);
     if (chunk === null) return [text];
@@ -104,7 +104,7 @@ export class MediaOrder {
     return this.#due(this.#next ?? chunk);
   }
 
-  /** What waits, in order; the count begins anew. */
+  /** Returns the waiting messages in order, and resets the numbering. */
   flush(): readonly string[] {
     const waiting = [...this.#held].sort(([one], [other]) => one - other).map(([, text]) => text);
     this.#held.clear();
@@ -124,7 +124,7 @@ export class MediaOrder {
   }
 }
 
-/** A media socket whose sound comes in order. */
+/** A media socket with sorted audio. */
 export function inOrder(socket: MediaSocket): MediaSocket {
   return {
     send: (text) => socket.send(text),
@@ -147,7 +147,7 @@ export function inOrder(socket: MediaSocket): MediaSocket {
   };
 }
 
-/** The number of a piece of sound; null = it is something else. */
+/** The chunk number of audio; null = not audio. */
 function chunkOf(text: string): number | null {
   if (!text.includes('"media":')) return null;
   const number = cutNumber(text, CHUNK);

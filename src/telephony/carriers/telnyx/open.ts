@@ -6,15 +6,15 @@ import { accountOptions, type CarrierAccount, closingAll } from '../media-socket
 export interface TelnyxCarrierParts extends CarrierAccount {
   settings: TelnyxSettings;
   apiKey: string | null;
-  /** The time of day, in milliseconds since 1970. */
+  /** Real time, in milliseconds since 1970. */
   nowUnixMs: () => number;
 }
 
 const DETECTION = { off: null, answer: 'detect', 'greeting-end': 'greeting_end', premium: 'premium' } as const;
 
 /**
- * The carrier of an account with Telnyx, on an engine's clock. Its `request` and `admit` want a web server; the daemon
- * has one.
+ * The carrier of a Telnyx account, on an engine's clock. A web server, such as the daemon's, must pass requests to its
+ * `request` and `admit`.
  * @throws ParleyError CONFIG_INVALID
  */
 export async function telnyxCarrier(
@@ -27,7 +27,7 @@ export async function telnyxCarrier(
     const reason = 'Telnyx needs telnyx.connectionId, telnyx.publicKey and telnyxApiKey (PARLEY_TELNYX_API_KEY)';
     throw new ParleyError('CONFIG_INVALID', { reason });
   }
-  // Loaded late: who has no account does not wait for it.
+  // Loaded late, only with an account.
   const [{ TelnyxCarrier }, { openRest }] = await Promise.all([
     import('./carrier.js'),
     import('../media-socket/rest.js'),

@@ -1,13 +1,13 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { ParleyError } from '../../../base/errors.js';
 
-/** What an Ed25519 key of 32 bytes is behind in DER (RFC 8410, 4). */
+/** DER prefix of a 32-byte Ed25519 key (RFC 8410, 4). */
 const DER_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
-/** How old, or how far ahead, a webhook may be: as Telnyx's own SDKs have it. */
+/** Maximum age of a webhook, also into the future, as in Telnyx's SDKs. */
 export const TOLERANCE_S = 300;
 
 /**
- * The account's key for webhooks, as Mission Control shows it: 32 bytes in base64.
+ * The account's webhook key, as shown in Mission Control: 32 bytes in base64.
  * @throws ParleyError CONFIG_INVALID
  */
 export function publicKeyOf(base64: string): KeyObject {
@@ -19,8 +19,8 @@ export function publicKeyOf(base64: string): KeyObject {
 }
 
 /**
- * Whether a webhook is Telnyx's, and of now: the Ed25519 signature is over its timestamp, a bar and the body as it
- * came. (developers.telnyx.com, Webhook signature verification; telnyx 7.24.0 agrees with it in the tests.)
+ * Whether a webhook is Telnyx's and recent: the Ed25519 signature covers its timestamp, a bar and the raw body.
+ * (developers.telnyx.com, Webhook signature verification; telnyx 7.24.0 agrees with it in the tests.)
  */
 export function isSigned(
   key: KeyObject,

@@ -1,23 +1,23 @@
 import type { TransferOutcome } from '../../../transports/transport.js';
 import type { CallEnd } from '../carrier.js';
 
-/** Of `call.hangup`: why a leg is over, and who ended it. */
+/** From `call.hangup`: why a leg ended, and which side ended it. */
 export interface Hangup {
   cause: string;
   source: string;
-  /** SIP status; empty where there is none. */
+  /** SIP status; empty = none. */
   sip: string;
 }
 
-/** SIP answers of somebody who will not take the call (RFC 3261, 21.6.2; RFC 8197; RFC 8688). */
+/** SIP answers for a rejected call (RFC 3261, 21.6.2; RFC 8197; RFC 8688). */
 const DECLINED = new Set(['603', '607', '608']);
 const BUSY = new Set(['486', '600']);
-/** Nobody there, nobody answered, given up (RFC 3261, 21.4.5, 21.4.18, 21.4.25). */
+/** Unavailable, not answered, cancelled (RFC 3261, 21.4.5, 21.4.18, 21.4.25). */
 const UNANSWERED = new Set(['408', '480', '487']);
 
 /**
- * The end that the hangup of our leg means.
- * @param wasAnswered whether the two have heard each other
+ * The end for the hangup of parley's leg.
+ * @param wasAnswered whether audio flowed both ways
  */
 export function endOf(hangup: Hangup, direction: 'inbound' | 'outbound', wasAnswered: boolean): CallEnd {
   const { cause, source, sip } = hangup;
@@ -26,7 +26,7 @@ export function endOf(hangup: Hangup, direction: 'inbound' | 'outbound', wasAnsw
   const ourSide = direction === 'outbound' ? 'caller' : 'callee';
   if (wasAnswered) return end('hangup', cause === 'normal_clearing' && source !== ourSide ? 'remote' : 'network');
   switch (cause) {
-    // Answered, and gone before its sound was there: whoever was called has hung up all the same.
+    // Answered, and over before audio flowed: the called person hung up.
     case 'normal_clearing':
       return end('hangup', 'remote');
     case 'originator_cancel':
@@ -40,9 +40,9 @@ export function endOf(hangup: Hangup, direction: 'inbound' | 'outbound', wasAnsw
   }
 }
 
-/** What a transfer came to, by the hangup of the target's leg. */
+/** The outcome of a transfer, from the hangup of the target's leg. */
 export function transferOutcome(hangup: Hangup): TransferOutcome {
-  // Answered, and over before we heard of the answer.
+  // Answered, and over before the answer was reported.
   if (hangup.cause === 'normal_clearing' || hangup.cause === 'time_limit') return { ok: true };
   return { ok: false, reason: unansweredBecause(hangup) };
 }

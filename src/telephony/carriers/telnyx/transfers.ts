@@ -9,15 +9,15 @@ import { transferOutcome } from './statuses.js';
 export interface TelnyxTransfersOptions {
   clock: Clock;
   api: TelnyxApi;
-  /** Of the call; with the attempt behind it, of the target's leg. */
+  /** The call's token; the target's leg has the attempt appended. */
   token: string;
   webhookUrl: string;
-  /** Who the target is shown: our number. */
+  /** The number that the target sees: an own number. */
   from: string;
   commandId: () => string;
-  /** Whether the far end's leg is over. */
+  /** Whether the far end's leg has ended. */
   isOver: () => boolean;
-  /** Nothing is asked for any more. */
+  /** Aborted when no more requests are needed. */
   closing: AbortSignal;
   onError: (error: unknown) => void;
 }
@@ -32,23 +32,23 @@ interface Attempt {
 }
 
 const RING_S = 45;
-/** Telnyx's own end of the ringing is waited for. */
+/** Additional wait for Telnyx's own end of the ringing. */
 const GRACE_MS = 15_000;
 const FAILED: TransferOutcome = { ok: false, reason: 'failed' };
 
 /**
- * Blind transfers of a call. Telnyx calls the target on a leg of its own, whose webhooks tell what came of it; until
- * the target answers, and when it does not, the far end stays on our leg. It stays there too where the target is let go
- * in the very instant that it answers: the far end's leg outlives the connection (`park_after_unbridge`), and is ended
- * by us when a connection that was wanted is over.
+ * Blind transfers of a call. Telnyx calls the target on a separate leg, whose webhooks report the outcome. Until the
+ * target answers, and if it does not, the far end stays on parley's leg. It also stays if the target is cancelled at
+ * the moment of its answer: the far end's leg outlives the connection (`park_after_unbridge`), and parley ends it when
+ * a wanted connection is over.
  */
 export class TelnyxTransfers {
   readonly #options: TelnyxTransfersOptions;
   #attempt: Attempt | null = null;
   #attempts = 0;
-  /** Attempts that were given up, and whose leg may still turn up, or answer: it is ended. */
+  /** Cancelled attempts whose leg may still appear or answer: it is ended. */
   readonly #unwanted = new Set<string>();
-  /** The one that has connected the far end. */
+  /** The attempt that has connected the far end. */
   #connected: Attempt | null = null;
 
   constructor(options: TelnyxTransfersOptions) {
@@ -59,7 +59,7 @@ export class TelnyxTransfers {
     return this.#attempt !== null;
   }
 
-  /** One at a time. Aborted: the target is let go, the far end stays. Never rejects. */
+  /** One at a time. Abort: cancels the target, and the far end stays. Never rejects. */
   async transfer(id: string, target: string, signal: AbortSignal): Promise<TransferOutcome> {
     const { clock, api, token, webhookUrl, from, commandId, closing, onError } = this.#options;
     const name = String(++this.#attempts);
@@ -75,7 +75,7 @@ export class TelnyxTransfers {
       await api.transfer(id, request, commandId(), AbortSignal.any([signal, closing]));
     } catch (error) {
       onError(error);
-      // What got no answer may have been done all the same.
+      // A command without an answer may have been executed.
       if (!(error instanceof ParleyError) || error.code !== 'CARRIER_SILENT') giveUp();
     }
     try {
@@ -110,7 +110,7 @@ export class TelnyxTransfers {
     }
   }
 
-  /** Nobody waits for the target any more. */
+  /** Cancels the target. */
   giveUp(): void {
     const attempt = this.#attempt;
     if (attempt === null) return;
@@ -132,7 +132,7 @@ export class TelnyxTransfers {
   }
 }
 
-/** What Telnyx keeps with a target's leg: whose target it is. Enough to clean up behind it where nobody knows the call. */
+/** The state that Telnyx stores with a target's leg. Sufficient to clean up after it without its call. */
 export interface TargetState {
   token: string;
   attempt: string;
@@ -144,7 +144,7 @@ function targetStateOf({ token, attempt, farId }: TargetState): string {
   return `${token}.${attempt}.${farId}`;
 }
 
-/** Null = the leg is no target's. */
+/** Null = not the leg of a target. */
 export function readTargetState(state: string): TargetState | null {
   const [, token = '', attempt = '', farId = ''] = /^([\w-]+)\.(\d+)\.(.+)$/.exec(state) ?? [];
   return token === '' ? null : { token, attempt, farId };

@@ -15,10 +15,10 @@ import {
 export interface TwilioApiOptions {
   clock: Clock;
   accountSid: string;
-  /** The main API, and the one that tells prices. */
+  /** The main API, and the pricing API. */
   rest: Rest;
   pricing: Rest;
-  /** Where the webhooks of numbers come to. */
+  /** The webhook address of numbers. */
   voiceUrl: string;
   statusUrl: string;
 }
@@ -27,13 +27,13 @@ export interface TwilioCallRequest {
   from: string;
   to: string;
   twiml: string;
-  /** How long it rings, in seconds, 5 to 600. */
+  /** Ring time in seconds, 5 to 600. */
   ringS: number;
   statusUrl: string;
   machineDetection: { mode: 'Enable' | 'DetectMessageEnd'; url: string } | null;
 }
 
-/** As Twilio words a call's status. */
+/** In Twilio's terms. */
 export interface TwilioCallStatus {
   sid: string;
   status: string;
@@ -45,9 +45,10 @@ const NOT_FOR_SALE = new Set<unknown>([21_421, 21_422]);
 const PAGE_SIZE = 1_000;
 
 /**
- * What is used of Twilio's REST API. All of it throws CARRIER_UNREACHABLE, CARRIER_SILENT or CARRIER_REFUSED (with
- * Twilio's own words) besides what is named.
- * @see https://www.twilio.com/docs/voice/api/call-resource (2026-11-22), and Twilio's OpenAPI description, twilio_api_v2010
+ * The used parts of Twilio's REST API. All methods may throw CARRIER_UNREACHABLE, CARRIER_SILENT or CARRIER_REFUSED
+ * (with Twilio's message) in addition to the documented errors.
+ * @see https://www.twilio.com/docs/voice/api/call-resource (2026-11-22), and Twilio's OpenAPI description,
+ * twilio_api_v2010
  */
 export class TwilioApi implements NumberDesk {
   readonly #options: TwilioApiOptions;
@@ -68,7 +69,7 @@ export class TwilioApi implements NumberDesk {
     });
   }
 
-  /** Asks for a call once: where the answer does not come, nobody knows whether there is one (CARRIER_SILENT). */
+  /** Requests a call once: without an answer it is unknown whether the call exists (CARRIER_SILENT). */
   async createCall(call: TwilioCallRequest, signal: AbortSignal): Promise<string> {
     const { machineDetection } = call;
     const form = formOf({
@@ -88,12 +89,12 @@ export class TwilioApi implements NumberDesk {
     return this.#api.textIn(body, 'sid');
   }
 
-  /** Has a call go on with other TwiML. */
+  /** Redirects a call to other TwiML. */
   async redirect(sid: string, twiml: string, signal: AbortSignal): Promise<void> {
     await this.#api.patiently({ method: 'POST', path: callPath(sid), form: formOf({ Twiml: twiml }) }, signal);
   }
 
-  /** Ends a call, whatever it is doing. One that is over already, or is not known, is over. */
+  /** Ends a call in any state. An unknown or ended call counts as ended. */
   async end(sid: string, signal: AbortSignal): Promise<void> {
     try {
       await this.#api.patiently({ method: 'POST', path: callPath(sid), form: formOf({ Status: 'completed' }) }, signal);
@@ -102,7 +103,7 @@ export class TwilioApi implements NumberDesk {
     }
   }
 
-  /** Null = there is no such call. */
+  /** Null = the call does not exist. */
   async status(sid: string, signal: AbortSignal): Promise<TwilioCallStatus | null> {
     try {
       const { body } = await this.#api.ask({ method: 'GET', path: callPath(sid) }, signal);
@@ -113,7 +114,7 @@ export class TwilioApi implements NumberDesk {
     }
   }
 
-  /** Numbers for sale that can speak; none for a country that Twilio does not know. */
+  /** Voice numbers for sale; none for a country that Twilio does not know. */
   async searchNumbers(
     country: string,
     areaCode: string | undefined,
@@ -121,7 +122,7 @@ export class TwilioApi implements NumberDesk {
     signal: AbortSignal,
   ): Promise<string[]> {
     const query = new URLSearchParams({ VoiceEnabled: 'true', PageSize: String(Math.min(limit, PAGE_SIZE)) });
-    // AreaCode is for North America alone; elsewhere digits are looked for behind the country's code.
+    // AreaCode works only for North America; otherwise digits after the country code are searched.
     if (areaCode !== undefined && areaCode !== '') {
       if (country === 'US' || country === 'CA') query.set('AreaCode', areaCode);
       else query.set('Contains', `${areaCode}*`);
@@ -138,7 +139,7 @@ export class TwilioApi implements NumberDesk {
     }
   }
 
-  /** What a local number of a country costs a month, in US cents; 0 where Twilio does not tell. */
+  /** Monthly price of a local number of a country, in US cents; 0 if Twilio does not tell. */
   async monthlyCents(country: string, signal: AbortSignal): Promise<number> {
     const { clock, pricing } = this.#options;
     const request: RestRequest = { method: 'GET', path: `/PhoneNumbers/Countries/${encodeUrlText(country)}` };
@@ -151,9 +152,9 @@ export class TwilioApi implements NumberDesk {
     return Number.isFinite(dollars) ? Math.round(dollars * 100) : 0;
   }
 
-  /** Twilio's id of a number of the account; null = it has no such one. */
+  /** Twilio's id of a number of the account; null = not found. */
   async findNumber(number: string, signal: AbortSignal): Promise<string | null> {
-    // Longer numbers that begin so come, too.
+    // The result also has longer numbers with this prefix.
     const query = new URLSearchParams({ PhoneNumber: number, PageSize: String(PAGE_SIZE) });
     const path = `/IncomingPhoneNumbers.json?${query.toString()}`;
     const { body } = await this.#api.ask({ method: 'GET', path }, signal);
@@ -161,7 +162,7 @@ export class TwilioApi implements NumberDesk {
     return found === undefined ? null : this.#api.textIn(found, 'sid');
   }
 
-  /** Buys a number, whose calls come to us. @throws ParleyError NUMBER_UNAVAILABLE */
+  /** Buys a number and routes its calls to parley. @throws ParleyError NUMBER_UNAVAILABLE */
   async buyNumber(number: string, signal: AbortSignal): Promise<void> {
     const form = formOf({ PhoneNumber: number, ...this.#webhooks });
     try {
@@ -172,13 +173,13 @@ export class TwilioApi implements NumberDesk {
     }
   }
 
-  /** Has the calls of a number of the account come to us. */
+  /** Routes the calls of a number of the account to parley. */
   async direct(sid: string, signal: AbortSignal): Promise<void> {
     const path = `/IncomingPhoneNumbers/${encodeUrlText(sid)}.json`;
     await this.#api.ask({ method: 'POST', path, form: formOf(this.#webhooks) }, signal);
   }
 
-  /** Gives a number back. One that is not there any more has been given back. */
+  /** Releases a number. A missing number counts as released. */
   async releaseNumber(sid: string, signal: AbortSignal): Promise<void> {
     try {
       await this.#api.ask({ method: 'DELETE', path: `/IncomingPhoneNumbers/${encodeUrlText(sid)}.json` }, signal);
@@ -201,7 +202,7 @@ function callPath(sid: string): string {
   return `/Calls/${encodeUrlText(sid)}.json`;
 }
 
-/** 404, and 21220: a call is not in a state in which that can be done, since it is over. */
+/** 404, and 21220: the call's state does not allow it, because it is over. */
 function isNotThere(error: unknown): boolean {
   return isRefusal(error) && (error.details['status'] === 404 || error.details['vendorCode'] === 21_220);
 }

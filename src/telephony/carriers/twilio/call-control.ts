@@ -11,7 +11,7 @@ import { conferenceTwiml, connectTwiml, dialTwiml, rejectTwiml } from './twiml.j
 
 export interface TwilioControlOptions extends LegParts<TwilioControl> {
   api: TwilioApi;
-  /** An address of ours on the web, or of the media socket, for this call. */
+  /** A webhook or media socket address for this call. */
   url: (what: 'next' | 'status' | 'dialled' | 'answered' | 'machine' | 'media', more?: string) => string;
   machineDetection: 'Enable' | 'DetectMessageEnd' | null;
 }
@@ -19,15 +19,15 @@ export interface TwilioControlOptions extends LegParts<TwilioControl> {
 const MANNERS = {
   carrier: 'twilio',
   title: 'Twilio',
-  /** Twilio notices late that a socket broke off. */
+  /** Twilio notices a broken socket late. */
   brokenMs: 8_000,
   /** Twilio waits 15 s for the answer to its webhook. */
   decideMs: 12_000,
 };
-/** A key and the pause behind it, as Twilio plays them; `w` is half a second. */
+/** A key with its pause, as Twilio plays them; `w` is half a second. */
 const KEY_MS = 500;
 
-/** Twilio's side of a call: its webhooks in, our instructions out. */
+/** Twilio's side of a call: handles webhooks and sends instructions. */
 export class TwilioControl extends DocumentControl<TwilioControl> implements SocketControl {
   readonly #options: TwilioControlOptions;
 
@@ -48,18 +48,18 @@ export class TwilioControl extends DocumentControl<TwilioControl> implements Soc
     if (end !== null) this.over(end);
   }
 
-  /** Presses keys. About a second of what the far end says meanwhile is not heard. */
+  /** Presses keys. parley does not hear the far end meanwhile, for about a second. */
   async press(keys: string, signal: AbortSignal): Promise<void> {
     if (!/^[0-9*#w]{1,200}$/.test(keys)) throw new ParleyError('KEYS_UNSUPPORTED', { carrier: 'Twilio', keys });
     await this.detours.visit(connecting(this.#options, keys), keys.length * KEY_MS, signal);
   }
 
-  /** The target of a transfer has a new status. */
+  /** A new status of a transfer's target. */
   targetStatus(attempt: string, status: string): void {
     if (status === 'in-progress') this.detours.targetAnswered(attempt);
   }
 
-  /** What Twilio takes whoever answered for. */
+  /** The result of Twilio's answering machine detection. */
   machine(form: URLSearchParams): void {
     this.call.answeredBy((form.get('AnsweredBy') ?? 'unknown').slice(0, 40));
   }

@@ -33,7 +33,7 @@ export const TWILIO_MESSAGES: MediaDialect = {
 const fields = new MessageFields('twilio');
 const TIMESTAMP = '"timestamp":';
 
-/** Null = it has to be looked at as a whole. */
+/** Null = use the full parser. */
 function quickly(text: string): MediaMessage | null {
   const payload = cutPayload(text);
   const atMs = payload === null ? null : cutNumber(text, TIMESTAMP);
@@ -71,22 +71,22 @@ function numberOf(value: unknown): number | null {
 export interface TwilioCarrierOptions extends SocketCarrierOptions {
   accountSid: string;
   authToken: string;
-  /** Where Twilio reaches us, https, with a path where there is one, without a slash at the end. */
+  /** parley's public https address, with an optional path, without a trailing slash. */
   publicUrl: string;
   rest: Rest;
-  /** The API that tells prices. */
+  /** The pricing API. */
   pricing: Rest;
-  /** What Twilio tells of machines beside our own judgement: nothing, who answered, or that once a greeting is over. */
+  /** Twilio's answering machine detection: off, who answered, or the end of a greeting. */
   machineDetection: 'Enable' | 'DetectMessageEnd' | null;
 }
 
 const PATH = '/carriers/twilio';
 /** For the operator. */
 const NOT_SIGNED = 'Twilio has not signed with twilioAuthToken for publicUrl';
-/** ANONYMOUS, RESTRICTED, BLOCKED, UNKNOWN and UNAVAILABLE on a telephone's keys: Twilio's words for who does not say. */
+/** ANONYMOUS, RESTRICTED, BLOCKED, UNKNOWN and UNAVAILABLE as telephone keys: Twilio's values for withheld numbers. */
 const WITHHELD = new Set(['+266696687', '+7378742833', '+2562533', '+8656696', '+86282452253']);
 
-/** Calls over Twilio: placed by its REST API, reported by its webhooks, with audio over Media Streams. */
+/** Calls over Twilio: placed with its REST API, reported by its webhooks, with audio over Media Streams. */
 export class TwilioCarrier extends SocketCarrier<TwilioControl> {
   readonly name = 'twilio';
   readonly path = PATH;
@@ -174,7 +174,7 @@ export class TwilioCarrier extends SocketCarrier<TwilioControl> {
     }
   }
 
-  /** Somebody calls one of our numbers, or Twilio asks once more about such a call. */
+  /** An inbound call, or a repeated webhook about it. */
   #voice(form: URLSearchParams): Promise<string> {
     const sid = form.get('CallSid') ?? '';
     const known = this.calls.byId(sid);
@@ -203,7 +203,7 @@ function twiml(body: string): WebhookReply {
   return { status: 200, contentType: 'text/xml', body };
 }
 
-/** What agents may know of a call: its SIP headers, and who forwarded it. */
+/** Information about a call for agents: SIP headers, and who forwarded it. */
 function passedOn(form: URLSearchParams): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const [name, value] of form) {

@@ -11,8 +11,8 @@ export interface TwilioCarrierParts extends CarrierAccount {
 const DETECTION = { off: null, answer: 'Enable', 'greeting-end': 'DetectMessageEnd' } as const;
 
 /**
- * The carrier of an account with Twilio, on an engine's clock. Its `request` and `admit` want a web server; the daemon
- * has one.
+ * The carrier of a Twilio account, on an engine's clock. A web server, such as the daemon's, must pass requests to its
+ * `request` and `admit`.
  * @throws ParleyError CONFIG_INVALID
  */
 export async function twilioCarrier(
@@ -26,7 +26,7 @@ export async function twilioCarrier(
       reason: 'Twilio needs both twilio.accountSid and twilioAuthToken (PARLEY_TWILIO_AUTH_TOKEN)',
     });
   }
-  // Loaded late: who has no account does not wait for it.
+  // Loaded late, only with an account.
   const [{ TwilioCarrier }, { openRest }] = await Promise.all([
     import('./carrier.js'),
     import('../media-socket/rest.js'),

@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto';
 import { isEqualSecret } from '../../../base/secret.js';
 
 /**
- * Twilio's proof of its requests: base64 of the HMAC-SHA1, under the account's auth token, of the address as it was
- * asked for and every form field behind it, sorted by name; a name that comes several times has its different values
- * sorted. (twilio.com/docs/usage/webhooks/webhooks-security; twilio-node 6.2.0 agrees with it in the tests.)
+ * Twilio's request signature: base64 of the HMAC-SHA1, with the account's auth token, of the requested address followed
+ * by every form field, sorted by name; repeated fields are sorted by their distinct values.
+ * (twilio.com/docs/usage/webhooks/webhooks-security; twilio-node 6.2.0 agrees with it in the tests.)
  *
  * @param url as Twilio knows it, with its query
  */
@@ -16,12 +16,12 @@ export function twilioSignature(authToken: string, url: string, form: URLSearchP
   return createHmac('sha1', authToken).update(text, 'utf8').digest('base64');
 }
 
-/** Whether a signature is Twilio's; an address is taken with its port and without. */
+/** Whether a signature is Twilio's, with or without the port in the address. */
 export function isSigned(authToken: string, signature: string, url: string, form: URLSearchParams): boolean {
   return portForms(url).some((form_) => isEqualSecret(signature, twilioSignature(authToken, form_, form)));
 }
 
-/** Twilio signs now with the standard port, now without: it has done both. */
+/** Twilio signs the standard port sometimes with, sometimes without the number. */
 function portForms(url: string): string[] {
   const match = /^(https?|wss?):\/\/([^/?#:]+|\[[^\]]+\])(:\d+)?(.*)$/.exec(url);
   if (match === null) return [url];

@@ -1,13 +1,13 @@
 import type { TransferOutcome } from '../../../transports/transport.js';
 import type { CallEnd } from '../carrier.js';
 
-/** SIP answers of somebody who will not take the call (RFC 3261, 21.6.2; RFC 8197; RFC 8688). */
+/** SIP answers for a rejected call (RFC 3261, 21.6.2; RFC 8197; RFC 8688). */
 const DECLINED = new Set(['603', '607', '608']);
 
 /**
- * The end that a status of Twilio's means; null = the call goes on.
- * @param form what came with it
- * @param wasAnswered whether the two have heard each other
+ * The end for a Twilio status; null = the call continues.
+ * @param form of the callback
+ * @param wasAnswered whether audio flowed both ways
  */
 export function endOf(status: string, form: URLSearchParams, wasAnswered: boolean): CallEnd | null {
   const sip = form.get('SipResponseCode') ?? '';
@@ -17,7 +17,7 @@ export function endOf(status: string, form: URLSearchParams, wasAnswered: boolea
   const end = (cause: CallEnd['cause'], by: CallEnd['by']): CallEnd => ({ cause, by, reason });
   switch (status) {
     case 'completed':
-      // Answered, and gone before its sound was there: whoever was called has hung up all the same.
+      // Answered, and over before audio flowed: the called person hung up.
       return end('hangup', 'remote');
     case 'busy':
       return DECLINED.has(sip) ? end('rejected', 'remote') : end('busy', 'remote');
@@ -32,7 +32,7 @@ export function endOf(status: string, form: URLSearchParams, wasAnswered: boolea
   }
 }
 
-/** What a transfer came to, by what `<Dial>` reports. */
+/** The outcome of a transfer as reported by `<Dial>`. */
 export function dialOutcome(form: URLSearchParams): TransferOutcome {
   const [status, sip] = [form.get('DialCallStatus') ?? '', form.get('DialSipResponseCode') ?? ''];
   if (status === 'completed' || status === 'answered') return { ok: true };

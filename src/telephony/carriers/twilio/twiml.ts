@@ -1,11 +1,11 @@
 import { type DialVerb, escapedXml, responseXml, type StreamRequest } from '../media-socket/response-xml.js';
 import { type CallRefusal, isBusyTone } from '../carrier.js';
 
-/** TwiML: what Twilio is to do with a call next. @see https://www.twilio.com/docs/voice/twiml (2026-11-22) */
+/** TwiML instructions. @see https://www.twilio.com/docs/voice/twiml (2026-11-22) */
 
 /**
- * The call's sound goes over a media socket, both ways, until that is closed; then we are asked what is next.
- * @param first keys that are pressed before it
+ * Connects the audio to a media socket, both ways, until it closes; then Twilio asks for instructions.
+ * @param first keys to press before
  */
 export function connectTwiml({ streamUrl, nextUrl }: StreamRequest, first = ''): string {
   const play = first === '' ? '' : `<Play digits="${escapedXml(first)}"/>`;
@@ -13,7 +13,7 @@ export function connectTwiml({ streamUrl, nextUrl }: StreamRequest, first = ''):
   return responseXml(`${play}${stream}<Redirect method="POST">${escapedXml(nextUrl)}</Redirect>`);
 }
 
-/** The far end is connected to somebody else; it hears that one ring. */
+/** Connects the far end to a target, with ringback. */
 export function dialTwiml({ target, from, ringS, statusUrl, actionUrl }: DialVerb): string {
   const noun = /^sips?:/i.test(target) ? 'Sip' : 'Number';
   const told = `statusCallbackEvent="answered" statusCallback="${escapedXml(statusUrl)}" statusCallbackMethod="POST"`;
@@ -21,13 +21,13 @@ export function dialTwiml({ target, from, ringS, statusUrl, actionUrl }: DialVer
   return responseXml(`<Dial ${dial}><${noun} ${told}>${escapedXml(target)}</${noun}></Dial>`);
 }
 
-/** The far end goes into a room where whoever is connected to it is, or will be; either of them ends it by leaving. */
+/** Moves the far end to a conference with the party that it is connected to; it ends when either leaves. */
 export function conferenceTwiml(room: string): string {
   const rules = 'beep="false" startConferenceOnEnter="true" endConferenceOnExit="true" waitUrl=""';
   return responseXml(`<Dial><Conference ${rules}>${escapedXml(room)}</Conference></Dial>`);
 }
 
-/** The caller hears that the line is busy, or not in service, and pays nothing. */
+/** The caller hears a busy tone or that the number is not in service, free of charge. */
 export function rejectTwiml(refusal: CallRefusal): string {
   return responseXml(`<Reject reason="${isBusyTone(refusal) ? 'busy' : 'rejected'}"/>`);
 }
