@@ -1,19 +1,19 @@
 import { type Parameters, parametersOf, trimmed, unquoted } from './scan.js';
 import { parseSipUri, schemeOf, type SipUri } from './uri.js';
 
-/** A `name-addr` or `addr-spec`: what `From`, `To`, `Contact`, `Route` and their like hold. */
+/** A `name-addr` or `addr-spec`: the value of `From`, `To`, `Contact`, `Route` and similar headers. */
 export interface Address {
-  /** What the sender calls itself, one character a byte; empty = nothing. */
+  /** One character per byte; empty = none. */
   displayName: string;
-  /** As it came. */
+  /** As received. */
   uri: string;
-  /** Null where the URI is of another scheme. */
+  /** Null if the URI has another scheme. */
   sip: SipUri | null;
-  /** Of the header, such as `tag`. */
+  /** Header parameters, such as `tag`. */
   parameters: Parameters;
 }
 
-/** @returns null where it is none, or its SIP URI is broken */
+/** @returns null for an invalid address or SIP URI */
 export function parseAddress(text: string): Address | null {
   const open = openingBracket(text);
   if (open === null) return null;
@@ -29,7 +29,8 @@ export function parseAddress(text: string): Address | null {
     uri = trimmed(text.slice(open + 1, close));
     rest = trimmed(text.slice(close + 1));
   } else {
-    // Without brackets, what follows the first semicolon is the header's (20.10), and a question mark has no place.
+    // Without brackets, parameters after the first semicolon are the header's (20.10), and a question mark is not
+    // allowed.
     const semicolon = text.indexOf(';');
     uri = trimmed(semicolon < 0 ? text : text.slice(0, semicolon));
     rest = semicolon < 0 ? '' : text.slice(semicolon);
@@ -43,7 +44,7 @@ export function parseAddress(text: string): Address | null {
   return { displayName, uri, sip, parameters };
 }
 
-/** Where the URI's bracket opens, outside a quoted name; -1 = there is none, null = the quotes are broken. */
+/** Position of the URI's opening bracket, outside a quoted name; -1 = none, null = invalid quotes. */
 function openingBracket(text: string): number | null {
   let quoted = false;
   for (let at = 0; at < text.length; at++) {

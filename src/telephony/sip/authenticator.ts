@@ -4,29 +4,29 @@ import type { Hop } from './hop.js';
 import type { SipRequest } from './message.js';
 
 export interface AuthenticatorOptions extends DigestServerOptions {
-  /** Whether there is anybody with this user part, or number. Nobody learns of others. */
+  /** Whether this user part or number exists here. The result is not revealed. */
   isOurs: (request: SipRequest) => boolean;
-  /** Somebody has proved nothing. */
+  /** A wrong proof of identity. */
   onWrong?: (from: Hop, why: string) => void;
 }
 
-/** Let in; not answered at all; or asked for a proof, with these values of `WWW-Authenticate`. */
+/** Accepted; not answered; or challenged with these values of `WWW-Authenticate`. */
 export type AuthDecision = 'in' | 'silence' | readonly string[];
 
-/** Addresses that are kept in mind, each way. */
+/** Maximum number of remembered addresses of each kind. */
 const MOST_ADDRESSES = 10_000;
-/** So many wrong proofs from one address within the time, and it gets no answer for as long. */
+/** After this many wrong proofs from one address within the time, it is ignored for as long. */
 const MOST_WRONG = 10;
 const WRONG_MS = 10 * 60_000;
-/** Challenges in a second, to all together: a 401 is about as large as what it answers, and may go to a forged address. */
+/** Challenges per second in total: a 401 is about as large as its request, and may go to a forged address. */
 const MOST_CHALLENGES = 50;
 const SECOND_MS = 1000;
-/** Requests within a call come from an address that has proved itself since. */
+/** Requests within a call may come from an address that has authenticated itself within this time. */
 const PROVED_MS = 24 * 3_600_000;
 
 /**
- * Where those come in who have no fixed address: an INVITE to one of our numbers, with a proof. Whatever else comes from
- * strangers gets no answer, so that a scanner finds nothing here.
+ * Authenticates callers without a fixed address: an INVITE to an own number, with digest authentication. Other messages
+ * from unknown addresses get no answer, so that scanners find nothing.
  */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
@@ -43,8 +43,8 @@ export class Authenticator {
   }
 
   /**
-   * @param isKnown it belongs to a transaction or a call of ours
-   * @returns a challenge may be sent once, and nothing be kept of it
+   * @param isKnown it belongs to an existing transaction or call
+   * @returns a challenge may be sent once, and no state is kept
    */
   admit(request: SipRequest, from: Hop, isKnown: boolean): AuthDecision {
     const nowMs = this.#clock.nowMs();
@@ -73,7 +73,7 @@ export class Authenticator {
   }
 }
 
-/** The latest last; the oldest goes where there are too many. */
+/** The latest is last; the oldest is removed when there are too many. */
 function keep<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);

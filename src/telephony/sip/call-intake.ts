@@ -3,7 +3,7 @@ import type { Hop } from './hop.js';
 
 export interface CallIntakeOptions {
   clock: Clock;
-  /** Calls that can be held at once, over all channels. */
+  /** Maximum number of concurrent calls over all channels. */
   mostCalls: number;
   /** Calls were refused: reported at most once in ten seconds. */
   onRefused: (refused: RefusedCalls) => void;
@@ -13,63 +13,63 @@ export interface RefusedCalls {
   /** Within this time. */
   seconds: number;
   count: number;
-  /** The address that most of them came from, and how many of them. */
+  /** The address of most of them, and their number. */
   address: string;
   most: number;
 }
 
-/** `refused`: with a 503; `ignored`: without an answer, because many have been refused just now. */
+/** `refused`: with a 503; `ignored`: without an answer, because many have just been refused. */
 export type IntakeDecision = 'admitted' | 'refused' | 'ignored';
 
-/** A call that has come in and is not confirmed: the ACK of its 2xx has not come yet. */
+/** An inbound call that is not confirmed: the ACK of its 2xx has not come yet. */
 export interface Unconfirmed {
-  /** The 2xx has been sent. @param release ends the call because no ACK comes */
+  /** The 2xx was sent. @param release ends the call if no ACK comes */
   answered(release: () => void): void;
   /** The ACK has come. May be called twice. */
   confirmed(): void;
-  /** It is over. May be called twice, and after `confirmed`. */
+  /** The call is over. May be called twice, and after `confirmed`. */
   ended(): void;
 }
 
 interface Source {
-  /** New calls that it may begin at once. */
+  /** Number of new calls that it may start now. */
   tokens: number;
   atMs: number;
   unconfirmed: number;
-  /** Its answered calls whose ACK is overdue. */
+  /** Its answered calls with an overdue ACK. */
   overdue: Set<() => void>;
-  /** When it has acknowledged a call last. */
+  /** Time of its last acknowledgement of a call. */
   provedMs: number;
   suspectUntilMs: number;
   refused: number;
 }
 
-/** Calls a second from one address, at least, and in relation to the calls that can be held; and seconds' worth at once. */
+/** Calls per second from one address: a minimum, and a share of the capacity; and the burst in seconds. */
 const LEAST_PER_SECOND = 10;
 const SHARE_PER_SECOND = 0.25;
 const BURST_S = 2;
-/** Of the calls that can be held, the share that may be unconfirmed: the rest is for other channels. */
+/** Share of the capacity that may be unconfirmed: the rest is for other channels. */
 const UNCONFIRMED_SHARE = 0.75;
-/** Of an address that has never acknowledged a call: it may be forged. */
+/** The share for an address that has never acknowledged a call: it may be forged. */
 const UNPROVED_SHARE = 0.1;
 const LEAST_UNPROVED = 4;
 const PROVED_MS = 24 * 3_600_000;
-/** An ACK takes a round trip, and twice that again for each time that it is lost. */
+/** An ACK takes a round trip, and twice that again for each loss. */
 const OVERDUE_MS = 4000;
-/** So many overdue ones, or this share of what can be held, and the address is refused for a while. */
+/** With this many overdue ACKs, or this share of the capacity, an address is refused for a while. */
 const LEAST_OVERDUE = 4;
 const OVERDUE_SHARE = 0.1;
 const SUSPECT_MS = 30_000;
-/** Refusals sent in a second, to all together. */
+/** Refusals sent per second in total. */
 const MOST_ANSWERS = 50;
 const REPORT_MS = 10_000;
 const MOST_SOURCES = 10_000;
 
 /**
- * How many calls may come in, and from whom. A call is work before anybody has shown to be there: media, a session, a
- * greeting. An address over UDP is easily forged, but who forges one does not see our 2xx and cannot acknowledge it. So an
- * address has few calls at once until it has acknowledged one, none for a while when acknowledgements stay away, and
- * no more a second than this machine can bear; and there is always room for calls over other channels.
+ * Limits inbound calls and their sources. A call costs resources before its caller is proven to exist: media, a
+ * session, a greeting. Source addresses over UDP are easily forged, but an attacker who forges one does not see the 2xx
+ * and cannot acknowledge it. So an address may have few calls until it has acknowledged one, none for a while after
+ * missing acknowledgements, and a limited rate of calls; and there is always capacity for other channels.
  */
 export class CallIntake {
   readonly #options: CallIntakeOptions;
@@ -86,7 +86,7 @@ export class CallIntake {
     this.#mostOverdue = Math.max(LEAST_OVERDUE, options.mostCalls * OVERDUE_SHARE);
   }
 
-  /** Whether a call from there may begin. `begin` must follow for a call that is admitted. */
+  /** Whether a call from there may begin. `begin` must follow for an admitted call. */
   admit(hop: Hop): IntakeDecision {
     const nowMs = this.#options.clock.nowMs();
     const source = this.#source(hop.address, nowMs);
@@ -99,7 +99,7 @@ export class CallIntake {
     return this.mayRefuse() ? 'refused' : 'ignored';
   }
 
-  /** Whether a refusal is sent for a message that leaves nothing behind: sending is most of what it costs. */
+  /** Whether to send a refusal for a message that leaves no state: sending is most of its cost. */
   mayRefuse(): boolean {
     const nowMs = this.#options.clock.nowMs();
     if (nowMs - this.#answers.sinceMs >= 1000) this.#answers = { sinceMs: nowMs, count: 0 };
@@ -147,12 +147,12 @@ export class CallIntake {
   #hasRoom(source: Source, { protocol }: Hop, nowMs: number): boolean {
     const { mostCalls } = this.#options;
     if (this.#unconfirmed >= Math.max(1, mostCalls * UNCONFIRMED_SHARE)) return false;
-    // A connection has shown that somebody is there.
+    // A connection proves that the peer exists.
     if (protocol !== 'UDP' || nowMs - source.provedMs <= PROVED_MS) return true;
     return source.unconfirmed < Math.max(LEAST_UNPROVED, mostCalls * UNPROVED_SHARE);
   }
 
-  /** A single ACK may be lost on the way again and again; several that stay away were never sent. */
+  /** A single ACK may be lost repeatedly; several missing ones were never sent. */
   #overdue(source: Source, release: () => void): void {
     const nowMs = this.#options.clock.nowMs();
     source.overdue.add(release);
@@ -189,7 +189,7 @@ export class CallIntake {
     };
     source.tokens = Math.min(burst, source.tokens + ((nowMs - source.atMs) * this.#perSecond) / 1000);
     source.atMs = nowMs;
-    // The latest are last; the first go where there are too many, unless calls of theirs begin.
+    // The latest are last; the first are removed when there are too many, unless they have calls.
     this.#sources.delete(address);
     this.#sources.set(address, source);
     if (known === undefined && this.#sources.size > MOST_SOURCES) this.#forget();

@@ -3,21 +3,21 @@ import { addressOf, callIdOf, contactOf, cseqOf, type SipRequest, type SipRespon
 import { numberOf } from './scan.js';
 import { parseSipUri, schemeOf } from './uri.js';
 
-/** Why a message is refused, in a few words for `Reason-Phrase` and the counters. */
+/** Why a message is refused, briefly, for `Reason-Phrase` and the counters. */
 export interface RequestRefusal {
   status: number;
   why: string;
 }
 
-/** Headers of which there is one at most. */
+/** Headers that occur at most once. */
 const SINGLE = ['to', 'from', 'call-id', 'cseq', 'max-forwards', 'content-type'];
 const KNOWN_METHODS = new Set(
   'ACK BYE CANCEL INFO INVITE MESSAGE NOTIFY OPTIONS PRACK PUBLISH REFER REGISTER SUBSCRIBE UPDATE'.split(' '),
 );
 
 /**
- * What is wrong with a request that could be read (RFC 3261, 8.1.1 and 8.2); null = nothing.
- * A request without a `Via` cannot be answered at all: see `topVia`.
+ * Why a parsed request is invalid (RFC 3261, 8.1.1 and 8.2); null = valid. A request without a `Via` cannot be answered
+ * at all: see `topVia`.
  */
 export function refusalOf(request: SipRequest): RequestRefusal | null {
   const { headers, method, uri } = request;
@@ -41,13 +41,13 @@ export function refusalOf(request: SipRequest): RequestRefusal | null {
   return badUri(uri) ?? badContact(request);
 }
 
-/** Whether a response can be given to a transaction; RFC 3261 has others dropped. */
+/** Whether a response can belong to a transaction; RFC 3261 drops others. */
 export function isUsableResponse(response: SipResponse): boolean {
   const cseq = cseqOf(response);
   const vias = response.headers.values('via');
   return (
     cseq !== null &&
-    // It is for somebody else where there are two (18.1.2).
+    // With two it is for another client (18.1.2).
     vias?.length === 1 &&
     topVia(response) !== null &&
     callIdOf(response) !== '' &&
@@ -62,7 +62,7 @@ function badUri(uri: string): RequestRefusal | null {
   if (scheme === 'tel') return null;
   if (scheme !== 'sip' && scheme !== 'sips') return { status: 416, why: 'Unsupported URI Scheme' };
   const parsed = parseSipUri(uri);
-  // Headers have no place in a Request-URI (19.1.1).
+  // Headers are not allowed in a Request-URI (19.1.1).
   return parsed === null || parsed.headers !== null ? { status: 400, why: 'Bad Request-URI' } : null;
 }
 
@@ -72,7 +72,7 @@ function badContact(request: SipRequest): RequestRefusal | null {
   for (const contact of contacts) {
     if (contact !== '*' && parseAddress(contact) === null) return { status: 400, why: 'Bad Contact' };
   }
-  // A dialog's requests go there: it is needed (8.1.1.8), and has to be something that can be reached.
+  // The destination of a dialog's requests: required (8.1.1.8), and must be reachable.
   if (request.method !== 'INVITE') return null;
   const contact = contactOf(request);
   return contact === null && request.headers.has('contact') ? { status: 400, why: 'Bad Contact' } : null;

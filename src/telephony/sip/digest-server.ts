@@ -10,23 +10,23 @@ export type DigestAlgorithm = 'SHA-256' | 'MD5';
 
 export interface DigestServerOptions {
   clock: Clock;
-  /** Whose passwords are asked for: shown to those who call. */
+  /** The authentication realm, shown to callers. */
   realm: string;
-  /** Null = nobody has this name. */
+  /** Null = unknown name. */
   passwordOf: (user: string) => string | null;
-  /** Letters and digits that nobody guesses; a nonce is made from one. */
+  /** Unpredictable letters and digits, for nonces. */
   token: () => string;
-  /** Of this process alone: signs nonces, so that none need be kept before somebody has proved something with it. */
+  /** Known only to this process: signs nonces, so that none need be stored before it is used. */
   secret: string;
-  /** How it may be proved, the most wanted first (RFC 8760, 2.4). Default SHA-256, MD5. */
+  /** Accepted algorithms, in order of preference (RFC 8760, 2.4). Default SHA-256, MD5. */
   algorithms?: readonly DigestAlgorithm[];
-  /** How long a nonce may be used. Default 5 min. */
+  /** Lifetime of a nonce. Default 5 min. */
   nonceMs?: number;
-  /** Nonces that have been used, at most; beyond it the oldest become stale. Default 10 000. */
+  /** Maximum number of used nonces; the oldest become stale. Default 10 000. */
   most?: number;
 }
 
-/** What a proof is worth. `stale`: it is right, and its nonce too old, or lost sight of. */
+/** The result of a proof. `stale`: it is right, but its nonce is too old or forgotten. */
 export type Verdict = { kind: 'proved'; user: string } | { kind: 'none' | 'wrong' | 'stale' | 'replayed' };
 
 const NONCE_MS = 5 * 60_000;
@@ -34,21 +34,21 @@ const MOST_NONCES = 10_000;
 const ALGORITHMS = ['SHA-256', 'MD5'] as const;
 
 /**
- * Has those who call prove who they are (RFC 3261, 22; RFC 7616; RFC 8760): MD5 and SHA-256, `qop=auth`. A nonce is
- * good for one address, and each of its counts for one request: what was overheard cannot be sent again.
+ * Authenticates callers with digest authentication (RFC 3261, 22; RFC 7616; RFC 8760): MD5 and SHA-256, `qop=auth`. A
+ * nonce is valid for one address, and each of its counts for one request, so an overheard proof cannot be reused.
  */
 export class DigestServer {
   readonly #options: DigestServerOptions;
-  /** The highest count by nonce, in the order of their first use. */
+  /** The highest count by nonce, in the order of first use. */
   readonly #used = new Map<string, { count: number; madeMs: number }>();
-  /** Nonces that are not newer were forgotten. */
+  /** Nonces up to this time were forgotten. */
   #forgottenMs = -Infinity;
 
   constructor(options: DigestServerOptions) {
     this.#options = options;
   }
 
-  /** The values of `WWW-Authenticate`, one a line. */
+  /** The values of `WWW-Authenticate`, one per line. */
   challenges(address: string, isStale: boolean): string[] {
     const { clock, token, realm, algorithms = ALGORITHMS } = this.#options;
     const made = `${Math.floor(clock.nowMs()).toString(36)}.${token()}`;
@@ -60,7 +60,7 @@ export class DigestServer {
     );
   }
 
-  /** @param address where the request comes from */
+  /** @param address source of the request */
   verify(request: SipRequest, address: string): Verdict {
     const { realm } = this.#options;
     for (const line of request.headers.lines('authorization')) {
@@ -90,7 +90,7 @@ export class DigestServer {
       stale: false,
     };
     const password = this.#options.passwordOf(user);
-    // Somebody unknown is reckoned with like anybody else: how long it takes tells nobody who is known.
+    // An unknown name takes the same time as a known one, so timing reveals nothing.
     const { method, body } = request;
     const uri = fields.get('uri') ?? '';
     const right = digestResponse({ challenge, user, password: password ?? 'none', method, uri, count, cnonce, body });
@@ -99,7 +99,7 @@ export class DigestServer {
     return this.#use(nonce, count) ?? { kind: 'proved', user };
   }
 
-  /** Null = this count of the nonce had not been used. */
+  /** Null = this count of the nonce was unused. */
   #use(nonce: string, count: number): Verdict | null {
     const { clock, nonceMs = NONCE_MS, most = MOST_NONCES } = this.#options;
     const nowMs = clock.nowMs();
@@ -134,8 +134,8 @@ function madeMsOf(nonce: string): number {
 }
 
 /**
- * Whether what was proved is for this request. Some clients leave out whom they call, and prove for the server (as sipp
- * does); a proxy may have rewritten the rest.
+ * Whether the proof is for this request. Some clients leave out the called user and prove for the server (sipp does); a
+ * proxy may have rewritten the rest.
  */
 function isFor(proved: string, requested: string): boolean {
   const [one, other] = [parseSipUri(proved), parseSipUri(requested)];

@@ -7,24 +7,24 @@ export interface Credentials {
   password: string;
 }
 
-/** What a server wants to be proved (RFC 3261, 22; RFC 7616; RFC 8760). */
+/** A server's challenge (RFC 3261, 22; RFC 7616; RFC 8760). */
 export interface Challenge {
   realm: string;
   nonce: string;
   opaque: string | null;
   algorithm: 'MD5' | 'MD5-sess' | 'SHA-256' | 'SHA-256-sess';
-  /** Null = as RFC 2069 had it. */
+  /** Null = RFC 2069. */
   qop: 'auth' | 'auth-int' | null;
-  /** The answer before was right, but its nonce is too old. */
+  /** The previous answer was right, but its nonce was too old. */
   stale: boolean;
 }
 
-/** The best first. */
+/** In order of preference. */
 const ALGORITHMS = ['SHA-256', 'SHA-256-sess', 'MD5', 'MD5-sess'] as const;
-/** Realms that are remembered: a trunk has one or two. */
+/** Maximum number of remembered realms: a trunk has one or two. */
 const MOST_REALMS = 8;
 
-/** Reads `Digest name=value, …`; null where it is of another scheme, or cannot be used. */
+/** Parses `Digest name=value, …`; null for another scheme or unusable values. */
 export function parseChallenge(text: string): Challenge | null {
   const fields = parseFields(text);
   if (fields === null) return null;
@@ -63,9 +63,9 @@ export function parseFields(text: string): ReadonlyMap<string, string> | null {
 export interface ProofParts extends Credentials {
   challenge: Challenge;
   method: string;
-  /** As the request has it. */
+  /** As in the request. */
   uri: string;
-  /** How often this nonce has been used, from 1 on. */
+  /** Count of uses of this nonce, from 1. */
   count: number;
   cnonce: string;
   body: Uint8Array;
@@ -91,7 +91,7 @@ interface Known {
   count: number;
 }
 
-/** Proves who we are: keeps what servers have asked for, and signs requests with it. */
+/** Authenticates requests: stores servers' challenges and signs requests with them. */
 export class DigestClient {
   readonly #credentials: Credentials;
   readonly #token: () => string;
@@ -103,9 +103,9 @@ export class DigestClient {
   }
 
   /**
-   * Takes in what a 401 or 407 asks for.
-   * @param request what was refused
-   * @returns whether the request may be sent again, signed: not where what was proved was not good enough
+   * Stores the challenge of a 401 or 407.
+   * @param request the refused one
+   * @returns whether to send the request again, signed: not if the last proof was refused
    */
   learn(response: SipResponse, request: SipRequest): boolean {
     const proxy = response.status === 407;
@@ -118,7 +118,7 @@ export class DigestClient {
     const realms = new Set<string>();
     let isNew = false;
     for (const challenge of asked) {
-      if (realms.has(challenge.realm)) continue; // a better one of this realm came first
+      if (realms.has(challenge.realm)) continue; // a stronger one of this realm came first
       realms.add(challenge.realm);
       const tried = request.headers.lines(header).some((line) => {
         const fields = parseFields(line);
@@ -127,7 +127,8 @@ export class DigestClient {
         );
       });
       const known = this.#known.get(`${header} ${challenge.realm}`);
-      // Once more with a new nonce where the one before was ours from earlier: servers forget without saying `stale`.
+      // Retries once with a new nonce if the last one was from an earlier request: servers forget without saying
+      // `stale`.
       const wasOld = known !== undefined && known.count > 1 && known.challenge.nonce !== challenge.nonce;
       if (tried && !wasOld) continue;
       if (this.#known.size >= MOST_REALMS) this.#known.clear();
@@ -137,7 +138,7 @@ export class DigestClient {
     return isNew;
   }
 
-  /** Adds a proof for each realm that has asked for one. */
+  /** Adds a proof for each realm that has challenged. */
   sign(request: SipRequest): void {
     request.headers.remove('authorization').remove('proxy-authorization');
     for (const known of this.#known.values()) {

@@ -1,6 +1,6 @@
 import { splitOutside } from './scan.js';
 
-/** Short names (RFC 3261, 7.3.3, and the RFCs that define the others). */
+/** Compact names (RFC 3261, 7.3.3, and the RFCs that define the others). */
 const COMPACT: Readonly<Record<string, string>> = {
   a: 'accept-contact',
   b: 'referred-by',
@@ -20,7 +20,7 @@ const COMPACT: Readonly<Record<string, string>> = {
   x: 'session-expires',
 };
 
-/** Names that are not written with a capital at each word's beginning alone. */
+/** Names that are not written with just a capital at the start of each word. */
 const WRITTEN: Readonly<Record<string, string>> = {
   'call-id': 'Call-ID',
   cseq: 'CSeq',
@@ -33,13 +33,13 @@ const WRITTEN: Readonly<Record<string, string>> = {
   'sip-if-match': 'SIP-If-Match',
 };
 
-/** The name that a header goes by here: long, in lower case. */
+/** The canonical name of a header: long, in lower case. */
 export function headerName(written: string): string {
   const name = written.toLowerCase();
   return COMPACT[name] ?? name;
 }
 
-/** A message's headers, in their order. Names are given in lower case and long; see `headerName`. */
+/** A message's headers in order. Names are canonical; see `headerName`. */
 export class Headers {
   readonly #list: [name: string, value: string][];
 
@@ -55,7 +55,7 @@ export class Headers {
     return this.#list[Symbol.iterator]();
   }
 
-  /** The first value, as it came. */
+  /** The first value, as received. */
   get(name: string): string | undefined {
     return this.#list.find(([known]) => known === name)?.[1];
   }
@@ -64,14 +64,14 @@ export class Headers {
     return this.#list.some(([known]) => known === name);
   }
 
-  /** Each line of this name, as it came. */
+  /** Each line of this name, as received. */
   lines(name: string): string[] {
     return this.#list.filter(([known]) => known === name).map(([, value]) => value);
   }
 
   /**
-   * The values of a header that is a list, whichever way they are spread over lines.
-   * @returns null where a line cannot be cut up
+   * The values of a list header, over all its lines.
+   * @returns null if a line cannot be split
    */
   values(name: string): string[] | null {
     const values: string[] = [];
@@ -83,12 +83,12 @@ export class Headers {
     return values;
   }
 
-  /** Whether a list of tokens has this one, in either case; such as `Supported`. */
+  /** Whether a list of tokens, such as `Supported`, has this one, in any case. */
   lists(name: string, token: string): boolean {
     return this.values(name)?.some((value) => value.toLowerCase() === token) ?? false;
   }
 
-  /** Takes the place of all of this name, where the first of them was. */
+  /** Replaces all lines of this name, at the place of the first. */
   set(name: string, value: string): this {
     const at = this.#list.findIndex(([known]) => known === name);
     if (at < 0) return this.add(name, value);
@@ -104,7 +104,7 @@ export class Headers {
     return this;
   }
 
-  /** In front of all others. */
+  /** Adds it before all others. */
   prepend(name: string, value: string): this {
     this.#list.unshift([name, value]);
     return this;
@@ -122,7 +122,7 @@ export class Headers {
   }
 }
 
-/** A name as it is written on the wire. */
+/** A name as written on the wire. */
 export function writtenName(name: string): string {
   return WRITTEN[name] ?? name.replaceAll(/(^|-)[a-z]/g, (start) => start.toUpperCase());
 }

@@ -1,16 +1,16 @@
 export type SipProtocol = 'UDP' | 'TCP' | 'TLS';
 
-/** Where a message came from, or goes to: the other end of a socket. */
+/** Source or destination of a message: the remote end of a socket. */
 export interface Hop {
   protocol: SipProtocol;
   /** An IP address, without brackets. */
   address: string;
   port: number;
-  /** Of ours, the socket that it came over, by its place in the list of those that listen. Left out: any that fits. */
+  /** Index of the listening socket that it came over. Omitted: any that fits. */
   over?: number;
 }
 
-/** Whether what is sent there arrives, or is known not to. */
+/** Whether delivery is reliable, or its failure known. */
 export function isReliable({ protocol }: Hop): boolean {
   return protocol !== 'UDP';
 }

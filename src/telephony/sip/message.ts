@@ -7,7 +7,7 @@ import { hostText, parseHostPort } from './uri.js';
 export interface SipRequest {
   kind: 'request';
   method: string;
-  /** As it came. */
+  /** As received. */
   uri: string;
   headers: Headers;
   body: Uint8Array;
@@ -49,24 +49,24 @@ export function addressOf({ headers }: SipMessage, name: 'from' | 'to'): Address
   return parseAddress(headers.get(name) ?? '');
 }
 
-/** The tag of `From` or `To`; null where it has none. */
+/** The tag of `From` or `To`; null = none. */
 export function tagOf(message: SipMessage, name: 'from' | 'to'): string | null {
   return addressOf(message, name)?.parameters.get('tag') ?? null;
 }
 
-/** Where the sender wants further requests; null where it does not say. */
+/** The sender's address for further requests; null = none. */
 export function contactOf({ headers }: SipMessage): Address | null {
   const [first] = headers.values('contact') ?? [];
   return first === undefined || first === '*' ? null : parseAddress(first);
 }
 
-/** The last stop before us. */
+/** The previous hop. */
 export function topVia({ headers }: SipMessage): Via | null {
   const [first] = headers.values('via') ?? [];
   return first === undefined ? null : parseVia(first);
 }
 
-/** The type of the body without its parameters, in lower case; empty = none is given. */
+/** The body's media type without parameters, in lower case; empty = none. */
 export function contentTypeOf({ headers }: SipMessage): string {
   return (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }

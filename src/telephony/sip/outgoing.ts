@@ -9,25 +9,25 @@ import type { Transactions } from './transactions/transactions.js';
 export interface OutgoingOptions {
   clock: Clock;
   transactions: Transactions;
-  /** Where it may go: the next one is tried where one is not there, or has no capacity. */
+  /** Destinations: the next one is tried if one is unreachable or has no capacity. */
   hops: readonly Hop[];
-  /** Null: what must be proved is refused. */
+  /** Null: challenged requests fail. */
   digest: DigestClient | null;
-  /** The request, anew for each attempt: with a CSeq of its own. */
+  /** Builds the request for each attempt, with its own CSeq. */
   build: (hop: Hop) => SipRequest;
   onProvisional?: (response: SipResponse, request: SipRequest, hop: Hop) => void;
-  /** Of an INVITE each 2xx; else once. */
+  /** For an INVITE each 2xx; otherwise once. */
   onFinal: (response: SipResponse, request: SipRequest, hop: Hop) => void;
   /** No hop gave a final response. */
   onFailure: (failure: ClientFailure) => void;
-  /** A hop with others behind it has so long to give any sign. Default 4000. */
+  /** Time for a hop to respond at all, if others follow. Default 4000. */
   signMs?: number;
 }
 
-/** Proofs are sent so often for one request: for a proxy and for the far end, and again for a stale nonce each. */
+/** Maximum number of proofs per request: for a proxy and for the far end, and again for a stale nonce each. */
 const MOST_PROOFS = 4;
 
-/** A request on its way: to one server after the other, with what they want to be proved. */
+/** A request in progress: tries the servers in turn, with authentication. */
 export class Outgoing {
   readonly #options: OutgoingOptions;
   readonly #timers: Timers<'sign'>;
@@ -43,7 +43,7 @@ export class Outgoing {
     this.#timers = new Timers(options.clock);
   }
 
-  /** To be called once. */
+  /** Call it once. */
   start(): void {
     if (this.#options.hops.length === 0) this.#fail('transport');
     else this.#attempt();
@@ -53,11 +53,11 @@ export class Outgoing {
   cancel(): void {
     if (this.#isCancelled || this.#isOver) return;
     this.#isCancelled = true;
-    // Before it has given a sign it must not be cancelled (RFC 3261, 9.1): it is with the first one.
+    // It must not be cancelled before a provisional response (RFC 3261, 9.1).
     if (this.#hasSign && this.#transaction !== null) this.#options.transactions.cancel(this.#transaction);
   }
 
-  /** Forgets it without a word. May be called twice. */
+  /** Drops it silently. May be called twice. */
   close(): void {
     this.#isOver = true;
     this.#timers.clearAll();
@@ -74,7 +74,7 @@ export class Outgoing {
     const isCurrent = (): boolean => !this.#isOver && this.#transaction === transaction;
     transaction = transactions.request(request, hop, {
       onResponse: (response) => {
-        // A late 2xx of an abandoned attempt is always passed on, because its call has to be ended.
+        // A late 2xx of an abandoned attempt is always passed on, because its call must be ended.
         const isLate2xx = response.status >= 200 && response.status < 300 && request.method === 'INVITE';
         if (isCurrent()) this.#responded(response, request, hop);
         else if (isLate2xx) this.#options.onFinal(response, request, hop);

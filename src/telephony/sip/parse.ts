@@ -2,7 +2,7 @@ import { headerName, Headers } from './headers.js';
 import type { SipMessage, SipRequest } from './message.js';
 import { isToken, numberOf, trimmed } from './scan.js';
 
-/** What is wrong with bytes that are no message. */
+/** Why bytes are not a valid message. */
 export type SipFault =
   | 'empty'
   | 'too-long'
@@ -17,12 +17,12 @@ export type SipFault =
 
 export type Parsed =
   | { ok: true; message: SipMessage; /** Bytes used. */ length: number }
-  /** `request`: as much of a request as could be read, to answer it with `status`; null = nothing is answered. */
+  /** `request`: the readable part of a request, for an answer with `status`; null = no answer. */
   | { ok: false; fault: SipFault; status: 400 | 505; request: SipRequest | null };
 
-/** Longest head, with all headers, in bytes. */
+/** Maximum size of the head with all headers, in bytes. */
 export const MOST_HEAD = 16_384;
-/** Longest body, in bytes. */
+/** Maximum size of the body, in bytes. */
 export const MOST_BODY = 49_152;
 const MOST_HEADERS = 128;
 
@@ -32,8 +32,8 @@ const REQUEST_LINE = /^(\S+) (\S+) SIP\/(\d{1,3}\.\d{1,3})$/i;
 const STATUS_LINE = /^SIP\/(\d{1,3}\.\d{1,3}) (\d+)(?: (.*))?$/is;
 
 /**
- * Reads one message (RFC 3261, 7). Never throws, and takes time in proportion to the bytes.
- * @param datagram whether the bytes are one message: its body then goes to their end where no length is given
+ * Parses one message (RFC 3261, 7). Never throws, in linear time.
+ * @param datagram whether the bytes are one message: without a length its body then extends to their end
  */
 export function parseMessage(bytes: Uint8Array, datagram = true): Parsed {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -60,9 +60,9 @@ export function parseMessage(bytes: Uint8Array, datagram = true): Parsed {
 }
 
 /**
- * The length of the body that the headers give.
- * @param otherwise where they give none
- * @returns null where what they give is no number, or not the same twice
+ * The body length according to the headers.
+ * @param otherwise without a header
+ * @returns null for an invalid or contradictory length
  */
 export function bodyLength(headers: Headers, otherwise: number): number | null {
   const given = headers.lines('content-length');
@@ -71,7 +71,7 @@ export function bodyLength(headers: Headers, otherwise: number): number | null {
   return numberOf(given[0] ?? '', Number.MAX_SAFE_INTEGER);
 }
 
-/** Where the head ends and the body begins; null = not yet. */
+/** End of the head and start of the body; null = not complete yet. */
 export function headEnd(buffer: Buffer, start: number): { at: number; next: number } | null {
   const within = buffer.subarray(0, start + MOST_HEAD + 4);
   const at = within.indexOf('\r\n\r\n', start, 'latin1');
@@ -80,7 +80,7 @@ export function headEnd(buffer: Buffer, start: number): { at: number; next: numb
   return at < 0 ? null : { at, next: at + 4 };
 }
 
-/** Lines, those that begin with a space joined to the one before (7.3.1). */
+/** Lines, with continuation lines joined (7.3.1). */
 function unfolded(head: string): string[] {
   return head.replaceAll(/\r?\n[ \t]+/g, ' ').split(/\r?\n/);
 }
@@ -97,7 +97,7 @@ function readHeaders(lines: readonly string[]): Headers | SipFault {
   return headers;
 }
 
-/** The lines that can be read among those that cannot. */
+/** The readable ones among the lines. */
 function readable(lines: readonly string[]): Headers {
   const good = lines.slice(0, MOST_HEADERS).filter((line) => /^[^\s:]+[ \t]*:/.test(line));
   const headers = readHeaders(good.filter((line) => isToken(trimmed(line.slice(0, line.indexOf(':'))))));
@@ -122,7 +122,7 @@ function readStart(line: string, headers: Headers): SipMessage | SipFault {
   return { kind: 'request', method, uri, headers, body };
 }
 
-/** Enough of a malformed request to answer it; null for a response or anything unknown. */
+/** The parts of a malformed request that are needed to answer it; null for a response or anything unknown. */
 function partial(startLine: string, headers: Headers): SipRequest | null {
   const [method = ''] = startLine.split(/\s/, 1);
   if (!isToken(method) || /^SIP\//i.test(startLine)) return null;

@@ -2,7 +2,7 @@ import type { Hop } from './hop.js';
 import { Headers } from './headers.js';
 import { NO_BODY, type SipRequest, type SipResponse, tagOf, topVia, viaText } from './message.js';
 
-/** Reason phrases by status (RFC 3261, 21, and those that came later). */
+/** Reason phrases by status (RFC 3261, 21, and later ones). */
 const REASONS: Readonly<Record<number, string>> = {
   100: 'Trying',
   180: 'Ringing',
@@ -53,18 +53,18 @@ const SIP_PORT = 5060;
 
 export interface ResponseParts {
   reason?: string;
-  /** The tag of our side of the dialog, put on a `To` that has none. */
+  /** The tag of the local side, added to a `To` without one. */
   toTag?: string;
   headers?: Iterable<readonly [name: string, value: string]>;
   body?: Uint8Array;
 }
 
-/** An answer to a request (RFC 3261, 8.2.6). */
+/** A response to a request (RFC 3261, 8.2.6). */
 export function responseTo(request: SipRequest, status: number, parts: ResponseParts = {}): SipResponse {
   const { reason = reasonPhrase(status), toTag, headers: more = [], body = NO_BODY } = parts;
   const headers = new Headers();
   for (const via of request.headers.lines('via')) headers.add('via', via);
-  // Those of a dialog's first request make its route, and are copied; others have none to make (12.1.1).
+  // The first request of a dialog determines its route, which is copied; others do not (12.1.1).
   if (status > 100 && status < 300 && request.method === 'INVITE') {
     for (const route of request.headers.lines('record-route')) headers.add('record-route', route);
   }
@@ -78,8 +78,8 @@ export function responseTo(request: SipRequest, status: number, parts: ResponseP
 }
 
 /**
- * Notes in a request's first `Via` where it really came from (18.2.1, and RFC 3581, 4).
- * @returns where answers go; null where there is no `Via` to go by
+ * Adds the real source to a request's first `Via` (18.2.1, and RFC 3581, 4).
+ * @returns the destination of responses; null without a usable `Via`
  */
 export function noteSource(request: SipRequest, from: Hop): Hop | null {
   const via = topVia(request);

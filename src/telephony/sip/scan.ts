@@ -1,6 +1,6 @@
 /**
- * Reading the parts of header values (RFC 3261, 25.1). Text here has one character for each byte of the message, so that
- * what is copied into an answer comes back to the bit; `utf8Of` makes it readable.
+ * Parses parts of header values (RFC 3261, 25.1). Strings have one character per byte of the message, so that copies in
+ * responses are exact; `utf8Of` makes them readable.
  */
 
 const TOKEN = /^[A-Za-z0-9\-.!%*_+`'~]+$/;
@@ -9,9 +9,9 @@ export function isToken(text: string): boolean {
   return TOKEN.test(text);
 }
 
-/** Without spaces and tabs at both ends. */
+/** Trims spaces and tabs. */
 export function trimmed(text: string): string {
-  // No pattern: one for the end alone takes quadratic time over spaces in the middle.
+  // Not a regular expression: one for the end takes quadratic time with spaces in the middle.
   let start = 0;
   let end = text.length;
   while (start < end && isSpace(text, start)) start++;
@@ -24,19 +24,19 @@ function isSpace(text: string, at: number): boolean {
   return code === 0x20 || code === 0x09;
 }
 
-/** What people read: the bytes as UTF-8. */
+/** Decodes bytes as UTF-8, for people. */
 export function utf8Of(wire: string): string {
   return Buffer.from(wire, 'latin1').toString('utf8');
 }
 
-/** The other way round. */
+/** The inverse. */
 export function wireOf(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 
 /**
- * A whole number without a sign.
- * @returns null where it is none, or above `most`
+ * An unsigned integer.
+ * @returns null if invalid or above `most`
  */
 export function numberOf(text: string, most: number): number | null {
   if (!/^\d{1,15}$/.test(text)) return null;
@@ -45,8 +45,8 @@ export function numberOf(text: string, most: number): number | null {
 }
 
 /**
- * Cuts at each `separator` outside quoted strings and angle brackets. Pieces are trimmed; empty ones are kept.
- * @returns null where a quoted string or a bracket does not end
+ * Splits at each `separator` outside quoted strings and angle brackets. Parts are trimmed; empty ones are kept.
+ * @returns null for an unterminated quoted string or bracket
  */
 export function splitOutside(text: string, separator: ',' | ';'): string[] | null {
   if (!/["<]/.test(text)) return text.split(separator).map(trimmed);
@@ -72,12 +72,12 @@ export function splitOutside(text: string, separator: ',' | ';'): string[] | nul
   return pieces;
 }
 
-/** Parameters by their names in lower case; null = one without a value. */
+/** Parameters by lower-case name; null = without a value. */
 export type Parameters = ReadonlyMap<string, string | null>;
 
 /**
- * Reads `;name=value;name`, from the first semicolon on.
- * @returns null where a parameter has no name or an unreadable value
+ * Parses `;name=value;name`, from the first semicolon on.
+ * @returns null for a parameter without a name or with an invalid value
  */
 export function parametersOf(text: string): Parameters | null {
   const parameters = new Map<string, string | null>();
@@ -95,7 +95,7 @@ export function parametersOf(text: string): Parameters | null {
   return parameters;
 }
 
-/** What a quoted string says, or the text itself where it is not quoted; null where the quotes are broken. */
+/** The content of a quoted string, or unquoted text unchanged; null for invalid quotes. */
 export function unquoted(text: string): string | null {
   if (!text.startsWith('"')) return text.includes('"') ? null : text;
   if (text.length < 2 || !/^"(?:[^"\\]|\\[\s\S])*"$/.test(text)) return null;
@@ -106,7 +106,7 @@ export function quoted(text: string): string {
   return `"${text.replaceAll(/["\\]/g, (char) => `\\${char}`)}"`;
 }
 
-/** `;name=value;name` for what is given, in its order; values that need it are quoted. */
+/** `;name=value;name` in order; values are quoted as needed. */
 export function parametersText(parameters: Parameters): string {
   let text = '';
   for (const [name, value] of parameters) {

@@ -1,15 +1,15 @@
 import type { Cancel, Clock } from '../../base/clock.js';
 
-/** Round trips are estimated at this (RFC 3261, 17.1.1.1), in milliseconds. */
+/** Estimated round-trip time (RFC 3261, 17.1.1.1), in milliseconds. */
 export const T1_MS = 500;
-/** Longest wait between two retransmissions but of INVITE. */
+/** Maximum retransmission interval, except for INVITE. */
 export const T2_MS = 4000;
-/** What was sent is gone from the network after this. */
+/** Maximum time that a message stays in the network. */
 export const T4_MS = 5000;
-/** A transaction is given up after this. */
+/** Timeout of a transaction. */
 export const GIVE_UP_MS = 64 * T1_MS;
 
-/** Timers by name on one clock: setting one that runs sets it anew. */
+/** Named timers on one clock; setting a running one restarts it. */
 export class Timers<Name extends string> {
   readonly #clock: Clock;
   readonly #running = new Map<Name, Cancel>();

@@ -3,17 +3,17 @@ import { numberOf, type Parameters } from './scan.js';
 /** `sip:` and `sips:` (RFC 3261, 19.1). */
 export interface SipUri {
   scheme: 'sip' | 'sips';
-  /** With its escapes, and without a password. */
+  /** With escapes, without a password. */
   user: string | null;
   /** In lower case; IPv6 addresses without brackets. */
   host: string;
   port: number | null;
   parameters: Parameters;
-  /** What follows the question mark, as it came; null = nothing. */
+  /** The part after the question mark, as received; null = none. */
   headers: string | null;
 }
 
-/** Characters that need no escape in a user part (RFC 3261, 25.1: unreserved and user-unreserved). */
+/** Unescaped characters of a user part (RFC 3261, 25.1: unreserved and user-unreserved). */
 const USER = /^(?:[A-Za-z0-9\-_.!~*'()&=+$,;?/]|%[0-9a-f]{2})+$/i;
 const PASSWORD = /^(?:[A-Za-z0-9\-_.!~*'()&=+$,]|%[0-9a-f]{2})*$/i;
 const NAME = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.?$/;
@@ -22,17 +22,17 @@ const PARAMETER = /^(?:[A-Za-z0-9\-_.!~*'()[\]/:&+$]|%[0-9a-f]{2})+$/i;
 const MOST_PORT = 65_535;
 const MOST_HOST = 255;
 
-/** The scheme of any URI, in lower case; null where there is none. */
+/** The scheme of a URI, in lower case; null = none. */
 export function schemeOf(text: string): string | null {
   return /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]?.toLowerCase() ?? null;
 }
 
-/** @returns null where it is no `sip:` or `sips:` URI, or a broken one */
+/** @returns null if it is not a valid `sip:` or `sips:` URI */
 export function parseSipUri(text: string): SipUri | null {
   const scheme = schemeOf(text);
   if (scheme !== 'sip' && scheme !== 'sips') return null;
   let rest = text.slice(scheme.length + 1);
-  // The last @ ends the user part: what is in it may be nearly anything, what follows has none.
+  // The last @ ends the user part, which may contain nearly anything.
   const at = rest.lastIndexOf('@');
   let user: string | null = null;
   if (at >= 0) {
@@ -68,19 +68,19 @@ export function hostText(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** What a user part says, without its escapes. */
+/** Decodes the escapes of a user part. */
 export function userText(user: string): string {
   return user.replaceAll(/%([0-9a-f]{2})/gi, (_escape, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
-/** Who is meant by an address: the user part of a SIP one, or the number of a `tel:` one; empty where it has none. */
+/** The user of an address: the user part of a SIP URI, or the number of a `tel:` URI; empty = none. */
 export function userOf(uri: string): string {
   const sip = parseSipUri(uri);
   if (sip !== null) return userText((sip.user ?? '').split(';', 1)[0] ?? '');
   return /^tel:([^;]*)/i.exec(uri)?.[1]?.replaceAll(/[-.()]/g, '') ?? '';
 }
 
-/** Text as a user part. */
+/** Encodes text as a user part. */
 export function userPart(text: string): string {
   return text.replaceAll(
     /[^A-Za-z0-9\-_.!~*'()&=+$,]/g,

@@ -26,23 +26,26 @@ export interface UserAgentOptions {
   clock: Clock;
   transport: SipTransport;
   digest: DigestClient | null;
-  /** A short string that nobody else has or guesses, of letters and digits. */
+  /** A unique, unpredictable short string of letters and digits. */
   token: () => string;
   /** 0 ≤ number < 1 */
   chance: () => number;
-  /** Whom we talk with: requests of others get no answer, and no request goes to others. */
+  /** The allowed peers: requests of others get no answer, and no request goes to others. */
   isTrusted: (hop: Hop) => boolean;
-  /** Calls that come in. */
+  /** Inbound calls. */
   onCall: (call: InboundCall) => void;
-  /** False while no new call is taken: OPTIONS say so, and dispatchers choose another server. Default: always true. */
+  /**
+   * False while no new calls are accepted: responses to OPTIONS say so, and dispatchers choose another server. Default:
+   * always true.
+   */
   takesCalls?: () => boolean;
-  /** Limits calls that come in. Default: as many as come. */
+  /** Limits inbound calls. Default: unlimited. */
   intake?: CallIntake;
-  /** An INVITE is refused: a call that nobody gets. */
+  /** An INVITE is refused without becoming a call. */
   onRefused?: (refusal: SipRefusal) => void;
-  /** User part of our `Contact`. */
+  /** User part of the `Contact`. */
   user: string;
-  /** Where strangers come in who can prove who they are. Default: whoever is trusted is let in. */
+  /** Authenticates unknown callers. Default: only trusted peers are accepted. */
   door?: Authenticator;
 }
 
@@ -57,34 +60,34 @@ export interface PlainRequest {
   callId?: string;
   /** The first CSeq number. Default 1. */
   sequence?: number;
-  /** @param response null = nobody answered */
+  /** @param response null = none */
   onFinal: (response: SipResponse | null, hop: Hop | null) => void;
 }
 
-/** A call that was refused. */
+/** A refused call. */
 export interface SipRefusal {
   status: number;
   /** For the operator. */
   why: string;
-  /** Who called. */
+  /** The caller's hop. */
   from: Hop;
 }
 
-/** What has been counted, by name: what was dropped and why, what was refused. */
+/** Counters by name: dropped and refused messages, by reason. */
 export type SipCounts = Readonly<Record<string, number>>;
 
-/** Who is full may have room soon, and others have now (RFC 3261, 20.33). */
+/** A full server may have capacity soon, and others have it now (RFC 3261, 20.33). */
 export const RETRY_AFTER_S = '10';
 const SIP_PORT = 5060;
 const SIPS_PORT = 5061;
 
-/** One end of SIP: calls both ways over a transport, apart from sockets and from media. */
+/** A SIP user agent: calls both ways over a transport, independent of sockets and media. */
 export class UserAgent {
   readonly #options: UserAgentOptions;
   readonly #core: CallCore;
   readonly #transactions: Transactions;
   readonly #receivers = new Map<string, DialogReceiver>();
-  /** By dialog: several may have one Call-ID, with tags of their own. */
+  /** By dialog: several may share a Call-ID, with different tags. */
   readonly #legs = new Map<string, () => Leg | null>();
   readonly #ringing = new Map<ServerTransaction, InboundCall>();
   readonly #counts: Record<string, number> = {};
@@ -118,7 +121,7 @@ export class UserAgent {
     return { ...this.#counts };
   }
 
-  /** Dialogs, and calls that are to become some. */
+  /** Number of dialogs, including calls before their dialog. */
   get dialogs(): number {
     return this.#receivers.size;
   }
@@ -127,19 +130,19 @@ export class UserAgent {
     return this.#transactions.size;
   }
 
-  /** Requests of ours that wait for an answer. */
+  /** Number of sent requests without a response. */
   get unanswered(): number {
     return this.#transactions.unanswered;
   }
 
-  /** Our address for who is reached there, as a header value. */
+  /** The own address for this peer, as a header value. */
   contact(hop: Hop): string {
     const { host, port } = this.#options.transport.localPlace(hop);
     const transport = hop.protocol === 'UDP' ? '' : `;transport=${hop.protocol.toLowerCase()}`;
     return `<sip:${this.#options.user}@${hostText(host)}:${String(port)}${transport}>`;
   }
 
-  /** One message has come. Never throws. */
+  /** Handles a received message. Never throws. */
   receive(bytes: Uint8Array, from: Hop): void {
     if (this.#isClosed) return;
     const parsed = parseMessage(bytes, from.protocol === 'UDP');
@@ -173,18 +176,18 @@ export class UserAgent {
     if (this.#mayRefuse()) this.#transactions.refuse(message, from, refusal.status, refusal.why);
   }
 
-  /** Whether a message is of a call or a transaction of ours. */
+  /** Whether a message belongs to an existing call or transaction. */
   knows(message: SipMessage): boolean {
     return this.#transactions.knows(message) || (message.kind === 'request' && this.#receiverOf(message) !== undefined);
   }
 
-  /** What was sent there has not arrived. */
+  /** A message to there was not delivered. */
   transportFailed(hop: Hop): void {
     this.#count('transport.failed');
     this.#transactions.transportFailed(hop);
   }
 
-  /** A call that is to be started. */
+  /** Creates a call; start it with its method. */
   call(options: Omit<OutboundOptions, 'core'>): SipOutboundCall {
     const { events } = options;
     const call: SipOutboundCall = new SipOutboundCall({
@@ -208,7 +211,7 @@ export class UserAgent {
     return call;
   }
 
-  /** Sends a request that belongs to no call, such as REGISTER. */
+  /** Sends a request outside of calls, such as REGISTER. */
   request(options: PlainRequest): Outgoing {
     const { method, uri, from, to, headers = [], hops, onFinal } = options;
     const { clock, digest, token } = this.#options;
@@ -242,7 +245,7 @@ export class UserAgent {
     return outgoing;
   }
 
-  /** Forgets everything; what is to be said of it should have been. May be called twice. */
+  /** Drops all state, silently. May be called twice. */
   close(): void {
     this.#isClosed = true;
     this.#transactions.close();
@@ -255,7 +258,7 @@ export class UserAgent {
     return this.#options.intake?.mayRefuse() !== false;
   }
 
-  /** Before any work is done for a call: what is refused here leaves nothing behind. */
+  /** Before any work for a call: a refusal here leaves no state. */
   #isAdmittedCall(request: SipRequest, from: Hop): boolean {
     const { intake } = this.#options;
     const isNew = request.method === 'INVITE' && tagOf(request, 'to') === null;
@@ -295,7 +298,7 @@ export class UserAgent {
       case 'OPTIONS': {
         const refusal = request.headers.has('require') ? inviteRefusal(request) : null;
         if (refusal?.status === 420) return respond(420, refusal.headers);
-        // The answer that an INVITE would get (RFC 3261, 11.2).
+        // The response that an INVITE would get (RFC 3261, 11.2).
         if (this.#options.takesCalls?.() === false) return respond(503, [['retry-after', RETRY_AFTER_S]]);
         return respond(200, [
           ['allow', ALLOW],
@@ -347,7 +350,7 @@ export class UserAgent {
     this.#options.onCall(call);
   }
 
-  /** The call that a `Replaces` means, or the status to refuse it with (RFC 3891, 3). */
+  /** The call of a `Replaces` header, or the status of a refusal (RFC 3891, 3). */
   #replaced(value: string): Leg | 400 | 481 | 486 {
     const semicolon = value.indexOf(';');
     const parameters = semicolon < 0 ? null : parametersOf(value.slice(semicolon));
@@ -361,8 +364,8 @@ export class UserAgent {
   }
 
   /**
-   * Where a dialog's next request goes. Only to whom we talk with anyway: what a `Contact` or a `Record-Route` says of
-   * others, or of addresses behind NAT, gives way to where its messages really come from.
+   * Destination of a dialog's next request: only to allowed peers. An address in `Contact` or `Record-Route` of others,
+   * or behind NAT, is replaced by the real source of its messages.
    */
   #nextHop(dialog: Dialog): Hop {
     const { hop, next } = dialog;
@@ -378,7 +381,7 @@ export class UserAgent {
       port,
     };
     if (sameHop(told, hop) || !isTrusted(told)) return hop;
-    // The connection that the call is on is as good as a new one.
+    // The call's existing connection is as good as a new one.
     if (hop.protocol !== 'UDP' && hop.address === address && transport.isOpen(hop)) return hop;
     return told;
   }

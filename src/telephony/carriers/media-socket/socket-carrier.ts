@@ -38,33 +38,33 @@ const WHY: Readonly<Record<CallRefusal, string>> = {
   failed: 'the agent cannot take it',
 };
 
-/** What a carrier has to do with a call of its own. */
+/** A carrier's part of a call. */
 export interface SocketControl extends SocketCallControl, BookedCall {
-  /** Has the carrier place the call. */
+  /** Places the call at the carrier. */
   place(ringTimeoutMs: number): Promise<void>;
-  /** Whether a media socket of the call's would be the carrier's doing. */
+  /** Whether the carrier may open a media socket for the call now. */
   readonly takesStream: boolean;
   started(start: MediaMessage & { type: 'start' }): void;
   gone(isStopped: boolean): void;
 }
 
 export interface SocketCallFacts extends Pick<SocketCall, 'direction' | 'from' | 'to' | 'headers'> {
-  /** The carrier's own id; null = it is not known yet. */
+  /** The carrier's id; null = not known yet. */
   id: string | null;
 }
 
-/** How a call's sound and messages are on its media socket. */
+/** Format and encoding of a call's media socket. */
 export type CallWire = Pick<SocketCallOptions, 'dialect' | 'encoding' | 'sampleRateHz'>;
 
-/** No webhook is longer. */
+/** Maximum size of a webhook. */
 const MOST_BODY_BYTES = 262_144;
 const BROKEN: WebhookReply = { status: 500, contentType: 'text/plain', body: 'something went wrong inside parley' };
 
-/** What carriers with webhooks and media sockets have in common: their calls, numbers and listener. */
+/** The common part of carriers with webhooks and media sockets: calls, numbers and listener. */
 export abstract class SocketCarrier<C extends SocketControl> implements Carrier, WebhookEndpoint {
   abstract readonly name: string;
   abstract readonly path: string;
-  /** Requests that were refused because their signature or their token was not right. */
+  /** Number of requests with a wrong signature or token. */
   refused = 0;
   protected readonly calls: CallBook<C>;
   protected readonly numbers: AccountNumbers;
@@ -137,15 +137,15 @@ export abstract class SocketCarrier<C extends SocketControl> implements Carrier,
     }
   }
 
-  /** Answers a webhook, once it has been found to be the carrier's. */
+  /** Answers an authenticated webhook. */
   protected abstract reply(request: WebhookRequest): WebhookReply | Promise<WebhookReply>;
 
-  /** What the carrier has to do with a call. */
+  /** Creates the carrier's part of a call. */
   protected abstract control(parts: LegParts<C>): C;
 
   protected abstract wire(): CallWire;
 
-  /** Whether somebody takes a call to a number. It counts as refused where nobody does. */
+  /** Whether a listener takes calls to a number. Counts a refusal otherwise. */
   protected takes(number: string): boolean {
     const isOurs = this.numbers.has(number);
     if (isOurs && this.#listener !== null && this.#closing === null) return true;
@@ -154,24 +154,24 @@ export abstract class SocketCarrier<C extends SocketControl> implements Carrier,
     return false;
   }
 
-  /** What has come does not show that it is the carrier's. @param what it is, and what may be wrong with our settings */
+  /** The request is not proven to be the carrier's. @param what the request, and possible wrong settings */
   protected notProved(what: string): void {
     this.refused++;
     this.#options.onRefused?.('signature', what);
   }
 
-  /** The call whose media socket is at a path. */
+  /** The call of a media socket's path. */
   protected callOfMedia(path: string): C | undefined {
     const [what, token] = segmentsBelow(this.path, path);
     return what === 'media' ? this.calls.byToken(token) : undefined;
   }
 
-  /** A call has one stream at a time: who asks for another, or for one of a call that is over, is not the carrier. */
+  /** A call has one stream at a time: a request for another, or for an ended call, does not come from the carrier. */
   protected streaming({ call, takesStream }: C): ((socket: MediaSocket) => void) | null {
     return takesStream ? (socket) => call.line.attach(socket) : null;
   }
 
-  /** A call that rings goes to whoever takes calls; one that throws has refused it. */
+  /** Offers a ringing call to the listener; one that throws refuses it. */
   protected offer(control: C): void {
     try {
       this.#listener?.(control.call);
@@ -183,7 +183,7 @@ export abstract class SocketCarrier<C extends SocketControl> implements Carrier,
     }
   }
 
-  /** A new call, written into the book. */
+  /** Creates a call and adds it to the book. */
   protected open({ id, ...facts }: SocketCallFacts): C {
     const { clock, token: makeToken } = this.#options;
     const token = makeToken();

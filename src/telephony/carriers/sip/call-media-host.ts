@@ -8,38 +8,38 @@ import type { LineStats, TransferOutcome, Transport } from '../../../transports/
 export interface CallLineControl {
   readonly digitsSent: string;
   readonly digitsReceived: string;
-  /** The media are there. Left out: those of this line are in its own thread. */
+  /** Attaches the open media. Omitted if the line and its media are in another thread. */
   attach?(media: Transport): void;
-  /** Keys that the far end pressed, in messages of the signalling. */
+  /** Keys of the far end in signalling messages. */
   keys(keys: string): void;
   transfer(target: string, signal: AbortSignal): Promise<TransferOutcome>;
   lineStats(): LineStats;
-  /** Packets of the far end that have come so far. Never rejects. */
+  /** Number of packets received from the far end. Never rejects. */
   received(): Promise<number>;
-  /** Keeps the figures of now as the last ones: the media are about to be closed. */
+  /** Makes the current statistics final: the media are about to close. */
   freeze(): void;
-  /** Resolves when the last figures are known here as well. Left out: at once. */
+  /** Resolves when the final statistics are known here. Default: at once. */
   readonly frozen?: Promise<void>;
   /** The call is over for the agent. May be called twice. */
   gone(error?: Error): void;
 }
 
-/** The agent's end of a SIP call. */
+/** The agent's side of a SIP call. */
 export type AgentLine = CallLineControl & SessionLine;
 
 export interface CallLineEvents {
-  /** The agent's side has been closed. */
+  /** The agent's side has closed. */
   onClosed(): void;
   onTransfer(target: string, signal: AbortSignal): Promise<TransferOutcome>;
 }
 
-/** Where calls have their lines and media: the signalling does not know in which thread that is. */
+/** Opens lines and media of calls: the signalling does not know their thread. */
 export interface CallMediaHost {
-  /** @param beside the line of a call that this one may be bridged to; null = there is none */
+  /** @param beside the line of a call that this one may be bridged to; null = none */
   openLine(rateHz: number, events: CallLineEvents, beside: AgentLine | null): AgentLine;
   /** Opens sockets and media for a line of this host. @throws ParleyError RTP_PORTS_FULL, MEDIA_THREAD_LOST */
   openMedia(line: AgentLine, ports: RtpPorts, options: CallMediaOptions): Promise<OpenedMedia>;
-  /** Relays the sound of two lines to each other until it is closed; null where that cannot be. */
+  /** Relays the audio of two lines to each other until it is closed; null if that is not possible. */
   bridge(first: AgentLine, second: AgentLine): { close: () => void } | null;
 }
 

@@ -16,13 +16,13 @@ import { endOfLeg } from './end-cause.js';
 import type { AgentLine, CallLineEvents, CallMediaHost } from './call-media-host.js';
 import type { CallMedia } from './media.js';
 
-/** What a call does on the network. */
+/** The call's signalling. */
 export interface Signalling {
   /** Null until the call is answered. */
   leg(): Leg | null;
-  /** Refuses a call that comes in, or cancels one of ours. */
+  /** Refuses an inbound call, or cancels an outbound one. */
   giveUp(refusal?: CallRefusal): void;
-  /** Takes a call that comes in. */
+  /** Answers an inbound call. */
   accept(): void;
 }
 
@@ -35,19 +35,19 @@ export interface SipCallOptions {
   headers: Readonly<Record<string, string>>;
   rateHz: number;
   mediaHost: CallMediaHost;
-  /** The call that this one was placed for, and may be connected to; null = there is none. */
+  /** The call for whose transfer this one was placed; null = none. */
   beside: SipCall | null;
   clock: Clock;
   onTransfer: (call: SipCall, target: string, signal: AbortSignal) => Promise<TransferOutcome>;
   onConnect: (call: SipCall, other: CarrierCall<SessionLine>, signal: AbortSignal) => Promise<TransferOutcome>;
   onPlace: (call: SipCall, target: string, ringTimeoutMs: number) => SipCall;
-  /** Nothing of it is left. */
+  /** The call is completely over. */
   onOver: () => void;
   onListenerError: (error: unknown) => void;
 }
 
 const TRANSFERRED: CallEnd = { cause: 'transferred', by: 'agent', reason: 'connected to somebody else' };
-/** What the agent has said last is on its way so long, and lies in the far end's jitter buffer. */
+/** Time for the last words to arrive and leave the far end's jitter buffer. */
 const LAST_WORDS_MS = 120;
 
 /** A call on a SIP trunk. */
@@ -65,13 +65,13 @@ export class SipCall implements CarrierCall<SessionLine> {
   #media: CallMedia | null = null;
   #transfer: CallRecord['transfer'] = null;
   #transferring = 0;
-  /** The far end talks with somebody else: over there (`away`), or through us (`bridged`). */
+  /** The far end was transferred: in the network (`away`), or relayed by parley (`bridged`). */
   #handedOver: 'no' | 'away' | 'bridged' = 'no';
   #cancelLastWords: Cancel | null = null;
   #codec = '';
   #announced: SpecialInformation | null = null;
   #isOver = false;
-  /** Told when the far end goes, where it is bridged to somebody. */
+  /** Called when a bridged far end leaves. */
   #onFarGone: () => void = () => undefined;
 
   constructor(options: SipCallOptions) {
@@ -106,12 +106,12 @@ export class SipCall implements CarrierCall<SessionLine> {
     return this.#media;
   }
 
-  /** What special information tones said before the answer; null = there were none. */
+  /** The meaning of special information tones before the answer; null = none. */
   get announced(): SpecialInformation | null {
     return this.#announced;
   }
 
-  /** Whether nothing of it is left. */
+  /** Whether the call is completely over. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -172,14 +172,14 @@ export class SipCall implements CarrierCall<SessionLine> {
     };
   }
 
-  /** Its media are open. They are closed where the call has ended meanwhile. */
+  /** Attaches the open media. Closes them if the call has ended meanwhile. */
   attach(media: CallMedia): void {
     this.#media = media;
     if (this.#isOver) void media.close();
     else if (media.line !== null) this.line.attach?.(media.line);
   }
 
-  /** Special information tones have been heard before the answer. */
+  /** Special information tones were detected before the answer. */
   hearAnnouncement(what: SpecialInformation): void {
     this.#announced ??= what;
   }
@@ -188,7 +188,7 @@ export class SipCall implements CarrierCall<SessionLine> {
     this.#signalling = signalling;
   }
 
-  /** Gives up an unanswered call and reports this end. */
+  /** Cancels an unanswered call and reports this end. */
   giveUp(end: CallEnd): void {
     if (this.#end === null && this.state !== 'answered') this.#giveUp(end);
   }
@@ -203,9 +203,9 @@ export class SipCall implements CarrierCall<SessionLine> {
     this.#states.enter('answered');
   }
 
-  /** The far end has gone, or the network has. */
+  /** The far end has hung up, or the network has failed. */
   legEnded(end: LegEnd, leg: Leg | null): void {
-    if (leg !== this.leg) return; // of a far end that has been replaced
+    if (leg !== this.leg) return; // of a replaced far end
     // The outcome of a transfer is reported before the line closes.
     if (this.#transferring === 0) this.finish(endOfLeg(end));
     else {
@@ -214,7 +214,7 @@ export class SipCall implements CarrierCall<SessionLine> {
     }
   }
 
-  /** Ends a call that the network keeps though its far end is gone. The outcome of a transfer is reported first. */
+  /** Ends a call that the network keeps although its far end is gone. The outcome of a transfer is reported first. */
   farLost(reason: string): void {
     const { clock } = this.#options;
     clock.schedule(clock.nowMs(), () => {
@@ -224,34 +224,34 @@ export class SipCall implements CarrierCall<SessionLine> {
     });
   }
 
-  /** The far end has been connected over there: the agent is to leave. */
+  /** The far end was transferred in the network: the agent leaves. */
   handedAway(): void {
     this.#handedOver = 'away';
   }
 
-  /** The far end is connected to another call of ours, whose end is this one's. */
+  /** The far end is connected to another call, which ends with this one. */
   bridgedTo(onFarGone: () => void): void {
     this.#handedOver = 'bridged';
     this.#onFarGone = onFarGone;
     this.#cancelLastWords?.();
   }
 
-  /** Its far end has been replaced by another: the leg to the old one is over, the call is not. */
+  /** Another party replaces the far end: the leg to the old one is over, the call is not. */
   replacing(old: Leg | null): void {
     old?.bye('replaced');
   }
 
-  /** Takes an unanswered call off the network, whatever was reported of it. */
+  /** Cancels an unanswered call in the network, whatever was reported about it. */
   withdraw(refusal?: CallRefusal): void {
     this.#signalling?.giveUp(refusal);
   }
 
-  /** Ends what is left of a bridged call. */
+  /** Ends a bridged call. */
   drop(): void {
     this.leg?.bye('the other side hung up');
   }
 
-  /** The call is over, for whatever reason; the first one counts. */
+  /** The call is over; the first reason counts. */
   finish(end: CallEnd): void {
     if (this.#isOver) return;
     this.#isOver = true;

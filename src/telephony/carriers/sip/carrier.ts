@@ -43,59 +43,59 @@ import { connectCalls, transferBlindly, type TransferMode, type TransferOptions 
 import { Trunk, type TrunkOptions } from './trunk.js';
 
 export interface SipCarrierOptions extends Omit<TrunkOptions, 'onCall' | 'takes'> {
-  /** Of the trunk, for the operator. Default `default` */
+  /** The trunk's name for the operator. Default `default` */
   trunkName?: string;
   ticker: Ticker;
   openMedia: OpenMedia;
-  /** Where calls have their lines. Default: this thread. */
+  /** Opens the lines of calls. Default: in this thread. */
   mediaHost?: CallMediaHost | undefined;
-  /** Codecs that calls may have; the best one's rate is that of lines. */
+  /** The calls' codecs; the first one's rate is the lines' rate. */
   codecs: readonly CodecName[];
-  /** The trunk's numbers, E.164: those that can be had. */
+  /** The trunk's numbers, E.164, which can be imported. */
   numbers: readonly string[];
-  /** Of these, the ones that are ours from the start. */
+  /** The initial own numbers among them. */
   owned?: readonly string[];
   numberFormat: Addressing['numbers'];
-  /** The user part of `From`: the number that calls, or `user`. Default `number` */
+  /** The user part of `From`: the calling number, or `user`. Default `number` */
   fromUser?: 'number' | 'account';
   /** Default `none` */
   identity?: Identity;
   transfer: TransferMode;
-  /** Who calls the target of a transfer, in `From`: the number of ours, or the caller who is handed on. Default the former. */
+  /** `From` of the call to a transfer's target: the own number, or the transferred caller. Default: the own number. */
   transferFrom?: 'number' | 'caller';
-  /** What callees are shown beside the number. */
+  /** Display name for called parties. */
   displayName?: string;
-  /** Whether a call may be sent on to a `sip:` address (3xx), and to the number that it is read as. Default: to any. */
+  /** Whether to follow a redirection (3xx) to a `sip:` address, and the number it stands for. Default: always. */
   mayFollow?: (uri: string, number: string) => boolean;
-  /** Reads digits as a number of the trunk's own country. Default: they are none. */
+  /** Reads digits as a national number of the trunk. Default: not a number. */
   national?: (digits: string) => string | null;
   /** The country of a number, ISO 3166 alpha-2. */
   countryOf: (number: string) => Promise<string | null>;
   onError?: (error: unknown) => void;
 }
 
-/** How a trunk is. */
+/** The state of a trunk. */
 export interface TrunkState {
   name: string;
-  /** Null where we do not register. */
+  /** Null if the trunk does not register. */
   registration: RegistrationState | null;
   servers: readonly SipServerState[];
-  /** Those that are ours. */
+  /** The own numbers. */
   numbers: readonly string[];
-  /** Under way. */
+  /** Calls in progress. */
   calls: number;
 }
 
-/** It rang, or was on its way, for as long as it may. */
+/** It rang, or was on its way, for the maximum time. */
 const UNANSWERED: CallEnd = { cause: 'no-answer', by: 'agent', reason: '480 Temporarily Unavailable' };
-/** No server has given a sign for as long as a call may ring. */
+/** No server has reacted within the ring time. */
 const UNHEARD: CallEnd = {
   cause: 'failed',
   by: 'network',
   reason: '408 Request Timeout: nobody answers at the trunk',
 };
 
-/** How long the target of a transfer rings. */
+/** Ring time of a transfer's target. */
 const TRANSFER_RING_MS = 45_000;
 
 /** Calls over a SIP trunk or a PBX. */
@@ -105,7 +105,7 @@ export class SipCarrier implements Carrier<SessionLine> {
   readonly trunk: Trunk;
   readonly #options: SipCarrierOptions;
   readonly #owned: OwnedNumbers;
-  /** User parts of addresses that somebody is expected at. */
+  /** Expected user parts of addresses. */
   readonly #addresses = new Set<string>();
   readonly #rateHz: number;
   readonly #mediaHost: CallMediaHost;
@@ -174,8 +174,8 @@ export class SipCarrier implements Carrier<SessionLine> {
   }
 
   /**
-   * @param beside the call that this one is placed for
-   * @param behalf as of `#placeFor`
+   * @param beside the call for whose transfer this one is placed
+   * @param behalf as in `#placeFor`
    */
   #newCall(request: CallRequest, beside: SipCall | null, behalf: string | null = null): SipCall {
     if (this.#isClosed) throw new ParleyError('CARRIER_CLOSED', { carrier: this.name });
@@ -196,9 +196,9 @@ export class SipCarrier implements Carrier<SessionLine> {
   }
 
   /**
-   * Expects calls at an address of ours beside the numbers.
-   * @param user made up by us, so that nobody guesses it
-   * @returns the address, and what ends it
+   * Accepts calls to an address in addition to the numbers.
+   * @param user generated, unpredictable
+   * @returns the address, and a function to stop
    */
   expect(user: string): { uri: string; cancel: Cancel } {
     this.#addresses.add(user);
@@ -208,19 +208,19 @@ export class SipCarrier implements Carrier<SessionLine> {
     return { uri, cancel: () => this.#addresses.delete(user) };
   }
 
-  /** Whether somebody is expected at this address. */
+  /** Whether calls to this address are expected. */
   isExpected(user: string): boolean {
     return this.#addresses.has(user);
   }
 
-  /** Whether a call to this user part, however a number is written there, is for us. */
+  /** Whether a call to this user part, in any notation of a number, is for this trunk. */
   takes(user: string): boolean {
     return this.#ourNumber(user) !== null;
   }
 
   /**
-   * The number of ours that is called, or where somebody is expected; null = neither. Registrars and PBXs call our
-   * contact (RFC 3261, 16.5): then it is the number that the request names besides, or the only one that we have.
+   * The called number or expected address; null = neither. Registrars and PBXs call the registered contact (RFC 3261,
+   * 16.5): then it is the number in the request's other headers, or the only one.
    */
   whoIsCalled(request: SipRequest): string | null {
     const user = userOf(request.uri);
@@ -240,7 +240,7 @@ export class SipCarrier implements Carrier<SessionLine> {
     return this.#closing;
   }
 
-  /** A call that the trunk brings. */
+  /** An inbound call of the trunk. */
   received(inbound: InboundCall): void {
     const replaced = inbound.replaces === null ? null : this.#callOf(inbound);
     if (replaced !== null) {
@@ -265,7 +265,7 @@ export class SipCarrier implements Carrier<SessionLine> {
     call.bind({
       leg: () => inbound.leg,
       giveUp: (refusal) => {
-        // An answer whose ACK has not come yet cannot be taken back.
+        // An answer that waits for its ACK cannot be taken back.
         if (inbound.leg === null) refuse(inbound, refusal);
         else inbound.leg.bye();
       },
@@ -296,8 +296,8 @@ export class SipCarrier implements Carrier<SessionLine> {
   }
 
   /**
-   * A call from the number of ours that another one has; any, where that came to a registered address.
-   * @param behalf number or user of the far end that is handed on; null = the call is the agent's own
+   * A call from another call's own number; from any, if that call came to a registered address.
+   * @param behalf number or user of the transferred far end; null = the agent's own call
    */
   #placeFor(call: SipCall, target: string, ringTimeoutMs: number, behalf: string | null = null): SipCall {
     const { direction, from, to } = call;
@@ -327,7 +327,7 @@ export class SipCarrier implements Carrier<SessionLine> {
       headers: [
         ...headers,
         ...identityOf(caller, identity, headers),
-        // Who diverts the call, so that the trunk may accept a caller who is none of its own (RFC 5806).
+        // The diverting party, so that the trunk accepts a caller who is not its own (RFC 5806).
         ...(showsCaller ? [['diversion', `${own};reason=unconditional`] as const] : []),
       ],
       redirected: (uri) => this.#redirected(uri),
@@ -353,7 +353,7 @@ export class SipCarrier implements Carrier<SessionLine> {
     outbound.start();
   }
 
-  /** An address of ours, with the name that callees are shown. */
+  /** An own address with the display name. */
   #named(user: string): string {
     const { displayName } = this.#options;
     const name = displayName === undefined ? '' : `${quoted(wireOf(displayName))} `;
@@ -378,7 +378,7 @@ export class SipCarrier implements Carrier<SessionLine> {
     }
   }
 
-  /** Somebody takes the place of the far end of a call (RFC 3891): another leg, the same call. */
+  /** Another party replaces the far end of a call (RFC 3891): another leg of the same call. */
   #replace(call: SipCall, inbound: InboundCall): void {
     const old = call.leg;
     inbound.listen({
@@ -393,7 +393,7 @@ export class SipCarrier implements Carrier<SessionLine> {
     call.replacing(old);
   }
 
-  /** Whether there are media for a call; one that cannot have any has failed. */
+  /** Whether media could be opened for a call; otherwise the call has failed. */
   async #openMedia(call: SipCall, hop: Hop | null): Promise<boolean> {
     const { clock, openMedia } = this.#options;
     try {
@@ -405,7 +405,7 @@ export class SipCarrier implements Carrier<SessionLine> {
           const leg = call.leg;
           leg?.bye('the media broke off');
           call.finish({ cause: 'failed', by: 'network', reason: error.message });
-          if (leg === null) call.withdraw('failed'); // nobody has answered yet
+          if (leg === null) call.withdraw('failed'); // not answered yet
         },
       };
       const { host, bound } = this.trunk.placeFor(hop);
@@ -454,7 +454,7 @@ export class SipCarrier implements Carrier<SessionLine> {
     return connectCalls(call, other, signal, this.#transferOptions);
   }
 
-  /** A redirection is followed over the trunk: whom we talk with does not change by it. */
+  /** A redirection is followed over the trunk: the peer does not change. */
   #redirected(uri: string): { target: string; hops: readonly Hop[] } | null {
     const parsed = parseSipUri(uri);
     if (parsed?.user == null || parsed.headers !== null) return null;

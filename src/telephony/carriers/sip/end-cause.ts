@@ -4,7 +4,7 @@ import type { LegEnd } from '../../sip/call/leg.js';
 import type { TransferFailure } from '../../../transports/transport.js';
 import type { CallEnd } from '../carrier.js';
 
-/** What a final response to an INVITE means (RFC 3261, 21; 607 and 608: RFC 8197 and 8688). */
+/** The meaning of a final response to an INVITE (RFC 3261, 21; 607 and 608: RFC 8197 and 8688). */
 function causeOf(status: number): Pick<CallEnd, 'cause' | 'by'> {
   switch (status) {
     case 486:
@@ -23,7 +23,7 @@ function causeOf(status: number): Pick<CallEnd, 'cause' | 'by'> {
   }
 }
 
-/** What gateways say more exactly than by the status (ITU-T Q.850): 503 may be a busy line. */
+/** Gateways are more specific with ITU-T Q.850 than with the status: 503 may mean busy. */
 const Q850: ReadonlyMap<number, Pick<CallEnd, 'cause' | 'by'>> = new Map([
   [1, { cause: 'failed', by: 'network' }], // unallocated number
   [17, { cause: 'busy', by: 'remote' }],
@@ -36,8 +36,8 @@ const Q850: ReadonlyMap<number, Pick<CallEnd, 'cause' | 'by'>> = new Map([
 ]);
 
 /**
- * Why a call of ours has not come about.
- * @param announced what special information tones said before it; null = there were none
+ * Why an outbound call failed.
+ * @param announced meaning of special information tones before; null = none
  */
 export function endOfFailure(failure: OutboundFailure, announced: SpecialInformation | null = null): CallEnd {
   const { status, reason, q850, isCancelled } = failure;
@@ -48,20 +48,20 @@ export function endOfFailure(failure: OutboundFailure, announced: SpecialInforma
   return asAnnounced({ ...cause, reason }, announced);
 }
 
-/** The end of a call that an announcement came before: it says more than silence, or than a status for any fault. */
+/** The end of a call after an announcement, which is more specific than silence or a generic status. */
 export function asAnnounced(end: CallEnd, announced: SpecialInformation | null): CallEnd {
   if (announced === null || (end.cause !== 'no-answer' && end.cause !== 'failed')) return end;
   const reason = `${end.reason}; special information tones were heard before the answer`;
   return { cause: announced, by: 'network', reason };
 }
 
-/** How a call ended that had been answered. */
+/** The end of an answered call. */
 export function endOfLeg({ by, reason }: LegEnd): CallEnd {
   if (by === 'local') return { cause: 'hangup', by: 'agent', reason };
   return by === 'remote' ? { cause: 'hangup', by: 'remote', reason } : { cause: 'failed', by: 'network', reason };
 }
 
-/** Why somebody to whom a call was to be handed on did not take it. */
+/** Why the target of a transfer did not take the call. */
 export function failureOfEnd(end: CallEnd | null): TransferFailure {
   const cause = end?.cause ?? 'failed';
   if (cause === 'canceled') return 'no-answer';

@@ -7,25 +7,25 @@ import { userOf } from '../../sip/uri.js';
 import { RETRY_AFTER_S } from '../../sip/user-agent.js';
 import { type CallRefusal, REFUSALS } from '../carrier.js';
 
-/** Headers of callers that agents may see. */
+/** Callers' headers that agents may see. */
 const PASSED_ON = /^(?:x-|p-|diversion$|history-info$|user-to-user$|subject$)/;
-/** Headers of requests that whoever places a call may set. */
+/** Request headers that the placer of a call may set. */
 const SETTABLE = /^(?:x-[a-z0-9-]{1,60}|p-asserted-identity|p-preferred-identity|privacy|user-to-user|subject)$/i;
 const MOST_HEADER_CHARS = 1000;
-/** A caller who says nothing of himself, or withholds it (RFC 3323). */
+/** A caller without a number, or with a withheld one (RFC 3323). */
 export const ANONYMOUS = 'anonymous';
-/** Of ids and names that others make up. */
+/** Maximum length of ids and names from outside. */
 export const MOST_ID_CHARS = 200;
 
-/** Tells a caller why nobody takes the call. */
+/** Refuses a call with a reason. */
 export function refuse(inbound: InboundCall, refusal: CallRefusal = 'declined'): void {
   const { status } = REFUSALS[refusal];
   inbound.reject(status, status === 503 ? { headers: [['retry-after', RETRY_AFTER_S]] } : {});
 }
 
 /**
- * Who calls: what the trunk vouches for (RFC 3325), unless the caller withholds it, or what the caller says.
- * @param read a user part as a number, where it is one
+ * The caller: as asserted by the trunk (RFC 3325) unless withheld, otherwise as claimed by the caller.
+ * @param read reads a user part as a number, if it is one
  */
 export function callerOf(inbound: InboundCall, read: (user: string) => string): string {
   const { headers } = inbound.request;
@@ -35,7 +35,7 @@ export function callerOf(inbound: InboundCall, read: (user: string) => string): 
   return told === '' ? ANONYMOUS : read(told.slice(0, MOST_ID_CHARS));
 }
 
-/** What agents may see of a caller's headers. */
+/** A caller's headers that agents may see. */
 export function passedOn({ headers }: SipRequest): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const [name, value] of headers) {
@@ -45,7 +45,7 @@ export function passedOn({ headers }: SipRequest): Record<string, string> {
   return passed;
 }
 
-/** Whom else a request names as called: `P-Called-Party-ID` (RFC 7315, 4.2), then `To`. */
+/** Other names of the called party in a request: `P-Called-Party-ID` (RFC 7315, 4.2), then `To`. */
 export function otherwiseCalled(request: SipRequest): string[] {
   const [party] = request.headers.values('p-called-party-id') ?? [];
   const called = party === undefined ? null : parseAddress(party);
@@ -55,22 +55,22 @@ export function otherwiseCalled(request: SipRequest): string[] {
   });
 }
 
-/** Whether the caller asks for this kind of privacy (RFC 3323, 4.2). */
+/** Whether the caller requests this kind of privacy (RFC 3323, 4.2). */
 function isWithheld(headers: Headers, kind: 'id' | 'history'): boolean {
   const kinds = (headers.values('privacy') ?? []).flatMap((value) => value.split(';'));
   return kinds.some((text) => text.trim().toLowerCase() === kind);
 }
 
-/** `id` withholds who calls (RFC 3325, 9.3), `history` who was called before (RFC 7044, 10.1). */
+/** `id` withholds the caller (RFC 3325, 9.3), `history` the earlier called parties (RFC 7044, 10.1). */
 function isPrivate(name: string, headers: Headers): boolean {
   if (/^p-(?:asserted|preferred)-identity$/.test(name)) return isWithheld(headers, 'id');
   return /^(?:diversion|history-info)$/.test(name) && isWithheld(headers, 'history');
 }
 
-/** The header that carries the calling number beside `From` (RFC 3325), or none. */
+/** The header with the calling number in addition to `From` (RFC 3325), or none. */
 export type Identity = 'none' | 'asserted' | 'preferred';
 
-/** The identity header of a call of ours; none where the call brings one of its own. */
+/** The identity header of an outbound call; none if the request has its own. */
 export function identityOf(
   address: string,
   identity: Identity,
@@ -80,7 +80,7 @@ export function identityOf(
   return [[`p-${identity}-identity`, address]];
 }
 
-/** What whoever places a call may send along. */
+/** The headers that the placer of a call may set. */
 export function settable(headers: Readonly<Record<string, string>>): [string, string][] {
   return Object.entries(headers)
     .filter(([name, value]) => SETTABLE.test(name) && !/[\r\n\0]/.test(value) && value.length <= MOST_HEADER_CHARS)

@@ -11,20 +11,20 @@ import { FRAME_MS } from '../../../audio/frame.js';
 import type { Cancel } from '../../../base/clock.js';
 import type { Ticker } from '../../../base/ticker.js';
 
-/** Who is at the near end of a call in the agent's place. */
+/** The party at the near end of a call, in place of the agent. */
 export interface FarSide {
-  /** Sound of the call's far end; it may be overwritten afterwards. */
+  /** Audio of the call's far end; may be overwritten afterwards. */
   audio(samples: Int16Array): void;
   digits(keys: string): void;
 }
 
 /**
- * The agent's end of a SIP call. It is there before the call's media are, and stays when the far end is handed on to
- * somebody else, who then gets what the agent got.
+ * The agent's side of a SIP call. It exists before the call's media, and remains when the far end is transferred to
+ * another party, which then gets its input.
  */
 export class CallLine implements CallLineControl, Transport {
   readonly name = 'sip';
-  /** Nobody else sounds until the target of a transfer answers. */
+  /** There is no other audio until the target of a transfer answers. */
   readonly ringsOnTransfer = true;
   readonly inputRateHz: number;
   readonly outputRateHz: number;
@@ -42,7 +42,7 @@ export class CallLine implements CallLineControl, Transport {
     this.#events = events;
   }
 
-  /** The media are there. */
+  /** Attaches the open media. */
   attach(media: Transport): void {
     this.#media = media;
     media.start({
@@ -63,7 +63,7 @@ export class CallLine implements CallLineControl, Transport {
   }
 
   send(): void {
-    // A telephone shows nothing.
+    // A telephone has no display.
   }
 
   transfer(target: string, signal: AbortSignal): Promise<TransferOutcome> {
@@ -87,7 +87,7 @@ export class CallLine implements CallLineControl, Transport {
     return Promise.resolve(this.lineStats().received);
   }
 
-  /** The media are about to be closed: what is known of them now is the last that is. */
+  /** The media are about to close: the current statistics are final. */
   freeze(): void {
     this.#last = this.lineStats();
   }
@@ -100,21 +100,21 @@ export class CallLine implements CallLineControl, Transport {
     return Promise.resolve();
   }
 
-  /** Keys that the far end pressed, however they came. */
+  /** Keys of the far end, however they were sent. */
   keys(keys: string): void {
     this.digitsReceived += keys;
     if (this.#other !== null) this.#other.digits(keys);
     else this.#input.digits(keys);
   }
 
-  /** The far end talks with somebody else from now on, who gets the keys that it has pressed already; its sound would be late. */
+  /** The far end is connected to another party, which gets the keys that wait; waiting audio would be late. */
   handOver(other: FarSide): void {
     this.#other = other;
     const keys = this.#input.takeKeys();
     if (keys !== '') other.digits(keys);
   }
 
-  /** What the other side of a bridge says. */
+  /** Audio of the other side of a bridge. */
   relay(frame: Int16Array | null): void {
     this.#media?.play(frame);
   }
@@ -135,10 +135,10 @@ export class CallLine implements CallLineControl, Transport {
   }
 }
 
-/** Sound that may wait for the next tick: what comes more is late, and left out. */
+/** Maximum audio that waits for the next tick; more is late and dropped. */
 const MOST_WAITING_MS = 100;
 
-/** Relays the media of two calls whose agent has left: sound and keys, both ways. */
+/** Relays the media of two calls whose agent has left: audio and keys, both ways. */
 export class Bridge {
   readonly #stopTicks: Cancel;
   readonly #closing = new AbortController();
@@ -159,7 +159,7 @@ export class Bridge {
   }
 }
 
-/** One direction. Both lines have the same rate: that of the trunk's best codec. */
+/** One direction. Both lines have the same rate: that of the trunk's first codec. */
 class Relay {
   readonly #to: CallLine;
   readonly #frame: number;

@@ -9,9 +9,9 @@ export type CallMedia = Pick<
 >;
 
 /**
- * Opens a call's sockets. Rejects where there are none left.
- * @param address our address, as the other side sees it
- * @param bound the address of this machine that the call's signalling is bound to
+ * Opens a call's sockets. Rejects if none are free.
+ * @param address the local address as the other side sees it
+ * @param bound the local address of the call's signalling
  * @param line of the agent
  */
 export type OpenMedia = (listener: RtpListener, address: string, bound: string, line: AgentLine) => Promise<CallMedia>;

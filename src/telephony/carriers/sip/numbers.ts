@@ -2,11 +2,11 @@ import { parseSipUri, userPart } from '../../sip/uri.js';
 
 const E164 = /^\+[1-9]\d{6,14}$/;
 
-/** What a trunk's operator says about addresses. */
+/** The operator's settings for addresses. */
 export interface Addressing {
-  /** Host of our addresses, and of those that are called. */
+  /** Host of own and called addresses. */
   domain: string;
-  /** How numbers are written: `+12025550123`, or `12025550123`. */
+  /** Format of numbers: `+12025550123`, or `12025550123`. */
   numbers: 'e164' | 'digits';
 }
 
@@ -15,8 +15,8 @@ export function isNumber(text: string): boolean {
 }
 
 /**
- * The SIP address that is called for a number or a `sip:` address.
- * @returns null for what is neither
+ * The SIP address for a number or a `sip:` address.
+ * @returns null for anything else
  */
 export function addressToCall(target: string, addressing: Addressing): string | null {
   if (isNumber(target)) return addressOfUser(target, addressing);
@@ -25,15 +25,15 @@ export function addressToCall(target: string, addressing: Addressing): string | 
   return parsed === null || parsed.user === null || parsed.headers !== null ? null : target;
 }
 
-/** An address on the trunk: of a number, or a user name. */
+/** An address on the trunk, for a number or a user name. */
 export function addressOfUser(user: string, { domain, numbers }: Addressing): string {
   if (!isNumber(user)) return `sip:${userPart(user)}@${domain}`;
   return `sip:${numbers === 'e164' ? user : user.slice(1)}@${domain};user=phone`;
 }
 
 /**
- * A user part as a number where it is written like one, else as it is.
- * @param national reads digits as a number of the trunk's own country, E.164; null where it is none
+ * A user part as a number if it is written like one, otherwise unchanged.
+ * @param national reads digits as a national number of the trunk, E.164; null = not a number
  */
 export function numberOfUser(user: string, national?: (digits: string) => string | null): string {
   const plain = user.replaceAll(/[-.() ]/g, '');

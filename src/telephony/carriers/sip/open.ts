@@ -22,20 +22,20 @@ export interface SipTrunksParts {
   settings: SipSettings;
   /** Of the first trunk, `settings` itself. */
   password: string | null;
-  /** Of the trunks' numbers, the ones that are ours from the start. */
+  /** The initial own numbers among the trunks' numbers. */
   owned?: readonly string[];
-  /** Opens where calls have their lines and media; loaded late. Default: the engine's thread. */
+  /** Opens the host of lines and media; loaded late. Default: the engine's thread. */
   openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
-  /** Where trunks and their media are counted. */
+  /** Statistics of trunks and their media. */
   figures?: CarrierStatistics | undefined;
   /** As `UserAgentOptions.takesCalls`. */
   takesCalls?: () => boolean;
-  /** Calls that can be held at once, over all channels: limits those that come in. Default: as many as come. */
+  /** Number of calls that can be held, over all channels: limits inbound calls. Default: unlimited. */
   mostCalls?: number;
   onError?: (error: unknown) => void;
 }
 
-/** Letters and digits that nobody guesses: 96 bits. */
+/** Random letters and digits: 96 bits. */
 const TOKEN_BYTES = 12;
 const CHANCES = 2 ** 32;
 const RANDOMNESS = {
@@ -43,23 +43,23 @@ const RANDOMNESS = {
   chance: () => randomInt(CHANCES) / CHANCES,
 };
 
-/** The trunk that `sip` is itself. */
+/** The name of the trunk in `sip` itself. */
 const FIRST_TRUNK = 'default';
-/** What callers with a password come by. */
+/** The name of callers with a password. */
 const CALLERS = 'callers';
 
-/** Whether there is a trunk at all, or anybody who may call without one. */
+/** Whether there is a trunk, or a caller with a password. */
 export function hasTrunk({ servers, sources, trunks, callers }: SipSettings): boolean {
   return servers.length > 0 || sources.length > 0 || Object.keys({ ...trunks, ...callers }).length > 0;
 }
 
-/** One trunk of the settings, whole. */
+/** The complete settings of one trunk. */
 interface TrunkSettings extends Omit<SipSettings, 'trunks' | 'callers'> {
   name: string;
   password: string | null;
 }
 
-/** The first one where it is any, or takes the calls of callers who prove themselves; then those with names. */
+/** The first trunk if it is configured, or for callers with a password; then the named ones. */
 function trunksOf(settings: SipSettings, password: string | null): TrunkSettings[] {
   const { servers, sources, trunks, callers } = settings;
   const named = Object.entries(trunks).map(([name, trunk]): TrunkSettings => ({
@@ -80,8 +80,8 @@ function trunksOf(settings: SipSettings, password: string | null): TrunkSettings
 }
 
 /**
- * Whether a target is an extension that the operator allows whatever its digits are: a `sip:` address with a short user
- * part, on a host of a trunk that has `extensions: all`.
+ * Whether a target is an extension that the operator allows, whatever its digits: a `sip:` address with a short user
+ * part, on a host of a trunk with `extensions: all`.
  */
 export function isAllowedExtension(settings: SipSettings, target: string): boolean {
   const parsed = parseSipUri(target);
@@ -92,7 +92,7 @@ export function isAllowedExtension(settings: SipSettings, target: string): boole
   });
 }
 
-/** Whether a call may be sent on to an address (3xx); its user part may be read as a number. */
+/** Whether to follow a redirection (3xx) to an address, whose user part may be a number. */
 function mayFollow(settings: SipSettings, uri: string, number: string): boolean {
   if (isAllowedExtension(settings, uri)) return true;
   return whyNeverCalled(uri) === null && (!isE164(number) || whyNeverCalled(number) === null);
@@ -100,13 +100,13 @@ function mayFollow(settings: SipSettings, uri: string, number: string): boolean 
 
 const PORTS_FULL_MS = 10_000;
 
-/** Reports faults; that no port is free once in ten seconds only, and with how many calls it was so. */
+/** Reports media faults; a lack of free ports only once in ten seconds, with the number of calls. */
 class MediaFaults {
   readonly #clock: Clock;
   readonly #report: (error: unknown) => void;
   #sinceReport = 0;
   #nextMs = -Infinity;
-  /** Calls that found no port. */
+  /** Number of calls without a port. */
   withoutPort = 0;
 
   constructor(clock: Clock, report: (error: unknown) => void) {
@@ -130,7 +130,7 @@ class MediaFaults {
   };
 }
 
-/** Loaded late: who has no trunk does not wait for it. */
+/** Loaded late, only with a trunk. */
 async function loadModules() {
   const [
     { SipTrunks },
@@ -153,7 +153,7 @@ async function loadModules() {
 }
 
 /**
- * The SIP trunks of the settings, on an engine's clock and the system's sockets.
+ * Opens the SIP trunks of the settings, on an engine's clock and the system's sockets.
  * @throws ParleyError SIP_CANNOT_LISTEN, FILE_NOT_READABLE
  */
 export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
@@ -171,7 +171,7 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
   const readers = await nationalReaders(all.flatMap(({ country }) => country ?? []));
   const refusals = new RefusalLog(clock, figures);
   const [{ address: anyAddress }] = listen as [Listening];
-  /** Ports for media by the address that calls come over. */
+  /** Media ports by the address of the calls' signalling. */
   const ports = new Map<string, InstanceType<typeof RtpPorts>>();
   const portsOf = (localAddress: string): InstanceType<typeof RtpPorts> => {
     const known = ports.get(localAddress) ?? new RtpPorts({ clock, localAddress, portRange });
@@ -238,7 +238,7 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
 
 type TrunkOptionsOfSettings = Omit<SipCarrierOptions, 'openTransport'>;
 
-/** Where a trunk is, and who we are on it. */
+/** Addresses and account of a trunk. */
 function addressOptions(
   trunk: TrunkSettings,
   owned: readonly string[],
@@ -272,7 +272,7 @@ function addressOptions(
   };
 }
 
-/** How calls on a trunk are placed, shown and transferred. */
+/** How a trunk places, identifies and transfers calls. */
 function manners(
   trunk: TrunkSettings,
   readers: ReadonlyMap<string, NationalReader>,
@@ -304,7 +304,7 @@ function watchTrunks(opened: SipTrunks, figures: CarrierStatistics, faults: Medi
   figures.watch({ state: () => null, counts: () => opened.doorCounts });
 }
 
-/** A server is gone, or is back. */
+/** A server has become unreachable or reachable. */
 function tellOfServer(figures: CarrierStatistics, trunk: string, hop: Hop | null, answers: boolean): void {
   const server = hop === null ? 'its servers' : hopText(hop);
   const what = hop === null ? (answers ? 'have an address again' : 'have no address in DNS') : null;
@@ -312,7 +312,7 @@ function tellOfServer(figures: CarrierStatistics, trunk: string, hop: Hop | null
   figures.tell(answers ? 'info' : 'warn', `SIP trunk ${trunk}: ${server} ${text}`, { trunk, server });
 }
 
-/** `sip:192.0.2.7:5060;transport=tcp`, as the settings have checked it. */
+/** `sip:192.0.2.7:5060;transport=tcp`, validated by the settings. */
 export function serverOf(text: string): ServerAddress {
   const match = /^(sips?):(?:\[([^\]]+)\]|([^:;]+))(?::(\d+))?(?:;transport=(\w+))?$/i.exec(text);
   const [, scheme = 'sip', v6, name = '', port, transport] = match ?? [];
@@ -323,7 +323,7 @@ export function serverOf(text: string): ServerAddress {
   return { protocol, isSecure, host: (v6 ?? name).toLowerCase(), port: port === undefined ? null : Number(port) };
 }
 
-/** `udp:0.0.0.0:5060`, as the settings have checked it. */
+/** `udp:0.0.0.0:5060`, validated by the settings. */
 function listeningOf(text: string): Listening {
   const match = /^(udp|tcp|tls):\[?(.+?)\]?:(\d+)$/i.exec(text);
   const [, protocol = 'udp', address = '', port = '0'] = match ?? [];
@@ -351,7 +351,7 @@ async function pemOf(path: string | null): Promise<string | null> {
 type NationalReader = NonNullable<SipCarrierOptions['national']>;
 
 /**
- * What reads the numbers of these countries as people of theirs write them.
+ * Reads numbers of these countries in national notation.
  * @throws ParleyError CONFIG_INVALID
  */
 async function nationalReaders(countries: readonly string[]): Promise<ReadonlyMap<string, NationalReader>> {
@@ -375,6 +375,6 @@ async function countryOf(number: string): Promise<string | null> {
   const { parsePhoneNumberFromString } = await import('libphonenumber-js/max');
   const country = parsePhoneNumberFromString(number)?.country;
   if (country !== undefined) return country;
-  // Numbers that its list has none of, such as those kept for films, still tell their country by their code.
+  // For numbers that its list lacks, such as those reserved for fiction, the calling code determines the country.
   return number.startsWith('+1') ? 'US' : null;
 }

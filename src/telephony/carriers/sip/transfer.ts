@@ -7,9 +7,9 @@ import { failureOfEnd, failureOfStatus } from './end-cause.js';
 import { type Addressing, addressToCall } from './numbers.js';
 
 /**
- * How calls are handed on:
- * - `auto`: by REFER where the other side takes it, else over a second call, whose media we relay.
- * - `refer`: by REFER or not at all.
+ * How calls are transferred:
+ * - `auto`: by REFER if the other side supports it, otherwise over a second call, whose media parley relays.
+ * - `refer`: only by REFER.
  * - `bridge`: always over a second call.
  */
 export type TransferMode = 'auto' | 'refer' | 'bridge';
@@ -19,23 +19,26 @@ export interface TransferOptions {
   clock: Clock;
   addressing: Addressing;
   mediaHost: CallMediaHost;
-  /** Calls somebody on behalf of a call. @throws ParleyError */
+  /** Places a call for a call's transfer. @throws ParleyError */
   place: (call: SipCall, target: string) => SipCall;
 }
 
 const FAILED: TransferOutcome = { ok: false, reason: 'failed' };
 const UNSUPPORTED: TransferOutcome = { ok: false, reason: 'unsupported' };
-/** In so many milliseconds some packets come from an end that sends all the time. */
+/** A live end sends several packets in this time. */
 const SAMPLE_MS = 200;
 const FLOWING = 4;
-/** A far end that was on hold for the transfer comes back within this, else it is gone. */
+/** A far end that was put on hold for the transfer returns within this time, or is gone. */
 const GONE_MS = 3000;
-/** In a NOTIFY these are about the transfer itself: bad request, unauthorized, forbidden, method not allowed. */
+/**
+ * In a NOTIFY these concern the transfer itself: bad request, unauthorized, forbidden, not found, proxy authentication,
+ * method not allowed.
+ */
 const UNABLE: ReadonlySet<number> = new Set([400, 401, 403, 405, 407]);
-/** Ringing at the target, and its reports (NOTIFY). */
+/** Maximum time for ringing at the target and its reports (NOTIFY). */
 const REFER_MS = 60_000;
 
-/** Connects the far end of a call with somebody else, who is called for it. */
+/** Blind transfer: connects the far end of a call with a target. */
 export async function transferBlindly(
   call: SipCall,
   target: string,
@@ -54,7 +57,7 @@ export async function transferBlindly(
   return bridgedToNew(call, target, signal, options);
 }
 
-/** Connects the far ends of two calls of ours. */
+/** Connects the far ends of two calls. */
 export async function connectCalls(
   call: SipCall,
   other: SipCall,
@@ -64,7 +67,7 @@ export async function connectCalls(
   const leg = other.leg;
   if (call === other || call.state !== 'answered' || other.state !== 'answered' || leg === null) return FAILED;
   if (mayRefer(call, options.mode)) {
-    // The far end calls the other one, and takes the place of our call with it (RFC 3891, RFC 5589).
+    // The far end calls the other one and replaces parley's call with it (RFC 3891, RFC 5589).
     const address = `${bare(leg.dialog.target)}?Replaces=${encodeUrlText(leg.dialog.replaces)}`;
     const outcome = await referred(call, address, signal, options);
     if (outcome !== 'unable') {
@@ -83,7 +86,7 @@ function mayRefer(call: SipCall, mode: TransferMode): boolean {
   return mode === 'refer' || (mode === 'auto' && call.leg?.allows('REFER') === true);
 }
 
-/** `unable`: the other side cannot do it, and the far end is still there. */
+/** `unable`: the other side does not support it, and the far end is still connected. */
 async function referred(
   call: SipCall,
   address: string,
@@ -102,7 +105,7 @@ async function referred(
     ok: false,
     reason: outcome?.kind === 'failed' ? failureOfStatus(status) : 'no-answer',
   };
-  // Some PBXs, such as Asterisk, connect the far end elsewhere at once and do not give it back.
+  // Some PBXs, such as Asterisk, connect the far end to the target at once and never return it.
   if (wasHeard && !(await hasSound(call, GONE_MS, clock))) {
     call.farLost('the far end is gone after a transfer that failed');
     return failure;
@@ -110,12 +113,12 @@ async function referred(
   return status !== null && isUnable(status) ? 'unable' : failure;
 }
 
-/** Whether it is the other side that cannot hand the call on, and not the target that does not take it. */
+/** Whether the other side cannot transfer, as opposed to a target that does not take the call. */
 function isUnable(status: number): boolean {
   return UNABLE.has(status) || (status >= 500 && status < 600);
 }
 
-/** Whether packets come from the far end within this time. */
+/** Whether packets arrive from the far end within this time. */
 async function hasSound(call: SipCall, forMs: number, clock: Clock): Promise<boolean> {
   const before = await clock.settle(call.line.received(), clock.nowMs());
   for (let passedMs = 0; passedMs < forMs && !call.isOver; passedMs += SAMPLE_MS) {
@@ -169,7 +172,7 @@ function bridged(call: SipCall, other: SipCall, mediaHost: CallMediaHost): Trans
   return { ok: true };
 }
 
-/** An address without what only says how to write to it here. */
+/** An address without parameters that only apply to this connection. */
 function bare(uri: string): string {
   return uri.split('?', 1)[0] ?? uri;
 }

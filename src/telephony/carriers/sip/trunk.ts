@@ -16,47 +16,47 @@ import { hostText, userPart } from '../../sip/uri.js';
 
 export interface TrunkOptions {
   clock: Clock;
-  /** A short string that nobody else has or guesses. */
+  /** A unique, unpredictable short string. */
   token: () => string;
   /** 0 ≤ number < 1 */
   chance: () => number;
   names: NameServer;
-  /** The most wanted first. */
+  /** In order of preference. */
   servers: readonly ServerAddress[];
-  /** Host of our addresses. */
+  /** Host of own addresses. */
   domain: string;
-  /** Who we are on the trunk. Default `parley`. */
+  /** The account on the trunk. Default `parley`. */
   user?: string;
   credentials: Credentials | null;
-  /** Whether we tell the server where we are. */
+  /** Whether to register with the server. */
   register: boolean;
   registerS?: number;
-  /** Addresses and networks, such as `192.0.2.0/24`, that calls come from, beside the servers. */
+  /** Source addresses and networks of calls, such as `192.0.2.0/24`, in addition to the servers. */
   sources: readonly string[];
-  /** How often servers are asked whether they are there; 0 = never. */
+  /** Interval of OPTIONS to the servers; 0 = never. */
   keepAliveMs: number;
   openTransport: (user: TransportUser) => Promise<SipTransport>;
   onCall: (call: InboundCall) => void;
   /** As `UserAgentOptions.takesCalls` and `intake`. */
   takesCalls?: () => boolean;
   intake?: CallIntake;
-  /** Whether a call is for this trunk, where several share a transport and a server. */
+  /** Whether a call is for this trunk, if several share a transport and a server. */
   takes: (invite: SipRequest) => boolean;
   onRegistration?: (state: RegistrationState) => void;
   /** As `ServersOptions.onChange`. */
   onServer?: (hop: Hop | null, answers: boolean) => void;
-  /** A call that comes in is refused. */
+  /** An inbound call is refused. */
   onRefused?: (refusal: SipRefusal) => void;
 }
 
-/** An address that is not this machine's own, and nobody's (RFC 5737). */
+/** An unreachable address (RFC 5737). */
 const ELSEWHERE = '192.0.2.1';
 
-/** A SIP trunk, or a PBX: its servers, our place with them, and the user agent that calls go through. */
+/** A SIP trunk or PBX: its servers, the registration, and the user agent for calls. */
 export class Trunk {
   readonly agent: UserAgent;
   readonly servers: Servers;
-  /** User part of our contact. */
+  /** User part of the contact. */
   readonly user: string;
   readonly #options: TrunkOptions;
   readonly #transport: SipTransport;
@@ -156,28 +156,28 @@ export class Trunk {
     return trunk;
   }
 
-  /** Null where we do not register. */
+  /** Null if it does not register. */
   get registration(): RegistrationState | null {
     return this.#registered;
   }
 
-  /** What was dropped, and why. */
+  /** Dropped messages, by reason. */
   get counts(): SipCounts {
     return { ...this.#refused, ...this.agent.counts };
   }
 
-  /** Of its most wanted server. */
+  /** Protocol of its first server. */
   get protocol(): SipProtocol {
     return this.servers.hops[0]?.protocol ?? this.#options.servers[0]?.protocol ?? 'UDP';
   }
 
-  /** Our own place, as who is there reaches it; null = as the first server does. */
+  /** The own address as the peer sees it; null = as the first server sees it. */
   placeFor(hop: Hop | null): Place {
     const elsewhere = { protocol: this.protocol, address: ELSEWHERE, port: 5060 };
     return this.#transport.localPlace(hop ?? this.servers.hops[0] ?? elsewhere);
   }
 
-  /** Unregisters, and lets go of all. Calls should have been ended. May be called twice. */
+  /** Unregisters and releases everything. Calls should have ended. May be called twice. */
   async close(): Promise<void> {
     this.#keepAlive?.close();
     this.#registration?.close();
@@ -187,10 +187,10 @@ export class Trunk {
     await this.#transport.close();
   }
 
-  /** BYE and the like are answered within it, where anybody is there to. */
+  /** Time for answers to BYE and the like. */
   #lastWords(): Promise<void> {
     const clock = this.#clock;
-    // In virtual time it stands still while somebody waits for this.
+    // Virtual time stands still while this is awaited.
     if (clock.virtual) return Promise.resolve();
     const endMs = clock.nowMs() + 300;
     return new Promise((resolve) => {

@@ -12,25 +12,25 @@ export interface SipTrunksOptions {
   clock: Clock;
   token: () => string;
   chance: () => number;
-  /** One each; the first is that of addresses for registered calls. Not empty. */
+  /** At least one; the first provides the addresses of registered calls. */
   trunks: readonly Omit<SipCarrierOptions, 'openTransport'>[];
-  /** Opens the sockets that all of them use. */
+  /** Opens the shared sockets. */
   openTransport: Parameters<typeof SharedTransport.open>[0];
-  /** Who may call from anywhere, with a proof: passwords by user names. None = nobody. */
+  /** Passwords by user name of callers from any address. Empty = none. */
   callers: ReadonlyMap<string, string>;
-  /** How they may prove themselves, the most wanted first. */
+  /** Accepted digest algorithms, in order of preference. */
   algorithms: readonly DigestAlgorithm[];
-  /** What callers are asked to prove themselves to. */
+  /** The authentication realm. */
   realm: string;
-  /** Limits calls that come in, over all trunks together. Default: as many as come. */
+  /** Limits inbound calls over all trunks. Default: unlimited. */
   intake?: CallIntake;
   /** A caller with a password is refused. */
   onRefused?: (refusal: SipRefusal) => void;
-  /** All calls have ended, and nothing listens any more. */
+  /** All calls have ended, and no socket is open. */
   onClosed?: () => void;
 }
 
-/** All SIP trunks of a process: they share the ports, and a door for callers without a fixed address. */
+/** All SIP trunks of a process: they share the ports, and the authentication of callers without a fixed address. */
 export class SipTrunks {
   readonly carriers: readonly SipCarrier[];
   readonly #shared: SharedTransport;
@@ -63,9 +63,9 @@ export class SipTrunks {
   }
 
   /**
-   * Expects calls at an address of ours beside the numbers, over any trunk.
-   * @param user made up by us, so that nobody guesses it
-   * @returns the address, and what ends it
+   * Accepts calls to an address in addition to the numbers, over any trunk.
+   * @param user generated, unpredictable
+   * @returns the address, and a function to stop
    */
   expect(user: string): { uri: string; cancel: Cancel } {
     const expected = this.carriers.map((carrier) => carrier.expect(user));
@@ -77,12 +77,12 @@ export class SipTrunks {
     };
   }
 
-  /** Whether somebody is expected at this address. */
+  /** Whether calls to this address are expected. */
   isExpected(user: string): boolean {
     return this.carriers.some((carrier) => carrier.isExpected(user));
   }
 
-  /** What strangers sent, and what became of it. */
+  /** Statistics of messages from unknown addresses. */
   get doorCounts(): SipCounts {
     return this.#door?.agent.counts ?? {};
   }
@@ -117,7 +117,7 @@ export class SipTrunks {
       chance,
       digest: null,
       user: userPart(trunks[0]?.user ?? 'parley'),
-      // What a Contact says is of no use from behind NAT: everything goes to where the call came from.
+      // A Contact behind NAT is useless: everything goes to the call's source address.
       isTrusted: () => false,
       ...(this.#intake !== undefined && { intake: this.#intake }),
       onCall: (call) => carrierOf(call.to)?.received(call),

@@ -15,9 +15,9 @@ import { Leg, type LegEnd } from './leg.js';
 import { hasStrangeBody, type OfferAnswer, refusalStatus, SDP_TYPE, sdpOf, warningOf } from './offer-answer.js';
 
 export interface InboundEvents {
-  /** Both sides have agreed about the media of the answered call: they hear each other. Once. */
+  /** The media of the answered call are negotiated: audio flows both ways. Once. */
   onAnswered?(): void;
-  /** It has ended, before the answer or after it. Once. */
+  /** It has ended, before or after the answer. Once. */
   onEnded(end: LegEnd): void;
   onKeys(keys: string): void;
 }
@@ -27,24 +27,24 @@ export interface InboundOptions {
   request: SipRequest;
   server: ServerTransaction;
   hop: Hop;
-  /** The call that it is to take the place of (RFC 3891); null = none. */
+  /** The call that it replaces (RFC 3891); null = none. */
   replaces: Leg | null;
-  /** It has been answered, or is over. */
+  /** It was answered, or is over. */
   onSettled: () => void;
-  /** Counts the call until it is acknowledged, or over; null = nobody counts. */
+  /** Counts the call until it is acknowledged or over; null = not counted. */
   unconfirmed: Unconfirmed | null;
-  /** It was refused, before the response was sent; or ended, because no media were agreed after the 2xx. */
+  /** It was refused, before the response is sent; or ended, because no media were negotiated after the 2xx. */
   onRefused: (status: number, why: string) => void;
-  /** It is over, the last thing that it does; before `InboundEvents.onEnded`. */
+  /** The call is over; called last, before `InboundEvents.onEnded`. */
   onOver: () => void;
 }
 
-/** Proxies give a call up that says nothing for three minutes (RFC 3261, 13.3.1.1 and 16.7). */
+/** Proxies cancel a call without a response for three minutes (RFC 3261, 13.3.1.1 and 16.7). */
 const STILL_RINGING_MS = 60_000;
-/** No provisional response waits longer for its PRACK than this between two (RFC 3262, 3). */
+/** No maximum between two provisional responses without PRACK (RFC 3262, 3). */
 const LONGEST_MS = Number.MAX_SAFE_INTEGER;
 
-/** A call that comes in, from its INVITE to its answer or refusal; then its `leg`. */
+/** An inbound call, from its INVITE to its answer or refusal; then its `leg`. */
 export class InboundCall {
   readonly hop: Hop;
   readonly request: SipRequest;
@@ -59,7 +59,7 @@ export class InboundCall {
   #events: InboundEvents | null = null;
   #media: OfferAnswer | null = null;
   #answerSdp: string | null = null;
-  /** The offer in our provisional response has been sent; its answer comes with the PRACK. */
+  /** The offer in a provisional response was sent; its answer comes with the PRACK. */
   #earlyOffer: 'none' | 'sent' | 'answered' = 'none';
   #reliable: { repeater: Repeater; sequence: number } | null = null;
   #reliableSequence: number;
@@ -90,7 +90,7 @@ export class InboundCall {
     return callIdOf(this.request);
   }
 
-  /** Of our `To`. */
+  /** Of the local `To`. */
   get localTag(): string {
     return this.#dialog.localTag;
   }
@@ -100,29 +100,29 @@ export class InboundCall {
     return this.#leg;
   }
 
-  /** Who is called: the user part of the Request-URI, or the number of a `tel:` one. */
+  /** The called party: the user part of the Request-URI, or the number of a `tel:` URI. */
   get to(): string {
     return userOf(this.request.uri);
   }
 
-  /** Who calls, as it says of itself. */
+  /** The caller as claimed in `From`. */
   get from(): string {
     return userOf(addressOf(this.request, 'from')?.uri ?? '');
   }
 
-  /** Whose Request-URI host it is; empty where it has none. */
+  /** The host of the Request-URI; empty = none. */
   get toHost(): string {
     return parseSipUri(this.request.uri)?.host ?? '';
   }
 
-  /** To be called once, before anything else is. */
+  /** Call it once, before anything else. */
   listen(events: InboundEvents): void {
     this.#events = events;
   }
 
   /**
-   * Agrees with the caller about the media. Where that is not possible the call is refused, and ends.
-   * @returns whether it is possible
+   * Negotiates the media with the caller. If that fails, the call is refused.
+   * @returns whether it succeeded
    */
   prepare(media: OfferAnswer): boolean {
     if (this.#isOver) return false;
@@ -138,7 +138,7 @@ export class InboundCall {
     }
   }
 
-  /** Lets the caller hear that it rings. */
+  /** Lets the caller hear ringing. */
   ring(): void {
     if (this.#isOver || this.#leg !== null) return;
     if (this.#wantsReliable) this.#ringReliably();
@@ -146,17 +146,17 @@ export class InboundCall {
     this.#stillRinging();
   }
 
-  /** Takes the call; `prepare` has said that it is possible. Of no effect after the end. */
+  /** Answers the call, after a successful `prepare`. No effect after the end. */
   answer(): void {
     if (this.#isOver || this.#leg !== null || this.#media === null) return;
-    // An offer of ours must be settled first (RFC 3262, 5).
+    // The own offer must be settled first (RFC 3262, 5).
     if (this.#earlyOffer === 'sent') this.#answerWaits = () => this.#accept();
     else this.#accept();
   }
 
   /**
-   * Refuses the call. Of no effect once it is answered, or over.
-   * @param why for the operator. Default: as the status says
+   * Refuses the call. No effect once it is answered or over.
+   * @param why for the operator. Default: from the status
    */
   reject(status: number, parts: ResponseParts = {}, why = reasonPhrase(status)): void {
     if (this.#isOver || this.#leg !== null) return;
@@ -165,7 +165,7 @@ export class InboundCall {
     this.#end({ by: 'local', reason: String(status) });
   }
 
-  /** The caller has given up. */
+  /** The caller has cancelled. */
   cancelled(): void {
     if (this.#isOver || this.#leg !== null) return;
     this.#respond(487, {});
@@ -179,7 +179,7 @@ export class InboundCall {
     this.#stopListening();
     const events = this.#events;
     const isEarly = this.#earlyOffer === 'answered';
-    /** The ACK is to bring the answer. */
+    /** The ACK must contain the answer. */
     let offersNow = this.#answerSdp === null && !isEarly;
     const leg = new Leg({
       core: this.#core,
@@ -214,7 +214,7 @@ export class InboundCall {
   #ringReliably(): void {
     if (this.#reliable !== null) return;
     let sdp: string | null = null;
-    // Without an offer in the INVITE the first reliable response has to bring one (RFC 3262, 5).
+    // Without an offer in the INVITE, the first reliable response must contain one (RFC 3262, 5).
     if (sdpOf(this.request) === null && this.#media !== null) {
       sdp = this.#media.offer();
       this.#earlyOffer = 'sent';
@@ -262,7 +262,7 @@ export class InboundCall {
         respond(200);
         return this.cancelled();
       case 'UPDATE':
-        // The caller's offer has no answer yet: another one has to wait (RFC 3311, 5.2).
+        // The caller's offer has no answer yet: another one must wait (RFC 3311, 5.2).
         if (sdpOf(request) !== null) return respond(500, { headers: [['retry-after', '5']] });
         this.#dialog.refresh(request);
         return respond(200, { headers: [['contact', this.#core.contact(this.hop)]] });
@@ -273,7 +273,7 @@ export class InboundCall {
     }
   }
 
-  /** Whether it acknowledges our last reliable provisional response. */
+  /** Whether it acknowledges the last reliable provisional response. */
   #isOfReliable(prack: SipRequest): boolean {
     const [sequence, inviteSequence, method] = (prack.headers.get('rack') ?? '').trim().split(/[ \t]+/);
     return (
@@ -297,7 +297,7 @@ export class InboundCall {
       }
       this.#earlyOffer = 'answered';
     } else if (sdp !== null) {
-      // An offer of its own: taken as in an UPDATE it would have to wait.
+      // A new offer, which would have to wait in an UPDATE.
       return respond(488);
     }
     respond(200);
@@ -326,7 +326,7 @@ export class InboundCall {
   }
 }
 
-/** Why an INVITE outside a dialog cannot be taken, whoever it is for; null = it can. */
+/** Why an INVITE outside a dialog is invalid, whoever it is for; null = valid. */
 export function inviteRefusal(request: SipRequest): { status: number; headers: [string, string][] } | null {
   const { headers } = request;
   const unknown = unknownExtensions(request);
@@ -348,8 +348,8 @@ export function inviteRefusal(request: SipRequest): { status: number; headers: [
   if (accepted !== null && accepted.length > 0 && !takesSdp) return { status: 406, headers: [['accept', SDP_TYPE]] };
   const expires = sessionExpiresOf(headers);
   if (expires !== null && expires.seconds < MIN_SE_S) return { status: 422, headers: [['min-se', String(MIN_SE_S)]] };
-  // Without it there is nothing to send a BYE to (8.1.1.8).
+  // Without it a BYE cannot be sent (8.1.1.8).
   return headers.has('contact') ? null : { status: 400, headers: [] };
 }
 
-/** The part of an address that says who: `+12025550123` of `sip:+12025550123;phone-context=…@example.com`. */
+/** The user part of an address: `+12025550123` of `sip:+12025550123;phone-context=…@example.com`. */

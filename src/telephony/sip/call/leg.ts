@@ -20,13 +20,13 @@ import { abilities, ALLOW, type CallCore, unknownExtensions } from './core.js';
 import { hasStrangeBody, type OfferAnswer, refusalStatus, SDP_TYPE, sdpOf, warningOf } from './offer-answer.js';
 
 const KEYS = /^[0-9A-D*#]$/;
-/** Event codes by number (RFC 4733, 3.2), as some send them. */
+/** Event codes by number (RFC 4733, 3.2), which some send. */
 const CODES = '0123456789*#ABCD';
 
 /**
- * The keys of an INFO: `application/dtmf-relay` with `Signal=5`, or `application/dtmf` with the key alone. Both are
- * widely used and in no RFC.
- * @returns null for bodies of other types; empty where there is no key in it
+ * The keys of an INFO: `application/dtmf-relay` with `Signal=5`, or `application/dtmf` with only the key. Both are
+ * common and not in an RFC.
+ * @returns null for other types; empty without a key
  */
 export function infoKeys(contentType: string, body: string): string | null {
   let key: string | undefined;
@@ -39,15 +39,15 @@ export function infoKeys(contentType: string, body: string): string | null {
   return /^1[0-5]$/.test(upper) ? (CODES[Number(upper)] ?? '') : '';
 }
 
-/** What became of a REFER (RFC 3515). */
+/** The outcome of a REFER (RFC 3515). */
 export type ReferOutcome =
   /** The other side has reached the target. */
   | { kind: 'done' }
-  /** It could not; the target's final status, null where it does not tell. */
+  /** It has not; the target's final status, null = unknown. */
   | { kind: 'failed'; status: number | null }
-  /** The other side does not do such things. */
+  /** The other side does not support it. */
   | { kind: 'refused'; status: number }
-  /** Nothing was heard of it. */
+  /** No result. */
   | { kind: 'silent' };
 
 /** Whether a NOTIFY is about a referral. */
@@ -55,14 +55,14 @@ export function isReferNotify({ headers }: SipRequest): boolean {
   return (headers.get('event') ?? '').split(';', 1)[0]?.trim().toLowerCase() === 'refer';
 }
 
-/** A REFER of ours, until it is known what became of it. */
+/** A sent REFER until its outcome is known. */
 export class Referral {
   /** Never rejects. */
   readonly outcome: Promise<ReferOutcome>;
   #resolve!: (outcome: ReferOutcome) => void;
   readonly #cancel: Cancel;
 
-  /** @param timeoutMs for all of it; what takes longer, or is aborted, is `silent` */
+  /** @param timeoutMs for all of it; `silent` when it expires or is aborted */
   constructor(clock: Clock, signal: AbortSignal, timeoutMs: number) {
     this.outcome = new Promise((resolve) => (this.#resolve = resolve));
     const onAbort = (): void => this.end({ kind: 'silent' });
@@ -74,7 +74,7 @@ export class Referral {
     };
   }
 
-  /** A NOTIFY has come: it says how far the other side is (RFC 3515, 2.4.4; `message/sipfrag`, RFC 3420). */
+  /** A NOTIFY reports progress (RFC 3515, 2.4.4; `message/sipfrag`, RFC 3420). */
   notified(notify: SipRequest): void {
     const isFragment = contentTypeOf(notify) === 'message/sipfrag';
     const line = isFragment ? /^SIP\/2\.0[ \t]+(\d{3})\b/i.exec(bodyText(notify)) : null;
@@ -84,7 +84,7 @@ export class Referral {
     else if (state.startsWith('terminated')) this.end({ kind: 'failed', status: null });
   }
 
-  /** The first end counts. */
+  /** The first outcome counts. */
   end(outcome: ReferOutcome): void {
     this.#cancel();
     this.#resolve(outcome);
@@ -98,13 +98,13 @@ export interface LegEnd {
 }
 
 export interface LegEvents {
-  /** It is over. Once; nothing comes after it. */
+  /** The call is over. Once, and last. */
   onEnded(end: LegEnd): void;
-  /** Keys that came as INFO. */
+  /** Keys from INFO. */
   onKeys(keys: string): void;
   /**
-   * The other side has acknowledged our 2xx, and again after each re-INVITE of its.
-   * @param fault why its answer to our offer cannot be used: the call ends; null = all is agreed upon
+   * The other side has acknowledged the 2xx, also after each of its re-INVITEs.
+   * @param fault why its answer to the offer is unusable: the call ends; null = negotiated
    */
   onAcknowledged?(fault: string | null): void;
 }
@@ -114,21 +114,21 @@ export interface LegOptions {
   dialog: Dialog;
   media: OfferAnswer;
   events: LegEvents;
-  /** What a PRACK is answered with that comes after the 2xx (RFC 3262, 3). Default 481: none is waited for. */
+  /** The status for a PRACK after the 2xx (RFC 3262, 3). Default 481. */
   latePrack?: (prack: SipRequest) => number;
 }
 
-/** A final answer, or null where none came. */
+/** A final response, or null without one. */
 type Asked = (response: SipResponse | null, request: SipRequest) => void;
 
-/** How often a change that met one of the other side's is tried again. */
+/** Maximum number of retries of a change that collides with the other side's. */
 const MOST_GLARE = 4;
-/** The `Reason` of a BYE where nothing is wrong (RFC 3326, ITU-T Q.850). */
+/** The `Reason` of a BYE without an error (RFC 3326, ITU-T Q.850). */
 const NORMAL_CLEARING = 'Q.850;cause=16;text="Normal call clearing"';
 
 /**
- * A call that both sides have agreed to, seen from one end: what is asked within its dialog, either way. Changes of its
- * media (RFC 3261, 14; UPDATE, RFC 3311), the session timer (RFC 4028), handing on (RFC 3515), the end.
+ * An established call, seen from one end: the requests within its dialog, either way. Changes of its media (RFC 3261,
+ * 14; UPDATE, RFC 3311), the session timer (RFC 4028), referral (RFC 3515), the end.
  */
 export class Leg {
   readonly dialog: Dialog;
@@ -139,9 +139,9 @@ export class Leg {
   readonly #timers: Timers<'glare'>;
   readonly #session: SessionTimer;
   #repeater: Repeater | null = null;
-  /** CSeq of the INVITE whose 2xx waits for its ACK, and whether the ACK brings an answer. */
+  /** CSeq of the INVITE whose 2xx waits for its ACK, and whether the ACK contains an answer. */
   #unacknowledged: { sequence: number; wantsAnswer: boolean } | null = null;
-  /** An offer of ours waits for its answer. */
+  /** An own offer waits for its answer. */
   #offering = false;
   #allowed: ReadonlySet<string> = new Set();
   #referral: Referral | null = null;
@@ -170,12 +170,12 @@ export class Leg {
     return this.#isOver;
   }
 
-  /** Whether the other side has said that it takes requests of this kind. */
+  /** Whether the other side supports this method. */
   allows(method: string): boolean {
     return this.#allowed.has(method);
   }
 
-  /** Takes note of what the other side can do, and of the session's interval: of each INVITE and its 2xx. */
+  /** Notes the other side's abilities and the session interval from an INVITE or its 2xx. */
   note(message: SipMessage, isOurRequest: boolean): void {
     const allowed = message.headers.values('allow');
     if (allowed !== null && allowed.length > 0) this.#allowed = new Set(allowed.map((method) => method.toUpperCase()));
@@ -188,7 +188,7 @@ export class Leg {
     this.#session.restart(seconds, (expires.refresher ?? 'uac') === (isOurRequest ? 'uac' : 'uas'));
   }
 
-  /** A 2xx to their INVITE goes out, again and again until it is acknowledged. */
+  /** Sends a 2xx to an INVITE repeatedly until it is acknowledged. */
   accept(server: ServerTransaction, response: SipResponse, wantsAnswer: boolean): void {
     this.#unacknowledged = { sequence: cseqOf(response)?.sequence ?? 0, wantsAnswer };
     this.#repeater?.stop();
@@ -211,7 +211,7 @@ export class Leg {
 
   /** A request within the dialog. */
   receive(request: SipRequest, server: ServerTransaction, hop: Hop): void {
-    if (request.method === 'CANCEL') return; // its INVITE has been answered at once
+    if (request.method === 'CANCEL') return; // its INVITE has been answered already
     if (this.#isOver) return this.#answer(server, 481);
     if (!this.dialog.takes(request)) return this.#answer(server, 500, { reason: 'Out of order' });
     this.dialog.hop = hop;
@@ -220,7 +220,7 @@ export class Leg {
     switch (request.method) {
       case 'BYE':
         this.#answer(server, 200);
-        // `Reason: Q.850;cause=16;text="…"` (RFC 3326), as it came.
+        // `Reason: Q.850;cause=16;text="…"` (RFC 3326), as received.
         return this.#end({ by: 'remote', reason: request.headers.get('reason') ?? 'BYE' });
       case 'INVITE':
       case 'UPDATE':
@@ -240,7 +240,7 @@ export class Leg {
     }
   }
 
-  /** Offers anew what our media are; resolves with whether the other side has agreed. */
+  /** Sends a new offer of the current media; resolves with whether the other side has accepted. */
   reoffer(attempt = 0): Promise<boolean> {
     if (this.#isOver) return Promise.resolve(false);
     if (this.#offering || this.#unacknowledged !== null) {
@@ -267,7 +267,7 @@ export class Leg {
   }
 
   /**
-   * Asks the other side to call somebody else in our place.
+   * Asks the other side to call a target.
    * @param timeoutMs for all of it
    */
   refer(target: string, signal: AbortSignal, timeoutMs: number): Promise<ReferOutcome> {
@@ -282,14 +282,14 @@ export class Leg {
       (response) => {
         if (response === null) referral.end({ kind: 'silent' });
         else if (response.status >= 300) referral.end({ kind: 'refused', status: response.status });
-        // 2xx: NOTIFYs tell.
+        // After a 2xx, NOTIFYs report the outcome.
       },
     );
     void referral.outcome.then(() => (this.#referral = null));
     return referral.outcome;
   }
 
-  /** Ends the call as one whose 2xx nobody acknowledges. */
+  /** Ends the call because its 2xx was not acknowledged. */
   unacknowledged(): void {
     this.#giveUp('the answer was not acknowledged', 408);
   }
@@ -299,7 +299,7 @@ export class Leg {
     this.#giveUp(reason, null);
   }
 
-  /** Both want something at the same time: each waits for another while (14.1). */
+  /** Both sides want a change at the same time: each waits for a different time (14.1). */
   #later(attempt: number): Promise<boolean> {
     const chance = this.#core.chance();
     const waitMs = this.dialog.isCaller ? 2100 + 1900 * chance : 2000 * chance;
@@ -308,7 +308,7 @@ export class Leg {
     });
   }
 
-  /** Takes the answer to our offer. Returns why it cannot be used; null = it can. */
+  /** Applies the answer to the offer. Returns why it is unusable; null = usable. */
   #answeredBy(message: SipMessage): string | null {
     const answer = sdpOf(message);
     try {
@@ -321,7 +321,7 @@ export class Leg {
     }
   }
 
-  /** Their re-INVITE or UPDATE. */
+  /** A re-INVITE or UPDATE of the other side. */
   #changed(request: SipRequest, server: ServerTransaction): void {
     const isInvite = request.method === 'INVITE';
     if (hasStrangeBody(request)) return this.#answer(server, 415, { headers: [['accept', SDP_TYPE]] });
@@ -352,7 +352,7 @@ export class Leg {
     this.accept(server, response, offer === null);
   }
 
-  /** What a 2xx to their INVITE or UPDATE says; the session timer starts with it. */
+  /** Parts of a 2xx to an INVITE or UPDATE; the session timer starts with it. */
   okParts(request: SipRequest, sdp: string | null): ResponseParts {
     const headers: [string, string][] = [['contact', this.#core.contact(this.dialog.hop)], ...abilities()];
     const expires = sessionExpiresOf(request.headers);
@@ -445,7 +445,7 @@ export class Leg {
       this.note(response, true);
     }
     then(response, request);
-    // The other side knows nothing of the call any more (12.2.1.2).
+    // The other side no longer knows the call (12.2.1.2).
     if (response.status === 481 && method !== 'BYE') this.#giveUp(`481 ${response.reason}`, 481);
   }
 
@@ -458,12 +458,12 @@ export class Leg {
   }
 
   /**
-   * Ends the call, and sends BYE or CANCEL if the other side is still reachable.
-   * @param status what is wrong; null = nothing, we hang up
+   * Ends the call, and sends BYE or CANCEL if the other side may be reachable.
+   * @param status the error; null = a normal hang-up
    */
   #giveUp(reason: string, status: number | null): void {
     if (this.#isOver) return;
-    // Where both hang up at once, their BYE gets its 200 (RFC 5407, 3.1.5).
+    // If both hang up at once, the other side's BYE gets its 200 (RFC 5407, 3.1.5).
     const stopListening = this.#core.listen(this.dialog.callId, this.dialog.localTag, {
       receive: (request, server) => this.#answer(server, request.method === 'BYE' ? 200 : 481),
       acknowledged: () => undefined,
@@ -481,7 +481,7 @@ export class Leg {
     this.#timers.clearAll();
     this.#session.stop();
     this.#stopListening();
-    // Who has taken a referral and hangs up has reached the target.
+    // A side that has accepted a referral and hangs up has reached the target.
     this.#referral?.end(end.by === 'remote' ? { kind: 'done' } : { kind: 'silent' });
     this.#events.onEnded(end);
   }

@@ -2,21 +2,24 @@ import { ParleyError } from '../../../base/errors.js';
 import { bodyText, contentTypeOf, type SipMessage } from '../message.js';
 import { parametersOf } from '../scan.js';
 
-/** Who makes session descriptions and understands them (RFC 3264), for one call. */
+/** Creates and handles session descriptions (RFC 3264) for one call. */
 export interface OfferAnswer {
   offer(): string;
-  /** The answer to the last offer. @throws ParleyError SDP_INVALID, MEDIA_UNSUPPORTED; what held before holds on */
+  /**
+   * The answer to the last offer. @throws ParleyError SDP_INVALID, MEDIA_UNSUPPORTED; the previous agreement stays in
+   * force
+   */
   accept(answer: string): void;
   /** The answer to an offer. @throws as `accept` */
   answer(offer: string): string;
-  /** The last offer has come to nothing. */
+  /** The last offer has failed. */
   rollback(): void;
 }
 
 export const SDP_TYPE = 'application/sdp';
 const MOST_PARTS = 16;
 
-/** The session description of a message, alone or in a part of its body (RFC 5621); null = there is none. */
+/** The session description of a message, alone or in a part of its body (RFC 5621); null = none. */
 export function sdpOf(message: SipMessage): string | null {
   if (message.body.length === 0) return null;
   const type = contentTypeOf(message);
@@ -34,12 +37,12 @@ export function sdpOf(message: SipMessage): string | null {
   return null;
 }
 
-/** Whether there is a body that nobody here understands. */
+/** Whether there is a body of an unsupported type. */
 export function hasStrangeBody(message: SipMessage): boolean {
   return message.body.length > 0 && sdpOf(message) === null;
 }
 
-/** What a refusal says beside its status: why, where the media do not fit (RFC 3261, 20.43). */
+/** A header of a refusal with the reason, if the media do not match (RFC 3261, 20.43). */
 export function warningOf(error: unknown): [string, string][] {
   if (!(error instanceof ParleyError) || error.code !== 'MEDIA_UNSUPPORTED') return [];
   const why = String(error.details['reason'])
@@ -48,7 +51,7 @@ export function warningOf(error: unknown): [string, string][] {
   return [['warning', `${/address/.test(why) ? '301' : '305'} parley "${why}"`]];
 }
 
-/** How an offer is refused that brought this error. */
+/** The status of a refusal for this error. */
 export function refusalStatus(error: unknown): 400 | 488 | 500 {
   if (!(error instanceof ParleyError)) return 500;
   return error.code === 'SDP_INVALID' ? 400 : error.code === 'MEDIA_UNSUPPORTED' ? 488 : 500;

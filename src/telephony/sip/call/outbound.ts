@@ -16,10 +16,10 @@ import { Leg, type LegEnd } from './leg.js';
 import { type OfferAnswer, refusalStatus, SDP_TYPE, sdpOf } from './offer-answer.js';
 
 export interface OutboundEvents {
-  /** It rings at the far end, or something is heard already. Once. */
+  /** It rings at the far end, or early media arrive. Once. */
   onRinging(): void;
   onAnswered(leg: Leg): void;
-  /** It has not come to an answer. Once, in place of `onAnswered`. */
+  /** It was not answered. Once, in place of `onAnswered`. */
   onFailed(failure: OutboundFailure): void;
   /** As `LegEvents`, after the answer. */
   onEnded(end: LegEnd): void;
@@ -27,12 +27,12 @@ export interface OutboundEvents {
 }
 
 export interface OutboundFailure {
-  /** The far end's, or the network's; null where nothing was heard from either. */
+  /** The far end's or the network's; null without a response. */
   status: number | null;
   reason: string;
-  /** The cause of the telephone network behind it (ITU-T Q.850, by RFC 3326); null = none was sent. */
+  /** The cause of the telephone network (ITU-T Q.850, by RFC 3326); null = none. */
   q850: number | null;
-  /** Whether we gave it up. */
+  /** Whether parley cancelled it. */
   isCancelled: boolean;
 }
 
@@ -45,30 +45,30 @@ export interface OutboundOptions {
   to: string;
   hops: readonly Hop[];
   media: OfferAnswer;
-  /** More of ours, such as `P-Asserted-Identity`. */
+  /** Additional headers, such as `P-Asserted-Identity`. */
   headers?: Iterable<readonly [name: string, value: string]>;
   events: OutboundEvents;
   /**
-   * The call has been sent on to somebody else (3xx).
-   * @returns where to; null = it is not followed
+   * The call was redirected (3xx).
+   * @returns the new destination; null = not followed
    */
   redirected?: (uri: string) => { target: string; hops: readonly Hop[] } | null;
 }
 
 const MOST_REDIRECTS = 5;
-/** Early dialogs of one forked call. */
+/** Maximum number of early dialogs of one forked call. */
 const MOST_FORKS = 16;
 
 interface Fork {
   dialog: Dialog;
-  /** The last reliable provisional response that was acknowledged (RFC 3262, 4). */
+  /** The last acknowledged reliable provisional response (RFC 3262, 4). */
   reliable: number | null;
 }
 
-/** A call of ours, from its INVITE to its answer or its failure; then its `leg`. */
+/** An outbound call, from its INVITE to its answer or failure; then its `leg`. */
 export class SipOutboundCall {
   readonly callId: string;
-  /** Of our `From`. */
+  /** Of the local `From`. */
   readonly localTag: string;
   readonly #options: OutboundOptions;
   readonly #core: CallCore;
@@ -81,7 +81,7 @@ export class SipOutboundCall {
   #hops: readonly Hop[];
   #sequence = 0;
   #minSe = MIN_SE_S;
-  /** Contacts of redirections that have not been tried, the most wanted first. */
+  /** Untried contacts of redirections, in order of preference. */
   #contacts: string[] = [];
   #hasSign = false;
   #isRinging = false;
@@ -108,7 +108,7 @@ export class SipOutboundCall {
     return this.#leg;
   }
 
-  /** Whether anything has been heard of the call, 100 too. */
+  /** Whether any response has come, including 100. */
   get hasSign(): boolean {
     return this.#hasSign;
   }
@@ -118,12 +118,12 @@ export class SipOutboundCall {
     this.#invite();
   }
 
-  /** Gives the call up before its answer. May be called twice. */
+  /** Cancels the call before its answer. May be called twice. */
   cancel(): void {
     if (this.#isCancelled || this.#isOver || this.#leg !== null) return;
     this.#isCancelled = true;
     this.#outgoing?.cancel();
-    // What answers neither the INVITE nor its CANCEL is not waited for (9.1).
+    // A side that answers neither the INVITE nor its CANCEL is not awaited (9.1).
     this.#timers.set('cancelled', GIVE_UP_MS, () => {
       this.#outgoing?.close();
       this.#fail(null, 'the CANCEL was not answered');
@@ -168,7 +168,7 @@ export class SipOutboundCall {
       ...more,
       ['content-type', SDP_TYPE],
     ]);
-    // Early dialogs of an attempt before this one are over.
+    // Early dialogs of the previous attempt are over.
     this.#forks.clear();
     const body = Buffer.from(media.offer());
     return { kind: 'request', method: 'INVITE', uri: this.#target, headers, body };
@@ -189,7 +189,7 @@ export class SipOutboundCall {
     const sequence = numberOf(response.headers.get('rseq') ?? '', 2 ** 32 - 1);
     if (isReliable) {
       if (sequence === null) return;
-      // One that has come before, or one too early: it will come again.
+      // A repeated or early one: it will come again.
       if (fork.reliable !== null && sequence !== fork.reliable + 1) return;
       fork.reliable = sequence;
     }
@@ -198,12 +198,12 @@ export class SipOutboundCall {
     if (isReliable) this.#acknowledge(fork, response, sequence ?? 0);
   }
 
-  /** What is said of the media before the answer: it may be wrong, the answer counts. */
+  /** Media description before the answer: it may be wrong, the answer counts. */
   #early(sdp: string): void {
     try {
       this.#options.media.accept(sdp);
     } catch {
-      // The answer's own description decides whether there can be a call.
+      // The answer's own description decides.
     }
   }
 
@@ -246,7 +246,7 @@ export class SipOutboundCall {
     dialog.settle(response);
     this.#core.route(dialog, (next) => {
       this.#core.transactions.acknowledge(dialog.ack(sequence), next);
-      if (this.#leg?.dialog === dialog) return; // the same answer once more
+      if (this.#leg?.dialog === dialog) return; // a repeated answer
       if (this.#leg === null && !this.#isOver && !this.#isCancelled) this.#confirm(dialog, response, next);
       else this.#drop(dialog, next);
     });
@@ -256,7 +256,7 @@ export class SipOutboundCall {
     const { events, media } = this.#options;
     const sdp = sdpOf(response);
     try {
-      // Where a reliable early one was the answer, this one may have none (RFC 3262, 5).
+      // If a reliable provisional response was the answer, this one may have none (RFC 3262, 5).
       if (sdp !== null) media.accept(sdp);
       else if (this.#forks.get(dialog.remoteTag)?.reliable == null) throw new Error('the answer describes no media');
     } catch (error) {
@@ -282,7 +282,7 @@ export class SipOutboundCall {
     events.onAnswered(leg);
   }
 
-  /** An answer that is late, of a second far end, or without media: it gets a BYE. */
+  /** A late answer, or one of a second far end, or without media: sends BYE. */
   #drop(dialog: Dialog, hop: Hop, headers: readonly [string, string][] = []): void {
     const { clock, transactions, digest } = this.#core;
     const bye = new Outgoing({
@@ -313,14 +313,14 @@ export class SipOutboundCall {
       }
     }
     if (status >= 300 && status < 400) this.#noteContacts(response);
-    // 6xx is for all places where the user may be (21.6).
+    // 6xx is final for all locations of the user (21.6).
     if (status < 600 && this.#tryNext()) return;
     const told = response.headers.get('reason');
     const q850 = numberOf(/\bQ\.850\s*;[^,]*\bcause\s*=\s*(\d{1,3})/i.exec(told ?? '')?.[1] ?? '', 127);
     this.#fail(status, `${String(status)} ${reason}${told === undefined ? '' : ` (${told.slice(0, 200)})`}`, q850);
   }
 
-  /** The addresses of a redirection come before those that are left of an earlier one (8.1.3.4). */
+  /** The addresses of a redirection come before the rest of an earlier one (8.1.3.4). */
   #noteContacts(response: SipResponse): void {
     const contacts = (response.headers.values('contact') ?? [])
       .map(parseAddress)
@@ -329,7 +329,7 @@ export class SipOutboundCall {
     this.#contacts = [...contacts.map(({ uri }) => uri), ...this.#contacts];
   }
 
-  /** Tries the first address of a redirection that has not been tried, and that may be. */
+  /** Tries the first untried and allowed address of a redirection. */
   #tryNext(): boolean {
     while (!this.#isCancelled && this.#tried.size <= MOST_REDIRECTS) {
       const uri = this.#contacts.shift();
@@ -349,7 +349,7 @@ export class SipOutboundCall {
     this.#invite();
   }
 
-  /** Requests before the answer: of forks. */
+  /** Requests before the answer, of forks. */
   #receive(request: SipRequest, server: ServerTransaction): void {
     const fork = this.#forks.get(tagOf(request, 'from') ?? '');
     const respond = (status: number, headers: [string, string][] = []): void =>
@@ -369,7 +369,7 @@ export class SipOutboundCall {
     }
   }
 
-  /** A change of the media before the answer; our own offer must have been answered (RFC 3311, 5.2). */
+  /** A change of the media before the answer; the own offer must have been answered (RFC 3311, 5.2). */
   #updated(
     request: SipRequest,
     { dialog, reliable }: Fork,
@@ -399,7 +399,7 @@ export class SipOutboundCall {
   }
 }
 
-/** `q` of a contact: 1 where there is none. */
+/** `q` of a contact; default 1. */
 function preference(q: string | null | undefined): number {
   const value = Number(q ?? 1);
   return Number.isFinite(value) ? value : 0;

@@ -13,7 +13,7 @@ import {
 } from '../message.js';
 import { parseSipUri, type SipUri } from '../uri.js';
 
-/** What identifies a dialog, seen from our side. */
+/** The id of a dialog, seen locally. */
 export interface DialogId {
   callId: string;
   localTag: string;
@@ -24,14 +24,14 @@ export function dialogKey({ callId, localTag }: Pick<DialogId, 'callId' | 'local
   return `${callId} ${localTag}`;
 }
 
-/** What two user agents share about a call (RFC 3261, 12). */
+/** The shared state of two user agents about a call (RFC 3261, 12). */
 export class Dialog implements DialogId {
   readonly callId: string;
   readonly localTag: string;
   readonly remoteTag: string;
-  /** Whether the call is ours: it matters where both sides want something at the same time (14.1). */
+  /** Whether parley is the caller: it decides when both sides send at the same time (14.1). */
   readonly isCaller: boolean;
-  /** Where its messages come from. */
+  /** The source of its messages. */
   hop: Hop;
   readonly #local: string;
   readonly #remote: string;
@@ -65,7 +65,7 @@ export class Dialog implements DialogId {
     this.#target = contactOf(message)?.uri ?? parseAddress(remote)?.uri ?? '';
   }
 
-  /** Of an INVITE that we have got (12.1.1). */
+  /** For a received INVITE (12.1.1). */
   static ofRequest(request: SipRequest, localTag: string, hop: Hop): Dialog {
     return new Dialog({
       message: request,
@@ -79,7 +79,7 @@ export class Dialog implements DialogId {
     });
   }
 
-  /** Of a response to our INVITE (12.1.2). */
+  /** For a response to a sent INVITE (12.1.2). */
   static ofResponse(response: SipResponse, hop: Hop): Dialog {
     return new Dialog({
       message: response,
@@ -93,12 +93,12 @@ export class Dialog implements DialogId {
     });
   }
 
-  /** What `Replaces` says of it to somebody else (RFC 3891). */
+  /** The value of `Replaces` for this dialog (RFC 3891). */
   get replaces(): string {
     return `${this.callId};to-tag=${this.remoteTag};from-tag=${this.localTag}`;
   }
 
-  /** The far end's address, as it calls itself: for `Refer-To`. */
+  /** The far end's own address, for `Refer-To`. */
   get target(): string {
     return this.#target;
   }
@@ -107,13 +107,13 @@ export class Dialog implements DialogId {
     return parseAddress(this.#local)?.uri ?? '';
   }
 
-  /** What the next request is sent to: the first proxy, or the far end itself. Null where it is no SIP address. */
+  /** Destination of the next request: the first proxy, or the far end. Null if it is not a SIP address. */
   get next(): SipUri | null {
     const [route] = this.#routes;
     return route === undefined ? parseSipUri(this.#target) : (parseAddress(route)?.sip ?? null);
   }
 
-  /** A request within the dialog, with a CSeq of its own (12.2.1.1). */
+  /** A request within the dialog, with its own CSeq (12.2.1.1). */
   request(method: string, contact: string): SipRequest {
     this.#localSequence++;
     return this.#build(method, this.#localSequence, contact);
@@ -124,12 +124,12 @@ export class Dialog implements DialogId {
     return this.#build('ACK', sequence, null);
   }
 
-  /** PRACK and others have CSeqs of their own; what is sent to a fork begins where the INVITE was. */
+  /** PRACK and others have their own CSeq; requests to a fork start after the INVITE's. */
   get localSequence(): number {
     return this.#localSequence;
   }
 
-  /** Whether a request comes in its order (12.2.2); what is older is refused. */
+  /** Whether a request is in order (12.2.2); older ones are refused. */
   takes(request: SipRequest): boolean {
     const sequence = cseqOf(request)?.sequence ?? 0;
     if (tagOf(request, 'from') !== this.remoteTag) return false;
@@ -138,13 +138,13 @@ export class Dialog implements DialogId {
     return true;
   }
 
-  /** The far end's new address, where a message of INVITE or UPDATE tells one. */
+  /** The far end's new address from an INVITE or UPDATE. */
   refresh(message: SipMessage): void {
     const contact = contactOf(message);
     if (contact?.sip != null) this.#target = contact.uri;
   }
 
-  /** The answer to our INVITE settles the way, which early responses may not have known (13.2.2.4). */
+  /** The answer to the INVITE determines the route, which early responses may lack (13.2.2.4). */
   settle(response: SipResponse): void {
     this.#routes = (response.headers.values('record-route') ?? []).toReversed();
     this.refresh(response);
@@ -155,7 +155,7 @@ export class Dialog implements DialogId {
     let uri = this.#target;
     let routes = [...this.#routes];
     const first = routes[0] === undefined ? null : parseAddress(routes[0]);
-    // A proxy of the old kind, which wants to be the Request-URI itself.
+    // A strict router, which must be the Request-URI itself.
     if (first !== null && first.sip?.parameters.has('lr') !== true) {
       routes = [...routes.slice(1), `<${uri}>`];
       ({ uri } = first);

@@ -2,13 +2,13 @@ import type { Clock } from '../../../base/clock.js';
 import { GIVE_UP_MS, T1_MS, T2_MS, Timers } from '../timers.js';
 
 /**
- * Repeats what has to be acknowledged: a 2xx until its ACK (RFC 3261, 13.3.1.4), a reliable provisional response until
- * its PRACK (RFC 3262, 3).
+ * Repeats a message until it is acknowledged: a 2xx until its ACK (RFC 3261, 13.3.1.4), a reliable provisional response
+ * until its PRACK (RFC 3262, 3).
  */
 export class Repeater {
   readonly #timers: Timers<'again' | 'end'>;
 
-  /** Sends at once. @param longestMs the longest wait between two; default T2 */
+  /** Sends at once. @param longestMs maximum interval; default T2 */
   constructor(clock: Clock, send: () => void, onGivenUp: () => void, longestMs = T2_MS) {
     this.#timers = new Timers(clock);
     this.#timers.set('end', GIVE_UP_MS, () => {

@@ -3,9 +3,9 @@ import type { Headers } from '../headers.js';
 import { numberOf, parametersOf } from '../scan.js';
 import { Timers } from '../timers.js';
 
-/** How often a call has to show that it is still there, in seconds (RFC 4028). */
+/** Interval of session refreshes, in seconds (RFC 4028). */
 export const SESSION_EXPIRES_S = 1800;
-/** The shortest interval that we take; the RFC's own. */
+/** Minimum accepted interval, as in the RFC. */
 export const MIN_SE_S = 90;
 const MOST_SE_S = 2 ** 31 - 1;
 
@@ -14,7 +14,7 @@ export interface SessionExpires {
   refresher: 'uac' | 'uas' | null;
 }
 
-/** Reads `Session-Expires`; null where there is none, or it cannot be read. */
+/** Reads `Session-Expires`; null if missing or invalid. */
 export function sessionExpiresOf(headers: Headers): SessionExpires | null {
   const line = headers.get('session-expires');
   if (line === undefined) return null;
@@ -34,13 +34,13 @@ export function sessionExpiresText({ seconds, refresher }: SessionExpires): stri
 }
 
 export interface SessionTimerEvents {
-  /** It is up to us to send a refresh. */
+  /** parley must send a refresh. */
   onRefresh(): void;
   /** No refresh came: the far end is gone. */
   onExpired(): void;
 }
 
-/** Watches that a call is still there (RFC 4028, 7.2 and 10). */
+/** Detects dead calls (RFC 4028, 7.2 and 10). */
 export class SessionTimer {
   readonly #timers: Timers<'refresh' | 'expiry'>;
   readonly #events: SessionTimerEvents;
@@ -51,12 +51,12 @@ export class SessionTimer {
     this.#events = events;
   }
 
-  /** The interval in force, null = nobody refreshes. */
+  /** The current interval, null = no refreshes. */
   get seconds(): number | null {
     return this.#seconds;
   }
 
-  /** The interval begins anew. */
+  /** Restarts the interval. */
   restart(seconds: number, isOurs: boolean): void {
     this.#seconds = seconds;
     this.#timers.clearAll();

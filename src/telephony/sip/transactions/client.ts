@@ -49,7 +49,7 @@ export class PlainClientTransaction implements ClientTransaction {
     if (this.#state !== 'terminated') this.#terminate();
   }
 
-  /** Once something has come, every `T2_MS` alone. */
+  /** After a provisional response, every `T2_MS`. */
   #again(intervalMs: number): void {
     this.#timers.set('E', intervalMs, () => {
       this.#again(this.#state === 'proceeding' ? T2_MS : Math.min(intervalMs * 2, T2_MS));

@@ -51,7 +51,7 @@ export class InviteServerTransaction implements ServerTransaction {
   }
 
   transportFailed(): void {
-    // Timer H or L ends it: whoever asked may ask again.
+    // Timer H or L ends it: the client may ask again.
   }
 
   close(): void {

@@ -34,7 +34,7 @@ export class PlainServerTransaction implements ServerTransaction {
     this.#options = options;
     this.request = options.request;
     this.#timers = new Timers(options.clock);
-    // The RFC lets it wait for ever; whoever asked has given up by then.
+    // The RFC has no timeout; the client has given up by then.
     this.#timers.set('unanswered', GIVE_UP_MS, () => this.close());
   }
 
@@ -67,18 +67,18 @@ export class PlainServerTransaction implements ServerTransaction {
 
 export interface TransactionsOptions {
   clock: Clock;
-  /** A short string that nobody else has or guesses, of token characters. */
+  /** A unique, unpredictable short string of token characters. */
   token: () => string;
   send: (bytes: Uint8Array, to: Hop) => void;
-  /** What answers to requests sent there come back to, for `Via`. */
+  /** The `Via` address for responses. */
   sentBy: (to: Hop) => { host: string; port: number };
-  /** A new request; it is answered through its transaction. */
+  /** A new request, to be answered through its transaction. */
   onRequest: (request: SipRequest, from: Hop, server: ServerTransaction) => void;
   /** An ACK of a 2xx. */
   onAck: (request: SipRequest) => void;
-  /** Something that belongs to nothing here was dropped. */
+  /** A message without a transaction was dropped. */
   onDropped: (why: 'stray-response' | 'no-via' | 'too-many') => void;
-  /** Transactions at once; further requests are dropped. Default 20 000. */
+  /** Maximum number of transactions; further requests are dropped. Default 20 000. */
   most?: number;
 }
 
@@ -87,12 +87,14 @@ interface Entry<T> {
   hop: Hop;
 }
 
-/** All transactions of a user agent: which message belongs to which (RFC 3261, 17.1.3 and 17.2.3). */
+/** All transactions of a user agent: matches messages to them (RFC 3261, 17.1.3 and 17.2.3). */
 export class Transactions {
   readonly #options: TransactionsOptions;
   readonly #clients = new Map<string, Entry<ClientTransaction>>();
   readonly #servers = new Map<string, Entry<ServerTransaction>>();
-  /** Requests outside dialogs by what their copies over other ways share, against answering them twice (8.2.2.2). */
+  /**
+   * Requests outside dialogs by the common parts of their copies over other paths, to answer them only once (8.2.2.2).
+   */
   readonly #merged = new Map<string, ServerTransaction>();
   #isClosed = false;
 
@@ -104,20 +106,20 @@ export class Transactions {
     return this.#clients.size + this.#servers.size;
   }
 
-  /** Requests of ours without a final response. */
+  /** Number of sent requests without a final response. */
   get unanswered(): number {
     let count = 0;
     for (const { transaction } of this.#clients.values()) if (!transaction.isAnswered) count++;
     return count;
   }
 
-  /** Sends a request; its `Via` is added here. */
+  /** Sends a request; adds its `Via`. */
   request(request: SipRequest, to: Hop, user: ClientUser): ClientTransaction {
     this.#addVia(request, to);
     return this.#client(request, to, user);
   }
 
-  /** Sends the CANCEL of an INVITE that is under way. The INVITE's own end shows whether it arrives. */
+  /** Sends the CANCEL of a pending INVITE. The INVITE's own end shows whether it arrives. */
   cancel(invite: ClientTransaction): void {
     const entry = this.#clients.get(clientKey(invite.request));
     if (entry?.transaction !== invite) return;
@@ -139,14 +141,14 @@ export class Transactions {
     else entry.transaction.receive(response);
   }
 
-  /** Whether a message belongs to one of them. */
+  /** Whether a message belongs to a transaction. */
   knows(message: SipRequest | SipResponse): boolean {
     if (message.kind === 'response') return this.#clients.has(clientKey(message));
     const isOfInvite = message.method === 'ACK' || message.method === 'CANCEL';
     return this.#servers.has(serverKey(message, isOfInvite ? 'INVITE' : message.method));
   }
 
-  /** A request that has been found good, or one that is answered because it is not: see `refuse`. */
+  /** Handles a valid request, or one that gets an error response: see `refuse`. */
   receiveRequest(request: SipRequest, from: Hop): void {
     const { onRequest, onAck, onDropped, most = 20_000 } = this.#options;
     const back = noteSource(request, from);
@@ -154,7 +156,7 @@ export class Transactions {
     const key = serverKey(request, request.method === 'ACK' ? 'INVITE' : request.method);
     const known = this.#servers.get(key);
     if (known !== undefined) {
-      // With a 2xx the ACK is a transaction of its own, whatever its branch is.
+      // The ACK of a 2xx is a separate transaction, whatever its branch is.
       if (request.method === 'ACK' && (known.transaction.finalStatus ?? 0) < 300) onAck(request);
       else known.transaction.receive(request);
       return;
@@ -168,7 +170,7 @@ export class Transactions {
     else onRequest(request, from, server);
   }
 
-  /** Answers a request that is none, without keeping anything of it. */
+  /** Answers an invalid request without keeping state. */
   refuse(
     request: SipRequest,
     from: Hop,
@@ -183,14 +185,14 @@ export class Transactions {
     this.#options.send(messageBytes(response), back);
   }
 
-  /** What was sent there has not arrived. */
+  /** A message to there was not delivered. */
   transportFailed(hop: Hop): void {
     for (const entry of [...this.#clients.values(), ...this.#servers.values()]) {
       if (sameHop(entry.hop, hop)) entry.transaction.transportFailed();
     }
   }
 
-  /** Ends all without a word. May be called twice. */
+  /** Ends all silently. May be called twice. */
   close(): void {
     this.#isClosed = true;
     for (const { transaction } of [...this.#clients.values(), ...this.#servers.values()]) transaction.close();
@@ -247,7 +249,7 @@ export class Transactions {
     return false;
   }
 
-  /** Only a call can be cancelled; who rings it is told by `onRequest`, with the CANCEL's own transaction answered. */
+  /** Only an INVITE can be cancelled; its user gets the CANCEL by `onRequest`, already answered. */
   #cancelled(request: SipRequest, from: Hop, server: ServerTransaction): void {
     const invite = this.#servers.get(serverKey(request, 'INVITE'));
     const known = invite !== undefined;
@@ -267,7 +269,7 @@ function serverKey(request: SipRequest, method: string): string {
   const branch = via?.parameters.get('branch') ?? '';
   const sentBy = `${via?.host ?? ''}:${String(via?.port ?? '')}`;
   if (branch.startsWith(MAGIC_COOKIE) && branch.length > MAGIC_COOKIE.length) return `${branch} ${sentBy} ${method}`;
-  // As RFC 2543 had it: the request's own parts, without the tag that an ACK has got meanwhile.
+  // As in RFC 2543: the request's own parts, without the tag that an ACK has.
   return `${mergeKey(request, method)} ${request.uri} ${sentBy}`;
 }
 

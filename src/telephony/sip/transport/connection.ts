@@ -5,25 +5,25 @@ import { Timers } from '../timers.js';
 import type { TransportEvents } from './transport.js';
 import { headEnd, MOST_BODY, MOST_HEAD } from '../parse.js';
 
-/** What a piece of a stream brings. */
+/** The next part of a stream. */
 export type Framed =
   | { type: 'message'; bytes: Uint8Array }
-  /** The other side wants to know whether we are there (RFC 5626, 4.4.1): it is answered with CRLF. */
+  /** A keep-alive ping (RFC 5626, 4.4.1): answered with CRLF. */
   | { type: 'ping' }
-  /** Nobody can say where the next message begins: the connection is of no use any more. */
+  /** The start of the next message is unknown: the connection is unusable. */
   | { type: 'broken' };
 
 const CR = 13;
 const LF = 10;
 const LENGTH = /^(?:content-length|l)[ \t]*:[ \t]*(\d{1,9})[ \t]*$/gim;
 
-/** Cuts a stream of bytes into messages, by their `Content-Length` (RFC 3261, 18.3). */
+/** Splits a stream into messages by their `Content-Length` (RFC 3261, 18.3). */
 export class StreamFraming {
   #waiting: Buffer = Buffer.alloc(0);
   #needed = 0;
   #isBroken = false;
 
-  /** Whether a message has begun and not ended. */
+  /** Whether a message is incomplete. */
   get isWithin(): boolean {
     return this.#waiting.length > 0;
   }
@@ -72,15 +72,15 @@ export class StreamFraming {
   }
 }
 
-/** A message that has begun has to end within it. */
+/** Deadline for the rest of a message. */
 const MESSAGE_MS = 15_000;
-/** A connection on which nothing comes is closed after it; keep-alives come more often. */
+/** An idle connection closes after this time; keep-alives come more often. */
 const IDLE_MS = 15 * 60_000;
-/** The other side shows that it is there (RFC 5626, 4.4.1). */
+/** Interval of keep-alive pings (RFC 5626, 4.4.1). */
 const PING_MS = 90_000;
-/** A connection that takes so long to be made is given up. */
+/** Deadline for connecting. */
 const CONNECT_MS = 5000;
-/** What may wait for a slow reader, in bytes. */
+/** Maximum bytes that wait for a slow reader. */
 const MOST_WAITING = 1_048_576;
 const PING = Buffer.from('\r\n\r\n');
 const PONG = Buffer.from('\r\n');
@@ -88,18 +88,18 @@ const PONG = Buffer.from('\r\n');
 export interface SipConnectionOptions {
   clock: Clock;
   socket: Socket;
-  /** The other end. */
+  /** The remote end. */
   hop: Hop;
-  /** Whether it is ready already: an incoming one is. */
+  /** Whether it is established, as an incoming one is. */
   isOpen: boolean;
-  /** Of sockets that are to be made: `connect`, or `secureConnect`. */
+  /** For outgoing connections: `connect`, or `secureConnect`. */
   openEvent?: string;
   events: TransportEvents;
-  /** It is over; nothing comes after it. */
+  /** The connection is over; called last. */
   onClosed: () => void;
 }
 
-/** One connection, TCP or TLS. */
+/** A TCP or TLS connection. */
 export class Connection {
   readonly hop: Hop;
   readonly #options: SipConnectionOptions;
@@ -115,7 +115,7 @@ export class Connection {
     this.hop = hop;
     this.#isOpen = isOpen;
     this.#timers = new Timers(clock);
-    // Answers of a few hundred bytes would wait for the other side's acknowledgement.
+    // Otherwise small responses would wait for the other side's acknowledgement.
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => this.#received(chunk));
     socket.on('error', () => this.close());
@@ -181,7 +181,7 @@ export class Connection {
     }
   }
 
-  /** What an event does may end it. */
+  /** A callback may have closed it. */
   #isOver(): boolean {
     return this.#isClosed;
   }

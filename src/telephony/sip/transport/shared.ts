@@ -3,22 +3,22 @@ import type { SipMessage } from '../message.js';
 import { parseMessage } from '../parse.js';
 import type { Place, SipTransport, TransportEvents } from './transport.js';
 
-/** How sure a user of a transport is that a message is for it: of a call of its own, or a call to a number of its. */
+/** How strongly a user of a transport claims a message: for one of its calls, or for a call to one of its numbers. */
 export type Claim = 'known' | 'called' | null;
 
-/** One of those who use a transport together. */
+/** One of the users of a shared transport. */
 export interface TransportUser extends TransportEvents {
-  /** Whether it talks with who is there. */
+  /** Whether it accepts messages from there. */
   isTrusted(hop: Hop): boolean;
-  /** Asked where several trust the same sender. */
+  /** Asked if several users trust the same sender. */
   claims(message: SipMessage): Claim;
-  /** The name that a server must prove over TLS. */
+  /** The expected TLS name of a server. */
   nameOf?(hop: Hop): string | undefined;
 }
 
 /**
- * One transport, and its ports, for several user agents: each gets what those send whom it trusts. Where several trust one
- * sender (two accounts with one carrier), the one whose call, or whose number, it is about; else the first.
+ * One transport and its ports for several user agents: each gets the messages of senders that it trusts. If several
+ * trust a sender (two accounts with one carrier), the one with the call or number gets it; otherwise the first.
  */
 export class SharedTransport {
   readonly #users: TransportUser[] = [];
@@ -26,7 +26,7 @@ export class SharedTransport {
   #transport: SipTransport | null = null;
 
   /**
-   * @param open the transport, with what is to become of its messages
+   * @param open opens the transport with the given events
    * @throws ParleyError SIP_CANNOT_LISTEN
    */
   static async open(
@@ -56,7 +56,7 @@ export class SharedTransport {
     return shared;
   }
 
-  /** The part of it that is one user's; its `close` gives that up. */
+  /** One user's view of it; its `close` removes the user. */
   join(user: TransportUser): SipTransport {
     this.#users.push(user);
     return this.#part(() => {
@@ -65,7 +65,7 @@ export class SharedTransport {
     });
   }
 
-  /** That of who gets what nobody else trusts the sender of. */
+  /** The view of the user for messages of otherwise untrusted senders. */
   joinLast(user: TransportUser): SipTransport {
     this.#others = user;
     return this.#part(() => {

@@ -6,7 +6,7 @@ import { Streams, type StreamsOptions } from './streams.js';
 import { type Listening, type Place, plainAddress, type SipTransport, type TransportEvents } from './transport.js';
 import { ParleyError, reasonOf } from '../../../base/errors.js';
 
-/** Bytes that the system keeps for us: bursts of calls come at once. */
+/** Receive buffer for bursts of calls, in bytes. */
 const RECEIVE_BYTES = 1_048_576;
 
 /** One UDP socket. */
@@ -29,12 +29,12 @@ export class UdpSocket {
       if (this.#isClosed) return;
       events.onMessage(bytes, { protocol: 'UDP', address: plainAddress(from), port: fromPort, over });
     });
-    // Of single datagrams: whoever waits for an answer has a timer.
+    // For single datagrams, whose senders have timers.
     socket.on('error', () => undefined);
   }
 
   /**
-   * @param over its place in the list of those that listen
+   * @param over index among the listening sockets
    * @throws ParleyError SIP_CANNOT_LISTEN
    */
   static async open({ address, port }: Listening, events: TransportEvents, over = 0): Promise<UdpSocket> {
@@ -71,9 +71,9 @@ export class UdpSocket {
 }
 
 export interface SocketsOptions extends StreamsOptions {
-  /** What is listened on; where there is none of a protocol that is used, connections of ours alone are. */
+  /** Listening sockets; a protocol without one only has outgoing connections. */
   listen: readonly Listening[];
-  /** The address that others reach us at, where it is not that of the socket: behind NAT. */
+  /** The public address, if it differs from the socket's: behind NAT. */
   advertisedAddress?: string;
 }
 
@@ -81,7 +81,7 @@ const DEFAULT_PORT = 5060;
 
 /** The system's sockets of one user agent. */
 export class Sockets implements SipTransport {
-  /** With the ports that were given. */
+  /** With the actual ports. */
   readonly listening: readonly Listening[];
   readonly #options: SocketsOptions;
   readonly #udp: readonly UdpSocket[];
@@ -142,7 +142,7 @@ export class Sockets implements SipTransport {
     const advertised = this.#options.advertisedAddress;
     const host =
       advertised !== undefined && isIPv6(advertised) === v6 ? advertised : ownAddress(own?.address ?? '', to.address);
-    // Where nothing listens for it, connections of ours do: media go with the family.
+    // Without a listening socket, outgoing connections are used: media follow the address family.
     const bound = own?.address ?? this.listening.find(({ address }) => isIPv6(address) === v6)?.address;
     return { host, port: own?.port ?? DEFAULT_PORT, bound: bound ?? (v6 ? '::' : '0.0.0.0') };
   }
@@ -156,7 +156,7 @@ export class Sockets implements SipTransport {
   }
 }
 
-/** Of a socket that listens on all addresses: one of the same kind as the other side's. */
+/** For a socket that listens on all addresses: a local address of the other side's kind. */
 function ownAddress(bound: string, remote: string): string {
   if (bound !== '' && bound !== '0.0.0.0' && bound !== '::') return plainAddress(bound);
   const v6 = isIPv6(remote);

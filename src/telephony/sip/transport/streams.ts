@@ -7,30 +7,30 @@ import { Connection } from './connection.js';
 import { type Listening, plainAddress, type TransportEvents } from './transport.js';
 
 export interface TlsOptions {
-  /** Certificate and key that we show; without them TLS is for connections of ours alone. */
+  /** Own certificate and key; without them TLS only works for outgoing connections. */
   own?: SecureContextOptions;
-  /** PEM of authorities to trust, in place of the well-known ones. */
+  /** PEM of trusted authorities, in place of the well-known ones. */
   ca?: string | Buffer;
-  /** Whether the other side must prove who it is. Default true. */
+  /** Whether to verify the other side. Default true. */
   verify?: boolean;
-  /** The name that a server must prove, by its address. */
+  /** The expected TLS name of a server, by its address. */
   nameOf?: (hop: Hop) => string | undefined;
 }
 
 export interface StreamsOptions {
   clock: Clock;
   events: TransportEvents;
-  /** Whose connections are taken. */
+  /** Whose connections are accepted. */
   isTrusted: (hop: Hop) => boolean;
   tls?: TlsOptions;
-  /** Connections at once. Default 500. */
+  /** Maximum number of connections. Default 500. */
   most?: number;
 }
 
-/** A handshake takes no longer. */
+/** Deadline of a TLS handshake. */
 const HANDSHAKE_MS = 5000;
 
-/** All connections, TCP and TLS, ours and those of others. */
+/** All connections, TCP and TLS, incoming and outgoing. */
 export class Streams {
   readonly #options: StreamsOptions;
   readonly #servers: { server: Server; listening: Listening }[] = [];
@@ -46,7 +46,7 @@ export class Streams {
   }
 
   /**
-   * @param over its place in the list of those that listen
+   * @param over index among the listening sockets
    * @throws ParleyError SIP_CANNOT_LISTEN
    */
   async listen(listening: Listening, over = 0): Promise<Listening> {

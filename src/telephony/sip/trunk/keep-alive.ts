@@ -17,8 +17,8 @@ export interface KeepAliveOptions {
 }
 
 /**
- * Asks each server with OPTIONS whether it is there: any answer is one. Calls go to those that answer, and ways through
- * NAT stay open.
+ * Sends OPTIONS to each server: any response means that it is alive. Calls go to live servers, and NAT bindings stay
+ * open.
  */
 export class KeepAlive {
   readonly #options: KeepAliveOptions;
@@ -46,7 +46,7 @@ export class KeepAlive {
   #ask(hop: Hop): void {
     const { agent, servers, address, target } = this.#options;
     const key = hopText(hop);
-    if (this.#asking.has(key)) return; // it has not answered the last one yet
+    if (this.#asking.has(key)) return; // the last one is unanswered
     let isAnswered = false;
     const outgoing = agent.request({
       method: 'OPTIONS',

@@ -9,8 +9,8 @@ import type { UserAgent } from '../user-agent.js';
 
 export type RegistrationState =
   | { state: 'registering' }
-  | { state: 'registered'; /** For so many seconds. */ seconds: number }
-  /** Tried again in a while. */
+  | { state: 'registered'; /** Validity in seconds. */ seconds: number }
+  /** Will be retried. */
   | { state: 'failed'; reason: string }
   | { state: 'ended' };
 
@@ -19,23 +19,23 @@ export interface RegistrationOptions {
   agent: UserAgent;
   /** Request-URI, such as `sip:example.com`. */
   registrar: string;
-  /** Who is registered, such as `<sip:parley@example.com>`. */
+  /** The registered address, such as `<sip:parley@example.com>`. */
   address: string;
   token: () => string;
   chance: () => number;
   hops: () => readonly Hop[];
-  /** How long it is asked for, in seconds. Default 600. */
+  /** Requested validity in seconds. Default 600. */
   expiresS?: number;
   onState: (state: RegistrationState) => void;
 }
 
 const EXPIRES_S = 600;
 const MOST_EXPIRES_S = 86_400;
-/** Waits between attempts that fail: doubled each time. */
+/** Delays between failed attempts: doubled each time. */
 const FIRST_RETRY_MS = 5000;
 const LONGEST_RETRY_MS = 300_000;
 
-/** Tells a registrar where we are, again and again (RFC 3261, 10). */
+/** Keeps the registration at a registrar (RFC 3261, 10). */
 export class TrunkRegistration {
   readonly #options: RegistrationOptions;
   readonly #timers: Timers<'next'>;
@@ -44,7 +44,7 @@ export class TrunkRegistration {
   #expiresS: number;
   #failures = 0;
   #outgoing: Outgoing | null = null;
-  /** Over which way we are registered; null = we are not. */
+  /** The registered hop; null = not registered. */
   #place: Hop | null = null;
   #isClosed = false;
 
@@ -60,7 +60,7 @@ export class TrunkRegistration {
     this.#register();
   }
 
-  /** A connection is lost: calls came over it, if it is the one that we have registered over. */
+  /** A lost connection: renews a registration over it. */
   connectionLost(hop: Hop): void {
     const known = this.#place;
     if (known === null || hop.protocol === 'UDP' || !sameHop(known, hop) || this.#isClosed) return;
@@ -68,7 +68,7 @@ export class TrunkRegistration {
     this.#next(FIRST_RETRY_MS * this.#options.chance());
   }
 
-  /** Has the registrar forget us. May be called twice. */
+  /** Unregisters. May be called twice. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -87,7 +87,7 @@ export class TrunkRegistration {
 
   #send(expiresS: number, onFinal: (response: SipResponse | null, hop: Hop | null) => void): void {
     const { agent, registrar, address, hops } = this.#options;
-    // As many CSeq numbers as one request may take, with what it has to prove.
+    // Reserves as many CSeq numbers as one request may need with authentication.
     const sequence = this.#sequence;
     this.#sequence += 8;
     this.#outgoing = agent.request({
@@ -114,7 +114,7 @@ export class TrunkRegistration {
     const reason = response === null ? 'no answer' : `${String(response.status)} ${response.reason}`;
     this.#options.onState({ state: 'failed', reason });
     const waitMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LONGEST_RETRY_MS);
-    // Not all at once, where a server comes back that many wait for (RFC 5626, 4.5).
+    // Randomised, for servers that return with many clients waiting (RFC 5626, 4.5).
     this.#next(waitMs * (0.5 + 0.5 * this.#options.chance()));
   }
 
@@ -126,7 +126,7 @@ export class TrunkRegistration {
     this.#next(seconds * 1000 * (0.75 + 0.1 * this.#options.chance()));
   }
 
-  /** Of our own contact where the registrar tells it, or of them all. */
+  /** For the own contact if the registrar reports it, otherwise for all. */
   #grantedS({ headers }: SipResponse): number {
     const contacts = (headers.values('contact') ?? []).map(parseAddress);
     const own = contacts.find((contact) => contact?.sip?.user != null && contact.parameters.has('expires'));

@@ -2,24 +2,24 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { Hop, SipProtocol } from '../hop.js';
 
-/** A server as the operator names it. */
+/** A configured server. */
 export interface ServerAddress {
-  /** Null: the operator leaves it to DNS. */
+  /** Null: decided by DNS. */
   protocol: SipProtocol | null;
   /** Name or IP address. */
   host: string;
-  /** Null: what DNS says, else the protocol's own. */
+  /** Null: from DNS, otherwise the protocol's default. */
   port: number | null;
-  /** A `sips:` address: nothing but TLS. Default false. */
+  /** A `sips:` address: only TLS. Default false. */
   isSecure?: boolean;
 }
 
-/** A record that leads to others (RFC 3403), as far as SIP uses it. */
+/** A NAPTR record (RFC 3403), as far as SIP uses it. */
 export interface NaptrRecord {
-  /** The lowest is tried first, then `preference`. */
+  /** The lowest is first, then `preference`. */
   order: number;
   preference: number;
-  /** `s`: `replacement` has SRV records; others are of no use here. */
+  /** `s`: `replacement` has SRV records; others are not used. */
   flags: string;
   /** `SIP+D2U`, `SIP+D2T`, `SIPS+D2T` … */
   service: string;
@@ -33,7 +33,7 @@ export interface SrvRecord {
   weight: number;
 }
 
-/** Asks DNS. Rejects where there is no such name, or no answer. */
+/** Queries DNS. Rejects for an unknown name, or without an answer. */
 export interface NameServer {
   naptr(name: string): Promise<readonly NaptrRecord[]>;
   srv(name: string): Promise<readonly SrvRecord[]>;
@@ -47,9 +47,9 @@ const NAPTR_SERVICES: ReadonlyMap<string, SipProtocol> = new Map([
   ['SIPS+D2T', 'TLS'],
 ]);
 const MOST_HOPS = 16;
-/** Records that one name leads to; more is nonsense. */
+/** Maximum number of NAPTR records to use. */
 const MOST_NAPTR = 8;
-/** A name server that says nothing keeps nobody waiting for long. */
+/** Timeout of a name server. */
 const PATIENCE = { timeout: 2_000, tries: 2 };
 
 let resolver: Resolver | null = null;
@@ -61,7 +61,7 @@ export const systemNames: NameServer = {
   addresses: async (name) => (await lookup(name, { all: true, order: 'verbatim' })).map(({ address }) => address),
 };
 
-/** Somewhere to try. */
+/** A destination to try. */
 interface ResolvedPlace {
   protocol: SipProtocol;
   name: string;
@@ -69,10 +69,10 @@ interface ResolvedPlace {
 }
 
 /**
- * All places of a server, in the order in which they are to be tried (RFC 3263, 4): where neither transport nor port is
- * named, NAPTR says which; then SRV which machines; then their addresses.
- * @param chance 0 ≤ number < 1: servers of one priority take turns by their weight (RFC 2782)
- * @returns empty where nothing is known of the name
+ * All destinations of a server in order (RFC 3263, 4): without transport and port, NAPTR selects the transport; SRV
+ * selects the hosts; then their addresses.
+ * @param chance 0 ≤ number < 1: servers of one priority are ordered by weight (RFC 2782)
+ * @returns empty for an unknown name
  */
 export async function resolveServer(server: ServerAddress, names: NameServer, chance: () => number): Promise<Hop[]> {
   const { host, port, isSecure = false } = server;
@@ -97,7 +97,7 @@ function usualPort(protocol: SipProtocol): number {
   return protocol === 'TLS' ? 5061 : 5060;
 }
 
-/** By order, then preference: what the far side likes best comes first, what it likes less is tried after it. */
+/** By order, then preference, of the server's operator. */
 async function naptrPlaces(
   host: string,
   isSecure: boolean,
@@ -119,7 +119,7 @@ async function naptrPlaces(
   return found;
 }
 
-/** Of the protocol, or of the first of all that has any (RFC 3263, 4.1: where there is no NAPTR). */
+/** For the protocol, or the first one with records (RFC 3263, 4.1: without NAPTR). */
 async function firstSrvPlaces(
   host: string,
   protocol: SipProtocol | null,

@@ -5,39 +5,39 @@ import { type NameServer, resolveServer, type ServerAddress } from './resolver.j
 
 export interface ServersOptions {
   clock: Clock;
-  /** The most wanted first. */
+  /** In order of preference. */
   addresses: readonly ServerAddress[];
   names: NameServer;
   chance: () => number;
   /**
-   * A server does not answer any more, or answers again.
+   * A server has stopped or resumed answering.
    * @param hop null = no address is known of any
    */
   onChange?: (hop: Hop | null, answers: boolean) => void;
 }
 
-/** What is known of a server. */
+/** The state of a server. */
 export interface SipServerState {
   hop: Hop;
-  /** Whether it answered when it was asked last; null = it has not been asked, or not yet answered. */
+  /** Whether it answered the last check; null = not checked, or not yet answered. */
   answers: boolean | null;
-  /** What it answered last; null = nothing yet. */
+  /** Its last response; null = none yet. */
   last: { status: number; atMs: number } | null;
 }
 
-/** Names are looked up anew this often: servers move. */
+/** Interval of DNS lookups: servers move. */
 const REFRESH_MS = 5 * 60_000;
-/** A name that nobody knows just now. */
+/** Retry interval for an unknown name. */
 const RETRY_MS = 20_000;
 
-/** A trunk's servers: where they are, and which of them answer. */
+/** A trunk's servers: their addresses and states. */
 export class Servers {
   readonly #options: ServersOptions;
   readonly #timers: Timers<'refresh'>;
   readonly #asked = new Map<string, Pick<SipServerState, 'answers' | 'last'>>();
   #isKnown = true;
   #hops: Hop[] = [];
-  /** Names by hop: a certificate must prove them. */
+  /** Expected TLS names by hop. */
   #names = new Map<string, string>();
   #isClosed = false;
 
@@ -46,7 +46,7 @@ export class Servers {
     this.#timers = new Timers(options.clock);
   }
 
-  /** Looks the servers up, now and from time to time. Resolves when that has been done once. Never rejects. */
+  /** Looks up the servers, now and at intervals. Resolves after the first lookup. Never rejects. */
   async open(): Promise<void> {
     const { addresses, names, chance } = this.#options;
     const found: Hop[] = [];
@@ -57,20 +57,20 @@ export class Servers {
         this.#names.set(hopText(hop), address.host);
       }
     }
-    // What was known before is better than nothing.
+    // Keeps the previous result if there is no new one.
     if (found.length > 0) this.#hops = found;
     if (this.#isClosed) return;
     this.#foundAny(found.length > 0 || addresses.length === 0);
     this.#timers.set('refresh', found.length > 0 ? REFRESH_MS : RETRY_MS, () => void this.open());
   }
 
-  /** All, those that have not answered lately last. */
+  /** All, with unresponsive ones last. */
   get hops(): readonly Hop[] {
     const isSilent = (hop: Hop): number => (this.#asked.get(hopText(hop))?.answers === false ? 1 : 0);
     return this.#hops.toSorted((one, other) => isSilent(one) - isSilent(other));
   }
 
-  /** Whether a message from there is from one of them. */
+  /** Whether an address belongs to one of them. */
   has(address: string): boolean {
     return this.#hops.some((hop) => hop.address === address);
   }
@@ -79,18 +79,18 @@ export class Servers {
     return this.#names.get(hopText(hop));
   }
 
-  /** @param status what a server answered when it was asked; null = nothing */
+  /** @param status of the response to a check; null = none */
   note(hop: Hop, status: number | null): void {
     const key = hopText(hop);
     const before = this.#asked.get(key) ?? { answers: null, last: null };
     const answers = status !== null;
     const last = answers ? { status, atMs: this.#options.clock.nowMs() } : before.last;
     this.#asked.set(key, { answers, last });
-    // A server that answers the first time is as it should be.
+    // A first positive check is not a change.
     if (before.answers !== answers && (before.answers !== null || !answers)) this.#options.onChange?.(hop, answers);
   }
 
-  /** All, in the order in which the operator has named them. */
+  /** All, in configured order. */
   get states(): readonly SipServerState[] {
     return this.#hops.map((hop) => ({ hop, ...(this.#asked.get(hopText(hop)) ?? { answers: null, last: null }) }));
   }
