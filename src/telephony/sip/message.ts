@@ -75,7 +75,7 @@ export function bodyText({ body }: SipMessage): string {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
 }
 
-/** A message as bytes; `Content-Length` is that of its body, whatever the headers say. */
+/** Serialises a message; `Content-Length` is computed from its body. */
 export function messageBytes(message: SipMessage): Uint8Array {
   const start =
     message.kind === 'request'
@@ -92,7 +92,7 @@ export function messageBytes(message: SipMessage): Uint8Array {
   return bytes;
 }
 
-/** One stop on a request's way (RFC 3261, 20.42). */
+/** One hop of a request (RFC 3261, 20.42). */
 interface Via {
   /** In capitals, such as `UDP`. */
   transport: string;
@@ -101,13 +101,13 @@ interface Via {
   parameters: Parameters;
 }
 
-/** What branches begin with that are unique (RFC 3261, 8.1.1.7). */
+/** Prefix of globally unique branches (RFC 3261, 8.1.1.7). */
 export const MAGIC_COOKIE = 'z9hG4bK';
 
-/** Of any version: a request of another one is answered, too. */
+/** Any version: requests of other versions are answered, too. */
 const VIA = /^SIP[ \t]*\/[ \t]*\d\.\d[ \t]*\/[ \t]*([^ \t;,/]+)[ \t]+([^;]+)(;.*)?$/i;
 
-/** @returns null where it is none */
+/** @returns null if invalid */
 function parseVia(text: string): Via | null {
   const match = VIA.exec(text);
   if (match === null) return null;

@@ -57,9 +57,8 @@ export class EarlyMedia {
 }
 
 /**
- * Listens for special information tones (ITU-T E.180) in what comes before the answer: of announcements that networks
- * play in place of the person who was called. Packets are heard as they come; one that is lost, late or broken is left
- * out, which the tones are long enough for.
+ * Detects special information tones (ITU-T E.180) before the answer, which precede a network's announcement. Packets
+ * are processed on arrival; lost, late and broken ones are skipped, because the tones are long enough.
  */
 export class EarlyTones {
   readonly #opus: Opus | null;
@@ -67,7 +66,7 @@ export class EarlyTones {
   #heard: { facts: CodecFacts; ssrc: number; decoder: MediaDecoder; tones: SpecialInformationDetector } | null = null;
   #sequence = 0;
 
-  /** @param opus loaded; needed where it may be agreed upon */
+  /** @param opus loaded; required if it may be negotiated */
   constructor(opus: Opus | null) {
     this.#opus = opus;
   }
@@ -76,10 +75,10 @@ export class EarlyTones {
     this.#agreement = agreement;
   }
 
-  /** Returns what the tones say once they have been heard. */
+  /** Returns the meaning of the tones once they are detected. */
   packet({ payloadType, ssrc, sequence, payload }: RtpPacket): SpecialInformation | null {
     const facts = this.#agreement?.codecs.get(payloadType);
-    if (facts === undefined) return null; // keys, comfort noise, or nothing that was agreed upon
+    if (facts === undefined) return null; // keys, comfort noise, or a type that was not negotiated
     if (this.#heard?.facts !== facts || this.#heard.ssrc !== ssrc) {
       this.close();
       const tones = new SpecialInformationDetector(facts.sampleRateHz);
@@ -89,7 +88,7 @@ export class EarlyTones {
     try {
       return this.#heard.tones.push(this.#heard.decoder.decode(payload));
     } catch {
-      return null; // the decoder goes on with the next one
+      return null; // the decoder continues with the next packet
     }
   }
 

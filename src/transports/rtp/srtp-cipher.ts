@@ -213,7 +213,7 @@ function authenticated(clear: Uint8Array, trailer: Uint8Array | null): Uint8Arra
   return trailer === null ? clear : Buffer.concat([clear, trailer]);
 }
 
-/** Ways to protect packets (RFC 4568, 6.2; RFC 7714, 14.2), the ones that we offer first. */
+/** Supported suites (RFC 4568, 6.2; RFC 7714, 14.2), in the order of parley's offers. */
 export const SRTP_SUITES = ['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32', 'AEAD_AES_128_GCM'] as const;
 export type SrtpSuite = (typeof SRTP_SUITES)[number];
 

@@ -276,34 +276,34 @@ export class WeriftPeer implements WebRtcPeer {
   }
 }
 
-/** A way to the other end, as werift has it. */
+/** werift's candidate pair. */
 export interface Pair {
-  /** Checks of the other end that came over it. */
+  /** Checks of the other end over this pair. */
   readonly requestsReceived: number;
   readonly state: number;
 }
 
-/** Our own check of the way was answered with the other end's password (werift's CandidatePairState.SUCCEEDED). */
+/** The local check was answered with the other end's password (werift's CandidatePairState.SUCCEEDED). */
 const CHECKED = 3;
 
 export interface Ways<P extends Pair> {
   readonly candidatePairs: readonly P[];
-  /** The way that is used. */
+  /** The pair in use. */
   nominated?: P;
 }
 
-/** The other end checks a way that it uses every few seconds (RFC 7675, 5.1: 6 s at most). */
+/** The other end checks a pair in use every few seconds (RFC 7675, 5.1: at most 6 s). */
 const UNUSED_MS = 8_000;
 
 /**
- * Follows the other end to the way that it uses. Browsers change it when they find a better one, and give up the old one
- * after a while, above all after an ICE restart; werift stays with the first.
+ * Follows the other end to its candidate pair. Browsers change it when they find a better one, and drop the old one
+ * after a while, especially after an ICE restart; werift stays with the first.
  */
 export class FollowedPair<P extends Pair> {
-  /** When a check came over a way last, and how many had by then. */
+  /** Time and number of the last checks of a pair. */
   readonly #checked = new Map<P, { count: number; atMs: number }>();
 
-  /** To be called every second or so. */
+  /** Call about every second. */
   look(ways: Ways<P>, nowMs: number): void {
     for (const pair of ways.candidatePairs) {
       if (this.#checked.get(pair)?.count === pair.requestsReceived) continue;
@@ -325,9 +325,9 @@ export class FollowedPair<P extends Pair> {
 }
 
 /**
- * Whether a UDP port of the range can be had; it is tried out on all addresses. werift would keep a socket of each
- * address that it finds no port for.
- * @param range both included
+ * Whether a UDP port of the range is free, tried on all addresses. werift would leak a socket for each address without
+ * a free port.
+ * @param range inclusive
  */
 async function hasFreePort([from, to]: readonly [number, number]): Promise<boolean> {
   for (let port = from; port <= to; port++) if (await canBind(port)) return true;
@@ -343,14 +343,14 @@ function canBind(port: number): Promise<boolean> {
   });
 }
 
-/** How often it is to be looked. */
+/** Interval of checks. */
 const LOOK_MS = 1_000;
-/** A look that comes later than this finds that we were held up ourselves, not the other side. */
+/** A check later than this means that this thread was blocked, not that the other side is gone. */
 const MAX_BETWEEN_LOOKS_MS = 2 * LOOK_MS;
 
 /**
- * Whether anything still comes from the other side. A muted microphone is no silence here: who is there keeps asking for
- * our consent to be sent to (RFC 7675, 5.1) and answers when we ask, every 4 to 6 s both.
+ * Whether anything arrives from the other side. A muted microphone does not count as silence: a live peer sends consent
+ * checks (RFC 7675, 5.1) and answers ours, every 4 to 6 s each.
  */
 export class Liveness {
   readonly #limitMs: number;
@@ -358,13 +358,13 @@ export class Liveness {
   #silentMs = 0;
   #atMs: number;
 
-  /** @param limitMs silence of so long means that nobody is there */
+  /** @param limitMs silence after which the other side is gone */
   constructor(limitMs: number, nowMs: number) {
     this.#limitMs = limitMs;
     this.#atMs = nowMs;
   }
 
-  /** @param count all that has come so far; false: nothing has for too long */
+  /** @param count everything received so far; false: nothing for too long */
   look(count: number, nowMs: number): boolean {
     this.#silentMs = count === this.#count ? this.#silentMs + Math.min(nowMs - this.#atMs, MAX_BETWEEN_LOOKS_MS) : 0;
     this.#count = count;
@@ -379,7 +379,7 @@ interface Named {
   headerExtensions: never[];
 }
 
-/** What sorts a connection's packets, as werift has it. */
+/** werift's router of packets. */
 interface Router {
   readonly ssrcTable: Readonly<Record<number, unknown>>;
   routeRtp: (packet: WeriftPacket) => void;
@@ -387,9 +387,9 @@ interface Router {
 }
 
 /**
- * Hears who did not name their source in the offer: browsers do (`a=ssrc`), other programs need not. The first packet of
- * a payload type that was agreed upon names it then (RFC 9143, 9.2). werift would drop them all. Where a source is named,
- * nothing changes. To be called once.
+ * Accepts sources that the offer does not name: browsers name theirs (`a=ssrc`), other programs need not. The first
+ * packet of a negotiated payload type then names the source (RFC 9143, 9.2). werift would drop its packets. Named
+ * sources are not affected. Call once.
  */
 function hearUnnamed(connection: RTCPeerConnection): void {
   const { router } = connection as unknown as { router: Router };

@@ -61,8 +61,8 @@ function cutSound(text: string): SequencedMessage | null {
 }
 
 /**
- * Sound comes 50 times a second for each call: it is cut out of the text of its message, which takes a third of what
- * reading the whole of it does. What is written in an unusual way is left to those who read the whole.
+ * Audio arrives 50 times a second per call: cutting it out of the message's text takes a third of the time of parsing
+ * it. Unusual messages go to the full parser.
  */
 
 const SOUND = '"event":"media"';
@@ -72,10 +72,10 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const BRACE = 0x7d;
 const ZERO = 0x30;
-/** Beyond this a number is none. */
+/** Maximum length of a number. */
 const MOST_DIGITS = 12;
 
-/** The far end's sound in a message, base64; null = there is none, or the message has to be looked at as a whole. */
+/** The far end's audio in a message, base64; null = none, or the message needs the full parser. */
 export function cutPayload(text: string): string | null {
   if (!text.includes(SOUND) || text.charCodeAt(text.length - 1) !== BRACE) return null;
   const track = text.indexOf(TRACK);
@@ -88,7 +88,7 @@ export function cutPayload(text: string): string | null {
 }
 
 /**
- * The whole number behind a key, in quotes or not; null = there is none, or it has to be looked for otherwise.
+ * The integer after a key, quoted or not; null = none, or the message needs the full parser.
  * @param key with its quotes and its colon, such as `"chunk":`
  */
 export function cutNumber(text: string, key: string): number | null {

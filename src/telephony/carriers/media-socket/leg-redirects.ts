@@ -209,15 +209,15 @@ export class LegRedirects {
   }
 }
 
-/** Instructions to a carrier for a call, each a whole document in the carrier's format. */
+/** Instructions for a call, each a complete document in the carrier's format. */
 export interface CallDocuments {
-  /** The call's sound goes over the media socket, until that is closed; then we are asked what is next. */
+  /** Connects the audio to the media socket until it closes; then the carrier asks for instructions. */
   connecting(): string;
-  /** The far end is connected to somebody else, what comes of which is told under the attempt's name. */
+  /** Connects the far end to a target; the outcome is reported under the attempt's name. */
   dialling(target: string, attempt: string): string;
-  /** The far end goes into a room, in which it meets whoever else is sent there. */
+  /** Moves the far end to a conference. */
   meeting(room: string): string;
   readonly hangUp: string;
-  /** For a call that comes in and is not taken. */
+  /** Refuses an inbound call. */
   reject(refusal: CallRefusal): string;
 }

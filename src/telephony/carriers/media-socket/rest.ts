@@ -140,21 +140,21 @@ interface RestApiOptions {
   clock: Clock;
   carrier: string;
   rest: Rest;
-  /** Before every path. Default nothing. */
+  /** Prefix of every path. Default none. */
   root?: string;
-  /** What the body of a refusal says, in the carrier's words, and its own code for it. */
+  /** Extracts the carrier's message and error code from a refusal. */
   refusal: (body: RestReply['body']) => { words: string; code?: string | number };
 }
 
 const REQUEST_MS = 10_000;
-/** Carriers take about a call a second by default, and say 429 to more. */
+/** Carriers accept about one call a second by default, and answer 429 to more. */
 const BUSY_MS = 1_000;
 const BUSY_TRIES = 5;
 
 /**
- * A carrier's API, whose answers are bodies or errors: CARRIER_UNREACHABLE, CARRIER_SILENT where nobody knows whether
- * it was done (a 5xx is such an answer), or CARRIER_REFUSED with the carrier's own words. The details of a refusal have
- * `status` and, where it tells one, the carrier's `vendorCode`.
+ * A carrier's API. Answers are bodies or errors: CARRIER_UNREACHABLE; CARRIER_SILENT if it is unknown whether the
+ * request was executed (also for 5xx); CARRIER_REFUSED with the carrier's message. The details of a refusal have
+ * `status` and, if there is one, the carrier's `vendorCode`.
  */
 export class RestApi {
   readonly #options: RestApiOptions;
@@ -179,7 +179,7 @@ export class RestApi {
     });
   }
 
-  /** As `ask`; a refusal because of too many requests (429), which nothing has come of, is tried again. */
+  /** Like `ask`, but retries after 429, which has no effect at the carrier. */
   async patiently(request: RestRequest, signal: AbortSignal): Promise<RestReply> {
     for (let tries = 1; ; tries++) {
       try {
@@ -191,7 +191,7 @@ export class RestApi {
     }
   }
 
-  /** @throws ParleyError CARRIER_SILENT where there is none: the answer is not the one that was asked for */
+  /** @throws ParleyError CARRIER_SILENT if it is missing: the answer does not match the request */
   textIn(body: Readonly<Record<string, unknown>>, name: string): string {
     const value = body[name];
     if (typeof value === 'string' && value !== '') return value;
@@ -203,7 +203,7 @@ export function isRefusal(error: unknown): error is ParleyError {
   return error instanceof ParleyError && error.code === 'CARRIER_REFUSED';
 }
 
-/** The objects of a list; none where it is no list. */
+/** The objects of a list; none if it is not a list. */
 export function objectsIn(body: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>>[] {
   const value = body[name];
   return Array.isArray(value) ? value.filter(isObject) : [];

@@ -290,16 +290,16 @@ const NOBODY: Omit<SimulatedNumber, 'number'> = {
   steps: [],
 };
 
-/** How much sound may wait between two calls, in frames. */
+/** Maximum audio that waits between two calls, in frames. */
 const MAX_WAITING = 10;
 
-/** Connects the far ends of two calls with each other: each call has one end of it where its agent was. */
+/** Connects the far ends of two calls: each call has one end of it in place of its agent. */
 class SimulatedBridge {
   readonly first: CallEndpoint;
   readonly second: CallEndpoint;
 
   /**
-   * @param onDigits keys for the far end of the call that holds the first or the second end
+   * @param onDigits keys for the far end of the call with the first or the second end
    * @param onGone one of the two calls is over
    */
   constructor(onDigits: (end: 'first' | 'second', keys: string) => void, onGone: () => void) {

@@ -113,7 +113,7 @@ export class SipOutboundCall {
     return this.#hasSign;
   }
 
-  /** To be called once. */
+  /** Call it once. */
   start(): void {
     this.#invite();
   }

@@ -69,9 +69,9 @@ export class PlainClientTransaction implements ClientTransaction {
   }
 }
 
-/** Repeated final responses are absorbed so long on a transport that may repeat them: more than 32 s. */
+/** How long repeated final responses are absorbed on an unreliable transport: more than 32 s. */
 const TIMER_D_MS = 33_000;
-/** Repeated 2xx, and those of a call's other branches, come so long (RFC 6026, 8.4). */
+/** How long repeated 2xx, and those of other branches, are accepted (RFC 6026, 8.4). */
 const TIMER_M_MS = GIVE_UP_MS;
 
 /**
@@ -161,7 +161,7 @@ export class InviteClientTransaction implements ClientTransaction {
   }
 }
 
-/** The ACK of a final response that is no 2xx: the request's own branch, the response's `To` (17.1.1.3). */
+/** The ACK of a final response other than 2xx: the request's own branch, the response's `To` (17.1.1.3). */
 function ackOf(request: SipRequest, response: SipResponse): SipRequest {
   const { headers, uri } = request;
   const ack = new Headers();

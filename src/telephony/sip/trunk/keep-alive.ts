@@ -30,7 +30,7 @@ export class KeepAlive {
     this.#timers = new Timers(options.clock);
   }
 
-  /** To be called once. */
+  /** Call it once. */
   start(): void {
     for (const hop of this.#options.servers.hops) this.#ask(hop);
     this.#timers.set('next', this.#options.intervalMs, () => this.start());

@@ -55,7 +55,7 @@ export class TrunkRegistration {
     this.#expiresS = options.expiresS ?? EXPIRES_S;
   }
 
-  /** To be called once. */
+  /** Call it once. */
   start(): void {
     this.#register();
   }
