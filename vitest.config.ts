@@ -4,6 +4,8 @@ import { defineConfig } from 'vitest/config';
 const EVENTUAL = 'test/e2e/{accessibility,console,console-numbers,forms,vendor-faults,widget,widget-calls}.test.ts';
 /** Tests that replace or reload modules: what they import is theirs alone. */
 const MOCKS = ['test/base/native.test.ts', 'test/engine/private-names.test.ts', 'test/daemon/evals/runs.test.ts'];
+/** The suites of the example agents hold hundreds of calls on threads of their own. */
+const EVALS = 'test/eval/suites.test.ts';
 /** Vitest leaves a core to itself, and of two that is half of all. */
 const parallel = { maxWorkers: 2, sequence: { groupOrder: 0 } };
 
@@ -21,13 +23,14 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/e2e/**', ...MOCKS],
+          exclude: ['test/e2e/**', EVALS, ...MOCKS],
           isolate: false,
           ...parallel,
         },
       },
       { extends: true, test: { name: 'mocks', include: MOCKS, ...parallel } },
       { extends: true, test: { name: 'e2e', include: [EVENTUAL], ...parallel } },
+      { extends: true, test: { name: 'evals', include: [EVALS], maxWorkers: 1, sequence: { groupOrder: 2 } } },
       {
         // Conversations in real time need the processor when they need it: one at a time, behind all other tests.
         extends: true,
