@@ -3,16 +3,16 @@ import { messageOf } from './api.js';
 
 export interface ActionOptions {
   class?: string;
-  /** Asked by the button itself before it acts: what cannot be undone takes a second click. */
+  /** The button asks for a second click before an irreversible action. */
   confirm?: string;
-  /** For screen readers, where the text alone does not tell what it acts on. */
+  /** For screen readers, if the text alone does not name its object. */
   label?: string;
 }
 
-/** How long a button waits for the second click. */
+/** Time for the second click. */
 const CONFIRM_MS = 4000;
 
-/** A button that does one thing at a time. What goes wrong stands beside it. */
+/** A button that runs one action at a time. Errors are shown beside it. */
 export function actionButton(text: string, run: () => Promise<void>, options: ActionOptions = {}): HTMLElement {
   const { confirm, label } = options;
   const button = el(
@@ -54,7 +54,7 @@ export function actionButton(text: string, run: () => Promise<void>, options: Ac
   return el('span', { class: 'action' }, button, fault);
 }
 
-/** A form that is sent by its button or by Enter. What goes wrong stands below. */
+/** A form that is sent by its button or by Enter. Errors are shown below. */
 export function actionForm(
   name: string,
   fields: readonly HTMLElement[],
@@ -85,7 +85,7 @@ export function labelled(text: string, field: HTMLElement): HTMLElement {
   return el('label', {}, el('span', {}, text), field);
 }
 
-/** A list to choose from; `value` stands in it even where nothing is called so any more. */
+/** A list of options; it contains `value` even if that is no longer an option. */
 export function select(
   name: string,
   value: string,

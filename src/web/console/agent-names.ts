@@ -5,7 +5,7 @@ export interface AgentName {
   name: string;
 }
 
-/** The daemon's agents by name, also where one of a call is gone. */
+/** The daemon's agents by name, with a fallback for deleted ones. */
 export class AgentNames {
   readonly #api: ConsoleApi;
   #names = new Map<string, string>();

@@ -1,15 +1,15 @@
 import type { Fault } from './fault.js';
 import { EventReader, type ServerEvent } from './sse.js';
 
-/** Where /docs keeps the private key as well: this tab, until it is closed. */
+/** Shared with /docs: the private key for this tab, until it closes. */
 const KEY = 'parley.key';
 const TIMEOUT_MS = 15_000;
 const RECONNECT_MS = 2000;
 
-/** The daemon refused, or did not answer; the message is for people. */
+/** The daemon refused or did not answer; the message is for people. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
-  /** HTTP status; 0 = there was no answer. */
+  /** HTTP status; 0 = no answer. */
   readonly status: number;
   readonly faults: readonly Fault[];
 
@@ -22,7 +22,7 @@ export class ApiError extends Error {
 
 /** The daemon's endpoints, with the operator's private key. */
 export class ConsoleApi {
-  /** The key was refused, or there is none. */
+  /** The key was refused, or is missing. */
   onLocked: () => void = () => undefined;
 
   get key(): string {
@@ -40,12 +40,12 @@ export class ConsoleApi {
     return (await response.json()) as T;
   }
 
-  /** @param body a form with files is sent as it is, anything else as JSON */
+  /** @param body a form with files is sent unchanged, anything else as JSON */
   async send<T>(method: 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
     return (await (await this.request(method, path, body, signal)).json()) as T;
   }
 
-  /** A text; null = there is none (404). */
+  /** A text; null = not found (404). */
   async text(path: string): Promise<string | null> {
     try {
       return await (await this.request('GET', path)).text();
@@ -55,7 +55,7 @@ export class ConsoleApi {
     }
   }
 
-  /** An answer that was not refused. @throws ApiError */
+  /** A successful answer. @throws ApiError */
   async request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
     const isForm = body instanceof FormData;
     const headers = {
@@ -79,7 +79,7 @@ export class ConsoleApi {
     throw refusal(response.status, await response.json().catch(() => null));
   }
 
-  /** What happens, from now on (and what was missed, after a break), until the signal. */
+  /** Streams events from now on (and missed ones, after a break), until the signal. */
   events(
     path: string,
     onEvent: (event: ServerEvent) => void,
@@ -109,7 +109,7 @@ export class ConsoleApi {
           for (const event of reader.push(piece.value)) onEvent(event);
           lastId = reader.lastId || lastId;
         }
-        // A stream about one call ends with it.
+        // A stream about one call ends with the call.
         if (path !== '/events') return;
       } catch {
         if (!signal.aborted) onBreak(true);

@@ -1,6 +1,6 @@
 import type { NoteData } from '../../session/record/event-log.js';
 
-/** How much a decision matters to somebody who reads a call. */
+/** How important a decision is for the reader of a call. */
 export type Weight = 'turn' | 'minor' | 'trouble';
 
 export interface LoggedDecision {
@@ -62,7 +62,7 @@ const REASONS: Readonly<Record<string, Words>> = {
 const TURN = new Set(['turn.ignored', 'turn.echo', 'turn.stuck', 'turn.continued', 'interruption', 'ended', 'ending']);
 const TROUBLE = /failed|stalled|timeout|givingUp|trace\.full|limit/;
 
-/** What the conversation decided, and why, in words. A name that is new is shown as it is. */
+/** A decision of the conversation and its reason. Unknown names are shown unchanged. */
 export function decision(name: string, data: NoteData): LoggedDecision {
   const words = REASONS[name];
   const text = words === undefined ? unknown(name, data) : words(data);
@@ -75,7 +75,7 @@ export function decision(name: string, data: NoteData): LoggedDecision {
   return { text, weight };
 }
 
-/** The reasons for waiting before a turn counts as over. */
+/** The reasons for waiting before the end of a turn. */
 function scored({ completeness, dictating, final, judged, waitMs }: NoteData): string {
   const reasons = [
     `${percent(completeness)} complete`,

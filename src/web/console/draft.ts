@@ -1,16 +1,15 @@
 import { type OpenApiDocument, resolve, type Schema, withoutNull } from '../docs/document.js';
 
-/** A place in a configuration: names of members and numbers of items. */
+/** A place in a configuration: member names and item numbers. */
 export type Path = readonly (string | number)[];
 
-/** What stands at a place; undefined = nothing. */
+/** The value at a place; undefined = none. */
 export function valueAt(root: unknown, path: Path): unknown {
   return path.reduce<unknown>((value, step) => (isBranch(value) ? value[step] : undefined), root);
 }
 
 /**
- * The same with another value at a place; undefined takes it away, with the objects that are empty then. Nothing that was
- * given is changed.
+ * A copy with another value at a place; undefined removes it, with objects that become empty. The input is not changed.
  */
 export function withValue(root: unknown, path: Path, value: unknown): unknown {
   const [step, ...rest] = path;
@@ -30,8 +29,8 @@ export function withValue(root: unknown, path: Path, value: unknown): unknown {
 }
 
 /**
- * A configuration without the members that are not set: the daemon answers all of them, as null or []. What has no schema
- * of its own, such as the settings of a voice, stays as it is.
+ * A configuration without unset members, which the daemon returns as null or []. Parts without a schema, such as a
+ * voice's settings, are not changed.
  */
 export function withoutUnset(value: unknown, raw: Schema, document: OpenApiDocument): unknown {
   if (!isBranch(value)) return value;
@@ -53,7 +52,7 @@ export function withoutUnset(value: unknown, raw: Schema, document: OpenApiDocum
   );
 }
 
-/** As one text, for looking up what belongs to a place. */
+/** As one text, to look up a place. */
 export function pathText(path: Path): string {
   return path.join('.');
 }

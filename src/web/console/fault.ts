@@ -1,4 +1,4 @@
-/** One fault in what was sent, where it is. */
+/** A validation issue and its place. */
 export interface Fault {
   loc: readonly (string | number)[];
   msg: string;

@@ -23,13 +23,13 @@ const PLACES: Readonly<Record<string, { list: (options: ViewOptions) => View; on
     keys: { list: keysView, one: keysView },
   };
 
-/** The console: one place at a time, by what stands behind the address's `#`. */
+/** The console: shows one view, by the address after `#`. */
 class Console {
   readonly #api = new ConsoleApi();
   readonly #root = byId('view');
   readonly #forget = byId('forget');
   #view: View | null = null;
-  /** The address of what is shown. */
+  /** The address of the current view. */
   #hash = '';
 
   constructor() {
@@ -43,7 +43,7 @@ class Console {
     this.#go();
   }
 
-  /** Leaving what is not saved takes a question; staying puts the address back. */
+  /** Leaving unsaved changes asks for confirmation; staying restores the address. */
   #onHash(): void {
     if (location.hash === this.#hash) return;
     if (this.#view?.isUnsaved?.() === true && !confirm('Your changes are not saved. Leave and lose them?')) {
@@ -92,7 +92,7 @@ class Console {
     byId('places').hidden = place === null;
     const hadFocus = this.#root.contains(document.activeElement);
     this.#root.replaceChildren(view.element);
-    // The link that led here is gone: whoever works with the keyboard goes on at the top of what it led to.
+    // The followed link is gone: the keyboard focus moves to the top of the new view.
     if (hadFocus && !this.#root.contains(document.activeElement)) this.#root.focus({ preventScroll: true });
     scrollTo(0, 0);
   }

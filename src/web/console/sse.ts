@@ -1,23 +1,23 @@
-/** One message of a stream of server-sent events. */
+/** A server-sent event. */
 export interface ServerEvent {
   event: string;
   id: string;
   data: string;
 }
 
-/** Takes a stream of server-sent events apart (HTML, section 9.2.6, without `retry`); pieces may be cut anywhere. */
+/** Parses a stream of server-sent events (HTML, section 9.2.6, without `retry`); chunks may be cut anywhere. */
 export class EventReader {
   #rest = '';
   #event = '';
   #id = '';
   #data: string[] = [];
 
-  /** The last id that came, to go on from. */
+  /** The last received id, to resume from. */
   get lastId(): string {
     return this.#id;
   }
 
-  /** The messages that a piece completes. */
+  /** The events that a chunk completes. */
   push(piece: string): ServerEvent[] {
     const lines = (this.#rest + piece).split(/\r\n|\n|\r(?=.)/);
     this.#rest = lines.pop() ?? '';

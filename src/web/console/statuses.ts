@@ -1,9 +1,9 @@
-/** How a call stands or ended. */
+/** The words for a call's status. */
 export interface StatusWords {
   /** In a word or two. */
   label: string;
   group: 'running' | 'done' | 'failed' | 'other';
-  /** Why it ended, in a sentence; while it goes on, how far it is. */
+  /** Why it ended, or how far it is. */
   why: string;
 }
 
@@ -50,7 +50,7 @@ export function statusWords(status: string): StatusWords {
   return STATUSES[status] ?? { label: status, group: 'other', why: status };
 }
 
-/** Whether nobody was ever on the line. */
+/** Whether the call was never answered. */
 export function wasNeverConnected(status: string): boolean {
   return ['busy', 'no-answer', 'failed', 'canceled'].includes(status);
 }

@@ -2,19 +2,19 @@ import { el } from '../shared/elements.js';
 import type { ConsoleApi } from './api.js';
 import { messageOf } from './api.js';
 
-/** One place of the console. */
+/** One view of the console. */
 export interface View {
   element: HTMLElement;
   title: string;
-  /** Lets go of what it follows or plays. May be called twice. */
+  /** Releases what it follows or plays. May be called twice. */
   close(): void;
-  /** Whether leaving loses what was entered. Default: it does not. */
+  /** Whether leaving loses input. Default: no. */
   isUnsaved?(): boolean;
 }
 
 export interface ViewOptions {
   api: ConsoleApi;
-  /** What stands in the address behind the place: `ID`, `?agent=…`. */
+  /** The address after the view's name: `ID`, `?agent=…`. */
   path: string;
   search: string;
 }
@@ -27,7 +27,7 @@ export function empty(...text: (Node | string)[]): HTMLElement {
   return el('p', { class: 'state' }, ...text);
 }
 
-/** What went wrong, with what may help. */
+/** An error, with a way to retry. */
 export function failure(error: unknown, again: () => void, label = 'Try again'): HTMLElement {
   const button = el('button', { type: 'button', class: 'notice-action' }, label);
   button.addEventListener('click', again);
@@ -38,7 +38,7 @@ export function card(title: string, ...children: (Node | string)[]): HTMLElement
   return el('section', { class: 'card' }, el('h2', {}, title), ...children);
 }
 
-/** A place that shows what it loads, that it loads, or that this failed, each in the place of the other. */
+/** A view of loaded content, or of its loading or failure. */
 export class Loaded {
   readonly element = el('div', {});
   readonly #what: string;
@@ -52,7 +52,7 @@ export class Loaded {
     void this.refresh();
   }
 
-  /** Loads again; what is there stays until then. Never rejects. */
+  /** Loads again; the old content stays until then. Never rejects. */
   async refresh(): Promise<void> {
     const count = ++this.#count;
     let shown: readonly (Node | string)[];
@@ -71,7 +71,7 @@ export class Loaded {
     const at = this.#focusable.findIndex((element) => element === focused);
     this.element.replaceChildren(...shown);
     if (at === -1) return;
-    // Whoever works with the keyboard stays where they were, also where a button has another name now or is gone.
+    // The keyboard focus stays in place, even if a button was renamed or removed.
     const name = nameOf(focused);
     const candidates = this.#focusable;
     (candidates.find((candidate) => nameOf(candidate) === name) ?? candidates[at] ?? candidates.at(-1))?.focus();
@@ -82,7 +82,7 @@ export class Loaded {
   }
 }
 
-/** By what something that has the focus is known again when it has been made anew. */
+/** Identifies the focused element after it is created anew. */
 function nameOf(element: Element | null): string | null {
   return element?.getAttribute('aria-label') ?? element?.getAttribute('href') ?? element?.textContent ?? null;
 }

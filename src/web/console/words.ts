@@ -4,7 +4,7 @@ const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' 
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const WHOLE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** `21 Nov 19:02:45`, and only the time where it is today. */
+/** `21 Nov 19:02:45`, or only the time if it is today. */
 export function shortTime(ts: number, nowMs: number): string {
   const date = new Date(ts * 1000);
   const isToday = date.toDateString() === new Date(nowMs).toDateString();
@@ -24,20 +24,20 @@ export function clock(seconds: number): string {
   return hours > 0 ? `${String(hours)}:${two(minutes)}:${two(whole % 60)}` : `${String(minutes)}:${two(whole % 60)}`;
 }
 
-/** A moment of a call to a hundredth of a second: `7.15 s`. */
+/** A moment of a call, to a hundredth of a second: `7.15 s`. */
 export function moment(ms: number): string {
   return `${(ms / 1000).toFixed(2)} s`;
 }
 
 export interface Ends {
   direction: string | null;
-  /** Who was talked with: a number, or how they came. */
+  /** The other party: a number, or the kind of line. */
   who: string;
-  /** The number of ours. */
+  /** The own number. */
   ours: string | null;
 }
 
-/** Who was on the other end. */
+/** The two parties of a call. */
 export function endsOf({ voip, call_status: status }: Pick<CallHistoryItem, 'voip' | 'call_status'>): Ends {
   const text = (name: string): string | null => (typeof voip?.[name] === 'string' ? voip[name] : null);
   const direction = text('direction');

@@ -1,4 +1,4 @@
-/** The part of the OpenAPI document that the page shows. */
+/** The shown part of the OpenAPI document. */
 export interface OpenApiDocument {
   info: { title: string; version: string };
   paths: Record<string, Record<string, Operation>>;
@@ -50,7 +50,7 @@ export interface DocumentedEndpoint extends Operation {
   path: string;
 }
 
-/** All operations, in the document's order, by their first tag. */
+/** All operations by their first tag, in the document's order. */
 export function byTag({ paths }: OpenApiDocument): Map<string, DocumentedEndpoint[]> {
   const tags = new Map<string, DocumentedEndpoint[]>();
   for (const [path, methods] of Object.entries(paths)) {
@@ -62,7 +62,7 @@ export function byTag({ paths }: OpenApiDocument): Map<string, DocumentedEndpoin
   return new Map([...tags].sort(([a], [b]) => a.localeCompare(b)));
 }
 
-/** The name of a schema that is referred to, such as `Agent`. */
+/** The name of a referenced schema, such as `Agent`. */
 export function nameOf({ $ref }: Schema): string | null {
   return $ref === undefined ? null : ($ref.split('/').pop() ?? null);
 }
@@ -72,7 +72,7 @@ export function resolve(schema: Schema, document: OpenApiDocument): Schema {
   return name === null ? schema : (document.components.schemas[name] ?? {});
 }
 
-/** The branches of a value that may be null are its own; null is told apart. */
+/** The schema without null, and whether null is allowed. */
 export function withoutNull(schema: Schema): { schema: Schema; nullable: boolean } {
   if (Array.isArray(schema.type)) {
     const types = schema.type.filter((type) => type !== 'null');
@@ -88,7 +88,7 @@ export function withoutNull(schema: Schema): { schema: Schema; nullable: boolean
   return { schema: { ...schema, anyOf: rest }, nullable };
 }
 
-/** In few words: `string`, `integer 1..100`, `"a" or "b"`, `array of Agent`. */
+/** Briefly: `string`, `integer 1..100`, `"a" or "b"`, `array of Agent`. */
 export function kindOf(raw: Schema): string {
   const { schema, nullable } = withoutNull(raw);
   return plainKind(schema) + (nullable ? ' or null' : '');
@@ -118,7 +118,7 @@ function rangeOf({ minimum, maximum }: Schema): string {
   return low === '' && high === '' ? '' : ` ${low}..${high}`;
 }
 
-/** A value to begin with: what is required, as simple as may be. */
+/** A simple initial value with the required members. */
 export function exampleOf(raw: Schema, document: OpenApiDocument, depth = 0): unknown {
   const schema = resolve(withoutNull(resolve(raw, document)).schema, document);
   if ('const' in schema) return schema.const;

@@ -92,7 +92,7 @@ function inside(endpoint: DocumentedEndpoint, api: OpenApiDocument): HTMLElement
   return el('div', { class: 'inside' }, ...parts);
 }
 
-/** An answer that the document shows, folded up: it may be long. */
+/** An example answer, collapsed because it may be long. */
 function exampleView(example: unknown): HTMLElement {
   const text = typeof example === 'string' ? example : JSON.stringify(example, null, 2);
   return el('details', {}, el('summary', { class: 'quiet' }, 'Example'), el('pre', { class: 'answer' }, text));
@@ -117,14 +117,14 @@ byId('filter').addEventListener('input', (event) => {
   }
 });
 
-/** Shows the document, or that there is none and a way to ask again. */
+/** Shows the document, or an error with a way to retry. */
 async function load(): Promise<void> {
   const place = byId('endpoints');
   place.replaceChildren(el('p', { class: 'quiet', role: 'status' }, 'Loading …'));
   try {
     await show();
   } catch (error) {
-    // What `fetch` throws is none that people could read.
+    // The messages of `fetch` errors are not for people.
     const isAnswered = error instanceof Error && !(error instanceof TypeError);
     const why = isAnswered ? error.message : 'The daemon does not answer.';
     const again = el('button', { type: 'button' }, 'Try again');

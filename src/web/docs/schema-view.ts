@@ -1,7 +1,7 @@
 import { kindOf, nameOf, type OpenApiDocument, resolve, type Schema, withoutNull } from './document.js';
 import { el, prose } from '../shared/elements.js';
 
-/** Members of an object as a table; what is below a member opens on demand. */
+/** An object's members as a table; nested objects open on demand. */
 export function schemaView(raw: Schema, document: OpenApiDocument): HTMLElement {
   const schema = resolve(withoutNull(raw).schema, document);
   if (schema.type === 'array' && schema.items !== undefined) {
@@ -34,12 +34,12 @@ function row(name: string, member: Schema, isRequired: boolean, document: OpenAp
   const inner = below(member, document);
   if (inner === null) return el('div', { class: 'member' }, ...head);
   const details = el('details', { class: 'member' }, el('summary', {}, ...head));
-  // A configuration is deep: what nobody opens is not made.
+  // Nested objects are created when they are opened, because a configuration is deep.
   details.addEventListener('toggle', () => details.append(schemaView(inner, document)), { once: true });
   return details;
 }
 
-/** The object in a member, if there is one. */
+/** The object of a member, if any. */
 function below(member: Schema, document: OpenApiDocument): Schema | null {
   const { schema } = withoutNull(member);
   for (const choice of schema.anyOf ?? schema.oneOf ?? [schema]) {

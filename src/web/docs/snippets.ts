@@ -1,6 +1,6 @@
 import type { DocumentedEndpoint } from './document.js';
 
-/** A request as code. `body` is JSON text; null = it has none. */
+/** A request to show as code. `body` is JSON text; null = none. */
 export interface SnippetRequest {
   endpoint: Pick<DocumentedEndpoint, 'method' | 'security' | 'responses'>;
   address: string;
@@ -24,7 +24,7 @@ function curl({ endpoint, address, body }: SnippetRequest): string {
   return parts.join(' \\\n  ');
 }
 
-/** A module for Node 18 and later; in a page the key is not to be seen by others. */
+/** A module for Node 18 and later; in a page the key would be visible. */
 function javaScript({ endpoint, address, body }: SnippetRequest): string {
   const headers = [
     ...(needsKey(endpoint) ? ['authorization: process.env.PARLEY_API_KEY'] : []),
@@ -83,7 +83,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** What is no JSON, because it is being edited, stays as it is. */
+/** Invalid JSON, while it is edited, stays unchanged. */
 function pretty(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), null, 2);
@@ -104,7 +104,7 @@ function indented(text: string): string {
   return text.replaceAll('\n', '\n  ');
 }
 
-/** Python has other words for three of JSON's values; its texts are written alike. */
+/** Python has other words for three of JSON's values; strings are equal. */
 function pythonOf(value: unknown, indent: string): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';

@@ -2,7 +2,7 @@ import type { DocumentedEndpoint } from './document.js';
 import { el } from '../shared/elements.js';
 import { SNIPPETS } from './snippets.js';
 
-/** A form that sends a request, shows it as code, and what is answered, as it comes. */
+/** A form that sends a request, shows it as code, and shows the answer as it arrives. */
 export function tryOut(endpoint: DocumentedEndpoint, key: () => string): HTMLElement {
   const fields = (endpoint.parameters ?? [])
     .filter(({ in: place }) => place !== 'header')

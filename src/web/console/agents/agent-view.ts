@@ -19,7 +19,7 @@ interface Agent {
   warnings: readonly Fault[];
 }
 
-/** Calls of the agent that its response times are taken from. */
+/** Number of the agent's latest calls for its response times. */
 const MEASURED_CALLS = 100;
 
 /** One agent: its configuration as fields and as JSON, and its versions. */
@@ -65,7 +65,7 @@ class AgentEditor {
     void this.#load();
   }
 
-  /** Whether there is something that is not stored. */
+  /** Whether there are unsaved changes. */
   get isChanged(): boolean {
     return this.#isChanged;
   }
@@ -145,7 +145,7 @@ class AgentEditor {
     this.#showForm();
   }
 
-  /** What of a configuration is set. */
+  /** The members of a configuration that are set. */
   #set(config: unknown): unknown {
     const document = this.#document;
     const schema = document?.components.schemas['AgentConfig'];

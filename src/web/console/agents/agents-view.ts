@@ -8,11 +8,11 @@ interface ListedAgent {
   id: string;
   name: string;
   config: AgentConfig;
-  /** Why it has nothing to answer with. */
+  /** Why it cannot answer. */
   warnings: readonly Fault[];
 }
 
-/** What a new agent begins with. */
+/** The configuration of a new agent. */
 const FIRST_CONFIG = { first_message: 'Hello, what can I do for you?' };
 
 /** All agents. */

@@ -8,18 +8,18 @@ export interface ConfigFormOptions {
   document: OpenApiDocument;
   config: unknown;
   faults: Faults;
-  /** Places that were opened before. */
+  /** Opened places. */
   open: Set<string>;
-  /** What a setting does to the response time, by its place; null = that is not known. Default: of none. */
+  /** The effect of a setting on the response time, by its place; null = unknown. Default: no effects. */
   expected?: (path: string) => string | null;
-  /** Undefined = back to the default. `rebuilds`: the form has other fields now. */
+  /** Undefined = back to the default. `rebuilds`: the form's fields have changed. */
   onChange(path: Path, value: unknown, rebuilds: boolean): void;
 }
 
-/** A configuration as fields, made from its schema: names, descriptions, units and defaults are the schema's. */
+/** A form for a configuration, made from its schema, with its names, descriptions, units and defaults. */
 export class ConfigForm {
   readonly element: HTMLElement;
-  /** Places that have a field. */
+  /** Places with a field. */
   readonly shown = new Set<string>();
   readonly #options: ConfigFormOptions;
   readonly #expected = new Map<string, HTMLElement>();
@@ -29,7 +29,7 @@ export class ConfigForm {
     this.element = el('div', { class: 'config-form' }, ...this.#members(schema, []));
   }
 
-  /** The configuration has changed: what is expected of the settings may be something else now. */
+  /** The configuration has changed: updates the expected effects. */
   refreshExpected(): void {
     const { expected } = this.#options;
     for (const [key, element] of this.#expected) element.textContent = expected?.(key) ?? '';
@@ -70,7 +70,7 @@ export class ConfigForm {
     );
   }
 
-  /** Something with fields of its own, which are made when it is opened. */
+  /** A group with its own fields, which are created when it is opened. */
   #branch(name: string, schema: Schema, path: Path, inside: () => HTMLElement[]): HTMLElement {
     const key = pathText(path);
     const { open, faults, config } = this.#options;
@@ -191,7 +191,7 @@ export class ConfigForm {
   }
 }
 
-/** What an item calls itself, or its number. */
+/** An item's own name, or its number. */
 function itemTitle(item: unknown, at: number): string {
   const name = typeof item === 'object' && item !== null && 'name' in item ? item.name : null;
   return typeof name === 'string' && name !== '' ? name : String(at + 1);

@@ -3,10 +3,10 @@ export interface DiffLine {
   text: string;
 }
 
-/** Lines that stay the same around a change that are shown. */
+/** Unchanged lines shown around a change. */
 const CONTEXT = 2;
 
-/** What became of some lines, by their longest common subsequence. */
+/** The difference between lines, by their longest common subsequence. */
 export function diffLines(before: readonly string[], after: readonly string[]): DiffLine[] {
   let start = 0;
   while (start < Math.min(before.length, after.length) && before[start] === after[start]) start++;
@@ -22,7 +22,7 @@ export function diffLines(before: readonly string[], after: readonly string[]): 
   return [...same(before.slice(0, start)), ...middle(a, b), ...same(before.slice(before.length - end))];
 }
 
-/** Only the changes with a bit around them; a line with three dots stands for what is left out. */
+/** Only the changes with their context; three dots replace the rest. */
 export function shortened(lines: readonly DiffLine[]): DiffLine[] {
   const isNear = lines.map((_, at) =>
     lines.slice(Math.max(0, at - CONTEXT), at + CONTEXT + 1).some(({ sign }) => sign !== ' '),

@@ -3,13 +3,13 @@ import { duration } from '../../page/times.js';
 import { shareOf } from '../calls/list-times.js';
 import { valueAt } from '../draft.js';
 
-/** A call that tells how long its answers took, and who took part. */
+/** A call with its response times and participants. */
 export type MeasuredCall = Pick<CallHistoryItem, 'call_metrics' | 'cost_breakdown'>;
 
 type Stage = 'utterance_latency' | 'end_of_turn' | 'llm_first' | 'tts_first';
 type Part = 'stt' | 'llm' | 'tts';
 
-/** Settings whose choice a stage depends on: what of the log says who it was, and where the configuration does. */
+/** Settings that select the provider of a stage, and where the log and the configuration name it. */
 const MEASURED: Readonly<Record<string, { part: Part; stage: Stage; field: string; what: string }>> = {
   llm: { part: 'llm', stage: 'llm_first', field: 'model', what: 'first piece' },
   voice: { part: 'tts', stage: 'tts_first', field: 'provider', what: 'first sound' },
@@ -22,8 +22,8 @@ const MEASURED: Readonly<Record<string, { part: Part; stage: Stage; field: strin
 };
 
 /**
- * What a setting of an agent does to its response time: measured in the agent's own latest calls where it is a choice of
- * somebody, derived from the conversation's rules where it is a wait. Where nothing is known nothing is said.
+ * The effect of an agent's settings on its response time: measured in the agent's latest calls for a choice of
+ * provider, derived from the conversation's rules for a wait. Unknown effects are left out.
  */
 export class ExpectedTimes {
   readonly #calls: readonly MeasuredCall[];
@@ -33,7 +33,7 @@ export class ExpectedTimes {
     this.#calls = calls.filter(({ call_metrics: { turns } }) => turns > 0);
   }
 
-  /** How long the answers took, and what of that each stage; null = there were none. */
+  /** Response times, and the times of each stage; null = no answers. */
   get summary(): string | null {
     const all = this.#median('utterance_latency', this.#calls);
     if (all === null) return null;
@@ -48,7 +48,7 @@ export class ExpectedTimes {
 
   /**
    * @param path of the setting, such as `flow.response_delay`
-   * @param config as it is edited
+   * @param config as edited
    */
   at(path: string, config: unknown): string | null {
     const measured = MEASURED[path];

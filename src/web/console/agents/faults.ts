@@ -1,10 +1,10 @@
 import type { Fault } from '../fault.js';
 
-/** What the daemon found wrong with a configuration, by place. */
+/** Validation issues of a configuration, by place. */
 export class Faults {
   readonly #byPath = new Map<string, string[]>();
 
-  /** @param faults of a request whose body has the configuration in `config` */
+  /** @param faults of a request with the configuration in `config` */
   constructor(faults: readonly Fault[] = []) {
     for (const { loc, msg } of faults) {
       const path = loc.slice(loc[0] === 'body' ? 1 : 0);
@@ -21,12 +21,12 @@ export class Faults {
     return this.#byPath.get(path) ?? [];
   }
 
-  /** Whether something at a place, or below it, is wrong. */
+  /** Whether there is an issue at a place, or below it. */
   isWithin(path: string): boolean {
     return [...this.#byPath.keys()].some((key) => key === path || key.startsWith(`${path}.`));
   }
 
-  /** Those of places that a form does not show, with their places. */
+  /** Issues at places without a field, with their places. */
   elsewhere(shown: ReadonlySet<string>): string[] {
     return [...this.#byPath].flatMap(([path, messages]) =>
       shown.has(path) ? [] : messages.map((message) => (path === '' ? message : `${path}: ${message}`)),

@@ -1,22 +1,22 @@
 import { type OpenApiDocument, resolve, type Schema, withoutNull } from '../../docs/document.js';
 
-/** How a value is edited. */
+/** The editor of a value. */
 export type FieldKind =
   | { kind: 'text'; isLong: boolean }
   | { kind: 'number'; min: number | undefined; max: number | undefined; isWhole: boolean }
   | { kind: 'choice'; choices: readonly unknown[] }
   | { kind: 'group'; schema: Schema }
   | { kind: 'list'; items: Schema }
-  /** Whatever no form is made for. */
+  /** Anything without a form. */
   | { kind: 'json' };
 
 const LONG = /prompt|description|message|instruction/;
-/** More text than this wants more than a line. */
+/** Texts with a longer limit get several lines. */
 const LONG_FROM = 500;
-/** JSON Schema's bounds of an integer are no bounds that matter. */
+/** JSON Schema's default bounds of integers are ignored. */
 const NO_BOUND = 1e15;
 
-/** @param name of the member: texts for people want more room than names and addresses */
+/** @param name of the member: spoken texts get more space than names and addresses */
 export function fieldKind(name: string, raw: Schema, document: OpenApiDocument): FieldKind {
   const schema = resolve(withoutNull(resolve(withoutNull(raw).schema, document)).schema, document);
   if (schema.enum !== undefined) return { kind: 'choice', choices: schema.enum.filter((choice) => choice !== null) };

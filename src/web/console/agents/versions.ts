@@ -16,12 +16,12 @@ interface Version {
 const SHOWN = 50;
 
 export interface VersionsOptions {
-  /** What of a configuration is shown. */
+  /** The shown part of a configuration. */
   shown: (config: unknown) => unknown;
   onRestored: () => void;
 }
 
-/** What an agent was: what each version changed, and the way back. */
+/** An agent's versions: their changes, and restoring them. */
 export class Versions {
   readonly element: HTMLElement;
   readonly #api: ConsoleApi;

@@ -3,7 +3,7 @@ import { statusWords, wasNeverConnected } from '../statuses.js';
 
 type Call = Pick<CallHistoryItem, 'call_status' | 'agent_config' | 'recording'>;
 
-/** Why a call has no recording, in a sentence. Null = it has one. */
+/** Why a call has no recording. Null = it has one. */
 export function whyNoRecording(call: Call): string | null {
   if (call.recording !== null) return null;
   const { agent_config: agent, call_status: status } = call;
@@ -18,7 +18,7 @@ export function whyNoRecording(call: Call): string | null {
   return 'The recording is not there any more: deleted, or older than recordingRetentionDays.';
 }
 
-/** Why a call has no trace, in a sentence. */
+/** Why a call has no trace. */
 export function whyNoTrace({ call_status: status }: Call): string {
   if (status === 'chat_completion') return 'No trace: chats in writing have none.';
   if (wasNeverConnected(status)) return 'No trace: nobody was on the line.';

@@ -9,7 +9,7 @@ export interface Bar {
   look: 'pause' | 'model' | 'answer' | 'voice' | 'playout' | 'early' | 'dropped';
 }
 
-/** How an answer came to be: what was begun early, then stage by stage until it was heard. Empty where there was none. */
+/** The stages of an answer: speculative ones first, then each stage until it was heard. Empty without an answer. */
 export function waterfall(turn: TurnStory): Bar[] {
   const { responseMs, endOfTurnMs, llmFirstMs, firstSentenceMs, ttsFirstMs, speechEndMs } = turn;
   if (responseMs === null) return [];

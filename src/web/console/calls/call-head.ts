@@ -6,7 +6,7 @@ import { clock, endsOf, wholeTime } from '../words.js';
 import { statusPill } from './call-rows.js';
 import { statusWords } from '../statuses.js';
 
-/** Who talked with whom, when, and why it ended. */
+/** The parties, the time, and the reason of the end. */
 export function callHead(call: CallHistoryItem, agentName: string): HTMLElement {
   const { who, ours, direction } = endsOf(call);
   const way = direction === null ? who : direction === 'outbound' ? `called ${who}` : `called by ${who}`;
@@ -43,7 +43,7 @@ export function backToCalls(): HTMLElement {
   return el('a', { href: '#/calls', class: 'back' }, '← Calls');
 }
 
-/** What it cost, and what else is in the log. */
+/** Costs and other facts of the log. */
 export function callFacts(call: CallHistoryItem): HTMLElement[] {
   const { cost_breakdown: costs, metadata, carrier_call_log: carrier, voip } = call;
   const transfer = voip?.['transfer'];

@@ -9,7 +9,7 @@ export function statusPill(status: string): HTMLElement {
   return el('span', { class: `pill ${group}`, title: why }, label);
 }
 
-/** A call as a line of the list. */
+/** A call as a row of the list. */
 export function callRow(call: CallHistoryItem, agentName: string, nowMs: number): HTMLElement {
   const { session_id: id, ts, call_metrics: metrics, call_status: status } = call;
   const { who, direction } = endsOf(call);

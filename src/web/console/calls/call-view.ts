@@ -19,7 +19,7 @@ import { waterfalls } from './waterfall.js';
 
 const NOTHING: CallTimeline = { spans: [], durationMs: 0 };
 
-/** One call: while it goes on as it happens, afterwards all that is known of it. */
+/** One call: live while it continues, then everything that is known of it. */
 export function callView(options: ViewOptions): View {
   const page = new CallPage(options);
   return { element: page.element, title: 'Call', close: () => page.close() };
@@ -54,7 +54,7 @@ class CallPage {
     try {
       const [call] = await Promise.all([this.#api.get<CallHistoryItem>(this.#path), this.#names.load()]);
       const isRunning = statusWords(call.call_status).group === 'running';
-      // What a call that goes on has not yet in its log comes as it happens.
+      // A running call is shown from its events, because its log is incomplete.
       const text = isRunning ? null : await this.#api.text(`${this.#path}/trace`);
       if (this.#closed) return;
       if (isRunning) this.#showRunning(call);
@@ -156,7 +156,7 @@ class CallPage {
     return player;
   }
 
-  /** The timeline once more, as a list that can be read and searched. */
+  /** The timeline as a table that can be read and searched. */
   #events({ spans }: CallTimeline, seek: ((ms: number) => void) | null): HTMLElement {
     const details = el(
       'details',
@@ -194,7 +194,7 @@ class CallPage {
   }
 }
 
-/** Such a trace has times and kinds, but not the words that turns are decided by. */
+/** Its trace has times and kinds, but not the words that decide turns. */
 function optsOut({ agent_config: agent }: CallHistoryItem): boolean {
   return agent.privacy_settings?.opt_out_data_collection === true;
 }

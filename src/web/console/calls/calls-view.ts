@@ -15,7 +15,7 @@ interface CallPage {
 }
 
 const PAGE = 50;
-/** Calls that begin or end at once are asked for once. */
+/** Calls that start or end together are requested once. */
 const REFRESH_MS = 400;
 
 /** The list of calls. */
@@ -76,7 +76,7 @@ class CallList {
     return this.#api.get<CallPage>('/call-logs', query);
   }
 
-  /** Calls that begin and end while the list is open. */
+  /** Follows calls that start and end while the list is open. */
   #follow(): void {
     const onEvent = ({ event }: { event: string }): void => {
       if (event !== 'status' && event !== 'gap') return;
@@ -98,7 +98,7 @@ class CallList {
       this.#calls = mergedCalls(this.#calls, histories);
       this.#show();
     } catch {
-      // The next event tries again; that the daemon is gone is said already.
+      // The next event retries; the loss of the daemon is shown already.
     }
   }
 

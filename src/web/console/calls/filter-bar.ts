@@ -4,7 +4,7 @@ import type { AgentName } from '../agent-names.js';
 import { type CallFilters, NO_FILTERS } from './filters.js';
 import { STATUS_NAMES, statusWords } from '../statuses.js';
 
-/** The filters of the list, as fields. Typing waits for Enter or for leaving the field. */
+/** The filters of the list. A text applies on Enter or when its field loses the focus. */
 export function filterBar(
   filters: CallFilters,
   agents: readonly AgentName[],

@@ -1,11 +1,11 @@
-/** What is asked of the list of calls, as it stands in the address. */
+/** The filters of the call list, as in the page's address. */
 export interface CallFilters {
   agent: string;
   status: string;
   number: string;
-  /** The id of one; only links set it. */
+  /** A campaign's id; set only by links. */
   campaign: string;
-  /** Local days, `2026-11-21`, both included. */
+  /** Local days, `2026-11-21`, inclusive. */
   from: string;
   to: string;
 }
@@ -18,12 +18,12 @@ export function filtersOf(search: string): CallFilters {
   return Object.fromEntries(entries) as CallFilters;
 }
 
-/** As it stands in the address; empty = everything. */
+/** For the page's address; empty = no filter. */
 export function searchOf(filters: CallFilters): string {
   return new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== '')).toString();
 }
 
-/** As `GET /call-logs` takes it. */
+/** For `GET /call-logs`. */
 export function queryOf({ agent, status, number, campaign, from, to }: CallFilters): Record<string, string | number> {
   const start = dayMs(from, 0);
   const end = dayMs(to, 1);
@@ -37,7 +37,7 @@ export function queryOf({ agent, status, number, campaign, from, to }: CallFilte
   };
 }
 
-/** When a local day begins, or (`later` = 1) the day after it. */
+/** Start of a local day, or (`later` = 1) of the next day. */
 function dayMs(day: string, later: number): number | null {
   const match = /^(\d{4})-(\d\d)-(\d\d)$/.exec(day);
   if (match === null) return null;

@@ -4,15 +4,15 @@ type Times = Pick<CallMetrics, 'utterance_latency' | 'turns'>;
 
 /** Response times over a list of calls, in ms. */
 export interface ListTimes {
-  /** Of how many answers, in how many calls. */
+  /** Number of answers, and of their calls. */
   answers: number;
   calls: number;
-  /** Of the calls' medians and of their 95th percentiles, each call counted once for each of its turns. */
+  /** Over the calls' medians and 95th percentiles, weighted by turns. */
   p50: number;
   p95: number;
 }
 
-/** What can be said of a list that has each call's percentiles and not its answers. Null = nobody was answered. */
+/** Statistics of a list with each call's percentiles instead of its answers. Null = no answers. */
 export function listTimes(calls: readonly { call_metrics: Times }[]): ListTimes | null {
   const known = calls.flatMap(({ call_metrics: { utterance_latency: times, turns } }) =>
     times === null || turns === 0 ? [] : [{ ...times, turns }],
@@ -27,7 +27,7 @@ export function listTimes(calls: readonly { call_metrics: Times }[]): ListTimes 
   return { answers, calls: known.length, p50: at(0.5, 'p50'), p95: at(0.95, 'p95') };
 }
 
-/** What a share of all turns stays within, each call's figure counted once for each of its turns; 0 of none. */
+/** The quantile over all turns, with each call's figure weighted by its turns; 0 for none. */
 export function shareOf(calls: readonly { ms: number; turns: number }[], share: number): number {
   let left = share * calls.reduce((sum, { turns }) => sum + turns, 0);
   for (const { ms, turns } of [...calls].sort((a, b) => a.ms - b.ms)) {

@@ -8,7 +8,7 @@ import type { ServerEvent } from '../sse.js';
 import { card } from '../view.js';
 import { turnTimesOf, type WatchedEvent, watchedEvent } from './watched-event.js';
 
-/** A call that goes on, as its events tell it. */
+/** A running call, built from its events. */
 export class LiveCall {
   readonly element: HTMLElement;
   readonly #abort = new AbortController();
@@ -66,7 +66,7 @@ export class LiveCall {
         else this.#transcript.user({ ...event, text: event.text, isFinal: false });
         return;
       case 'metrics': {
-        // They come with the first sound of an answer, before its words.
+        // They come with the first audio of an answer, before its words.
         this.#times = turnTimesOf(event);
         this.#summary.add(this.#times);
         return;

@@ -1,4 +1,4 @@
-/** Those of both, the newest first; where a call is in both, as the fresh page has it. */
+/** The calls of both lists, newest first; the fresh page wins. */
 export function mergedCalls<T extends { session_id: string; ts: number }>(
   known: readonly T[],
   fresh: readonly T[],

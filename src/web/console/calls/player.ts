@@ -3,7 +3,7 @@ import { clock, moment } from '../words.js';
 import type { CallRecording } from './recording.js';
 import type { TimelineView } from './timeline-view.js';
 
-/** What plays a call and shows what is going on in it at the moment. */
+/** Plays a call and shows what is happening at each moment. */
 export class Player {
   readonly element: HTMLElement;
   readonly #timeline: TimelineView;
@@ -46,7 +46,7 @@ export class Player {
     else this.#audio.pause();
   }
 
-  /** Shows a moment, and plays from there. */
+  /** Goes to a moment, and plays from there. */
   seek(ms: number, plays = true): void {
     const at = Math.min(this.#timeline.durationMs, Math.max(0, ms));
     this.#show(at, true);

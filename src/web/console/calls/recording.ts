@@ -1,13 +1,13 @@
 import { type Peaks, PeakReader } from './waveform.js';
 
-/** A call's recording: sound that can be played from any moment, and its waveforms. */
+/** A call's recording with random access, and its waveforms. */
 export class CallRecording {
   readonly audio = new Audio();
   readonly #freshUrl: () => Promise<string | null>;
   readonly #abort = new AbortController();
   #renewed = false;
 
-  /** @param freshUrl the link again: one is good for an hour */
+  /** @param freshUrl a new link: a link expires after an hour */
   constructor(url: string, freshUrl: () => Promise<string | null>) {
     this.#freshUrl = freshUrl;
     this.audio.preload = 'metadata';
@@ -17,7 +17,7 @@ export class CallRecording {
 
   /**
    * Reads the recording for its waveforms.
-   * @param onPeaks again and again, while it comes
+   * @param onPeaks called repeatedly while it loads
    */
   async read(url: string, onPeaks: (peaks: Peaks, durationMs: number) => void): Promise<void> {
     const response = await fetch(sameOrigin(url), { signal: this.#abort.signal });
@@ -52,7 +52,7 @@ export class CallRecording {
   }
 }
 
-/** Links carry the daemon's public address; the page may have come by another one. */
+/** Links have the daemon's public address; the page may use another. */
 function sameOrigin(url: string): string {
   const { pathname, search } = new URL(url, location.href);
   return pathname + search;

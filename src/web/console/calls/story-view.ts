@@ -6,7 +6,7 @@ import type { TurnStory } from './turns.js';
 
 const CUT = ' [cut]';
 
-/** What was said and done, each line leading to its moment. */
+/** The conversation; each line links to its moment. */
 export function storyView(
   lines: readonly TranscriptLine[],
   turns: readonly TurnStory[],
@@ -30,7 +30,7 @@ export function storyView(
   return el('ol', { class: 'transcript story' }, ...items);
 }
 
-/** What the agent says in one go is one bubble. */
+/** Consecutive words of the agent are one bubble. */
 function joined(lines: readonly TranscriptLine[]): TranscriptLine[] {
   const groups: TranscriptLine[] = [];
   for (const line of lines) {

@@ -16,20 +16,20 @@ const LANE_TEXTS: Readonly<Record<LaneName, { label: string; about: string }>> =
   playout: { label: 'Playout', about: 'What went to the line; hatched: held' },
 };
 const USUAL_PX_PER_S = 60;
-/** A call up to this long is shown whole at first. */
+/** A call up to this length is shown completely at first. */
 const FITTED_MS = 120_000;
 const MOST_PX_PER_S = 2000;
-/** A mark's label: none where there is less room, and no wider than that. */
+/** Minimum width of a mark's label; with less room it has none. */
 const LEAST_LABEL_PX = 32;
 const MOST_LABEL_PX = 160;
-/** Rulers have a mark about so often. */
+/** Approximate distance of ruler marks. */
 const TICK_PX = 90;
 const STEPS_S = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600];
 const WAVE_HEIGHT = 44;
-/** What happened in no time is found so near, or 6 px. */
+/** Search radius for instantaneous events, or 6 px. */
 const MARK_NEAR_MS = 150;
 
-/** A call on one axis of time. A click, or the arrow keys, choose a moment. */
+/** A call on a time axis. A click or the arrow keys select a moment. */
 export class TimelineView {
   readonly element: HTMLElement;
   readonly #timeline: CallTimeline;
@@ -102,12 +102,12 @@ export class TimelineView {
     cancelAnimationFrame(this.#drawing);
   }
 
-  /** The recording, as far as it is here. */
+  /** Shows the loaded part of the recording. */
   showPeaks(peaks: Peaks, durationMs: number): void {
     const isFitted = this.#pxPerMs > 0 && this.#pxPerMs <= this.#fitting;
     this.#peaks = peaks;
     this.#durationMs = Math.max(this.#durationMs, durationMs);
-    // A recording may be longer than what the trace tells: the whole call stays in view.
+    // A recording may be longer than the trace: the whole call stays in view.
     if (isFitted) this.#pxPerMs = this.#fitting;
     this.#layOut();
   }
@@ -128,7 +128,7 @@ export class TimelineView {
       this.#scroller.scrollLeft = x - clientWidth * 0.2;
   }
 
-  /** Closer (`factor` > 1) or further away, the playhead or a point of the window staying where it is. */
+  /** Zooms in (`factor` > 1) or out, around the playhead or a point of the window. */
   zoom(factor: number, clientX?: number): void {
     const left = this.#scroller.getBoundingClientRect().left;
     const anchorMs = clientX === undefined ? this.#atMs : this.#msAt(clientX);
@@ -144,7 +144,7 @@ export class TimelineView {
     this.#layOut();
   }
 
-  /** What is going on at a moment, lane by lane. */
+  /** The spans at a moment, by lane. */
   spansAt(ms: number): TimelineSpan[] {
     const near = Math.min(MARK_NEAR_MS, 6 / this.#pxPerMs);
     return this.#timeline.spans.filter(({ fromMs, toMs }) =>
@@ -204,7 +204,7 @@ export class TimelineView {
     this.#drawing = requestAnimationFrame(() => this.#draw());
   }
 
-  /** Draws what is in the window, and a bit around it: a call may have thousands of spans. */
+  /** Draws the window and its surroundings: a call may have thousands of spans. */
   #draw(): void {
     const { scrollLeft, clientWidth } = this.#scroller;
     const fromMs = (scrollLeft - 100) / this.#pxPerMs;
@@ -222,7 +222,7 @@ export class TimelineView {
     if (this.#peaks !== null) this.#drawWaves(this.#peaks);
   }
 
-  /** @param roomPx until the next one begins: a mark's label ends there */
+  /** @param roomPx space until the next span, which limits a mark's label */
   #spanElement({ fromMs, toMs, label, about, look }: TimelineSpan, roomPx: number): HTMLElement {
     const width = (toMs - fromMs) * this.#pxPerMs;
     const isMark = width < 3;
@@ -268,7 +268,7 @@ export class TimelineView {
       context.fillStyle = colour;
       for (let x = 0; x < width; x++) {
         const level = loudest(peaks, (scrollLeft + x) / this.#pxPerMs, (scrollLeft + x + 1) / this.#pxPerMs);
-        // Quiet speech is to be seen, too.
+        // Makes quiet speech visible.
         const half = Math.max(0.5, Math.sqrt(level) * (WAVE_HEIGHT / 2 - 2));
         context.fillRect(x, middle - half, 1, 2 * half);
       }

@@ -1,18 +1,18 @@
 import type { LogEntry } from '../../../session/record/event-log.js';
 import { decision, type Weight } from '../decisions.js';
 
-/** From the user's sound to the agent's: what did something at which time. */
+/** From the user's audio to the agent's. */
 export const LANES = ['speech', 'words', 'turns', 'model', 'tools', 'voice', 'playout'] as const;
 export type LaneName = (typeof LANES)[number];
 
-/** Something that lasted, or (`toMs` = `fromMs`) happened. Milliseconds since the line opened. */
+/** A span or (`toMs` = `fromMs`) an instant, in milliseconds since the line opened. */
 export interface TimelineSpan {
   lane: LaneName;
   fromMs: number;
   toMs: number;
   /** Shown on it. */
   label: string;
-  /** What it was, in a sentence. */
+  /** A description. */
   about: string;
   look: 'plain' | 'early' | 'dropped' | 'held' | Weight;
 }
@@ -22,7 +22,7 @@ export interface CallTimeline {
   durationMs: number;
 }
 
-/** What happened in a session, by who did it, in the order of its beginning. */
+/** The events of a session by lane, in the order of their start. */
 export function timelineOf(entries: readonly LogEntry[]): CallTimeline {
   const builder = new Builder(entries);
   for (const entry of entries) builder.take(entry);
@@ -59,7 +59,7 @@ class Builder {
 
   finish(): CallTimeline {
     const durationMs = this.#nowMs;
-    // What was still going on when the log ended lasted until then.
+    // Spans that are open at the end of the log end there.
     for (const span of [this.#speech, this.#held, this.#playing]) if (span !== null) span.toMs = durationMs;
     const made = [...this.#requests.values(), ...this.#utterances.values()].map(({ span }) => span);
     for (const span of [...made, ...this.#tools.values()]) if (span.toMs === Infinity) span.toMs = durationMs;
@@ -295,7 +295,7 @@ class Builder {
     this.#utterances.set(utteranceId, { text, span });
   }
 
-  /** An utterance's first audio is there: the wait for the voice is over. */
+  /** The first audio of an utterance has arrived: ends the wait for the voice. */
   #ready(utteranceId: number): void {
     const span = this.#utterances.get(utteranceId)?.span;
     if (span?.toMs === Infinity) span.toMs = this.#nowMs;
@@ -335,12 +335,12 @@ class Builder {
   }
 }
 
-/** Where the recording begins. */
+/** Start of the recording. */
 export function lineOpenedMs(entries: readonly LogEntry[]): number {
   return entries.find((entry) => entry.kind === 'event' && entry.event.type === 'line.opened')?.t ?? 0;
 }
 
-/** What ended a turn: the event with which it was decided. */
+/** The event that ended a turn. */
 export function decidedBy(cause: LogEntry | null): string {
   if (cause?.kind !== 'event') return 'it was decided';
   const { event } = cause;

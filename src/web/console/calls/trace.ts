@@ -1,13 +1,13 @@
 import type { LogEntry } from '../../../session/record/event-log.js';
 
-/** A call's event log, as far as it can be read. */
+/** The readable part of a call's event log. */
 export interface Trace {
   entries: readonly LogEntry[];
-  /** What is missing, in words; null = nothing. */
+  /** The missing part; null = complete. */
   problem: string | null;
 }
 
-/** Reads the lines of an event log. The last one may be cut off; the rest is read all the same. */
+/** Parses the lines of an event log, ignoring an incomplete last line. */
 export function parseTrace(text: string): Trace {
   const entries: LogEntry[] = [];
   let unread = 0;

@@ -3,24 +3,24 @@ import type { LogEntry } from '../../../session/record/event-log.js';
 import { SessionMetrics, type TurnMetrics } from '../../../session/record/session-metrics.js';
 import { lineOpenedMs } from './timeline.js';
 
-/** An answer that was begun before it was certain that the user had finished. Times since the line opened. */
+/** A speculative answer. Times since the line opened. */
 export interface Attempt {
   fromMs: number;
-  /** When it was used or dropped. */
+  /** Time at which it was used or dropped. */
   toMs: number;
   /** Null = it became the answer. */
   droppedFor: string | null;
   text: string;
 }
 
-/** A turn of the user with how its answer came to be. */
+/** A turn of the user, with the history of its answer. */
 export interface TurnStory extends TurnMetrics {
   attempts: readonly Attempt[];
 }
 
 /**
- * The turns of a session and what was begun early for each, computed from its event log as the session itself did.
- * Times are milliseconds since the line opened.
+ * The turns of a session and their speculative answers, computed from the event log as the session did. Times are
+ * milliseconds since the line opened.
  */
 export function turnStories(entries: readonly LogEntry[]): TurnStory[] {
   const zeroMs = lineOpenedMs(entries);
@@ -64,12 +64,12 @@ export function turnStories(entries: readonly LogEntry[]): TurnStory[] {
 
 /** Which answers were begun early for which turn. */
 class Attempts {
-  /** Of the last utterance that was being played. */
+  /** Of the last utterance that was playing. */
   position: PlayoutPosition = { utteranceId: null, heardChars: 0 };
   readonly #zeroMs: number;
   readonly #byRequest = new Map<number, Attempt>();
   readonly #byTurn = new Map<number, Attempt[]>();
-  /** Of the turn that is not over. */
+  /** Of the current turn. */
   #waiting: Attempt[] = [];
 
   constructor(zeroMs: number) {

@@ -1,10 +1,10 @@
 import type { TalkTurnTimes } from '../../../transports/talk-protocol.js';
 import type { ServerEvent } from '../sse.js';
 
-/** What the daemon tells of a call that goes on (docs/calls.md). */
+/** The daemon's events of a running call (docs/calls.md). */
 export type WatchedEvent =
   | { type: 'status'; call_status: string; ended: boolean }
-  /** Of a user who is still speaking: the segment. Final words are those of the whole turn. */
+  /** While the user speaks: the segment. Final words are those of the whole turn. */
   | { type: 'transcript'; role: 'user'; text: string | null; is_final: false; turn: number; segment: number }
   | { type: 'transcript'; role: 'user'; text: string | null; is_final: true; turn: number }
   | { type: 'transcript'; role: 'agent'; text: string | null; is_final: true }
@@ -23,7 +23,7 @@ interface WatchedTimes {
 
 const KINDS = new Set(['status', 'transcript', 'metrics', 'tool', 'gap']);
 
-/** Null = nothing that this page knows. */
+/** Null = unknown event. */
 export function watchedEvent({ event, data }: ServerEvent): WatchedEvent | null {
   if (!KINDS.has(event)) return null;
   try {
@@ -33,7 +33,7 @@ export function watchedEvent({ event, data }: ServerEvent): WatchedEvent | null 
   }
 }
 
-/** As the talk socket has them. */
+/** In the format of the talk socket. */
 export function turnTimesOf(times: WatchedTimes): TalkTurnTimes {
   return {
     turn: times.turn,

@@ -8,7 +8,7 @@ export function waterfalls(turns: readonly TurnStory[], onSeek: (ms: number) => 
   const bars = turns.map(waterfall);
   const all = bars.flat();
   const high = Math.max(1, ...all.map(({ toMs }) => toMs));
-  // What was begun long before the end of speech is cut off: the wait is what is to be compared.
+  // Bars that start long before the end of speech are cut: the wait is what matters.
   const low = Math.max(Math.min(0, ...all.map(({ fromMs }) => fromMs)), -high / 2);
   const items = turns.map((turn, at) => {
     const heading = el(

@@ -1,7 +1,7 @@
-/** How fine a waveform is kept. */
+/** Resolution of a waveform. */
 export const PEAK_MS = 10;
 
-/** Loudest sample (0..1) of each 10 ms, of both sides. */
+/** Peak level (0 to 1) of each 10 ms, for both sides. */
 export interface Peaks {
   user: Float32Array;
   agent: Float32Array;
@@ -13,8 +13,8 @@ interface Format {
 }
 
 /**
- * Takes the bytes of a recording (RIFF WAVE, 16 bits, two channels) as they arrive and keeps its peaks alone, so that
- * an hour of sound takes no more than a few megabytes. Chunks may be cut anywhere. @throws Error where it is no such file
+ * Reads a recording (RIFF WAVE, 16 bits, two channels) as it loads, and keeps only the peaks, so that an hour takes a
+ * few megabytes. Chunks may be cut anywhere. @throws Error for other files
  */
 export class PeakReader {
   #head = new Uint8Array(0);
@@ -42,7 +42,7 @@ export class PeakReader {
     this.#head = new Uint8Array(0);
   }
 
-  /** What has come so far. */
+  /** The peaks so far. */
   get peaks(): Peaks {
     const count = this.#format === null ? 0 : Math.ceil(this.#frames / this.#framesPerPeak);
     return { user: this.#user.subarray(0, count), agent: this.#agent.subarray(0, count) };
@@ -56,7 +56,7 @@ export class PeakReader {
     return ((this.#format?.sampleRateHz ?? 0) * PEAK_MS) / 1000;
   }
 
-  /** Where the samples begin; null = further on. */
+  /** Position of the samples; null = not reached yet. */
   #readHead(): number | null {
     const view = new DataView(this.#head.buffer, this.#head.byteOffset, this.#head.byteLength);
     if (view.byteLength < 12) return null;
@@ -112,7 +112,7 @@ export class PeakReader {
   }
 }
 
-/** The loudest of some peaks. */
+/** The maximum of some peaks. */
 export function loudest(peaks: Float32Array, fromMs: number, toMs: number): number {
   const from = Math.max(0, Math.floor(fromMs / PEAK_MS));
   const to = Math.min(peaks.length, Math.max(from + 1, Math.ceil(toMs / PEAK_MS)));

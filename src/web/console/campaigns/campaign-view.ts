@@ -17,10 +17,10 @@ import { RecordsTable } from './records-table.js';
 import { ScheduleForm } from './schedule-form.js';
 import { type CsvRecord, inPieces, readRecords } from './records-file.js';
 
-/** So many are shown before they are added. */
+/** Number of records shown before adding them. */
 const SHOWN = 3;
 
-/** Adds people from a file, which is read in the page. */
+/** Adds people from a file, which the page reads. */
 export function recordsUpload(api: ConsoleApi, path: string, onAdded: () => void): HTMLElement {
   const file = el('input', { type: 'file', accept: '.csv,.tsv,.txt,.json', required: '' });
   const state = el('div', { role: 'status' });
@@ -74,7 +74,7 @@ function preview(records: readonly CsvRecord[]): HTMLElement[] {
   return [el('ul', { class: 'preview' }, ...items, ...rest)];
 }
 
-/** One campaign: whom it calls, how far it is, and what starts and stops it. */
+/** One campaign: its people, its progress, start and stop. */
 export function campaignView(options: ViewOptions): View {
   const page = new CampaignPage(options);
   return { element: page.element, title: 'Campaign', close: () => page.close() };
@@ -193,7 +193,7 @@ class CampaignPage {
     location.hash = '#/campaigns';
   }
 
-  /** The number, and whether each record's metadata is in the prompt. */
+  /** The number, and whether the prompt contains each record's metadata. */
   #caller({ caller, include_metadata_in_prompt: includes, status }: Campaign, phones: readonly Phone[]): HTMLElement {
     const fault = el('p', { class: 'fault', role: 'alert' });
     const sends = (path: string, body: () => object, method: 'POST' | 'PUT') => (): void => {

@@ -1,6 +1,6 @@
 export type CampaignStatusName = 'idle' | 'started' | 'paused' | 'finished' | 'failed';
 
-/** A campaign as `/campaigns` lists it. */
+/** A campaign of `/campaigns`. */
 export interface Campaign {
   id: string;
   name: string;
@@ -11,10 +11,10 @@ export interface Campaign {
   include_metadata_in_prompt: boolean;
 }
 
-/** How far it is, as `GET /campaigns/{id}/progress` tells. */
+/** Progress from `GET /campaigns/{id}/progress`. */
 export interface CampaignProgressReply {
   status: CampaignStatusName;
-  /** Why it has failed. */
+  /** The reason of a failure. */
   reason: string | null;
   total: number;
   not_started: number;
@@ -22,15 +22,15 @@ export interface CampaignProgressReply {
   finished: number;
   failed: number;
   rejected: number;
-  /** Calls that are under way. */
+  /** Calls in progress. */
   calls: number;
-  /** Unix seconds; null = that depends on what happens. */
+  /** Unix seconds; null = depends on events. */
   next_call_at: number | null;
-  /** Why it is not placed now; null = it is, or none is to be. */
+  /** Why the next call waits; null = it does not, or there is none. */
   next_call_reason: string | null;
 }
 
-/** Somebody whom it calls, and how far that is. */
+/** A person to call, with progress. */
 export interface CampaignRecord {
   phone: string;
   metadata: Readonly<Record<string, unknown>>;
@@ -45,12 +45,12 @@ export function campaignPath(id: string): string {
   return `/campaigns/${encodeURIComponent(id)}`;
 }
 
-/** The class of a pill. */
+/** The CSS class of a status. */
 export function pillOf(status: CampaignStatusName): string {
   return status === 'started' ? 'running' : status === 'failed' ? 'failed' : '';
 }
 
-/** Values of a record's metadata, for people. */
+/** A record's metadata, for people. */
 export function metadataText(metadata: CampaignRecord['metadata']): string {
   const values = Object.values(metadata).map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
   return values.filter((value) => value !== '').join(', ');

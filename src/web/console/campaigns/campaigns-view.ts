@@ -5,7 +5,7 @@ import { wholeTime } from '../words.js';
 import { type Campaign, type CampaignStatusName, pillOf } from './campaign.js';
 import { CampaignProgressBar } from './progress-bar.js';
 
-/** All campaigns, each with how far it is. */
+/** All campaigns, with their progress. */
 export function campaignsView({ api }: ViewOptions): View {
   const bars: CampaignProgressBar[] = [];
   const closeBars = (): void => {
@@ -19,7 +19,7 @@ export function campaignsView({ api }: ViewOptions): View {
     const items = campaigns.map((campaign) => {
       const pill = el('span', {});
       showStatus(pill, campaign.status);
-      // Only those that call change by themselves.
+      // Only running campaigns change by themselves.
       if (campaign.status !== 'started') return campaignItem(campaign, pill);
       const bar = new CampaignProgressBar(api, campaign.id, ({ status }) => showStatus(pill, status));
       bars.push(bar);

@@ -10,14 +10,14 @@ const PARTS = [
   { name: 'not_started', label: 'not called yet' },
 ] as const;
 
-/** How far a campaign is, as it changes: a bar of all its records, and figures. */
+/** A campaign's live progress: a bar of all its records, and figures. */
 export class CampaignProgressBar {
   readonly element = el('div', { class: 'progress' });
   readonly #bar = el('div', { class: 'progress-bar', role: 'img' });
   readonly #figures = el('p', { class: 'figures soft' });
   readonly #abort = new AbortController();
 
-  /** @param onProgress is told each state, for what else depends on it */
+  /** @param onProgress called with each state */
   constructor(api: ConsoleApi, id: string, onProgress: (progress: CampaignProgressReply) => void = () => undefined) {
     this.element.append(this.#bar, this.#figures);
     api.events(

@@ -1,19 +1,19 @@
-/** Somebody for a campaign to call. */
+/** A person to call. */
 export interface CsvRecord {
   phone: string;
   metadata: Readonly<Record<string, unknown>>;
 }
 
 const DELIMITERS = [',', ';', '\t'];
-/** Of one request; the daemon takes as many, and 8 MB. */
+/** The daemon's limit for one request, which is also limited to 8 MB. */
 const MOST_RECORDS = 10_000;
 const MOST_CHARS = 3_500_000;
 
 /**
- * Reads whom a campaign is to call, as `parley campaigns upload` does: JSON, an array of `{phone, metadata?}`, or CSV
- * (RFC 4180) with a header row, where the column `phone` is the number and the others become metadata. Commas,
- * semicolons and tabs, quotes and byte order marks are understood.
- * @throws Error for people, saying what is wrong where
+ * Reads the people of a campaign, like `parley campaigns upload`: JSON, an array of `{phone, metadata?}`, or CSV (RFC
+ * 4180) with a header row, where the column `phone` is the number and the others become metadata. Supports commas,
+ * semicolons and tabs, quotes and byte order marks.
+ * @throws Error with the place and the problem, for people
  */
 export function readRecords(file: string): CsvRecord[] {
   const text = file.replace(/^\u{feff}/u, '');
@@ -22,7 +22,7 @@ export function readRecords(file: string): CsvRecord[] {
   return records;
 }
 
-/** In pieces that one request may carry. */
+/** Splits records into requests. */
 export function inPieces(records: readonly CsvRecord[]): CsvRecord[][] {
   const pieces: CsvRecord[][] = [];
   let chars = Infinity;
@@ -68,7 +68,7 @@ function fromCsv(text: string): CsvRecord[] {
   });
 }
 
-/** Rows of trimmed cells; rows without any text are left out. */
+/** Rows of trimmed cells; empty rows are left out. */
 function rowsOf(text: string, delimiter: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -94,13 +94,13 @@ function rowsOf(text: string, delimiter: string): string[][] {
       at = end;
     } else if (char === delimiter) endCell();
     else if (char === '\n') endRow();
-    else if (!isQuoted) cell += char; // behind closing quotes there is only space
+    else if (!isQuoted) cell += char; // only spaces may follow closing quotes
   }
   endRow();
   return rows;
 }
 
-/** Where the quotes that begin at a place end; two in a row are one that is meant. */
+/** End of a quoted cell; two quotes in a row are an escaped one. */
 function endOfQuotes(text: string, from: number): number {
   let at = text.indexOf('"', from + 1);
   while (at >= 0 && text[at + 1] === '"') at = text.indexOf('"', at + 2);

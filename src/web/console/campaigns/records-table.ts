@@ -11,11 +11,11 @@ interface RecordPage {
 }
 
 const PAGE = 100;
-/** Changes that come close together are asked for once. */
+/** Changes close together are requested once. */
 const REFRESH_MS = 500;
 const STATES = ['not_started', 'started', 'finished', 'failed', 'rejected'];
 
-/** Whom a campaign calls, and how far that is. */
+/** A campaign's people, with their progress. */
 export class RecordsTable {
   readonly element: HTMLElement;
   readonly #api: ConsoleApi;

@@ -1,6 +1,6 @@
 import { valueAt } from '../draft.js';
 
-/** What the endpoint is sent: only sections that were changed; null, the operator's again, for what was emptied. */
+/** The body for the endpoint: only changed sections; null = the operator's default, for emptied ones. */
 export function scheduleChange(loaded: unknown, draft: unknown, touched: ReadonlySet<string>): Record<string, unknown> {
   const entries = [...touched].map((name): [string, unknown] => {
     const [before, after] = [valueAt(loaded, [name]), valueAt(draft, [name])];

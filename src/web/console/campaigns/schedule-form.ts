@@ -8,7 +8,7 @@ import { type ConsoleApi, ApiError } from '../api.js';
 import { Loaded } from '../view.js';
 import { scheduleChange } from './schedule-change.js';
 
-/** How a campaign calls: pace, hours and retries, as fields made from the daemon's schema. */
+/** A campaign's pace, hours and retries, as a form made from the daemon's schema. */
 export class ScheduleForm {
   readonly element: HTMLElement;
   readonly #api: ConsoleApi;
@@ -17,7 +17,7 @@ export class ScheduleForm {
   readonly #open = new Set<string>();
   #loaded: unknown = {};
   #draft: unknown = {};
-  /** Only what was changed becomes the campaign's own. */
+  /** Only changed values become the campaign's own. */
   readonly #touched = new Set<string>();
 
   constructor(api: ConsoleApi, campaignPath: string) {

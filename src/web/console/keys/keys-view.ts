@@ -14,7 +14,7 @@ interface Key {
   created_at: number;
 }
 
-/** The keys that are good: made, shown once, and revoked. */
+/** The valid keys: creating (shown once), listing, revoking. */
 export function keysView({ api }: ViewOptions): View {
   const names = new AgentNames(api);
   const made = el('div', { 'aria-live': 'polite' });
@@ -100,12 +100,12 @@ function keyForm(agents: readonly AgentName[], create: (body: object) => Promise
     for (const field of bounds) field.hidden = kind.value !== 'public';
   };
   kind.addEventListener('change', show);
-  // A form is emptied after the event.
+  // A form is reset after the event.
   form.addEventListener('reset', () => queueMicrotask(show));
   return form;
 }
 
-/** A key that was made just now: nobody is shown it again. */
+/** A new key, which is shown only once. */
 function newKey(key: string, kind: string, name: string): HTMLElement {
   const field = el('input', { type: 'text', readonly: '', value: key, 'aria-label': `The key ${name}`, class: 'code' });
   field.addEventListener('focus', () => field.select());

@@ -27,12 +27,12 @@ interface Upload {
   size: number;
 }
 
-/** What the daemon reads (docs/knowledge.md). */
+/** Supported file types (docs/knowledge.md). */
 const KINDS = '.txt,.md,.csv,.json,.html,.pdf,.docx';
-/** A large file is read and indexed before it is answered for. */
+/** The daemon reads and indexes a file before it answers. */
 const READ_MS = 130_000;
 
-/** Files that agents consult: sent, listed, given to agents, deleted. */
+/** The agents' documents: upload, list, assign, delete. */
 export function knowledgeView({ api }: ViewOptions): View {
   const given = el('div', {});
   const list = new Loaded('Loading files', async () => {
@@ -113,7 +113,7 @@ export function knowledgeView({ api }: ViewOptions): View {
   return { element, title: 'Knowledge', close: () => undefined };
 }
 
-/** Gives files to an agent, beside those that its configuration lists. */
+/** Assigns files to an agent, in addition to those of its configuration. */
 export function agentFiles(
   api: ConsoleApi,
   agents: readonly AgentWithFiles[],

@@ -7,10 +7,10 @@ import type { RibbonState } from './ribbon.js';
 type Agent = PageDescription['agents'][number];
 
 export interface LiveControlEvents {
-  /** Calls, or hangs up. */
+  /** Starts or ends a call. */
   onTalk(): void;
   onMute(muted: boolean): void;
-  /** A message was typed; never empty. */
+  /** A typed message; never empty. */
   onText(text: string): void;
 }
 
@@ -23,7 +23,7 @@ const STATE_WORDS: Readonly<Record<RibbonState, string>> = {
   interrupted: 'Interrupted: go ahead',
 };
 
-/** Whom to talk with, and how things stand. */
+/** The choice of the agent, and the state of the call. */
 export class LiveControls {
   readonly element: HTMLElement;
   readonly typing: HTMLFormElement;
@@ -36,7 +36,7 @@ export class LiveControls {
   );
   readonly #warnings = el('p', { class: 'agent-warnings', role: 'status' });
   readonly #state = el('p', { class: 'live-state' });
-  /** Read out once a call begins or ends, not with each phase. */
+  /** Read out when a call starts or ends, not for each phase. */
   readonly #spoken = el('span', { class: 'unseen', role: 'status' });
   readonly #time = el('p', { class: 'live-time figure', 'aria-live': 'off' });
   readonly #field = el('input', {
@@ -78,7 +78,7 @@ export class LiveControls {
     this.state = null;
   }
 
-  /** @param wanted the id of the one to choose first */
+  /** @param wanted id of the agent to select first */
   setAgents(agents: readonly Agent[], wanted: string): void {
     this.#agents = agents;
     this.#select.replaceChildren(...agents.map(({ id, name }) => el('option', { value: id }, name)));
@@ -87,7 +87,7 @@ export class LiveControls {
     this.#showIdle();
   }
 
-  /** How the daemon does: calls can be made when it is ready. */
+  /** The daemon's state: calls are possible when it is ready. */
   set server(state: DaemonState) {
     this.#server = state;
     this.#showIdle();
@@ -101,7 +101,7 @@ export class LiveControls {
     this.#mute.disabled = !has;
   }
 
-  /** Null = there is no call. */
+  /** Null = no call. */
   set state(state: RibbonState | null) {
     this.#shown = state;
     if (state !== null) this.#showState(state);

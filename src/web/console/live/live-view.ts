@@ -13,10 +13,10 @@ import { callRow } from '../calls/call-rows.js';
 import { statusWords } from '../statuses.js';
 
 const REFRESH_MS = 400;
-/** How far back calls that go on are looked for. */
+/** Number of latest calls searched for running ones. */
 const LOOKED_THROUGH = 100;
 
-/** The calls that go on, each leading to its page, which watches it. */
+/** The running calls, with links to their pages. */
 export class RunningCalls {
   readonly element: HTMLElement;
   readonly #api: ConsoleApi;
@@ -66,7 +66,7 @@ export class RunningCalls {
   }
 }
 
-/** Talking to any agent, and the calls that go on. */
+/** Talking to any agent, and the running calls. */
 export function liveView(options: ViewOptions): View {
   const page = new Live(options);
   return { element: page.element, title: 'Live', close: () => page.close() };
@@ -81,7 +81,7 @@ class Live {
   readonly #controls: LiveControls;
   readonly #talk: Talk;
   readonly #notice = el('div', { class: 'problems' });
-  /** Leads to the call that is over. */
+  /** Links to the finished call. */
   readonly #last = el('p', {});
 
   constructor({ api, path }: ViewOptions) {
@@ -176,7 +176,7 @@ class Live {
           message,
           () => {
             shown.remove();
-            this.#controls.focusTalk(); // the button that had the focus is gone
+            this.#controls.focusTalk(); // the button with the focus is gone
             run();
             if (this.#talk.phase === 'connecting') this.#controls.focusText();
           },

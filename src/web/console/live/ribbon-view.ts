@@ -1,7 +1,7 @@
 import { el } from '../../shared/elements.js';
 import type { Ribbon, RibbonState } from './ribbon.js';
 
-/** How much of the conversation is in view. */
+/** Visible part of the conversation. */
 const WINDOW_MS = 30_000;
 const SAMPLE_MS = 40;
 const WAVE_PX = 40;
@@ -15,7 +15,7 @@ const STATES: readonly { state: RibbonState; label: string; colour: string }[] =
   { state: 'interrupted', label: 'interrupted', colour: '--alert' },
 ];
 
-/** The last half minute: the user's sound above, the agent's below, and what the conversation was doing. */
+/** The last half minute: the user's audio above, the agent's below, and the state of the conversation. */
 export class RibbonView {
   readonly element: HTMLElement;
   readonly #canvas = el('canvas', {
@@ -27,7 +27,7 @@ export class RibbonView {
   readonly #levels: () => { user: number; agent: number } | null;
   readonly #timer: number;
   #frame = 0;
-  /** The ribbon stands still when the call is over. */
+  /** The ribbon stops when the call is over. */
   #nowMs = performance.now();
 
   constructor(ribbon: Ribbon, levels: () => { user: number; agent: number } | null) {

@@ -1,26 +1,26 @@
 import type { Phase } from '../../page/phase.js';
 
-/** What a conversation is doing. `held`: the agent waits whether the user means to interrupt it. */
+/** The state of a conversation. `held`: the agent pauses for a possible interruption. */
 export type RibbonState = 'connecting' | 'listening' | 'thinking' | 'speaking' | 'held' | 'interrupted';
 
 export interface RibbonPiece {
   state: RibbonState;
   fromMs: number;
-  /** Null = it is so now. */
+  /** Null = the current state. */
   toMs: number | null;
 }
 
 export interface LevelSample {
   atMs: number;
-  /** Root mean squares, 0..1. */
+  /** Root mean squares, 0 to 1. */
   user: number;
   agent: number;
 }
 
-/** Longer ago than this nothing is kept. */
+/** Older states and levels are dropped. */
 const KEPT_MS = 120_000;
 
-/** The states of a conversation and how loud both sides were, as they follow each other. */
+/** The history of a conversation's states, and of the levels of both sides. */
 export class Ribbon {
   #pieces: RibbonPiece[] = [];
   #samples: LevelSample[] = [];
@@ -40,7 +40,7 @@ export class Ribbon {
 
   onPhase(phase: Phase, nowMs: number): void {
     if (phase === 'idle') this.#close(nowMs);
-    // The page's phase does not tell a pause from what becomes of it.
+    // The page's phase does not distinguish a pause from its outcome.
     else this.#enter(phase === 'interrupted' ? 'held' : phase, nowMs);
   }
 

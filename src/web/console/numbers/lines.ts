@@ -4,7 +4,7 @@ import { Loaded } from '../view.js';
 import { shortTime } from '../words.js';
 import { type TrunkAnswer, trunkState } from './trunk-state.js';
 
-/** An account with a carrier, as `GET /carriers` answers it. */
+/** An account with a carrier, from `GET /carriers`. */
 interface Account {
   name: string;
   numbers: readonly string[];
@@ -12,10 +12,10 @@ interface Account {
   refused: readonly { reason: string; count: number }[];
 }
 
-/** Trunks change by themselves: they register, fail and come back. */
+/** Trunks change by themselves: they register, fail and recover. */
 const REFRESH_MS = 5000;
 
-/** How the trunks and carriers do that bring and take calls. */
+/** The state of trunks and carriers. */
 export class Lines {
   readonly element: HTMLElement;
   readonly #list: Loaded;
@@ -23,7 +23,7 @@ export class Lines {
   #timer = 0;
   #isClosed = false;
 
-  /** @param onKnown is told after each look whether there is any */
+  /** @param onKnown called after each check with whether there are any */
   constructor(api: ConsoleApi, onKnown: (hasAny: boolean) => void) {
     this.#list = new Loaded('Loading trunks', async () => {
       const [trunks, accounts] = await Promise.all([
@@ -39,7 +39,7 @@ export class Lines {
     this.element = this.#list.element;
   }
 
-  /** Whether a trunk or an account has an imported number, as of now. */
+  /** Whether a trunk or an account has an imported number now. */
   async has(number: string): Promise<boolean> {
     await this.#list.refresh();
     return this.#numbers.has(number);

@@ -15,7 +15,7 @@ export interface Phone {
   tags: readonly string[];
 }
 
-/** Our numbers: bought, given back, and who answers each. */
+/** The own numbers: buying, releasing, and the agents that answer. */
 export function numbersView({ api }: ViewOptions): View {
   const names = new AgentNames(api);
   const list = new Loaded('Loading numbers', async () => {
@@ -125,7 +125,7 @@ function buyCard(api: ConsoleApi, refresh: () => Promise<void>): HTMLElement {
   return card('Buy a number', el('p', { class: 'soft' }, about), form, bought);
 }
 
-/** Takes over a number that a trunk or an account has. */
+/** Imports a number of a trunk or an account. */
 function importCard(api: ConsoleApi, lines: Lines, refresh: () => Promise<void>): HTMLElement {
   const number = el('input', { type: 'tel', required: '', maxlength: '100', placeholder: '+12025550199' });
   const imported = el('p', { role: 'status' });

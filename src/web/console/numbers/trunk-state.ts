@@ -1,4 +1,4 @@
-/** A SIP trunk, as `GET /trunks` answers it. */
+/** A SIP trunk, from `GET /trunks`. */
 export interface TrunkAnswer {
   name: string;
   numbers: readonly string[];
@@ -15,7 +15,7 @@ export interface TrunkAnswer {
 
 type Look = '' | 'failed' | 'running';
 
-/** How a trunk does, in a word: by its registration, or else by whether a server answers. */
+/** The state of a trunk in a word: of its registration, or whether a server answers. */
 export function trunkState({
   registration,
   servers,

@@ -10,7 +10,7 @@ export interface ComparisonViewOptions {
   onSeek: ((ms: number) => void) | null;
 }
 
-/** Turns as they were and as they would have been, on one scale. */
+/** Original and replayed turns on one scale. */
 export function comparisonView(
   rows: readonly TurnComparison[],
   summary: ComparisonSummary,
@@ -83,7 +83,7 @@ function turnItem(
   );
 }
 
-/** What differs in words, and in the reason for the end of the turn. */
+/** Differences in words, and in the reason for the end of the turn. */
 function words(before: TurnSide | null, after: TurnSide | null): HTMLElement[] {
   if (before === null || after === null) return [];
   const pairs: [string, string | null, string | null][] = [

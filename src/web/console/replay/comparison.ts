@@ -3,21 +3,21 @@ import { median } from '../../page/times.js';
 import { decision } from '../decisions.js';
 
 /**
- * One side of a turn; milliseconds from the end of the user's speech, else from the decision or, of the opening, from when the
- * line opened.
+ * One side of a turn; milliseconds from the end of the user's speech, otherwise from the decision or, for the opening,
+ * from the start of the line.
  */
 export interface TurnSide {
   heard: string;
-  /** Until the turn counted as over; null where nothing was spoken, as in the opening. */
+  /** Until the end of the turn; null without speech, as in the opening. */
   endOfTurnMs: number | null;
-  /** Until the agent's first sound; null = there was none. */
+  /** Until the agent's first audio; null = none. */
   responseMs: number | null;
-  /** Why the turn ended when it did, in words; null = it was not reckoned. */
+  /** Why the turn ended at that time; null = unknown. */
   reason: string | null;
   answer: string;
 }
 
-/** A decision that one side has and the other has not. */
+/** A decision of only one side. */
 export interface DecisionDifference {
   side: 'before' | 'after';
   /** Since the line opened. */
@@ -25,15 +25,15 @@ export interface DecisionDifference {
   text: string;
 }
 
-/** A turn as it was and as it would have been. */
+/** An original and a replayed turn. */
 export interface TurnComparison {
-  /** Since the line opened: where the turn is in the recording. */
+  /** Position in the recording, since the line opened. */
   atMs: number;
-  /** `later` and `sooner` by when the agent is first heard or, where that is the same, by when the turn ends. */
+  /** `later` and `sooner` by the time of the agent's first audio or, if equal, of the end of the turn. */
   change: 'same' | 'later' | 'sooner' | 'otherwise' | 'gone' | 'new';
-  /** After less before, of the agent's first sound; null where one side has none. */
+  /** Replayed minus original time of the agent's first audio; null if one side has none. */
   deltaMs: number | null;
-  /** The same of the end of the turn. */
+  /** The same for the end of the turn. */
   decidedDeltaMs: number | null;
   before: TurnSide | null;
   after: TurnSide | null;
@@ -41,15 +41,15 @@ export interface TurnComparison {
 }
 
 export interface ComparisonSummary {
-  /** Of the user. */
+  /** Number of user turns. */
   turns: number;
   changed: number;
-  /** Medians of the response times; null = nothing was answered. */
+  /** Median response times; null = no answers. */
   before: { responseMs: number | null; interruptions: number };
   after: { responseMs: number | null; interruptions: number };
 }
 
-/** What is less is rounding. */
+/** Smaller differences are rounding. */
 const NOTICED_MS = 1;
 
 export function isNoticed(deltaMs: number | null): boolean {
@@ -57,8 +57,8 @@ export function isNoticed(deltaMs: number | null): boolean {
 }
 
 /**
- * Turn by turn, what the settings change.
- * @param zeroMs session time at which the line opened
+ * The effect of the settings, turn by turn.
+ * @param zeroMs session time of the opening of the line
  */
 export function comparisonOf({ turns }: WhatIf, zeroMs: number): TurnComparison[] {
   return turns.map(({ before, after }) => {
@@ -75,7 +75,7 @@ export function comparisonOf({ turns }: WhatIf, zeroMs: number): TurnComparison[
 
 export function summaryOf({ turns }: WhatIf, rows: readonly TurnComparison[]): ComparisonSummary {
   const side = (which: 'before' | 'after'): ComparisonSummary['before'] => ({
-    // The opening answers nobody, and what was typed has no end of speech.
+    // The opening is not an answer, and typed text has no end of speech.
     responseMs: median(rows.flatMap((row) => (row[which]?.endOfTurnMs == null ? [] : (row[which].responseMs ?? [])))),
     interruptions: turns.reduce((sum, turn) => sum + countOf(turn[which]), 0),
   });
@@ -102,7 +102,7 @@ function sideOf(turn: PlayedTurn | null, zeroMs: number): TurnSide | null {
   };
 }
 
-/** From the end of speech where both have one, else by the clock. */
+/** From the end of speech if both have one, otherwise by the clock. */
 function deltaOf(
   before: PlayedTurn | null,
   after: PlayedTurn | null,
@@ -129,7 +129,7 @@ function changeOf(
   return isSame ? 'same' : 'otherwise';
 }
 
-/** Answers that are begun early are heard by nobody unless they are right: they are no decisions of a turn. */
+/** Speculative answers are not heard unless they are right, so they are not decisions of a turn. */
 function counts({ name }: PlayedDecision): boolean {
   return !name.startsWith('speculation.');
 }

@@ -9,21 +9,21 @@ import { replaySettings, type ReplaySetting } from './replay-settings.js';
 import type { ReplayAnswer, ReplayRequest } from './replay-messages.js';
 
 export interface ReplayEvents {
-  /** The log is read: the settings of the session, and whether this version decides as the log has it. */
+  /** The log is loaded: the session's settings, and whether this version decides as the log says. */
   onReady(config: ConversationConfig, again: Replayed): void;
   onPlayed(result: WhatIf): void;
-  /** The log cannot be played, or not with these settings. */
+  /** The log cannot be replayed, or not with these settings. */
   onFault(message: string): void;
 }
 
-/** The built worker, beside the console's own script. */
+/** The built worker, beside the console's script. */
 const WORKER = '/assets/replay-worker.js';
 
-/** Plays a call's event log with other settings, in a worker of its own. */
+/** Replays a call's event log with other settings, in a worker. */
 export class ReplayRunner {
   readonly #worker = new Worker(WORKER, { type: 'module' });
   readonly #events: ReplayEvents;
-  /** Of the latest question: earlier answers are not waited for any more. */
+  /** Number of the latest request: earlier answers are ignored. */
   #asked = 0;
 
   constructor(log: string, events: ReplayEvents) {
@@ -55,18 +55,18 @@ export class ReplayRunner {
 }
 
 export interface ReplayCardOptions {
-  /** The event log, as it lies in the file. */
+  /** The event log as stored. */
   log: string;
-  /** Session time at which the line opened. */
+  /** Session time of the opening of the line. */
   zeroMs: number;
-  /** Leads to a moment of the call; null = there is nowhere to go. */
+  /** Goes to a moment of the call; null = not possible. */
   onSeek: ((ms: number) => void) | null;
 }
 
-/** Typing is waited for. */
+/** Debounces typing. */
 const SETTLE_MS = 150;
 
-/** Replay: what other settings would have made of a call, as they are changed. */
+/** Replay: shows the effect of other settings on a call while they are changed. */
 export class ReplayCard {
   readonly element: HTMLDetailsElement;
   readonly #options: ReplayCardOptions;
@@ -92,7 +92,7 @@ export class ReplayCard {
       this.#state,
       this.#result,
     );
-    // The core is fetched by those who replay.
+    // The core is loaded on first use.
     this.element.addEventListener('toggle', () => this.#start(), { once: true });
     this.#form.addEventListener('submit', (event) => event.preventDefault());
   }
@@ -181,7 +181,7 @@ function msInput(own: unknown, onChange: (value: unknown) => void): HTMLInputEle
     placeholder: typeof own === 'number' ? String(own) : 'off',
   });
   input.addEventListener('input', () => {
-    // What is no number yet is not played.
+    // An incomplete number is not replayed.
     if (input.checkValidity() || input.value === '') onChange(input.value === '' ? undefined : Number(input.value));
   });
   return input;
@@ -200,7 +200,7 @@ function switchInput(own: unknown, onChange: (value: unknown) => void): HTMLSele
   return select;
 }
 
-/** Whether this version of the engine still decides as the log has it. */
+/** Whether this version of the engine still decides as the log says. */
 function sameness({ events, effects, difference }: Replayed): string {
   const all = `${String(events)} events, ${String(effects)} decisions and their effects`;
   if (difference === null) return `Played again with its own settings the call is the same to the bit: ${all}.`;

@@ -2,10 +2,10 @@ import type { ConfigChanges, ConversationConfig } from '../../../agent/flow/conv
 import type { Replayed } from '../../../replay/replay.js';
 import type { WhatIf } from '../../../replay/what-if.js';
 
-/** What the page asks of the worker: first the log once, then what other settings would have made of it. */
+/** Requests to the worker: first the log, once, then changed settings. */
 export type ReplayRequest = { type: 'log'; text: string } | { type: 'changes'; id: number; changes: ConfigChanges };
 
-/** What the worker answers; a fault is for people. */
+/** The worker's answers; a fault is for people. */
 export type ReplayAnswer =
   | { type: 'ready'; config: ConversationConfig; again: Replayed }
   | { type: 'played'; id: number; result: WhatIf }

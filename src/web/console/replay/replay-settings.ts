@@ -1,23 +1,23 @@
 import type { ConversationConfig } from '../../../agent/flow/conversation-config.js';
 
-/** A setting of a conversation that a replay can change. */
+/** A setting that a replay can change. */
 export interface ReplaySetting {
   /** Section and member of a `ConversationConfig`. */
   path: readonly [keyof ConversationConfig, string];
   label: string;
   about: string;
-  /** `ms` may be left empty where the session had none. */
+  /** `ms` may be empty if the session had none. */
   kind: 'ms' | 'switch';
   /** The field of an agent's configuration that sets it; null = the engine's own. */
   field: string | null;
 }
 
-/** The sections whose settings a replay offers. */
+/** The sections with replayable settings. */
 const SECTIONS = ['endpointing', 'interruption', 'filler', 'speculation'] as const;
 
 /**
- * The settings that a replay of this session offers: those described below, then the other numbers and switches of
- * the same sections under their own names.
+ * The settings for a replay of this session: those described below, then the other numbers and switches of these
+ * sections by name.
  */
 export function replaySettings(config: ConversationConfig): ReplaySetting[] {
   const described = new Set(REPLAY_SETTINGS.map(({ path }) => path.join('.')));
@@ -39,7 +39,7 @@ function titleOf(member: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** What decides when turns end and whether the agent is interrupted, the settings of agents first. */
+/** The settings that decide the end of turns and interruptions, those of agents first. */
 export const REPLAY_SETTINGS: readonly ReplaySetting[] = [
   {
     path: ['endpointing', 'responseDelayMs'],

@@ -4,7 +4,7 @@ import { replay } from '../../../replay/replay.js';
 import { whatIf } from '../../../replay/what-if.js';
 import type { ReplayAnswer, ReplayRequest } from './replay-messages.js';
 
-/** The conversation core beside the page: a long call takes a moment to play, in which the page goes on. */
+/** Runs the conversation core in a worker, because replaying a long call would block the page. */
 let log: EventLog | null = null;
 
 onmessage = ({ data }: MessageEvent<ReplayRequest>): void => {
