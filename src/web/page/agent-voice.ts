@@ -1,12 +1,12 @@
 import { LINE_RATE_HZ, type PlaybackState } from './worklet-messages.js';
 
 /**
- * Whether the agent is speaking in the loudspeaker. That something is being played does not tell: a background sounds
- * all the time. The server says where an answer begins and ends; it is heard as long as its audio is being played.
+ * Whether the agent is speaking in the loudspeaker. Playback alone does not show that, because a background plays all
+ * the time: the server reports the start and end of an answer, which is heard until its audio has played.
  */
 export class AgentVoice {
   #answering = false;
-  /** How much will have been played when the answer's last audio has; null = there may be more. */
+  /** Number of played samples at the end of the answer; null = it may continue. */
   #endsAtSamples: number | null = null;
   #speaking = false;
 
@@ -16,7 +16,7 @@ export class AgentVoice {
     this.#endsAtSamples = null;
   }
 
-  /** The answer is complete; what is in the buffer is still to be heard. */
+  /** The answer is complete; buffered audio is still to be played. */
   ends({ playedSamples, bufferedMs }: Pick<PlaybackState, 'playedSamples' | 'bufferedMs'>): void {
     this.#endsAtSamples = playedSamples + (bufferedMs * LINE_RATE_HZ) / 1000;
   }
@@ -27,7 +27,7 @@ export class AgentVoice {
     this.#endsAtSamples = null;
   }
 
-  /** What changes with what the loudspeaker does now; null = nothing. */
+  /** The change that the loudspeaker's state causes; null = none. */
   follow({ playing, playedSamples }: Pick<PlaybackState, 'playing' | 'playedSamples'>): 'playing' | 'quiet' | null {
     if (this.#endsAtSamples !== null && playedSamples >= this.#endsAtSamples) this.isCut();
     const speaking = this.#answering && playing;

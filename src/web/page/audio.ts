@@ -2,7 +2,7 @@ import { chosenDevice } from './device-choice.js';
 import { Microphone } from './microphone.js';
 import { type CapturedChunk, LINE_RATE_HZ, type PlaybackCommand, type PlaybackState } from './worklet-messages.js';
 
-/** The agent's voice: audio in, loudspeaker out, by the playback worklet. */
+/** Plays the agent's audio with the playback worklet. */
 export class Playback {
   readonly #worklet: AudioWorkletNode;
   #state: PlaybackState = {
@@ -24,7 +24,7 @@ export class Playback {
     this.#worklet.connect(context.destination);
   }
 
-  /** The last that was heard of the worklet. */
+  /** The worklet's last report. */
   get state(): PlaybackState {
     return this.#state;
   }
@@ -60,12 +60,12 @@ export interface AudioEvents {
   onPlayback(state: PlaybackState): void;
 }
 
-/** Nothing can be played; the message says why, as a sentence. */
+/** Playback is not possible; the message is a sentence for people. */
 export class LoudspeakerError extends Error {
   override readonly name = 'LoudspeakerError';
 }
 
-/** Starting takes some 100 ms; where there is no device to play on, some browsers wait for one without end. */
+/** Starting takes about 100 ms; without an output device some browsers wait forever. */
 const START_TIMEOUT_MS = 5000;
 
 /** Resolves when the context runs. @throws LoudspeakerError */
@@ -79,7 +79,7 @@ async function started(context: AudioContext): Promise<void> {
   await Promise.race([context.resume(), late]).finally(() => clearTimeout(timer));
 }
 
-/** The chosen one, where the browser can; one that is gone is the system's. */
+/** The selected one, if the browser supports it; otherwise the system's. */
 async function toLoudspeaker(context: AudioContext & { setSinkId?: (id: string) => Promise<void> }): Promise<void> {
   const id = chosenDevice('audiooutput');
   await context.setSinkId?.(id).catch(() => (id === '' ? undefined : context.setSinkId?.('')));
@@ -104,16 +104,16 @@ export class CallAudio {
   }
 
   /**
-   * Sets everything up. To be called from a click or a key: browsers play nothing before.
-   * @param base address of the daemon, which has the worklets
-   * @param stream from `Microphone.ask`, or null for a call that is typed
+   * Sets everything up. Call it from a click or a key, because browsers play nothing before.
+   * @param base address of the daemon with the worklets
+   * @param stream from `Microphone.ask`, or null for a typed call
    */
   static async open(base: string, stream: MediaStream | null, events: AudioEvents): Promise<CallAudio> {
     try {
       return await CallAudio.#openAt(base, { sampleRate: LINE_RATE_HZ }, stream, events);
     } catch (error) {
       if (error instanceof LoudspeakerError) throw error;
-      // Not every browser can run at the line's rate: then the worklets resample.
+      // Not every browser supports the line's rate: then the worklets resample.
       return CallAudio.#openAt(base, {}, stream, events);
     }
   }
@@ -131,24 +131,24 @@ export class CallAudio {
       await started(context);
       return new CallAudio(context, stream, events);
     } catch (error) {
-      void context.close().catch(() => undefined); // where it has not started, this may take for ever as well
+      void context.close().catch(() => undefined); // if it has not started, this may also wait forever
       throw error;
     }
   }
 
-  /** Null where the call has none. */
+  /** Null if the call has none. */
   get microphone(): Microphone | null {
     return this.#microphone;
   }
 
-  /** Listens to another stream from `Microphone.ask`. Throws where the context cannot take its rate. */
+  /** Uses another stream from `Microphone.ask`. Throws if the context does not support its rate. */
   listenTo(stream: MediaStream): void {
     const microphone = this.#listen(stream);
     this.#microphone?.close();
     this.#microphone = microphone;
   }
 
-  /** Plays on the loudspeaker that is chosen now. */
+  /** Switches to the selected loudspeaker. */
   async changeLoudspeaker(): Promise<void> {
     await toLoudspeaker(this.#context);
   }

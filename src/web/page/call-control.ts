@@ -9,18 +9,18 @@ import type { Transcript } from './transcript.js';
 
 export type How = 'voice' | 'typing';
 
-/** Whom a call goes to. */
+/** The destination of a call. */
 export interface Line {
-  /** Who speaks, in the transcript; asked when the line is there. */
+  /** The name in the transcript, available with the line. */
   name: () => string;
-  /** Address and key, asked anew for each attempt. Rejects where they cannot be had. */
+  /** Address and key, requested for each attempt. Rejects if they are not available. */
   options: () => Promise<Omit<CallOptions, 'stream' | 'continuation'>>;
 }
 
-/** Options of a call, asked anew for each attempt: a token opens one session. */
+/** Options of a call, requested for each attempt, because a token opens one session. */
 type Ask = () => Promise<CallOptions>;
 
-/** A way out of a problem. */
+/** An action to solve a problem. */
 export interface NoticeAction {
   label: string;
   run: () => void;
@@ -28,47 +28,47 @@ export interface NoticeAction {
 
 export interface CallControlOptions {
   transcript: Transcript;
-  /** Where the agent's forms appear. */
+  /** Container of the agent's forms. */
   forms: HTMLElement;
 }
 
 export interface CallControlEvents {
   onPhase(phase: Phase): void;
-  /** A call is on the line: a new one, or another one in place of one whose line broke. */
+  /** A call is connected: a new one, or one that replaces a broken line. */
   onCall(call: TalkCall): void;
   onInterrupted(): void;
   onTimes(times: TalkTurnTimes): void;
-  /** The agent asks the user for something, in a form. */
+  /** The agent opens a form. */
   onForm(): void;
   onFormSent(): void;
   onProblem(message: string, action: NoticeAction): void;
-  /** What was wrong before is over. */
+  /** The previous problem is solved. */
   onNoProblem(): void;
-  /** The line broke, and another one is tried. */
+  /** The line broke, and parley reconnects. */
   onLost(): void;
-  /** There is no call. `again` tries once more, in the same way by default. */
+  /** The call failed. `again` retries, by default in the same way. */
   onFailed(error: unknown, again: (how?: How) => void): void;
-  /** The call ended with an error. `again` calls anew or, where it had begun, goes on from it. */
+  /** The call ended with an error. `again` calls anew, or continues the call if it had begun. */
   onBroken(message: string, again: () => void, hadBegun: boolean): void;
-  /** It is over; null = it never came about. */
+  /** The call is over; null = it never started. */
   onOver(call: TalkCall | null): void;
 }
 
-/** At most one call at a time, by voice or in writing. One whose line breaks goes on by another line. */
+/** Controls at most one call, by voice or text, and reconnects a broken line. */
 export class TalkCallControl {
   readonly #options: CallControlOptions;
   readonly #events: CallControlEvents;
   readonly #forms: Forms;
   #call: TalkCall | null = null;
   #phase: Phase = 'idle';
-  /** Counts attempts, so that one that was given up cannot come true later. */
+  /** Numbers attempts, so that a cancelled one cannot succeed later. */
   #attempt = 0;
-  /** What was typed before the line was there. */
+  /** Text typed before the line was connected. */
   #untold: string[] = [];
-  /** The microphone of the call, which goes on with it if its line breaks. */
+  /** The microphone of the call, kept for a reconnection. */
   #stream: MediaStream | null = null;
   #muted = false;
-  /** The line is lost, and another one is tried. */
+  /** A reconnection in progress. */
   #recovering: AbortController | null = null;
 
   constructor(options: CallControlOptions, events: CallControlEvents) {
@@ -84,12 +84,12 @@ export class TalkCallControl {
     return this.#phase;
   }
 
-  /** The one on the line. */
+  /** The connected call. */
   get call(): TalkCall | null {
     return this.#call;
   }
 
-  /** Null where there is no call. */
+  /** Null without a call. */
   get stats(): CallStats | null {
     return this.#call?.stats ?? null;
   }
@@ -103,7 +103,7 @@ export class TalkCallControl {
     if (this.#call !== null) this.#call.muted = muted;
   }
 
-  /** A call under way goes on with the microphone that is chosen now. */
+  /** The current call switches to the selected microphone. */
   async changeMicrophone(): Promise<void> {
     const call = this.#call;
     if (call?.hasMicrophone !== true) return;
@@ -123,19 +123,19 @@ export class TalkCallControl {
     }
   }
 
-  /** A call under way goes on with the loudspeaker that is chosen now. */
+  /** The current call switches to the selected loudspeaker. */
   async changeLoudspeaker(): Promise<void> {
     await this.#call?.changeLoudspeaker();
   }
 
-  /** Calls. To be called from a click or a key: browsers play nothing before. Never rejects. */
+  /** Starts a call. Call it from a click or a key, because browsers play nothing before. Never rejects. */
   async begin(line: Line, how: How): Promise<void> {
     const connect = async (options: Ask): Promise<TalkCall> =>
       TalkCall.begin(await options(), this.#callEvents(line, how));
     await this.#open(line, how, connect, 'New call', (other = how) => void this.begin(line, other));
   }
 
-  /** A typed message. Without a line it is kept for the next one. */
+  /** Sends a typed message, or keeps it for the next line. */
   type(text: string): void {
     if (this.#call === null || this.#phase === 'connecting') {
       this.#untold.push(text);
@@ -145,7 +145,7 @@ export class TalkCallControl {
     this.#call.type(text);
   }
 
-  /** What was typed is not said any more. */
+  /** Drops unsent text. */
   forget(): void {
     this.#untold = [];
   }
@@ -156,7 +156,7 @@ export class TalkCallControl {
     this.#options.transcript.keyed(digit);
   }
 
-  /** @param note what the transcript says of it */
+  /** @param note for the transcript */
   hangUp(note: string | null): void {
     if (this.#phase === 'idle') return;
     this.#attempt++;
@@ -167,9 +167,9 @@ export class TalkCallControl {
   }
 
   /**
-   * Opens a line when the user asks for one.
-   * @param beginning what the transcript says of it, below another call
-   * @param again tries once more
+   * Opens a line for the user.
+   * @param beginning note for the transcript, after an earlier call
+   * @param again retries
    */
   async #open(
     line: Line,
@@ -206,14 +206,14 @@ export class TalkCallControl {
     }
   }
 
-  /** Continues a call that was cut off for good, when the user asks for it. */
+  /** Continues a call that was lost for good, when the user asks for it. */
   async #goOn(line: Line, how: How, lost: Lost): Promise<void> {
     const connect = (options: Ask): Promise<TalkCall> =>
       onceMore(lost, async (continuation) => this.#reach({ ...(await options()), continuation }, line, how));
     await this.#open(line, how, connect, 'The call goes on', (other = how) => void this.#goOn(line, other, lost));
   }
 
-  /** The line broke in the middle of a call: another one goes on from its session, as soon as one can be had. */
+  /** The line broke during a call: another one continues its session as soon as possible. */
   async #recover(line: Line, how: How, lost: Lost): Promise<void> {
     const { transcript } = this.#options;
     const attempt = ++this.#attempt;
@@ -257,7 +257,7 @@ export class TalkCallControl {
     this.#call = call;
     call.muted = this.#muted;
     this.#events.onCall(call);
-    if (call.phase !== 'connecting') this.#onReady(call.phase); // nothing was told of it yet
+    if (call.phase !== 'connecting') this.#onReady(call.phase); // this has not been reported yet
   }
 
   #callEvents(line: Line, how: How): CallEvents {

@@ -14,18 +14,18 @@ import type { UserWords } from './transcript.js';
 import type { PlaybackState } from './worklet-messages.js';
 
 export interface CallOptions {
-  /** Address of the daemon that the call goes to. Default the one that served this page. */
+  /** Address of the call's daemon. Default: the one that served this page. */
   base?: string;
-  /** Address of the daemon that has the worklets. Default `base`. */
+  /** Address of the daemon with the worklets. Default `base`. */
   assets?: string;
   /** A session token or a public key. */
   token: string;
   agentId: string;
-  /** What the agent knows of the user. */
+  /** Information about the user for the agent. */
   metadata?: Readonly<Record<string, unknown>>;
-  /** What this session goes on from. */
+  /** The session to continue. */
   continuation?: TalkInitiate['data']['session_continuation'];
-  /** From `Microphone.ask`; null = the user types. It stays open when the call has ended. */
+  /** From `Microphone.ask`; null = typed. It stays open after the call. */
   stream: MediaStream | null;
 }
 
@@ -34,12 +34,12 @@ export interface CallEvents {
   onTranscript(words: UserWords): void;
   /** `answer`: its number. */
   onResponse(text: string, isFinal: boolean, answer: number): void;
-  /** What the agent was saying is cut off; its text comes once more, as far as it was heard. */
+  /** The agent was interrupted; its text comes again, as far as it was heard. */
   onInterrupted(): void;
   onTimes(times: TalkTurnTimes): void;
-  /** The agent does something, or asks the user for it. */
+  /** An action of the agent, or a request to the user. */
   onAction(action: TalkAction): void;
-  /** Something went wrong that does not end the call. */
+  /** A problem that does not end the call. */
   onProblem(message: string): void;
   /** The call is over. Not called after `hangUp`. */
   onEnded(end: TalkCallEnd): void;
@@ -47,26 +47,26 @@ export interface CallEvents {
 
 /** How a call ended. */
 export interface TalkCallEnd {
-  /** The server's; null = it said none. */
+  /** The server's; null = none. */
   status: string | null;
-  /** Of a timeout: which limit was reached. */
+  /** For a timeout: the limit that was reached. */
   limit: 'idle' | 'duration' | null;
-  /** What went wrong, as a sentence. */
+  /** The error, as a sentence. */
   error: string | null;
   /** The line broke: calling again may help. */
   isLost: boolean;
-  /** The server refused the session that was asked for. */
+  /** The server refused the session. */
   isRefused: boolean;
 }
 
-/** What is worth watching in a call, for engineers and tests. */
+/** Statistics of a call, for engineers and tests. */
 export interface CallStats extends PlaybackState {
   phase: Phase;
   sentChunks: number;
   droppedChunks: number;
   /** Rate of the audio context. */
   sampleRateHz: number;
-  /** Loudness of the last 20 ms of the microphone, 0..1. */
+  /** Level of the last 20 ms of the microphone, 0 to 1. */
   microphoneLevel: number;
 }
 
@@ -80,10 +80,10 @@ export class CallError extends Error {
 }
 
 const READY_TIMEOUT_MS = 10_000;
-/** How long the last words may go on sounding after the line was closed. */
+/** How long the last words may play after the line has closed. */
 const LAST_WORDS_MS = 4000;
 
-/** One call, from its beginning to its end. */
+/** One call, from start to end. */
 export class TalkCall {
   readonly #events: CallEvents;
   readonly #audio: CallAudio;
@@ -96,7 +96,7 @@ export class TalkCall {
   #problem: string | null = null;
   #status: string | null = null;
   #limit: TalkCallEnd['limit'] = null;
-  /** The agent was cut off, and stays silent until the next answer. */
+  /** The agent was interrupted, and is silent until the next answer. */
   #isCleared = false;
   #sessionId: string | null = null;
   #over = false;
@@ -132,7 +132,7 @@ export class TalkCall {
     }, READY_TIMEOUT_MS);
   }
 
-  /** Calls. To be called from a click or a key: browsers play nothing before. */
+  /** Starts a call. Call it from a click or a key, because browsers play nothing before. */
   static async begin(options: CallOptions, events: CallEvents): Promise<TalkCall> {
     let call: TalkCall | null = null;
     const { base = location.origin, assets = base, stream } = options;
@@ -153,7 +153,7 @@ export class TalkCall {
   }
 
   /**
-   * As `begin`, but resolves when the server is ready. Nothing is told before, and not that it is ready.
+   * Like `begin`, but resolves when the server is ready. Reports no events before, nor that it is ready.
    * @throws CallError if it ends before
    */
   static reach(options: CallOptions, events: CallEvents): Promise<TalkCall> {
@@ -208,18 +208,18 @@ export class TalkCall {
     if (this.#audio.microphone !== null) this.#audio.microphone.muted = muted;
   }
 
-  /** Hears another stream from `Microphone.ask`. Throws where the browser cannot change to it. */
+  /** Uses another stream from `Microphone.ask`. Throws if the browser cannot switch to it. */
   listenTo(stream: MediaStream): void {
     this.#audio.listenTo(stream);
     this.#watch(stream);
   }
 
-  /** Plays on the loudspeaker that is chosen now. */
+  /** Switches to the selected loudspeaker. */
   async changeLoudspeaker(): Promise<void> {
     await this.#audio.changeLoudspeaker();
   }
 
-  /** Says something by typing. */
+  /** Sends a typed message. */
   type(text: string): void {
     this.#send({ method: 'text', data: text });
     this.#step('heard');
@@ -229,7 +229,7 @@ export class TalkCall {
     this.#send({ method: 'dtmf', data: digits });
   }
 
-  /** Answers an action that asked for something. */
+  /** Answers an action with a request. */
   answerForm(id: string, value: unknown): void {
     this.#send({ method: 'form_result', payload: { id, value } });
   }
@@ -306,7 +306,7 @@ export class TalkCall {
       case 'start_answering':
         this.#step('answering');
         return;
-      default: // a pong, or what other lines have
+      default: // a pong, or messages for other lines
         return;
     }
   }
@@ -317,7 +317,7 @@ export class TalkCall {
       this.#finish({ error, isLost: isLost(closing), isRefused: isRefused(closing) });
       return;
     }
-    // What is still in the buffer, a goodbye say, is heard out.
+    // Buffered audio, such as a goodbye, plays to the end.
     const status = this.#status;
     const untilMs = performance.now() + LAST_WORDS_MS;
     const poll = setInterval(() => {

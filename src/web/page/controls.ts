@@ -4,7 +4,7 @@ import { Keypad } from './keypad.js';
 import { type Phase, PHASE_WORDS } from './phase.js';
 import { SERVER_WORDS, type DaemonState, type TalkAgent } from './talk.js';
 
-/** The agent that comes with parley. */
+/** The agent that parley includes. */
 const DEMO = {
   id: 'the-crooked-fork',
   about:
@@ -13,7 +13,7 @@ const DEMO = {
 } as const;
 
 export interface ControlEvents {
-  /** The big button: calls or hangs up. */
+  /** The main button: starts or ends a call. */
   onTalk(): void;
   onMute(muted: boolean): void;
   onDigit(digit: string): void;
@@ -21,7 +21,7 @@ export interface ControlEvents {
   onText(text: string): void;
 }
 
-/** Everything that is pressed, chosen or typed into, and what says how things stand. */
+/** All buttons, lists and inputs, and the display of the state. */
 export class Controls {
   readonly #talk = byId('talk', HTMLButtonElement);
   readonly #mute = byId('mute', HTMLButtonElement);
@@ -77,7 +77,7 @@ export class Controls {
     this.#show();
   }
 
-  /** How the daemon does: calls can be made when it is ready. */
+  /** The daemon's state: calls are possible when it is ready. */
   set server(state: DaemonState) {
     this.#server = state;
     this.#status.textContent = SERVER_WORDS[state];
@@ -100,7 +100,7 @@ export class Controls {
     this.#showWarnings();
   }
 
-  /** Says what the demo agent can do, with phrases to try. */
+  /** Describes the demo agent, with phrases to try. */
   #introduce(): void {
     if (this.agent?.id !== DEMO.id) return;
     byId('about', HTMLElement).textContent = DEMO.about;
@@ -108,12 +108,12 @@ export class Controls {
     byId('examples', HTMLElement).replaceChildren(...examples);
   }
 
-  /** The one that is chosen. */
+  /** The selected agent. */
   get agent(): TalkAgent | null {
     return this.#agents.find(({ id }) => id === this.#agentSelect.value) ?? null;
   }
 
-  /** How the line does. */
+  /** Statistics of the line. */
   set line({ bufferedMs, targetMs, underruns, sampleRateHz, droppedChunks }: CallStats) {
     const seconds = Math.floor((performance.now() - this.#calledMs) / 1000);
     const time = `${String(Math.floor(seconds / 60))}:${String(seconds % 60).padStart(2, '0')}`;

@@ -1,7 +1,7 @@
 /** A request to the daemon has failed; the message is a sentence for people. */
 export class DaemonError extends Error {
   override readonly name = 'DaemonError';
-  /** Of the answer; null = there was none. */
+  /** Status of the answer; null = none. */
   readonly status: number | null;
 
   constructor(message: string, status: number | null, options?: ErrorOptions) {

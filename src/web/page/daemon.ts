@@ -1,19 +1,19 @@
 import type { PageDescription, SessionTokenReply } from '../../transports/talk-protocol.js';
 import { DaemonError } from './daemon-error.js';
 
-/** No request to the daemon may take longer. */
+/** Timeout of requests to the daemon. */
 const TIMEOUT_MS = 8000;
 
-/** A daemon, by default the one that served this page. What is asked of it rejects with a DaemonError. */
+/** A daemon, by default the one that served this page. Requests reject with a DaemonError. */
 export class DaemonApi {
   readonly #base: string;
 
-  /** @param base its address, without a slash at the end */
+  /** @param base its address, without a trailing slash */
   constructor(base: string = location.origin) {
     this.#base = base;
   }
 
-  /** What it tells about itself. */
+  /** The daemon's description. */
   async describe(): Promise<PageDescription> {
     return (await this.json('/page.json')) as PageDescription;
   }

@@ -1,6 +1,6 @@
 export type DeviceKind = 'audioinput' | 'audiooutput';
 
-/** The device that the visitor chose here, by its id; '' = the system's. */
+/** The id of the device that the visitor selected here; '' = the system's. */
 export function chosenDevice(kind: DeviceKind): string {
   try {
     return localStorage.getItem(`parley.${kind}`) ?? '';
@@ -9,12 +9,12 @@ export function chosenDevice(kind: DeviceKind): string {
   }
 }
 
-/** Remembers it, for later visits as well. */
+/** Stores it for later visits. */
 export function chooseDevice(kind: DeviceKind, id: string): void {
   try {
     if (id === '') localStorage.removeItem(`parley.${kind}`);
     else localStorage.setItem(`parley.${kind}`, id);
   } catch {
-    // Storage is blocked: the system's device stays.
+    // Storage is blocked: the system's device stays selected.
   }
 }

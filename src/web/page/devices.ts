@@ -1,16 +1,16 @@
 import { chosenDevice, chooseDevice, type DeviceKind } from './device-choice.js';
 
 /**
- * The lists of microphones and loudspeakers, as devices come and go. A list is hidden where there is nothing to choose:
- * one device only, or none that the browser names yet, as before the microphone was allowed.
+ * The lists of microphones and loudspeakers, updated when devices change. A list is hidden if there is no choice: one
+ * device, or none named by the browser yet, as before microphone access.
  */
 export class Devices {
   readonly #lists: readonly { kind: DeviceKind; select: HTMLSelectElement }[];
-  readonly #media = navigator.mediaDevices as MediaDevices | undefined; // none on pages that came over plain http
+  readonly #media = navigator.mediaDevices as MediaDevices | undefined; // undefined on pages over plain http
 
-  /** @param onChosen what was chosen is in `device-choice` already */
+  /** @param onChosen called after `device-choice` has the selection */
   constructor(lists: readonly { kind: DeviceKind; select: HTMLSelectElement }[], onChosen: (kind: DeviceKind) => void) {
-    // Firefox cannot send an AudioContext to a loudspeaker.
+    // Firefox cannot route an AudioContext to a loudspeaker.
     const canChoose = (kind: DeviceKind): boolean => kind === 'audioinput' || 'setSinkId' in AudioContext.prototype;
     this.#lists = lists.filter(({ kind }) => canChoose(kind));
     for (const { kind, select } of this.#lists) {
@@ -23,11 +23,11 @@ export class Devices {
     void this.refresh();
   }
 
-  /** To be called when the microphone was allowed: no event tells that. */
+  /** Call it after microphone access, for which there is no event. */
   async refresh(): Promise<void> {
     const devices = (await this.#media?.enumerateDevices().catch(() => [])) ?? [];
     for (const { kind, select } of this.#lists) {
-      // Chromium lists what the system has chosen a second time, under these names.
+      // Chromium lists the system's default again under these names.
       const real = devices.filter(
         ({ kind: itsKind, deviceId, label }) =>
           itsKind === kind && label !== '' && deviceId !== 'default' && deviceId !== 'communications',

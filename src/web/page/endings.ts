@@ -1,21 +1,21 @@
 /** How a talk socket closed. */
 export interface Closing {
-  /** False = it never opened. */
+  /** False = it was never open. */
   opened: boolean;
   /** RFC 6455, 7.4. */
   code: number;
-  /** The server's; empty where there is none. */
+  /** The server's; empty = none. */
   reason: string;
 }
 
-/** The close code where the line broke: nobody has closed it (RFC 6455, 7.4.1). */
+/** The close code of a broken line, without a close frame (RFC 6455, 7.4.1). */
 export const NO_CLOSE = 1006;
-/** The server does not want what it was asked for: asking again does not help. */
+/** The server refuses the request: retrying does not help. */
 const REFUSED = 1008;
-/** The server has closed the line on purpose: normally, for what the client sent, for a fault of its own. */
+/** The server closed the line deliberately: normally, because of the client's messages, or after an internal error. */
 const ON_PURPOSE: ReadonlySet<number> = new Set([1000, 1002, 1003, 1007, REFUSED, 1009, 1011, 1013]);
 
-/** The server's close code for what may go well later: all sessions are in use. */
+/** The server's close code for a temporary failure: all sessions are in use. */
 const TRY_AGAIN_LATER = 1013;
 
 const ENDINGS: Readonly<Record<string, string>> = {
@@ -27,15 +27,15 @@ const ENDINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * How a call ended, in words, by its status; null = the line broke before there was one.
- * @param limit of a timeout: which limit was reached
+ * The end of a call in words, by its status; null = the line broke before.
+ * @param limit for a timeout: the limit that was reached
  */
 export function endingWords(status: string | null, limit: 'idle' | 'duration' | null = null): string {
   if (status === 'timeout' && limit === 'idle') return 'The call ended because nobody spoke';
   return status === null ? 'The call was cut off' : (ENDINGS[status] ?? `Call ended: ${status}`);
 }
 
-/** Whether a line broke that was good: calling again may help. */
+/** Whether a working line broke: calling again may help. */
 export function isLost({ opened, code }: Closing): boolean {
   return opened && !ON_PURPOSE.has(code);
 }
@@ -45,7 +45,7 @@ export function isRefused({ code }: Closing): boolean {
 }
 
 /**
- * Why there is no call, or none any more, as a sentence.
+ * Why there is no call (any more), as a sentence.
  * @param problem the server's last `onerror`
  */
 export function closingWords({ opened, code, reason }: Closing, problem: string | null): string {

@@ -1,12 +1,12 @@
 import type { TalkForm } from '../../transports/talk-protocol.js';
 import { el } from '../shared/elements.js';
 
-/** A field that the agent asks the user to fill in. */
+/** A field that the user fills in for the agent. */
 export class FormCard {
   readonly element: HTMLFormElement;
   readonly #field: HTMLInputElement | HTMLSelectElement;
 
-  /** @param onDone with the value, or null where the user does not want to; called once */
+  /** @param onDone called once with the value, or null if the user skips it */
   constructor(id: string, form: TalkForm, onDone: (value: string | number | boolean | null) => void) {
     const { param, problem } = form;
     const fieldId = `field-${id}`;
@@ -40,7 +40,7 @@ export class FormCard {
     skip.addEventListener('click', () => finish(null));
   }
 
-  /** The keyboard goes to the field, unless the user is in the middle of typing. */
+  /** Moves the keyboard focus to the field, unless the user is typing. */
   focus(): void {
     const active = (this.element.getRootNode() as Document | ShadowRoot).activeElement;
     const isTyping = active instanceof HTMLInputElement && active.value !== '';
@@ -70,11 +70,11 @@ function fieldOf({ param, value }: TalkForm, id: string): HTMLInputElement | HTM
 
 function prepared<T extends HTMLInputElement | HTMLSelectElement>(field: T, id: string): T {
   field.id = id;
-  field.required = true; // an empty field is what Skip is for
+  field.required = true; // Skip is for an empty field
   return field;
 }
 
-/** Which control a field of this type is, and how it helps on a phone's keyboard. */
+/** The control for a type of field, with hints for phone keyboards. */
 export interface FormControl {
   control: 'input' | 'choice';
   type: 'text' | 'email' | 'number';
@@ -99,7 +99,7 @@ export function fieldKind(type: string | null | undefined): FormControl {
   }
 }
 
-/** What is asked for, in words: the field's description, else its name. */
+/** The label: the field's description, otherwise its name. */
 export function fieldLabel({ param }: TalkForm): string {
   const words = param.description?.trim() ?? '';
   if (words !== '') return words;
@@ -107,7 +107,7 @@ export function fieldLabel({ param }: TalkForm): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
-/** A control's text as the value that goes to the server; null = left empty. */
+/** A control's text as the value for the server; null = empty. */
 export function fieldValue(type: string | null | undefined, text: string): string | number | boolean | null {
   const { control, type: inputType } = fieldKind(type);
   if (text.trim() === '') return null;

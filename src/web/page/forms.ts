@@ -1,7 +1,7 @@
 import type { TalkAction } from '../../transports/talk-protocol.js';
 import { FormCard } from './form-card.js';
 
-/** The forms that the agent has opened and the user has not yet filled in. */
+/** The open forms of the agent. */
 export class Forms {
   readonly #root: HTMLElement;
   readonly #onResult: (id: string, value: unknown) => void;
@@ -12,13 +12,13 @@ export class Forms {
     this.#onResult = onResult;
   }
 
-  /** Shows, or takes back, what an action asks for. Returns whether it asks for anything. */
+  /** Shows or withdraws a form. Returns whether the action requests anything. */
   take({ id, type, data, withdrawn }: TalkAction): boolean {
     if (type === undefined) return false;
     this.#remove(id);
     if (withdrawn === true) return true;
     if ((type !== 'webform' && type !== 'web_form') || data === undefined) {
-      // A function of somebody's own client: this page has none.
+      // A function for a custom client, which this page does not have.
       this.#onResult(id, { error: 'this page cannot do that' });
       return true;
     }

@@ -1,28 +1,28 @@
 import { LINE_RATE_HZ } from './worklet-messages.js';
 
-/** What is gathered at first before playing begins, and the most that a bad line makes it. */
+/** Audio to buffer before playing starts: initially, and at most on a bad line. */
 const MIN_TARGET_MS = 60;
 const MAX_TARGET_MS = 200;
-/** How much more is gathered after audio was late, and how much less once it has been in time for a while. */
+/** Increase of the buffer after late audio, and decrease after a time without. */
 const TARGET_STEP_MS = 20;
 const GOOD_MS = 15_000;
-/** Audio that comes this soon after the buffer ran dry was late; after that it is simply the next thing said. */
+/** Audio within this time after an underrun was late; later audio is simply the next. */
 const LATE_MS = 200;
 /**
- * Beyond its target by this much, the buffer catches up by leaving out silence. The server sends up to its lead ahead of
- * time, which is no surplus: at most 500 ms.
+ * With this much more than its target, the buffer catches up by skipping silence. The server's lead of up to 500 ms is
+ * not a surplus.
  */
 const SURPLUS_MS = 580;
-/** The buffer never holds more; what is older gives way. */
+/** Maximum size; older audio is dropped. */
 const MAX_MS = 5000;
-/** Fades at a hold, a drop, and where the buffer runs dry. */
+/** Fades at a hold, a drop, and an underrun. */
 const FADE_SAMPLES = LINE_RATE_HZ / 200;
-/** Samples below this, as a part of full scale, are silence. */
+/** Samples below this share of full scale are silence. */
 const SILENCE = 16 / 32_768;
 
 /**
- * Smooths the arrival of the agent's audio: gathers a little before it begins, learns from lateness how much that has
- * to be, and fades instead of clicking. Mono at 16 kHz; time is the count of samples that were pulled.
+ * Smooths the arrival of the agent's audio: buffers a little before it starts, adapts the amount to late audio, and
+ * fades instead of clicking. Mono at 16 kHz; time is the number of pulled samples.
  */
 export class PlaybackJitterBuffer {
   readonly #blocks: Float32Array[] = [];
@@ -30,7 +30,7 @@ export class PlaybackJitterBuffer {
   #buffered = 0;
   #state: 'dry' | 'filling' | 'playing' = 'dry';
   #held = false;
-  /** The end of what was dropped, to be faded out. */
+  /** The end of dropped audio, to be faded out. */
   #tail = new Float32Array(0);
   #gain = 0;
   #now = 0;
@@ -65,7 +65,7 @@ export class PlaybackJitterBuffer {
     return this.#underruns;
   }
 
-  /** Audio that came. While held, nothing but a fade for simpler clients comes: it is left out. */
+  /** Received audio. While held, the server sends only a fade for simpler clients, which is dropped. */
   push(samples: Int16Array): void {
     if (samples.length === 0 || this.#held) return;
     const block = Float32Array.from(samples, (sample) => sample / 32_768);
@@ -83,17 +83,17 @@ export class PlaybackJitterBuffer {
     while (this.bufferedMs > MAX_MS) this.#dropOldest();
   }
 
-  /** Falls silent within 5 ms and keeps what has not been played. */
+  /** Fades out within 5 ms and keeps unplayed audio. */
   hold(): void {
     this.#held = true;
   }
 
-  /** Goes on where it was held. */
+  /** Continues where it was held. */
   resume(): void {
     this.#held = false;
   }
 
-  /** Falls silent within 5 ms and drops everything. */
+  /** Fades out within 5 ms and drops everything. */
   clear(): void {
     this.#tail = new Float32Array(Math.min(FADE_SAMPLES, this.#gain > 0 ? this.#buffered : 0));
     this.#read(this.#tail);
@@ -109,7 +109,7 @@ export class PlaybackJitterBuffer {
     this.#dryAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Fills `out` with what is to be heard next, silence included. */
+  /** Fills `out` with the next audio, including silence. */
   pull(out: Float32Array): void {
     out.fill(0);
     const count = Math.min(this.#tail.length, out.length);
@@ -133,7 +133,7 @@ export class PlaybackJitterBuffer {
     this.#targetMs = Math.min(MAX_TARGET_MS, this.#targetMs + TARGET_STEP_MS);
   }
 
-  /** Enough is there, or it has waited so long that this must be all. */
+  /** Starts when enough is buffered, or after a wait that shows that no more will come. */
   #startWhenReady(): void {
     const waitedMs = toMs(this.#now - this.#fillingSince);
     if (this.bufferedMs >= this.#targetMs || waitedMs >= this.#targetMs) this.#state = 'playing';
@@ -160,7 +160,7 @@ export class PlaybackJitterBuffer {
     this.#dryAt = isSilent(block) ? Number.NEGATIVE_INFINITY : this.#now + block.length;
   }
 
-  /** Moves the oldest samples into `out`, which is no longer than what is buffered. */
+  /** Moves the oldest samples into `out`, which is not longer than the buffer. */
   #read(out: Float32Array): void {
     for (let filled = 0; filled < out.length;) {
       const block = this.#blocks[0];

@@ -13,7 +13,7 @@ const LETTERS: Readonly<Record<string, string>> = {
 };
 const NAMES: Readonly<Record<string, string>> = { '*': 'star', '#': 'hash' };
 
-/** A telephone's keys, opened by a button. The keyboard's digits work while it has the focus. */
+/** A telephone keypad, opened by a button. Digits of the keyboard work while it has the focus. */
 export class Keypad {
   readonly #root: HTMLElement;
   readonly #toggle: HTMLButtonElement;

@@ -10,13 +10,13 @@ import { Transcript } from './transcript.js';
 import { TimesSummary } from './turn-times.js';
 
 declare global {
-  /** What the call under way (or the last one) measured, for the console and for tests. */
+  /** Statistics of the current (or last) call, for the console and tests. */
   var parleyStats: CallStats | null;
 }
 
 const LINE_POLL_MS = 400;
 
-/** The page: what is pressed and shown around a talk. */
+/** The page around a call. */
 class Page {
   readonly #notice = new Notice(
     byId('notice', HTMLElement),
@@ -60,7 +60,7 @@ class Page {
       return { phase, microphone: stats?.microphoneLevel ?? 0, agent: stats?.level ?? 0 };
     });
     setInterval(() => this.#showLine(this.#talk.stats), LINE_POLL_MS);
-    // The page may come back.
+    // The page may return from the cache.
     addEventListener('pagehide', () => {
       if (this.#talk.phase !== 'idle') this.#talk.hangUp();
     });
@@ -97,7 +97,7 @@ class Page {
       onFormSent: () => this.#controls.focusText(),
       onProblem: (message, { label, run }) => {
         const act = (): void => {
-          this.#controls.focusTalk(); // the button that had the focus is gone
+          this.#controls.focusTalk(); // the button with the focus is gone
           run();
           if (this.#talk.phase === 'connecting') this.#controls.focusText();
         };

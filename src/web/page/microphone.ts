@@ -1,12 +1,12 @@
 import { chosenDevice } from './device-choice.js';
 import type { CapturedChunk } from './worklet-messages.js';
 
-/** The microphone cannot be had; the message says what can be done about it. */
+/** The microphone is not available; the message says what to do. */
 export class MicrophoneError extends Error {
   override readonly name = 'MicrophoneError';
 }
 
-/** The microphone as 20 ms chunks at 16 kHz. */
+/** The microphone's audio in 20 ms chunks at 16 kHz. */
 export class Microphone {
   readonly #stream: MediaStream;
   readonly #source: MediaStreamAudioSourceNode;
@@ -27,9 +27,9 @@ export class Microphone {
     source.connect(worklet);
   }
 
-  /** Asks for the microphone: the chosen one where it is there. Rejects with a MicrophoneError. */
+  /** Requests the microphone: the selected one if available. Rejects with a MicrophoneError. */
   static async ask(): Promise<MediaStream> {
-    // Undefined on pages that did not come over https or from this machine.
+    // Undefined on pages that are neither https nor local.
     const devices = navigator.mediaDevices as MediaDevices | undefined;
     if (devices === undefined) {
       throw new MicrophoneError('Browsers give the microphone only to pages from this machine or over https.');
@@ -44,12 +44,12 @@ export class Microphone {
     }
   }
 
-  /** Lets go of a stream from `ask`. */
+  /** Stops a stream from `ask`. */
   static release(stream: MediaStream | null): void {
     for (const track of stream?.getTracks() ?? []) track.stop();
   }
 
-  /** Listens to a stream from `ask`. Throws where the context cannot take the stream's rate (Firefox). */
+  /** Reads a stream from `ask`. Throws if the context does not support the stream's rate (Firefox). */
   static listen(context: AudioContext, stream: MediaStream, onChunk: (chunk: CapturedChunk) => void): Microphone {
     const source = context.createMediaStreamSource(stream);
     const worklet = new AudioWorkletNode(context, 'parley-capture', { numberOfOutputs: 0 });
@@ -84,7 +84,10 @@ function explain(error: unknown): string {
   }
 }
 
-/** False where the page, or the one around this frame, has ruled the microphone out (Permissions Policy; Chromium tells). */
+/**
+ * False if the page, or the page around this frame, blocks the microphone (Permissions Policy; only Chromium reports
+ * it).
+ */
 function isAllowedHere(): boolean {
   const { featurePolicy } = document as { featurePolicy?: { allowsFeature(feature: string): boolean } };
   return featurePolicy?.allowsFeature('microphone') ?? true;

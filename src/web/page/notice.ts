@@ -1,4 +1,4 @@
-/** A message across the page, with a way out. */
+/** A message across the page, with an action. */
 export class Notice {
   readonly #root: HTMLElement;
   readonly #text: HTMLElement;
@@ -20,7 +20,7 @@ export class Notice {
     this.#action.textContent = action.label;
     this.#onAction = action.run;
     this.#root.hidden = false;
-    this.#text.textContent = text; // last: it is read out when it appears
+    this.#text.textContent = text; // last, because it is read out when it appears
   }
 
   hide(): void {

@@ -1,7 +1,7 @@
-/** What the call is doing, as people see it. */
+/** The state of a call for people. */
 export type Phase = 'idle' | 'connecting' | 'listening' | 'thinking' | 'speaking' | 'interrupted';
 
-/** What the user is told of it. */
+/** The words for the user. */
 export const PHASE_WORDS: Readonly<Record<Phase, string>> = {
   idle: 'Tap to talk',
   connecting: 'Connecting …',
@@ -12,16 +12,16 @@ export const PHASE_WORDS: Readonly<Record<Phase, string>> = {
 };
 
 export type PhaseEvent =
-  /** The user called, or the call is over. */
+  /** A call starts or ends. */
   | 'call'
   | 'end'
   | 'ready'
-  /** Words of the user: not yet final, final, typed. */
+  /** The user's words: interim, final, typed. */
   | 'hears'
   | 'heard'
   /** An answer is being prepared. */
   | 'answering'
-  /** The agent's voice begins and ends in the loudspeaker. */
+  /** The agent's speech starts or ends in the loudspeaker. */
   | 'playing'
   | 'quiet'
   /** The server's `pause`, `unpause` and `clear`. */
@@ -29,7 +29,7 @@ export type PhaseEvent =
   | 'unpause'
   | 'clear';
 
-/** The phase that follows from an event. */
+/** The phase after an event. */
 export function nextPhase(phase: Phase, event: PhaseEvent): Phase {
   if (event === 'end') return 'idle';
   if (event === 'call') return 'connecting';

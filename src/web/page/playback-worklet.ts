@@ -2,10 +2,10 @@ import { PlaybackJitterBuffer } from './jitter-buffer.js';
 import { WorkletResampler } from './resampler.js';
 import { LINE_RATE_HZ, type PlaybackCommand, type PlaybackState } from './worklet-messages.js';
 
-/** How often the page is told what is going on. */
+/** Interval of reports to the page. */
 const TELL_EVERY_MS = 33;
 
-/** Plays the agent's audio out of a jitter buffer, at whatever rate the audio context has. */
+/** Plays the agent's audio from a jitter buffer, at the audio context's rate. */
 class PlaybackProcessor extends AudioWorkletProcessor {
   readonly #buffer = new PlaybackJitterBuffer();
   readonly #resampler = sampleRate === LINE_RATE_HZ ? null : new WorkletResampler(LINE_RATE_HZ, sampleRate);

@@ -2,12 +2,12 @@ import type { TalkInitiate } from '../../transports/talk-protocol.js';
 import { type TalkCall, CallError } from './call.js';
 import type { SpokenMessage } from './transcript.js';
 
-/** Waits before the attempts; the last one is repeated. */
+/** Delays before the attempts; the last one repeats. */
 const WAITS_MS = [300, 700, 1500, 3000, 6000];
 
 /**
- * Tries until an attempt succeeds: soon at first, then every few seconds, and at once when the browser says that it is
- * online again. Resolves with null when the time is up or `signal` is aborted.
+ * Retries until it succeeds: quickly at first, then every few seconds, and at once when the browser is online again.
+ * Resolves with null after the deadline or when `signal` is aborted.
  */
 export async function retry<T>(
   attempt: () => Promise<T | null>,
@@ -26,18 +26,18 @@ export async function retry<T>(
 
 export type Continuation = NonNullable<TalkInitiate['data']['session_continuation']>;
 
-/** A line that broke is given up after this. */
+/** Deadline for reconnecting. */
 const RECONNECT_MS = 120_000;
 
 export interface Lost {
-  /** The session that the lost line had. */
+  /** The session of the lost line. */
   sessionId: string;
-  /** What has been said in it, for a server that does not know the session any more. */
+  /** Its messages, for a server that no longer knows the session. */
   messages: readonly SpokenMessage[];
 }
 
 /**
- * Gets a lost call back: another call that goes on from its session. Null = it cannot be had, or `signal` was aborted.
+ * Reconnects a lost call: another call continues its session. Null = failed, or `signal` was aborted.
  * @param connect makes a call that is ready, or rejects
  */
 export function reconnect(
@@ -48,7 +48,7 @@ export function reconnect(
   return retry(() => onceMore(lost, connect), RECONNECT_MS, signal);
 }
 
-/** One attempt of it: by the session or, where the server does not know that any more, by what was said in it. */
+/** One attempt: with the session or, if the server does not know it any more, with its messages. */
 export async function onceMore<T>(
   { sessionId, messages }: Lost,
   connect: (continuation: Continuation) => Promise<T>,

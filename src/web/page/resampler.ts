@@ -1,16 +1,16 @@
 /** Zero crossings of the sinc on each side, at the lower of the two rates. */
 const CROSSINGS = 24;
-/** Points of the kernel's table between two zero crossings; values between them are interpolated. */
+/** Table entries between two zero crossings; values between them are interpolated. */
 const STEPS = 256;
-/** Where the passband ends, as a part of the lower rate's half. */
+/** End of the passband, as a share of the lower rate's Nyquist frequency. */
 const CUTOFF = 0.92;
 
 /**
- * Changes the sample rate of a stream by a windowed sinc (Smith, "Digital Audio Resampling"), for browsers whose audio
- * context cannot run at the line's rate. State is kept between calls: how the input is cut makes no difference.
+ * Resamples a stream with a windowed sinc (Smith, "Digital Audio Resampling"), for browsers whose audio context does
+ * not support the line's rate. It keeps state between calls, so block sizes do not matter.
  */
 export class WorkletResampler {
-  /** Input samples for one output sample. */
+  /** Input samples per output sample. */
   readonly #step: number;
   readonly #scale: number;
   readonly #reach: number;
@@ -27,12 +27,12 @@ export class WorkletResampler {
     this.#scale = Math.min(1, toHz / fromHz) * CUTOFF;
     this.#reach = Math.ceil(CROSSINGS / this.#scale);
     this.#input = new Float32Array(4 * this.#reach + 1024);
-    // The stream begins with silence, so that the first sample already has a past.
+    // The stream starts with silence, so that the first sample has a past.
     this.#length = this.#reach;
     this.#position = this.#reach;
   }
 
-  /** The output that the input so far makes possible. Valid until the next call. */
+  /** The output for the input so far. Valid until the next call. */
   process(input: Float32Array): Float32Array {
     this.#append(input);
     let count = 0;
@@ -71,7 +71,7 @@ export class WorkletResampler {
   }
 }
 
-/** One side of a sinc under a Blackman window. */
+/** One side of a sinc with a Blackman window. */
 function kernelTable(): Float32Array {
   const table = new Float32Array(CROSSINGS * STEPS + 1);
   for (let index = 0; index < table.length; index++) {

@@ -1,30 +1,29 @@
 import type { Phase } from './phase.js';
 
-/** What the ring shows: levels are root mean squares, 0..1. */
+/** The input of the ring: levels are root mean squares, 0 to 1. */
 export interface RingSource {
   phase: Phase;
   microphone: number;
   agent: number;
 }
 
-/** Ticks round the whole ring; each half shows the same. */
+/** Number of ticks of the ring; each half shows the same. */
 const TICKS = 96;
 const HISTORY = TICKS / 2 + 1;
-/** Lengths as parts of the canvas: the ring itself, a tick at rest, and the longest ones of both sides. */
+/** Lengths as shares of the canvas: the ring, a tick at rest, and the longest ticks of both sides. */
 const RADIUS = 0.36;
 const DOT = 0.006;
 const OUTWARD = 0.125;
 const INWARD = 0.085;
-/** One step of the history, and the time between two pictures. */
+/** A step of the history, and the frame interval. */
 const STEP_MS = 30;
-/** The same where nothing happens, and with reduced motion: then nothing travels round the ring either. */
+/** The same for silence and reduced motion: then nothing moves around the ring. */
 const CALM_STEP_MS = 120;
 const LOWEST_DB = -52;
 const RANGE_DB = 44;
 
 /**
- * A ring of ticks round the button. The agent's voice reaches outward, the user's inward; both run from the top down
- * as they were said.
+ * A ring of ticks around the button. The agent's audio points outward, the user's inward; both move from the top down.
  */
 export class Ring {
   readonly #canvas: HTMLCanvasElement;
@@ -58,7 +57,7 @@ export class Ring {
   #step({ phase, microphone, agent }: RingSource): void {
     const idle = phase === 'idle' || phase === 'connecting';
     advance(this.#user, idle ? 0 : height(microphone), this.#calm.matches);
-    // What was interrupted stands still and fades.
+    // An interrupted answer stops and fades.
     if (phase === 'interrupted') for (let at = 0; at < HISTORY; at++) this.#agent[at]! *= 0.9;
     else advance(this.#agent, idle ? 0 : height(agent), this.#calm.matches);
   }
@@ -100,7 +99,7 @@ export class Ring {
   }
 }
 
-/** How far a phase lifts a tick by itself, 0..1. */
+/** The phase's own height of a tick, 0 to 1. */
 function liftOf(phase: Phase, tick: number, age: number, nowMs: number): number {
   if (phase === 'connecting') {
     const behind = ((((nowMs / 1400) * TICKS - tick) % TICKS) + TICKS) % TICKS;
@@ -130,7 +129,7 @@ function height(level: number): number {
   return Math.max(0, Math.min(1, (20 * Math.log10(level) - LOWEST_DB) / RANGE_DB)) ** 1.7;
 }
 
-/** Moves a history on by one step; with reduced motion the whole of it takes the new value slowly. */
+/** Advances a history by one step; with reduced motion all of it slowly takes the new value. */
 function advance(history: Float32Array, value: number, calm: boolean): void {
   const first = history[0] ?? 0;
   const smooth = first + (value - first) * (calm ? 0.35 : value > first ? 0.65 : 0.35);

@@ -2,9 +2,9 @@ import type { TalkClientMessage, TalkInitiate, TalkServerMessage } from '../../t
 import { type Closing, NO_CLOSE } from './endings.js';
 
 export interface PageSocketOptions {
-  /** Address of the daemon, without a slash at the end. */
+  /** Address of the daemon, without a trailing slash. */
   base: string;
-  /** What `initiate` says. */
+  /** Content of `initiate`. */
   initiate: TalkInitiate['data'];
 }
 
@@ -18,21 +18,21 @@ export interface TalkSocketEvents {
 
 export interface PageSocketStats {
   sentChunks: number;
-  /** Microphone chunks left out because the network did not take them. */
+  /** Microphone chunks dropped because the network was too slow. */
   droppedChunks: number;
 }
 
-/** How often the line is looked at. */
+/** Interval of checks of the line. */
 const WATCH_EVERY_MS = 1000;
-/** A ping each second look. */
+/** A ping every second check. */
 const PING_EVERY = 2;
 /**
- * Looks without a message, a pong among them, before the line counts as dead. They are counted, not timed: a page that
- * was frozen has not looked. Audio is left out before: nobody is there to hear it, and it must not arrive later.
+ * Checks without any message, including pongs, before the line counts as dead. Checks are counted instead of timed,
+ * because a frozen page makes none. Audio is dropped before, because it must not arrive later.
  */
 const QUIET_LOOKS = 3;
 const DEAD_LOOKS = 6;
-/** Microphone audio that may wait for the network: 2 s. Older audio helps nobody. */
+/** Maximum microphone audio that waits for the network: 2 s. Older audio is useless. */
 const MAX_WAITING_BYTES = 64_000;
 
 /** The talk socket, see docs/talk-socket.md. */
@@ -69,7 +69,7 @@ export class TalkSocket {
       events.onClosed({ opened, code, reason });
     };
     this.#watch = setInterval(() => this.#look(), WATCH_EVERY_MS);
-    // The network may be gone, or another one: the next second tells.
+    // The network may have gone or changed: checks within a second.
     const doubt = (): void => {
       this.#looksWithoutMessage = Math.max(this.#looksWithoutMessage, DEAD_LOOKS - 2);
       this.#ping();

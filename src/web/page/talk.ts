@@ -12,7 +12,7 @@ import type { TimesSummary } from './turn-times.js';
 
 export type TalkAgent = PageDescription['agents'][number];
 
-/** How the daemon does: asked for, not warm yet, able to take calls, or not to be reached. */
+/** The daemon's state: being contacted, warming up, ready for calls, or unreachable. */
 export type DaemonState = 'looking' | 'warming' | 'ready' | 'lost';
 
 export const SERVER_WORDS: Readonly<Record<DaemonState, string>> = {
@@ -25,43 +25,43 @@ export const SERVER_WORDS: Readonly<Record<DaemonState, string>> = {
 export interface TalkPageOptions {
   transcript: Transcript;
   summary: TimesSummary;
-  /** Where the agent's forms appear. */
+  /** Container of the agent's forms. */
   forms: HTMLElement;
-  /** Whom to talk with, as it is chosen now; null = nobody. */
+  /** The selected agent; null = none. */
   agent: () => TalkAgent | null;
 }
 
 export interface TalkEvents {
   onServer(state: DaemonState): void;
-  /** Who can be talked to. */
+  /** The available agents. */
   onAgents(agents: readonly TalkAgent[]): void;
   onPhase(phase: Phase): void;
-  /** A call is on the line. */
+  /** A call is connected. */
   onCall(call: TalkCall): void;
   onInterrupted(): void;
   onTimes(times: TalkTurnTimes): void;
-  /** A form was sent: what comes next may be typed. */
+  /** A form was sent: the user may type again. */
   onFormSent(): void;
-  /** Something is wrong; the action may help. */
+  /** A problem; the action may solve it. */
   onProblem(message: string, action: NoticeAction): void;
-  /** What was wrong before is over. */
+  /** The previous problem is solved. */
   onNoProblem(): void;
-  /** It is over; null = it never came about. */
+  /** The call is over; null = it never started. */
   onOver(call: TalkCall | null): void;
 }
 
 const READY_POLL_MS = 1000;
-/** A daemon that does not answer is looked for this long. */
+/** How long an unreachable daemon is retried. */
 const LOOK_MS = 3_600_000;
 
-/** Talking with the agents of the daemon that served the page: at most one call at a time, by voice or in writing. */
+/** Talks to the agents of the daemon that served the page: at most one call, by voice or text. */
 export class Talk {
   readonly #daemon = new DaemonApi();
   readonly #options: TalkPageOptions;
   readonly #events: TalkEvents;
   readonly #control: TalkCallControl;
   #description: PageDescription | null = null;
-  /** The daemon is lost, and looked for. */
+  /** The daemon is unreachable, and retried. */
   #looking: AbortController | null = null;
   #closed = false;
 
@@ -103,7 +103,7 @@ export class Talk {
     return this.#control.phase;
   }
 
-  /** Null where there is no call. */
+  /** Null without a call. */
   get stats(): CallStats | null {
     return this.#control.stats;
   }
@@ -112,12 +112,12 @@ export class Talk {
     this.#control.muted = muted;
   }
 
-  /** The visitor has chosen another one. */
+  /** The visitor has selected another device. */
   changeDevice(kind: DeviceKind): void {
     void (kind === 'audioinput' ? this.#control.changeMicrophone() : this.#control.changeLoudspeaker());
   }
 
-  /** Learns who can be talked to, and waits until the engines are warm. Never rejects. */
+  /** Loads the agents, and waits until the daemon is warm. Never rejects. */
   async meet(): Promise<void> {
     this.#looking?.abort();
     this.#tell('looking');
@@ -138,13 +138,13 @@ export class Talk {
     }
   }
 
-  /** Calls, or hangs up. To be called from a click or a key: browsers play nothing before. */
+  /** Starts or ends a call. Call it from a click or a key, because browsers play nothing before. */
   toggle(): void {
     if (this.phase === 'idle') this.#begin('voice');
     else this.hangUp();
   }
 
-  /** A typed message; without a call it begins one. */
+  /** A typed message; starts a call if there is none. */
   type(text: string): void {
     this.#control.type(text);
     if (this.phase === 'idle') this.#begin('typing');
@@ -158,7 +158,7 @@ export class Talk {
     this.#control.hangUp('You hung up');
   }
 
-  /** Hangs up and tells nothing more. May be called twice. */
+  /** Ends the call silently. May be called twice. */
   close(): void {
     this.#closed = true;
     this.#control.hangUp(null);
@@ -174,10 +174,10 @@ export class Talk {
     return {
       name: () => agent.name,
       options: async () => {
-        // The daemon may be another one than the page met.
+        // The daemon may have been replaced since the page loaded.
         const description = await this.#daemon.describe();
         if (!description.ready) throw new Error('The engines of the server are not warm yet.');
-        // The page's own public key: a private one mints no tokens.
+        // The page's own public key, because a private one cannot create tokens.
         return { token: await this.#daemon.sessionToken(description.public_key), agentId: agent.id };
       },
     };
@@ -196,7 +196,7 @@ export class Talk {
     this.#lost(messageOf(error));
   }
 
-  /** Something is wrong with the daemon: the user is told. One that does not answer is looked for until it is back. */
+  /** Shows a problem with the daemon. An unreachable daemon is retried until it is back. */
   #lost(message: string): void {
     this.#tell('lost');
     if (this.#closed) return;
@@ -211,7 +211,7 @@ export class Talk {
     const isThere = (await look().catch(() => null)) !== null;
     const isBack = isThere || (await retry(look, LOOK_MS, signal)) !== null;
     if (!isBack || signal.aborted || this.#closed) return;
-    if (!isThere) this.#events.onNoProblem(); // else it is not what was wrong
+    if (!isThere) this.#events.onNoProblem(); // otherwise another problem is shown
     void this.meet();
   }
 

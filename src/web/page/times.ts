@@ -8,7 +8,7 @@ export interface ResponseStage {
   ms: number;
 }
 
-/** What a response time is made of, in the order in which it passes. */
+/** The stages of a response time, in order. */
 export const STAGES: readonly { name: StageName; label: string; about: string }[] = [
   { name: 'pause', label: 'Your pause', about: 'from the end of your words until the turn counted as over' },
   { name: 'answer', label: 'Answer', about: 'until the language model had a first sentence' },
@@ -16,7 +16,7 @@ export const STAGES: readonly { name: StageName; label: string; about: string }[
   { name: 'line', label: 'Line', about: 'until that sound was sent' },
 ];
 
-/** The stages of a turn that took any time; empty where there was no answer. They add up to the response time. */
+/** The stages of a turn that took time; empty without an answer. They add up to the response time. */
 export function stagesOf(times: TalkTurnTimes): ResponseStage[] {
   const total = times.response_ms;
   if (total === null) return [];
@@ -38,7 +38,7 @@ export function stagesOf(times: TalkTurnTimes): ResponseStage[] {
   return stages.filter(({ ms }) => ms >= 0.5);
 }
 
-/** The middle of some numbers, null of none. */
+/** The median, null for no numbers. */
 export function median(values: readonly number[]): number | null {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;

@@ -2,14 +2,14 @@ import type { TalkTurnTimes } from '../../transports/talk-protocol.js';
 import { el } from '../shared/elements.js';
 import { turnTimesElement } from './turn-times.js';
 
-/** Closer to the end than this, the view follows what is said. */
+/** Within this distance of the end the view follows the conversation. */
 const FOLLOW_WITHIN_PX = 40;
 
-/** Words of the user, as the talk socket tells them. */
+/** The user's words from the talk socket. */
 export interface UserWords {
   text: string;
   isFinal: boolean;
-  /** Both count up over the call. A segment has one text, the latest, and belongs to one turn. */
+  /** Both count up during the call. A segment has one text, the latest, and belongs to one turn. */
   turn: number;
   segment: number;
 }
@@ -23,21 +23,21 @@ interface UserBubble {
 interface AgentBubble {
   element: HTMLElement;
   text: HTMLElement;
-  /** It was cut off. What was heard of it has not come yet. */
+  /** It was interrupted. Its heard part has not arrived yet. */
   cut: boolean;
   isFinal: boolean;
 }
 
-/** What was said, as models take it. */
+/** A message in the models' format. */
 export interface SpokenMessage {
   role: 'user' | 'assistant';
   content: string;
 }
 
 /**
- * Elements for a transcript: a list in a log that scrolls, which screen readers read out as it grows. The role is not
- * the list's: a list with another role has no items.
- * @param empty shown as long as nothing is said
+ * Elements for a transcript: a list in a scrolling log, which screen readers read out. The list keeps its own role,
+ * because a list with another role has no items.
+ * @param empty shown while the transcript is empty
  */
 export function transcriptElements(
   className: string,
@@ -49,8 +49,8 @@ export function transcriptElements(
 }
 
 /**
- * What both sides say, as it is said. Each turn of the user and each answer has one bubble, found by its number: words
- * that come late change the bubble that they belong to, wherever it stands.
+ * The live transcript of both sides. Each turn of the user and each answer has one bubble, found by its number: late
+ * words change their bubble, wherever it is.
  */
 export class Transcript {
   readonly #list: HTMLElement;
@@ -62,18 +62,18 @@ export class Transcript {
   readonly #answers = new Map<number, AgentBubble>();
   #latestAnswer: AgentBubble | null = null;
   #keyed: HTMLElement | null = null;
-  /** Whether the end is in view: then it stays there. */
+  /** Whether the end is visible: then the view follows it. */
   #following = true;
   #top = 0;
 
-  /** @param userName what the user is called */
+  /** @param userName the user's name */
   constructor(list: HTMLElement, scroller: HTMLElement, userName = 'You') {
     this.#userName = userName;
     this.#list = list;
     this.#scroller = scroller;
     scroller.addEventListener('scroll', () => {
       const { scrollTop, scrollHeight, clientHeight } = scroller;
-      // What is said meanwhile moves the end away as well: only the reader scrolls up.
+      // New content also moves the end away: only scrolling up by the reader counts.
       if (scrollHeight - scrollTop - clientHeight < FOLLOW_WITHIN_PX) this.#following = true;
       else if (scrollTop < this.#top) this.#following = false;
       this.#top = scrollTop;
@@ -85,7 +85,7 @@ export class Transcript {
     observer.observe(list);
   }
 
-  /** A new call begins. `note` tells it from what was said before. */
+  /** A new call starts. `note` separates it from earlier calls. */
   begin(agentName: string, note = 'New call'): void {
     this.#agentName = agentName;
     this.end();
@@ -96,7 +96,7 @@ export class Transcript {
     if (this.#list.childElementCount > 0) this.note(note);
   }
 
-  /** What was heard of the user in a segment: replaces what was taken for it before. */
+  /** The user's words in a segment: replaces earlier words of it. */
   user({ text, isFinal, turn, segment }: UserWords): void {
     if (text.trim() === '') return;
     this.#dropUnheard();
@@ -106,7 +106,7 @@ export class Transcript {
     show(bubble);
   }
 
-  /** All that was heard of the user in a turn. */
+  /** All words of the user in a turn. */
   userTurn(turn: number, text: string): void {
     this.#dropUnheard();
     const bubble = this.#bubbleOf(turn);
@@ -115,7 +115,7 @@ export class Transcript {
     show(bubble);
   }
 
-  /** What the user typed. */
+  /** A message that the user typed. */
   typed(text: string): void {
     this.#dropUnheard();
     this.#settle();
@@ -123,7 +123,7 @@ export class Transcript {
     this.#following = true;
   }
 
-  /** A key that the user pressed; those in a row stand together. */
+  /** A key that the user pressed; consecutive keys share a bubble. */
   keyed(digit: string): void {
     if (this.#keyed !== this.#list.lastElementChild) this.#keyed = null;
     if (this.#keyed === null) {
@@ -135,7 +135,7 @@ export class Transcript {
     this.#following = true;
   }
 
-  /** What the agent says, from the beginning of an answer. */
+  /** The agent's words, from the beginning of an answer. */
   agent(text: string, isFinal: boolean, answer: number): void {
     let bubble = this.#answers.get(answer);
     if (bubble === undefined) {
@@ -156,12 +156,12 @@ export class Transcript {
     if (isFinal && cut) markCut(element);
   }
 
-  /** The agent is cut off; what was heard of its answer comes as its final text, if anything was. */
+  /** The agent was interrupted; the heard part of its answer arrives as its final text, if there is any. */
   interrupted(): void {
     if (this.#latestAnswer?.isFinal === false) this.#latestAnswer.cut = true;
   }
 
-  /** How long the latest answer took. */
+  /** The response time of the latest answer. */
   times(times: TalkTurnTimes): void {
     const element = turnTimesElement(times);
     if (element !== null) this.#latestAnswer?.element.append(element);
@@ -172,14 +172,14 @@ export class Transcript {
     this.#list.append(el('li', { class: 'note' }, text));
   }
 
-  /** Nothing of what is open will change any more. */
+  /** The open bubbles do not change any more. */
   end(): void {
     this.#dropUnheard();
     this.#settle();
     this.#latestAnswer?.element.removeAttribute('aria-busy');
   }
 
-  /** All that stands here, in its order: what was said in spoken, typed and pressed words. */
+  /** All messages in order: spoken, typed and pressed. */
   get messages(): SpokenMessage[] {
     return [...this.#list.querySelectorAll('.bubble')].flatMap((bubble) => {
       const content = bubble.querySelector('.text')?.textContent.trim() ?? '';
@@ -188,7 +188,7 @@ export class Transcript {
     });
   }
 
-  /** The same as text, with who said it. */
+  /** The same as text, with names. */
   get text(): string {
     const lines = [...this.#list.children].map((element) => {
       const name = element.querySelector('.name')?.textContent;
@@ -205,7 +205,7 @@ export class Transcript {
     return element;
   }
 
-  /** The bubble of a turn; a new one stands before those of later turns. */
+  /** The bubble of a turn; a new one is inserted before later turns. */
   #bubbleOf(turn: number): UserBubble {
     const known = this.#turns.get(turn);
     if (known !== undefined) return known;
@@ -216,7 +216,7 @@ export class Transcript {
     return bubble;
   }
 
-  /** A segment belongs to this bubble now. The turn may turn out to be the one before, which had not been over. */
+  /** A segment moves to this bubble: its turn may turn out to be the previous one, which had not been over. */
   #move(segment: number, bubble: UserBubble): void {
     const before = this.#segments.get(segment);
     this.#segments.set(segment, bubble);
@@ -230,7 +230,7 @@ export class Transcript {
     this.#turns.delete(before.turn);
   }
 
-  /** What is shown of the user's words is taken for what they said. */
+  /** The shown words of the user become final. */
   #settle(): void {
     for (const { element } of this.#turns.values()) {
       element.removeAttribute('aria-busy');
@@ -238,7 +238,7 @@ export class Transcript {
     }
   }
 
-  /** An answer that was cut off before a word of it was heard came too soon: the user's turn goes on. */
+  /** An answer that was interrupted before any of it was heard came too soon: the user's turn continues. */
   #dropUnheard(): void {
     const answer = this.#latestAnswer;
     if (answer === null || !answer.cut || answer.isFinal) return;

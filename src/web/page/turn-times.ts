@@ -2,10 +2,10 @@ import type { TalkTurnTimes } from '../../transports/talk-protocol.js';
 import { el } from '../shared/elements.js';
 import { duration, median, STAGES, stagesOf } from './times.js';
 
-/** A bar ends here; longer answers fill it. */
+/** Length of the bar; longer answers fill it. */
 const FULL_BAR_MS = 1500;
 
-/** A turn's response time: the figure and a bar of its stages, which say what they are when pointed at. */
+/** A turn's response time: the figure and a bar of its stages, with tooltips. */
 export function turnTimesElement(times: TalkTurnTimes): HTMLElement | null {
   const total = times.response_ms;
   if (total === null) return null;
@@ -31,7 +31,7 @@ export function turnTimesElement(times: TalkTurnTimes): HTMLElement | null {
   return root;
 }
 
-/** The running median over the calls of this visit, and what the colours mean. */
+/** The running median over the calls of this visit, and the legend. */
 export class TimesSummary {
   readonly #root: HTMLElement;
   readonly #figure = el('span', { class: 'summary-figure' }, '–');

@@ -1,4 +1,4 @@
-/** What the page and its audio worklets say to each other, and the line's format. */
+/** Messages between the page and its audio worklets, and the line's format. */
 
 /** Rate of the talk socket, both ways. */
 export const LINE_RATE_HZ = 16_000;
@@ -17,25 +17,25 @@ export interface CapturedChunk {
 /** To the playback worklet. */
 export type PlaybackCommand =
   | { type: 'audio'; samples: Int16Array<ArrayBuffer> }
-  /** Fall silent and keep the buffer. */
+  /** Fade out and keep the buffer. */
   | { type: 'hold' }
-  /** Go on from where it was held. */
+  /** Continue where it was held. */
   | { type: 'resume' }
-  /** Fall silent and drop the buffer. */
+  /** Fade out and drop the buffer. */
   | { type: 'clear' };
 
-/** From the playback worklet, some 30 times a second. */
+/** From the playback worklet, about 30 times a second. */
 export interface PlaybackState {
   /** Audio is being played. */
   playing: boolean;
   held: boolean;
-  /** Root mean square of what was played since the last state, 0..1. */
+  /** Root mean square of the audio played since the last report, 0 to 1. */
   level: number;
   /** Samples at 16 kHz played since the start. */
   playedSamples: number;
   bufferedMs: number;
-  /** What is gathered before playing begins. */
+  /** Audio buffered before playing starts. */
   targetMs: number;
-  /** Times that audio came too late. */
+  /** Number of times that audio was late. */
   underruns: number;
 }

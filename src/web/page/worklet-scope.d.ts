@@ -1,4 +1,4 @@
-/** What an AudioWorklet sees beside the usual globals; TypeScript's DOM library leaves it out (Web Audio API, 1.32). */
+/** Globals of an AudioWorklet, which TypeScript's DOM library lacks (Web Audio API, 1.32). */
 
 declare const sampleRate: number;
 

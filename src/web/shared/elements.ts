@@ -1,4 +1,4 @@
-/** A new element with attributes and children; text is text, never markup. */
+/** A new element with attributes and children; text is never parsed as markup. */
 export function el<K extends keyof HTMLElementTagNameMap>(
   name: K,
   attributes: Readonly<Record<string, string>> = {},
@@ -10,7 +10,7 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Text in which `code` between backticks is shown as such. */
+/** Text with `code` between backticks marked as code. */
 export function prose(text: string): (Node | string)[] {
   return text.split('`').map((part, at) => (at % 2 === 0 ? part : el('code', {}, part)));
 }

@@ -1,4 +1,4 @@
-/** Style sheets come as minified text, with what they import (scripts/build-web.mjs). */
+/** Style sheets are imported as minified text, with their imports (scripts/build-web.mjs). */
 declare module '*.css' {
   const text: string;
   export default text;

@@ -5,7 +5,7 @@ import { Widget } from './widget.js';
 export const WIDGET_TAG = 'parley-widget';
 
 /**
- * Makes `<parley-widget>` known, once a page however many scripts there are.
+ * Defines `<parley-widget>`, once per page, however many scripts there are.
  * @param home the daemon of elements without a `server`
  */
 export function defineWidget(home: string): void {
@@ -13,13 +13,13 @@ export function defineWidget(home: string): void {
 
   customElements.define(
     WIDGET_TAG,
-    /** A widget as long as it is in the document. Taken out, its call ends and nothing of it is left. */
+    /** A widget lives while it is in the document. When removed, it ends its call and leaves nothing. */
     class extends HTMLElement {
       static readonly observedAttributes = ATTRIBUTES;
       readonly #root = this.attachShadow({ mode: 'open' });
       #widget: Widget | null = null;
 
-      /** What the call under way (or the last one) measured; null = there was none. */
+      /** Statistics of the current (or last) call; null = none. */
       get stats(): CallStats | null {
         return this.#widget?.stats ?? null;
       }

@@ -1,6 +1,6 @@
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** Pictures as paths in a square of 24. */
+/** Icons as paths in a square of 24. */
 const PATHS = {
   talk: 'M12 3a3 3 0 0 1 3 3v5a3 3 0 0 1-6 0V6a3 3 0 0 1 3-3zM5.5 11.5a6.5 6.5 0 0 0 13 0M12 18v3',
   hangup:
@@ -15,7 +15,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** A picture of lines, of one or more paths. */
+/** A line icon of one or more paths. */
 export function icon(...names: IconName[]): SVGElement {
   const svg = document.createElementNS(SVG, 'svg');
   svg.setAttribute('class', `icon icon-${names.join('-')}`);

@@ -1,24 +1,24 @@
 import type { Phase } from '../page/phase.js';
 
-/** What the button shows of a call. */
+/** The state of a call on the button. */
 export type Display = 'idle' | 'connecting' | 'running';
 
-/** How the widget of an agent looks, as `GET /agents/{id}/embed` answers it; null = as the widget has it by itself. */
+/** An agent's widget settings, from `GET /agents/{id}/embed`; null = the widget's default. */
 export interface Looks {
   titles: Readonly<Record<Display, string | null>>;
-  /** Addresses of pictures, or Iconify names. */
+  /** Addresses of images, or Iconify names. */
   icons: Readonly<Record<Display, string | null>>;
   /** CSS of the button. */
   background: string | null;
   buttonCss: string | null;
-  /** Of the button, CSS pixels. */
+  /** Size of the button, in CSS pixels. */
   size: number | null;
   /** CSS of the forms. */
   formCss: string | null;
   transcript: boolean | null;
-  /** Who speaks, in the transcript. */
+  /** The agent's name in the transcript. */
   name: string | null;
-  /** Address of the gateway that calls go to. */
+  /** Address of the gateway for calls. */
   base_url: string | null;
 }
 
@@ -48,8 +48,8 @@ const STATES: Readonly<Record<Display, string>> = {
 };
 
 /**
- * Address of a picture, null where there is none.
- * @param icon an address, or a name of the Iconify collections, `prefix:name`, which their public API draws
+ * Address of an image, null = none.
+ * @param icon an address, or a name of the Iconify collections, `prefix:name`, which their public API serves
  */
 export function pictureAddress(icon: string | null): string | null {
   const [, prefix, name] = /^([a-z0-9]+(?:-[a-z0-9]+)*):([a-z0-9]+(?:-[a-z0-9]+)*)$/.exec(icon ?? '') ?? [];
@@ -61,20 +61,20 @@ export function displayOf(phase: Phase): Display {
   return phase === 'idle' || phase === 'connecting' ? phase : 'running';
 }
 
-/** What the button says; empty = it has nothing but its picture. */
+/** The button's text; empty = only its image. */
 export function buttonTitle({ titles }: Pick<Looks, 'titles'>, display: Display): string {
   return (titles[display] ?? TITLES[display]).trim();
 }
 
-/** What the button is called for those who do not see it: what it says, how things stand, what it does. */
+/** The button's accessible name: its text, the state, and the action. */
 export function buttonName(title: string, display: Display): string {
   return title === '' ? STATES[display] : `${title}. ${STATES[display]}`;
 }
 
-/** The colour of words that can be read on a background, `#rrggbb`. */
+/** A readable text colour for a background, `#rrggbb`. */
 export function inkOn(background: string): '#ffffff' | '#1a1a1a' {
   const value = Number.parseInt(/^#([\da-f]{6})$/i.exec(background)?.[1] ?? '0', 16);
-  // Perceived brightness (ITU-R BT.601), 0..255.
+  // Perceived brightness (ITU-R BT.601), 0 to 255.
   const brightness = 0.299 * (value >> 16) + 0.587 * ((value >> 8) & 255) + 0.114 * (value & 255);
   return brightness > 150 ? '#1a1a1a' : '#ffffff';
 }

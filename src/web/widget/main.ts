@@ -1,14 +1,16 @@
-/** The script of the embed snippet: makes `<parley-widget>` known, and puts one on the page as its own tag says. */
+/**
+ * The script of the embed snippet: defines `<parley-widget>`, and adds one to the page with the script tag's options.
+ */
 import { defineWidget, WIDGET_TAG } from './element.js';
 import { ATTRIBUTES } from './options.js';
 
 const script = document.currentScript instanceof HTMLScriptElement ? document.currentScript : null;
-/** The daemon that the script came from. */
+/** The daemon that served the script. */
 const home = script === null ? location.origin : new URL('.', script.src).href;
 
 defineWidget(home);
 if (script?.hasAttribute('data-frame') === true) {
-  // The page of the frame: what it is told stands in its address.
+  // The page of the frame, with its options in the address.
   const query = new URLSearchParams(location.search);
   place((name) => query.get(name.replaceAll('-', '_')), { position: 'fill', server: home });
 } else if (script?.hasAttribute('data-agent-id') === true) {

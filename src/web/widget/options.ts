@@ -1,27 +1,27 @@
 export type Position = 'bottom-right' | 'bottom-left' | 'inline' | 'fill';
 export type Theme = 'auto' | 'light' | 'dark';
 
-/** What the page around a widget says of it. */
+/** The page's options for a widget. */
 export interface WidgetOptions {
-  /** Address of the daemon, without a slash at the end. */
+  /** Address of the daemon, without a trailing slash. */
   server: string;
   agentId: string;
   publicKey: string;
   position: Position;
   theme: Theme;
-  /** Who speaks, in the transcript; null = the agent's name. */
+  /** The agent's name in the transcript; null = its own. */
   name: string | null;
-  /** What the user has to agree to before the first call; null = nothing. */
+  /** The consent text before the first call; null = none. */
   consent: string | null;
-  /** More about that: an address of a page. */
+  /** Address of a page with details. */
   consentUrl: string | null;
-  /** What the agent knows of the user. */
+  /** Information about the user for the agent. */
   metadata: Readonly<Record<string, unknown>>;
-  /** Why there can be no call, for who makes the page; null = there can. */
+  /** Why calls are impossible, for the page's author; null = they are possible. */
   fault: string | null;
 }
 
-/** Attributes of the element. The script has the same with `data-` before, the frame's address with `_` for `-`. */
+/** Attributes of the element. The script uses them with `data-`, the frame's address with `_` for `-`. */
 export const ATTRIBUTES = [
   'agent-id',
   'public-key',
@@ -36,8 +36,8 @@ export const ATTRIBUTES = [
 
 /**
  * Reads the options.
- * @param get an attribute's value, null where it is not set
- * @param home the daemon that the script came from
+ * @param get returns an attribute's value, null if not set
+ * @param home the daemon that served the script
  */
 export function readOptions(get: (name: string) => string | null, home: string): WidgetOptions {
   const text = (name: (typeof ATTRIBUTES)[number]): string | null => {
@@ -66,12 +66,12 @@ export function readOptions(get: (name: string) => string | null, home: string):
   };
 }
 
-/** One of the known values; the first where it is none of them. */
+/** One of the known values; the first for any other. */
 function oneOf<T extends string>(known: readonly [T, ...T[]], value: string | null): T {
   return known.find((one) => one === value) ?? known[0];
 }
 
-/** Null where it is no JSON object. */
+/** Null if it is not a JSON object. */
 function metadataOf(text: string | null): Record<string, unknown> | null {
   if (text === null) return {};
   try {

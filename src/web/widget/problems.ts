@@ -1,9 +1,9 @@
 import { DaemonError } from '../page/daemon-error.js';
 
 /**
- * Why there is no call, as a sentence for a visitor of the page.
+ * Why there is no call, as a sentence for a visitor.
  * @param origin the page's
- * @param reachable whether the daemon answers at all: a browser hides what it answers to pages that may not talk to it
+ * @param reachable whether the daemon answers at all: browsers hide its answers from pages that are not allowed
  */
 export function problemWords(error: unknown, origin: string, reachable: boolean): string {
   if (!(error instanceof DaemonError)) return 'The sound could not be started in this browser.';

@@ -8,7 +8,7 @@ const MEDIA: Readonly<Record<Theme, string>> = {
   dark: 'all',
 };
 
-/** The sheet of the forms, with declarations of the agent's embed configuration: they cannot leave their rule. */
+/** The style sheet of the forms, with declarations of the agent's embed settings, which cannot leave their rule. */
 export function formSheet(declarations: string): CSSStyleSheet {
   const sheet = new CSSStyleSheet();
   sheet.insertRule('.form-card {}');
@@ -17,8 +17,8 @@ export function formSheet(declarations: string): CSSStyleSheet {
 }
 
 /**
- * Style sheets of a widget. Made by script, not by an element: a page's Content Security Policy that forbids inline
- * styles has nothing against these.
+ * Style sheets of a widget, created by script, so that a Content Security Policy against inline styles does not block
+ * them.
  */
 export function styleSheets(theme: Theme): CSSStyleSheet[] {
   const always = new CSSStyleSheet();

@@ -16,7 +16,7 @@ import {
 } from './looks.js';
 import type { WidgetOptions } from './options.js';
 
-/** Asks the user to agree before the first call. */
+/** Asks the user for consent before the first call. */
 export class ConsentCard {
   readonly element = el('div', { class: 'consent', role: 'group', 'aria-label': 'Before the call' });
 
@@ -28,7 +28,7 @@ export class ConsentCard {
     return !this.element.hidden;
   }
 
-  /** @param url more about it: an address of a page, or null */
+  /** @param url address of a page with details, or null */
   ask(text: string, url: string | null, onAnswer: (agreed: boolean) => void): void {
     const agree = el('button', { class: 'form-send', type: 'button' }, 'Agree and start');
     const decline = el('button', { class: 'form-skip', type: 'button' }, 'Not now');
@@ -59,7 +59,7 @@ export class ConsentCard {
 
 const ICONS: Readonly<Record<Display, IconName>> = { idle: 'talk', connecting: 'wait', running: 'hangup' };
 
-/** The button that calls and hangs up, as the agent's embed configuration wants it. */
+/** The button that starts and ends calls, with the agent's embed settings. */
 export class Launcher {
   readonly element: HTMLButtonElement;
   #looks: Looks;
@@ -75,7 +75,7 @@ export class Launcher {
   set looks(looks: Looks) {
     this.#looks = looks;
     const { style } = this.element;
-    // By CSSOM: a page's Content Security Policy may forbid style attributes.
+    // By CSSOM, because a Content Security Policy may forbid style attributes.
     style.cssText = looks.buttonCss ?? '';
     if (looks.background !== null) style.background = looks.background;
     if (looks.background !== null && style.color === '') style.color = inkOn(plainColour(looks.background));
@@ -106,7 +106,7 @@ export class Launcher {
   }
 }
 
-/** A colour as `#rrggbb` where it can be written so; black for what is none, such as a gradient. */
+/** A colour as `#rrggbb` if possible; black for others, such as a gradient. */
 function plainColour(background: string): string {
   const context = document.createElement('canvas').getContext('2d');
   if (context === null) return '';
@@ -116,11 +116,11 @@ function plainColour(background: string): string {
 }
 
 const BARS = 4;
-/** Levels between these are shown, in dB of full scale. */
+/** Range of shown levels, in dB of full scale. */
 const LOWEST_DB = -50;
 const HIGHEST_DB = -12;
 
-/** A few bars that follow a voice: the agent's in colour, the user's in ink. */
+/** Bars that show the level of both sides: the agent's in colour, the user's in ink. */
 export class Meter {
   readonly element = el('span', { class: 'meter', 'aria-hidden': 'true' });
   readonly #bars: HTMLElement[] = [];
@@ -131,7 +131,7 @@ export class Meter {
     this.element.append(...this.#bars);
   }
 
-  /** Takes the next levels, root mean squares 0..1. */
+  /** Adds levels, root mean squares from 0 to 1. */
   add(agent: number, user: number): void {
     this.element.classList.toggle('user', user > agent);
     this.#levels.unshift(heightOf(Math.max(agent, user)));
@@ -139,7 +139,7 @@ export class Meter {
     this.#show();
   }
 
-  /** Nobody is heard any more. */
+  /** Shows silence. */
   rest(): void {
     this.#levels.fill(0);
     this.#show();
@@ -158,7 +158,7 @@ function heightOf(level: number): number {
 }
 
 export interface ViewEvents {
-  /** The button: calls or hangs up. */
+  /** The button: starts or ends a call. */
   onTalk(): void;
   onMute(muted: boolean): void;
   onDigit(digit: string): void;
@@ -168,7 +168,7 @@ export interface ViewEvents {
 
 const SPOKEN_STATES = { idle: 'Call ended', connecting: 'Connecting', running: 'On the line' } as const;
 
-/** All that is seen of a widget: the button, and the panel with what is said, typed and asked for. */
+/** The visible parts of a widget: the button, and the panel with transcript, input and forms. */
 export class WidgetView {
   readonly root: HTMLElement;
   readonly transcript: Transcript;
@@ -233,7 +233,7 @@ export class WidgetView {
     if (!open && hadFocus) this.#chat.focus();
   }
 
-  /** Whether the text of what is said is shown. */
+  /** Whether the transcript is shown. */
   set readable(readable: boolean) {
     this.root.classList.toggle('unread', !readable);
   }
@@ -288,7 +288,7 @@ export class WidgetView {
 
   #listen(events: ViewEvents): void {
     this.#panel.addEventListener('keydown', (event) => {
-      // What is open in the panel, such as the keypad, closes first.
+      // Escape first closes what is open in the panel, such as the keypad.
       if (event.key === 'Escape' && !event.defaultPrevented && !this.#fills) this.open = false;
     });
     this.#chat.addEventListener('click', () => {
@@ -314,7 +314,7 @@ export class WidgetView {
   }
 }
 
-/** What has the focus in the tree that an element stands in. */
+/** The focused element in the same tree as an element. */
 function focusIn(element: Node): Element | null {
   const root = element.getRootNode();
   return root instanceof ShadowRoot || root instanceof Document ? root.activeElement : null;

@@ -11,13 +11,13 @@ import { problemWords } from './problems.js';
 import { formSheet, styleSheets } from './styles.js';
 import { WidgetView } from './view.js';
 
-/** The widget that is in a call: a page has one microphone, and its user one conversation at a time. */
+/** The widget with a call: a page has one microphone, and its user one conversation at a time. */
 const talking = new Set<Widget>();
 
 /**
- * One widget: one agent, at most one call at a time. The call and its control are the page's (`page/call-control.ts`); how
- * one comes about is not (`page/talk.ts`): here there is one agent and a key, looks that are learned first, consent, and
- * another daemon perhaps; there a choice of agents, warming up, and response times.
+ * A widget: one agent, at most one call. It shares the call and its control with the page (`page/call-control.ts`), but
+ * starts calls differently (`page/talk.ts`): the widget has one agent with a key, loads its appearance, asks for
+ * consent, and may use another daemon; the page has a choice of agents, warm-up, and response times.
  */
 export class Widget {
   readonly #options: WidgetOptions;
@@ -32,7 +32,7 @@ export class Widget {
   #stats: CallStats | null = null;
   #agreed = false;
 
-  /** Fills a shadow root, which nobody else uses. */
+  /** @param root a shadow root of its own */
   constructor(root: ShadowRoot, options: WidgetOptions) {
     this.#options = options;
     this.#view = new WidgetView(options, {
@@ -64,30 +64,30 @@ export class Widget {
     return this.#control.stats ?? this.#stats;
   }
 
-  /** Ends the call and takes everything away. May be called twice. */
+  /** Ends the call and removes everything. May be called twice. */
   close(): void {
     this.#lifetime.abort();
     this.#control.hangUp(null);
     this.#view.root.remove();
   }
 
-  /** Sizes are those of the user's own default text, whatever the page makes of its own. */
+  /** Sizes follow the user's default font size, not the page's. */
   #measure(): void {
     const { root } = this.#view;
     root.style.setProperty('--u', getComputedStyle(root).fontSize);
     if (this.#options.theme !== 'auto') root.style.colorScheme = this.#options.theme;
   }
 
-  /** Shows the button once it is known how it looks, or that this cannot be known. */
+  /** Shows the button once its appearance is loaded, or loading has failed. */
   #show(): void {
     const { root } = this.#view;
     root.classList.add('unknown');
     void this.#learn()
-      .catch(() => undefined) // is told when somebody calls
+      .catch(() => undefined) // reported when the user calls
       .then(() => root.classList.remove('unknown'));
   }
 
-  /** Learns how the widget is to look; asks again only where that failed. */
+  /** Loads the appearance; retries only after a failure. */
   async #learn(): Promise<void> {
     const { server, agentId, publicKey, fault } = this.#options;
     if (fault !== null) return;
@@ -126,12 +126,12 @@ export class Widget {
     void this.#control.begin(this.#line, how);
   }
 
-  /** Another widget of the page begins a call. */
+  /** Another widget of the page starts a call. */
   yieldLine(): void {
     this.#control.hangUp('Another conversation has begun on this page');
   }
 
-  /** Who speaks, in the transcript. */
+  /** The agent's name in the transcript. */
   get #name(): string {
     return this.#options.name ?? this.#looks.name ?? 'Agent';
   }
@@ -187,7 +187,7 @@ export class Widget {
     this.#tell(words, 'Try again', retry);
   }
 
-  /** Whether the daemon answers: what every page may read, it answers to pages that may not talk to it as well. */
+  /** Whether the daemon answers: requests a resource that all pages may read. */
   #isReachable(): Promise<boolean> {
     const init = { method: 'HEAD', cache: 'no-store', signal: AbortSignal.timeout(5000) } as const;
     return fetch(`${this.#options.server}/widget.js`, init).then(
@@ -196,17 +196,17 @@ export class Widget {
     );
   }
 
-  /** A typed message; without a call it begins one. */
+  /** A typed message; starts a call if there is none. */
   #type(text: string): void {
     this.#control.type(text);
     if (this.#control.phase === 'idle' && !this.#view.consent.asks) this.#begin('typing');
   }
 
-  /** Says what is wrong, where it is seen and read out. */
+  /** Shows an error, and has it read out. */
   #tell(text: string, label = 'Dismiss', run: () => void = () => undefined): void {
     this.#view.open = true;
     const act = (): void => {
-      this.#view.focusTalk(); // the button that had the focus is gone
+      this.#view.focusTalk(); // the button with the focus is gone
       run();
     };
     this.#view.notice.show(text, { label, run: act });
@@ -225,7 +225,7 @@ export class Widget {
     this.#view.phase = phase;
   }
 
-  /** Shows how loud both sides are as long as the call goes on. */
+  /** Shows the levels of both sides during a call. */
   #follow(call: TalkCall): void {
     const frame = (): void => {
       if (call !== this.#control.call) return;
