@@ -2,7 +2,8 @@ import type { RtpPacket } from './packet.js';
 import { signed16 } from '../../audio/jitter-buffer.js';
 import type { Opus } from '../../audio/codecs/opus.js';
 import { type SpecialInformation, SpecialInformationDetector } from '../../audio/tones/special-information-tones.js';
-import { type CodecFacts, mediaDecoder, type MediaDecoder } from './media-codec.js';
+import type { MediaDecoder } from './inbound-stream.js';
+import { type CodecFacts, mediaDecoder } from './media-codec.js';
 import type { Agreement } from './negotiation.js';
 
 /** Maximum age of audio that overtook the answer. */

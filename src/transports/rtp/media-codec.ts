@@ -1,9 +1,10 @@
 import { decodeG711, encodeG711, G711_SILENCE, type G711Law } from '../../audio/codecs/g711.js';
 import { g722Decoder, g722Encoder } from '../../audio/codecs/g722.js';
-import { type Opus, OPUS_FRAMES_MS, type OpusDecoder } from '../../audio/codecs/opus.js';
+import { type Opus, OPUS_FRAMES_MS } from '../../audio/codecs/opus.js';
 import { LossConcealer } from '../../audio/dsp/plc.js';
 import { Scratch } from '../../audio/dsp/scratch.js';
 import { ParleyError } from '../../base/errors.js';
+import { type MediaDecoder, OpusMediaDecoder } from './inbound-stream.js';
 import { INITIAL_LOSS } from './reports.js';
 
 /** Codecs of calls, by their names in SDP. */
@@ -71,15 +72,6 @@ export interface MediaEncoder {
   /** Expected packet loss, 0 to 1, for codecs that can adapt. */
   expectLoss?(share: number): void;
   /** May be called twice. */
-  close(): void;
-}
-
-/** Decodes payloads to mono audio at the codec's rate. The result is overwritten by the next call of any decoder. */
-export interface MediaDecoder {
-  /** @throws ParleyError AUDIO_UNDECODABLE; the decoder continues with the next payload */
-  decode(payload: Uint8Array): Int16Array;
-  /** Conceals a loss. @param following the packet after the gap, which may contain a copy (Opus) */
-  conceal(ms: number, following: Uint8Array | null): Int16Array;
   close(): void;
 }
 
@@ -213,26 +205,6 @@ class WidebandDecoder implements MediaDecoder {
 
   close(): void {
     // nothing to free
-  }
-}
-
-class OpusMediaDecoder implements MediaDecoder {
-  readonly #decoder: OpusDecoder;
-
-  constructor(decoder: OpusDecoder) {
-    this.#decoder = decoder;
-  }
-
-  decode(payload: Uint8Array): Int16Array {
-    return this.#decoder.decode(payload);
-  }
-
-  conceal(ms: number, following: Uint8Array | null): Int16Array {
-    return following === null ? this.#decoder.conceal(ms) : this.#decoder.recover(following, ms);
-  }
-
-  close(): void {
-    this.#decoder.close();
   }
 }
 

@@ -1,6 +1,5 @@
 import { FRAME_MS, HEARING_RATE_HZ } from '../../audio/frame.js';
-import { type Arrival, JitterBuffer, type JitterStats, type MediaPacket } from '../../audio/jitter-buffer.js';
-import { levelOf } from '../../audio/dsp/level.js';
+import type { JitterStats, MediaPacket } from '../../audio/jitter-buffer.js';
 import type { OpusDecoder, OpusEncoder, OpusEncoderOptions, OpusRateHz } from '../../audio/codecs/opus.js';
 import { gatherTurn } from '../../base/gathering.js';
 import type { Clock } from '../../base/clock.js';
@@ -9,6 +8,7 @@ import { TalkControl, wireMessage } from '../talk-control.js';
 import type { LineStats, Transport, TransportMessage, TransportSink } from '../transport.js';
 import { checkOffer } from './offer.js';
 import { OPUS_CLOCK_HZ, type WebRtcPeer } from './peer.js';
+import { InboundStream, OpusMediaDecoder } from '../rtp/inbound-stream.js';
 import { INITIAL_LOSS, ReportedLoss } from '../rtp/reports.js';
 
 type Encoder = Pick<OpusEncoder, 'encode' | 'expectLoss' | 'close'>;
@@ -40,8 +40,6 @@ export const OUTPUT_RATE_HZ = 24_000;
 const FRAME_TICKS = (OPUS_CLOCK_HZ * FRAME_MS) / 1000;
 /** Silence sent after speech; then nothing until the next audio. */
 const TAIL_FRAMES = 12;
-/** Quieter frames may be dropped to catch up after a delay. */
-const QUIET_DB = -50;
 /** Maximum number of audio packets kept before the session starts. */
 const MAX_EARLY = 250;
 /** On close, the last words and messages are on their way, or in the other end's buffer. */
@@ -57,9 +55,8 @@ export class WebRtcTransport implements Transport {
   readonly connected: Promise<void>;
   readonly #options: Required<WebRtcTransportOptions>;
   readonly #encoder: Encoder;
-  readonly #decoder: Decoder;
+  readonly #inbound: InboundStream;
   readonly #loss = new ReportedLoss();
-  readonly #jitter = new JitterBuffer({ clockRateHz: OPUS_CLOCK_HZ });
   readonly #control: TalkControl;
   readonly #silence = new Int16Array((OUTPUT_RATE_HZ * FRAME_MS) / 1000);
   #sink: TransportSink | null = null;
@@ -69,7 +66,6 @@ export class WebRtcTransport implements Transport {
   #isOver = false;
   #ticks = 0;
   #tail = 0;
-  #undecodable = 0;
   #sentPackets = 0;
   #closing: Promise<void> | null = null;
   #reject: (error: Error) => void = () => undefined;
@@ -78,7 +74,13 @@ export class WebRtcTransport implements Transport {
     this.#options = { maxBufferedBytes: 512_000, ...options };
     const { peer, opus, clock } = options;
     this.#encoder = opus.encoder({ sampleRateHz: OUTPUT_RATE_HZ, expectedLoss: INITIAL_LOSS });
-    this.#decoder = opus.decoder(HEARING_RATE_HZ);
+    this.#inbound = new InboundStream({
+      decoder: new OpusMediaDecoder(opus.decoder(HEARING_RATE_HZ)),
+      clockRateHz: OPUS_CLOCK_HZ,
+      sampleRateHz: HEARING_RATE_HZ,
+      rateHz: HEARING_RATE_HZ,
+      listener: { hear: (samples) => this.#sink?.audio(samples) },
+    });
     this.#control = new TalkControl({
       clock,
       send: (message) => this.#send(JSON.stringify(message)),
@@ -113,15 +115,15 @@ export class WebRtcTransport implements Transport {
 
   get stats(): WebRtcStats {
     return {
-      ...this.#jitter.stats,
-      undecodable: this.#undecodable,
+      ...this.#inbound.stats,
+      undecodable: this.#inbound.undecodable,
       sentPackets: this.#sentPackets,
       badMessages: this.#control.badMessages,
     };
   }
 
   lineStats(): LineStats {
-    const { received, lost, late, duplicate, reordered, jitterMs, patienceMs } = this.#jitter.stats;
+    const { received, lost, late, duplicate, reordered, jitterMs, patienceMs } = this.#inbound.stats;
     const both = { sent: this.#sentPackets, reportedLoss: this.#loss.last };
     return { received, lost, late, duplicate, reordered, jitterMs, patienceMs, ...both };
   }
@@ -150,7 +152,7 @@ export class WebRtcTransport implements Transport {
   play(frame: Int16Array | null): void {
     if (this.#isOver) return;
     // Called on every tick of the session, spoken or silent, so received audio is polled here.
-    this.#hear(this.#jitter.poll(this.#options.clock.nowMs()));
+    this.#inbound.poll(this.#options.clock.nowMs());
     this.#ticks += FRAME_TICKS;
     if (frame === null && this.#tail === 0) return;
     const isFirst = this.#tail === 0;
@@ -197,30 +199,7 @@ export class WebRtcTransport implements Transport {
       return;
     }
     gatherTurn();
-    this.#hear(this.#jitter.push(packet, this.#options.clock.nowMs()));
-  }
-
-  #hear(arrivals: readonly Arrival[]): void {
-    for (const arrival of arrivals) {
-      if (this.#isOver) return;
-      const samples = this.#samplesOf(arrival);
-      const ms = (samples.length * 1000) / HEARING_RATE_HZ;
-      const mayBeLeftOut = arrival.kind === 'packet' && this.#jitter.lagMs >= ms;
-      if (mayBeLeftOut && levelOf(samples).rmsDbfs < QUIET_DB) this.#jitter.skipped(ms);
-      else this.#sink?.audio(samples);
-    }
-  }
-
-  #samplesOf(arrival: Arrival): Int16Array {
-    if (arrival.kind === 'silence') return new Int16Array((HEARING_RATE_HZ * arrival.ms) / 1000);
-    try {
-      if (arrival.kind === 'packet') return this.#decoder.decode(arrival.payload);
-      const { ms, following } = arrival;
-      return following === null ? this.#decoder.conceal(ms) : this.#decoder.recover(following, ms);
-    } catch {
-      this.#undecodable++;
-      return this.#decoder.conceal(FRAME_MS);
-    }
+    this.#inbound.push(packet, this.#options.clock.nowMs());
   }
 
   #send(text: string): void {
@@ -240,7 +219,7 @@ export class WebRtcTransport implements Transport {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#encoder.close();
-    this.#decoder.close();
+    this.#inbound.close();
     this.#reject(error ?? new ParleyError('LINE_LOST', { reason: 'it was closed' }));
     const sink = this.#sink;
     this.#sink = null;
