@@ -67,6 +67,8 @@ describe('a knowledge file', () => {
       status: 200,
       body: { success: true },
     });
+    const given = await house.ask('/knowledge/agent_files?agent_id=baker', { headers: { authorization: PRIVATE_KEY } });
+    expect(given).toEqual({ status: 200, body: { file_ids: [id] } });
     expect(await post('/knowledge/delete_file', { id })).toEqual({ status: 200, body: { success: true } });
     expect(await list()).toEqual([]);
     expect(await post('/knowledge/delete_file', { id })).toMatchObject(
@@ -164,6 +166,10 @@ describe('what is refused', () => {
   );
 
   it('agents and files that are not there', async () => {
+    const none = await house.ask('/knowledge/agent_files?agent_id=nobody', {
+      headers: { authorization: PRIVATE_KEY },
+    });
+    expect(none.status).toBe(404);
     expect(await post('/knowledge/set_agent_files', { agent_id: 'nobody', file_ids: [] })).toMatchObject(
       refused(404, 'agent'),
     );

@@ -114,7 +114,8 @@ describe.skipIf(!hasTool('chromium'))('for screen readers, keyboards and low vis
         nodes.map(({ target, failureSummary }) => `${String(impact)} ${id} ${target.join()} ${failureSummary ?? ''}`),
       );
     };
-    expect(await faults({ resultTypes: ['violations'] }), what).toEqual([]);
+    const rules = { 'target-size': { enabled: true } };
+    expect(await faults({ resultTypes: ['violations'], rules }), what).toEqual([]);
     await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
     expect(await faults({ runOnly: ['color-contrast'], resultTypes: ['violations'] }), `${what}, dark`).toEqual([]);
     await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });

@@ -314,6 +314,8 @@ describe.skipIf(!hasTool('chromium'))('the console, in a real browser', { timeou
     await page.getByRole('checkbox', { name: 'kettle.txt' }).check();
     await page.getByRole('button', { name: 'Give' }).click();
     await page.getByText('Given: one file').waitFor(PATIENCE);
+    await page.reload();
+    await expect.poll(() => page.getByRole('checkbox', { name: 'kettle.txt' }).isChecked(), PATIENCE).toBe(true);
     await page.getByRole('button', { name: 'Delete kettle.txt' }).click();
     await page.getByRole('button', { name: 'Really delete? Delete kettle.txt' }).click();
     await page.getByText('No files yet').waitFor(PATIENCE);

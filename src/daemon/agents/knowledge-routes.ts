@@ -175,6 +175,23 @@ function fileRoutes(api: Api, { agents, knowledge }: KnowledgeRoutesOptions): vo
 /** Files of an agent. */
 function agentFileRoutes(api: Api, { agents, knowledge }: KnowledgeRoutesOptions): void {
   api.add({
+    id: 'getAgentFiles',
+    method: 'GET',
+    path: '/knowledge/agent_files',
+    tag,
+    summary: 'Files of an agent beside those of its configuration',
+    description: 'Those that `file_ids` of `POST /knowledge/set_agent_files` set.',
+    query: { agent_id: idSchema },
+    answer: z.strictObject({ file_ids: z.array(z.string()) }).meta({ id: 'AgentFileIds' }),
+    errors: ['NOT_FOUND'],
+    examples: () => ({ answer: { file_ids: [EXAMPLE_FILE.id] } }),
+    handle: async ({ query: { agent_id: agentId } }) => {
+      agents.stored(agentId);
+      return { file_ids: await knowledge.filesOf(agentId) };
+    },
+  });
+
+  api.add({
     id: 'setAgentFiles',
     method: 'POST',
     path: '/knowledge/set_agent_files',

@@ -106,6 +106,7 @@ class AgentEditor {
           { class: 'save-bar' },
           this.#name,
           this.#save,
+          el('a', { href: `#/live/${encodeURIComponent(this.#id)}` }, 'Talk'),
           actionButton('Delete', () => this.#delete(), {
             class: 'quiet-button danger',
             confirm: 'Really delete, with its versions?',

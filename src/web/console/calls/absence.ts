@@ -3,6 +3,8 @@ import { statusWords, wasNeverConnected } from '../statuses.js';
 
 type Call = Pick<CallHistoryItem, 'call_status' | 'agent_config' | 'recording'>;
 
+export const NOT_RECORDING = 'No recording: the agent does not record its calls (call_settings.enable_recording).';
+
 /** Why a call has no recording. Null = it has one. */
 export function whyNoRecording(call: Call): string | null {
   if (call.recording !== null) return null;
@@ -12,7 +14,7 @@ export function whyNoRecording(call: Call): string | null {
   if (agent.privacy_settings?.opt_out_data_collection === true)
     return 'No recording: the agent opts out of data collection.';
   if (agent.call_settings?.enable_recording !== true) {
-    return 'No recording: the agent does not record its calls (call_settings.enable_recording).';
+    return NOT_RECORDING;
   }
   if (statusWords(status).group === 'running') return 'The recording is there when the call is over.';
   return 'The recording is not there any more: deleted, or older than recordingRetentionDays.';

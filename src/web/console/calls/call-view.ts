@@ -4,7 +4,7 @@ import { el } from '../../shared/elements.js';
 import { AgentNames } from '../agent-names.js';
 import { ReplayCard } from '../replay/replay-card.js';
 import { card, empty, failure, loading, type View, type ViewOptions } from '../view.js';
-import { whyNoRecording, whyNoTrace } from './absence.js';
+import { NOT_RECORDING, whyNoRecording, whyNoTrace } from './absence.js';
 import { backToCalls, callFacts, callHead } from './call-head.js';
 import { LiveCall } from './live-call.js';
 import { Player } from './player.js';
@@ -92,7 +92,7 @@ class CallPage {
     );
     this.element.replaceChildren(
       callHead(call, this.#names.of(call.agent_id)),
-      ...missing.map((why) => el('p', { class: 'absence' }, why)),
+      ...missing.map((why) => el('p', { class: 'absence' }, why, ...recordingSwitch(why, call.agent_id))),
       ...(player === null ? [] : [el('section', { class: 'card', 'aria-label': 'Timeline' }, player.element)]),
       el(
         'div',
@@ -201,4 +201,10 @@ function optsOut({ agent_config: agent }: CallHistoryItem): boolean {
 
 function whyNothingSaid(call: CallHistoryItem): string {
   return optsOut(call) ? 'The agent opts out of data collection: nothing that was said is kept.' : 'Nothing was said.';
+}
+
+/** Leads to the agent where the reason is that it does not record. */
+function recordingSwitch(why: string, agentId: string | null): Node[] {
+  if (why !== NOT_RECORDING || agentId === null) return [];
+  return [el('span', {}, ' '), el('a', { href: `#/agents/${encodeURIComponent(agentId)}` }, 'Change the agent')];
 }

@@ -1,7 +1,7 @@
 import type { AgentConfig } from '../../../agent/agent.js';
 import { el } from '../../shared/elements.js';
 import { actionButton, actionForm, labelled, select } from '../actions.js';
-import { card, empty, Loaded, type View, type ViewOptions } from '../view.js';
+import { card, empty, failure, Loaded, type View, type ViewOptions } from '../view.js';
 import { bytes, wholeTime } from '../words.js';
 import type { ConsoleApi } from '../api.js';
 
@@ -126,25 +126,20 @@ export function agentFiles(
   );
   const boxes = el('div', { class: 'boxes', role: 'group', 'aria-label': 'Files' });
   const state = el('p', { role: 'status' });
-  const show = (): void => {
-    const listed = new Set(agents.find(({ id }) => id === agent.value)?.config.knowledge_base?.files ?? []);
-    boxes.replaceChildren(
-      ...files.map(({ id, name }) => {
-        const isListed = listed.has(id);
-        const box = el('input', { type: 'checkbox', value: id, ...(isListed && { checked: '', disabled: '' }) });
-        return el(
-          'label',
-          {},
-          box,
-          ` ${name}`,
-          ...(isListed ? [el('span', { class: 'soft' }, ' by its configuration')] : []),
-        );
-      }),
-    );
+  const show = async (): Promise<void> => {
+    const id = agent.value;
+    boxes.replaceChildren();
     state.textContent = '';
+    const { file_ids: given } = await api.get<{ file_ids: string[] }>('/knowledge/agent_files', { agent_id: id });
+    if (id !== agent.value) return;
+    const listed = new Set(agents.find((one) => one.id === id)?.config.knowledge_base?.files ?? []);
+    boxes.replaceChildren(...files.map((file) => fileBox(file, listed.has(file.id), given.includes(file.id))));
   };
-  agent.addEventListener('change', show);
-  show();
+  const load = (): void => {
+    show().catch((error: unknown) => boxes.replaceChildren(failure(error, load)));
+  };
+  agent.addEventListener('change', load);
+  load();
   const form = actionForm('Files of an agent', [labelled('Agent', agent), boxes], 'Give', async () => {
     const chosen = [...boxes.querySelectorAll<HTMLInputElement>('input:checked:enabled')].map(({ value }) => value);
     await api.send('POST', '/knowledge/set_agent_files', { agent_id: agent.value, file_ids: chosen });
@@ -152,7 +147,17 @@ export function agentFiles(
       chosen.length === 0 ? 'no files' : chosen.length === 1 ? 'one file' : `${String(chosen.length)} files`;
     state.textContent = `Given: ${count}, from the next session on.`;
   });
-  const about =
-    'They take the place of those given to it here before, which the daemon does not tell: choose all that it is to have.';
+  const about = 'The agent searches the files that are checked. Those of its configuration are changed there.';
   return card('Files of an agent', el('p', { class: 'soft' }, about), form, state);
+}
+
+function fileBox({ id, name }: KnowledgeFileItem, isListed: boolean, isGiven: boolean): HTMLElement {
+  const box = el('input', {
+    type: 'checkbox',
+    value: id,
+    ...((isListed || isGiven) && { checked: '' }),
+    ...(isListed && { disabled: '' }),
+  });
+  const note = isListed ? [el('span', { class: 'soft' }, ' by its configuration')] : [];
+  return el('label', {}, box, ` ${name}`, ...note);
 }
