@@ -99,11 +99,14 @@ function withoutSchemas() {
   return {
     name: 'without-schemas',
     setup(bundle) {
-      bundle.onLoad({ filter: /[\\/](agent[\\/]flow|schema)[\\/][\w-]+\.ts$/ }, async ({ path }) => {
-        const source = await readFile(path, 'utf8');
-        const contents = source.replaceAll(/\b(z\s*\.|optional\(|required\()/g, '/* @__PURE__ */ $1');
-        return { loader: 'ts', contents };
-      });
+      bundle.onLoad(
+        { filter: /[\\/](agent[\\/]flow[\\/][\w-]+|agent[\\/]language|schema[\\/][\w-]+)\.ts$/ },
+        async ({ path }) => {
+          const source = await readFile(path, 'utf8');
+          const contents = source.replaceAll(/\b(z\s*\.|optional\(|required\()/g, '/* @__PURE__ */ $1');
+          return { loader: 'ts', contents };
+        },
+      );
     },
   };
 }
