@@ -52,7 +52,7 @@ export interface ConversationState {
   /** Tool calls that run or wait for their phrase. */
   tools: RunningTool[];
   /** A tool result is not part of any model request yet. */
-  resultsUntold: boolean;
+  hasUnreportedResults: boolean;
   /** External announcements that wait until the user has finished. */
   toSay: string[];
   /**
@@ -352,7 +352,7 @@ export function initialState(): ConversationState {
     inactivity: { prompts: 0, sinceMs: 0 },
     lastActiveMs: 0,
     tools: [],
-    resultsUntold: false,
+    hasUnreportedResults: false,
     toSay: [],
     failures: { model: 0, voice: 0, voiceEntry: null, unheard: false, again: null },
     nextId: 1,

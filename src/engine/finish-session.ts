@@ -10,7 +10,7 @@ import type { LeftSession, UnfinishedSession } from './unfinished-session.js';
 
 /** A model without answers, for a conversation that was not stored, or that only the agent's server knew. */
 const SILENT_LLM: LlmProvider = {
-  name: 'nobody',
+  name: 'none',
   virtualTime: true,
   warmUp: async () => undefined,
   close: async () => undefined,

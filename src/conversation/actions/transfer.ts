@@ -136,7 +136,7 @@ function fail(core: Core, reason: string): void {
   setToolResult(core, transfer.entry, transfer.callId, `Not connected: ${reason}. The user is still on the line.`);
   core.state.transfer = null;
   core.disarm('transfer', 'transfer.waiting');
-  core.state.resultsUntold = true;
+  core.state.hasUnreportedResults = true;
   if (reply?.requestId !== transfer.requestId) return;
   if (turn.waiting) reply.phase = 'done';
   else nextRound(core, reply);

@@ -117,7 +117,7 @@ export function settle(core: Core): void {
     return;
   }
   core.state.reply = null;
-  if (core.state.resultsUntold) {
+  if (core.state.hasUnreportedResults) {
     startReply(core, { text: '', number: core.state.turn.number, entry: null, interrupts: false });
   } else if (core.state.failures.unheard) voiceFailure.apologise(core);
   else if (core.state.deadlines.opening === null) inactivity.onSilence(core);

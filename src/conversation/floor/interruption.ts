@@ -137,7 +137,7 @@ export function takeUp(core: Core, { texts, unfinished }: CutOff): void {
   const entry = addAssistantMessage(core);
   for (const text of texts) speech.say(core, text, { kind: 'reply', entry });
   if (unfinished)
-    core.state.resultsUntold = true; // and the model continues from there
+    core.state.hasUnreportedResults = true; // and the model continues from there
   else if (texts.length === 0) speech.say(core, phrasesFor(core.language).fallback, { kind: 'fallback', entry });
 }
 

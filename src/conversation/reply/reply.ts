@@ -62,7 +62,7 @@ export function nextRound(core: Core, reply: ReplyState): void {
     request(core, reply);
     return;
   }
-  core.state.resultsUntold = false; // they would only start the same request again
+  core.state.hasUnreportedResults = false; // they would only start the same request again
   failReply(core, 'too many rounds of tools');
 }
 
@@ -192,7 +192,7 @@ function request(core: Core, reply: ReplyState): void {
   reply.calls = [];
   reply.entry = null;
   reply.round++;
-  core.state.resultsUntold = false;
+  core.state.hasUnreportedResults = false;
   armModelDeadline(core, reply);
   armFiller(core);
   requestModel(core, reply.requestId, modelMessages(core), false);

@@ -125,7 +125,7 @@ export function confirm(core: Core, turn: TurnToAnswer, asked: string): boolean 
   const wordless = core.config.modelHears;
   const reply = { ...newReply(turn), requestId, phase, calls, pending, round: 1, wordless };
   core.state.reply = reply;
-  core.state.resultsUntold = false;
+  core.state.hasUnreportedResults = false;
   armModelDeadline(core, reply);
   armFiller(core);
   for (const { text, utteranceId, pauseMs } of sentences) {

@@ -103,7 +103,7 @@ export function onToolsDue(core: Core): void {
 function settle(core: Core, tool: RunningTool, result: string): void {
   core.state.tools.splice(core.state.tools.indexOf(tool), 1);
   setToolResult(core, tool.entry, tool.call.id, result);
-  core.state.resultsUntold = true;
+  core.state.hasUnreportedResults = true;
   if (core.state.tools.length === 0) core.disarm('tools');
 }
 

@@ -13,7 +13,7 @@ const BODY_MS = 15_000;
 /** … plus the time for the announced bytes at this speed, for uploads over slow lines. */
 const SLOWEST_BYTES_PER_MS = 64;
 /** Time limit for a body without an announced length. */
-const UNTOLD_BODY_MS = 60_000;
+const UNKNOWN_LENGTH_BODY_MS = 60_000;
 /** Limits for reading a body that no endpoint needs. */
 const UNREAD_BYTES = 67_108_864;
 const UNREAD_MS = 30_000;
@@ -40,7 +40,7 @@ export function openServer({ limits }: Pick<Settings, 'limits'>, clock: Clock, t
     bodyLimit: limits.bodyBytes,
     // The schema of an endpoint reports parameters that are too long.
     routerOptions: { maxParamLength: 10_000 },
-    requestTimeout: Math.max(longestMs, UNTOLD_BODY_MS),
+    requestTimeout: Math.max(longestMs, UNKNOWN_LENGTH_BODY_MS),
     schemaController: NO_SCHEMAS,
     genReqId: () => randomUUID(),
   };
@@ -101,7 +101,7 @@ function sendSlowBodiesAway(app: FastifyInstance, clock: Clock): void {
     const announced = Number(raw.headers['content-length'] ?? 0);
     const isChunked = raw.headers['transfer-encoding'] !== undefined;
     if (announced > 0 || isChunked) {
-      const ms = isChunked ? UNTOLD_BODY_MS : BODY_MS + announced / SLOWEST_BYTES_PER_MS;
+      const ms = isChunked ? UNKNOWN_LENGTH_BODY_MS : BODY_MS + announced / SLOWEST_BYTES_PER_MS;
       const cancel = clock.schedule(clock.nowMs() + ms, () => raw.socket.destroy());
       raw.once('end', cancel);
       raw.once('close', cancel);

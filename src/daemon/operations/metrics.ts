@@ -335,8 +335,8 @@ export function trunkMetrics(registry: MetricRegistry, figures: CarrierStatistic
     'parley_carrier_events_total',
     'Carriers with media sockets: refused requests, streams of calls, and faults of their messages and audio.',
     () =>
-      figures.accounts.flatMap((door) =>
-        Object.entries(door.counts()).map(([what, value]) => ({ labels: { carrier: door.name, what }, value })),
+      figures.accounts.flatMap((account) =>
+        Object.entries(account.counts()).map(([what, value]) => ({ labels: { carrier: account.name, what }, value })),
       ),
   );
   registry.read(

@@ -232,7 +232,7 @@ class Race<T> {
 
 /** Does not wait: a provider that ignores its signal must not block the request. */
 function giveUp<T>({ abort, pieces }: Run<T>): void {
-  abort.abort(new DOMException('Somebody else was quicker', 'AbortError'));
+  abort.abort(new DOMException('Another provider was quicker', 'AbortError'));
   void pieces.return?.().catch(() => undefined);
 }
 

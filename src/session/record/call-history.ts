@@ -175,8 +175,8 @@ function wireToolCall({ id, name, arguments: args }: ToolCall): Readonly<Record<
 
 /** Arguments and results are the user's data, too. */
 function functionCall({ name, arguments: args, result, runAfterCall }: FunctionCall, optOut: boolean) {
-  const told = optOut ? { params: {}, result: '' } : { params: parsed(args), result };
-  return { name, ...told, run_after_call: runAfterCall };
+  const visible = optOut ? { params: {}, result: '' } : { params: parsed(args), result };
+  return { name, ...visible, run_after_call: runAfterCall };
 }
 
 function parsed(text: string): unknown {

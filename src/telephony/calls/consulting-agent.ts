@@ -10,7 +10,7 @@ import type { CallAgent } from './call-agent.js';
 export const CALLER = 'caller';
 
 /** Maximum length of the conversation that the consulting agent gets, in characters. */
-const MOST_TOLD = 12_000;
+const MAX_CONVERSATION_CHARS = 12_000;
 /** Limit for a target who neither agrees nor refuses, because the user waits. */
 const LONGEST_S = 100;
 const LONGEST_SILENCE_S = 20;
@@ -58,8 +58,8 @@ export function briefed(agent: CallAgent, consultation: Consultation): CallAgent
 
 function firstWords({ briefing, summary, confirm }: Consultation, language: string): string {
   const phrases = phrasesFor(language);
-  const told = (briefing ?? phrases.briefing).replaceAll('{summary}', () => summary ?? '');
-  const whole = confirm ? `${told} ${phrases.mayConnect}` : told;
+  const text = (briefing ?? phrases.briefing).replaceAll('{summary}', () => summary ?? '');
+  const whole = confirm ? `${text} ${phrases.mayConnect}` : text;
   return whole.replaceAll(/\s+/g, ' ').trim();
 }
 
@@ -91,7 +91,7 @@ function transcriptOf(messages: readonly ChatMessage[]): string {
     if (content === '' || (role !== 'user' && role !== 'assistant')) return [];
     return [`${role === 'user' ? 'Caller' : 'You'}: ${content}`];
   });
-  return lines.join('\n').slice(-MOST_TOLD);
+  return lines.join('\n').slice(-MAX_CONVERSATION_CHARS);
 }
 
 /** For the embedded model, also as a fallback: it recognises yes and no. */

@@ -159,7 +159,7 @@ export class Switchboard {
     finished: () => Promise<CallReport>,
   ): Promise<SessionHandle> {
     const { id: carrierId, direction, from, to } = call;
-    const { onStatus: _told, ...request } = agent;
+    const { onStatus: _onStatus, ...request } = agent;
     const outcome = async (): Promise<CallOutcome> => {
       const { status, error, carrier } = await finished();
       return { status, error, carrier: carrier === null ? null : { ...carrier } };

@@ -46,7 +46,7 @@ export interface UserAgentOptions {
   /** User part of the `Contact`. */
   user: string;
   /** Authenticates unknown callers. Default: only trusted peers are accepted. */
-  door?: Authenticator;
+  authenticator?: Authenticator;
 }
 
 /** A request outside of calls. */
@@ -149,7 +149,7 @@ export class UserAgent {
     if (!parsed.ok) {
       if (parsed.fault === 'empty') return; // a keep-alive
       this.#count(`bad.${parsed.fault}`);
-      if (parsed.request !== null && this.#options.door === undefined && this.#mayRefuse()) {
+      if (parsed.request !== null && this.#options.authenticator === undefined && this.#mayRefuse()) {
         this.#transactions.refuse(parsed.request, from, parsed.status, 'Bad Request');
       }
       return;
@@ -163,8 +163,8 @@ export class UserAgent {
     if (topVia(message) === null) return this.#count('bad.via');
     const refusal = refusalOf(message);
     if (
-      this.#options.door !== undefined &&
-      (refusal !== null || !this.#isAdmitted(this.#options.door, message, from))
+      this.#options.authenticator !== undefined &&
+      (refusal !== null || !this.#isAdmitted(this.#options.authenticator, message, from))
     ) {
       return this.#count('refused.stranger');
     }
@@ -271,8 +271,8 @@ export class UserAgent {
     return false;
   }
 
-  #isAdmitted(door: Authenticator, request: SipRequest, from: Hop): boolean {
-    const admission = door.admit(request, from, this.knows(request));
+  #isAdmitted(authenticator: Authenticator, request: SipRequest, from: Hop): boolean {
+    const admission = authenticator.admit(request, from, this.knows(request));
     if (typeof admission === 'string') return admission === 'in';
     const headers = admission.map((value) => ['www-authenticate', value] as const);
     this.#transactions.refuse(request, from, 401, 'Unauthorized', headers);
@@ -375,15 +375,15 @@ export class UserAgent {
     const protocol = next.scheme === 'sips' || asked === 'TLS' ? 'TLS' : asked === 'TCP' ? 'TCP' : 'UDP';
     const address = next.host;
     const port = next.port ?? (protocol === 'TLS' ? SIPS_PORT : SIP_PORT);
-    const told: Hop = {
+    const named: Hop = {
       protocol: asked === undefined && next.scheme === 'sip' ? hop.protocol : protocol,
       address,
       port,
     };
-    if (sameHop(told, hop) || !isTrusted(told)) return hop;
+    if (sameHop(named, hop) || !isTrusted(named)) return hop;
     // The call's existing connection is as good as a new one.
     if (hop.protocol !== 'UDP' && hop.address === address && transport.isOpen(hop)) return hop;
-    return told;
+    return named;
   }
 
   #receiverOf(request: SipRequest): DialogReceiver | undefined {

@@ -227,7 +227,7 @@ function plainRequest(
   startUnixMs: number,
 ): RemoteSessionRequest {
   const { vad, stt, llm, tts, mayTransfer, consult, log, ...rest } = request;
-  const { outcome: _asked, observe: _told, ...plain } = rest;
+  const { outcome: _asked, observe: _observe, ...plain } = rest;
   if ([vad, stt, llm, tts].some((provider) => provider !== undefined)) {
     throw new TypeError('a session in a media thread cannot have providers of its embedder');
   }

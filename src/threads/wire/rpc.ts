@@ -105,7 +105,7 @@ export class Rpc<Theirs extends Methods> {
     else if (frame.kind === 'ask') this.#answer(frame);
     else if (frame.kind === 'answer') this.#waiting.get(frame.id)?.resolve(frame.value);
     else if (frame.kind === 'refusal') this.#waiting.get(frame.id)?.reject(fromWire(frame.error));
-    else this.#working.get(frame.id)?.abort(new Error('nobody waits for it any more'));
+    else this.#working.get(frame.id)?.abort(new Error('the request was cancelled'));
   }
 
   /** The other side is gone or no longer needed: rejects all requests. May be called twice. */
@@ -149,7 +149,7 @@ export class Rpc<Theirs extends Methods> {
 
   #call(method: string, argument: unknown, signal: AbortSignal): unknown {
     const { methods } = this.#options;
-    if (!Object.hasOwn(methods, method)) throw new Error(`nobody here knows ${method}`);
+    if (!Object.hasOwn(methods, method)) throw new Error(`unknown method ${method}`);
     return methods[method]?.(argument as never, signal);
   }
 }

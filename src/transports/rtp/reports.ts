@@ -153,7 +153,7 @@ const STEP = 0.02;
 /** The packet loss to expect, from the other side's reports (RFC 3550, 6.4.1: fraction lost). */
 export class ReportedLoss {
   #smooth = INITIAL_LOSS;
-  #told = INITIAL_LOSS;
+  #reported = INITIAL_LOSS;
 
   /** Of the last report, 0 to 1; null before the first one. */
   last: number | null = null;
@@ -163,8 +163,8 @@ export class ReportedLoss {
     this.last = share;
     this.#smooth += (share - this.#smooth) * (share > this.#smooth ? UP : DOWN);
     const wanted = Math.min(Math.max(this.#smooth, LEAST), MOST);
-    if (Math.abs(wanted - this.#told) < STEP) return null;
-    this.#told = wanted;
+    if (Math.abs(wanted - this.#reported) < STEP) return null;
+    this.#reported = wanted;
     return wanted;
   }
 }

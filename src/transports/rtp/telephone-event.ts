@@ -12,7 +12,7 @@ const REMEMBERED = 8;
  */
 export class TelephoneEvents {
   /** Timestamps of reported keys, the newest last. */
-  #told: number[] = [];
+  #reported: number[] = [];
   /** The key that is held down, as far as is known. */
   #held: { event: number; timestamp: number; duration: number } | null = null;
 
@@ -26,12 +26,12 @@ export class TelephoneEvents {
     const duration = (payload[2]! << 8) | payload[3]!;
     const since = held === null ? -1 : (timestamp - held.timestamp) >>> 0;
     const goesOn = held !== null && held.event === event && since <= held.duration;
-    const isKnown = this.#told.includes(timestamp);
+    const isKnown = this.#reported.includes(timestamp);
     // A late packet of an earlier key says nothing about the current one.
     if (!isKnown || timestamp === held?.timestamp) this.#held = isEnd ? null : { event, timestamp, duration };
     if (isKnown) return null;
-    this.#told.push(timestamp);
-    if (this.#told.length > REMEMBERED) this.#told.shift();
+    this.#reported.push(timestamp);
+    if (this.#reported.length > REMEMBERED) this.#reported.shift();
     return goesOn ? null : key;
   }
 }

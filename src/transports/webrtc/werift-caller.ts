@@ -5,7 +5,7 @@ import { keepStrangersOut } from './checked-sources.js';
 import { HandshakeGuard } from './handshake-guard.js';
 import { keepWay } from './kept-way.js';
 import type { PeerSettings } from './peer.js';
-import { askNobodyElse, findNewWays, weriftConfig } from './werift-config.js';
+import { removeDefaultStunServer, findNewWays, weriftConfig } from './werift-config.js';
 
 /** The calling end, like a browser: for warm-up, measurements, and programs that talk. */
 export class WeriftCaller {
@@ -50,7 +50,7 @@ export class WeriftCaller {
   /** @param restart offers new candidates to the same peer (ICE restart) */
   async offer(restart = false): Promise<string> {
     const offer = await this.#connection.createOffer({ iceRestart: restart });
-    askNobodyElse(this.#connection, this.#settings);
+    removeDefaultStunServer(this.#connection, this.#settings);
     for (const { connection } of this.#connection.iceTransports) keepStrangersOut(connection);
     await this.#connection.setLocalDescription(offer);
     return this.#connection.localDescription?.sdp ?? '';

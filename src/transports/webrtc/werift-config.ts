@@ -31,7 +31,7 @@ export function weriftConfig(settings: PeerSettings): Partial<PeerConfig> {
  * Removes werift's default STUN server (Google's), if none is configured. Call it between a description and the
  * gathering of candidates.
  */
-export function askNobodyElse({ iceTransports }: RTCPeerConnection, { iceServers = [] }: PeerSettings): void {
+export function removeDefaultStunServer({ iceTransports }: RTCPeerConnection, { iceServers = [] }: PeerSettings): void {
   if (iceServers.some(({ urls }) => urls.startsWith('stun:'))) return;
   for (const { connection } of iceTransports) delete connection.stunServer;
 }

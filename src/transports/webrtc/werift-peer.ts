@@ -21,7 +21,7 @@ import { keepWay } from './kept-way.js';
 import { MediaPath } from './media-path.js';
 import { fingerprintsOf } from './offer.js';
 import type { PeerListener, PeerSettings, WebRtcPeer } from './peer.js';
-import { askNobodyElse, findNewWays, weriftConfig } from './werift-config.js';
+import { removeDefaultStunServer, findNewWays, weriftConfig } from './werift-config.js';
 import { createSocket } from 'node:dgram';
 
 /** Deadline for connecting. */
@@ -133,7 +133,7 @@ export class WeriftPeer implements WebRtcPeer {
     const connection = this.#connection;
     try {
       await connection.setRemoteDescription({ type: 'offer', sdp });
-      askNobodyElse(connection, this.#settings);
+      removeDefaultStunServer(connection, this.#settings);
       for (const transport of connection.iceTransports) keepStrangersOut(transport.connection);
       await connection.setLocalDescription(await connection.createAnswer());
     } catch (error) {

@@ -64,7 +64,7 @@ export class TalkCallControl {
   /** Numbers attempts, so that a cancelled one cannot succeed later. */
   #attempt = 0;
   /** Text typed before the line was connected. */
-  #untold: string[] = [];
+  #unsent: string[] = [];
   /** The microphone of the call, kept for a reconnection. */
   #stream: MediaStream | null = null;
   #muted = false;
@@ -138,7 +138,7 @@ export class TalkCallControl {
   /** Sends a typed message, or keeps it for the next line. */
   type(text: string): void {
     if (this.#call === null || this.#phase === 'connecting') {
-      this.#untold.push(text);
+      this.#unsent.push(text);
       return;
     }
     this.#options.transcript.typed(text);
@@ -147,7 +147,7 @@ export class TalkCallControl {
 
   /** Drops unsent text. */
   forget(): void {
-    this.#untold = [];
+    this.#unsent = [];
   }
 
   press(digit: string): void {
@@ -201,7 +201,7 @@ export class TalkCallControl {
       Microphone.release(stream);
       if (attempt !== this.#attempt) return;
       this.#onPhase('idle');
-      if (!(error instanceof MicrophoneError)) this.#untold = [];
+      if (!(error instanceof MicrophoneError)) this.#unsent = [];
       this.#events.onFailed(error, again);
     }
   }
@@ -296,14 +296,14 @@ export class TalkCallControl {
 
   #onReady(phase: Phase): void {
     this.#onPhase(phase);
-    if (phase === 'listening') for (const text of this.#untold.splice(0)) this.type(text);
+    if (phase === 'listening') for (const text of this.#unsent.splice(0)) this.type(text);
   }
 
   #over(note: string | null): void {
     const { transcript } = this.#options;
     const call = this.#call;
     this.#call = null;
-    this.#untold = [];
+    this.#unsent = [];
     this.#recovering?.abort();
     this.#recovering = null;
     Microphone.release(this.#stream);

@@ -90,7 +90,7 @@ export class ScriptConversation implements FormTalk {
   /** The reply reports a tool's result. */
   #tellsResult = false;
   /** A tool's result that the user did not hear before they spoke again. */
-  #untold = '';
+  #unreported = '';
   #heard = '';
   #repeatable = '';
   #misses = 0;
@@ -119,7 +119,7 @@ export class ScriptConversation implements FormTalk {
     if (this.#waiting?.running === false) this.#settleUnseen(this.#waiting.call);
     const rest = remainderOf(this.#reply.text, this.#heard);
     // Reports a tool's result first, if the user has not heard it yet.
-    const untold = this.#tellsResult && this.#heard === '' ? this.#reply.text : '';
+    const unreported = this.#tellsResult && this.#heard === '' ? this.#reply.text : '';
     // A greeting from outside the script can be repeated too.
     this.#repeatable ||= this.#heard;
     this.#begin();
@@ -133,10 +133,10 @@ export class ScriptConversation implements FormTalk {
       const misses = this.#misses;
       const answer = text.trim() === INAUDIBLE ? this.#missed(phrases.inaudible) : this.#answer(words);
       // What was said before the result was heard is no answer to it: "please" behind a "yes" needs no apology.
-      const isNoAnswer = untold !== '' && this.#misses > misses;
+      const isNoAnswer = unreported !== '' && this.#misses > misses;
       if (isNoAnswer) this.#misses = misses;
-      this.#speak(isNoAnswer ? untold : `${untold} ${answer}`.trim());
-      this.#untold = untold;
+      this.#speak(isNoAnswer ? unreported : `${unreported} ${answer}`.trim());
+      this.#unreported = unreported;
     }
   }
 
@@ -168,7 +168,7 @@ export class ScriptConversation implements FormTalk {
     }
     const { working } = this.script.source.phrases;
     // The tool was done only after the user had been asked to wait.
-    const hasWaited = this.#untold !== '' && variants(working).some((wording) => isWording(wording, this.#heard));
+    const hasWaited = this.#unreported !== '' && variants(working).some((wording) => isWording(wording, this.#heard));
     if (hasWaited) return { text: this.#reply.text, calls: [] };
     const rest = remainderOf(this.#reply.text, this.#heard);
     return { text: rest === '' ? this.question() : rest, calls: [] };
@@ -344,7 +344,7 @@ export class ScriptConversation implements FormTalk {
     this.#calls = [];
     this.#reply = NOTHING;
     this.#tellsResult = false;
-    this.#untold = '';
+    this.#unreported = '';
   }
 
   #speak(text: string): void {

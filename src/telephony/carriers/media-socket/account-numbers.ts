@@ -4,7 +4,7 @@ const NUMBER = /^\+[1-9]\d{6,14}$/;
 /** Excludes the separators of several targets in carriers' requests. */
 const SIP = /^sips?:[^\s@,<>]+@[^\s@,<>]+$/i;
 
-const NOBODY: ReadonlySet<string> = new Set();
+const NONE: ReadonlySet<string> = new Set();
 
 /** Number management of a carrier's account, by the carrier's ids. */
 export interface NumberDesk {
@@ -87,7 +87,7 @@ export function assertPlaceable(from: string, to: string): void {
  * The caller as reported by the carrier; `anonymous` if that is not a number or address.
  * @param withheld numbers with which the carrier marks withheld ones
  */
-export function callerOf(from: string, withheld: ReadonlySet<string> = NOBODY): string {
+export function callerOf(from: string, withheld: ReadonlySet<string> = NONE): string {
   return isTarget(from) && !withheld.has(from) ? from : 'anonymous';
 }
 

@@ -41,10 +41,10 @@ export function mediaSocketOf(socket: WebSocket, clock: Clock): MediaSocket {
       socket.on('message', (data: Buffer, isBinary: boolean) => {
         if (!isBinary) events.onText(data.toString('utf8'));
       });
-      let isTold = false;
+      let isReported = false;
       const tell = (): void => {
-        if (!isTold) events.onClosed();
-        isTold = true;
+        if (!isReported) events.onClosed();
+        isReported = true;
       };
       socket.on('close', tell);
       if (socket.readyState === socket.CLOSED) queueMicrotask(tell);

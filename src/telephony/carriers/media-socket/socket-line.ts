@@ -76,7 +76,7 @@ export class SocketLine implements Transport {
   digitsReceived = '';
   readonly counts: MediaCounts = { badMessages: 0, droppedMs: 0, missingMs: 0, unsentFrames: 0, streams: 0 };
   readonly #options: SocketLineOptions;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   #socket: MediaSocket | null = null;
   #streamId: string | null = null;
   readonly #input = new LineInput();
@@ -336,8 +336,8 @@ export class SocketLine implements Transport {
 
   #bad(reason: string): void {
     this.counts.badMessages++;
-    if (this.#told.size >= 20 || this.#told.has(reason)) return;
-    this.#told.add(reason);
+    if (this.#reported.size >= 20 || this.#reported.has(reason)) return;
+    this.#reported.add(reason);
     this.#options.events.onBad(reason);
   }
 }

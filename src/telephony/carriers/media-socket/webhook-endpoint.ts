@@ -47,7 +47,7 @@ export const REFUSED: WebhookReply = { status: 403, contentType: 'text/plain', b
 export const UNKNOWN: WebhookReply = { status: 404, contentType: 'text/plain', body: 'nothing is here' };
 
 /** The segments of a path below a root, without the query; empty if it is not below it. */
-export function segmentsBelow(door: string, path: string): string[] {
+export function segmentsBelow(root: string, path: string): string[] {
   const [plain = ''] = path.split('?');
-  return plain.startsWith(`${door}/`) ? plain.slice(door.length + 1).split('/') : [];
+  return plain.startsWith(`${root}/`) ? plain.slice(root.length + 1).split('/') : [];
 }

@@ -72,7 +72,7 @@ export class PlivoControl extends DocumentControl<PlivoControl> implements Socke
   }
 
   /** A report about the leg of a transfer's target. */
-  told(attempt: string, action: string): void {
+  targetStatus(attempt: string, action: string): void {
     if (action === 'answer' || action === 'connected') this.detours.targetAnswered(attempt);
   }
 

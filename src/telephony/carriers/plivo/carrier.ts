@@ -171,7 +171,7 @@ export class PlivoCarrier extends SocketCarrier<PlivoControl> {
         control?.rang(callId);
         return xml(EMPTY_XML);
       case 'told':
-        control?.told(more, form.get('DialAction') ?? '');
+        control?.targetStatus(more, form.get('DialAction') ?? '');
         return xml(EMPTY_XML);
       case 'machine':
         control?.machine(form);

@@ -89,7 +89,7 @@ export class SimulatedNetwork implements Carrier {
     }
     const { from, to, ringTimeoutMs, headers = {} } = request;
     const far = this.#numbers.get(to);
-    const call = this.#call('outbound', from, to, headers, far ?? { ...NOBODY, number: to });
+    const call = this.#call('outbound', from, to, headers, far ?? { ...UNKNOWN_NUMBER, number: to });
     this.#after(SETUP_MS, call, () => void this.#ring(call, far ?? null, ringTimeoutMs));
     return call;
   }
@@ -279,8 +279,8 @@ function failureOf({ end }: SimulatedCall): 'busy' | 'no-answer' | 'rejected' | 
   return cause === 'busy' || cause === 'no-answer' || cause === 'rejected' ? cause : 'failed';
 }
 
-const NOBODY: Omit<SimulatedNumber, 'number'> = {
-  name: 'nobody',
+const UNKNOWN_NUMBER: Omit<SimulatedNumber, 'number'> = {
+  name: 'unknown number',
   does: 'is not in service',
   picksUp: 'fails',
   ringMs: 0,

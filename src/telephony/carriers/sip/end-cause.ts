@@ -42,8 +42,8 @@ const Q850: ReadonlyMap<number, Pick<CallEnd, 'cause' | 'by'>> = new Map([
 export function endOfFailure(failure: OutboundFailure, announced: SpecialInformation | null = null): CallEnd {
   const { status, reason, q850, isCancelled } = failure;
   if (isCancelled) return { cause: 'canceled', by: 'agent', reason };
-  const told = Q850.get(q850 ?? 0);
-  if (told !== undefined) return { ...told, reason };
+  const known = Q850.get(q850 ?? 0);
+  if (known !== undefined) return { ...known, reason };
   const cause = status === null ? ({ cause: 'failed', by: 'network' } as const) : causeOf(status);
   return asAnnounced({ ...cause, reason }, announced);
 }

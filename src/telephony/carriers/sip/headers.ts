@@ -31,8 +31,8 @@ export function callerOf(inbound: InboundCall, read: (user: string) => string): 
   const { headers } = inbound.request;
   const [asserted] = isWithheld(headers, 'id') ? [] : (headers.values('p-asserted-identity') ?? []);
   const user = asserted === undefined ? '' : userOf(parseAddress(asserted)?.uri ?? '');
-  const told = user === '' ? inbound.from : user;
-  return told === '' ? ANONYMOUS : read(told.slice(0, MOST_ID_CHARS));
+  const caller = user === '' ? inbound.from : user;
+  return caller === '' ? ANONYMOUS : read(caller.slice(0, MOST_ID_CHARS));
 }
 
 /** A caller's headers that agents may see. */

@@ -301,7 +301,7 @@ function watchTrunks(opened: SipTrunks, figures: CarrierStatistics, faults: Medi
     state: () => null,
     counts: (): Record<string, number> => (faults.withoutPort === 0 ? {} : { 'refused.no-port': faults.withoutPort }),
   });
-  figures.watch({ state: () => null, counts: () => opened.doorCounts });
+  figures.watch({ state: () => null, counts: () => opened.callerCounts });
 }
 
 /** A server has become unreachable or reachable. */

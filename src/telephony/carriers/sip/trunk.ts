@@ -50,7 +50,7 @@ export interface TrunkOptions {
 }
 
 /** An unreachable address (RFC 5737). */
-const ELSEWHERE = '192.0.2.1';
+const UNREACHABLE = '192.0.2.1';
 
 /** A SIP trunk or PBX: its servers, the registration, and the user agent for calls. */
 export class Trunk {
@@ -173,8 +173,8 @@ export class Trunk {
 
   /** The own address as the peer sees it; null = as the first server sees it. */
   placeFor(hop: Hop | null): Place {
-    const elsewhere = { protocol: this.protocol, address: ELSEWHERE, port: 5060 };
-    return this.#transport.localPlace(hop ?? this.servers.hops[0] ?? elsewhere);
+    const unreachable = { protocol: this.protocol, address: UNREACHABLE, port: 5060 };
+    return this.#transport.localPlace(hop ?? this.servers.hops[0] ?? unreachable);
   }
 
   /** Unregisters and releases everything. Calls should have ended. May be called twice. */

@@ -36,14 +36,14 @@ export class SipTrunks {
   readonly #shared: SharedTransport;
   readonly #intake: CallIntake | undefined;
   readonly #onClosed: () => void;
-  readonly #door: { agent: UserAgent; transport: SipTransport } | null;
+  readonly #callerAgent: { agent: UserAgent; transport: SipTransport } | null;
 
   private constructor(options: SipTrunksOptions, carriers: readonly SipCarrier[], shared: SharedTransport) {
     this.carriers = carriers;
     this.#shared = shared;
     this.#intake = options.intake;
     this.#onClosed = options.onClosed ?? (() => undefined);
-    this.#door = options.callers.size === 0 ? null : this.#openDoor(options);
+    this.#callerAgent = options.callers.size === 0 ? null : this.#openCallerAgent(options);
   }
 
   /** @throws ParleyError SIP_CANNOT_LISTEN */
@@ -83,21 +83,21 @@ export class SipTrunks {
   }
 
   /** Statistics of messages from unknown addresses. */
-  get doorCounts(): SipCounts {
-    return this.#door?.agent.counts ?? {};
+  get callerCounts(): SipCounts {
+    return this.#callerAgent?.agent.counts ?? {};
   }
 
   /** Ends all calls. May be called twice. */
   async close(): Promise<void> {
     this.#intake?.close();
     await Promise.all(this.carriers.map((carrier) => carrier.close()));
-    this.#door?.agent.close();
-    await this.#door?.transport.close();
+    this.#callerAgent?.agent.close();
+    await this.#callerAgent?.transport.close();
     await this.#shared.close();
     this.#onClosed();
   }
 
-  #openDoor({ clock, token, chance, callers, algorithms, realm, trunks, onRefused }: SipTrunksOptions): {
+  #openCallerAgent({ clock, token, chance, callers, algorithms, realm, trunks, onRefused }: SipTrunksOptions): {
     agent: UserAgent;
     transport: SipTransport;
   } {
@@ -122,7 +122,7 @@ export class SipTrunks {
       ...(this.#intake !== undefined && { intake: this.#intake }),
       onCall: (call) => carrierOf(call.to)?.received(call),
       ...(onRefused && { onRefused }),
-      door: new Authenticator({
+      authenticator: new Authenticator({
         clock,
         token,
         realm,

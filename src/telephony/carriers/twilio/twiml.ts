@@ -16,9 +16,9 @@ export function connectTwiml({ streamUrl, nextUrl }: StreamRequest, first = ''):
 /** Connects the far end to a target, with ringback. */
 export function dialTwiml({ target, from, ringS, statusUrl, actionUrl }: DialVerb): string {
   const noun = /^sips?:/i.test(target) ? 'Sip' : 'Number';
-  const told = `statusCallbackEvent="answered" statusCallback="${escapedXml(statusUrl)}" statusCallbackMethod="POST"`;
+  const callback = `statusCallbackEvent="answered" statusCallback="${escapedXml(statusUrl)}" statusCallbackMethod="POST"`;
   const dial = `timeout="${String(ringS)}" callerId="${escapedXml(from)}" action="${escapedXml(actionUrl)}" method="POST"`;
-  return responseXml(`<Dial ${dial}><${noun} ${told}>${escapedXml(target)}</${noun}></Dial>`);
+  return responseXml(`<Dial ${dial}><${noun} ${callback}>${escapedXml(target)}</${noun}></Dial>`);
 }
 
 /** Moves the far end to a conference with the party that it is connected to; it ends when either leaves. */

@@ -468,9 +468,9 @@ export class Leg {
       receive: (request, server) => this.#answer(server, request.method === 'BYE' ? 200 : 481),
       acknowledged: () => undefined,
     });
-    const told =
+    const cause =
       status === null ? NORMAL_CLEARING : `SIP;cause=${String(status)};text=${quoted(wireOf(reason.slice(0, 200)))}`;
-    this.#ask('BYE', (bye) => void bye.headers.add('reason', told), stopListening);
+    this.#ask('BYE', (bye) => void bye.headers.add('reason', cause), stopListening);
     this.#end({ by: status === null ? 'local' : 'network', reason });
   }
 

@@ -315,9 +315,9 @@ export class SipOutboundCall {
     if (status >= 300 && status < 400) this.#noteContacts(response);
     // 6xx is final for all locations of the user (21.6).
     if (status < 600 && this.#tryNext()) return;
-    const told = response.headers.get('reason');
-    const q850 = numberOf(/\bQ\.850\s*;[^,]*\bcause\s*=\s*(\d{1,3})/i.exec(told ?? '')?.[1] ?? '', 127);
-    this.#fail(status, `${String(status)} ${reason}${told === undefined ? '' : ` (${told.slice(0, 200)})`}`, q850);
+    const cause = response.headers.get('reason');
+    const q850 = numberOf(/\bQ\.850\s*;[^,]*\bcause\s*=\s*(\d{1,3})/i.exec(cause ?? '')?.[1] ?? '', 127);
+    this.#fail(status, `${String(status)} ${reason}${cause === undefined ? '' : ` (${cause.slice(0, 200)})`}`, q850);
   }
 
   /** The addresses of a redirection come before the rest of an earlier one (8.1.3.4). */

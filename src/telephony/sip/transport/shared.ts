@@ -83,10 +83,10 @@ export class SharedTransport {
   }
 
   #part(leave: () => void): SipTransport {
-    const elsewhere: Place = { host: '', port: 0, bound: '' };
+    const unknown: Place = { host: '', port: 0, bound: '' };
     return {
       send: (bytes, to) => this.#transport?.send(bytes, to),
-      localPlace: (to) => this.#transport?.localPlace(to) ?? elsewhere,
+      localPlace: (to) => this.#transport?.localPlace(to) ?? unknown,
       isOpen: (hop) => this.#transport?.isOpen(hop) === true,
       close: () => {
         leave();

@@ -172,7 +172,7 @@ class AgentEditor {
     });
     this.#form = form;
     this.#formPlace.replaceChildren(form.element);
-    const others = this.#faults.elsewhere(form.shown);
+    const others = this.#faults.outside(form.shown);
     if (this.#faults.count > 0) {
       this.#problems.replaceChildren(
         el(

@@ -27,7 +27,7 @@ export class Faults {
   }
 
   /** Issues at places without a field, with their places. */
-  elsewhere(shown: ReadonlySet<string>): string[] {
+  outside(shown: ReadonlySet<string>): string[] {
     return [...this.#byPath].flatMap(([path, messages]) =>
       shown.has(path) ? [] : messages.map((message) => (path === '' ? message : `${path}: ${message}`)),
     );

@@ -139,10 +139,10 @@ export class LiveControls {
   #showIdle(): void {
     if (this.#shown !== null) return;
     const isReady = this.#server === 'ready';
-    const isNobody = isReady && this.#agents.length === 0;
-    this.#talk.disabled = this.#field.disabled = !isReady || isNobody;
+    const hasNoAgent = isReady && this.#agents.length === 0;
+    this.#talk.disabled = this.#field.disabled = !isReady || hasNoAgent;
     const words = isReady ? 'Not in a call' : SERVER_WORDS[this.#server];
-    this.#state.textContent = isNobody ? 'There is no agent to talk with.' : words;
+    this.#state.textContent = hasNoAgent ? 'There is no agent to talk with.' : words;
     this.#say(this.#state.textContent);
   }
 

@@ -83,7 +83,7 @@ describe('faults of a 422', () => {
   });
 
   it('are told with their places where no field shows them', () => {
-    expect(faults.elsewhere(new Set(['llm.model']))).toEqual(['name: Too long.', 'No.']);
+    expect(faults.outside(new Set(['llm.model']))).toEqual(['name: Too long.', 'No.']);
   });
 });
 
