@@ -1,7 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
 /** Browser and vendor tests that wait for what they see, however long it takes. */
-const EVENTUAL = 'test/e2e/{accessibility,console,console-numbers,forms,vendor-faults,widget,widget-calls}.test.ts';
+const EVENTUAL =
+  'test/e2e/{accessibility,console,console-numbers,evals,forms,vendor-faults,widget,widget-calls}.test.ts';
 /** Tests that replace or reload modules: what they import is theirs alone. */
 const MOCKS = ['test/base/native.test.ts', 'test/engine/private-names.test.ts', 'test/daemon/evals/runs.test.ts'];
 /** The suites of the example agents hold hundreds of calls on threads of their own. */

@@ -76,7 +76,7 @@ export class Daemon {
     const { dialer, registered } = telephone;
     const campaigns = campaignsModule(context, { dialer, agents: registry });
     const talk = talkModule(context, { http, media, registered, files, agents: registry, log: calls });
-    const evals = evalsModule(context, registry);
+    const evals = evalsModule(context, { agents: registry, archive: callLog.archive });
     this.agents = registry;
     this.#http = http;
     this.#modules = [telephone, talk, evals, media, agents, live, campaigns, http, operations, stores, callLog];

@@ -16,6 +16,7 @@ import { webhookRoutes } from './webhook-routes.js';
 /** The call log with recordings and traces, the operator's call webhook, recovery, retention and erasure. */
 export interface CallLogModule extends DaemonModule {
   readonly log: CallLog;
+  readonly archive: CallArchive;
 }
 
 /** @param flushTrace makes other threads write their part of a session's event log */
@@ -70,6 +71,7 @@ export function callLogModule(
   return {
     name: 'call-log',
     log,
+    archive,
     routes: (api) => {
       webhookRoutes(api, {
         deliveries: new DeliveryStore(database, stores.box),

@@ -1,10 +1,22 @@
+import { readFile } from 'node:fs/promises';
+import { stringify } from 'yaml';
 import * as z from 'zod';
 import { ParleyError } from '../../base/errors.js';
+import { caseFromCall } from '../../eval/from-call.js';
+import { readLog } from '../../replay/read-log.js';
+import { faultOf } from '../../schema/issues.js';
+import type { LogEntry } from '../../session/record/event-log.js';
+import type { CallArchive } from '../call-log/call-archive.js';
 import type { Api } from '../http/api.js';
 import type { EvalSuites } from './eval-suites.js';
 import { caseReplySchema, suiteReply, suiteReplySchema } from './replies.js';
-import { caseText, withCase } from './suite-text.js';
+import { caseText, STYLE, withCase } from './suite-text.js';
 import { exampleSuite } from './suite-routes.js';
+
+export interface CaseRoutesOptions {
+  suites: EvalSuites;
+  archive: Pick<CallArchive, 'get' | 'trace' | 'store'>;
+}
 
 const suiteId = z.string().min(1).max(100);
 const caseName = z.string().min(1).max(120);
@@ -23,8 +35,53 @@ expect:
   - said: five
 `;
 
-/** Reads, adds and changes single cases of test suites. */
-export function caseRoutes(api: Api, suites: EvalSuites): void {
+/** Makes, reads, adds and changes single cases of test suites. */
+export function caseRoutes(api: Api, { suites, archive }: CaseRoutesOptions): void {
+  fromCallRoute(api, archive);
+  itemRoutes(api, suites);
+}
+
+/** Makes cases from calls. */
+function fromCallRoute(api: Api, archive: CaseRoutesOptions['archive']): void {
+  api.add({
+    id: 'makeEvalCase',
+    method: 'POST',
+    path: '/evals/cases/from-call',
+    tag,
+    summary: 'Make a case from a call',
+    description:
+      "The user's turns become a script, results of tools become mocks, and what happened becomes expectations to edit. " +
+      'Stores nothing.',
+    body: z.strictObject({
+      call_id: z.string().min(1).max(200).describe('The `session_id` or the `call_id` of a call'),
+    }),
+    answer: caseReplySchema,
+    errors,
+    examples: () => ({
+      body: { call_id: '007750c3-70b3-468b-8ed2-58d80e641cf6' },
+      answer: { name: 'asks for the opening hours', text: EXAMPLE_TEXT },
+      refusal: 'NOT_FOUND',
+    }),
+    handle: async ({ body: { call_id: id } }) => {
+      const call = archive.store.byCallId(id) ?? archive.get(id);
+      if (call.endedUs === null) throw faultOf(['body', 'call_id'], 'The call has not ended');
+      const made = caseFromCall(call.item, await logOf(await archive.trace(call.sessionId)));
+      return { name: made.name, text: stringify(made, STYLE) };
+    },
+  });
+}
+
+/** The entries of an event log; none if there is no such file. @throws ParleyError LOG_INVALID */
+async function logOf(path: string): Promise<readonly LogEntry[]> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  });
+  return text === null ? [] : readLog(text).entries;
+}
+
+/** Reads, adds and changes cases of suites. */
+function itemRoutes(api: Api, suites: EvalSuites): void {
   api.add({
     id: 'addEvalCase',
     method: 'POST',

@@ -3,6 +3,7 @@ import { embeddingRoute } from '../../settings/models.js';
 import { databaseFile } from '../../store/database.js';
 import { newDelivery } from '../../tools/outbox.js';
 import type { AgentRegistry } from '../agents/agents.js';
+import type { CallArchive } from '../call-log/call-archive.js';
 import type { DaemonContext } from '../context.js';
 import type { DaemonModule } from '../module.js';
 import { caseRoutes } from './case-routes.js';
@@ -18,7 +19,10 @@ import { runRoutes } from './run-routes.js';
 import { suiteRoutes } from './suite-routes.js';
 
 /** Test suites of agents and their runs. */
-export function evalsModule(context: DaemonContext, agents: AgentRegistry): DaemonModule {
+export function evalsModule(
+  context: DaemonContext,
+  { agents, archive }: { agents: AgentRegistry; archive: CallArchive },
+): DaemonModule {
   const { settings, engine, clock, nowUnixMs, database, stores, faults, admission } = context;
   const onError = faults.report;
   const store = stores.evalRuns;
@@ -70,7 +74,7 @@ export function evalsModule(context: DaemonContext, agents: AgentRegistry): Daem
     name: 'evals',
     routes: (api) => {
       suiteRoutes(api, { suites, runs });
-      caseRoutes(api, suites);
+      caseRoutes(api, { suites, archive });
       runRoutes(api, runs);
       runProgressRoutes(api, runs, clock);
       reportRoutes(api, runs);

@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import { htmlReport } from '../../eval/report/html-report.js';
+import { junitReport } from '../../eval/report/junit-report.js';
 import type { Api } from '../http/api.js';
 import type { EvalRuns } from './eval-runs.js';
 import { reportReply, reportSchema, type RunReport } from './replies.js';
@@ -73,6 +75,12 @@ const EXAMPLE: RunReport = {
   comparison: null,
 };
 
+/** Formats of the result beside JSON, by the end of the address. */
+const FORMATS = [
+  { end: '.xml', format: 'JUnit', content: 'application/xml', written: junitReport },
+  { end: '.html', format: 'HTML', content: 'text/html', written: htmlReport },
+] as const;
+
 /** The result of a run in several formats. */
 export function reportRoutes(api: Api, runs: EvalRuns): void {
   api.add({
@@ -88,4 +96,21 @@ export function reportRoutes(api: Api, runs: EvalRuns): void {
     examples: () => ({ answer: EXAMPLE }),
     handle: ({ params: { run_id: id } }) => reportReply(runs.result(id)),
   });
+
+  for (const { end, format, content, written } of FORMATS) {
+    api.add({
+      id: `getEvalReport${format}`,
+      method: 'GET',
+      path: `/evals/runs/{run_id}/report${end}`,
+      tag,
+      summary: `The result of a run as ${format}`,
+      params,
+      errors,
+      content,
+      handle: ({ params: { run_id: id }, reply }) => {
+        const text = written(runs.result(id));
+        return reply.type(`${content}; charset=utf-8`).header('x-content-type-options', 'nosniff').send(text);
+      },
+    });
+  }
 }

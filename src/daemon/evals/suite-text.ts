@@ -12,7 +12,7 @@ export interface SuiteText {
 }
 
 /** How texts are written: long lines are prompts and sentences, which stay in one piece. */
-const STYLE = { lineWidth: 0 };
+export const STYLE = { lineWidth: 0 };
 
 /** A text that has been read, with the lines of its parts. */
 interface ReadText {
@@ -125,13 +125,15 @@ function checkedSuite(value: unknown, loc: Location): EvalSuite {
 
 const NO_FILES = 'The daemon has no files of suites: run this case with parley eval';
 
-/** Faults of members that name files: a suite in the daemon has none, and must not read those of the machine. */
+/**
+ * Faults of members that name files: a suite in the daemon has none, and must not read those of the machine. Its `agent`
+ * is never read: the agent of the run replaces it.
+ */
 function fileIssues(suite: EvalSuite, loc: Location): ValidationIssue[] {
   const issues: ValidationIssue[] = [];
-  const refuse = (place: Location, msg = NO_FILES): void => {
-    issues.push({ loc: [...loc, ...place], msg, type: 'value_error' });
+  const refuse = (place: Location): void => {
+    issues.push({ loc: [...loc, ...place], msg: NO_FILES, type: 'value_error' });
   };
-  if (suite.agent !== undefined) refuse(['agent'], 'Leave it out: agent_id names the agent of a suite in the daemon');
   const parts = [
     { place: ['defaults'], part: suite.defaults ?? {} },
     ...suite.cases.map((part, at) => ({ place: ['cases', at], part })),

@@ -5,6 +5,7 @@ import { callView } from './calls/call-view.js';
 import { callsView } from './calls/calls-view.js';
 import { campaignView } from './campaigns/campaign-view.js';
 import { campaignsView } from './campaigns/campaigns-view.js';
+import { evalsView, evalView } from './evals/evals-view.js';
 import { keyGate } from './key-gate.js';
 import { keysView } from './keys/keys-view.js';
 import { knowledgeView } from './knowledge/knowledge-view.js';
@@ -17,6 +18,7 @@ const PLACES: Readonly<Record<string, { list: (options: ViewOptions) => View; on
     calls: { list: callsView, one: callView },
     agents: { list: agentsView, one: agentView },
     live: { list: liveView, one: liveView },
+    evals: { list: evalsView, one: evalView },
     campaigns: { list: campaignsView, one: campaignView },
     numbers: { list: numbersView, one: numbersView },
     knowledge: { list: knowledgeView, one: knowledgeView },

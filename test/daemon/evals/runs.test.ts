@@ -150,6 +150,27 @@ describe('a run', { timeout: 30_000 }, () => {
     });
   });
 
+  it('has reports for CI and for people', async () => {
+    await open();
+    const { id } = await client.start(await client.suite());
+    (await runner.job(0)).resolve(suiteResult([caseResult('asks for <bread>', [caseRun(0, { passed: false })])]));
+    await client.over(id);
+    const read = async (end: string): Promise<[string | null, string]> => {
+      const response = await house.request(`/evals/runs/${id}/report${end}`, {
+        headers: { authorization: PRIVATE_KEY },
+      });
+      return [response.headers.get('content-type'), await response.text()];
+    };
+    const [xmlType, xml] = await read('.xml');
+    expect(xmlType).toBe('application/xml; charset=utf-8');
+    expect(xml).toContain('<testcase classname="Bread.text" name="asks for &lt;bread&gt;"');
+    expect(xml).toContain('the agent says nothing of it');
+    const [htmlType, html] = await read('.html');
+    expect(htmlType).toBe('text/html; charset=utf-8');
+    expect(html).toContain('asks for &lt;bread&gt;');
+    expect((await house.request(`/evals/runs/${id}/report.html`)).status).toBe(401);
+  });
+
   it('keeps each call for the call log, but not among the calls', async () => {
     await open({ prices: { llm: { 'openai/gpt-test': { prompt: 2, completion: 3 } } } });
     const { id } = await client.start(await client.suite());

@@ -124,7 +124,6 @@ describe('a suite', () => {
     const [first, second] = SUITE.cases;
     const suite = {
       name: 'Files',
-      agent: '../agent.json',
       defaults: { line: { noise: { file: '/etc/hosts', snr_db: 10 } } },
       cases: [
         { ...first, expect: [{ check: './steal.js' }] },
@@ -135,7 +134,6 @@ describe('a suite', () => {
     const { status, body } = await client.ask('POST', '/evals/suites', { suite });
     expect(status).toBe(422);
     expect((body['detail'] as { loc: unknown[] }[]).map(({ loc }) => loc.slice(2).join('.'))).toEqual([
-      'agent',
       'defaults.line.noise.file',
       'cases.1.caller.script.0.play',
       'cases.2.caller.recording',

@@ -1,6 +1,7 @@
-import type { CallHistoryItem, CostItem } from '../../../session/record/call-history.js';
+import type { CallHistoryItem, CostItem, EvalCallFacts } from '../../../session/record/call-history.js';
 import { el } from '../../shared/elements.js';
 import { duration } from '../../page/times.js';
+import { runLink } from '../evals/eval-types.js';
 import { card } from '../view.js';
 import { clock, endsOf, wholeTime } from '../words.js';
 import { statusPill } from './call-rows.js';
@@ -9,7 +10,14 @@ import { statusWords } from '../statuses.js';
 /** The parties, the time, and the reason of the end. */
 export function callHead(call: CallHistoryItem, agentName: string): HTMLElement {
   const { who, ours, direction } = endsOf(call);
-  const way = direction === null ? who : direction === 'outbound' ? `called ${who}` : `called by ${who}`;
+  const way =
+    call.eval !== undefined
+      ? 'test call'
+      : direction === null
+        ? who
+        : direction === 'outbound'
+          ? `called ${who}`
+          : `called by ${who}`;
   const line = ours === null ? '' : ` on ${ours}`;
   const isRunning = statusWords(call.call_status).group === 'running';
   const times = call.call_metrics.utterance_latency;
@@ -32,11 +40,15 @@ export function callHead(call: CallHistoryItem, agentName: string): HTMLElement 
   return el(
     'header',
     { class: 'call-top' },
-    backToCalls(),
+    call.eval === undefined ? backToCalls() : backToRun(call.eval),
     el('h1', {}, agentName, el('span', { class: 'soft' }, ` ${way}${line}`)),
     el('p', { class: 'facts-line' }, statusPill(call.call_status), ...figures),
     el('p', { class: 'why' }, call.error_message ?? statusWords(call.call_status).why),
   );
+}
+
+function backToRun({ run_id: id, case: name }: EvalCallFacts): HTMLElement {
+  return el('a', { href: runLink(id, name), class: 'back' }, `← Run, ${name}`);
 }
 
 export function backToCalls(): HTMLElement {

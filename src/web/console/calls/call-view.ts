@@ -2,6 +2,7 @@ import type { CallHistoryItem } from '../../../session/record/call-history.js';
 import { afterwards, transcriptOf, transcriptOfChat } from '../../../session/record/transcript.js';
 import { el } from '../../shared/elements.js';
 import { AgentNames } from '../agent-names.js';
+import { testCaseCard } from '../evals/test-case-card.js';
 import { ReplayCard } from '../replay/replay-card.js';
 import { card, empty, failure, loading, type View, type ViewOptions } from '../view.js';
 import { NOT_RECORDING, whyNoRecording, whyNoTrace } from './absence.js';
@@ -117,6 +118,9 @@ class CallPage {
                   waterfalls(turns, seek ?? (() => undefined)),
                 ),
               ]),
+          ...(said.length === 0 || call.eval !== undefined
+            ? []
+            : [testCaseCard(this.#api, call.session_id, call.agent_id)]),
           ...callFacts(call),
         ),
       ),
