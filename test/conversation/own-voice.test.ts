@@ -43,7 +43,7 @@ describe('a model that hears the user itself', () => {
     stage.expectAgent('For what time?').startsAt(2980, 20);
   });
 
-  it('answers what nobody could transcribe, however short', () => {
+  it('answers speech without a transcript, however short', () => {
     const stage = stageOf();
     stage.model.says('Good.', { afterMs: 150 });
     stage.user.noise({ from: 1000, to: 1400 });
@@ -52,7 +52,7 @@ describe('a model that hears the user itself', () => {
     expect(stage.messages[0]).toEqual({ role: 'user', content: '[inaudible]' });
   });
 
-  it('is asked again with the words where it failed without them, and the user is told only then', () => {
+  it('is asked again with the words if it failed without them, and the agent apologises only then', () => {
     const stage = stageOf();
     stage.model.fails({ afterMs: 800 }).says('For what time?', { afterMs: 100 });
     stage.user.says(QUESTION, ASKED);
@@ -152,7 +152,7 @@ describe('a model that speaks itself', () => {
     expect(stage.timeline.utterances.map(({ text }) => text)).toEqual(['Let me see.', 'One moment.', 'We have one.']);
   });
 
-  it('is told of a stall in the middle, and the user is not left in silence', () => {
+  it('stalls in the middle, and the user is not left in silence', () => {
     const stage = stageOf();
     stage.model.stalls({ afterMs: 9500 }).stalls({ afterMs: 9500 });
     stage.user.says(QUESTION, ASKED);

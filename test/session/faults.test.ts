@@ -264,7 +264,7 @@ describe('a tool', () => {
     run,
   });
 
-  it('that throws is a result which the model is told', async () => {
+  it('that throws is a result for the model', async () => {
     const played = await play(ASKS, {
       llm: asking,
       lines: LINES,

@@ -57,7 +57,7 @@ describe('a session over a recording', () => {
     expect(second.audio).toEqual(first.audio);
   });
 
-  it('says what it is told to from outside, and takes what is typed', async () => {
+  it('says external texts, and handles typed ones', async () => {
     const played = await play(recording(9000), {
       before: (session, clock) => {
         clock.schedule(2000, () => session.say('The shop closes soon.'));

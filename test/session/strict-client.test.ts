@@ -112,7 +112,7 @@ describe('a strict client', () => {
     expect(Math.abs(kept.length * CHAR_MS - heardMs)).toBeLessThan(7 * CHAR_MS);
   });
 
-  it('is told of an answer before its sound, and of all the words of a turn before the answer to them', async () => {
+  it('learns of an answer before its audio, and of all words of a turn before the answer to them', async () => {
     const call = await talk(recording(9000, [1500, 2000]), {
       lines: ['please tell me a story'],
       llm: functionLlm(() => STORY, { firstMs: 700 }),

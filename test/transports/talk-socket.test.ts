@@ -166,7 +166,7 @@ describe('messages from the client', () => {
     await line.inbox.closed;
   });
 
-  it('are refused where there are more than anybody can mean, and go on after a rest', async () => {
+  it('are rate-limited, and accepted again after a pause', async () => {
     const line = await started();
     for (let at = 0; at < 150; at++) line.client.send(JSON.stringify({ method: 'dtmf', data: '1' }));
     await line.inbox.find((message) => message['method'] === 'onerror');
@@ -271,7 +271,7 @@ describe('what the client gets', () => {
 });
 
 describe('the end of the line', () => {
-  it('is told once when the client closes, and nothing is left to wait for', async () => {
+  it('is reported once when the client closes, and nothing is left running', async () => {
     const line = await started();
     line.client.close();
     expect(await line.closed).toBeUndefined();
@@ -280,7 +280,7 @@ describe('the end of the line', () => {
     expect(line.clock.pending).toBe(0);
   });
 
-  it('is told when the client vanishes in mid-word', async () => {
+  it('is reported when the client vanishes in mid-word', async () => {
     const line = await started();
     line.transport.play(ramp(320));
     line.client.send(Buffer.alloc(641));
@@ -292,7 +292,7 @@ describe('the end of the line', () => {
     expect(line.clock.pending).toBe(0);
   });
 
-  it('is told at the start to a session whose client has left before', async () => {
+  it('is reported at the start to a session whose client has left before', async () => {
     const line = await open();
     line.client.terminate();
     line.start();

@@ -29,7 +29,7 @@ describe('switch_language', () => {
     }
   });
 
-  it('changes the language of the built-in phrases, of what the model is told and of how turns are judged', () => {
+  it("changes the language of the built-in phrases, of the model's prompt and of how turns are judged", () => {
     const stage = switching({ language: 'fr' }, { ...BILINGUAL, inactivity: { idleMs: 5000, message: null } });
     stage.playTo(14_000);
     expect(stage.conversation.state.language).toBe('fr');

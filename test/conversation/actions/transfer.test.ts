@@ -167,7 +167,7 @@ describe('a transfer that fails', () => {
     stage.expectAgent('All right.').isHeardWhole();
   });
 
-  it('may be tried again, elsewhere', () => {
+  it('may be tried again, to another target', () => {
     const stage = transferring();
     stage.line.doesNotConnect('busy').connects();
     stage.model.calls([{ name: 'transfer_call', args: { phone: SALES } }]);
@@ -175,7 +175,7 @@ describe('a transfer that fails', () => {
     expect(stage.line.transfers.map(({ target }) => target)).toEqual([SERVICE, SALES]);
   });
 
-  it('by nobody answering at all is given up', () => {
+  it('without any answer is given up', () => {
     const stage = transferring();
     stage.line.rings();
     stage.model.says('Nobody answers.');
@@ -232,7 +232,7 @@ describe('an attended transfer', () => {
   const attended = { briefing: null, confirm: true, ringMs: 30_000, holdSound: 'music', holdMessages: [] } as const;
   const asking = (changes: Partial<typeof attended> = {}) => config({ attended: { ...attended, ...changes } });
 
-  it('hands the summary on, and has the user told now and then that nobody has forgotten them', () => {
+  it('passes the summary on, and gives the waiting user updates', () => {
     const stage = transferring({ phone: SALES, summary: 'Ann wants to order.' }, asking());
     stage.line.connects({ afterMs: 40_000 });
     expect(stage.playToEnd()).toBe('agent-ended');

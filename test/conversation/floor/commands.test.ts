@@ -35,7 +35,7 @@ describe('text that is flushed', () => {
     expect((second?.played[0]?.from ?? 0) - (first?.played.at(-1)?.to ?? 0)).toBe(1500);
   });
 
-  it('may be followed by a long pause without anybody taking it for a fault', () => {
+  it('may be followed by a long pause that is not a fault', () => {
     const stage = answering([
       { text: 'Breathe in.', atMs: 3000, pauseMs: 9000 },
       { text: 'And out.', atMs: 3000, flush: true },
@@ -64,7 +64,7 @@ describe('command.hangUp', () => {
 });
 
 describe('command.transfer', () => {
-  it('connects when all has been said, and the user is told', () => {
+  it('connects when all has been said, and announces it', () => {
     const stage = listening({ transfer: { targets: [], instruction: null, messages: [], anyTarget: true } });
     stage.line.connects();
     stage.user.says('Let me talk to somebody.', ASKED);

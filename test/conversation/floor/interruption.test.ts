@@ -105,7 +105,7 @@ describe('what stops the agent', () => {
     expect(timesOf(stage, 'playout.drop')[0]).toBe(atMs + 1200 + 150); // at its second word: one may be misheard
   });
 
-  it('somebody who goes on talking although no words have come yet', () => {
+  it('a user who goes on talking although no words have come yet', () => {
     const { stage, atMs } = agentSpeaking();
     stage.user.says('no I meant something else', { from: atMs, to: atMs + 3500, interim: false });
     stage.playTo(20_000);
@@ -367,7 +367,7 @@ describe('an interruption that comes to nothing', () => {
     ]);
   });
 
-  it('of the agent asking whether somebody is there is not asked again at once', () => {
+  it('of the question whether the user is there is not asked again at once', () => {
     const stage = listening({ inactivity: { idleMs: 4000, message: 'Are you still there, or did we get cut off?' } });
     stage.user.says('Hello.', { from: 1000, to: 1500 });
     misheard(stage, stage.playUntilAgentSays('Are you still') + 400);

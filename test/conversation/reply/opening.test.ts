@@ -32,7 +32,7 @@ describe('the agent opens', () => {
     stage.playTo(5000).expectAgent('Let me see').isNeverSaid();
   });
 
-  it('with a stock greeting where the model fails, and asks nobody to repeat anything', () => {
+  it('with a stock greeting if the model fails, and does not ask the user to repeat anything', () => {
     const stage = new Stage();
     stage.model.fails();
     stage.playTo(4000).expectAgent('Hello, how can I help you?').isHeardWhole();
@@ -61,7 +61,7 @@ describe('the user opens', () => {
     stage.expectAgent('Hello').isNeverSaid();
   });
 
-  it('or the agent does after all, when nobody speaks', () => {
+  it('or the agent does after all, if the user is silent', () => {
     const stage = new Stage({
       config: { opening: { firstMessage: GREETING, userStarts: true, userStartTimeoutMs: 6000 } },
     });

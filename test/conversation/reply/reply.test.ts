@@ -156,7 +156,7 @@ describe('tools', () => {
     expect(stage.model.requests).toHaveLength(2);
   });
 
-  it('that run go on under an interruption, and their result is told when there is a pause', () => {
+  it('that run continue during an interruption, and their result is used in the next pause', () => {
     const stage = listening();
     stage.tools.answers('tables', '3 free', { afterMs: 6000 });
     stage.model.calls([{ name: 'tables' }], { saying: 'I am having a look at the book, please wait.' });
@@ -172,7 +172,7 @@ describe('tools', () => {
     expect(stage.model.requests).toHaveLength(3);
   });
 
-  it('told in a pause may leave the model nothing to say: that is no failure', () => {
+  it('in a pause may leave the model nothing to say: that is no failure', () => {
     const stage = listening();
     stage.tools.answers('tables', '3 free', { afterMs: 6000 });
     stage.model.calls([{ name: 'tables' }], { saying: 'I am having a look at the book, please wait.' });
@@ -196,7 +196,7 @@ describe('tools', () => {
     stage.expectAgent('I cannot reach').isHeardWhole();
   });
 
-  it('that fail or do not exist are told to the model like any result', () => {
+  it('that fail or do not exist have results for the model like any other', () => {
     const stage = listening();
     stage.tools.fails('tables', 'The server said 500.');
     stage.model.calls([{ name: 'tables' }, { name: 'constructor', args: '{broken' }]).says('That did not work.');
@@ -219,7 +219,7 @@ describe('tools', () => {
     stage.expectAgent('I had trouble there').isHeardWhole();
   });
 
-  it('whose calls have the same id in every reply are told apart', () => {
+  it('whose calls have the same id in every reply are distinguished', () => {
     const stage = listening();
     stage.tools.answers('tables', '3 free');
     stage.model.calls([
@@ -381,7 +381,7 @@ describe('a model that fails', () => {
     expect(stage.model.requests[0]?.cancelledMs).toBe(decidedMs + 9000);
   });
 
-  it('in the middle: what it said stands, and whoever was asked to wait is told', () => {
+  it('in the middle: what it said stands, and a user who was asked to wait gets a message', () => {
     const stage = listening();
     stage.model.stalls({ saying: 'We open at noon. And on' });
     stage.user.says('When do you open?', ASKED);

@@ -5,7 +5,7 @@ import { listening, timesOf, traces } from '../listening.js';
 const ASKED = { from: 1000, to: 2200 };
 
 describe('a voice that fails', () => {
-  it('at once: the user is told, and the history holds nothing that was not heard', () => {
+  it('at once: the agent apologises, and the history has nothing that was not heard', () => {
     const stage = listening();
     stage.voice.fails();
     stage.model.says('We open at noon.');

@@ -203,7 +203,7 @@ describe('a greeting over the agent’s greeting', () => {
     expect(texts(stage)).toEqual([]);
   });
 
-  it('is answered when it has told something and asks nothing', () => {
+  it('is answered when it has stated something and asks nothing', () => {
     const stage = opening(TELLING);
     stage.user.says('Hello?', { from: 300, to: 700 });
     stage.playTo(10_000);

@@ -245,7 +245,7 @@ describe('silenceNeededMs', () => {
     expect(silenceNeededMs(scored(0.7, true, 60_000), endpointing)).toBe(maxSilenceMs);
   });
 
-  it('waits longer for somebody who pauses for long, and never beyond the longest silence', () => {
+  it('waits longer for a user who pauses for long, and never beyond the longest silence', () => {
     const usual = silenceNeededMs(scored(0.6), endpointing);
     const slow = silenceNeededMs(scored(0.6, false, 0, 1.5), endpointing);
     expect((slow - minSilenceMs) / (usual - minSilenceMs)).toBeCloseTo(1.5, 1);

@@ -147,7 +147,7 @@ describe('an announcement in place of a person', () => {
 });
 
 describe('a recording of which no word is understood', () => {
-  it('is a machine when nobody answers the agent behind it', () => {
+  it('is a machine if the agent gets no answer after it', () => {
     const stage = calling();
     stage.user.says('', { from: 500, to: 6500, understood: false, interim: false });
     expect(stage.playToEnd()).toBe('voicemail-message');

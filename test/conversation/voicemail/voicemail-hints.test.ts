@@ -12,7 +12,7 @@ import {
 
 const SIGNS = [hintsAtMachine, isMenu, announcesMenu, asksCaller, asksToWait];
 
-describe('sentences that a recogniser is told to expect of who answers', () => {
+describe('hints for the recogniser about who answers', () => {
   it.each(HINTED_LANGUAGES)('%s: each tells something', (language) => {
     for (const sentence of machineSentences(language)) {
       const tells =

@@ -280,7 +280,7 @@ describe('a machine', () => {
   });
 });
 
-describe('somebody speaks during the message', () => {
+describe('speech during the message', () => {
   it('and it becomes a conversation, where that is wanted', () => {
     const stage = calling({ continueOnVoiceActivity: true });
     stage.model.says('Hello Tom, good that you are there.');
@@ -305,7 +305,7 @@ describe('somebody speaks during the message', () => {
     expect(timesOf(stage, 'playout.hold').every((holdMs) => holdMs < atMs)).toBe(true);
   });
 
-  it('but noise, or late words of the greeting, are nobody', () => {
+  it('but noise, or late words of the greeting, are ignored', () => {
     const stage = calling({ continueOnVoiceActivity: true });
     const endMs = stage.user.greets([GREETING[2] ?? ''], { from: 700 });
     stage.user.says('Thank you', { from: endMs + 300, to: endMs + 900, finalMs: 1800, interim: false });
@@ -320,7 +320,7 @@ describe('somebody speaks during the message', () => {
 describe('a machine that screens the call', () => {
   const QUESTION = "Hi, if you record your name and reason for calling, I'll see if this person is available.";
 
-  it('is told who calls and why, by the model', () => {
+  it('hears who calls and why, from the model', () => {
     const stage = calling({}, { interruption: { openingAllowed: false } });
     stage.model.says('Anna of the flower shop, about an order.');
     stage.user.says(QUESTION, { from: 700, to: 5000 });

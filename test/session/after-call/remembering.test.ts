@@ -47,7 +47,7 @@ it.each([
   expect(memory.kept).toEqual([`The user said: "${LINES[0] ?? ''}"`]);
 });
 
-it('keeps nothing where there was nothing, and nobody', async () => {
+it('stores nothing without content, and without a user', async () => {
   const memory = store();
   await play(SPEECH, { lines: LINES, memory, llm: summing(() => ({ arguments: '{"summary": ""}' })) });
   await play(recording(1000), { memory, llm: summing(() => ({ arguments: '{"summary": "x"}' })) });

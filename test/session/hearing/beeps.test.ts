@@ -42,7 +42,7 @@ describe.each([
   ['silero', (): VadProvider => vadProvider('silero')],
   ['energy', (): VadProvider => energyVad()],
 ])('with the %s VAD', (vadName, vad) => {
-  it.each(names)('%s: its beep is told, once and soon', (name) => {
+  it.each(names)('%s: its beep is reported, once and soon', (name) => {
     const labels = readFixtureLabels(FOLDER + name.replace(/wav$/, 'json'));
     const expected = (labels.events ?? []).filter(({ kind }) => kind === 'beep');
     const beeps = hear(name, vad(), true).flatMap(({ event, atMs }) =>
@@ -56,7 +56,7 @@ describe.each([
   });
 });
 
-it('tells of none where nobody asks', () => {
+it('reports none if not needed', () => {
   for (const name of names) {
     expect(hear(name, energyVad(), false).filter(({ event }) => event.type === 'beep')).toEqual([]);
   }

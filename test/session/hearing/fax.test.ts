@@ -34,13 +34,13 @@ function hear(silenceMs: number, hearsFax = true): { event: ConversationEvent; a
 }
 
 describe('a fax machine', () => {
-  it('is told once, by its answering tone', () => {
+  it('is reported once, by its answering tone', () => {
     const told = hear(400);
     expect(told).toMatchObject([{ event: { type: 'fax', sign: 'answer' } }]);
     expect(told[0]?.atMs).toBeLessThan(400 + 1300);
   });
 
-  it('is told as soon behind a long silence, in which nobody looked for it', () => {
+  it('is reported as soon after a long silence, which the detectors skip', () => {
     const told = hear(20_000);
     expect(told).toMatchObject([{ event: { type: 'fax', sign: 'answer' } }]);
     expect(told[0]?.atMs).toBeLessThan(20_000 + 1300);

@@ -87,7 +87,7 @@ describe('switch_language', () => {
     ]);
   });
 
-  it('that nobody can hear or speak is a result for the model, and the conversation goes on', async () => {
+  it('that is not available is a result for the model, and the conversation continues', async () => {
     const missing = (): Languages => ({ follows: false, find: () => Promise.resolve({ missing: 'no ears for it' }) });
     const { opened, spoken, report } = await played(['French please', 'then English'], missing);
     expect(opened).toEqual(['en-US']);

@@ -188,7 +188,7 @@ describe('opening', () => {
 });
 
 describe('the end of a turn', () => {
-  it('is the end of its transcripts: a revision that comes later is for nobody', async () => {
+  it('is the end of its transcripts: a later revision is ignored', async () => {
     const { clock, recogniser, streams, heard } = bench();
     recogniser.open();
     await clock.advanceBy(1);
@@ -203,7 +203,7 @@ describe('the end of a turn', () => {
 });
 
 describe('a stream that dies', () => {
-  it('is followed by another, which is told that somebody is speaking; segments are counted on', async () => {
+  it('is followed by another, which learns that the user is speaking; segment numbers continue', async () => {
     const { clock, recogniser, streams, heard, log } = bench();
     recogniser.open();
     await clock.advanceBy(0);
@@ -223,7 +223,7 @@ describe('a stream that dies', () => {
     expect(streams[1]?.closed).toBe(1);
   });
 
-  it('may die of what it is told', async () => {
+  it('may fail while it handles an event', async () => {
     const { clock, recogniser, streams, log } = bench();
     recogniser.open();
     await clock.advanceBy(0);
@@ -248,7 +248,7 @@ describe('a stream that dies', () => {
     await recogniser.close();
   });
 
-  it('is nobody’s fault any more after the close', async () => {
+  it('is not a fault after the close', async () => {
     const { clock, recogniser, streams, heard, log } = bench();
     recogniser.open();
     await clock.advanceBy(0);
@@ -261,7 +261,7 @@ describe('a stream that dies', () => {
   });
 });
 
-it('is given up where no stream understands a word, however long each lasts, and not where nobody has spoken', async () => {
+it('is given up if no stream understands a word, however long each lasts, but not without speech', async () => {
   const { clock, recogniser, streams, log } = bench();
   recogniser.open();
   await clock.advanceBy(10);

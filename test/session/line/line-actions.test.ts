@@ -183,7 +183,7 @@ describe('a transfer', () => {
     expect(report.faults).toEqual({ 'transfer.failed': 1 });
   });
 
-  it('that nobody takes is aborted in time, and so is one that the call leaves behind', async () => {
+  it('that is not answered is aborted in time, and so is one that the call leaves behind', async () => {
     const aborted: number[] = [];
     const line = open({ transfer }, asked, (clock) => ({
       transfer: (_target, signal) => {
@@ -235,7 +235,7 @@ describe('keys', () => {
     await line.session.close();
   });
 
-  it('that come back as an echo are nobody: no digits, no speech', async () => {
+  it('that come back as an echo are ignored: no digits, no speech', async () => {
     const line = open({ keypad }, pressing('159'), undefined, [], 0.5);
     line.transport.pushText('Press one, five, nine.');
     await line.play(8000);
@@ -274,7 +274,7 @@ describe('keys', () => {
     await line.session.close();
   });
 
-  it('that the line cannot send are told of', async () => {
+  it('that the line cannot send are reported', async () => {
     const line = open({ keypad }, pressing('1'), () => ({ sendDigits: () => Promise.reject(new Error('no route')) }));
     line.transport.pushText('Press.');
     await line.play(8000);
@@ -324,7 +324,7 @@ describe('a beep', () => {
     expect((start * 1000) / RATE).toBeLessThan(3700);
   });
 
-  it('before anybody has spoken, or on a call that came in, is a sound like any other', async () => {
+  it('before any speech, or on an inbound call, is a sound like any other', async () => {
     for (const direction of ['inbound', 'outbound'] as const) {
       const line = open({ direction, voicemail }, () => 'Yes?');
       line.sound(direction === 'inbound' ? 3000 : 500, beep(1000));

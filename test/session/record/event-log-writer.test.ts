@@ -18,7 +18,7 @@ it('names the voice and the model that the conversation has given up waiting for
   expect(endReason({ status: 'error', ...other }, null)).toContain('openai: no first token in time.');
 });
 
-it('counts a failure once that the model has told itself', () => {
+it('counts a failure once that the model has reported itself', () => {
   const one = writer();
   const position = { utteranceId: null, playedMs: 0, heardChars: 0 } as never;
   one.event({ type: 'llm.failed', requestId: 1, reason: 'openai failed: HTTP 503' }, 0, position);

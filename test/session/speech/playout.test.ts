@@ -213,7 +213,7 @@ describe('dropping and cancelling', () => {
     expect(pull(1)).toEqual([...ramp(1, FRAME)]);
   });
 
-  it('may be told to drop by whoever hears that an utterance began', () => {
+  it("may be dropped by the listener of an utterance's start", () => {
     const playout: Playout = new Playout(
       { outputRateHz: RATE },
       {
@@ -229,7 +229,7 @@ describe('dropping and cancelling', () => {
 });
 
 describe('a voice that is late', () => {
-  it('is told of once, until there is more', () => {
+  it('is reported once, until there is more', () => {
     const { playout, events, pull } = line();
     playout.add(1, 'late', 0);
     pull(3); // not begun: another deadline is for that

@@ -139,8 +139,8 @@ function longestSilence(levels: readonly number[]): number {
 const said = ({ session }: CallReport): string =>
   (session?.messages ?? []).map(({ role, content }) => `${role}: ${content}`).join('\n');
 
-describe('somebody who is asked whether they take the call', () => {
-  it('and agrees is told what it is about, and talks with the caller', async () => {
+describe('the target of an attended transfer', () => {
+  it('hears what the call is about, agrees, and talks with the caller', async () => {
     const { report, own, statuses, asking, notes, longestSilenceMs } = await asks({
       steps: [
         { say: 'hello' },
@@ -208,7 +208,7 @@ describe('somebody who is asked whether they take the call', () => {
     expect(said(asking!)).not.toContain('Shall I put them through?');
   });
 
-  it('is told where the caller has hung up meanwhile', async () => {
+  it('hears that the caller has hung up meanwhile', async () => {
     const { report, asking } = await asks(
       { steps: [{ listen: { quietMs: 8000 } }, { hangUp: true }] },
       {},

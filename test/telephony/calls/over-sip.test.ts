@@ -34,7 +34,7 @@ const words = ({ report }: Listened): string =>
   (report.session?.messages ?? []).map(({ role, content }) => `${role}: ${content}`).join('\n');
 
 describe('over SIP and RTP with 5 % loss and 60 ms of jitter', () => {
-  it('a mailbox is told, and its message left behind the beep', async () => {
+  it('a mailbox is detected, and gets its message after the beep', async () => {
     const call = await rig.call(CAROL_BEEPS, LEAVING);
     expect(detected(call)).toEqual(['mailbox']);
     expect(call.report.status).toBe('voicemail-message');
@@ -46,7 +46,7 @@ describe('over SIP and RTP with 5 % loss and 60 ms of jitter', () => {
     expect(call.rtp?.lost).toBeGreaterThan(5);
   });
 
-  it('a fax machine is told', async () => {
+  it('a fax machine is detected', async () => {
     const call = await rig.call(FAX, LEAVING);
     expect(detected(call)).toEqual(['fax']);
     expect(call.report.status).toBe('voicemail-hangup');

@@ -100,7 +100,7 @@ describe('an outbound call', () => {
     }),
   );
 
-  it('is refused before anybody is called where the agent cannot speak', () =>
+  it('is refused before dialling if the agent cannot speak', () =>
     rigged(async (rig) => {
       const place = (config: Record<string, unknown>, to: string = PERSON) =>
         rig.switchboard.place({ ...rig.agent([], config), from: OWN, to });
@@ -154,7 +154,7 @@ describe('an outbound call', () => {
 describe('a transfer', () => {
   const TRANSFER = { flow: { call_transfer: { phone: MANAGER, messages: ['I put you through.'] } } };
 
-  it('that works leaves the user with somebody else', () =>
+  it('that succeeds leaves the user with the target', () =>
     rigged(async (rig) => {
       const agent = rig.agent(['hello', 'use transfer_call {}'], TRANSFER);
       const call = await rig.switchboard.place({ ...agent, from: OWN, to: PERSON });
@@ -169,7 +169,7 @@ describe('a transfer', () => {
       expect(report.session?.transfers).toMatchObject([{ target: MANAGER, ok: true }]);
     }));
 
-  it('that fails comes back to the user, who is told', () =>
+  it('that fails returns to the user with a message', () =>
     rigged(async (rig) => {
       const busy = { flow: { call_transfer: { phone: BUSY, messages: ['I put you through.'] } } };
       const agent = rig.agent(['hello', 'use transfer_call {}'], busy);

@@ -58,7 +58,7 @@ describe('a call', () => {
     expect(asked).toEqual(['sip:101@pbx.example.org']);
   });
 
-  it('is handed on to nobody while that is off', async () => {
+  it('is not transferred while that is off', async () => {
     const stopped = await transferred(MANAGER, { mayTransfer: () => 'outbound calls are stopped' });
     expect(outcome(stopped)).toEqual([['rejected'], ['transfer.refused']]);
     expect(outcome(await transferred(MANAGER, { mayTransfer: () => null }))).toEqual([[true], []]);

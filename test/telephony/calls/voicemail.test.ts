@@ -71,7 +71,7 @@ describe('a mailbox', () => {
     expect(from(call, 1500)).toEqual([]);
   });
 
-  it('in which somebody picks up becomes a conversation, where that is wanted', async () => {
+  it('becomes a conversation when a person picks up, if configured', async () => {
     const call = await rig.call(HEIDI_LATE, leaving({ continue_on_voice_activity: true }));
     const pickedUpMs = call.notes.get('picked up') ?? NaN;
     expect(detected(call)).toEqual(['mailbox']);
@@ -84,7 +84,7 @@ describe('a mailbox', () => {
     expect(words(call)).toContain('this is heidi');
   });
 
-  it('in which somebody picks up hears the rest of the message, where it is not', async () => {
+  it('plays the rest of the message when a person picks up, otherwise', async () => {
     const call = await rig.call(HEIDI_LATE, leaving({ continue_on_voice_activity: false }));
     expect(call.report.status).toBe('voicemail-message');
     const message = from(call, 3000);
@@ -93,8 +93,8 @@ describe('a mailbox', () => {
   });
 });
 
-describe('nobody else is taken for one:', () => {
-  it('a machine that screens the call is told who calls, and who comes then is talked to', async () => {
+describe('is not detected for:', () => {
+  it("a call screener gets the caller's name, and the person after it a conversation", async () => {
     const call = await rig.call(FRANK_SCREENED, leaving());
     expect(detected(call)).toEqual([]);
     expect(call.notes.has('put through')).toBe(true);

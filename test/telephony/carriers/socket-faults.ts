@@ -37,7 +37,7 @@ export function describeFaults(
       await rig.until(() => far.isOver);
     });
 
-    it('is ended there where it was given up before anybody knew of it', async () => {
+    it('is ended at the carrier if it was cancelled before the carrier reported it', async () => {
       rig = open();
       rig.double.faults.swallowedAnswers = 1;
       const call = rig.place(NUMBERS.absent);
@@ -107,7 +107,7 @@ export function describeFaults(
       expect(rig.double.farCalls()).toHaveLength(1);
     });
 
-    it('that comes in is offered once, however often it is told of', async () => {
+    it('that is inbound is offered once, however often it is reported', async () => {
       rig = open();
       rig.double.faults.againAfterMs = 300;
       const { call, calls, far } = await rig.calledIn();
@@ -192,7 +192,7 @@ export function describeFaults(
       await rig.until(() => rig.double.farCalls().filter(({ isOver }) => !isOver).length === 1);
     });
 
-    it('is told apart from nonsense on its media socket, which is counted and named', async () => {
+    it('survives invalid messages on its media socket, which are counted and named', async () => {
       rig = open();
       const { call, heard, far } = await rig.answered();
       const before = heard.samples.length;

@@ -58,7 +58,7 @@ describe('calls that come in', () => {
     expect(bench.call(30, OTHER)).toHaveLength(30);
   });
 
-  it('are many at once over a connection, which shows that somebody is there', () => {
+  it('may be many at once over a connection, which proves that the peer exists', () => {
     expect(new Bench(100).call(30, { ...TRUNK, protocol: 'TCP' })).toHaveLength(30);
   });
 
@@ -112,7 +112,7 @@ describe('calls that come in', () => {
     expect(bench.call(1)).toHaveLength(1);
   });
 
-  it('are refused aloud fifty times a second, and told of in one line', async () => {
+  it('are refused with a response fifty times a second, and reported in one line', async () => {
     const bench = new Bench(40);
     const first = bench.admissions(1000);
     expect(first.filter((admission) => admission === 'admitted')).toHaveLength(20);
@@ -173,7 +173,7 @@ describe('a user agent with limits', () => {
     expect(bob.agent.counts).toEqual({ 'bad.request': 1001 });
   });
 
-  it('gives calls up whose answers nobody acknowledges, and counts those that are cancelled no more', async () => {
+  it('ends calls whose answers are not acknowledged, and stops counting cancelled ones', async () => {
     const wire = new Wire();
     const intake = new CallIntake({ clock: wire.clock, mostCalls: 8, onRefused: () => undefined });
     const ann = phoneAt(wire, HOPS.ann, 1);

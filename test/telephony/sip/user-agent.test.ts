@@ -69,7 +69,7 @@ describe('where requests go', () => {
     expect(placed.told).toEqual(['failed 302 Moved Temporarily']);
   });
 
-  it('never to an address that a Contact names and nobody trusts', async () => {
+  it('never to an untrusted address in a Contact', async () => {
     const wire = new Wire();
     const ann = phoneAt(wire, HOPS.ann, 1);
     const eve = new Puppet(wire, HOPS.eve, () => undefined);

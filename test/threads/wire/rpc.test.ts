@@ -28,7 +28,7 @@ function ends<M extends Methods>(methods: M): Ends<M> {
 const never = (): Promise<never> => new Promise(() => undefined);
 
 describe('questions between threads', () => {
-  it('are answered, and what is told before is done before', async () => {
+  it('are answered, after the notifications before them', async () => {
     const order: string[] = [];
     const { asker } = ends({
       note: (text: string) => void order.push(text),
@@ -63,7 +63,7 @@ describe('questions between threads', () => {
     await expect(asker.ask('system', null, options)).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
-  it('have a deadline, and whoever works on them is told when nobody waits any more', async () => {
+  it('have a deadline, and are aborted on the other side when the answer is not needed any more', async () => {
     let told: AbortSignal | null = null;
     const { asker, clock } = ends({
       work: (_what: string, signal: AbortSignal) => {
@@ -99,7 +99,7 @@ describe('questions between threads', () => {
     expect((told as AbortSignal | null)?.aborted).toBe(true);
   });
 
-  it('are refused where they are no plain data; faults of what is told are counted where it was to be done', async () => {
+  it('are refused if they are not plain data; faults of notifications are reported on the receiving side', async () => {
     const { asker, faults } = ends({
       keep: async (what: unknown) => what,
       give: async () => () => 'a function',

@@ -55,7 +55,7 @@ describe('before the answer', () => {
     expect(near.samples.filter((sample) => sample > 4_500)).toHaveLength(1_600);
   });
 
-  it('another source behind the ringing is somebody who has answered', async () => {
+  it('another source after the ringing is a party that has answered', async () => {
     const { caller, callee, near, answer, says, ends, theirs } = await ringing();
     caller.accept(answer);
     await says(3_000);

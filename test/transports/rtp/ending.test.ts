@@ -4,7 +4,7 @@ import { serialiseRtcp } from '../../../src/transports/rtp/rtcp.js';
 import { opened, sentBy, speak, way } from './spoken.js';
 
 describe('the end of a call', () => {
-  it('is told to the line once, and the ports are free', async () => {
+  it('is reported to the line once, and frees the ports', async () => {
     const { caller, near, network } = await opened();
     await Promise.all([caller.close(), caller.close()]);
     await caller.close();
@@ -23,7 +23,7 @@ describe('the end of a call', () => {
     expect(ends.clock.pending).toBe(0);
   });
 
-  it('is told to the signalling when the agent closes the line', async () => {
+  it('is reported to the signalling when the agent closes the line', async () => {
     let closed = 0;
     const { caller, near, callee, clock, far } = await opened({ listener: { lineClosed: () => closed++ } }, {});
     caller.line.play(new Int16Array(160).fill(8_000));

@@ -79,7 +79,7 @@ describe('a call over the UDP of this machine', () => {
 const hasV6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1') === true);
 
 describe('IPv6', () => {
-  it.runIf(hasV6)('carries calls as well, and is told from IPv4', async () => {
+  it.runIf(hasV6)('carries calls as well, and is distinguished from IPv4', async () => {
     const clock = new RealClock();
     const ends = { clock, ticker: new Ticker(clock) };
     const ports = new RtpPorts({ clock, localAddress: '::1', portRange: null });

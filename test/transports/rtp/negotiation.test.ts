@@ -113,7 +113,7 @@ describe('an answer of theirs', () => {
     expect(agreement.eventTypes).toEqual(new Set([100, 101, 102]));
   });
 
-  it('may come again, and from somebody else', () => {
+  it('may come again, and from another party', () => {
     const ours = end();
     ours.offer();
     expect(ours.accept(theirs('m=audio 5000 RTP/AVP 0')).remote.port).toBe(5_000);

@@ -45,7 +45,7 @@ describe('a packet of RTP', () => {
     expect(rtpHeaderBytes(new Uint8Array(4_097).fill(0x80))).toBeNull();
   });
 
-  it('is told from RTCP by its second byte', () => {
+  it('is distinguished from RTCP by its second byte', () => {
     expect(isRtcp(bytes('80 c8'))).toBe(true);
     expect(isRtcp(bytes('80 d5'))).toBe(true);
     expect(isRtcp(bytes('80 00'))).toBe(false);

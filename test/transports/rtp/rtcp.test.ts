@@ -79,7 +79,7 @@ describe('what is counted for reports', () => {
     expect(Math.abs(reception.report().jitterTicks - 80)).toBeLessThan(2);
   });
 
-  it('begins anew where the sender goes on elsewhere', () => {
+  it("restarts when the sender's numbers jump", () => {
     const reception = new Reception(packet(0));
     for (let n = 0; n < 10; n++) reception.take(packet(n), 8_000, n * 20);
     for (let n = 30_000; n < 30_010; n++) reception.take(packet(n), 8_000, n * 20);

@@ -56,7 +56,7 @@ describe('a session description', () => {
     expect(media[1]).toMatchObject({ kind: 'video', address: '2001:db8::1', direction: 'inactive' });
   });
 
-  it('may end its lines as Unix does, and hold what nobody knows', () => {
+  it('may have Unix line ends, and unknown lines', () => {
     const text = sdp('m=audio 4000 RTP/AVP 0', 'a=x-nobody:knows', 'b=AS:64', 'k=prompt').replaceAll('\r\n', '\n');
     expect(parseSdp(text).media).toHaveLength(1);
   });

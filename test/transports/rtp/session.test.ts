@@ -30,7 +30,7 @@ describe('a call over RTP', () => {
     expect(ends.caller.stats().codec).toBe('PCMU');
   });
 
-  it('sends a packet each 20 ms, and time goes on where nobody gives frames', async () => {
+  it('sends a packet each 20 ms, and its time advances without frames', async () => {
     const ends = await opened();
     await speak(ends, 100);
     await ends.clock.advanceBy(1_000);
@@ -45,7 +45,7 @@ describe('a call over RTP', () => {
     expect(packets[1]?.marker).toBe(false);
   });
 
-  it('sends silence at its pace from the answer on, and whenever nobody gives frames for a while', async () => {
+  it('sends silence from the answer on, and whenever there are no frames for a while', async () => {
     const ends = await opened();
     await ends.clock.advanceBy(200);
     expect(Math.abs(sentBy(ends, '10.0.0.1').length - 10)).toBeLessThanOrEqual(1);
@@ -235,7 +235,7 @@ describe('who is heard', () => {
     expect(ends.network.sent.some(({ to }) => to.startsWith('192.0.2.66'))).toBe(false);
   });
 
-  it('is nobody who does not know the key, from wherever they send', async () => {
+  it('is not accepted without the key, from any address', async () => {
     const ends = await opened({ srtp: 'required' }, { srtp: 'accepted' });
     await speak(ends, 200);
     const sent = sentDatagrams(ends, '10.0.0.1').at(-1) ?? new Uint8Array();

@@ -115,7 +115,7 @@ describe.each([
     expect(count).toBe(1);
   });
 
-  it('are told by a listener that throws, and go on', async () => {
+  it('report a listener that throws, and continue', async () => {
     const [one, other] = [await openWith(open), await openWith(open)];
     const thrown: unknown[] = [];
     const take = (error: unknown): void => void thrown.push(error);

@@ -15,7 +15,7 @@ function heard(of: SourceLock, from: MediaAddress, count: number, nowMs = 0, fir
 }
 
 describe('the lock on who is heard', () => {
-  it('believes the place that was negotiated at once, and then nobody else', () => {
+  it('accepts the negotiated address at once, and then no other', () => {
     const ours = lock();
     expect(heard(ours, EXPECTED, 1)).toBe(1);
     expect(heard(ours, STRANGER, 100)).toBe(0);
@@ -89,7 +89,7 @@ describe('the lock on who is heard', () => {
     expect(heard(lock(), { ...EXPECTED, port: 5_100 }, 10)).toBe(9);
   });
 
-  it('believes nobody elsewhere who only tries one packet at a time, or numbers at random', () => {
+  it('does not accept other addresses with single packets, or random numbers', () => {
     const ours = lock();
     for (let n = 0; n < 100; n++) {
       expect(ours.accepts({ ...STRANGER, port: n + 1 }, { ssrc: 1, sequence: n }, 0)).toBe(false);
@@ -100,7 +100,7 @@ describe('the lock on who is heard', () => {
     expect(heard(ours, EXPECTED, 1)).toBe(1);
   });
 
-  it('learns for a short time only, which can begin again as long as nobody is heard', () => {
+  it('learns for a short time only, which can restart while nothing has arrived', () => {
     const ours = lock();
     expect(heard(ours, BEHIND_NAT, 10, 10_000)).toBe(0);
     ours.extend(20_000);

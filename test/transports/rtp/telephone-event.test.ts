@@ -6,7 +6,7 @@ import { TelephoneEvents } from '../../../src/transports/rtp/telephone-event.js'
 const packet = (event: number, isEnd: boolean, duration: number): Uint8Array =>
   Uint8Array.of(event, (isEnd ? 0x80 : 0) | 10, duration >> 8, duration & 0xff);
 
-test('a key is told at the first of its packets, whichever that is', () => {
+test('a key is reported at its first packet, whichever that is', () => {
   const events = new TelephoneEvents();
   expect(events.read(packet(5, false, 160), 1000)).toBe('5');
   expect(events.read(packet(5, false, 320), 1000)).toBeNull();

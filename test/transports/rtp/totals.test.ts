@@ -5,7 +5,7 @@ import { trunkMetrics } from '../../../src/daemon/operations/metrics.js';
 import { serialiseRtp } from '../../../src/transports/rtp/packet.js';
 import { opened, speak, way } from './spoken.js';
 
-it('what becomes of the media of calls is told to the operator, call by call and in total', async () => {
+it('the operator gets the media statistics of each call and in total', async () => {
   const figures = new CarrierStatistics();
   const hop = { protocol: 'UDP', address: '192.0.2.7', port: 5060 } as const;
   const trunk = { registration: null, servers: [], numbers: [], calls: 0 };

@@ -29,7 +29,7 @@ test('where the other end uses another way, so do we; where it uses none, we sta
   expect(new Set(used.slice(17))).toEqual(new Set([better]));
 });
 
-test('who does not answer our own check is not followed: anybody may pretend to be the other end', () => {
+test('a pair that does not answer our own check is not followed: anyone may pretend to be the other end', () => {
   const pretended = { requestsReceived: 0, state: WAITING };
   expect(usedWith(pretended)).not.toContain(pretended);
 });

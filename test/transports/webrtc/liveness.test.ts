@@ -23,7 +23,7 @@ test('a count that begins anew is a sign of life, too', () => {
   expect(firstDeadLook(came, 12_000)).toBeNull();
 });
 
-test('while we were held up ourselves nobody can be said to be silent', () => {
+test('a peer does not count as silent while this thread was blocked', () => {
   const liveness = new Liveness(12_000, 0);
   expect(liveness.look(5, 1_000)).toBe(true);
   expect(liveness.look(5, 60_000)).toBe(true);

@@ -57,7 +57,7 @@ test('the other end opens what is sent, with its numbers, and reports what it ha
   expect(losses[0]).toBe(0);
 });
 
-test('the other end is told how many of its packets have come', async () => {
+test('the other end gets a report of how many of its packets have arrived', async () => {
   for (let n = 0; n < PACKETS; n++) caller.sendAudio(Uint8Array.of(n), n * 960);
   await expect.poll(() => heard.length, PATIENCE).toBe(PACKETS);
   const reports = (): RtcpRrPacket['reports'] =>

@@ -137,7 +137,7 @@ function stranger(): Socket {
   return socket;
 }
 
-test('mutated copies of all that the caller sends, from elsewhere, change nothing', async () => {
+test('mutated copies of all that the caller sends, from another address, change nothing', async () => {
   const COPIES = 20;
   for (let trial = 0; trial < fuzzRuns(3); trial++) {
     const seed = FUZZ_SEED + trial * 10_000;
@@ -203,7 +203,7 @@ test('what is added to a signed check does not count', async () => {
 });
 
 describe.each(Object.entries(RECORDS))('%s that is not protected', (_, record) => {
-  test('ends no call from elsewhere, not even after the copy of a signed check', async () => {
+  test('ends no call from another address, not even after the copy of a signed check', async () => {
     const line = await connected();
     const socket = stranger();
     for (const [port, address] of line.ways) {

@@ -132,7 +132,7 @@ test('what was sent last has time to arrive before the line is closed', async ()
   expect([far.timesClosed, ear.closedBy]).toEqual([1, undefined]);
 });
 
-test('nobody who is gone is waited for', async () => {
+test('a peer that is gone is not waited for', async () => {
   const { far, transport } = lineOf();
   far.connect();
   far.hangUp();

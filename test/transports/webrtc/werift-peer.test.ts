@@ -86,7 +86,7 @@ test('who does not name their source in the offer is heard', async () => {
   await bothWays(line, 0);
 });
 
-test('audio and messages go both ways, reports come, and nobody else is asked', async () => {
+test('audio and messages go both ways, reports come, and no STUN server is asked', async () => {
   const line = await connected();
   await bothWays(line, 0);
   const heard = new Promise((resolve) => (line.caller.onMessage = resolve));

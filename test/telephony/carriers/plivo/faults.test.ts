@@ -142,7 +142,7 @@ describe('a transfer over Plivo whose request is never answered', () => {
     expect(rig.plivo.farCalls()).toHaveLength(1);
   });
 
-  it('to somebody whom the agent has called leaves nobody out', async () => {
+  it('to a party that the agent has called keeps all parties', async () => {
     rig = openRig({}, { leavesStreams: true });
     const asking = await rig.answered();
     const asked = await rig.calledIn();

@@ -12,7 +12,7 @@ const RIGHT: PlivoCarrierParts = {
 };
 
 describe('an account with Plivo', () => {
-  it('has a door below /carriers/plivo, and the numbers that were ours before', async () => {
+  it('has its endpoint below /carriers/plivo, and its initial numbers', async () => {
     const { carrier, close } = await plivoCarrier({ ...RIGHT, owned: ['+12025550199'] });
     expect([carrier.path, await carrier.ownedNumbers()]).toEqual(['/carriers/plivo', ['+12025550199']]);
     await close();

@@ -32,7 +32,7 @@ describe("what Plivo's word of an end means", () => {
     expect(end({ CallStatus: 'completed', HangupSource: 'Caller' }, 'inbound')).toBe('hangup by remote');
   });
 
-  it('is told in the words of Plivo', () => {
+  it('is reported in the words of Plivo', () => {
     const form = new URLSearchParams({ CallStatus: 'busy', HangupCauseCode: '3010', HangupCauseName: 'Busy Line' });
     expect(endOf(form, 'outbound', false).reason).toBe('Busy Line (3010)');
     expect(endOf(new URLSearchParams({ CallStatus: 'failed' }), 'outbound', false).reason).toBe('failed');

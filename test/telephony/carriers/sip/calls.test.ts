@@ -134,7 +134,7 @@ describe('calls on a SIP trunk', () => {
     await rig.dispose();
   });
 
-  it('go on where somebody takes the place of their far end', async () => {
+  it('continue when another party replaces their far end', async () => {
     const rig = await openRig();
     const call = await answered(rig);
     const old = call.leg;
@@ -255,7 +255,7 @@ describe('a caller that leaves the offer to us', () => {
     await rig.dispose();
   });
 
-  it('is told BYE where it is given up before its ACK', async () => {
+  it('gets a BYE if it is cancelled before its ACK', async () => {
     const { rig, call, states } = await called((offer) => offer, false);
     call.hangUp();
     await rig.until(() => rig.wire.times('BYE').length > 0);
@@ -279,7 +279,7 @@ describe('the cause of the telephone network', () => {
     expect(endOfFailure({ ...failure, status, q850 }).cause).toBe(cause);
   });
 
-  it('is read from the Reason header, and told in its words', async () => {
+  it('is read from the Reason header, and reported in its words', async () => {
     const rig = await openRig();
     rig.wire.attach(HOPS.bob, (bytes, from) => {
       const message = messageOf(bytes);

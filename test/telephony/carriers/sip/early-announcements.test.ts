@@ -68,7 +68,7 @@ describe('special information tones before the answer', () => {
     ['503', ALL_BUSY, { status: 503 }, 'busy'],
     ['486, which says it itself', OUT_OF_SERVICE, { status: 486 }, 'busy'],
     ['a cause of the telephone network', OUT_OF_SERVICE, { status: 480, reason: 'Q.850;cause=19' }, 'no-answer'],
-  ] as const)('tell with %s why nobody was reached', async (_name, tones, last, cause) => {
+  ] as const)('determine with %s why the call failed', async (_name, tones, last, cause) => {
     const { call, dispose } = await called(tones, last);
     expect(call.end?.cause).toBe(cause);
     expect(call.end?.reason).toContain(String(last.status));
@@ -85,7 +85,7 @@ describe('special information tones before the answer', () => {
     await dispose();
   });
 
-  it('are of no effect where somebody answers nevertheless', async () => {
+  it('have no effect if the call is answered anyway', async () => {
     const { call, dispose } = await called(OUT_OF_SERVICE, { status: 200 });
     expect(call.state).toBe('answered');
     await dispose();

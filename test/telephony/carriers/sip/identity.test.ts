@@ -39,7 +39,7 @@ async function callOf(
   return calls[0] ?? null;
 }
 
-describe('who a trunk is told that we are', () => {
+describe('the identity that a trunk gets', () => {
   it('is the number, and nothing beside it, unless the settings say otherwise', async () => {
     const { headers } = await inviteOf({ user: 'acme' });
     expect(headers.get('from')).toMatch(/^<sip:\+12025550199@trunk\.example\.com;user=phone>;tag=/);
@@ -90,7 +90,7 @@ describe('a call to the contact of ours', () => {
     expect((await callOf({}, 'parley'))?.to).toBe(OWN);
   });
 
-  it('is none where it is to somebody else', async () => {
+  it('is none if it is for another user', async () => {
     expect(await callOf({ user: 'acme' }, 'nobody', [], OWN)).toBeNull();
   });
 });
@@ -101,7 +101,7 @@ describe('numbers without their country code', () => {
     expect([call?.to, call?.from]).toEqual([OWN, '+12025550177']);
   });
 
-  it('are nobody’s without one', async () => {
+  it('belong to no call without one', async () => {
     expect(await callOf({}, '2025550199')).toBeNull();
   });
 

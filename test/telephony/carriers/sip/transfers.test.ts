@@ -56,7 +56,7 @@ describe('the target of a transfer over a second call', () => {
     );
   });
 
-  it('is told the caller beside the account that calls', async () => {
+  it('sends the caller in addition to the calling account', async () => {
     const headers = await inviteOf({ fromUser: 'account', user: 'acme', identity: 'asserted' });
     expect(headers.get('from')).toContain('<sip:acme@trunk.example.com>');
     expect(headers.get('p-asserted-identity')).toContain('sip:+12025550177@');

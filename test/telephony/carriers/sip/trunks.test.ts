@@ -110,7 +110,7 @@ describe('several trunks', () => {
     await opened.close();
   });
 
-  it('at one server are told apart by the number, and by whose call it is', async () => {
+  it('at one server are distinguished by the number, and by the call', async () => {
     const servers = at(HOPS.bob.address);
     const { wire, opened, calls, phone } = await openTrunks([
       { servers, numbers: [FIRST], user: 'one' },
@@ -180,7 +180,7 @@ describe('a caller without a fixed address', () => {
     await opened.close();
   });
 
-  it('gets no answer to anything but an INVITE, and none at all where nobody is to come in so', async () => {
+  it('gets an answer only to an INVITE, and none at all without callers in the settings', async () => {
     for (const callers of [{ pbx: 'secret' }, {}]) {
       const { wire, opened, phone } = await openTrunks(TRUNK, callers);
       const eve = phone(HOPS.eve, 'secret');
@@ -201,7 +201,7 @@ describe('a caller without a fixed address', () => {
     }
   });
 
-  it('cannot come in with what somebody else has proved, and is not answered after many a wrong try', async () => {
+  it("cannot reuse another caller's proof, and is ignored after many wrong attempts", async () => {
     const { wire, opened, calls, phone } = await openTrunks(TRUNK, { pbx: 'secret' });
     await phone(HOPS.eve, 'secret').callUs(FIRST);
     expect(calls).toHaveLength(1);

@@ -59,7 +59,7 @@ describe('a call over Telnyx', () => {
     await rig.until(() => far.isOver);
   });
 
-  it('that comes in is offered once, however often it is told of', async () => {
+  it('that is inbound is offered once, however often it is reported', async () => {
     rig = openRig();
     rig.telnyx.faults.againAfterMs = 300;
     const { call, calls, far } = await callIn({ custom_headers: [{ name: 'X-Ticket', value: '42' }] });
@@ -73,7 +73,7 @@ describe('a call over Telnyx', () => {
     expect(call.end?.by).toBe('remote');
   });
 
-  it('that nobody decides about is refused after a minute; that the caller gives up was hung up', async () => {
+  it('that is not decided is refused after a minute; one that the caller gives up is hung up', async () => {
     rig = openRig();
     const first = await callIn();
     await rig.until(() => first.call.state === 'ended', 61_000);
@@ -134,7 +134,7 @@ describe('the sound of a call over Telnyx', () => {
   });
 });
 
-describe("Telnyx's door", () => {
+describe("Telnyx's endpoint", () => {
   afterEach(() => rig.dispose());
 
   const hangup = (id: string) =>
@@ -220,7 +220,7 @@ describe('a number of the account with Telnyx', () => {
     await lost.dispose();
   });
 
-  it('is told from others among thousands that have its digits in them', async () => {
+  it('is found among thousands that contain its digits', async () => {
     rig = openRig({ owned: ['+498912345'] });
     const { numbers } = rig.telnyx;
     const others = Array.from({ length: 3_000 }, (_, at) => `+4989123${String(at).padStart(4, '0')}`);
@@ -281,7 +281,7 @@ describe('a transfer over Telnyx', () => {
     expect(call.state).toBe('answered');
   });
 
-  it('succeeds where its answer is told of late, or only by the end of it', async () => {
+  it('succeeds if its answer is reported late, or only its end', async () => {
     rig = openRig();
     const { call, far } = await rig.answered();
     rig.telnyx.faults.lateMs = { 'call.answered': 9_000, 'call.bridged': 9_000 };

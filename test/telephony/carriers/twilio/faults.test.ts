@@ -82,7 +82,7 @@ describe('a number of the account with Twilio', () => {
   const signal = new AbortController().signal;
   const refusal = (status: number, code: number, message: string) => ({ status, body: { code, message, status } });
 
-  it('is told from others among thousands that have its digits in them', async () => {
+  it('is found among thousands that contain its digits', async () => {
     rig = openRig({ owned: ['+498912345'] });
     const { numbers } = rig.twilio;
     const others = Array.from({ length: 3_000 }, (_, at) => `+4989123${String(at).padStart(4, '0')}`);
@@ -93,7 +93,7 @@ describe('a number of the account with Twilio', () => {
     expect([numbers.has('+498912345'), numbers.size]).toEqual([false, 3_101]);
   });
 
-  it('that somebody else has bought cannot be had; what else is wrong with it is said in the words of Twilio', async () => {
+  it("that another account has bought is unavailable; other errors have Twilio's message", async () => {
     rig = openRig();
     const { faults } = rig.twilio;
     faults.answers = [null, refusal(400, 21_422, 'PhoneNumber is not available')];
@@ -105,7 +105,7 @@ describe('a number of the account with Twilio', () => {
     });
   });
 
-  it('comes to us again where its calls have been sent elsewhere', async () => {
+  it('is routed to parley again after its calls were routed to another address', async () => {
     rig = openRig();
     const { numbers } = rig.twilio;
     const [own = ''] = rig.twilio.ownNumbers();

@@ -108,7 +108,7 @@ describe('a call', () => {
     expect(wire.clock.pending).toBe(0);
   });
 
-  it('of strangers, and of things that nobody knows, is refused as the RFC says', async () => {
+  it('from unknown callers, and for unknown methods, is refused as the RFC says', async () => {
     const { wire, ann, bob } = two();
     const ask = async (headers: [string, string][]) => {
       const placed = place(ann, HOPS.bob, { headers });

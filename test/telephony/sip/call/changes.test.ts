@@ -176,7 +176,7 @@ it('a BYE that meets one of ours is answered with 200', async () => {
 });
 
 describe('calls with one Call-ID', () => {
-  it('are told apart by their tags, also after one of them is over', async () => {
+  it('are distinguished by their tags, also after one of them is over', async () => {
     const wire = new Wire();
     const bob = phoneAt(wire, HOPS.bob, 2);
     const puppet = new Puppet(wire, HOPS.ann, () => undefined);

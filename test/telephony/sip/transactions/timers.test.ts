@@ -3,7 +3,7 @@ import { Bench, requestOf, TCP, UDP } from './support.js';
 
 /** Each timer of RFC 3261, appendix A, and of RFC 6026. */
 describe('the timers of client transactions', () => {
-  it('A and B: an INVITE that nobody answers is repeated at doubled intervals, and given up after 64 T1', async () => {
+  it('A and B: an unanswered INVITE is repeated at doubled intervals, and times out after 64 T1', async () => {
     const bench = new Bench();
     const { told } = bench.ask('INVITE');
     await bench.clock.advanceTo(31_999);
@@ -30,7 +30,7 @@ describe('the timers of client transactions', () => {
     expect([bench.times('INVITE'), told]).toEqual([[0, 500], [180]]);
   });
 
-  it('D: repeated refusals are acknowledged each, and told once', async () => {
+  it('D: repeated refusals are each acknowledged, and reported once', async () => {
     const bench = new Bench();
     const { told, receive } = bench.ask('INVITE');
     receive(486);

@@ -108,7 +108,7 @@ describe('sockets', () => {
     expect(one.sockets.localPlace(other.hop)).toEqual({ host: address, port: one.hop.port, bound: address });
   });
 
-  it('tell where nobody listens', async () => {
+  it('report a closed port', async () => {
     const one = await end('TCP');
     one.sockets.send(bytes, { protocol: 'TCP', address: '127.0.0.1', port: 1 });
     await one.until(() => one.failed.length === 1);
