@@ -11,7 +11,8 @@ import type { LegParts } from '../media-socket/leg-control.js';
 import type { MediaSocket } from '../media-socket/media-socket.js';
 import { Replies } from '../media-socket/replies.js';
 import type { Rest } from '../media-socket/rest.js';
-import { type CallWire, SocketCarrier, type SocketCarrierOptions } from '../media-socket/socket-carrier.js';
+import { DocumentCarrier, type DocumentCarrierOptions, xmlReply } from '../media-socket/document-carrier.js';
+import type { CallWire } from '../media-socket/socket-carrier.js';
 import { PlivoApi } from './api.js';
 import { type CallPath, PlivoControl } from './call-control.js';
 import { PlivoNumbers } from './numbers.js';
@@ -67,11 +68,9 @@ function read(text: string): SequencedMessage | null {
   }
 }
 
-export interface PlivoCarrierOptions extends SocketCarrierOptions {
+export interface PlivoCarrierOptions extends DocumentCarrierOptions {
   authId: string;
   authToken: string;
-  /** parley's public https address, with an optional path, without a trailing slash. */
-  publicUrl: string;
   rest: Rest;
   /** Whether Plivo's answering machine detection is on. */
   detectsMachines: boolean;
@@ -82,12 +81,13 @@ const PATH = '/carriers/plivo';
 const NOT_SIGNED = 'Plivo has not signed with plivoAuthToken for publicUrl';
 /** Plivo repeats within a minute; a replay by an attacker could come later. */
 const REMEMBERED_MS = 3_600_000;
-const CALL_ID = /^[A-Za-z0-9-]{1,64}$/;
 
 /** Calls over Plivo: placed with its REST API, reported by its callbacks, with audio over Audio Streaming. */
-export class PlivoCarrier extends SocketCarrier<PlivoControl> {
+export class PlivoCarrier extends DocumentCarrier<PlivoControl> {
   readonly name = 'plivo';
   readonly path = PATH;
+  protected readonly callId = /^[A-Za-z0-9-]{1,64}$/;
+  protected readonly rejection = rejectXml('unavailable');
   readonly #options: PlivoCarrierOptions;
   readonly #api: PlivoApi;
   readonly #desk: PlivoNumbers;
@@ -123,15 +123,12 @@ export class PlivoCarrier extends SocketCarrier<PlivoControl> {
   }
 
   protected control(parts: LegParts<PlivoControl>): PlivoControl {
-    const { publicUrl, detectsMachines } = this.#options;
+    const { detectsMachines } = this.#options;
     const { call, token } = parts;
     return new PlivoControl({
       ...parts,
       api: this.#api,
-      url: (what, more) => {
-        const url = `${publicUrl}${PATH}/${[what, token, ...(more === undefined ? [] : [more])].join('/')}`;
-        return what === 'media' ? url.replace(/^http/, 'ws') : url;
-      },
+      url: (what, more) => this.callUrl(token, what, more),
       detectsMachines: detectsMachines && call.direction === 'outbound',
     });
   }
@@ -156,46 +153,35 @@ export class PlivoCarrier extends SocketCarrier<PlivoControl> {
   async #answer(path: string, form: URLSearchParams): Promise<WebhookReply> {
     const [what = '', token, more = ''] = segmentsBelow(PATH, path);
     const callId = form.get('CallUUID') ?? '';
-    if (what === 'answer' && token === undefined) return xml(await this.#incoming(callId, form));
+    if (what === 'answer' && token === undefined) {
+      const [from, to] = [callerOf(numberOf(form.get('From') ?? '')), numberOf(form.get('To') ?? '')];
+      return xmlReply(await this.incoming({ id: callId, from, to, headers: passedOn(form) }));
+    }
     const control = token === undefined ? this.calls.byId(callId) : this.calls.byToken(token);
     switch (what as CallPath) {
       case 'answer':
-        return xml(control?.answered(callId) ?? HANG_UP_XML);
+        return xmlReply(control?.answered(callId) ?? HANG_UP_XML);
       case 'next':
-        return xml(control?.next() ?? HANG_UP_XML);
+        return xmlReply(control?.next() ?? HANG_UP_XML);
       case 'go':
-        return xml(control?.arrived(more) ?? HANG_UP_XML);
+        return xmlReply(control?.arrived(more) ?? HANG_UP_XML);
       case 'dialled':
-        return xml(control?.dialled(more, dialOutcome(form)) ?? HANG_UP_XML);
+        return xmlReply(control?.dialled(more, dialOutcome(form)) ?? HANG_UP_XML);
       case 'ring':
         control?.rang(callId);
-        return xml(EMPTY_XML);
+        return xmlReply(EMPTY_XML);
       case 'told':
         control?.targetStatus(more, form.get('DialAction') ?? '');
-        return xml(EMPTY_XML);
+        return xmlReply(EMPTY_XML);
       case 'machine':
         control?.machine(form);
-        return xml(EMPTY_XML);
+        return xmlReply(EMPTY_XML);
       case 'hangup':
         control?.hungUp(callId, form);
-        return xml(EMPTY_XML);
+        return xmlReply(EMPTY_XML);
       default:
         return UNKNOWN;
     }
-  }
-
-  /** An inbound call, or a repeated request about it. */
-  #incoming(id: string, form: URLSearchParams): Promise<string> {
-    const known = this.calls.byId(id);
-    if (known !== undefined) return known.call.direction === 'inbound' ? known.voice() : Promise.resolve(HANG_UP_XML);
-    const to = numberOf(form.get('To') ?? '');
-    if (!CALL_ID.test(id) || !this.takes(to)) return Promise.resolve(rejectXml('unavailable'));
-    const from = callerOf(numberOf(form.get('From') ?? ''));
-    const control = this.open({ direction: 'inbound', id, from, to, headers: passedOn(form) });
-    const reply = control.voice();
-    control.call.ring();
-    this.offer(control);
-    return reply;
   }
 }
 
@@ -207,10 +193,6 @@ function applicationNameOf(publicUrl: string): string {
 /** Plivo writes numbers without the plus. */
 function numberOf(text: string): string {
   return /^\d{7,15}$/.test(text) ? `+${text}` : text;
-}
-
-function xml(body: string): WebhookReply {
-  return { status: 200, contentType: 'text/xml', body };
 }
 
 /** Information about a call for agents: SIP headers, and who forwarded it. */

@@ -16,7 +16,8 @@ import { isSigned } from './signature.js';
 import { dialOutcome } from './statuses.js';
 import { EMPTY_XML, HANG_UP_XML } from '../media-socket/response-xml.js';
 import { rejectTwiml } from './twiml.js';
-import { type CallWire, SocketCarrier, type SocketCarrierOptions } from '../media-socket/socket-carrier.js';
+import { DocumentCarrier, type DocumentCarrierOptions, xmlReply } from '../media-socket/document-carrier.js';
+import type { CallWire } from '../media-socket/socket-carrier.js';
 import { parseJson } from '../../../base/json.js';
 import type { MediaDialect, MediaMessage } from '../media-socket/dialect.js';
 import { MessageFields } from '../media-socket/message-fields.js';
@@ -68,11 +69,9 @@ function numberOf(value: unknown): number | null {
   return Number.isFinite(number) && number >= 0 ? number : null;
 }
 
-export interface TwilioCarrierOptions extends SocketCarrierOptions {
+export interface TwilioCarrierOptions extends DocumentCarrierOptions {
   accountSid: string;
   authToken: string;
-  /** parley's public https address, with an optional path, without a trailing slash. */
-  publicUrl: string;
   rest: Rest;
   /** The pricing API. */
   pricing: Rest;
@@ -87,15 +86,17 @@ const NOT_SIGNED = 'Twilio has not signed with twilioAuthToken for publicUrl';
 const WITHHELD = new Set(['+266696687', '+7378742833', '+2562533', '+8656696', '+86282452253']);
 
 /** Calls over Twilio: placed with its REST API, reported by its webhooks, with audio over Media Streams. */
-export class TwilioCarrier extends SocketCarrier<TwilioControl> {
+export class TwilioCarrier extends DocumentCarrier<TwilioControl> {
   readonly name = 'twilio';
   readonly path = PATH;
+  protected readonly callId = /^CA[0-9a-fA-F]{32}$/;
+  protected readonly rejection = rejectTwiml('unavailable');
   readonly #options: TwilioCarrierOptions;
   readonly #api: TwilioApi;
 
   constructor(options: TwilioCarrierOptions) {
     const { clock, accountSid, rest, pricing, publicUrl } = options;
-    const [voiceUrl, statusUrl] = [urlOf(publicUrl, 'voice'), urlOf(publicUrl, 'status')];
+    const [voiceUrl, statusUrl] = [`${publicUrl}${PATH}/voice`, `${publicUrl}${PATH}/status`];
     const api = new TwilioApi({ clock, accountSid, rest, pricing, voiceUrl, statusUrl });
     super(options, api);
     this.#options = options;
@@ -125,15 +126,12 @@ export class TwilioCarrier extends SocketCarrier<TwilioControl> {
   }
 
   protected control(parts: LegParts<TwilioControl>): TwilioControl {
-    const { publicUrl, machineDetection } = this.#options;
+    const { machineDetection } = this.#options;
     const { call, token } = parts;
     return new TwilioControl({
       ...parts,
       api: this.#api,
-      url: (what, more) => {
-        const url = urlOf(publicUrl, [what, token, ...(more === undefined ? [] : [more])].join('/'));
-        return what === 'media' ? url.replace(/^http/, 'ws') : url;
-      },
+      url: (what, more) => this.callUrl(token, what, more),
       machineDetection: call.direction === 'outbound' ? machineDetection : null,
     });
   }
@@ -152,55 +150,30 @@ export class TwilioCarrier extends SocketCarrier<TwilioControl> {
       return REFUSED;
     }
     const [what = '', token, more = ''] = segmentsBelow(PATH, path);
-    if (what === 'voice') return twiml(await this.#voice(form));
     const sid = form.get('CallSid') ?? '';
+    if (what === 'voice') {
+      const [from, to] = [callerOf(form.get('From') ?? '', WITHHELD), form.get('To') ?? ''];
+      return xmlReply(await this.incoming({ id: sid, from, to, headers: passedOn(form) }));
+    }
     const control = token === undefined ? this.calls.byId(sid) : this.calls.byToken(token);
     switch (what) {
       case 'status':
         control?.status(form);
-        return twiml(EMPTY_XML);
+        return xmlReply(EMPTY_XML);
       case 'answered':
         control?.targetStatus(more, form.get('CallStatus') ?? '');
-        return twiml(EMPTY_XML);
+        return xmlReply(EMPTY_XML);
       case 'machine':
         control?.machine(form);
-        return twiml(EMPTY_XML);
+        return xmlReply(EMPTY_XML);
       case 'next':
-        return twiml(control?.next() ?? HANG_UP_XML);
+        return xmlReply(control?.next() ?? HANG_UP_XML);
       case 'dialled':
-        return twiml(control?.dialled(more, dialOutcome(form)) ?? HANG_UP_XML);
+        return xmlReply(control?.dialled(more, dialOutcome(form)) ?? HANG_UP_XML);
       default:
         return UNKNOWN;
     }
   }
-
-  /** An inbound call, or a repeated webhook about it. */
-  #voice(form: URLSearchParams): Promise<string> {
-    const sid = form.get('CallSid') ?? '';
-    const known = this.calls.byId(sid);
-    if (known !== undefined) return known.call.direction === 'inbound' ? known.voice() : Promise.resolve(HANG_UP_XML);
-    const to = form.get('To') ?? '';
-    if (!/^CA[0-9a-fA-F]{32}$/.test(sid) || !this.takes(to)) return Promise.resolve(rejectTwiml('unavailable'));
-    const control = this.open({
-      direction: 'inbound',
-      id: sid,
-      to,
-      from: callerOf(form.get('From') ?? '', WITHHELD),
-      headers: passedOn(form),
-    });
-    const reply = control.voice();
-    control.call.ring();
-    this.offer(control);
-    return reply;
-  }
-}
-
-function urlOf(publicUrl: string, what: string): string {
-  return `${publicUrl}${PATH}/${what}`;
-}
-
-function twiml(body: string): WebhookReply {
-  return { status: 200, contentType: 'text/xml', body };
 }
 
 /** Information about a call for agents: SIP headers, and who forwarded it. */
