@@ -4,8 +4,9 @@ import type { CallerVoice } from '../suite/suite-schema.js';
 import type { CallerAudio, CallerMove } from '../caller/caller.js';
 
 const PROVIDER = 'flite';
-const VOICE = 'awb';
-const SPEECH_MS = 30_000;
+const VOICE = 'rms';
+/** Of a sentence, also on a machine that is busy with many calls. */
+const SPEECH_MS = 120_000;
 const PAUSE_MS = 300;
 
 /** The voices of callers. A sentence is spoken once and then kept. */

@@ -218,7 +218,7 @@ export class VoiceLine implements CallerLine, Transport {
   }
 }
 
-/** Speech at the caller's level, however loud its voice is. */
+/** Speech at the caller's level, however loud its voice is, without the silence before and after it. */
 export function atCallerLevel({ samples, sampleRateHz }: CallerAudio, mumbled = false): CallerAudio {
   const frame = frameSamples(sampleRateHz);
   const parts = Array.from({ length: Math.ceil(samples.length / frame) }, (_, at) =>
@@ -234,10 +234,12 @@ export function atCallerLevel({ samples, sampleRateHz }: CallerAudio, mumbled = 
     count += part.length;
   }
   if (count === 0) return { samples, sampleRateHz };
+  const isSpeech = (level: number): boolean => level > pauseDbfs;
+  const spoken = samples.subarray(levels.findIndex(isSpeech) * frame, (levels.findLastIndex(isSpeech) + 1) * frame);
   const target = FULL_SCALE * dbToGain(SPEECH_DBFS + (mumbled ? MUMBLED_DB : 0));
   const gain = target / Math.sqrt(squares / count);
   const scale = (sample: number): number => Math.max(-FULL_SCALE, Math.min(FULL_SCALE - 1, Math.round(sample * gain)));
-  return { samples: samples.map(scale), sampleRateHz };
+  return { samples: spoken.map(scale), sampleRateHz };
 }
 
 /** Pieces of speech with silence between them. */

@@ -54,7 +54,7 @@ const ENGLISH: CallerPhrases = {
     'It is raining so hard today.',
     'My neighbour told me about you.',
   ],
-  impatient: ['Yes, yes.', 'Can we do this quickly?', 'I have little time.'],
+  impatient: ['Can we do this quickly?', 'I have little time.'],
   overAgent: ['Yes, yes.', 'Wait.', 'Hold on.'],
   goal: 'I would like to {goal}.',
   recognises: {
@@ -133,7 +133,7 @@ const GERMAN: CallerPhrases = {
     'Heute regnet es ja sehr.',
     'Mein Nachbar hat Sie empfohlen.',
   ],
-  impatient: ['Ja, ja.', 'Geht das auch schneller?', 'Ich habe wenig Zeit.'],
+  impatient: ['Geht das auch schneller?', 'Ich habe wenig Zeit.'],
   overAgent: ['Ja, ja.', 'Moment.', 'Warten Sie.'],
   goal: 'Ich möchte {goal}.',
   recognises: {
@@ -175,7 +175,7 @@ const SPANISH: CallerPhrases = {
   inSentence: '{value}, por favor.',
   hesitations: ['eh …', 'bueno …', 'a ver …'],
   digression: ['Por cierto, ¿hay aparcamiento?', 'Hoy llueve mucho.', 'Me los recomendó un vecino.'],
-  impatient: ['Sí, sí.', '¿Puede ser rápido?', 'Tengo poco tiempo.'],
+  impatient: ['¿Puede ser rápido?', 'Tengo poco tiempo.'],
   overAgent: ['Sí, sí.', 'Espere.', 'Un momento.'],
   goal: 'Quisiera {goal}.',
   recognises: {
@@ -214,7 +214,7 @@ const FRENCH: CallerPhrases = {
   inSentence: "{value}, s'il vous plaît.",
   hesitations: ['euh …', 'alors …', 'attendez …'],
   digression: ['Au fait, y a-t-il un parking ?', "Il pleut beaucoup aujourd'hui.", 'Mon voisin vous a recommandés.'],
-  impatient: ['Oui, oui.', 'On peut aller plus vite ?', "J'ai peu de temps."],
+  impatient: ['On peut aller plus vite ?', "J'ai peu de temps."],
   overAgent: ['Oui, oui.', 'Attendez.', 'Un instant.'],
   goal: 'Je voudrais {goal}.',
   recognises: {

@@ -227,12 +227,12 @@ export class RulePersona implements SimulatedCaller {
       text = `${this.#random.pick(hesitations)} ${text}`;
       pauseMs = PAUSE_MS;
     }
-    if (this.#manner.has('impatient') && this.#hasOpened && this.#random.chance(0.2)) {
-      text = `${text} ${this.#random.pick(impatient)}`;
+    if (this.#manner.has('impatient') && this.#lastFact?.words === words && this.#random.chance(0.3)) {
+      text = `${sentence(text)} ${this.#random.pick(impatient)}`;
     }
     if (this.#manner.has('digresses') && !this.#hasDigressed && this.#facts.some(({ told }) => told)) {
       this.#hasDigressed = true;
-      text = `${text} ${this.#random.pick(digression)}`;
+      text = `${sentence(text)} ${this.#random.pick(digression)}`;
     }
     const mumbled = this.#manner.has('mumbles_numbers') && this.#hasNumber(words);
     return [{ say: text, ...(pauseMs !== undefined && { pauseMs }), ...(mumbled && { mumbled }) }];
@@ -292,6 +292,11 @@ function isNumber({ forms }: KnownFact, { numbers }: CallerPhrases): boolean {
 /** How many numbers a text has. */
 function numbersIn(said: string, { numbers }: CallerPhrases): number {
   return said.split(' ').filter((word) => /^\d+$/.test(word) || numbers.includes(word)).length;
+}
+
+/** Words with the end of a sentence. */
+function sentence(words: string): string {
+  return /[.?!…]$/.test(words) ? words : `${words}.`;
 }
 
 function lastSentence(text: string): string {

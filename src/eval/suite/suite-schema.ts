@@ -39,7 +39,7 @@ export const lineSchema = z.strictObject({
 /** The caller's voice. Voice mode only. */
 export const voiceSchema = z.strictObject({
   provider: z.string().min(1).optional().describe('A TTS provider. Default flite.'),
-  voice_id: z.string().min(1).optional().describe("The provider's voice. Default awb."),
+  voice_id: z.string().min(1).optional().describe("The provider's voice. Default rms."),
   settings: z.record(z.string(), z.unknown()).optional().describe("The provider's own settings."),
 });
 

@@ -125,6 +125,12 @@ describe('a caller’s speech', () => {
     expect(atCallerLevel({ samples: new Int16Array(100), sampleRateHz: RATE_HZ }).samples).toHaveLength(100);
   });
 
+  it('begins with its first sound and ends with its last', () => {
+    const samples = new Int16Array(RATE_HZ);
+    samples.set(tone(200), RATE_HZ / 2);
+    expect(atCallerLevel({ samples, sampleRateHz: RATE_HZ }).samples.length / RATE_HZ).toBeCloseTo(0.2, 1);
+  });
+
   it('has silence between its parts', () => {
     const piece = { samples: tone(100), sampleRateHz: RATE_HZ };
     expect(joinedSpeech([piece, piece], 300).samples).toHaveLength(RATE_HZ / 2);
