@@ -71,7 +71,7 @@ export class Backgrounds {
       timeoutMs: DECODE_TIMEOUT_MS,
       ...(this.#options.ffmpeg !== undefined && { program: this.#options.ffmpeg }),
     });
-    if (samples.length === 0) throw new ParleyError('AUDIO_UNDECODABLE', { reason: 'there is no sound in it' });
+    if (samples.length === 0) throw new ParleyError('AUDIO_UNDECODABLE', { reason: 'it contains no audio' });
     return makeLoop(samples, sampleRateHz);
   }
 }

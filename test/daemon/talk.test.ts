@@ -59,7 +59,7 @@ describe('initiate', () => {
   });
 
   it.each([
-    ['no JSON', 'junk', 'no JSON'],
+    ['no JSON', 'junk', 'not JSON'],
     ['another method', { method: 'text', data: 'hello' }, 'method'],
     ['no key', { method: 'initiate', data: { agent: { agent_id: 'baker' } } }, 'public_key: Field required'],
     ['an unknown field', initiate({ region: 'us' }), 'Unknown field: region'],

@@ -37,7 +37,7 @@ export function setToolResult(core: Core, entry: number, callId: string, result:
 
 export function assistantAt(core: Core, entry: number): AssistantEntry {
   const message = core.state.history[entry];
-  if (message?.role !== 'assistant') throw new Error(`history entry ${String(entry)} is no assistant message`);
+  if (message?.role !== 'assistant') throw new Error(`history entry ${String(entry)} is not an assistant message`);
   return message;
 }
 

@@ -100,6 +100,6 @@ function newRecord(
   const zone = metadata?.[TIMEZONE_KEY] ?? '';
   if (zone === '') return at(placeOfNumber(number));
   const known = timezoneSchema.safeParse(zone);
-  if (!known.success) return { reason: 'its "timezone" is no IANA time zone such as Europe/Berlin' };
+  if (!known.success) return { reason: 'its "timezone" is not an IANA time zone such as Europe/Berlin' };
   return at(known.data);
 }

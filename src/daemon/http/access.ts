@@ -98,7 +98,7 @@ export class Access {
     if (key === null) {
       this.#publicKey(token);
       throw new ParleyError('AUTH_FORBIDDEN', {
-        reason: 'it is a public key: POST /sessions/token gives a token for it',
+        reason: 'it is a public key; create a token with POST /sessions/token',
       });
     }
     this.origin(caller, key);

@@ -225,6 +225,6 @@ function parseJson(text: string | null): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new ParleyError('CONFIG_INVALID', { reason: 'the first message is no JSON' });
+    throw new ParleyError('CONFIG_INVALID', { reason: 'the first message is not JSON' });
   }
 }

@@ -45,7 +45,7 @@ export class WorkerStores {
         list: () => numbers.list(),
         add: (entry) => main.tell('doNotCall', entry),
         remove: () => {
-          throw new Error('a session takes no number off the list');
+          throw new Error('a session cannot remove a number from the do-not-call list');
         },
       },
       sessionMemory: {

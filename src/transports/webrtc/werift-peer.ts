@@ -122,9 +122,9 @@ export class WeriftPeer implements WebRtcPeer {
     const fingerprints = fingerprintsOf(sdp);
     const isFirst = this.#fingerprints === null;
     this.#fingerprints ??= fingerprints;
-    if (this.#isOver) throw new ParleyError('OFFER_INVALID', { reason: 'the connection is over' });
+    if (this.#isOver) throw new ParleyError('OFFER_INVALID', { reason: 'the connection has closed' });
     if (fingerprints !== this.#fingerprints) {
-      throw new ParleyError('OFFER_INVALID', { reason: 'it is of another connection than the one before' });
+      throw new ParleyError('OFFER_INVALID', { reason: 'it belongs to another connection' });
     }
     const { portRange } = this.#settings;
     if (isFirst && portRange != null && !(await hasFreePort(portRange))) {

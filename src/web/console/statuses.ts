@@ -29,19 +29,19 @@ const STATUSES: Readonly<Record<string, StatusWords>> = {
   'voicemail-message': {
     label: 'voicemail, message left',
     group: 'done',
-    why: 'A machine answered, and has the agent’s message.',
+    why: 'A machine answered, and the agent left its message.',
   },
   timeout: {
     label: 'time limit',
     group: 'done',
-    why: 'It reached the longest time that the agent allows: max_duration or max_idle.',
+    why: 'It reached a limit of the agent: max_duration or max_idle.',
   },
   busy: { label: 'busy', group: 'failed', why: 'The line was busy.' },
   'no-answer': { label: 'no answer', group: 'failed', why: 'Nobody answered while it rang.' },
   failed: { label: 'not connected', group: 'failed', why: 'It was not connected.' },
   error: { label: 'broke off', group: 'failed', why: 'It was connected and broke off.' },
-  canceled: { label: 'canceled', group: 'other', why: 'It was given up before anybody answered.' },
-  chat_completion: { label: 'chat completed', group: 'other', why: 'A chat in writing that its client has finished.' },
+  canceled: { label: 'canceled', group: 'other', why: 'It was cancelled before the answer.' },
+  chat_completion: { label: 'chat completed', group: 'other', why: 'A text chat that its client has finished.' },
 };
 
 export const STATUS_NAMES: readonly string[] = Object.keys(STATUSES);

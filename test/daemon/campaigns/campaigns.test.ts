@@ -176,7 +176,7 @@ describe('records', () => {
       ['202-555-0102', 'not a phone number with its country code, such as +12025550123'],
       ['+1202555', 'there is no such phone number'],
       ['nobody', 'not a phone number'],
-      [NOBODY_HOME, 'its "timezone" is no IANA time zone such as Europe/Berlin'],
+      [NOBODY_HOME, 'its "timezone" is not an IANA time zone such as Europe/Berlin'],
       [ANN, `${ANN} is in this campaign already`],
     ]);
     expect((await ask('POST', `${path}/records`, [{ phone: OUT_OF_ORDER }])).body).toEqual({ success: true });

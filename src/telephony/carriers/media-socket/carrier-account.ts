@@ -13,14 +13,14 @@ const LOOPBACK = new Set(['127.0.0.1', 'localhost', '[::1]']);
 export function callbackRoot(publicUrl: string | null, carrier: string, apiUrl: string): string {
   if (publicUrl === null || !URL.canParse(publicUrl)) {
     throw new ParleyError('CONFIG_INVALID', {
-      reason: `${carrier} needs the setting publicUrl: where it reaches parley`,
+      reason: `${carrier} needs the setting publicUrl: the public address of this daemon`,
     });
   }
   const { protocol, hostname } = new URL(publicUrl);
   if (!LOOPBACK.has(new URL(apiUrl).hostname)) {
     if (protocol !== 'https:') {
       throw new ParleyError('CONFIG_INVALID', {
-        reason: `${carrier} opens media sockets over TLS alone: publicUrl should begin with https://, not ${protocol}//`,
+        reason: `${carrier} opens media sockets only over TLS: publicUrl should begin with https://, not ${protocol}//`,
       });
     }
     if (LOOPBACK.has(hostname)) {

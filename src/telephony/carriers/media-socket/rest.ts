@@ -48,7 +48,7 @@ const NEVER_STOOD = new Set([
 export function openRest({ carrier, baseUrl, headers }: RestOptions): { rest: Rest; close: () => Promise<void> } {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new ParleyError('CONFIG_INVALID', { reason: `the address of ${carrier}'s API is no http(s) address` });
+    throw new ParleyError('CONFIG_INVALID', { reason: `the address of ${carrier}'s API is not an http(s) address` });
   }
   const root = url.pathname.replace(/\/+$/, '');
   // The caller sets deadlines by the signal.

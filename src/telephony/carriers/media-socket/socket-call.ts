@@ -204,7 +204,7 @@ export class SocketCall implements CarrierCall {
   }
 
   get #bound(): SocketCallControl {
-    if (this.#control === null) throw new Error('the call is bound to no carrier');
+    if (this.#control === null) throw new Error('the call has no carrier yet');
     return this.#control;
   }
 

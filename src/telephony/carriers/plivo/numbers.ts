@@ -85,7 +85,7 @@ export class PlivoNumbers implements NumberDesk {
     }
     // Some countries require documents first: the order stays pending.
     if (bought?.['status'] === 'pending') {
-      throw new ParleyError('CARRIER_SILENT', { carrier: 'plivo', reason: `it wants papers for ${number} first` });
+      throw new ParleyError('CARRIER_SILENT', { carrier: 'plivo', reason: `it requires documents for ${number} first` });
     }
   }
 

@@ -34,7 +34,7 @@ export class SoundLibrary {
   /** The audio of a step of a prepared number, 8 kHz. */
   of(number: SimulatedNumber, step: ScriptStep): Int16Array {
     const sound = this.#ready.get(keyOf(number, step));
-    if (sound === undefined) throw new Error(`${number.number} says what was not prepared`);
+    if (sound === undefined) throw new Error(`${number.number} has audio that was not prepared`);
     return sound;
   }
 

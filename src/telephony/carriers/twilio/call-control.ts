@@ -82,7 +82,7 @@ export class TwilioControl extends DocumentControl<TwilioControl> implements Soc
 
   protected async endOfCall(id: string, signal: AbortSignal): Promise<CallEnd | null> {
     const found = await this.#options.api.status(id, signal);
-    if (found === null) return { cause: 'failed', by: 'network', reason: 'Twilio knows the call no more' };
+    if (found === null) return { cause: 'failed', by: 'network', reason: 'Twilio no longer knows the call' };
     return endOf(found.status, new URLSearchParams(), true);
   }
 }

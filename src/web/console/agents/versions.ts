@@ -80,10 +80,10 @@ export class Versions {
 
   #changes(before: Version | null, version: Version): HTMLElement {
     if (before === null)
-      return el('p', { class: 'soft' }, 'The oldest version that is shown: there is nothing to compare it with.');
+      return el('p', { class: 'soft' }, 'The oldest version shown: there is nothing to compare it with.');
     const lines = shortened(diffLines(this.#linesOf(before), this.#linesOf(version)));
     if (lines.every(({ sign }) => sign === ' ')) {
-      return el('p', { class: 'soft' }, 'Nothing that is shown has changed; it may have been a secret.');
+      return el('p', { class: 'soft' }, 'No visible change; a secret may have changed.');
     }
     const rows = lines.map(({ sign, text }) =>
       el('span', { class: sign === '+' ? 'added' : sign === '-' ? 'removed' : 'same' }, `${sign} ${text}\n`),

@@ -12,7 +12,7 @@ export function whyNoRecording(call: Call): string | null {
   if (call.recording !== null) return null;
   const { agent_config: agent, call_status: status } = call;
   if (status === 'chat_completion') return 'No recording: this was a chat in writing.';
-  if (wasNeverConnected(status)) return 'No recording: nobody was on the line.';
+  if (wasNeverConnected(status)) return 'No recording: the call was not answered.';
   if (call.eval?.mode === 'text') return 'No recording: this was a test call by text.';
   if (call.eval !== undefined) return GONE;
   if (agent.privacy_settings?.opt_out_data_collection === true)
@@ -27,7 +27,7 @@ export function whyNoRecording(call: Call): string | null {
 /** Why a call has no trace. */
 export function whyNoTrace({ call_status: status }: Call): string {
   if (status === 'chat_completion') return 'No trace: chats in writing have none.';
-  if (wasNeverConnected(status)) return 'No trace: nobody was on the line.';
+  if (wasNeverConnected(status)) return 'No trace: the call was not answered.';
   if (statusWords(status).group === 'running') return 'No trace yet: the conversation has not begun.';
   return 'No trace: the setting “traces” was off, it was deleted, or it is older than recordingRetentionDays.';
 }

@@ -98,7 +98,7 @@ export function callFacts(call: CallHistoryItem): HTMLElement[] {
               ),
             ),
             ...(total === 0
-              ? [el('p', { class: 'soft' }, 'What has no price in the configuration file counts nothing.')]
+              ? [el('p', { class: 'soft' }, 'Items without a price in the configuration file count as 0.')]
               : []),
           ),
         ]),

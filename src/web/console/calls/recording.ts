@@ -22,7 +22,7 @@ export class CallRecording {
   async read(url: string, onPeaks: (peaks: Peaks, durationMs: number) => void): Promise<void> {
     const response = await fetch(sameOrigin(url), { signal: this.#abort.signal });
     if (!response.ok || response.body === null)
-      throw new Error(`The recording was answered ${String(response.status)}.`);
+      throw new Error(`The recording could not be loaded: status ${String(response.status)}.`);
     const reader = new PeakReader();
     const body = response.body.getReader();
     let shownMs = 0;

@@ -34,7 +34,7 @@ export class PeakReader {
     this.#head = joined(this.#head, bytes);
     const dataAt = this.#readHead();
     if (dataAt === null) {
-      if (this.#head.length > 65_536) throw new Error('The recording has no sound in it.');
+      if (this.#head.length > 65_536) throw new Error('The recording contains no audio.');
       return;
     }
     this.#inData = true;
@@ -60,19 +60,19 @@ export class PeakReader {
   #readHead(): number | null {
     const view = new DataView(this.#head.buffer, this.#head.byteOffset, this.#head.byteLength);
     if (view.byteLength < 12) return null;
-    if (fourCc(view, 0) !== 'RIFF' || fourCc(view, 8) !== 'WAVE') throw new Error('The recording is no WAV file.');
+    if (fourCc(view, 0) !== 'RIFF' || fourCc(view, 8) !== 'WAVE') throw new Error('The recording is not a WAV file.');
     for (let at = 12; at + 8 <= view.byteLength;) {
       const id = fourCc(view, at);
       const size = view.getUint32(at + 4, true);
       if (id === 'data') {
-        if (this.#format === null) throw new Error('The recording does not say what it is.');
+        if (this.#format === null) throw new Error('The recording has no format.');
         if (size > 0 && size < 0xffff_ffff) this.#left = size;
         return at + 8;
       }
       if (id === 'fmt ' && at + 24 <= view.byteLength) {
         const format = { channels: view.getUint16(at + 10, true), sampleRateHz: view.getUint32(at + 12, true) };
         if (format.channels !== 2 || view.getUint16(at + 22, true) !== 16) {
-          throw new Error('The recording is not stereo of 16 bits.');
+          throw new Error('The recording is not 16-bit stereo.');
         }
         this.#format = format;
       }

@@ -18,7 +18,7 @@ const MOST_CHARS = 3_500_000;
 export function readRecords(file: string): CsvRecord[] {
   const text = file.replace(/^\u{feff}/u, '');
   const records = /^\s*\[/.test(text) ? fromJson(text) : fromCsv(text);
-  if (records.length === 0) throw new Error('There is nobody in it.');
+  if (records.length === 0) throw new Error('The file contains no records.');
   return records;
 }
 
@@ -43,9 +43,9 @@ export function inPieces(records: readonly CsvRecord[]): CsvRecord[][] {
 function fromJson(text: string): CsvRecord[] {
   return (JSON.parse(text) as unknown[]).map((item, at) => {
     const { phone, metadata = {} } = (item ?? {}) as { phone?: unknown; metadata?: unknown };
-    if (typeof phone !== 'string') throw new Error(`Item ${String(at + 1)} has no "phone" that is a text.`);
+    if (typeof phone !== 'string') throw new Error(`Item ${String(at + 1)} needs a "phone" of type string.`);
     if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
-      throw new Error(`"metadata" of item ${String(at + 1)} is no object.`);
+      throw new Error(`"metadata" of item ${String(at + 1)} is not an object.`);
     return { phone, metadata: metadata as Record<string, unknown> };
   });
 }
@@ -56,7 +56,7 @@ function fromCsv(text: string): CsvRecord[] {
   const delimiter = [...DELIMITERS].sort((a, b) => count(b) - count(a))[0] ?? ',';
   const [names = [], ...rows] = rowsOf(text, delimiter);
   const phoneAt = names.findIndex((name) => name.toLowerCase() === 'phone');
-  if (phoneAt < 0) throw new Error(`The first line names no column "phone" (it has ${names.join(', ') || 'nothing'}).`);
+  if (phoneAt < 0) throw new Error(`The header row has no column "phone" (it has ${names.join(', ') || 'nothing'}).`);
   const twice = names.find((name, at) => name !== '' && names.indexOf(name) !== at);
   if (twice !== undefined) throw new Error(`Two columns are called "${twice}".`);
   return rows.map((cells, at) => {
@@ -88,7 +88,7 @@ function rowsOf(text: string, delimiter: string): string[][] {
     const char = text[at] ?? '';
     if (char === '"' && cell.trim() === '' && !isQuoted) {
       const end = endOfQuotes(text, at);
-      if (end < 0) throw new Error(`The quotes in row ${String(rows.length + 1)} do not end.`);
+      if (end < 0) throw new Error(`The quotes in row ${String(rows.length + 1)} are not closed.`);
       cell = text.slice(at + 1, end).replaceAll('""', '"');
       isQuoted = true;
       at = end;

@@ -57,7 +57,7 @@ export class RunningCalls {
       const rows = running.map((call) => callRow(call, this.#names.of(call.agent_id), Date.now()));
       this.#body.replaceChildren(
         rows.length === 0
-          ? el('p', { class: 'soft' }, 'None. One that begins appears here; open it to watch it.')
+          ? el('p', { class: 'soft' }, 'None. A call that starts appears here; open it to follow it.')
           : el('ol', { class: 'calls narrow' }, ...rows),
       );
     } catch (error) {

@@ -26,7 +26,7 @@ describe('an account with Plivo', () => {
     ['a safe address', { publicUrl: 'http://voice.example.com' }, 'https'],
     ['a safe address, also at a loopback address', { publicUrl: 'http://127.0.0.1:8080' }, 'https'],
     ['a public address', { publicUrl: 'https://localhost:8443' }, 'cannot reach localhost'],
-    ['an API', { settings: { ...RIGHT.settings, apiUrl: 'ftp://x' } }, 'no http(s) address'],
+    ['an API', { settings: { ...RIGHT.settings, apiUrl: 'ftp://x' } }, 'not an http(s) address'],
   ])('is refused without %s', async (_what, change, reason) => {
     await expect(plivoCarrier({ ...RIGHT, ...change })).rejects.toMatchObject({
       code: 'CONFIG_INVALID',

@@ -64,7 +64,7 @@ describe('what is missing', () => {
   const call = { recording: null, agent_config: { call_settings: { enable_recording: true } } };
   it.each([
     ['chat_completion', 'chat', 'chats'],
-    ['busy', 'nobody', 'nobody'],
+    ['busy', 'not answered', 'not answered'],
     ['in-progress', 'over', 'not begun'],
     ['user-ended', 'recordingRetentionDays', 'recordingRetentionDays'],
   ])('is explained: %s', (call_status, recording, trace) => {

@@ -45,8 +45,8 @@ describe('the waveforms of a recording', () => {
   });
 
   it('refuses what is no such recording', () => {
-    expect(() => new PeakReader().push(Buffer.from('<!doctype html>'))).toThrow('no WAV');
-    expect(() => new PeakReader().push(wav(left, right, 1))).toThrow('not stereo');
+    expect(() => new PeakReader().push(Buffer.from('<!doctype html>'))).toThrow('not a WAV');
+    expect(() => new PeakReader().push(wav(left, right, 1))).toThrow('not 16-bit stereo');
   });
 
   it('are nothing before there is any sound', () => {

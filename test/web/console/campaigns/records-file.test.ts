@@ -26,11 +26,11 @@ describe('whom a campaign is to call, from a file', () => {
     ['tel,Name\n1,2', 'no column "phone" (it has tel, Name)'],
     ['phone,a,a\n1,2,3', 'Two columns are called "a"'],
     ['phone\n1,2', 'Row 2 has more cells'],
-    ['phone\n"1', 'quotes in row 2 do not end'],
-    ['phone,Name\n', 'nobody in it'],
-    ['[]', 'nobody in it'],
-    ['[{"phone": 5}]', 'Item 1 has no "phone"'],
-    ['[{"phone": "1", "metadata": []}]', '"metadata" of item 1 is no object'],
+    ['phone\n"1', 'quotes in row 2 are not closed'],
+    ['phone,Name\n', 'contains no records'],
+    ['[]', 'contains no records'],
+    ['[{"phone": 5}]', 'Item 1 needs a "phone"'],
+    ['[{"phone": "1", "metadata": []}]', '"metadata" of item 1 is not an object'],
     ['[{', 'JSON'],
   ])('is refused where it is none: %j', (text, why) => {
     expect(() => readRecords(text)).toThrow(why);
