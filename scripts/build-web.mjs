@@ -41,6 +41,9 @@ await build({
   ...options,
   absWorkingDir: folder('console'),
   entryPoints: { console: 'main.ts' },
+  // Test suites are loaded when a user opens them: console-evals-view.js. What both need is in console-chunk.js.
+  splitting: true,
+  chunkNames: 'console-[name]',
 });
 await build({
   ...options,

@@ -139,6 +139,7 @@ describe.skipIf(!hasTool('chromium'))('for screen readers, keyboards and low vis
       ['campaigns', 'No campaigns yet'],
       ['numbers', 'No numbers yet'],
       ['knowledge', 'No files yet'],
+      ['evals', 'No test suites yet'],
     ] as const) {
       await consoleView(hash, `#view p:has-text("${words}")`);
       await expectNoFaults(hash);
@@ -167,8 +168,18 @@ describe.skipIf(!hasTool('chromium'))('for screen readers, keyboards and low vis
     const file = new FormData();
     file.append('file', new Blob(['The house red is a Zweigelt.\n']), 'wine.md');
     await ask('POST', '/knowledge/create_file', await ask('POST', '/knowledge/upload', file));
+    const cases = [
+      { name: 'opens', caller: { script: [{ hang_up: true }] }, expect: [{ turns: { max: 0 } }] },
+      { name: 'sings', caller: { script: [{ say: 'Hello.' }, { hang_up: true }] }, expect: [{ said: 'la la la' }] },
+    ];
+    const { id: suite } = await ask('POST', '/evals/suites', { suite: { name: 'Night', cases }, agent_id: AGENT });
+    const { id: run } = await ask('POST', '/evals/runs', { suite_id: suite, mode: 'text' });
+    await expect.poll(async () => (await ask('GET', `/evals/runs/${String(run)}`))['status'], PATIENCE).toBe('done');
     await visit(`${daemon.address}/console`);
     for (const [hash, ready] of [
+      ['evals', '.item'],
+      [`evals/${String(suite)}`, '.matrix'],
+      [`evals/run/${String(run)}`, '.eval-case'],
       ['agents', '.agents li'],
       [`agents/${AGENT}`, '#config-prompt'],
       ['campaigns', '.item'],

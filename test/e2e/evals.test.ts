@@ -85,7 +85,7 @@ describe.skipIf(!hasTool('chromium'))('the evals of the console, in a real brows
   });
 
   it('edits one case and runs it alone', async () => {
-    await page.getByRole('button', { name: 'Edit the case asks for a song' }).click();
+    await page.getByRole('button', { name: 'Edit this case: asks for a song' }).click();
     const text = page.getByLabel('The case as YAML');
     await text.fill((await text.inputValue()).replace('not_said: five', 'not_said: la la la'));
     await page.getByRole('button', { name: 'Save and run this case' }).click();

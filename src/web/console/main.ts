@@ -5,20 +5,22 @@ import { callView } from './calls/call-view.js';
 import { callsView } from './calls/calls-view.js';
 import { campaignView } from './campaigns/campaign-view.js';
 import { campaignsView } from './campaigns/campaigns-view.js';
-import { evalsView, evalView } from './evals/evals-view.js';
 import { keyGate } from './key-gate.js';
 import { keysView } from './keys/keys-view.js';
 import { knowledgeView } from './knowledge/knowledge-view.js';
 import { liveView } from './live/live-view.js';
 import { numbersView } from './numbers/numbers-view.js';
-import type { View, ViewOptions } from './view.js';
+import { laterView, type View, type ViewOptions } from './view.js';
 
 const PLACES: Readonly<Record<string, { list: (options: ViewOptions) => View; one: (options: ViewOptions) => View }>> =
   {
     calls: { list: callsView, one: callView },
     agents: { list: agentsView, one: agentView },
     live: { list: liveView, one: liveView },
-    evals: { list: evalsView, one: evalView },
+    evals: {
+      list: (options) => laterView('Evals', async () => (await import('./evals/evals-view.js')).evalsView(options)),
+      one: (options) => laterView('Evals', async () => (await import('./evals/evals-view.js')).evalView(options)),
+    },
     campaigns: { list: campaignsView, one: campaignView },
     numbers: { list: numbersView, one: numbersView },
     knowledge: { list: knowledgeView, one: knowledgeView },

@@ -19,6 +19,36 @@ export interface ViewOptions {
   search: string;
 }
 
+/** A view whose code is loaded when it is shown. */
+export function laterView(title: string, load: () => Promise<View>): View {
+  const element = el('div', {}, loading(`Loading ${title}`));
+  let view: View | null = null;
+  let isClosed = false;
+  const show = async (): Promise<void> => {
+    try {
+      const loaded = await load();
+      if (isClosed) {
+        loaded.close();
+        return;
+      }
+      view = loaded;
+      element.replaceChildren(loaded.element);
+    } catch (error) {
+      element.replaceChildren(failure(error, () => void show()));
+    }
+  };
+  void show();
+  return {
+    element,
+    title,
+    close: () => {
+      isClosed = true;
+      view?.close();
+    },
+    isUnsaved: () => view?.isUnsaved?.() === true,
+  };
+}
+
 export function loading(what: string): HTMLElement {
   return el('p', { class: 'state', role: 'status' }, `${what} …`);
 }

@@ -2,7 +2,6 @@ import type { CallHistoryItem } from '../../../session/record/call-history.js';
 import { afterwards, transcriptOf, transcriptOfChat } from '../../../session/record/transcript.js';
 import { el } from '../../shared/elements.js';
 import { AgentNames } from '../agent-names.js';
-import { testCaseCard } from '../evals/test-case-card.js';
 import { ReplayCard } from '../replay/replay-card.js';
 import { card, empty, failure, loading, type View, type ViewOptions } from '../view.js';
 import { NOT_RECORDING, whyNoRecording, whyNoTrace } from './absence.js';
@@ -69,6 +68,16 @@ class CallPage {
     }
   }
 
+  /** A button that makes a test case of the call; its code is loaded meanwhile. */
+  #testCase(call: CallHistoryItem): HTMLElement {
+    const place = el('div', {});
+    import('../evals/evals-view.js').then(
+      ({ testCaseCard }) => place.replaceChildren(testCaseCard(this.#api, call.session_id, call.agent_id)),
+      (error: unknown) => place.replaceChildren(failure(error, () => location.reload())),
+    );
+    return place;
+  }
+
   #showRunning(call: CallHistoryItem): void {
     const live = new LiveCall(this.#api, call.session_id, () => {
       if (this.#closed) return;
@@ -118,9 +127,7 @@ class CallPage {
                   waterfalls(turns, seek ?? (() => undefined)),
                 ),
               ]),
-          ...(said.length === 0 || call.eval !== undefined
-            ? []
-            : [testCaseCard(this.#api, call.session_id, call.agent_id)]),
+          ...(said.length === 0 || call.eval !== undefined ? [] : [this.#testCase(call)]),
           ...callFacts(call),
         ),
       ),

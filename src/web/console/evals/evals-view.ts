@@ -7,6 +7,8 @@ import { type Run, runLink, runPill, type SuiteItem, runWord } from './eval-type
 import { runView } from './run-view.js';
 import { suiteView } from './suite-view.js';
 
+export { testCaseCard } from './test-case-card.js';
+
 /** What a new suite begins with. */
 function firstText(name: string): string {
   return `name: ${JSON.stringify(name)}

@@ -169,10 +169,10 @@ class RunPage {
         place.replaceChildren(caseEditor({ api: this.#api, suiteId: run.suite_id, caseName: name, rerun, onStarted }));
         return Promise.resolve();
       },
-      { label: `Edit the case ${name}` },
+      { label: `Edit this case: ${name}` },
     );
     const again = actionButton('Run it again', async () => onStarted(await rerun(name)), {
-      label: `Run the case ${name} again with the agent as it is now`,
+      label: `Run it again, with the agent as it is now: ${name}`,
     });
     return [el('p', { class: 'item-actions' }, edit, again), place];
   }
