@@ -82,5 +82,5 @@ function escaped(text: string): string {
 const STYLE = `:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #8884}
 .pass{color:light-dark(#1a6b3c,#6fd19a)}.fail{color:light-dark(#b3261e,#ff9c93)}.note{opacity:.75}tr a{color:inherit}
-ol{list-style:none;padding:0}li{white-space:pre-wrap;font:13px/1.5 ui-monospace,monospace}li.tool,li.keys,li.transfer,li.end{opacity:.75}
+ol{list-style:none;padding:0}li{white-space:pre-wrap;font:13px/1.5 ui-monospace,monospace}li{padding-left:17ch;text-indent:-17ch}li>.fail{text-indent:0}.tool>span,.keys>span,.transfer>span,.end>span{opacity:.75}
 details{margin:.5rem 0 1rem}summary{cursor:pointer}h2 small{opacity:.6}`;
