@@ -72,7 +72,10 @@ export async function openRtpSession(options: RtpSessionOptions): Promise<RtpSes
 
 /** @throws TypeError for the unspecified address, to which the other side cannot send */
 export function assertReachable(address: string): void {
-  if (isNowhere(address)) throw new TypeError('advertisedAddress: the other side cannot send to the unspecified address; set the address at which it reaches this machine');
+  if (isNowhere(address))
+    throw new TypeError(
+      'advertisedAddress: the other side cannot send to the unspecified address; set the address at which it reaches this machine',
+    );
 }
 
 /** A call's media with their sockets. */

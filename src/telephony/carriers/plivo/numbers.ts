@@ -85,7 +85,10 @@ export class PlivoNumbers implements NumberDesk {
     }
     // Some countries require documents first: the order stays pending.
     if (bought?.['status'] === 'pending') {
-      throw new ParleyError('CARRIER_SILENT', { carrier: 'plivo', reason: `it requires documents for ${number} first` });
+      throw new ParleyError('CARRIER_SILENT', {
+        carrier: 'plivo',
+        reason: `it requires documents for ${number} first`,
+      });
     }
   }
 
