@@ -70,6 +70,16 @@ export const STATES = [
   { name: 'widget-in-a-call', where: ({ shop }) => shop, show: speaks },
   { name: 'widget-in-a-call', where: ({ shop }) => shop, size: 'phone', show: speaks },
   {
+    name: 'widget-connecting',
+    where: ({ shop }) => shop,
+    before: unanswered,
+    show: (page) => opens(page, 'Connecting'),
+  },
+  { name: 'widget-muted', where: ({ shop }) => shop, show: muted },
+  { name: 'widget-keypad', where: ({ shop }) => shop, size: 'small', show: keypad },
+  { name: 'widget-typed', where: ({ shop }) => shop, show: widgetTyped },
+  { name: 'widget-ended', where: ({ shop }) => shop, show: ended },
+  {
     name: 'widget-no-microphone',
     where: ({ shop }) => shop,
     before: refused,
@@ -195,6 +205,38 @@ async function speaks(page) {
   await page.locator('parley-widget .launcher').click();
   await page.locator('parley-widget .bubble.agent').first().waitFor(WAIT);
   await page.waitForTimeout(1500);
+}
+
+/** A question about the microphone that nobody answers. @param {Page} page */
+function unanswered(page) {
+  return page.addInitScript({ content: 'navigator.mediaDevices.getUserMedia = () => new Promise(() => undefined);' });
+}
+
+/** @param {Page} page */
+async function muted(page) {
+  await speaks(page);
+  await page.getByRole('button', { name: 'Mute' }).click(WAIT);
+  await page.locator('.phase', { hasText: 'Muted' }).waitFor(WAIT);
+}
+
+/** @param {Page} page */
+async function keypad(page) {
+  await speaks(page);
+  await page.getByRole('button', { name: 'Keypad' }).click(WAIT);
+  await page.keyboard.type('12#');
+}
+
+/** @param {Page} page */
+async function widgetTyped(page) {
+  await page.locator('parley-widget .chat').click(WAIT);
+  await asks(page, 'parley-widget .typing input');
+}
+
+/** @param {Page} page */
+async function ended(page) {
+  await speaks(page);
+  await page.locator('parley-widget .launcher').click(WAIT);
+  await page.locator('parley-widget .note').waitFor(WAIT);
 }
 
 /** @param {Page} page */
