@@ -9,11 +9,10 @@ import { reportPage } from '../benchmark/report-page.js';
 import { RealClock } from '../base/real-clock.js';
 import { VirtualClock } from '../base/virtual-clock.js';
 import { loadAgentFile } from '../agent/agent-file.js';
-import { defineCommand, type FlagOptions, type Flags, UsageError } from './shared/command.js';
+import { defineCommand, type FlagOptions, type Flags, UsageError, numberOf } from './shared/command.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './shared/demo-desk.js';
 import { engineSettings } from './shared/engine-settings.js';
 import { ProgressBar } from './shared/progress.js';
-import { numberOf } from './shared/values.js';
 
 /** Doubles that replace the agent's providers. */
 const DOUBLES = {

@@ -17,11 +17,20 @@ import { ParleyError } from '../base/errors.js';
 import { packageFile } from '../package-files.js';
 import type { LogEntry } from '../session/record/event-log.js';
 import type { SessionEvent } from '../session/session-options.js';
-import { type CommandIo, defineCommand, type FlagOptions, type Flags, UsageError } from './shared/command.js';
+import {
+  type CommandIo,
+  defineCommand,
+  type FlagOptions,
+  type Flags,
+  UsageError,
+  continuationOf,
+  metadataOf,
+  numberOf,
+  startTime,
+} from './shared/command.js';
 import { openAgentEngine } from './shared/agent-engine.js';
 import { SETTING_FLAGS } from './shared/engine-settings.js';
 import { openOutput } from './shared/output-file.js';
-import { continuationOf, metadataOf, numberOf, startTime } from './shared/values.js';
 
 const CALLING_AGENT = fileURLToPath(packageFile('examples/reminder/agent.json'));
 const ANSWERING_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));

@@ -23,9 +23,9 @@ import {
   type Flags,
   unknownAction,
   UsageError,
+  numberOf,
 } from './shared/command.js';
 import { openOutput } from './shared/output-file.js';
-import { numberOf } from './shared/values.js';
 
 /** Columns of top-level members; `PARTS` has those of nested objects. */
 const COLUMNS = [

@@ -13,12 +13,21 @@ import { ParleyError, reasonOf } from '../base/errors.js';
 import type { LogEntry } from '../session/record/event-log.js';
 import type { SessionReport } from '../session/record/session-report.js';
 import { FileTransport } from '../transports/file.js';
-import { type CommandIo, defineCommand, type FlagOptions, type Flags, UsageError } from './shared/command.js';
+import {
+  type CommandIo,
+  defineCommand,
+  type FlagOptions,
+  type Flags,
+  UsageError,
+  continuationOf,
+  metadataOf,
+  numberOf,
+  startTime,
+} from './shared/command.js';
 import { openAgentEngine } from './shared/agent-engine.js';
 import { SETTING_FLAGS } from './shared/engine-settings.js';
 import { openOutput, type OutputFile } from './shared/output-file.js';
 import { ProgressBar } from './shared/progress.js';
-import { continuationOf, metadataOf, numberOf, startTime } from './shared/values.js';
 import type { TurnMetrics } from '../session/record/session-metrics.js';
 
 const OPTIONS = {

@@ -13,10 +13,9 @@ import { nativeStatus } from '../base/native.js';
 import { packageFile } from '../package-files.js';
 import { databaseFile } from '../store/database.js';
 import { storageFault } from '../store/sqlite.js';
-import { type CommandIo, defineCommand } from './shared/command.js';
+import { type CommandIo, defineCommand, agentSlug } from './shared/command.js';
 import { atDesk, openDemoDesk } from './shared/demo-desk.js';
 import { checkDefaults, type EngineSettings, engineSettings } from './shared/engine-settings.js';
-import { agentSlug } from './shared/values.js';
 
 const DEMO_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
 

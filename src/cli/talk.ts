@@ -13,10 +13,9 @@ import type { SessionEvent } from '../session/session-options.js';
 import type { SessionReport } from '../session/record/session-report.js';
 import { MemoryTransport } from '../transports/memory.js';
 import { SOUND_PROGRAMS, SoundDeviceTransport, type SoundPrograms } from '../transports/sound-device.js';
-import { type CommandIo, defineCommand, type FlagOptions } from './shared/command.js';
+import { type CommandIo, defineCommand, type FlagOptions, continuationOf, metadataOf } from './shared/command.js';
 import { openAgentEngine } from './shared/agent-engine.js';
 import { SETTING_FLAGS } from './shared/engine-settings.js';
-import { continuationOf, metadataOf } from './shared/values.js';
 
 /** Sends typed lines at once, and each piped line after the answer to the previous one. */
 export class LineFeed {

@@ -6,8 +6,7 @@ import type { Settings } from '../settings/settings.js';
 import { openOwnDatabase } from '../store/folder-lock.js';
 import { AdmissionControl } from './admission-control.js';
 import { CallEventBus } from './call-event-bus.js';
-import { FaultReporter } from './operations/fault-reporter.js';
-import { type Log, NO_LOG } from './operations/log.js';
+import { type Log, NO_LOG, FaultReporter } from './operations/log.js';
 import { Stores } from './stores.js';
 
 /** Shared by all modules of the daemon. */

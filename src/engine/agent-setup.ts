@@ -13,7 +13,7 @@ import { ParleyError } from '../base/errors.js';
 import { VirtualClock } from '../base/virtual-clock.js';
 import { ACTION_NAMES } from '../conversation/actions/actions.js';
 import { type Switch, switchText } from '../providers/failover/health.js';
-import type { LlmProvider } from '../providers/llm/llm.js';
+import type { LlmProvider, SpeechModel, SpeechSession } from '../providers/llm/llm.js';
 import { STT_PROVIDERS } from '../providers/stt/registry.js';
 import type { SttProvider } from '../providers/stt/stt.js';
 import { TTS_PROVIDERS } from '../providers/tts/registry.js';
@@ -24,14 +24,18 @@ import { NO_MODEL_FAULT } from '../session/record/end-reason.js';
 import { knownModels, noModelReason, SCRIPTED_MODEL, successorOf } from '../settings/models.js';
 import { AgentToolbox, toolNameFaults } from '../tools/toolbox.js';
 import { FaultCollector } from './agent-faults.js';
-import { agentTools } from './agent-tools.js';
 import { checkCustomLlm } from './custom-llm.js';
 import { knowledgeTools } from './knowledge.js';
 import { checkVoiceModel, chooseStt, chooseVoice, NO_LANGUAGE_VENDORS, sttFaults } from './languages.js';
 import type { AgentRequest, EngineParts, Medium } from './options.js';
 import { PacedLlm } from './paced-llm.js';
-import { realtimeDefaults, realtimeModelOf, realtimeSetup, type RealtimeSetup } from './realtime.js';
 import type { EngineServices } from './services.js';
+import { placed } from '../schema/issues.js';
+import { AppTool } from '../tools/apps/app-tool.js';
+import { ServiceWebhook } from '../tools/service-webhook.js';
+import type { Tool } from '../tools/tool.js';
+import { WebForm } from '../tools/web-form.js';
+import type { Providers } from './providers.js';
 
 /** Everything that a conversation needs from its agent. */
 export interface AgentSetup {
@@ -314,5 +318,94 @@ function customVoice(voice: ResolvedVoice, { voices }: EngineParts): ResolvedVoi
     voiceId: custom.baseVoiceId,
     model: model ?? custom.model,
     settings: { ...custom.settings, ...settings },
+  };
+}
+
+type ToolServices = Pick<EngineServices, 'clock' | 'operatorClient' | 'options' | 'mcp'>;
+
+interface AgentToolsOptions {
+  /** Null if the agent has no id. */
+  agentId: string | null;
+  /** Whether the line's client shows forms. */
+  hasScreen: boolean;
+  /** Collects apps that do not exist or lack credentials. */
+  faults: FaultCollector;
+}
+
+/** The tools of an agent other than the functions of its `tools`. */
+function agentTools(
+  agent: ResolvedAgent,
+  services: ToolServices,
+  { agentId, hasScreen, faults }: AgentToolsOptions,
+): Tool[] {
+  const tools = [...serviceTools(agent, services, hasScreen), ...appTools(agent, services, faults)];
+  const taken = new Set([...agent.tools.map(({ name }) => name), ...tools.map(({ spec }) => spec.name)]);
+  return [...tools, ...services.mcp.tools(agentId, services.clock, taken)];
+}
+
+function serviceTools(
+  { serviceFunctions, variables }: ResolvedAgent,
+  { clock, operatorClient: client, options }: ToolServices,
+  hasScreen: boolean,
+): Tool[] {
+  const serviceWebhooks = options.serviceWebhooks ?? {};
+  return serviceFunctions.map((fn) => {
+    if (fn.type !== 'webhook') return new WebForm(fn, { clock, variables, hasScreen });
+    const address = Object.hasOwn(serviceWebhooks, fn.name) ? (serviceWebhooks[fn.name] ?? null) : null;
+    return new ServiceWebhook(fn, { clock, variables, hasScreen, client, address });
+  });
+}
+
+function appTools(
+  { appFunctions, timezone, language }: ResolvedAgent,
+  { clock, operatorClient: client, options }: ToolServices,
+  faults: FaultCollector,
+): Tool[] {
+  const baseUrls = options.appBaseUrls ?? {};
+  return appFunctions.flatMap((fn, at) => {
+    const make = (): Tool => new AppTool(fn, { client, clock, timezone, language, baseUrls });
+    const tool = faults.attempt(() => placed(['app_functions', at], make));
+    return tool === null ? [] : [tool];
+  });
+}
+
+/** A speech-to-speech model in one session, in place of other providers. Close it with the session. */
+interface RealtimeSetup {
+  session: SpeechSession;
+  /** The model transcribes the user: it is also the session's recogniser. */
+  hears: boolean;
+  /** Speaks exact phrases in the model's voice; null = the agent uses another provider's voice. */
+  tts: TtsProvider | null;
+  /** The agent's voice, with the model for exact phrases. */
+  voice: ResolvedVoice;
+}
+
+/** The agent's speech-to-speech model; null if its model uses text or another one answers in its place. */
+function realtimeModelOf(
+  config: AgentConfig,
+  { llm }: AgentRequest,
+  providers: Pick<Providers, 'speech'>,
+  { llmModel }: Pick<AgentDefaults, 'llmModel'>,
+): SpeechModel | null {
+  if (llm != null || config.custom_llm_websocket != null) return null;
+  return providers.speech(config.llm?.model ?? llmModel);
+}
+
+/** A speech-to-speech model hears and speaks for an agent that names neither recogniser nor voice. */
+function realtimeDefaults({ voiceProvider }: SpeechModel): Partial<AgentDefaults> {
+  return { sttProvider: voiceProvider, voiceProvider, voiceId: null };
+}
+
+/** Does not connect yet. */
+function realtimeSetup(model: SpeechModel, agent: ResolvedAgent, { stt, tts }: AgentRequest): RealtimeSetup {
+  const { voice, llm } = agent;
+  const speaks = tts == null && voice.provider === model.voiceProvider;
+  const hears = stt == null && agent.stt.provider === model.voiceProvider;
+  const { voiceId, settings } = voice;
+  return {
+    session: model.open(llm.model, speaks ? { voiceId, settings } : null),
+    hears,
+    tts: speaks ? model.reader : null,
+    voice: speaks ? { ...voice, model: voice.model ?? model.readerModel(llm.model) } : voice,
   };
 }

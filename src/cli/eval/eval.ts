@@ -9,12 +9,18 @@ import { runSuite } from '../../eval/run-suite.js';
 import { loadSuite, type LoadedSuite } from '../../eval/suite/load-suite.js';
 import { suiteJsonSchema } from '../../eval/suite/suite-json-schema.js';
 import type { EvalMode } from '../../eval/suite/suite-schema.js';
-import { type CommandIo, defineCommand, type FlagOptions, type Flags, UsageError } from '../shared/command.js';
+import {
+  type CommandIo,
+  defineCommand,
+  type FlagOptions,
+  type Flags,
+  UsageError,
+  numberOf,
+} from '../shared/command.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from '../shared/demo-desk.js';
 import { SETTING_FLAGS } from '../shared/engine-settings.js';
 import { openOutput } from '../shared/output-file.js';
 import { ProgressBar } from '../shared/progress.js';
-import { numberOf } from '../shared/values.js';
 import { findAgent } from './find-agent.js';
 import { caseFromLog } from './from-log.js';
 import { generate } from './generate.js';

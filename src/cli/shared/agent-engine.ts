@@ -7,11 +7,10 @@ import type { Settings } from '../../settings/settings.js';
 import { Engine } from '../../engine/engine.js';
 import type { EngineOptions } from '../../engine/options.js';
 import { KnowledgeBase } from '../../store/knowledge.js';
-import type { CommandIo } from './command.js';
+import { type CommandIo, agentSlug } from './command.js';
 import { CallStores, openMemories } from './data-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
 import { engineSettings, printWarnings } from './engine-settings.js';
-import { agentSlug } from './values.js';
 
 /** An engine for one agent in the terminal, with the stores of the data folder. */
 export interface AgentEngine {

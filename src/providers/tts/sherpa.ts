@@ -7,8 +7,7 @@ import { type LocalModels, speaks } from '../local/local-models.js';
 import type { LocalModel } from '../local/model-facts.js';
 import { raceAbort } from '../../base/deadlines.js';
 import { Mailbox } from '../mailbox.js';
-import { parseVoiceSettings, type VoiceSettings } from './settings.js';
-import { type EngineAudio, speak } from './speech.js';
+import { type EngineAudio, speak, parseVoiceSettings, type VoiceSettings } from './speech.js';
 import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsVoiceChoice } from './tts.js';
 
 export interface SherpaTtsOptions extends LocalEnginesOptions {

@@ -5,10 +5,9 @@ import type { SpecialInformation } from '../../audio/tones/special-information-t
 import type { Cancel, Clock } from '../../base/clock.js';
 import type { Ticker } from '../../base/ticker.js';
 import { ParleyError } from '../../base/errors.js';
-import type { LineStats, TransferOutcome, Transport } from '../transport.js';
+import type { LineStats, TransferOutcome, Transport, TransportSink } from '../transport.js';
 import { type CodecName, CODECS } from './media-codec.js';
 import { EarlyMedia, EarlyTones } from './early-media.js';
-import { type LineEnds, RtpLine } from './line.js';
 import type { Agreement } from './negotiation.js';
 import type { PortPair } from './ports.js';
 import { Receiver } from './receiver.js';
@@ -17,6 +16,7 @@ import type { ReportStats } from './reports.js';
 import type { RtpTotals } from './totals.js';
 import type { RtpPacket } from './packet.js';
 import { type Unheard, Wire } from './wire.js';
+import { LineInput } from '../line-input.js';
 
 export interface RtpMediaOptions {
   clock: Clock;
@@ -306,5 +306,74 @@ export class RtpMedia implements LineEnds {
     const codec = this.#agreement?.codec.facts.name ?? null;
     const { stats, concealedMs } = this.#receiver;
     return { ...stats, sent: this.#sender.sentAt(0).packets, reportedLoss, roundTripMs, codec, concealedMs };
+  }
+}
+
+/** The call of the line. */
+interface LineEnds {
+  play(frame: Int16Array | null): void;
+  press(keys: string, signal: AbortSignal): Promise<void>;
+  lineStats(): LineStats;
+  /** The agent's side has closed. */
+  lineClosed(): void;
+  readonly transfer?: ((target: string, signal: AbortSignal) => Promise<TransferOutcome>) | undefined;
+}
+
+/** The agent's end of a call over RTP. */
+class RtpLine implements Transport {
+  readonly name = 'rtp';
+  readonly inputRateHz: number;
+  readonly outputRateHz: number;
+  readonly transfer?: (target: string, signal: AbortSignal) => Promise<TransferOutcome>;
+  readonly #ends: LineEnds;
+  readonly #input = new LineInput();
+
+  constructor(rateHz: number, ends: LineEnds) {
+    this.#ends = ends;
+    this.inputRateHz = rateHz;
+    this.outputRateHz = rateHz;
+    if (ends.transfer !== undefined) this.transfer = ends.transfer;
+  }
+
+  start(sink: TransportSink): void {
+    this.#input.start(sink);
+  }
+
+  play(frame: Int16Array | null): void {
+    if (!this.#input.isOver) this.#ends.play(frame);
+  }
+
+  send(): void {
+    // A telephone has no display.
+  }
+
+  sendDigits(digits: string, signal: AbortSignal): Promise<void> {
+    return this.#input.isOver ? Promise.reject(new Error('the call is over')) : this.#ends.press(digits, signal);
+  }
+
+  lineStats(): LineStats {
+    return this.#ends.lineStats();
+  }
+
+  close(): Promise<void> {
+    if (!this.#input.isOver) {
+      this.end();
+      this.#ends.lineClosed();
+    }
+    return Promise.resolve();
+  }
+
+  /** Audio of the other side; may be overwritten afterwards. */
+  hear(samples: Int16Array): void {
+    this.#input.audio(samples);
+  }
+
+  digits(keys: string): void {
+    this.#input.digits(keys);
+  }
+
+  /** The call has ended. May be called twice. */
+  end(error?: Error): void {
+    this.#input.end(error);
   }
 }

@@ -1,4 +1,4 @@
-import { chosenDevice } from './device-choice.js';
+import { chosenDevice } from './devices.js';
 import { Microphone } from './microphone.js';
 import { type CapturedChunk, LINE_RATE_HZ, type PlaybackCommand, type PlaybackState } from './worklet-messages.js';
 

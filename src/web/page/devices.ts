@@ -1,5 +1,3 @@
-import { chosenDevice, chooseDevice, type DeviceKind } from './device-choice.js';
-
 /**
  * The lists of microphones and loudspeakers, updated when devices change. A list is hidden if there is no choice: one
  * device, or none named by the browser yet, as before microphone access.
@@ -39,5 +37,26 @@ export class Devices {
       const { parentElement: label } = select;
       if (label !== null) label.hidden = real.length < 2;
     }
+  }
+}
+
+export type DeviceKind = 'audioinput' | 'audiooutput';
+
+/** The id of the device that the visitor selected here; '' = the system's. */
+export function chosenDevice(kind: DeviceKind): string {
+  try {
+    return localStorage.getItem(`parley.${kind}`) ?? '';
+  } catch {
+    return ''; // storage is blocked
+  }
+}
+
+/** Stores it for later visits. */
+function chooseDevice(kind: DeviceKind, id: string): void {
+  try {
+    if (id === '') localStorage.removeItem(`parley.${kind}`);
+    else localStorage.setItem(`parley.${kind}`, id);
+  } catch {
+    // Storage is blocked: the system's device stays selected.
   }
 }

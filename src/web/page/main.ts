@@ -3,7 +3,6 @@ import { Controls } from './controls.js';
 import { Devices } from './devices.js';
 import { byId } from '../shared/elements.js';
 import { Notice } from './notice.js';
-import { isOperator } from './operator.js';
 import { Ring } from './ring.js';
 import { Talk, type TalkEvents } from './talk.js';
 import { Transcript } from './transcript.js';
@@ -122,3 +121,10 @@ class Page {
 
 globalThis.parleyStats = null;
 new Page();
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+/** Whether the visitor probably has access to the console: on the daemon's own machine, or signed in. */
+function isOperator(): boolean {
+  return LOOPBACK.test(location.hostname) || sessionStorage.getItem('parley.key') !== null;
+}

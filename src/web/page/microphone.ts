@@ -1,4 +1,4 @@
-import { chosenDevice } from './device-choice.js';
+import { chosenDevice } from './devices.js';
 import type { CapturedChunk } from './worklet-messages.js';
 
 /** The microphone is not available; the message says what to do. */

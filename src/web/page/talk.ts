@@ -3,7 +3,7 @@ import { LoudspeakerError } from './audio.js';
 import type { TalkCall, CallStats } from './call.js';
 import { type NoticeAction, TalkCallControl, type How, type Line } from './call-control.js';
 import { DaemonApi } from './daemon.js';
-import type { DeviceKind } from './device-choice.js';
+import type { DeviceKind } from './devices.js';
 import { MicrophoneError } from './microphone.js';
 import type { Phase } from './phase.js';
 import { retry } from './reconnect.js';

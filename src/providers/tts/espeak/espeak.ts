@@ -11,9 +11,8 @@ import {
   runEspeak,
 } from './espeak-process.js';
 import { Mailbox } from '../../mailbox.js';
-import { parseVoiceSettings, type VoiceSettings } from '../settings.js';
 import { Slots } from '../slots.js';
-import { speak, type EngineAudio, ESPEAK_LATENCY } from '../speech.js';
+import { speak, type EngineAudio, ESPEAK_LATENCY, parseVoiceSettings, type VoiceSettings } from '../speech.js';
 import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice } from '../tts.js';
 
 export interface EspeakOptions {

@@ -2,8 +2,7 @@ import { availableParallelism } from 'node:os';
 import { ParleyError } from '../../../base/errors.js';
 import { pronounceEnglish } from '../text/english.js';
 import { FlitePool, type FlitePoolStats } from './flite-pool.js';
-import { parseVoiceSettings, type VoiceSettings } from '../settings.js';
-import { speak, FLITE_LATENCY } from '../speech.js';
+import { speak, FLITE_LATENCY, parseVoiceSettings, type VoiceSettings } from '../speech.js';
 import {
   DEFAULT_FLITE_VOICE,
   FIXED_PITCH_VOICES,

@@ -1,7 +1,7 @@
 import type { SessionLine } from '../../../engine/remote-line.js';
 import type { RtpMediaOptions } from '../../../transports/rtp/media.js';
 import type { RtpPorts } from '../../../transports/rtp/ports.js';
-import type { OpenedMedia } from '../../../transports/rtp/session.js';
+import type { OpenedMedia, RtpListener, RtpSession } from '../../../transports/rtp/session.js';
 import type { LineStats, TransferOutcome, Transport } from '../../../transports/transport.js';
 
 /** What the signalling of a SIP call does with the agent's line. */
@@ -44,3 +44,17 @@ export interface CallMediaHost {
 }
 
 export type CallMediaOptions = Pick<RtpMediaOptions, 'codecs' | 'listener' | 'totals'>;
+
+/** The media of one call, as its signalling needs them. */
+export type CallMedia = Pick<
+  RtpSession<Transport | null>,
+  'line' | 'offer' | 'accept' | 'answer' | 'rollback' | 'answered' | 'stats' | 'close'
+>;
+
+/**
+ * Opens a call's sockets. Rejects if none are free.
+ * @param address the local address as the other side sees it
+ * @param bound the local address of the call's signalling
+ * @param line of the agent
+ */
+export type OpenMedia = (listener: RtpListener, address: string, bound: string, line: AgentLine) => Promise<CallMedia>;

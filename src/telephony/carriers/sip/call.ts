@@ -13,8 +13,7 @@ import {
 } from '../carrier.js';
 import { CallStates } from '../call-states.js';
 import { endOfLeg } from './end-cause.js';
-import type { AgentLine, CallLineEvents, CallMediaHost } from './call-media-host.js';
-import type { CallMedia } from './media.js';
+import type { AgentLine, CallLineEvents, CallMediaHost, CallMedia } from './call-media-host.js';
 
 /** The call's signalling. */
 export interface Signalling {

@@ -36,8 +36,7 @@ import {
   settable,
 } from './headers.js';
 import { LocalCallMedia } from './local-call-media.js';
-import type { OpenMedia } from './media.js';
-import type { CallMediaHost } from './call-media-host.js';
+import type { CallMediaHost, OpenMedia } from './call-media-host.js';
 import { type Addressing, addressOfUser, addressToCall, isNumber, numberOfUser } from './numbers.js';
 import { connectCalls, transferBlindly, type TransferMode, type TransferOptions } from './transfer.js';
 import { Trunk, type TrunkOptions } from './trunk.js';

@@ -1,8 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { SipCarrierOptions } from './carrier.js';
-import type { CallMediaHost } from './call-media-host.js';
-import type { OpenMedia } from './media.js';
+import type { CallMediaHost, OpenMedia } from './call-media-host.js';
 import type { SipTrunks } from './trunks.js';
 import type { Clock } from '../../../base/clock.js';
 import type { SipSettings } from '../../../settings/carriers/sip.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseVoiceSettings } from '../../../src/providers/tts/settings.js';
+import { parseVoiceSettings } from '../../../src/providers/tts/speech.js';
 
 describe('voice settings', () => {
   it('default to the voice as it is', () => {
