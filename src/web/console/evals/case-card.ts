@@ -2,7 +2,7 @@ import { el } from '../../shared/elements.js';
 import { duration } from '../../page/times.js';
 import { moment } from '../words.js';
 import type { ReportCase, ReportExpectation, ReportLine, ReportRun } from './eval-types.js';
-import { costText } from './matrix.js';
+import { costText } from './matrix-table.js';
 
 export interface CaseCardOptions {
   isOpen: boolean;
