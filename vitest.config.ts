@@ -5,6 +5,8 @@ const EVENTUAL =
   'test/e2e/{accessibility,console,console-numbers,evals,forms,vendor-faults,widget,widget-calls}.test.ts';
 /** Tests that replace or reload modules: what they import is theirs alone. */
 const MOCKS = ['test/base/native.test.ts', 'test/engine/private-names.test.ts', 'test/daemon/evals/runs.test.ts'];
+/** Tests outside test/e2e that need the processor when they need it. */
+const REAL_TIME = ['test/transports/rtp/{ffmpeg,loopback}.test.ts', 'test/transports/webrtc/bad-network.test.ts'];
 /** The suites of the example agents hold hundreds of calls on threads of their own. */
 const EVALS = 'test/eval/suites.test.ts';
 /** Vitest leaves a core to itself, and of two that is half of all. */
@@ -24,7 +26,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/e2e/**', EVALS, ...MOCKS],
+          exclude: ['test/e2e/**', EVALS, ...MOCKS, ...REAL_TIME],
           isolate: false,
           ...parallel,
         },
@@ -37,7 +39,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'real-time',
-          include: ['test/e2e/**/*.test.ts'],
+          include: ['test/e2e/**/*.test.ts', ...REAL_TIME],
           exclude: [EVENTUAL],
           maxWorkers: 1,
           sequence: { groupOrder: 1 },

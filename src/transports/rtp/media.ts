@@ -3,6 +3,7 @@ import { FRAME_MS } from '../../audio/frame.js';
 import type { Opus } from '../../audio/codecs/opus.js';
 import type { SpecialInformation } from '../../audio/tones/special-information-tones.js';
 import type { Cancel, Clock } from '../../base/clock.js';
+import { Random } from '../../base/random.js';
 import type { Ticker } from '../../base/ticker.js';
 import { ParleyError } from '../../base/errors.js';
 import type { LineStats, TransferOutcome, Transport, TransportSink } from '../transport.js';
@@ -33,6 +34,8 @@ export interface RtpMediaOptions {
   /** Transfers the call; becomes the line's `transfer`. If omitted, the line has none. */
   transfer?: (target: string, signal: AbortSignal) => Promise<TransferOutcome>;
   listener?: RtpListener;
+  /** Spreads the reports of calls that start together. Default: by chance. */
+  random?: Pick<Random, 'int'>;
   /** Counts the call. */
   totals?: RtpTotals;
 }
@@ -126,6 +129,7 @@ export class RtpMedia implements LineEnds {
       learnMs,
       ssrc,
       clock,
+      random: options.random ?? new Random(random.readUInt32BE(0)),
       listener: { packet: (packet, atMs) => this.#earlyPacket(packet, atMs) },
       sent: () => this.#sender.sentAt(clock.nowMs()),
       onExpectedLoss: (share) => this.#sender.expectLoss(share),

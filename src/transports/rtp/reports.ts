@@ -1,4 +1,5 @@
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import type { Random } from '../../base/random.js';
 import type { RtpPacket } from './packet.js';
 import { Reception, type ReportBlock } from './reception.js';
 import { parseRtcp, type RtcpPacket, serialiseRtcp } from './rtcp.js';
@@ -34,6 +35,7 @@ const INTERVAL_MS = 5_000;
 export class Reports {
   /** Identifies the endpoint in all its streams; not a person's name. */
   readonly #cname = randomBytes(12).toString('base64url');
+  readonly #random: Pick<Random, 'int'>;
   #reception: Reception | null = null;
   #nextMs: number;
   #packetsBefore = 0;
@@ -43,8 +45,10 @@ export class Reports {
   #clockRateHz = 8_000;
   #hasLeft = false;
 
-  constructor(nowMs: number) {
-    this.#nextMs = nextAfter(nowMs);
+  /** @param random spreads the reports */
+  constructor(nowMs: number, random: Pick<Random, 'int'>) {
+    this.#random = random;
+    this.#nextMs = this.#after(nowMs);
   }
 
   get stats(): ReportStats {
@@ -71,7 +75,7 @@ export class Reports {
 
   /** The report that is due. */
   next(sent: SentSoFar, nowMs: number): Uint8Array {
-    this.#nextMs = nextAfter(nowMs);
+    this.#nextMs = this.#after(nowMs);
     return serialiseRtcp(this.#compound(sent, nowMs));
   }
 
@@ -91,6 +95,10 @@ export class Reports {
       }
     }
     return packets !== null;
+  }
+
+  #after(nowMs: number): number {
+    return nowMs + INTERVAL_MS / 2 + this.#random.int(0, INTERVAL_MS);
   }
 
   #compound({ ssrc, packets, octets, timestamp }: SentSoFar, nowMs: number): RtcpPacket[] {
@@ -132,10 +140,6 @@ export class Reports {
       reportedJitterMs: (jitterTicks * 1_000) / this.#clockRateHz,
     };
   }
-}
-
-function nextAfter(nowMs: number): number {
-  return nowMs + INTERVAL_MS / 2 + randomInt(INTERVAL_MS);
 }
 
 /** Expected loss until the other side reports. */

@@ -1,5 +1,6 @@
 import { Scratch } from '../../audio/dsp/scratch.js';
 import type { Clock } from '../../base/clock.js';
+import type { Random } from '../../base/random.js';
 import { OVERTAKEN_MS } from './early-media.js';
 import { ReportedLoss, Reports, type ReportStats, type SentSoFar } from './reports.js';
 import { type Agreement, isNowhere } from './negotiation.js';
@@ -14,6 +15,8 @@ export interface WireOptions {
   /** How long another address than the negotiated one may prove to be the other side's. */
   learnMs: number;
   clock: Clock;
+  /** Spreads the reports. */
+  random: Pick<Random, 'int'>;
   /** The source of sent audio. */
   ssrc: number;
   /** What was sent, for reports. */
@@ -79,7 +82,7 @@ export class Wire {
     this.#sent = options.sent;
     this.#listener = options.listener;
     this.#onExpectedLoss = options.onExpectedLoss;
-    this.#reports = new Reports(options.clock.nowMs());
+    this.#reports = new Reports(options.clock.nowMs(), options.random);
     let from: MediaAddress = { address: '', port: 0 };
     pair.rtp.listen((datagram, address, port) => {
       // Usually the same address as before.

@@ -69,8 +69,8 @@ export async function virtualPair(
   const ends = { clock, ticker: new Ticker(clock) };
   const network = new UdpNetwork(clock, new Random(1), quality);
   const portsAt = (localAddress: string): RtpPorts => new RtpPorts({ clock, localAddress, openSocket: network.open });
-  const caller = await openRtpSession({ ...ends, ports: portsAt('10.0.0.1'), ...options });
-  const callee = await openRtpSession({ ...ends, ports: portsAt('10.0.0.2'), ...calleeOptions });
+  const caller = await openRtpSession({ ...ends, ports: portsAt('10.0.0.1'), random: new Random(2), ...options });
+  const callee = await openRtpSession({ ...ends, ports: portsAt('10.0.0.2'), random: new Random(3), ...calleeOptions });
   return { clock, network, ...agreed(caller, callee) };
 }
 
