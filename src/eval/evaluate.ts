@@ -65,3 +65,12 @@ export async function evaluate(
 export function assertPasses(result: CaseResult): void {
   if (!result.passed) throw new Error(`the case fails\n${caseReport(result)}`);
 }
+
+/**
+ * Matchers for vitest and jest: `expect.extend(evalMatchers)`, then `expect(await evaluate(agent, case)).toPassEval()`.
+ */
+export const evalMatchers = {
+  toPassEval(result: CaseResult): { pass: boolean; message: () => string } {
+    return { pass: result.passed, message: () => caseReport(result) };
+  },
+};

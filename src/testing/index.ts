@@ -32,7 +32,7 @@ export type { StageToolRun, StageTools, StageWatcher } from '../stage/stage.js';
 export type { StageUtterance, Timeline } from '../stage/timeline.js';
 export type { GreetsOptions, SaysOptions, StageUser, Stretch } from '../stage/user.js';
 export type { StageVoice, StageVoiceOptions, VoiceWatcher } from '../stage/voice.js';
-export { assertPasses, evaluate, type EvaluateOptions } from '../eval/evaluate.js';
+export { assertPasses, evalMatchers, evaluate, type EvaluateOptions } from '../eval/evaluate.js';
 export type { EvalAgent } from '../eval/agent.js';
 export type { CheckedCall } from '../eval/expectations/check.js';
 export type { UserCheck } from '../eval/expectations/deciders.js';

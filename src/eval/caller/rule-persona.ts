@@ -228,11 +228,11 @@ export class RulePersona implements SimulatedCaller {
       pauseMs = PAUSE_MS;
     }
     if (this.#manner.has('impatient') && this.#lastFact?.words === words && this.#random.chance(0.3)) {
-      text = `${sentence(text)} ${this.#random.pick(impatient)}`;
+      text = `${asSentence(text)} ${this.#random.pick(impatient)}`;
     }
     if (this.#manner.has('digresses') && !this.#hasDigressed && this.#facts.some(({ told }) => told)) {
       this.#hasDigressed = true;
-      text = `${sentence(text)} ${this.#random.pick(digression)}`;
+      text = `${asSentence(text)} ${this.#random.pick(digression)}`;
     }
     const mumbled = this.#manner.has('mumbles_numbers') && this.#hasNumber(words);
     return [{ say: text, ...(pauseMs !== undefined && { pauseMs }), ...(mumbled && { mumbled }) }];
@@ -295,7 +295,7 @@ function numbersIn(said: string, { numbers }: CallerPhrases): number {
 }
 
 /** Words with the end of a sentence. */
-function sentence(words: string): string {
+function asSentence(words: string): string {
   return /[.?!…]$/.test(words) ? words : `${words}.`;
 }
 

@@ -1,0 +1,69 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { loadAgentFile } from '../../src/agent/agent-file.js';
+import { assertPasses, evalMatchers, evaluate } from '../../src/eval/evaluate.js';
+import type { EvalCase } from '../../src/eval/suite/suite-schema.js';
+import { CustomLlmServer } from '../vendors/custom-llm.js';
+
+declare module 'vitest' {
+  interface Matchers<T> {
+    toPassEval: () => T;
+  }
+}
+
+expect.extend(evalMatchers);
+
+const cleanUps: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+});
+
+const HOURS: EvalCase = {
+  name: 'hours',
+  caller: { script: [{ say: 'When are you open?' }] },
+  expect: [{ said: 'eleven' }],
+};
+
+describe('evaluate', () => {
+  it('passes a case, or fails with the transcript in the error', async () => {
+    const agent = { ...(await loadAgentFile('examples/restaurant/agent.json')), name: 'fork' };
+    const good = await evaluate(agent, HOURS);
+    assertPasses(good);
+    expect(good).toPassEval();
+    const bad = await evaluate(agent, { ...HOURS, expect: [{ said: 'midnight' }] }, { runs: 2, concurrency: 2 });
+    expect([bad.passes, bad.runs.length]).toEqual([0, 2]);
+    expect(() => assertPasses(bad)).toThrow(/caller {2}When are you open\?[^]*the agent never says "midnight"/);
+    expect(() => expect(bad).toPassEval()).toThrow('the agent never says "midnight"');
+    expect(bad).not.toPassEval();
+  });
+
+  it('refuses a case that is not valid, and is broken off by its signal', async () => {
+    const agent = { ...(await loadAgentFile('examples/restaurant/agent.json')), name: 'fork' };
+    await expect(evaluate(agent, { ...HOURS, expect: [] })).rejects.toThrow('cases[0].expect');
+    const reason = new Error('enough');
+    await expect(evaluate(agent, HOURS, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  });
+
+  it('holds calls with an agent on its own server in real time', async () => {
+    const server = await CustomLlmServer.open({
+      onStart: (say) => say.response('Hello from my server.', { end_of_stream: true }),
+      onRequest: (say, { transcript }) =>
+        say.response(`You said ${transcript.at(-1)?.content ?? ''}.`, { end_of_stream: true }),
+    });
+    cleanUps.push(() => server.close());
+    const agent = { name: 'own', config: { custom_llm_websocket: server.url } };
+    const one: EvalCase = {
+      name: 'echo',
+      caller: { script: [{ say: 'one' }, { hang_up: true }, { listen: true }] },
+      expect: [{ said: 'Hello from my server' }, { ends: { by: 'caller' } }],
+    };
+    assertPasses(await evaluate(agent, one, { engine: { allowUrls: [server.url] } }));
+  });
+
+  it('says why a call cannot be held', async () => {
+    const agent = { name: 'broken', config: { llm: { model: 'no-such-model' } } };
+    const result = await evaluate(agent, HOURS);
+    expect(result.passed).toBe(false);
+    expect(result.runs[0]?.error).toContain('llm.model');
+    expect(() => assertPasses(result)).toThrow('llm.model');
+  });
+});
