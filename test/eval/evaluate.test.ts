@@ -3,6 +3,8 @@ import { loadAgentFile } from '../../src/agent/agent-file.js';
 import { assertPasses, evalMatchers, evaluate } from '../../src/eval/evaluate.js';
 import type { EvalCase } from '../../src/eval/suite/suite-schema.js';
 import { CustomLlmServer } from '../vendors/custom-llm.js';
+import { OpenAiSpeechDouble } from '../vendors/tts/openai.js';
+import { KEY } from '../vendors/tts/speech-double.js';
 
 declare module 'vitest' {
   interface Matchers<T> {
@@ -57,6 +59,22 @@ describe('evaluate', () => {
       expect: [{ said: 'Hello from my server' }, { ends: { by: 'caller' } }],
     };
     assertPasses(await evaluate(agent, one, { engine: { allowUrls: [server.url] } }));
+  });
+
+  it('holds spoken calls with the voice of a vendor in real time', async () => {
+    const double = await new OpenAiSpeechDouble().open();
+    cleanUps.push(() => double.close());
+    const fork = await loadAgentFile('examples/restaurant/agent.json');
+    const agent = { ...fork, config: { ...fork.config, voice: { provider: 'openai', voice_id: 'alloy' } } };
+    const one: EvalCase = {
+      name: 'greeting',
+      caller: { script: [{ wait_for: 'Olive' }, { hang_up: true }] },
+      expect: [{ said: 'The Crooked Fork' }, { ends: { by: 'caller' } }, { faults: { max: 0 } }],
+    };
+    const vendors = { openai: { apiKey: KEY, baseUrl: double.url } };
+    assertPasses(await evaluate(agent, one, { mode: 'voice', engine: { vendors, allowUrls: [double.url] } }));
+    expect(double.spoken.join(' ')).toContain('The Crooked Fork');
+    expect(double.violations).toEqual([]);
   });
 
   it('says why a call cannot be held', async () => {
