@@ -346,7 +346,7 @@ describe.skipIf(!hasTool('chromium'))('the console, in a real browser', { timeou
       const hash = `#/${place}`;
       await page.goto(`${daemon.address}/console${hash}`);
       await page.locator('#view h1').waitFor(PATIENCE);
-      await page.locator('#view .state[role=status]').waitFor({ ...PATIENCE, state: 'detached' });
+      await expect.poll(() => page.locator('#view .state[role=status]').count(), PATIENCE).toBe(0);
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), hash).toBe(0);
     }
   });
