@@ -27,6 +27,17 @@ export function msToSamples(ms: number, sampleRateHz: number): number {
   return Math.round((ms * sampleRateHz) / 1000);
 }
 
+/** Pieces of audio, one behind the other. */
+export function joinedSamples(pieces: readonly Int16Array[]): Int16Array {
+  const all = new Int16Array(pieces.reduce((length, piece) => length + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}
+
 /** Supported sample rates, from telephone to studio sound. */
 const MIN_RATE_HZ = 8_000;
 const MAX_RATE_HZ = 48_000;

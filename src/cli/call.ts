@@ -1,6 +1,7 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { styleText } from 'node:util';
 import { encodeWav } from '../audio/files/wav.js';
+import { joinedSamples } from '../audio/frame.js';
 import { STOCK_DIRECTORY } from '../telephony/carriers/simulated/directory.js';
 import type { SimulatedNetwork } from '../telephony/carriers/simulated/network.js';
 import { PHONE_RATE_HZ } from '../telephony/carriers/simulated/path.js';
@@ -266,10 +267,5 @@ function summary({ status, error, session, carrier }: CallReport): string {
 const SILENCE = new Int16Array(PHONE_RATE_HZ / 50);
 
 function stereo(left: readonly Int16Array[], right: readonly Int16Array[]): Uint8Array {
-  const joined = (frames: readonly Int16Array[]): Int16Array => {
-    const out = new Int16Array(frames.length * SILENCE.length);
-    frames.forEach((frame, index) => out.set(frame, index * SILENCE.length));
-    return out;
-  };
-  return encodeWav([joined(left), joined(right)], PHONE_RATE_HZ);
+  return encodeWav([joinedSamples(left), joinedSamples(right)], PHONE_RATE_HZ);
 }

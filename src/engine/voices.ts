@@ -1,4 +1,4 @@
-import { HEARING_RATE_HZ } from '../audio/frame.js';
+import { HEARING_RATE_HZ, joinedSamples } from '../audio/frame.js';
 import { withTimeout } from '../base/deadlines.js';
 import { RealClock } from '../base/real-clock.js';
 import { EMBEDDED_DEFAULTS } from '../agent/resolve.js';
@@ -28,7 +28,7 @@ export async function synthesizeSpeech(
     sampleRateHz = audio.sampleRateHz;
     pieces.push(audio.samples.slice());
   }
-  return { samples: joined(pieces), sampleRateHz };
+  return { samples: joinedSamples(pieces), sampleRateHz };
 }
 
 /** See `Engine.voices`. A provider that is not on this machine or is late has none. */
@@ -46,14 +46,4 @@ export async function listVoices({ providers, networkClock }: EngineServices): P
   });
   const found = await Promise.allSettled(listed);
   return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
-}
-
-function joined(pieces: readonly Int16Array[]): Int16Array {
-  const all = new Int16Array(pieces.reduce((length, piece) => length + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.length;
-  }
-  return all;
 }

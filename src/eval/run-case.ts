@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { decodeWav, encodeWav } from '../audio/files/wav.js';
+import { joinedSamples } from '../audio/frame.js';
 import { Random } from '../base/random.js';
 import { RealClock } from '../base/real-clock.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
@@ -297,17 +298,7 @@ class CaseRunner {
     if (recorded === null || this.#voiceLine === null) return { recording: null, trace };
     const recording = `${base}.wav`;
     const { inputRateHz } = this.#voiceLine;
-    await writeFile(recording, encodeWav([joined(recorded.caller), joined(recorded.agent)], inputRateHz));
+    await writeFile(recording, encodeWav([joinedSamples(recorded.caller), joinedSamples(recorded.agent)], inputRateHz));
     return { recording, trace };
   }
-}
-
-function joined(frames: readonly Int16Array[]): Int16Array {
-  const all = new Int16Array(frames.reduce((length, frame) => length + frame.length, 0));
-  let at = 0;
-  for (const frame of frames) {
-    all.set(frame, at);
-    at += frame.length;
-  }
-  return all;
 }

@@ -1,4 +1,4 @@
-import { FRAME_MS, frameSamples, msToSamples } from '../../audio/frame.js';
+import { FRAME_MS, frameSamples, HEARING_RATE_HZ, joinedSamples, msToSamples } from '../../audio/frame.js';
 import { dbToGain, levelOf, SILENCE_DBFS } from '../../audio/dsp/level.js';
 import { resample } from '../../audio/dsp/resample.js';
 import { dialTones } from '../../audio/tones/dtmf.js';
@@ -244,14 +244,8 @@ export function atCallerLevel({ samples, sampleRateHz }: CallerAudio, mumbled = 
 
 /** Pieces of speech with silence between them. */
 export function joinedSpeech(pieces: readonly CallerAudio[], pauseMs: number): CallerAudio {
-  const sampleRateHz = pieces[0]?.sampleRateHz ?? 16_000;
-  const pause = msToSamples(pauseMs, sampleRateHz);
-  const length = pieces.reduce((sum, { samples }) => sum + samples.length, 0) + pause * Math.max(0, pieces.length - 1);
-  const samples = new Int16Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    samples.set(piece.samples, at);
-    at += piece.samples.length + pause;
-  }
-  return { samples, sampleRateHz };
+  const sampleRateHz = pieces[0]?.sampleRateHz ?? HEARING_RATE_HZ;
+  const pause = new Int16Array(msToSamples(pauseMs, sampleRateHz));
+  const parts = pieces.flatMap(({ samples }, index) => (index === 0 ? [samples] : [pause, samples]));
+  return { samples: joinedSamples(parts), sampleRateHz };
 }
