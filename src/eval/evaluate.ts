@@ -1,8 +1,6 @@
-import { RealClock } from '../base/real-clock.js';
 import type { EngineOptions } from '../engine/options.js';
 import type { EmbeddingRoute } from '../tools/knowledge/embeddings.js';
 import type { EvalAgent } from './agent.js';
-import { LocalCaseRunner } from './case-runner.js';
 import type { CaseResult } from './result.js';
 import { caseReport } from './report/text-report.js';
 import { runSuite } from './run-suite.js';
@@ -36,26 +34,19 @@ export async function evaluate(
   { mode = 'text', runs, concurrency, folder = '.', engine, embedding, signal }: EvaluateOptions = {},
 ): Promise<CaseResult> {
   const suite = parseSuite({ name: one.name, cases: [one] });
-  const untilAborted = signal ?? new AbortController().signal;
-  const agents = [{ ...agent, agentId: null }];
-  const clock = new RealClock();
-  const runner = new LocalCaseRunner({ suite, folder, agents, engine, embedding, signal: untilAborted }, clock);
-  try {
-    const { cases } = await runSuite({
-      suite,
-      folder,
-      agent: { ...agent, agentId: null },
-      modes: [mode],
-      runs,
-      concurrency,
-      runner,
-      startUnixMs: 0,
-      signal: untilAborted,
-    });
-    return cases[0] as CaseResult;
-  } finally {
-    await runner.close();
-  }
+  const { cases } = await runSuite({
+    suite,
+    folder,
+    agent: { ...agent, agentId: null },
+    modes: [mode],
+    runs,
+    concurrency,
+    engine,
+    embedding,
+    startUnixMs: 0,
+    signal: signal ?? new AbortController().signal,
+  });
+  return cases[0] as CaseResult;
 }
 
 /**

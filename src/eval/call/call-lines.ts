@@ -116,7 +116,6 @@ export class CallLines {
       responseMs: null,
     };
     this.#endSilence(nowMs);
-    this.#waitsFromMs = null;
     this.#lines.push(line);
     this.#caller = line;
     return () => {

@@ -1,4 +1,5 @@
 import type { ChatMessage } from '../../agent/chat.js';
+import { nearestRank } from '../../session/record/session-metrics.js';
 import type { SessionReport } from '../../session/record/session-report.js';
 import type { EvalLine, EvalMetrics, ExpectationResult, ModelIdentity, JudgeVote } from '../result.js';
 import type { ArgumentMatchers, Expectation, ExpectedCall } from '../suite/expectation-schema.js';
@@ -219,18 +220,13 @@ function within(
   return PASS;
 }
 
-/** The value below which this share of the list lies; the list is not empty. */
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? 0;
-}
-
 function responseTime(limits: ValueOf<'response_time'>, { lines, metrics }: CheckedCall): CheckOutcome {
   const times = metrics.responseMs;
   if (times.length === 0) return fail('the agent answers no turn');
+  const at = nearestRank(times);
   const figures = [
-    ['median', limits.p50_ms, quantile(times, 0.5)],
-    ['95th percentile', limits.p95_ms, quantile(times, 0.95)],
+    ['median', limits.p50_ms, at(0.5)],
+    ['95th percentile', limits.p95_ms, at(0.95)],
     ['longest', limits.max_ms, Math.max(...times)],
   ] as const;
   for (const [name, limit, value] of figures) {
