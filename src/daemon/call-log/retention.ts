@@ -1,7 +1,8 @@
-import { type Cancel, type Clock, delay } from '../../base/clock.js';
+import type { Clock } from '../../base/clock.js';
 import type { CallStore, StoredCall } from '../../store/calls.js';
 import type { CallFiles, RemovedFiles } from './call-files.js';
 import { errorOf } from '../../base/errors.js';
+import { DailyPurge, DAY_MS } from '../daily-purge.js';
 
 export interface RetentionOptions {
   store: Pick<CallStore, 'endedBefore' | 'recordedBefore' | 'forgetRecordings' | 'removeLazily'>;
@@ -20,33 +21,21 @@ export interface Purged extends RemovedFiles {
   calls: number;
 }
 
-const DAY_MS = 86_400_000;
 /** Calls that one transaction deletes. It takes a few milliseconds, see docs/benchmarks.md. */
 const BATCH = 10;
-/** A pause between two transactions lets other work run. */
-const PAUSE_MS = 20;
 
 /** Deletes old calls, recordings and traces at the start and daily. */
 export class Retention {
   readonly #options: RetentionOptions;
-  readonly #closed = new AbortController();
-  #cancel: Cancel = () => undefined;
-  #running: Promise<unknown> = Promise.resolve();
+  readonly #daily: DailyPurge;
 
   constructor(options: RetentionOptions) {
     this.#options = options;
+    this.#daily = new DailyPurge(options.clock, () => this.purge(), options.onError);
   }
 
   start(): void {
-    if (this.#closed.signal.aborted) return;
-    const { clock, onError } = this.#options;
-    this.#cancel = clock.schedule(clock.nowMs() + DAY_MS, () => this.start());
-    // One purge at a time.
-    this.#running = this.#running
-      .then(() => this.purge())
-      .catch((error: unknown) => {
-        if (!this.#closed.signal.aborted) onError(errorOf(error));
-      });
+    this.#daily.start();
   }
 
   /** Deletes what is too old now. */
@@ -66,14 +55,14 @@ export class Retention {
         }
       }
     };
-    await this.#inBatches(
+    await this.#daily.inBatches(
       () => store.endedBefore(callsUnixMs * 1000, BATCH),
       async (calls) => {
         await removeFiles(calls);
         purged.calls += store.removeLazily(calls);
       },
     );
-    await this.#inBatches(
+    await this.#daily.inBatches(
       () => store.recordedBefore(filesUnixMs * 1000, BATCH),
       async (calls) => {
         await removeFiles(calls);
@@ -81,23 +70,12 @@ export class Retention {
       },
     );
     // Traces of calls without a recording, and files without a call.
-    const swept = await files.sweep(filesUnixMs, this.#closed.signal);
+    const swept = await files.sweep(filesUnixMs, this.#daily.closed);
     return { ...purged, recordings: purged.recordings + swept.recordings, traces: purged.traces + swept.traces };
   }
 
   /** May be called twice. Resolves when no deletion runs. */
-  async close(): Promise<void> {
-    this.#closed.abort();
-    this.#cancel();
-    await this.#running;
-  }
-
-  /** Deletes a few calls at a time, with pauses for other work. */
-  async #inBatches(next: () => StoredCall[], work: (calls: readonly StoredCall[]) => Promise<void>): Promise<void> {
-    const { clock } = this.#options;
-    for (let calls = next(); calls.length > 0 && !this.#closed.signal.aborted; calls = next()) {
-      await work(calls);
-      await delay(clock, PAUSE_MS, this.#closed.signal).catch(() => undefined);
-    }
+  close(): Promise<void> {
+    return this.#daily.close();
   }
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.js';
 import { ParleyError } from '../../base/errors.js';
 import type { Api } from '../http/api.js';
 import type { CampaignProgress, Campaigns } from './campaigns.js';
-import { EventStream } from '../http/event-stream.js';
+import { EventStream, sendProgress } from '../http/event-stream.js';
 
 const progressSchema = z
   .strictObject({
@@ -66,39 +66,16 @@ export function campaignProgressRoutes(api: Api, campaigns: Campaigns, clock: Cl
       campaigns.get(id);
       if (streams >= MOST_STREAMS) throw new ParleyError('STREAMS_FULL', { limit: MOST_STREAMS, retryAfterS: RETRY_S });
       streams++;
-      void follow(campaigns, id, new EventStream(reply, clock)).finally(() => {
+      void sendProgress(new EventStream(reply, clock), campaigns.progress(id), {
+        watch: (listener) => campaigns.watch(id, listener),
+        reply: replyOf,
+        isLast: ({ status }) => status === 'finished',
+      }).finally(() => {
         streams--;
       });
       return reply;
     },
   });
-}
-
-/** Sends each state, or only the latest if the client is slower than the campaign. Never rejects. */
-async function follow(campaigns: Campaigns, id: string, stream: EventStream): Promise<void> {
-  let latest: CampaignProgress | null | undefined = campaigns.progress(id);
-  let wake = (): void => undefined;
-  const stop = campaigns.watch(id, (progress) => {
-    latest = progress;
-    wake();
-  });
-  stream.left.addEventListener('abort', () => wake(), { once: true });
-  try {
-    while (latest !== null && !stream.left.aborted) {
-      if (latest === undefined) await new Promise<void>((resolve) => (wake = resolve));
-      else {
-        const progress: CampaignProgress = latest;
-        latest = undefined;
-        await stream.send(JSON.stringify(replyOf(progress)), { event: 'progress' });
-        if (progress.status === 'finished') break;
-      }
-    }
-  } catch {
-    // The client has gone.
-  } finally {
-    stop();
-    stream.end();
-  }
 }
 
 function replyOf({

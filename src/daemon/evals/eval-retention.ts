@@ -1,6 +1,6 @@
-import { type Cancel, type Clock, delay } from '../../base/clock.js';
-import { errorOf } from '../../base/errors.js';
+import type { Clock } from '../../base/clock.js';
 import type { EvalRunStore } from '../../store/eval-runs.js';
+import { DailyPurge, DAY_MS } from '../daily-purge.js';
 import type { EvalRuns } from './eval-runs.js';
 
 export interface EvalRetentionOptions {
@@ -13,47 +13,33 @@ export interface EvalRetentionOptions {
   onError: (error: Error) => void;
 }
 
-const DAY_MS = 86_400_000;
-/** A pause between two deletions lets other work run. */
-const PAUSE_MS = 20;
-
 /** Deletes old runs with their calls at the start and daily. */
 export class EvalRetention {
   readonly #options: EvalRetentionOptions;
-  readonly #closed = new AbortController();
-  #cancel: Cancel = () => undefined;
-  #running: Promise<void> = Promise.resolve();
+  readonly #daily: DailyPurge;
 
   constructor(options: EvalRetentionOptions) {
     this.#options = options;
+    this.#daily = new DailyPurge(options.clock, () => this.purge(), options.onError);
   }
 
   start(): void {
-    if (this.#closed.signal.aborted) return;
-    const { clock, onError } = this.#options;
-    this.#cancel = clock.schedule(clock.nowMs() + DAY_MS, () => this.start());
-    // One purge at a time.
-    this.#running = this.#running
-      .then(() => this.purge())
-      .catch((error: unknown) => {
-        if (!this.#closed.signal.aborted) onError(errorOf(error));
-      });
+    this.#daily.start();
   }
 
   /** Deletes what is too old now. */
   async purge(): Promise<void> {
-    const { store, runs, clock, nowUnixMs, days } = this.#options;
-    const next = (): string | undefined => store.endedBefore(nowUnixMs() - days * DAY_MS, 1)[0];
-    for (let id = next(); id !== undefined && !this.#closed.signal.aborted; id = next()) {
-      await runs.remove(id);
-      await delay(clock, PAUSE_MS, this.#closed.signal).catch(() => undefined);
-    }
+    const { store, runs, nowUnixMs, days } = this.#options;
+    await this.#daily.inBatches(
+      () => store.endedBefore(nowUnixMs() - days * DAY_MS, 1),
+      async ([id]) => {
+        if (id !== undefined) await runs.remove(id);
+      },
+    );
   }
 
   /** May be called twice. Resolves when no deletion runs. */
-  async close(): Promise<void> {
-    this.#closed.abort();
-    this.#cancel();
-    await this.#running;
+  close(): Promise<void> {
+    return this.#daily.close();
   }
 }

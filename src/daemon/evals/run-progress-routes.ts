@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import type { Clock } from '../../base/clock.js';
 import { ParleyError } from '../../base/errors.js';
-import type { StoredEvalRun } from '../../store/eval-runs.js';
 import type { Api } from '../http/api.js';
-import { EventStream } from '../http/event-stream.js';
+import { EventStream, sendProgress } from '../http/event-stream.js';
 import type { EvalRuns } from './eval-runs.js';
 import { progressReply, progressSchema } from './replies.js';
 
@@ -33,37 +32,14 @@ export function runProgressRoutes(api: Api, runs: EvalRuns, clock: Clock): void 
       const run = runs.get(id);
       if (streams >= MOST_STREAMS) throw new ParleyError('STREAMS_FULL', { limit: MOST_STREAMS, retryAfterS: RETRY_S });
       streams++;
-      void follow(runs, run, new EventStream(reply, clock)).finally(() => {
+      void sendProgress(new EventStream(reply, clock), run, {
+        watch: (listener) => runs.watch(id, listener),
+        reply: progressReply,
+        isLast: ({ finishedMs }) => finishedMs !== null,
+      }).finally(() => {
         streams--;
       });
       return reply;
     },
   });
-}
-
-/** Sends each state, or only the latest if the client is slower than the run. Never rejects. */
-async function follow(runs: EvalRuns, run: StoredEvalRun, stream: EventStream): Promise<void> {
-  let latest: StoredEvalRun | null | undefined = run;
-  let wake = (): void => undefined;
-  const stop = runs.watch(run.id, (state) => {
-    latest = state;
-    wake();
-  });
-  stream.left.addEventListener('abort', () => wake(), { once: true });
-  try {
-    while (latest !== null && !stream.left.aborted) {
-      if (latest === undefined) await new Promise<void>((resolve) => (wake = resolve));
-      else {
-        const state: StoredEvalRun = latest;
-        latest = undefined;
-        await stream.send(JSON.stringify(progressReply(state)), { event: 'progress' });
-        if (state.finishedMs !== null) break;
-      }
-    }
-  } catch {
-    // The client has gone.
-  } finally {
-    stop();
-    stream.end();
-  }
 }

@@ -105,3 +105,46 @@ export class EventStream {
     });
   }
 }
+
+/**
+ * Sends each state as JSON in `event: progress`, or only the latest if the client is slower than the changes, and ends
+ * the stream behind the last one. Never rejects.
+ * @param watch calls back with each new state, null = there is no more; returns its cancel
+ */
+export async function sendProgress<T>(
+  stream: EventStream,
+  first: T,
+  {
+    watch,
+    reply,
+    isLast,
+  }: {
+    watch: (listener: (state: T | null) => void) => Cancel;
+    reply: (state: T) => unknown;
+    isLast: (state: T) => boolean;
+  },
+): Promise<void> {
+  let latest: T | null | undefined = first;
+  let wake = (): void => undefined;
+  const stop = watch((state) => {
+    latest = state;
+    wake();
+  });
+  stream.left.addEventListener('abort', () => wake(), { once: true });
+  try {
+    while (latest !== null && !stream.left.aborted) {
+      if (latest === undefined) await new Promise<void>((resolve) => (wake = resolve));
+      else {
+        const state: T = latest;
+        latest = undefined;
+        await stream.send(JSON.stringify(reply(state)), { event: 'progress' });
+        if (isLast(state)) break;
+      }
+    }
+  } catch {
+    // The client has gone.
+  } finally {
+    stop();
+    stream.end();
+  }
+}
