@@ -46,7 +46,8 @@ const PATTERNS = {
     '(goodbye|bye|farewell)',
     'good bye',
     // "To see whether you have room" is not a goodbye.
-    'see you [soon|later]$',
+    'see you [soon|later|then]$',
+    '^[great|okay|thanks|thank you] see you (tomorrow|tonight|on|at)',
     'have a (good|nice|great|lovely) (day|evening|night|one|weekend)',
     'that (is|will be|would be|was) (all|everything|it)$',
     'hang up',

@@ -1,6 +1,8 @@
 import type { ToolCall, ToolSpec } from '../../../agent/chat.js';
 import type { CompiledScript, CompiledState } from './compile.js';
+import type { Candidate } from './extract.js';
 import { FormFilling, type FormTalk } from './form.js';
+import type { PatternMatch } from './match.js';
 import { bestRule, type RuleHit } from './rules.js';
 import type { ScriptAction, CallAction, Say } from './schema.js';
 import { isAcknowledgement } from './slots/answer.js';
@@ -56,6 +58,31 @@ function foundNothing(value: unknown): boolean {
   const members = Object.values(value as Record<string, unknown>);
   const lists = members.filter((member) => Array.isArray(member));
   return members.length === 0 || (lists.length > 0 && lists.every((list) => list.length === 0));
+}
+
+/** An action that only says something or asks something else. */
+function isRemark({ say, goto, ...others }: ScriptAction): boolean {
+  return (say ?? goto) !== undefined && Object.values(others).every((effect) => effect === undefined);
+}
+
+/** "Hello", "good evening", "yes please" at the beginning. */
+function isOpening({ match }: RuleHit): boolean {
+  return match.start === 0 && match.end <= 2;
+}
+
+function isBeside({ start, end }: Candidate, { match }: RuleHit): boolean {
+  return end <= match.start || start >= match.end;
+}
+
+/** What happened is no wish, and questions about a thing, a place or a reason are not answered by a form. */
+const NO_WISH = new Set('yesterday last had did lost left why who where whose'.split(' '));
+
+/** A value that opens a form on its own: a day, a time, or a number with its noun ("six of us"). */
+function asksAlone(one: Candidate, words: readonly Word[], { slots }: CompiledScript): boolean {
+  if (words.some((word) => NO_WISH.has(word.text)) || /^(what|how)$/.test(words[0]?.text ?? '')) return false;
+  const type = slots.get(one.slot)?.definition.type;
+  if (type === 'date' || type === 'time') return true;
+  return type === 'number' && one.literals > 0 && (one.to > one.end || one.literals > 1);
 }
 
 /** What the agent says and does in one turn. */
@@ -187,7 +214,11 @@ export class ScriptConversation implements FormTalk {
   }
 
   runRule(hit: RuleHit, words: readonly Word[]): string {
-    for (const { slot, value } of hit.match.captures) if (value.allowed) this.values.set(slot, value);
+    // A form weighs the values of the rule that opens it against the others in the words.
+    const opened = this.script.forms.get(hit.rule.action.form ?? '');
+    for (const { slot, value } of hit.match.captures) {
+      if (value.allowed && opened?.slots.every((one) => one.slot !== slot) !== false) this.values.set(slot, value);
+    }
     const text = this.run(hit.rule.action, hit, words);
     // What a tool or the goodbye still has to say comes before a question.
     const { quiet, action } = hit.rule;
@@ -213,7 +244,7 @@ export class ScriptConversation implements FormTalk {
       this.#form = null;
     }
     if (action.call !== undefined) parts.push(this.#call(action.call));
-    else if (action.form !== undefined) parts.push(this.#open(action.form, words));
+    else if (action.form !== undefined) parts.push(this.#open(action.form, words, hit?.match));
     else if (action.end === true) this.#end(parts.join(' '));
     else if (hit?.rule.quiet !== true) parts.push(this.question());
     return parts.filter((part) => part !== '').join(' ');
@@ -260,7 +291,7 @@ export class ScriptConversation implements FormTalk {
       const answer = this.#form.take(words, hit);
       if (answer !== null) return answer;
     } else {
-      const form = hit === null || (hit.builtIn && hit.rule.action.cancel !== true) ? this.#formFor(words) : null;
+      const form = this.#formFor(words, hit, state?.otherwise == null);
       if (form !== null) return this.#open(form, words);
       if (hit !== null) return this.runRule(hit, words);
       const nothingNew = isAcknowledgement(words) || words.length === 0;
@@ -271,18 +302,31 @@ export class ScriptConversation implements FormTalk {
     return this.#missed(this.script.source.phrases.notUnderstood);
   }
 
-  /** The form that matches at least two slot values in the words, which opens it without a trigger phrase. */
-  #formFor(words: readonly Word[]): string | null {
-    for (const [name, form] of this.script.forms) if (new FormFilling(this, form).understands(words) >= 2) return name;
+  /**
+   * The form that the words open without a trigger phrase: with values for two of its slots or, if nothing else is
+   * understood (`alone`), with one that asks for it. A word or two before the values, such as a greeting, do not count.
+   */
+  #formFor(words: readonly Word[], hit: RuleHit | null, alone: boolean): string | null {
+    if (hit !== null && !(hit.builtIn ? hit.rule.action.cancel !== true : isRemark(hit.rule.action))) return null;
+    for (const [name, form] of this.script.forms) {
+      const found = new FormFilling(this, form).valuesIn(words);
+      const isDone = this.#doneForms.has(name);
+      if (isDone && found.every(({ slot, value }) => this.values.get(slot)?.value === value.value)) continue;
+      const beside = hit === null || hit.builtIn ? found : found.filter((one) => isBeside(one, hit));
+      const length = beside.reduce((sum, one) => sum + one.to - one.from, 0);
+      const outweighs = hit === null || hit.builtIn || (isOpening(hit) && length > hit.match.end);
+      if (beside.length >= 2 && outweighs) return name;
+      if (alone && hit === null && !isDone && found.some((one) => asksAlone(one, words, this.script))) return name;
+    }
     return null;
   }
 
-  #open(name: string, words: readonly Word[]): string {
+  #open(name: string, words: readonly Word[], opening: PatternMatch | null = null): string {
     const form = this.script.forms.get(name);
     if (form === undefined) return '';
     if (this.#doneForms.delete(name)) this.#forget(name);
     if (this.#form?.name !== name) this.#form = new FormFilling(this, form);
-    return this.#form.begin(words);
+    return this.#form.begin(words, opening);
   }
 
   #forget(form: string): void {

@@ -1,10 +1,12 @@
 import type { CompiledForm, CompiledFormSlot, CompiledScript } from './compile.js';
 import { extract, type Candidate } from './extract.js';
+import type { PatternMatch } from './match.js';
 import type { RuleHit } from './rules.js';
 import type { ScriptAction, Say } from './schema.js';
 import { answerOf, isAcknowledgement, isQuestion, isRefusal } from './slots/answer.js';
 import type { DayNumber } from './slots/date.js';
 import type { SlotValue } from './slots/slot.js';
+import { variants } from './text.js';
 import type { Word } from './words.js';
 
 /** What a form needs from its conversation. */
@@ -27,6 +29,7 @@ type Answer =
 
 const CHANGE = new Set('change wrong different another correct other incorrect'.split(' '));
 const CORRECTING = new Set('no nope actually make wait sorry change not wrong rather instead mean'.split(' '));
+const TIMES_BEFORE_SPELLING = 2;
 const NOT_POSSIBLE = 'I am sorry, {value} is not possible.';
 
 /**
@@ -51,14 +54,14 @@ export class FormFilling {
     return this.#form.name;
   }
 
-  /** The number of its slots that the words fill. */
-  understands(words: readonly Word[]): number {
-    return this.#extract(words, null).length;
+  /** The values of its slots in the words. */
+  valuesIn(words: readonly Word[]): readonly Candidate[] {
+    return this.#extract(words, null);
   }
 
-  /** Takes the values in the words that opened the form, and asks for the rest. */
-  begin(words: readonly Word[]): string {
-    return this.#accept(this.#extract(words, null));
+  /** Takes the values in the words that opened the form, and asks for the rest. `opening`: the rule that did. */
+  begin(words: readonly Word[], opening: PatternMatch | null): string {
+    return this.#accept(this.#extract(words, null, opening));
   }
 
   /** Handles a turn of the user. Null if nothing in it matched. */
@@ -87,14 +90,23 @@ export class FormFilling {
     if (this.#asked?.ask === undefined) return '';
     const times = this.#timesAsked.get(this.#asked.slot) ?? 0;
     this.#timesAsked.set(this.#asked.slot, times + 1);
-    return this.#talk.sayNth(this.#asked.ask, times);
+    const { ask } = this.#asked;
+    const { spell } = this.#talk.script.source.phrases;
+    // A name that was not understood twice is easier to understand by its letters.
+    const wordings = Math.max(variants(ask).length, TIMES_BEFORE_SPELLING);
+    const asksForLetters = this.#typeOf(this.#asked) === 'name' && times >= wordings;
+    return asksForLetters ? this.#talk.sayNth(spell, times - wordings) : this.#talk.sayNth(ask, times);
+  }
+
+  #typeOf({ slot }: CompiledFormSlot): string | undefined {
+    return this.#talk.script.slots.get(slot)?.definition.type;
   }
 
   /** The built-in rule that gives a reply of its own, if the hit is one. */
   #questionIn(words: readonly Word[], hit: RuleHit | null, asked: CompiledFormSlot | null): RuleHit | null {
     if (hit === null || hit.rule.action.form === this.name) return null;
     // A free-text answer may contain the words of any rule.
-    const free = asked !== null && this.#talk.script.slots.get(asked.slot)?.definition.type === 'text';
+    const free = asked !== null && this.#typeOf(asked) === 'text';
     return free && !hit.builtIn && !isQuestion(words) ? null : hit;
   }
 
@@ -203,7 +215,7 @@ export class FormFilling {
     return named?.ask === undefined ? null : named;
   }
 
-  #extract(words: readonly Word[], question: RuleHit | null): Candidate[] {
+  #extract(words: readonly Word[], question: RuleHit | null, opening: PatternMatch | null = null): Candidate[] {
     const asked = this.#phase === 'asking' ? (this.#asked?.slot ?? null) : null;
     const correcting = this.#phase === 'changing' || words.some((word) => CORRECTING.has(word.text));
     return extract({
@@ -213,9 +225,10 @@ export class FormFilling {
       words,
       today: this.#talk.today,
       asked,
-      filled: new Set(this.#talk.values.keys()),
+      known: this.#talk.values,
       correcting,
       excluded: question === null ? null : [question.match.start, question.match.end],
+      opening,
     });
   }
 }

@@ -16,7 +16,7 @@ import { patternWords } from './words.js';
 
 /** Maximum number of sentences per pattern, and per script. */
 const MAX_FROM_PATTERN = 24;
-const MAX_PHRASES = 1_800;
+const MAX_PHRASES = 2_000;
 const MAX_VALUES = 90;
 /** Values per slot that are tried in each pattern; over all patterns every value occurs. */
 const VALUES_A_PATTERN = 12;
@@ -34,7 +34,7 @@ const DAYS =
 
 /**
  * Recognition hints for an agent that runs this script: sentences that its patterns stand for, with typical slot
- * values, at most 1,800; the agent's own texts; and names and enumerated values as keywords. Deterministic.
+ * values, at most 2,000; the agent's own texts; and names and enumerated values as keywords. Deterministic.
  * @throws ParleyError CONFIG_INVALID as `scriptedProvider` does
  */
 export function speechHints(input: AgentScriptInput): SpeechHints {

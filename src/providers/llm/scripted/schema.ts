@@ -134,6 +134,7 @@ const phrases = z.strictObject({
     'I am sorry, the line is not good. Could you say that again, a little slower?',
     'I still cannot make it out, I am sorry.',
   ]),
+  spell: say.default(['Could you spell the name for me, please, letter by letter?', 'Just the letters, please.']),
   change: say.default(['What should I change?', 'Which part should be different?']),
   cancelled: say.default('All right, I have dropped that.'),
   working: say.default(['One moment, I am still on it.', 'Almost done, just a second.']),

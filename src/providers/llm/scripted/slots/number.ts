@@ -55,6 +55,35 @@ function belowThousand(words: readonly Word[], start: number): Found | null {
   return { value: head.value * 100 + rest.value, end: rest.end };
 }
 
+/** Number words as recognisers write them when nothing else is said. */
+const SOUNDS_LIKE: Readonly<Record<string, string>> = {
+  won: 'one',
+  to: 'two',
+  too: 'two',
+  for: 'four',
+  fore: 'four',
+  ate: 'eight',
+};
+/** Words before the number in an answer that holds nothing else. */
+const ANSWER_LEADS = new Set(
+  'it is that would will be there for just only table we are oh well at about around yes yeah maybe a party of'.split(
+    ' ',
+  ),
+);
+const AFTER_NUMBER = new Set('please people persons guests adults thanks thank you'.split(' '));
+
+/**
+ * An answer that is a number only by its sound, "for", "that would be for", "to people": the words with the number in
+ * place, and its position. Null for others, such as "I want to".
+ */
+export function soundedNumber(words: readonly Word[]): { words: readonly Word[]; start: number } | null {
+  let start = words.length - 1;
+  while (start > 0 && AFTER_NUMBER.has(words[start]?.text ?? '')) start--;
+  const number = SOUNDS_LIKE[words[start]?.text ?? ''];
+  if (number === undefined || !words.slice(0, start).every((word) => ANSWER_LEADS.has(word.text))) return null;
+  return { words: words.with(start, { text: number, raw: number }), start };
+}
+
 /** "seven", "07", "twenty one": a number as in times, without hundreds. Digits up to six. */
 export function belowHundred(words: readonly Word[], start: number): Found | null {
   const word = words[start]?.text ?? '';

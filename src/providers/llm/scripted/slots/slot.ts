@@ -1,52 +1,10 @@
 import type { SlotDefinition } from '../schema.js';
 import { likeness, patternWords, type Word } from '../words.js';
 import { answerOf } from './answer.js';
-import { capital, dateAt, type DayNumber, isoDate, spokenDate, weekdayNamed, weekdayOf } from './date.js';
+import { dateAt, type DayNumber, isoDate, spokenDate, weekdayNamed, weekdayOf } from './date.js';
 import { belowHundred, numberAt, spokenNumber } from './number.js';
+import { nameAt } from './name.js';
 import { clockText, parseClock, spokenTime, timeAt } from './time.js';
-
-const MAX_NAME_WORDS = 4;
-
-/** Words that end a name: conjunctions and the like, and answers that are not names. */
-const NO_NAME = new Set(
-  (
-    'a an and are at but by can could do does for from get give have hello here hi how i if in is it just kind make me ' +
-    'my name named need no nope not of okay on or our people persons please right say so sorry sure table thank thanks ' +
-    'that the then there they this time to today tomorrow tonight under wait was we what when where which who why will ' +
-    'with would yeah yep yes you your oh mmhm huh well good great fine party pm am actually cancel change correction ' +
-    'excuse instead maybe nobody nothing pardon wrong put down book reserve write'
-  ).split(' '),
-);
-
-/** The longest name at a position, "Anna Maria Miller" or spelled "m i l l e r"; returns the position after it. */
-export function nameEnd(words: readonly Word[], start: number): number | null {
-  const spelled = spelledEnd(words, start);
-  if (spelled !== null) return spelled;
-  let end = start;
-  while (end < words.length && end - start < MAX_NAME_WORDS && isNamePart(words, end)) end++;
-  return end > start ? end : null;
-}
-
-/** The name as written: capitalised, spelled letters joined. */
-export function nameText(words: readonly Word[]): string {
-  if (words.length >= 3 && words.every((word) => word.text.length === 1)) {
-    return capital(words.map((word) => word.text).join(''));
-  }
-  const full = words.length > 2 && words[0]?.text === words.at(-1)?.text ? words.slice(1) : words; // "Bond, James Bond"
-  return full.map(({ raw }) => (raw === raw.toLowerCase() ? raw.split("'").map(capital).join("'") : raw)).join(' ');
-}
-
-function isNamePart(words: readonly Word[], at: number): boolean {
-  const text = words[at]?.text ?? '';
-  if (!/^[\p{L}][\p{L}']*$/u.test(text) || NO_NAME.has(text)) return false;
-  return weekdayNamed(text) < 0 && belowHundred(words, at) === null;
-}
-
-function spelledEnd(words: readonly Word[], start: number): number | null {
-  let end = start;
-  while (/^\p{L}$/u.test(words[end]?.text ?? '')) end++;
-  return end - start >= 3 ? end : null;
-}
 
 /** A slot's value. */
 export interface SlotValue {
@@ -63,6 +21,8 @@ export interface SlotMatch {
   value: SlotValue;
   /** Unambiguous: can be taken wherever it is said. */
   clear: boolean;
+  /** A name with its letters. */
+  spelled?: boolean;
 }
 
 /** A slot compiled for matching. */
@@ -103,7 +63,8 @@ export class Slot {
     for (const phrase of this.#phrases) {
       if (phrase.words.every((word, index) => likeness(words[start + index]?.text ?? '', word.text) > 0)) {
         const value = this.#valueOf(phrase.value, phrase.spoken, today);
-        return [{ end: start + phrase.words.length, value, clear: this.definition.type === 'enum' }];
+        const clear = this.definition.type === 'enum' || phrase.words.length > 1;
+        return [{ end: start + phrase.words.length, value, clear }];
       }
     }
     if (this.definition.type === 'text') return textMatches(words, start);
@@ -136,12 +97,12 @@ export class Slot {
         return { end: found.end, value: this.#valueOf(found.digits, null, today), clear: false };
       }
       case 'name': {
-        const end = nameEnd(words, start);
-        if (end === null) return null;
-        const name = nameText(words.slice(start, end));
+        const found = nameAt(words, start);
+        if (found === null) return null;
+        const { name, end, spelled } = found;
         // An expected name that is the whole utterance counts as a name, whatever the question was.
         const clear = start === 0 && end === words.length && this.#expected.has(name.toLowerCase());
-        return { end, value: { value: name, spoken: name, allowed: true }, clear };
+        return { end, value: { value: name, spoken: name, allowed: true }, clear, spelled };
       }
       case 'yesno': {
         const answer = start === 0 ? answerOf(words) : null;

@@ -89,6 +89,8 @@ function hourAndMinutes(words: readonly Word[], start: number): Clock | null {
   const hour = belowHundred(words, start);
   if (hour === null || hour.value > 24 || (hour.value === 0 && words[hour.end]?.text !== 'oclock')) return null;
   const next = words[hour.end]?.text ?? '';
+  if (next === 'hundred' && hour.value >= 10)
+    return { minutes: hour.value * 60, end: hour.end + 1, clear: true, exact: true };
   if (next === 'oclock') return { minutes: hour.value * 60, end: hour.end + 1, clear: true, exact: hour.value === 0 };
   if (next === 'oh' || next === 'o' || next === 'zero') {
     const low = belowHundred(words, hour.end + 1);
