@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { freePort } from '../../scripts/daemon-process.mjs';
+import { DEFAULT_SETTINGS } from '../../src/settings/settings.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from './house.js';
 
 let house: House;
@@ -55,7 +57,21 @@ describe('phone numbers', () => {
     const number = await bought();
     await ask('POST', `/phones/${number}/set_agent`, { agent_id: 'baker' });
     const before = (await ask('GET', `/phones/${number}`)).body;
-    expect(await ask('POST', '/phones/import', { phone: number })).toEqual({ status: 200, body: before });
+    const { status, body } = await ask('POST', '/phones/import', { phone: number });
+    const { warnings, ...after } = body as { warnings: string[] };
+    expect([status, after]).toEqual([200, before]);
+    expect(warnings).toEqual([expect.stringContaining(`No trunk and no carrier account of this daemon has ${number}`)]);
+  });
+
+  it('that no trunk has are imported with a warning, those of a trunk without', async () => {
+    await house.close();
+    const listen = [`udp:127.0.0.1:${String(await freePort('udp'))}`];
+    const sip = { ...DEFAULT_SETTINGS.sip, servers: ['sip:127.0.0.1:9'], listen, numbers: ['+12025550199'] };
+    house = await House.open({ sip });
+    const warnings = async (phone: string): Promise<unknown> =>
+      ((await ask('POST', '/phones/import', { phone })).body as { warnings: unknown }).warnings;
+    expect(await warnings('+12025550199')).toEqual([]);
+    expect(await warnings('+12025550198')).toEqual([expect.stringContaining('add it to sip.numbers') as string]);
   });
 
   it('are still there after a restart, and can be given back', async () => {

@@ -82,6 +82,13 @@ const phoneSchema = z
     tags: z.array(z.string()),
   })
   .meta({ id: 'Phone', description: "One of the daemon's numbers, with the agent that answers it." });
+const importedSchema = phoneSchema
+  .extend({
+    warnings: z
+      .array(z.string())
+      .describe('Why real calls do not reach the number, as text for people. Empty = they do.'),
+  })
+  .meta({ id: 'ImportedPhone', description: 'A number that is in use now, with warnings about it.' });
 const EXAMPLE: z.output<typeof phoneSchema> = {
   id: '+12025550100',
   create_at: 1_795_448_091,
@@ -142,22 +149,26 @@ function acquisitionRoutes(api: Api, { phones, openTelephone, nowUnixMs }: Phone
     summary: 'Import a number that the operator already has',
     description:
       'A number of the setting `sip.numbers`, or of the account with Twilio, Telnyx or Plivo. A number that is imported ' +
-      'already does not change, and its calls are directed here again after a change of `publicUrl`.',
+      'already does not change, and its calls are directed here again after a change of `publicUrl`. A number that no ' +
+      'trunk and no account has becomes one of the simulated network; `warnings` says so.',
     body: importSchema,
-    answer: phoneSchema,
+    answer: importedSchema,
     errors: ['NUMBER_UNAVAILABLE', 'CARRIER_CLOSED'],
-    examples: () => ({ body: { phone: '+442079460000' }, answer: { ...NEW_EXAMPLE, id: '+442079460000' } }),
+    examples: () => ({
+      body: { phone: '+442079460000' },
+      answer: { ...NEW_EXAMPLE, id: '+442079460000', warnings: [] },
+    }),
     handle: async ({ body: { phone: number } }) => {
       const network = await openTelephone();
       const known = phones.get(number);
       if (known !== null) {
         await network.carrier.directNumber?.(number, carrierDeadline());
-        return replyOf(known);
+        return importedReply(known, network);
       }
       await network.carrier.buyNumber(number, carrierDeadline());
       const phone = newPhone(number, network.networkOf(number), unixSeconds(nowUnixMs()));
       phones.add(phone);
-      return replyOf(phone);
+      return importedReply(phone, network);
     },
   });
 }
@@ -320,6 +331,18 @@ function newPhone(number: string, carrier: string, createdAt: number): StoredPho
     tags: [],
     address: null,
   };
+}
+
+/** The reply to an import: a mistyped number would otherwise look like one of a trunk. */
+function importedReply(phone: StoredPhone, network: Telephone): z.output<typeof importedSchema> {
+  const { number } = phone;
+  const warnings = network.isSimulated(number)
+    ? [
+        `No trunk and no carrier account of this daemon has ${number}, so only callers of the simulated network can ` +
+          'call it. For real calls add it to sip.numbers or to the account, restart, release it here and import it again.',
+      ]
+    : [];
+  return { ...replyOf(phone), warnings };
 }
 
 function find(phones: PhoneStore, number: string): StoredPhone {

@@ -111,6 +111,11 @@ export class Telephone {
     return (carrier instanceof JoinedCarriers ? carrier.carrierOf(number) : carrier)?.name ?? carrier.name;
   }
 
+  /** Whether one of the daemon's numbers exists in the simulated network only. */
+  isSimulated(number: string): boolean {
+    return this.networkOf(number) === this.#networks.simulated.name;
+  }
+
   /**
    * Makes the trunks expect a registered call.
    * @returns the address to call, and a function that ends the wait

@@ -43,6 +43,8 @@ export function openServer({ limits }: Pick<Settings, 'limits'>, clock: Clock, t
     requestTimeout: Math.max(longestMs, UNKNOWN_LENGTH_BODY_MS),
     schemaController: NO_SCHEMAS,
     genReqId: () => randomUUID(),
+    // Fastify's own answer has another shape than the errors of the catalogue.
+    return503OnClosing: false,
   };
   const app =
     tls === null
@@ -54,8 +56,21 @@ export function openServer({ limits }: Pick<Settings, 'limits'>, clock: Clock, t
   app.server.maxConnections = limits.connections;
   sendSlowBodiesAway(app, clock);
   nameRequests(app);
+  refuseWhileClosing(app);
   readBodiesOut(app, clock);
   return app;
+}
+
+/** Refuses requests that reach open connections during the shutdown. */
+function refuseWhileClosing(app: FastifyInstance): void {
+  let isClosing = false;
+  app.addHook('preClose', (done) => {
+    isClosing = true;
+    done();
+  });
+  app.addHook('onRequest', (_request, _reply, done) => {
+    done(isClosing ? new ParleyError('DAEMON_DRAINING') : undefined);
+  });
 }
 
 /**

@@ -412,7 +412,8 @@ export class SipCarrier implements Carrier<SessionLine> {
       call.attach(await clock.settle(opening, clock.nowMs()));
       return true;
     } catch (error) {
-      this.#options.onError?.(error);
+      // The sockets of a call that has ended meanwhile are gone: that is no fault.
+      if (!call.isOver) this.#options.onError?.(error);
       call.finish({ cause: 'failed', by: 'network', reason: reasonOf(error) });
       return false;
     }

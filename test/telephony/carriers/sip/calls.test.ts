@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ParleyError } from '../../../../src/base/errors.js';
 import type { SessionLine } from '../../../../src/engine/remote-line.js';
 import { endOfFailure } from '../../../../src/telephony/carriers/sip/end-cause.js';
 import { addressToCall, numberOfUser } from '../../../../src/telephony/carriers/sip/numbers.js';
@@ -53,6 +54,27 @@ describe('calls on a SIP trunk', () => {
     await rig.dispose();
     await rig.wire.clock.advanceBy(60_000);
     expect([rig.net.sockets, rig.errors]).toEqual([0, []]);
+  });
+
+  it('that end while their media open report no fault', async () => {
+    let fail: (error: Error) => void = () => undefined;
+    const opening = new Promise<never>((_resolve, reject) => (fail = reject));
+    const rig = await openRig({ openMedia: () => opening });
+    const call = rig.carrier.placeCall({ from: OWN, to: NUMBERS.person, ringTimeoutMs: 5000 });
+    const closing = rig.carrier.close();
+    fail(new ParleyError('SESSION_CLOSED')); // as a media thread that has closed the call's sockets
+    await closing;
+    await rig.dispose();
+    expect([call.state, call.end?.reason, rig.errors]).toEqual(['ended', 'the carrier is closed', []]);
+  });
+
+  it('whose media cannot open fail, and report why', async () => {
+    const full = new ParleyError('RTP_PORTS_FULL', { range: '20000-20001' });
+    const rig = await openRig({ openMedia: () => Promise.reject(full) });
+    const call = rig.carrier.placeCall({ from: OWN, to: NUMBERS.person, ringTimeoutMs: 5000 });
+    await rig.until(() => call.state === 'ended');
+    expect([call.end?.reason, rig.errors]).toEqual([full.message, [full]]);
+    await rig.dispose();
   });
 
   it('of strangers get no answer', async () => {
