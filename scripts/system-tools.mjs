@@ -5,6 +5,8 @@ import { delimiter, join } from 'node:path';
 
 export const SYSTEM_TOOLS = [
   { command: 'chromium', package: 'chromium', why: 'the page is driven in a real browser' },
+  { command: 'firefox-esr', package: 'firefox-esr', why: 'the page and the widget are driven in a second browser' },
+  { command: 'pulseaudio', package: 'pulseaudio', why: 'Firefox plays no sound without a sound server' },
   { command: 'ffmpeg', package: 'ffmpeg', why: 'backgrounds of all common formats are decoded with the real program' },
   { command: 'espeak-ng', package: 'espeak-ng', why: 'the espeak-ng voice is tested with the real program' },
   { command: 'sipp', package: 'sip-tester', why: 'SIP is tested with calls of another implementation' },

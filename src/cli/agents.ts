@@ -1,6 +1,6 @@
 import { type AgentFile, loadAgentFile } from '../agent/agent-file.js';
 import { agentFileJsonSchema } from '../agent/agent-schema.js';
-import { InvalidConfigError, type Location, type ValidationIssue } from '../schema/issues.js';
+import { InvalidConfigError, type ValidationIssue } from '../schema/issues.js';
 import { readJsonFile } from '../schema/json-file.js';
 import { Engine } from '../engine/engine.js';
 import type { AgentRequest } from '../engine/options.js';
@@ -66,16 +66,20 @@ async function check(path: string, engine: Engine, io: CommandIo): Promise<reado
     io.stdout.write(`${path}: the agent "${file.name}" is valid\n`);
     return [];
   }
-  const known = new Set(issues.map(({ loc }) => lineOf(path, loc)));
+  const ofSchema = issues.map(({ loc, msg }) => ({
+    place: [path, ...loc.slice(loc[0] === path ? 1 : 0)].join('.'),
+    msg,
+  }));
+  const known = new Set(ofSchema.map(({ place }) => place));
   // The engine also reports the faults that the file's schema has found.
   const more = faults.flatMap((fault) => {
     if (!(fault instanceof InvalidConfigError)) return [messageLine(path, fault)];
     return fault.issues.flatMap(({ loc, msg }) => {
-      const line = lineOf(path, loc);
-      return known.has(line) ? [] : [`${line}: ${msg}`];
+      const place = [path, 'config', ...loc].join('.');
+      return known.has(place) ? [] : [`${place}: ${msg}`];
     });
   });
-  return [...issues.map(({ loc, msg }) => `${lineOf(path, loc)}: ${msg}`), ...more];
+  return [...ofSchema.map(({ place, msg }) => `${place}: ${msg}`), ...more];
 }
 
 function requestOf({ config, script, extensions }: AgentFile): AgentRequest {
@@ -86,13 +90,6 @@ function requestOf({ config, script, extensions }: AgentFile): AgentRequest {
 async function unchecked(path: string): Promise<AgentRequest> {
   const { config, script, extensions } = ((await readJsonFile(path)) ?? {}) as Partial<AgentFile>;
   return requestOf({ name: path, config: config ?? {}, script, extensions: extensions ?? null });
-}
-
-/** A place in a file. The schema's faults lead through `config`, the engine's begin inside it: that member is left out. */
-function lineOf(path: string, loc: Location): string {
-  const inFile = loc[0] === path ? loc.slice(1) : loc;
-  const place = inFile[0] === 'config' && inFile.length > 1 ? inFile.slice(1) : inFile;
-  return [path, ...place].join('.');
 }
 
 /** @throws errors that are not faults of the file */

@@ -28,7 +28,7 @@ describe('parley agents check', () => {
       const files = ['typo', 'lost', 'keyless', 'gone'].map((name) => path(`${name}.json`));
       const { code, out, err } = await parley(['agents', 'check', ...files]);
       expect([code, out]).toEqual([1, '']);
-      for (const field of Object.keys(config)) expect(err).toContain(`typo.json.${field}: Unknown field`);
+      for (const field of Object.keys(config)) expect(err).toContain(`typo.json.config.${field}: Unknown field`);
       expect(err).toContain('there is no state "nowhere"');
       expect(err).toMatch(/keyless\.json: .*"gpt-4o"/);
       expect(err).toMatch(/gone\.json.*cannot be read/);
@@ -62,7 +62,7 @@ describe('parley agents check', () => {
         'app_functions.0.name',
         'app_functions.1.credentials',
       ]) {
-        expect(lines.filter((line) => line.includes(`wrong.json.${place}: `))).toHaveLength(1);
+        expect(lines.filter((line) => line.includes(`wrong.json.config.${place}: `))).toHaveLength(1);
       }
       expect(err).toMatch(/wrong\.json: .*"gpt-4o"/);
       expect(lines).toHaveLength(11);
