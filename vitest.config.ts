@@ -6,7 +6,11 @@ const EVENTUAL =
 /** Tests that replace or reload modules: what they import is theirs alone. */
 const MOCKS = ['test/base/native.test.ts', 'test/engine/private-names.test.ts', 'test/daemon/evals/runs.test.ts'];
 /** Tests outside test/e2e that need the processor when they need it. */
-const REAL_TIME = ['test/transports/rtp/{ffmpeg,loopback}.test.ts', 'test/transports/webrtc/bad-network.test.ts'];
+const REAL_TIME = [
+  'test/eval/call/transport-line.test.ts',
+  'test/transports/rtp/{ffmpeg,loopback}.test.ts',
+  'test/transports/webrtc/bad-network.test.ts',
+];
 /** The suites of the example agents hold hundreds of calls on threads of their own. */
 const EVALS = 'test/eval/suites.test.ts';
 /** Vitest leaves a core to itself, and of two that is half of all. */

@@ -15,12 +15,11 @@ import type { SessionReport } from '../session/record/session-report.js';
 import type { EvalAgent } from './agent.js';
 import type { EvalModels } from './ask-model.js';
 import type { CallLines } from './call/call-lines.js';
-import type { CallerLine, CallerLineEvents } from './call/caller-line.js';
+import type { CallerLine } from './call/caller-line.js';
 import { type HeldCall, holdCall } from './call/hold-call.js';
-import { lineCodecs } from './call/line-codec.js';
+import { isRealTime, type PreparedLine, prepareLine } from './call/prepared-line.js';
 import { silentStt, silentVad } from './call/silent-ears.js';
 import { TextLine } from './call/text-line.js';
-import { VoiceLine } from './call/voice-line.js';
 import { callerOf } from './caller/caller-of.js';
 import type { CallerAudio, SimulatedCaller } from './caller/caller.js';
 import type { CallerVoices } from './call/caller-voices.js';
@@ -95,7 +94,7 @@ class CaseRunner {
   readonly #sounds = new Map<string, CallerAudio>();
   #lines: CallLines | null = null;
   #caller: SimulatedCaller | null = null;
-  #voiceLine: VoiceLine | null = null;
+  #line: CallerLine | null = null;
 
   constructor(one: EvalCase, mode: EvalMode, run: number, seed: number, context: RunContext) {
     this.#case = one;
@@ -108,11 +107,12 @@ class CaseRunner {
   async run(): Promise<CaseRun> {
     await this.#loadSounds();
     const { agent, engine: options } = this.#context;
-    const isRemote = agent.config.custom_llm_websocket != null;
-    const clock = isRemote ? new RealClock() : new VirtualClock(new RealClock());
+    const isReal =
+      agent.config.custom_llm_websocket != null || (this.#mode === 'voice' && isRealTime(this.#case.line ?? {}));
+    const clock = isReal ? new RealClock() : new VirtualClock(new RealClock());
     const attempt = await this.#hold(new Engine({ ...options, clock })).catch((error: unknown) => {
       // Speech of a vendor runs in real time only.
-      if (error instanceof ParleyError && error.code === 'PROVIDER_REMOTE_IN_VIRTUAL_TIME' && !isRemote) return null;
+      if (error instanceof ParleyError && error.code === 'PROVIDER_REMOTE_IN_VIRTUAL_TIME' && !isReal) return null;
       throw error;
     });
     const held = attempt ?? (await this.#hold(new Engine({ ...options, clock: new RealClock() })));
@@ -124,8 +124,10 @@ class CaseRunner {
     const { agent, voices, signal, personaModel, models } = this.#context;
     const isText = this.#mode === 'text';
     const mocks = new MockTools(this.#case.tools ?? {}, engine.clock, (name) => this.#lines?.mocked(name));
-    const codecs = await lineCodecs(this.#case.line?.codec);
     const random = new Random(this.#seed);
+    // Loading would count as response time. What cannot be loaded fails the call that needs it.
+    if (!isText && !(engine.clock instanceof VirtualClock)) await engine.warmUp().catch(() => []);
+    const prepared = isText ? null : await this.#prepareLine(engine, random);
     try {
       const call = await holdCall({
         engine,
@@ -156,7 +158,7 @@ class CaseRunner {
           });
           return this.#caller;
         },
-        openLine: (events) => (isText ? new TextLine(events) : this.#openVoiceLine(engine, events, random, codecs)),
+        openLine: (events) => (this.#line = prepared === null ? new TextLine(events) : prepared.open(events)),
         speak: isText ? null : (move) => voices.speak(move, this.#case.voice ?? {}, this.#language),
         transferOutcome: (target) => {
           const { transfers = {} } = this.#case;
@@ -168,7 +170,7 @@ class CaseRunner {
       });
       return { call, unexpected: mocks.unexpected };
     } finally {
-      codecs.close();
+      await prepared?.close();
       await engine.close();
     }
   }
@@ -179,18 +181,11 @@ class CaseRunner {
     return persona ?? this.#context.agent.config.language ?? 'en';
   }
 
-  #openVoiceLine(
-    engine: Engine,
-    events: CallerLineEvents,
-    random: Random,
-    codecs: Awaited<ReturnType<typeof lineCodecs>>,
-  ): CallerLine {
+  #prepareLine(engine: Engine, random: Random): Promise<PreparedLine> {
     const { line: conditions = {} } = this.#case;
     const file = conditions.noise?.file;
     const noise = file === undefined ? null : this.#soundOf(file);
-    const records = this.#context.keep !== null;
-    this.#voiceLine = new VoiceLine({ ticker: engine.ticker, random, conditions, codecs, noise, records }, events);
-    return this.#voiceLine;
+    return prepareLine(engine, { random, conditions, noise, records: this.#context.keep !== null });
   }
 
   async #result({ call, unexpected }: { call: HeldCall; unexpected: readonly string[] }): Promise<CaseRun> {
@@ -294,11 +289,11 @@ class CaseRunner {
     const base = join(keep.folder, `${slug}-${whole.digest('hex').slice(0, 8)}-${this.#mode}-${String(this.#seed)}`);
     const trace = `${base}.jsonl`;
     await writeFile(trace, this.#log.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
-    const recorded = this.#voiceLine?.recorded ?? null;
-    if (recorded === null || this.#voiceLine === null) return { recording: null, trace };
+    const recorded = this.#line?.recording ?? null;
+    if (recorded === null) return { recording: null, trace };
     const recording = `${base}.wav`;
-    const { inputRateHz } = this.#voiceLine;
-    await writeFile(recording, encodeWav([joinedSamples(recorded.caller), joinedSamples(recorded.agent)], inputRateHz));
+    const { caller, agent, sampleRateHz } = recorded;
+    await writeFile(recording, encodeWav([joinedSamples(caller), joinedSamples(agent)], sampleRateHz));
     return { recording, trace };
   }
 }

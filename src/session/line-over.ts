@@ -3,7 +3,9 @@ import type { Transport } from '../transports/transport.js';
 /** A transport with some methods replaced; everything else, including omitted methods, is that of the original. */
 export function lineOver(
   transport: Transport,
-  methods: Partial<Pick<Transport, 'start' | 'play' | 'send' | 'transfer'>> & { leadMs?: number | undefined },
+  methods: Partial<Pick<Transport, 'start' | 'play' | 'send' | 'transfer' | 'close' | 'showsForms'>> & {
+    leadMs?: number | undefined;
+  },
 ): Transport {
   return new Proxy(transport, {
     get(target, key) {

@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../../base/clock.js';
+import type { Clock } from '../../base/clock.js';
 import type { Ticker } from '../../base/ticker.js';
 import type { Transport } from '../../transports/transport.js';
 
@@ -28,20 +28,3 @@ export interface LineOptions {
 
 /** @throws the system's error if no socket can be opened */
 export type OpenLine = (options: LineOptions) => Promise<RecordingLine>;
-
-/** Passes the recording's frames to `say`, one per tick; catches up on skipped ticks. */
-export function sayInFrames(options: LineOptions, frameLength: number, say: (frame: Int16Array) => void): Cancel {
-  const { samples, ticker, onSaid } = options;
-  let at = 0;
-  const stop = ticker.subscribe((skipped) => {
-    for (let missed = 0; missed <= skipped; missed++) {
-      if (at >= samples.length) return;
-      const frame = new Int16Array(frameLength);
-      frame.set(samples.subarray(at, at + frameLength));
-      onSaid(1);
-      say(frame);
-      at += frameLength;
-    }
-  });
-  return stop;
-}

@@ -1,5 +1,7 @@
 import type { Clock } from '../../base/clock.js';
+import { loopbackOpener } from '../../transports/loopback/open-line.js';
 import type { OpenLine } from './line.js';
+import { recordingLineOver } from './loopback-line.js';
 
 /** Lines for recordings. All but `file` need real time. */
 export const LINES = ['file', 'socket', 'rtp', 'webrtc'] as const;
@@ -12,15 +14,8 @@ export function isLine(name: string): name is LineName {
 
 /** Loads a line with its packages on use, and warms WebRTC up as a daemon does. */
 export async function lineOpener(name: LineName, clock: Clock): Promise<OpenLine> {
-  if (name === 'socket') return (await import('./socket-line.js')).openSocketLine;
-  if (name === 'rtp') return (await import('./rtp-line.js')).openRtpLine;
-  if (name === 'webrtc') {
-    const [{ openWebRtcLine }, { warmUpWebRtc }] = await Promise.all([
-      import('./webrtc-line.js'),
-      import('../../transports/webrtc/warm-up.js'),
-    ]);
-    await warmUpWebRtc(clock);
-    return openWebRtcLine;
-  }
-  return (await import('./file-line.js')).openFileLine;
+  if (name === 'file') return (await import('./file-line.js')).openFileLine;
+  const open = await loopbackOpener(name === 'socket' ? 'talk-socket' : name);
+  if (name === 'webrtc') await (await import('../../transports/webrtc/warm-up.js')).warmUpWebRtc(clock);
+  return recordingLineOver(open, name === 'rtp');
 }

@@ -5,6 +5,8 @@ import type { CallerAudio } from '../caller/caller.js';
 export interface CallerLine {
   /** The agent's end. */
   readonly transport: Transport;
+  /** Both sides as they were sent and heard, 20 ms a piece; null = nothing is recorded. */
+  readonly recording: { caller: readonly Int16Array[]; agent: readonly Int16Array[]; sampleRateHz: number } | null;
   /** Starts to send and to listen. Call it when the session runs. */
   connect(): void;
   /** Says this. Resolves when all of it was sent, or the line is over. */
@@ -12,6 +14,8 @@ export interface CallerLine {
   /** Presses keys. Resolves when all were sent, or the line is over. */
   press(keys: string): Promise<void>;
   hangUp(): void;
+  /** Hangs up and frees the line. May be called twice. */
+  release(): Promise<void>;
 }
 
 export interface CallerWords {

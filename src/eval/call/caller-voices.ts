@@ -1,5 +1,5 @@
 import type { Engine } from '../../engine/engine.js';
-import { atCallerLevel, joinedSpeech } from './voice-line.js';
+import { atCallerLevel, joinedSpeech } from './caller-level.js';
 import type { CallerVoice } from '../suite/suite-schema.js';
 import type { CallerAudio, CallerMove } from '../caller/caller.js';
 

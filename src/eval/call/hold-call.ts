@@ -18,6 +18,7 @@ export interface HoldCallOptions {
   request: Omit<SessionRequest, 'transport' | 'observe' | 'consult'>;
   /** @param nowMs time of the call */
   caller: (nowMs: () => number) => SimulatedCaller;
+  /** Called once; the call releases the line. */
   openLine: (events: CallerLineEvents) => CallerLine;
   /** Speaks what the caller says; null = the line carries text. */
   speak: ((move: Extract<CallerMove, { say: string }>) => Promise<CallerAudio>) | null;
@@ -136,7 +137,7 @@ class HeldCallRun {
     } finally {
       cancelLimit();
       signal.removeEventListener('abort', stop);
-      this.#line.hangUp();
+      await this.#line.release();
       await session.close();
     }
   }

@@ -4,6 +4,7 @@ import type { CallerLine, CallerLineEvents, CallerWords } from './caller-line.js
 /** A line for typed words and keys. */
 export class TextLine implements CallerLine {
   readonly transport: MemoryTransport;
+  readonly recording = null;
 
   constructor(events: CallerLineEvents) {
     this.transport = new MemoryTransport({
@@ -33,5 +34,10 @@ export class TextLine implements CallerLine {
 
   hangUp(): void {
     this.transport.hangUp();
+  }
+
+  release(): Promise<void> {
+    this.hangUp();
+    return Promise.resolve();
   }
 }

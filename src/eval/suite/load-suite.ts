@@ -4,6 +4,7 @@ import { isNode, LineCounter, parseDocument } from 'yaml';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import { textTest } from '../pattern.js';
 import { InvalidConfigError, type Location, parseWith, type ValidationIssue } from '../../schema/issues.js';
+import { lineFaults } from './line-faults.js';
 import { type EvalCase, type EvalSuite, suiteSchema } from './suite-schema.js';
 
 const MAX_BYTES = 10 * 1024 * 1024;
@@ -104,6 +105,7 @@ function keyOf(node: unknown): unknown {
 function faultsOf(suite: EvalSuite): ValidationIssue[] {
   const issues: ValidationIssue[] = [];
   const names = new Set<string>();
+  issues.push(...lineFaults({}, suite.defaults?.line));
   for (const [index, one] of suite.cases.entries()) {
     const loc = ['cases', index];
     if (names.has(one.name)) {
@@ -117,6 +119,7 @@ function faultsOf(suite: EvalSuite): ValidationIssue[] {
     if (one.caller === undefined && suite.defaults?.caller === undefined) {
       issues.push({ loc: [...loc, 'caller'], msg: 'Field required', type: 'missing' });
     }
+    if (one.line !== undefined) issues.push(...lineFaults(one.line, suite.defaults?.line, loc));
     issues.push(...expectationFaults(one, suite, loc));
   }
   return issues;

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { LOOPBACK_LINES } from '../../transports/loopback/open-line.js';
 import { callerSchema } from './caller-schema.js';
 import { expectationSchema } from './expectation-schema.js';
 import { toolMockSchema } from './tool-schema.js';
@@ -8,12 +9,20 @@ const milliseconds = z.number().min(0).max(600_000);
 
 /** What the line does to the caller's voice and to the agent's. Voice mode only. */
 export const lineSchema = z.strictObject({
+  transport: z
+    .enum(['simulated', ...LOOPBACK_LINES])
+    .optional()
+    .describe(
+      'What carries the call: a simulated phone network (default), in virtual time, or a real transport over loopback, in real time.',
+    ),
   codec: z
     .enum(['mulaw', 'alaw', 'g722', 'opus', 'pcm'])
     .optional()
-    .describe('Codec of both directions. Default mulaw (G.711, telephone band).'),
+    .describe(
+      'Codec of both directions. Default mulaw (G.711, telephone band); the talk socket is pcm, WebRTC is opus.',
+    ),
   loss: z.number().min(0).max(0.5).optional().describe('Share of packets that are lost, 0 to 0.5. Default 0.'),
-  delay_ms: milliseconds.max(500).optional().describe('Delay of a packet in ms. Default 40.'),
+  delay_ms: milliseconds.max(500).optional().describe('Delay of a packet in ms. Default 40; 0 over RTP.'),
   jitter_ms: milliseconds.max(300).optional().describe('Packets arrive up to this much later, in ms. Default 0.'),
   buffer_ms: milliseconds
     .max(500)

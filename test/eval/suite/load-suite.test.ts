@@ -44,6 +44,20 @@ describe('suite files', () => {
       [expect.stringMatching(/^suite.yaml:9:15 Not a regular expression/)],
     ],
     [
+      'a network that a transport does not have',
+      GOOD.replace('0.1', '0.1, delay_ms: 0, transport: webrtc') +
+        GOOD.slice(GOOD.indexOf('  - name')).replace('one', 'two'),
+      ['suite.yaml:5:10 The transport webrtc has no loss'],
+    ],
+    [
+      'a codec that a transport does not have',
+      `${GOOD}    line: {transport: rtp, codec: pcm, buffer_ms: 40}\n`,
+      [
+        'suite.yaml:10:40 The transport rtp has no buffer_ms',
+        'suite.yaml:10:28 The transport rtp carries mulaw, alaw, g722, opus and not pcm',
+      ],
+    ],
+    [
       'two cases of one name',
       `${GOOD}  - name: one\n    caller: {script: [{say: a}]}\n    expect: [{said: b}]\n`,
       ['suite.yaml:10:5 Another case is called "one"'],

@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
-import { frameSamples } from '../../audio/frame.js';
-import { PcmReader, pcmBytes } from '../../transports/pcm.js';
-import { TALK_RATE_HZ, TalkSocketTransport } from '../../transports/talk-socket.js';
-import { type LineOptions, type RecordingLine, sayInFrames } from './line.js';
+import { PcmReader, pcmBytes } from '../pcm.js';
+import { TALK_RATE_HZ, TalkSocketTransport } from '../talk-socket.js';
+import { type LoopbackLine, type LoopbackOptions, pressInTurn, sendInTicks } from './loopback-line.js';
 
 /** The talk socket over loopback: uncompressed PCM in both directions, as in browsers. */
-export async function openSocketLine(options: LineOptions): Promise<RecordingLine> {
+export async function openTalkSocketLine({ clock, ticker }: LoopbackOptions): Promise<LoopbackLine> {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: false });
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -15,18 +14,22 @@ export async function openSocketLine(options: LineOptions): Promise<RecordingLin
   const [[socket]] = (await Promise.all([once(server, 'connection'), once(client, 'open')])) as [[WebSocket], unknown];
   server.close(); // accepts no further connection; the existing one stays open
   const reader = new PcmReader();
-  client.on('message', (data, isBinary) => {
-    if (isBinary) options.onHeard(reader.read(data as Buffer));
-  });
-  const transport = new TalkSocketTransport(socket, { clock: options.clock });
+  const transport = new TalkSocketTransport(socket, { clock });
+  const over = new AbortController();
   let stop = (): void => undefined;
   return {
     transport,
-    speak: () => {
-      stop = sayInFrames(options, frameSamples(TALK_RATE_HZ), (frame) => client.send(pcmBytes(frame)));
+    connect: (user) => {
+      client.on('message', (data, isBinary) => {
+        if (isBinary) user.heard(reader.read(data as Buffer), TALK_RATE_HZ);
+      });
+      stop = sendInTicks(ticker, user, (frame) => client.send(pcmBytes(frame)));
     },
+    press: (keys) =>
+      pressInTurn(keys, clock, (key) => client.send(JSON.stringify({ method: 'dtmf', data: key })), over.signal),
     hangUp: async () => {
       stop();
+      over.abort(new Error('the call is over'));
       client.close();
       await transport.close();
     },
