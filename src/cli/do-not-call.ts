@@ -31,7 +31,7 @@ Flags:
     try {
       const list = stores.doNotCall();
       if (action === 'list') {
-        const entries = list.list();
+        const entries = await list.list();
         if (values.json) io.stdout.write(`${JSON.stringify(entries)}\n`);
         for (const { number, source, createdAt } of values.json ? [] : entries) {
           io.stdout.write(`${number}  ${new Date(createdAt * 1000).toISOString()}  ${source}\n`);
@@ -41,8 +41,8 @@ Flags:
       const createdAt = unixSeconds(nowUnixMs());
       let missing = 0;
       for (const number of numbers) {
-        if (action === 'add') list.add({ number, source: 'operator', sessionId: null, createdAt });
-        else if (!list.remove(number)) {
+        if (action === 'add') await list.add({ number, source: 'operator', sessionId: null, createdAt });
+        else if (!(await list.remove(number))) {
           missing++;
           io.stderr.write(`${number} is not on the list\n`);
         }

@@ -15,6 +15,7 @@ import { PhoneStore } from '../store/phones.js';
 import { type SecretBox, openSecretBox } from '../store/secret-box.js';
 import { SessionStore } from '../store/sessions.js';
 import { UnfinishedStore } from '../store/unfinished.js';
+import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
 import { VoiceStore } from '../store/voices.js';
 import { AgentData } from './agents/agent-data.js';
 import type { DaemonModule } from './module.js';
@@ -56,14 +57,15 @@ export class Stores implements DaemonModule {
     this.phones = new PhoneStore(database, this.box);
     this.agents = new AgentStore(database, this.box);
     this.agentData = new AgentData({ settings, database, onError, clock, nowUnixMs });
-    this.doNotCall = new DoNotCallStore(database);
+    const sqlite = new SqliteDatabase(database);
+    this.doNotCall = new DoNotCallStore(sqlite);
     this.voices = new VoiceStore(database);
     this.calls = new CallStore(database, nowUnixMs);
     this.evalSuites = new EvalSuiteStore(database);
     this.evalRuns = new EvalRunStore(database, this.box);
     this.outbox = new SqliteOutboxStore(database, this.box);
     this.unfinished = new UnfinishedStore(database, this.box);
-    this.#sessions = new SessionStore(database);
+    this.#sessions = new SessionStore(sqlite);
     this.#checkpointer = new Checkpointer({ database, clock, onError });
   }
 

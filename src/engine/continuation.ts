@@ -17,23 +17,23 @@ export interface ContinuationOptions {
  * one. An unknown user has none.
  * @throws ParleyError CONFIG_INVALID, also if there is nothing to resume; NOT_FOUND for an unknown session id
  */
-export function messagesBefore(
+export async function messagesBefore(
   continuation: SessionContinuation,
   memory: SessionMemory,
   options: ContinuationOptions,
-): readonly ChatMessage[] {
-  const found = findMessages(continuation, memory, options);
+): Promise<readonly ChatMessage[]> {
+  const found = await findMessages(continuation, memory, options);
   if (continuation.resume === true && found.length === 0) {
     throw new ParleyError('CONFIG_INVALID', { reason: 'session_continuation.resume: there is nothing to resume' });
   }
   return found;
 }
 
-function findMessages(
+async function findMessages(
   continuation: SessionContinuation,
   memory: SessionMemory,
   { agent, agentId, phones }: ContinuationOptions,
-): readonly ChatMessage[] {
+): Promise<readonly ChatMessage[]> {
   const {
     session_id: sessionId,
     messages,
@@ -44,20 +44,28 @@ function findMessages(
   // Agents without an id may belong to different people: one must not continue the other's conversation.
   if (identifier == null || agentId === null) return [];
   const value = identifiersOf(agent.metadata, phones).get(identifier);
-  return value === undefined ? [] : (memory.latest(identifier, value, agentId) ?? []);
+  return value === undefined ? [] : ((await memory.latest(identifier, value, agentId)) ?? []);
 }
 
 /**
  * Checks before a call is placed that the session named by a continuation exists.
  * @throws ParleyError CONFIG_INVALID, NOT_FOUND
  */
-export function assertKnown(continuation: SessionContinuation, memory: SessionMemory, agentId: string | null): void {
+export async function assertKnown(
+  continuation: SessionContinuation,
+  memory: SessionMemory,
+  agentId: string | null,
+): Promise<void> {
   const { session_id: sessionId, messages } = parseContinuation(continuation, ['session_continuation']);
-  if (messages == null && sessionId != null) messagesOf(sessionId, memory, agentId);
+  if (messages == null && sessionId != null) await messagesOf(sessionId, memory, agentId);
 }
 
-function messagesOf(sessionId: string, memory: SessionMemory, agentId: string | null): readonly ChatMessage[] {
-  const found = memory.byId(sessionId, agentId);
+async function messagesOf(
+  sessionId: string,
+  memory: SessionMemory,
+  agentId: string | null,
+): Promise<readonly ChatMessage[]> {
+  const found = await memory.byId(sessionId, agentId);
   if (found === null) throw new ParleyError('NOT_FOUND', { what: 'session', id: sessionId });
   return found;
 }
@@ -73,10 +81,7 @@ export function rememberWhenOver(
   void session.finished.then(({ sessionId, messages }) => {
     if (messages.length === 0) return;
     const identifiers = identifiersOf(agent.metadata, phones);
-    try {
-      memory.keep({ sessionId, agentId, identifiers, messages, endedUnixMs: nowUnixMs() });
-    } catch {
-      // The session is over: no one can act on the error, and no call is lost.
-    }
+    // The session is over: no one can act on an error, and no call is lost.
+    memory.keep({ sessionId, agentId, identifiers, messages, endedUnixMs: nowUnixMs() }).catch(() => undefined);
   });
 }

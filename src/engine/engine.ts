@@ -121,7 +121,7 @@ export class Engine {
    * @throws ParleyError CONFIG_INVALID, NOT_FOUND for an unknown session
    */
   async checkContinuation(continuation: SessionContinuation, agentId: string | null): Promise<void> {
-    (await this.#load()).checkContinuation(continuation, agentId);
+    await (await this.#load()).checkContinuation(continuation, agentId);
   }
 
   /**

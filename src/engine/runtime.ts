@@ -46,8 +46,8 @@ export class EngineRuntime {
   }
 
   /** See `Engine.checkContinuation`. */
-  checkContinuation(continuation: SessionContinuation, agentId: string | null): void {
-    assertKnown(continuation, this.#services.sessionMemory, agentId);
+  checkContinuation(continuation: SessionContinuation, agentId: string | null): Promise<void> {
+    return assertKnown(continuation, this.#services.sessionMemory, agentId);
   }
 
   finishSession(session: UnfinishedSession, left: LeftSession): Promise<SessionReport> {

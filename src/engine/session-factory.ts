@@ -64,7 +64,7 @@ export class SessionFactory {
       mayTransfer: request.mayTransfer,
       consult: request.consult,
       observe: request.observe,
-      conversation: this.#conversation(prepared, request, startUnixMs),
+      conversation: await this.#conversation(prepared, request, startUnixMs),
       participant: prepared.customLlm?.participant,
       listDoNotCall: this.#listDoNotCall(id, request),
       log: log.sink,
@@ -119,7 +119,11 @@ export class SessionFactory {
     };
   }
 
-  #conversation(prepared: SpokenAgent, request: SessionRequest, startUnixMs: number): ConversationConfig {
+  async #conversation(
+    prepared: SpokenAgent,
+    request: SessionRequest,
+    startUnixMs: number,
+  ): Promise<ConversationConfig> {
     const { agent, toolbox, speech, customLlm } = prepared;
     const { options, sessionMemory } = this.#services;
     const conversation = conversationConfig(agent, toolbox.speech, startUnixMs, request.direction ?? 'inbound');
@@ -132,7 +136,7 @@ export class SessionFactory {
       // A tool may answer as late as its own limit says.
       deadlines: { ...deadlines, toolMs: Math.max(deadlines.toolMs, toolbox.longestMs + TOOL_GRACE_MS) },
       opening: { ...conversation.opening, resumes: request.continuation?.resume === true },
-      earlier: messagesBefore(request.continuation ?? {}, sessionMemory, continued(request, agent)),
+      earlier: await messagesBefore(request.continuation ?? {}, sessionMemory, continued(request, agent)),
     };
     if (customLlm === null) return whole;
     const transfer = agent.flow.transfer ?? { targets: [], instruction: null, messages: [] };

@@ -63,7 +63,7 @@ export interface SessionOptions {
   /** Answers in place of the model, and is notified of events. Default: none. */
   participant?: Participant | null | undefined;
   /** Adds the user to the do-not-call list. Default: only the report has the request. */
-  listDoNotCall?: ((by: 'rule' | 'model') => void) | null | undefined;
+  listDoNotCall?: ((by: 'rule' | 'model') => Promise<void>) | null | undefined;
   /** Receives every event and effect, see LogEntry. */
   log?: LogSink | null | undefined;
   /** For embedders and daemons. A listener that throws is noted in the log and otherwise ignored. */

@@ -308,11 +308,9 @@ export class Session {
   };
 
   #listDoNotCall(by: 'rule' | 'model'): void {
-    try {
-      this.#options.listDoNotCall?.(by);
-    } catch (error) {
+    this.#options.listDoNotCall?.(by).catch((error: unknown) => {
       this.noteFault('doNotCall.failed', reasonOf(error));
-    }
+    });
   }
 
   #onTranscript({ segment, text, isFinal, understood }: SttTranscript): void {

@@ -1,5 +1,5 @@
-import type Database from 'better-sqlite3';
 import { comparableNumber, type DoNotCallEntry, type DoNotCallList } from '../session/after-call/do-not-call.js';
+import { sql, type SqlDatabase } from './sql/statement.js';
 
 interface Row {
   number: string;
@@ -10,35 +10,32 @@ interface Row {
 
 /** The do-not-call list in the daemon's database. */
 export class DoNotCallStore implements DoNotCallList {
-  readonly #has: Database.Statement<unknown[]>;
-  readonly #add: Database.Statement<unknown[]>;
-  readonly #remove: Database.Statement<unknown[]>;
-  readonly #list: Database.Statement<unknown[], Row>;
+  readonly #database: SqlDatabase;
 
-  constructor(database: Database.Database) {
-    this.#has = database.prepare('SELECT 1 FROM do_not_call WHERE number = ?');
-    this.#add = database.prepare(
-      `INSERT INTO do_not_call (number, source, session_id, created_at) VALUES (?, ?, ?, ?)
-       ON CONFLICT (number) DO NOTHING`,
+  constructor(database: SqlDatabase) {
+    this.#database = database;
+  }
+
+  async has(number: string): Promise<boolean> {
+    const found = await this.#database.first(sql`SELECT 1 FROM do_not_call WHERE number = ${comparableNumber(number)}`);
+    return found !== null;
+  }
+
+  async add({ number, source, sessionId, createdAt }: DoNotCallEntry): Promise<void> {
+    await this.#database.run(
+      sql`INSERT INTO do_not_call (number, source, session_id, created_at)
+          VALUES (${comparableNumber(number)}, ${source}, ${sessionId}, ${createdAt}) ON CONFLICT (number) DO NOTHING`,
     );
-    this.#remove = database.prepare('DELETE FROM do_not_call WHERE number = ?');
-    this.#list = database.prepare('SELECT * FROM do_not_call ORDER BY created_at, number');
   }
 
-  has(number: string): boolean {
-    return this.#has.get(comparableNumber(number)) !== undefined;
+  async remove(number: string): Promise<boolean> {
+    const removed = await this.#database.run(sql`DELETE FROM do_not_call WHERE number = ${comparableNumber(number)}`);
+    return removed > 0;
   }
 
-  add({ number, source, sessionId, createdAt }: DoNotCallEntry): void {
-    this.#add.run(comparableNumber(number), source, sessionId, createdAt);
-  }
-
-  remove(number: string): boolean {
-    return this.#remove.run(comparableNumber(number)).changes > 0;
-  }
-
-  list(): readonly DoNotCallEntry[] {
-    return this.#list.all().map(({ number, source, session_id: sessionId, created_at: createdAt }) => {
+  async list(): Promise<readonly DoNotCallEntry[]> {
+    const rows = await this.#database.all<Row>(sql`SELECT * FROM do_not_call ORDER BY created_at, number`);
+    return rows.map(({ number, source, session_id: sessionId, created_at: createdAt }) => {
       return { number, source, sessionId, createdAt };
     });
   }

@@ -1,6 +1,6 @@
-import type Database from 'better-sqlite3';
 import type { ChatMessage } from '../agent/chat.js';
 import type { FinishedSession, SessionMemory } from '../session/after-call/memory.js';
+import { run, sql, type SqlDatabase } from './sql/statement.js';
 
 /** How long messages are kept. */
 const KEPT_MS = 90 * 86_400_000;
@@ -11,43 +11,47 @@ interface Row {
 
 /** The messages of ended sessions, in the daemon's database, for sessions that continue them. */
 export class SessionStore implements SessionMemory {
-  readonly #byId: Database.Statement<unknown[], Row>;
-  readonly #latest: Database.Statement<unknown[], Row>;
-  readonly #keep: (session: FinishedSession) => void;
+  readonly #database: SqlDatabase;
 
-  constructor(database: Database.Database) {
-    this.#byId = database.prepare('SELECT messages FROM finished_sessions WHERE id = ? AND agent_id IS ?');
-    this.#latest = database.prepare(
-      `SELECT messages FROM finished_sessions s JOIN session_identifiers i ON i.session_id = s.id
-       WHERE i.name = ? AND i.value = ? AND s.agent_id IS ? ORDER BY s.ended_ms DESC, s.rowid DESC LIMIT 1`,
+  constructor(database: SqlDatabase) {
+    this.#database = database;
+  }
+
+  async byId(sessionId: string, agentId: string | null): Promise<readonly ChatMessage[] | null> {
+    return messagesOf(
+      await this.#database.first<Row>(
+        sql`SELECT messages FROM finished_sessions WHERE id = ${sessionId} AND agent_id IS NOT DISTINCT FROM ${agentId}`,
+      ),
     );
-    const expire = database.prepare('DELETE FROM finished_sessions WHERE ended_ms < ?');
-    const remove = database.prepare('DELETE FROM finished_sessions WHERE id = ?');
-    const insert = database.prepare(
-      'INSERT INTO finished_sessions (id, agent_id, messages, ended_ms) VALUES (?, ?, ?, ?)',
+  }
+
+  async latest(identifier: string, value: string, agentId: string | null): Promise<readonly ChatMessage[] | null> {
+    return messagesOf(
+      await this.#database.first<Row>(
+        sql`SELECT messages FROM finished_sessions s JOIN session_identifiers i ON i.session_id = s.id
+            WHERE i.name = ${identifier} AND i.value = ${value} AND s.agent_id IS NOT DISTINCT FROM ${agentId}
+            ORDER BY s.ended_ms DESC, s.id DESC LIMIT 1`,
+      ),
     );
-    const identify = database.prepare('INSERT INTO session_identifiers (session_id, name, value) VALUES (?, ?, ?)');
-    this.#keep = database.transaction(({ sessionId, agentId, identifiers, messages, endedUnixMs }: FinishedSession) => {
-      expire.run(endedUnixMs - KEPT_MS);
-      remove.run(sessionId);
-      insert.run(sessionId, agentId, JSON.stringify(messages), endedUnixMs);
-      for (const [name, value] of identifiers) identify.run(sessionId, name, value);
+  }
+
+  keep({ sessionId, agentId, identifiers, messages, endedUnixMs }: FinishedSession): Promise<void> {
+    return this.#database.transaction(function* () {
+      yield* run(sql`DELETE FROM finished_sessions WHERE ended_ms < ${endedUnixMs - KEPT_MS}`);
+      yield* run(sql`DELETE FROM finished_sessions WHERE id = ${sessionId}`);
+      yield* run(
+        sql`INSERT INTO finished_sessions (id, agent_id, messages, ended_ms)
+            VALUES (${sessionId}, ${agentId}, ${JSON.stringify(messages)}, ${endedUnixMs})`,
+      );
+      for (const [name, value] of identifiers) {
+        yield* run(
+          sql`INSERT INTO session_identifiers (session_id, name, value) VALUES (${sessionId}, ${name}, ${value})`,
+        );
+      }
     });
-  }
-
-  byId(sessionId: string, agentId: string | null): readonly ChatMessage[] | null {
-    return messagesOf(this.#byId.get(sessionId, agentId));
-  }
-
-  latest(identifier: string, value: string, agentId: string | null): readonly ChatMessage[] | null {
-    return messagesOf(this.#latest.get(identifier, value, agentId));
-  }
-
-  keep(session: FinishedSession): void {
-    this.#keep(session);
   }
 }
 
-function messagesOf(row: Row | undefined): readonly ChatMessage[] | null {
-  return row === undefined ? null : (JSON.parse(row.messages) as ChatMessage[]);
+function messagesOf(row: Row | null): readonly ChatMessage[] | null {
+  return row === null ? null : (JSON.parse(row.messages) as ChatMessage[]);
 }

@@ -5,6 +5,7 @@ import { nowUnixMs } from '../../src/base/real-clock.js';
 import type { ChatMessage } from '../../src/agent/chat.js';
 import { openDatabase } from '../../src/store/database.js';
 import { SessionStore } from '../../src/store/sessions.js';
+import { SqliteDatabase } from '../../src/store/sqlite/sqlite-database.js';
 import { httpServer } from '../net/local-server.js';
 import { inFolder, parley, type Ran } from './support.js';
 
@@ -34,7 +35,7 @@ async function run(
 /** What the daemon keeps of a session that is over. */
 function keep(dataDir: string, id: string, said: string): void {
   const database = openDatabase(dataDir);
-  new SessionStore(database).keep({
+  void new SessionStore(new SqliteDatabase(database)).keep({
     sessionId: id,
     agentId: 'desk',
     endedUnixMs: nowUnixMs(),

@@ -27,7 +27,7 @@ describe('/do-not-call', () => {
     expect((await ask('GET')).body).toEqual([
       { phone: '+12025550101', source: 'operator', session_id: null, created_at: expect.any(Number) as number },
     ]);
-    expect(house.engine.doNotCall.has('+12025550101')).toBe(true);
+    expect(await house.engine.doNotCall.has('+12025550101')).toBe(true);
     expect((await ask('DELETE', { phone: '+12025550101' })).body).toEqual({ success: true });
     expect((await ask('DELETE', { phone: '+12025550101' })).status).toBe(404);
   });

@@ -355,7 +355,7 @@ describe('the end of a session', () => {
       ts: 7,
     });
     expect(await memories.recall('baker', 'ann', 5)).toMatchObject([{ text: 'Wants bread.', sessionId: 'chat-1' }]);
-    expect(sessionMemory.byId('chat-1', 'baker')).toHaveLength(4);
+    expect(await sessionMemory.byId('chat-1', 'baker')).toHaveLength(4);
   });
 
   it('comes without an answer where the last word was the agent’s', async () => {
@@ -399,7 +399,7 @@ describe('the end of a session', () => {
     expect(kept[0]).toMatchObject({ chat: '[]', metadata: {}, call_status: 'chat_completion' });
     expect(JSON.stringify(kept[0]?.function_calls)).not.toContain('from');
     expect(await memories.recall('baker', 'ann', 5)).toEqual([]);
-    expect(sessionMemory.byId('chat-1', 'baker')).toBeNull();
+    expect(await sessionMemory.byId('chat-1', 'baker')).toBeNull();
   });
 
   it('is what a chat without it never has', async () => {

@@ -75,18 +75,18 @@ describe('do_not_call_detection', () => {
     const { report } = await spoken(engine, agent, { text: 'Stop calling me.', phones, direction: 'outbound' });
     expect(report).toMatchObject({ doNotCall: true, status: 'agent-ended' });
     await spoken(engine, agent, { text: 'Take me off your list.', phones, direction: 'inbound', id: 'in' });
-    expect(engine.doNotCall.list()).toMatchObject([
+    expect(await engine.doNotCall.list()).toMatchObject([
       { number: '+12025550101', source: 'rule' },
       { number: '+12025550199', source: 'rule', sessionId: 'in' },
     ]);
-    expect(engine.doNotCall.has('+1-202-555-0101')).toBe(true);
+    expect(await engine.doNotCall.has('+1-202-555-0101')).toBe(true);
   });
 
   it('does nothing where it is off', async () => {
     const engine = makeEngine();
     const { report } = await spoken(engine, {}, { text: 'Stop calling me.', phones, direction: 'outbound' });
     expect(report.doNotCall).toBe(false);
-    expect(engine.doNotCall.list()).toEqual([]);
+    expect(await engine.doNotCall.list()).toEqual([]);
   });
 });
 

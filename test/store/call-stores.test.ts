@@ -6,6 +6,7 @@ import { type DoNotCallList, MemoryDoNotCallList } from '../../src/session/after
 import { RecentSessions, type SessionMemory } from '../../src/session/after-call/memory.js';
 import { openDatabase } from '../../src/store/database.js';
 import { DoNotCallStore } from '../../src/store/do-not-call.js';
+import { SqliteDatabase } from '../../src/store/sqlite/sqlite-database.js';
 import { SessionStore } from '../../src/store/sessions.js';
 
 let folder: string;
@@ -23,28 +24,28 @@ afterEach(() => {
 
 describe.each<[string, () => DoNotCallList]>([
   ['in memory', () => new MemoryDoNotCallList()],
-  ['in the database', () => new DoNotCallStore(database)],
+  ['in the database', () => new DoNotCallStore(new SqliteDatabase(database))],
 ])('a do-not-call list %s', (_where, open) => {
-  it('knows a number however it is written', () => {
+  it('knows a number however it is written', async () => {
     const list = open();
-    list.add({ number: '+1 (202) 555-0101', source: 'model', sessionId: 's1', createdAt: 5 });
-    list.add({ number: '0012025550101', source: 'operator', sessionId: null, createdAt: 9 });
-    list.add({ number: 'sip:Ann@example.com;tag=1', source: 'operator', sessionId: null, createdAt: 9 });
-    expect(list.has('+12025550101')).toBe(true);
-    expect(list.has('sip:ann@example.com')).toBe(true);
-    expect(list.has('+12025550102')).toBe(false);
-    expect(list.list()).toEqual([
+    await list.add({ number: '+1 (202) 555-0101', source: 'model', sessionId: 's1', createdAt: 5 });
+    await list.add({ number: '0012025550101', source: 'operator', sessionId: null, createdAt: 9 });
+    await list.add({ number: 'sip:Ann@example.com;tag=1', source: 'operator', sessionId: null, createdAt: 9 });
+    expect(await list.has('+12025550101')).toBe(true);
+    expect(await list.has('sip:ann@example.com')).toBe(true);
+    expect(await list.has('+12025550102')).toBe(false);
+    expect(await list.list()).toEqual([
       { number: '+12025550101', source: 'model', sessionId: 's1', createdAt: 5 },
       { number: 'sip:ann@example.com', source: 'operator', sessionId: null, createdAt: 9 },
     ]);
-    expect([list.remove('+1.202.555.0101'), list.remove('+12025550101')]).toEqual([true, false]);
-    expect(list.has('+12025550101')).toBe(false);
+    expect([await list.remove('+1.202.555.0101'), await list.remove('+12025550101')]).toEqual([true, false]);
+    expect(await list.has('+12025550101')).toBe(false);
   });
 });
 
 describe.each<[string, () => SessionMemory]>([
   ['in memory', () => new RecentSessions()],
-  ['in the database', () => new SessionStore(database)],
+  ['in the database', () => new SessionStore(new SqliteDatabase(database))],
 ])('sessions that are over, %s', (_where, open) => {
   const session = (sessionId: string, endedUnixMs: number, agentId: string | null = 'desk') => ({
     sessionId,
@@ -54,33 +55,33 @@ describe.each<[string, () => SessionMemory]>([
     messages: [{ role: 'user' as const, content: sessionId }],
   });
 
-  it('are found by id and by the latest of an identifier, for their own agent only', () => {
+  it('are found by id and by the latest of an identifier, for their own agent only', async () => {
     const memory = open();
-    memory.keep(session('one', 1));
-    memory.keep(session('two', 2));
-    memory.keep(session('none', 3, null));
-    expect(memory.byId('one', 'desk')).toEqual([{ role: 'user', content: 'one' }]);
-    expect(memory.latest('customer', '7', 'desk')).toEqual([{ role: 'user', content: 'two' }]);
-    expect(memory.latest('customer', '7', null)).toEqual([{ role: 'user', content: 'none' }]);
-    expect([memory.byId('one', 'other'), memory.byId('x', 'desk'), memory.latest('customer', '8', 'desk')]).toEqual([
-      null,
-      null,
-      null,
-    ]);
+    await memory.keep(session('one', 1));
+    await memory.keep(session('two', 2));
+    await memory.keep(session('none', 3, null));
+    expect(await memory.byId('one', 'desk')).toEqual([{ role: 'user', content: 'one' }]);
+    expect(await memory.latest('customer', '7', 'desk')).toEqual([{ role: 'user', content: 'two' }]);
+    expect(await memory.latest('customer', '7', null)).toEqual([{ role: 'user', content: 'none' }]);
+    expect([
+      await memory.byId('one', 'other'),
+      await memory.byId('x', 'desk'),
+      await memory.latest('customer', '8', 'desk'),
+    ]).toEqual([null, null, null]);
   });
 
-  it('may be kept again', () => {
+  it('may be kept again', async () => {
     const memory = open();
-    memory.keep(session('one', 1));
-    memory.keep({ ...session('one', 2), messages: [{ role: 'user', content: 'anew' }] });
-    expect(memory.byId('one', 'desk')).toEqual([{ role: 'user', content: 'anew' }]);
+    await memory.keep(session('one', 1));
+    await memory.keep({ ...session('one', 2), messages: [{ role: 'user', content: 'anew' }] });
+    expect(await memory.byId('one', 'desk')).toEqual([{ role: 'user', content: 'anew' }]);
   });
 });
 
-it('messages are forgotten after 90 days', () => {
-  const memory = new SessionStore(database);
+it('messages are forgotten after 90 days', async () => {
+  const memory = new SessionStore(new SqliteDatabase(database));
   const kept = { agentId: null, identifiers: new Map<string, string>(), messages: [] };
-  memory.keep({ ...kept, sessionId: 'old', endedUnixMs: 0 });
-  memory.keep({ ...kept, sessionId: 'new', endedUnixMs: 91 * 86_400_000 });
-  expect([memory.byId('old', null), memory.byId('new', null)]).toEqual([null, []]);
+  await memory.keep({ ...kept, sessionId: 'old', endedUnixMs: 0 });
+  await memory.keep({ ...kept, sessionId: 'new', endedUnixMs: 91 * 86_400_000 });
+  expect([await memory.byId('old', null), await memory.byId('new', null)]).toEqual([null, []]);
 });

@@ -8,6 +8,7 @@ import { databaseFile, openDatabase } from '../../store/database.js';
 import { DoNotCallStore } from '../../store/do-not-call.js';
 import { SqliteMemories } from '../../store/memory.js';
 import { SessionStore } from '../../store/sessions.js';
+import { SqliteDatabase } from '../../store/sqlite/sqlite-database.js';
 
 /** Opens the memories in the data folder and deletes expired ones. @throws ParleyError FILE_NOT_WRITABLE */
 export function openMemories(settings: Settings): { store: SqliteMemories; close: () => void } {
@@ -30,13 +31,14 @@ export class CallStores {
   /** For `new Engine`. Reads the daemon's sessions; keeps the terminal's own in memory only. */
   engine(): Required<Pick<EngineOptions, 'doNotCall' | 'sessionMemory'>> {
     const recent = new RecentSessions();
-    const stored = (): SessionStore | null => (this.#isThere() ? new SessionStore(this.#open()) : null);
+    const stored = (): SessionStore | null =>
+      this.#isThere() ? new SessionStore(new SqliteDatabase(this.#open())) : null;
     return {
       doNotCall: this.doNotCall(),
       sessionMemory: {
-        byId: (id, agentId) => recent.byId(id, agentId) ?? stored()?.byId(id, agentId) ?? null,
-        latest: (name, value, agentId) =>
-          recent.latest(name, value, agentId) ?? stored()?.latest(name, value, agentId) ?? null,
+        byId: async (id, agentId) => (await recent.byId(id, agentId)) ?? stored()?.byId(id, agentId) ?? null,
+        latest: async (name, value, agentId) =>
+          (await recent.latest(name, value, agentId)) ?? stored()?.latest(name, value, agentId) ?? null,
         keep: (session) => recent.keep(session),
       },
     };
@@ -44,12 +46,12 @@ export class CallStores {
 
   /** The do-not-call list; the database is created on the first write. */
   doNotCall(): DoNotCallList {
-    const store = (): DoNotCallStore => new DoNotCallStore(this.#open());
+    const store = (): DoNotCallStore => new DoNotCallStore(new SqliteDatabase(this.#open()));
     return {
-      has: (number) => this.#isThere() && store().has(number),
+      has: async (number) => this.#isThere() && store().has(number),
       add: (entry: DoNotCallEntry) => store().add(entry),
-      remove: (number) => this.#isThere() && store().remove(number),
-      list: () => (this.#isThere() ? store().list() : []),
+      remove: async (number) => this.#isThere() && store().remove(number),
+      list: async () => (this.#isThere() ? store().list() : []),
     };
   }
 

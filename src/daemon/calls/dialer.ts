@@ -102,7 +102,7 @@ export class Dialer {
     if (!isE164(request.from)) throw notANumber(request.from, 'from_phone');
     checkDestination(request.to, guards.allowedPrefixes);
     const agent = await agentFor(request, { ...this.#options, longestS: longestCallS(guards), maxDurationS });
-    if (engine.doNotCall.has(request.to)) throw new ParleyError('DO_NOT_CALL', { number: request.to });
+    if (await engine.doNotCall.has(request.to)) throw new ParleyError('DO_NOT_CALL', { number: request.to });
     admission.enter();
     return this.#take(request, agent);
   }

@@ -32,7 +32,7 @@ export function doNotCallRoutes(api: Api, list: DoNotCallList, nowUnixMs: () => 
     examples: () => ({
       answer: [{ phone: '+12025550188', source: 'operator', session_id: null, created_at: 1_795_448_091 }],
     }),
-    handle: () => list.list().map(replyOf),
+    handle: async () => (await list.list()).map(replyOf),
   });
 
   api.add({
@@ -45,9 +45,9 @@ export function doNotCallRoutes(api: Api, list: DoNotCallList, nowUnixMs: () => 
     answer: success,
     errors: ['NUMBER_INVALID'],
     examples: () => ({ body: { phone: '+12025550188' } }),
-    handle: ({ body: { phone } }) => {
+    handle: async ({ body: { phone } }) => {
       if (!isCallable(phone)) throw faultAt(['body', 'phone'], new ParleyError('NUMBER_INVALID', { number: phone }));
-      list.add({ number: phone, source: 'operator', sessionId: null, createdAt: unixSeconds(nowUnixMs()) });
+      await list.add({ number: phone, source: 'operator', sessionId: null, createdAt: unixSeconds(nowUnixMs()) });
       return { success: true };
     },
   });
@@ -62,8 +62,8 @@ export function doNotCallRoutes(api: Api, list: DoNotCallList, nowUnixMs: () => 
     answer: success,
     errors: ['NOT_FOUND'],
     examples: () => ({ body: { phone: '+12025550188' } }),
-    handle: ({ body: { phone } }) => {
-      if (list.remove(phone)) return { success: true };
+    handle: async ({ body: { phone } }) => {
+      if (await list.remove(phone)) return { success: true };
       throw new ParleyError('NOT_FOUND', { what: 'number on the do-not-call list', id: phone });
     },
   });

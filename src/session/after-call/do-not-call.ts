@@ -12,13 +12,13 @@ export interface DoNotCallEntry {
 
 /** Numbers that agents do not call. */
 export interface DoNotCallList {
-  has(number: string): boolean;
+  has(number: string): Promise<boolean>;
   /** An existing entry stays unchanged. */
-  add(entry: DoNotCallEntry): void;
+  add(entry: DoNotCallEntry): Promise<void>;
   /** Returns whether there was an entry. */
-  remove(number: string): boolean;
+  remove(number: string): Promise<boolean>;
   /** In order of creation. */
-  list(): readonly DoNotCallEntry[];
+  list(): Promise<readonly DoNotCallEntry[]>;
 }
 
 /** A number without separators, in lower case; a SIP address without parameters. */
@@ -32,20 +32,20 @@ export function comparableNumber(number: string): string {
 export class MemoryDoNotCallList implements DoNotCallList {
   readonly #entries = new Map<string, DoNotCallEntry>();
 
-  has(number: string): boolean {
+  async has(number: string): Promise<boolean> {
     return this.#entries.has(comparableNumber(number));
   }
 
-  add(entry: DoNotCallEntry): void {
+  async add(entry: DoNotCallEntry): Promise<void> {
     const number = comparableNumber(entry.number);
     if (!this.#entries.has(number)) this.#entries.set(number, { ...entry, number });
   }
 
-  remove(number: string): boolean {
+  async remove(number: string): Promise<boolean> {
     return this.#entries.delete(comparableNumber(number));
   }
 
-  list(): readonly DoNotCallEntry[] {
+  async list(): Promise<readonly DoNotCallEntry[]> {
     return [...this.#entries.values()];
   }
 }

@@ -63,10 +63,11 @@ export interface FinishedSession {
 /** The conversations of past sessions. */
 export interface SessionMemory {
   /** Null if it is not known. */
-  byId(sessionId: string, agentId: string | null): readonly ChatMessage[] | null;
+  byId(sessionId: string, agentId: string | null): Promise<readonly ChatMessage[] | null>;
   /** The latest session with this value of the identifier. */
-  latest(identifier: string, value: string, agentId: string | null): readonly ChatMessage[] | null;
-  keep(session: FinishedSession): void;
+  latest(identifier: string, value: string, agentId: string | null): Promise<readonly ChatMessage[] | null>;
+  /** Replaces what is kept of the same session. */
+  keep(session: FinishedSession): Promise<void>;
 }
 
 /** Maximum length of an identifier, in characters. */
@@ -94,19 +95,19 @@ export class RecentSessions implements SessionMemory {
   /** The latest is last. */
   #sessions: FinishedSession[] = [];
 
-  byId(sessionId: string, agentId: string | null): readonly ChatMessage[] | null {
+  async byId(sessionId: string, agentId: string | null): Promise<readonly ChatMessage[] | null> {
     const found = this.#sessions.findLast((one) => one.sessionId === sessionId && one.agentId === agentId);
     return found?.messages ?? null;
   }
 
-  latest(identifier: string, value: string, agentId: string | null): readonly ChatMessage[] | null {
+  async latest(identifier: string, value: string, agentId: string | null): Promise<readonly ChatMessage[] | null> {
     const found = this.#sessions.findLast(
       (one) => one.identifiers.get(identifier) === value && one.agentId === agentId,
     );
     return found?.messages ?? null;
   }
 
-  keep(session: FinishedSession): void {
+  async keep(session: FinishedSession): Promise<void> {
     this.#sessions = [...this.#sessions.filter(({ sessionId }) => sessionId !== session.sessionId), session];
     this.#sessions.splice(0, this.#sessions.length - MAX_SESSIONS);
   }

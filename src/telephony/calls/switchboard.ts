@@ -98,7 +98,7 @@ export class Switchboard {
     onStatus?.('dispatching', null);
     await this.check({ ...agent, phones: { from, to } });
     assertCallable(to);
-    if (this.#options.engine.doNotCall.has(to)) throw new ParleyError('DO_NOT_CALL', { number: to });
+    if (await this.#options.engine.doNotCall.has(to)) throw new ParleyError('DO_NOT_CALL', { number: to });
     if (this.#closing !== null) throw new ParleyError('SESSION_CLOSED');
     const call = carrier.placeCall({ from, to, ringTimeoutMs, ...(headers && { headers }) });
     onStatus?.('initiated', null);

@@ -289,14 +289,13 @@ function mainMethods({ stores, lines, sessions, onFinished, onFault }: MainMetho
     mayTransfer: async ({ session, target }) => known(session).mayTransfer(target),
     consult: async ({ session, about }, signal) => known(session).consult(about, signal),
     doNotCall: (entry) => {
-      try {
-        doNotCall?.add(entry);
-      } catch (error) {
+      doNotCall?.add(entry).catch((error: unknown) => {
         // As with a local list: the call continues, and its log has the fault.
         sessions.get(entry.sessionId ?? '')?.noteFault('doNotCall.failed', String(error));
-      }
+      });
     },
-    remember: (session) => sessionMemory?.keep(session),
+    // The session is over: no one can act on an error, and no call is lost.
+    remember: (session) => void sessionMemory?.keep(session).catch(() => undefined),
     knownFiles: async (ids) => knowledge?.known(ids) ?? [],
     filesOf: async (agentId) => knowledge?.filesOf(agentId) ?? [],
     search: async (query, signal) => knowledge?.search({ ...query, signal }) ?? [],

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import type { EngineOptions } from '../../engine/options.js';
 import { DoNotCallStore } from '../../store/do-not-call.js';
 import { SessionStore } from '../../store/sessions.js';
+import { SqliteDatabase } from '../../store/sqlite/sqlite-database.js';
 import { VoiceStore } from '../../store/voices.js';
 import { type SessionTraces, TraceFolder } from '../../session/record/trace-folder.js';
 import type { Clock } from '../../base/clock.js';
@@ -35,7 +36,8 @@ export class WorkerStores {
   > {
     const [main, database] = [this.#main, this.#database];
     const waits = { timeoutMs: ASK_MS };
-    const [numbers, sessions] = [new DoNotCallStore(database), new SessionStore(database)];
+    const own = new SqliteDatabase(database);
+    const [numbers, sessions] = [new DoNotCallStore(own), new SessionStore(own)];
     return {
       ...(this.traces !== null && { traces: this.traces satisfies SessionTraces }),
       // Others change it while the thread runs; it is read once per session.
@@ -43,15 +45,15 @@ export class WorkerStores {
       doNotCall: {
         has: (number) => numbers.has(number),
         list: () => numbers.list(),
-        add: (entry) => main.tell('doNotCall', entry),
-        remove: () => {
+        add: async (entry) => main.tell('doNotCall', entry),
+        remove: async () => {
           throw new Error('a session cannot remove a number from the do-not-call list');
         },
       },
       sessionMemory: {
         byId: (id, agentId) => sessions.byId(id, agentId),
         latest: (identifier, value, agentId) => sessions.latest(identifier, value, agentId),
-        keep: (session) => main.tell('remember', session),
+        keep: async (session) => main.tell('remember', session),
       },
       memories: {
         recall: (agentId, user, limit) => main.ask('recall', { agentId, user, limit }, waits),

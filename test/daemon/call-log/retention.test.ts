@@ -10,6 +10,7 @@ import type { SessionReport } from '../../../src/session/record/session-report.j
 import { CallStore } from '../../../src/store/calls.js';
 import { openDatabase } from '../../../src/store/database.js';
 import { SessionStore } from '../../../src/store/sessions.js';
+import { SqliteDatabase } from '../../../src/store/sqlite/sqlite-database.js';
 
 const DAY_MS = 86_400_000;
 const NOW_MS = Date.UTC(2026, 5, 1);
@@ -46,7 +47,7 @@ function kept(id: string, daysAgo: number, ends = true): void {
   }
   const messages = [{ role: 'user', content: 'Hello.' }] as const;
   const said = { sessionId: id, agentId: 'baker', identifiers: new Map([['FromPhone', '+1']]), messages };
-  new SessionStore(database).keep({ ...said, endedUnixMs: unixMs });
+  void new SessionStore(new SqliteDatabase(database)).keep({ ...said, endedUnixMs: unixMs });
   if (ends) log.keep({ ...begun.item, call_status: 'user-ended' }, { recording } as SessionReport);
 }
 
@@ -91,8 +92,9 @@ describe('retention', () => {
     expect(ids()).toEqual(['old', 'recent', 'new']);
     expect(recorded()).toEqual(['new']);
     expect([names(files.recordings), names(files.traces)]).toEqual([['new'], ['new']]);
-    expect(new SessionStore(database).byId('ancient', 'baker')).toBeNull();
-    expect(new SessionStore(database).byId('old', 'baker')).not.toBeNull();
+    const sessions = new SessionStore(new SqliteDatabase(database));
+    expect(await sessions.byId('ancient', 'baker')).toBeNull();
+    expect(await sessions.byId('old', 'baker')).not.toBeNull();
     expect(await done(retention().purge())).toEqual({ calls: 0, recordings: 0, traces: 0 });
   });
 

@@ -13,6 +13,7 @@ import type { DoNotCallEntry } from '../../../src/session/after-call/do-not-call
 import type { SessionEvent } from '../../../src/session/session-options.js';
 import { openDatabase } from '../../../src/store/database.js';
 import { DoNotCallStore } from '../../../src/store/do-not-call.js';
+import { SqliteDatabase } from '../../../src/store/sqlite/sqlite-database.js';
 import { SessionStore } from '../../../src/store/sessions.js';
 import { WeriftCaller } from '../../../src/transports/webrtc/werift-caller.js';
 
@@ -35,8 +36,8 @@ describe('media threads', () => {
   const clock = new RealClock();
   const faults: string[] = [];
   const kept: CallHistoryItem[] = [];
-  const doNotCall = new DoNotCallStore(database);
-  const sessionMemory = new SessionStore(database);
+  const doNotCall = new DoNotCallStore(new SqliteDatabase(database));
+  const sessionMemory = new SessionStore(new SqliteDatabase(database));
   const engine = new Engine({
     clock,
     doNotCall,
@@ -97,7 +98,7 @@ describe('media threads', () => {
     first.session.sendText('Have you any bread?');
     await expect.poll(() => said(first.events), PATIENCE).toContain('We have bread.');
     first.session.sendText('Do not call me again.');
-    const entries = (): readonly DoNotCallEntry[] => doNotCall.list();
+    const entries = (): Promise<readonly DoNotCallEntry[]> => doNotCall.list();
     await expect.poll(entries, PATIENCE).toMatchObject([{ number: phones.to, sessionId: first.session.id }]);
     const report = await first.session.finished;
     expect(report).toMatchObject({ status: 'agent-ended', doNotCall: true, faults: {} });

@@ -1,0 +1,61 @@
+/** A value that a statement stores or compares. Booleans are 0 and 1. */
+export type SqlValue = string | number | null | Uint8Array;
+
+/** SQL in the part that SQLite and PostgreSQL share, with `?` for each value. No literal in it has a question mark. */
+export interface Statement {
+  readonly text: string;
+  readonly values: readonly SqlValue[];
+}
+
+/** What a statement returned, and how many rows it inserted, changed or deleted. */
+export interface StatementResult {
+  readonly rows: readonly unknown[];
+  readonly changes: number;
+}
+
+/** Makes a statement of a template. Values become parameters, statements become parts of the text. */
+export function sql(parts: readonly string[], ...values: readonly (SqlValue | Statement)[]): Statement {
+  let text = parts[0] ?? '';
+  const all: SqlValue[] = [];
+  for (const [index, value] of values.entries()) {
+    if (isStatement(value)) {
+      text += value.text;
+      all.push(...value.values);
+    } else {
+      text += '?';
+      all.push(value);
+    }
+    text += parts[index + 1] ?? '';
+  }
+  return { text, values: all };
+}
+
+function isStatement(value: SqlValue | Statement): value is Statement {
+  return typeof value === 'object' && value !== null && 'text' in value;
+}
+
+/**
+ * The statements of a transaction. It yields each and continues with its outcome, so that the same code runs without
+ * a pause on SQLite, where nothing can come in between, and over the network on PostgreSQL. It may be run again from the
+ * start if the database asks for that, so it changes nothing but the database.
+ */
+export type Transaction<T> = Generator<Statement, T, StatementResult>;
+
+/** Runs a statement inside a transaction. Returns the number of rows that it inserted, changed or deleted. */
+export function* run(statement: Statement): Transaction<number> {
+  return (yield statement).changes;
+}
+
+/** A database of a daemon. */
+export interface SqlDatabase {
+  /** All rows of a statement. */
+  all<Row>(statement: Statement): Promise<readonly Row[]>;
+  /** The first row of a statement; null = there is none. */
+  first<Row>(statement: Statement): Promise<Row | null>;
+  /** Runs a statement. Returns the number of rows that it inserted, changed or deleted. */
+  run(statement: Statement): Promise<number>;
+  /** Runs statements in a transaction: all of them, or none. Rejects with what `work` throws. */
+  transaction<T>(work: () => Transaction<T>): Promise<T>;
+  /** May be called twice. */
+  close(): Promise<void>;
+}
