@@ -25,11 +25,11 @@ const NOBODY: Listener = { push: () => undefined, speechStarted: () => undefined
 const INTERIM_MS = 150;
 
 /** A session's ears (resampler, keypad detector, Silero), and the labelled words as what an ideal recogniser gives. */
-export async function labelledEars(finalMs: number): Promise<(turn: Turn) => Promise<Told[]>> {
+export async function labelledEars(finalMs: number, interimMs = INTERIM_MS): Promise<(turn: Turn) => Promise<Told[]>> {
   await vadProvider('silero').warmUp();
   return async (turn) => {
     const edges = await listen(turn.audio, NOBODY, new VirtualClock());
-    return inOrder([...edges, ...transcripts(turn.words, edges, finalMs)]);
+    return inOrder([...edges, ...transcripts(turn.words, edges, finalMs, interimMs)]);
   };
 }
 
@@ -111,7 +111,7 @@ async function listen(audio: Int16Array, stt: Listener, clock: VirtualClock): Pr
  * An interim transcript after each word and the final one `finalMs` after the end of speech, in lower case without
  * punctuation. Where the words are not known the final one is empty: speech of which nothing was understood.
  */
-function transcripts(words: Turn['words'], edges: readonly Told[], finalMs: number): Told[] {
+function transcripts(words: Turn['words'], edges: readonly Told[], finalMs: number, afterWordMs: number): Told[] {
   const told: Told[] = [];
   let segment = -1;
   let said = 0;
@@ -134,7 +134,7 @@ function transcripts(words: Turn['words'], edges: readonly Told[], finalMs: numb
     };
     const finalAtMs = Math.max(atMs, event.endMs + finalMs);
     for (const [index, word] of spoken.entries()) {
-      const interimMs = Math.max(startMs, word.endMs + INTERIM_MS);
+      const interimMs = Math.max(startMs, word.endMs + afterWordMs);
       if (interimMs < finalAtMs) tell(interimMs, index + 1, false);
     }
     tell(finalAtMs, spoken.length, true);

@@ -98,7 +98,7 @@ export function turnsIn(recordings: readonly Labelled[]): Turn[] {
 }
 
 /** By sentence, so that the same words in another voice or noise are in the same half (FNV-1a). */
-function halfOf(text: string): Turn['half'] {
+export function halfOf(text: string): Turn['half'] {
   let hash = 2_166_136_261 ^ SPLIT_SEED;
   for (const letter of text.toLowerCase()) hash = Math.imul(hash ^ letter.charCodeAt(0), 16_777_619) >>> 0;
   return (hash >>> 15) % 2 === 0 ? 'tuned' : 'held out';
