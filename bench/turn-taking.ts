@@ -13,7 +13,17 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { vadProvider } from '../dist/providers/vad/registry.js';
-import { atCut, core, delayOf, isCut, measure, plainSilence, type HeardTurn, type Point } from './lib/detectors.js';
+import {
+  atCut,
+  core,
+  delayOf,
+  isCut,
+  measure,
+  plainSilence,
+  silenceAsFast,
+  type HeardTurn,
+  type Point,
+} from './lib/detectors.js';
 import { embeddedEars, labelledEars, pausesOf } from './lib/ears.js';
 import { markdownTable } from './lib/numbers.js';
 import { labelledRecordings, turnsIn } from './lib/turns.js';
@@ -27,6 +37,7 @@ const { values } = parseArgs({
     verbose: { type: 'boolean', default: false },
   },
 });
+const BESIDE_HEAD = 'baseline at the same mean';
 const VADS = ['silero', 'webrtc'];
 const SCALES = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3];
 const SILENCES_MS = [
@@ -76,8 +87,12 @@ function compare(name: string, of: readonly HeardTurn[]): void {
   const heads = ['false cut-offs', 'delay p50', 'mean', 'p90'];
   console.log(
     markdownTable([
-      ['scale', ...heads, 'baseline p50 at as many', 'mean', 'p90', 'p50 less by', 'mean', 'p90'],
-      ...scored.map((point) => [...row(point), ...beside(point, atCut(baseline, point.cut))]),
+      ['scale', ...heads, BESIDE_HEAD, 'baseline p50 at as many', 'mean', 'p90', 'p50 less by', 'mean', 'p90'],
+      ...scored.map((point) => [
+        ...row(point),
+        percent(silenceAsFast(of, point.mean).cut),
+        ...beside(point, atCut(baseline, point.cut)),
+      ]),
     ]),
   );
   console.log(`\nplain silence, ms\n${markdownTable([['silence', ...heads], ...baseline.map(row)])}`);

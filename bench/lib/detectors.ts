@@ -121,6 +121,17 @@ export function isCut(pause: Stretch, closes: readonly number[]): boolean {
   return closes.some((atMs) => atMs > pause.startMs && atMs < pause.endMs + ONSET_MS);
 }
 
+/** Plain silence of the longest wait, to the millisecond, whose mean delay is no longer. */
+export function silenceAsFast(of: readonly HeardTurn[], meanMs: number): Point {
+  let [ms, above] = [0, 4000];
+  while (above - ms > 1) {
+    const middle = Math.floor((ms + above) / 2);
+    if (measure('', of, plainSilence(middle)).mean <= meanMs) ms = middle;
+    else above = middle;
+  }
+  return measure(String(ms), of, plainSilence(ms));
+}
+
 /** Where a curve has as many false cut-offs, between its points. Null beyond its ends. */
 export function atCut(curve: readonly Point[], cut: number): Point | null {
   const after = curve.findIndex((point) => point.cut <= cut);

@@ -58,8 +58,8 @@ export interface InterruptionConfig {
   /** Whether the opening message may be interrupted. */
   openingAllowed: boolean;
   /**
-   * Speech of this length over the agent interrupts it if no transcript has come yet. If the transcript is an
-   * acknowledgement, or has no trusted word, the agent continues.
+   * Speech of this length over the agent interrupts it if no transcript has come yet, or none that is trusted. If the
+   * transcript is an acknowledgement, the agent continues.
    */
   maxHoldMs: number;
   /** Longest wait for the words of speech that has stopped. */
@@ -104,7 +104,7 @@ export interface EndpointingConfig {
   responseDelayMs: number;
   /** Added while the user is dictating digits. */
   numberInputDelayMs: number;
-  /** Silence that ends a turn whose words are surely complete. */
+  /** Silence that ends a turn whose words are surely complete; 2.7 times as much ends one without words. */
   minSilenceMs: number;
   /** Silence that ends any turn. */
   maxSilenceMs: number;

@@ -9,7 +9,7 @@ import * as speech from '../speech/agent-speech.js';
 import type { Core } from '../core.js';
 import { beyondEcho } from '../turn/echo.js';
 import { reopen } from '../reply/ending.js';
-import { addAssistantMessage, assistantAt, takeBackUserMessage } from '../speech/history.js';
+import { addAssistantMessage, assistantAt, INAUDIBLE, takeBackUserMessage } from '../speech/history.js';
 import { phrasesFor } from '../language/phrases.js';
 import { onAgentSpoke } from './inactivity.js';
 import { agentHasSomethingToSay, cancelReply, mayInterruptOpening } from '../reply/reply.js';
@@ -69,18 +69,39 @@ export function judge(core: Core): void {
     }
     if (core.state.interruption !== null || (agentHasSomethingToSay(core) && mayInterrupt(core))) confirm(core);
     else if (keepsOverlap(core)) reopen(core); // the goodbye plays to its end, but the line stays open
-  } else if (core.state.interruption !== null && !goesOn) falseAlarm(core);
+  } else if (core.state.interruption !== null && !goesOn) {
+    if (continuesUnclear(core)) confirm(core);
+    else if (userTurn.segmentsText(core) === '' && userTurn.isLong(core)) awaitMore(core);
+    else falseAlarm(core);
+  }
+}
+
+/** Somebody talked and was not understood: the rest may come after a breath. */
+function awaitMore(core: Core): void {
+  const { wordsAfterStopMs } = core.config.interruption;
+  armDeadline(core, Math.max(0, core.state.turn.endMs + wordsAfterStopMs - core.nowMs));
+}
+
+/** A user who was not understood goes on, still not understood, before anything of the answer was heard. */
+function continuesUnclear(core: Core): boolean {
+  return userTurn.segmentsText(core) === '' && canTakeBack(core) && core.state.reply?.turnText === INAUDIBLE;
 }
 
 /** The wait for words is over. */
 export function onDeadline(core: Core): void {
-  const { interruption, turn } = core.state;
-  if (interruption === null) return;
-  // Someone who talks over the agent for this long wants the floor, even if the recogniser has no words yet.
-  const speechMs = turn.speaking ? core.nowMs - (turn.speechStartMs ?? core.nowMs) : 0;
-  const isLongTalk = turn.segments.length === 0 && speechMs >= core.config.interruption.maxHoldMs;
-  if (isLongTalk || overlapWords(core) === 'real') confirm(core);
+  if (core.state.interruption === null) return;
+  if (isLongTalk(core) || continuesUnclear(core) || overlapWords(core) === 'real') confirm(core);
   else falseAlarm(core);
+}
+
+/** Someone who talks over the agent for this long wants the floor, though no words have come or none is understood. */
+function isLongTalk(core: Core): boolean {
+  const { turn } = core.state;
+  const { maxHoldMs } = core.config.interruption;
+  if (userTurn.segmentsText(core) !== '') return false;
+  if (turn.segments.length > 0) return userTurn.isLong(core, maxHoldMs);
+  // The recogniser found nothing: short noises do not add up.
+  return turn.speaking && core.nowMs - (turn.speechStartMs ?? core.nowMs) >= maxHoldMs;
 }
 
 /** The user's words over the agent so far. `goesOn`: more words may follow. */

@@ -30,6 +30,8 @@ export interface TurnScore {
   rhythmMs: number;
   /** How much longer this user's pauses are than usual: 1 (not longer) to 1.5. */
   slowness: number;
+  /** Neither words nor an audio model: only the silence is known. */
+  wordless: boolean;
 }
 
 /** Weight of the audio model relative to the words; during dictation the words are more reliable. */
@@ -44,6 +46,13 @@ const UNSURE = 0.6;
 const UNSURE_DICTATING = 0.7;
 /** A silence must be this many times as long as the earlier pauses. */
 const RHYTHM_FACTOR = 1.25;
+/**
+ * Without words a fixed silence ends the turn, so that parley is never slower than a timer with as many false cut-offs.
+ * It is so many times `minSilenceMs` …
+ */
+const WORDLESS_SILENCES = 2.7;
+/** … and at least this part of `maxSilenceMs`, also where a very short `minSilenceMs` is set for complete words. */
+const WORDLESS_PART = 0.25;
 /** Most people's pauses inside a turn are shorter. */
 const COMMON_PAUSE_MS = 700;
 const MOST_SLOWNESS = 1.5;
@@ -67,6 +76,7 @@ export function scoreTurn(evidence: TurnEvidence): TurnScore {
     dictating: dictation !== null && dictation.kind !== 'address',
     rhythmMs: unsure ? longestPauseMs * RHYTHM_FACTOR : 0,
     slowness: Math.max(1, Math.min(MOST_SLOWNESS, usualPauseMs / COMMON_PAUSE_MS)),
+    wordless: audio === null && parts.every((part) => part.trim() === ''),
   };
 }
 
@@ -77,10 +87,15 @@ function byQuestion(agentSaid: string): number {
 
 /**
  * The silence after which a turn with this score is over. The required score falls as the silence grows, from sure
- * completeness at `minSilenceMs` to 0 at `maxSilenceMs`; this is the time at which the score meets it.
+ * completeness at `minSilenceMs` to 0 at `maxSilenceMs`; this is the time at which the score meets it. Without words it
+ * is always the same.
  */
 export function silenceNeededMs(score: TurnScore, config: EndpointingConfig): number {
   const { minSilenceMs, maxSilenceMs, responseDelayMs, numberInputDelayMs } = config;
+  if (score.wordless) {
+    const fixed = Math.max(minSilenceMs * WORDLESS_SILENCES, maxSilenceMs * WORDLESS_PART);
+    return Math.round(Math.max(Math.min(fixed, Math.max(minSilenceMs, maxSilenceMs)), responseDelayMs));
+  }
   const openness = (1 - Math.min(1, score.completeness / SURE)) ** STEEPNESS;
   const scored = minSilenceMs + Math.max(0, maxSilenceMs - minSilenceMs) * openness * score.slowness;
   const paced = Math.min(Math.max(scored, score.rhythmMs), Math.max(minSilenceMs, maxSilenceMs));

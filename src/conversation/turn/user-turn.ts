@@ -155,7 +155,7 @@ export function scheduleEnd(core: Core): void {
     usualPauseMs: usualPauseMs(core),
   });
   const { modelHears } = core.config;
-  if (modelHears && judged === null && turnText(core) === '') score.completeness = UNTRANSCRIBED;
+  if (modelHears && score.wordless) Object.assign(score, { completeness: UNTRANSCRIBED, wordless: false });
   core.state.turn.completeness = score.completeness;
   const needed = silenceNeededMs(score, endpointing);
   const waitMs = isFinal ? needed : Math.max(needed, endpointing.finalTranscriptMs);
@@ -221,7 +221,8 @@ export function closeTurn(core: Core, stuck = false): void {
   core.emit({ type: 'stt.endTurn' });
 }
 
-function isLong(core: Core, leastMs = MIN_UNINTELLIGIBLE_MS): boolean {
+/** Whether the user has spoken for so long since the turn began or, if it continues after an answer, since then. */
+export function isLong(core: Core, leastMs = MIN_UNINTELLIGIBLE_MS): boolean {
   const { speechMs, speaking, speechStartMs } = core.state.turn;
   return speechMs + (speaking ? core.nowMs - (speechStartMs ?? core.nowMs) : 0) >= leastMs;
 }

@@ -114,6 +114,27 @@ describe('what stops the agent', () => {
     stage.expectAgent('We are open').isCutAt(atMs + 60, 20);
   });
 
+  it.each([true, false])('a user who goes on talking and is not understood (interim transcripts: %s)', (interim) => {
+    const { stage, atMs } = agentSpeaking();
+    stage.user.says('which we about fiction book', { from: atMs, to: atMs + 2400, understood: false, interim });
+    stage.playTo(20_000);
+    expect(timesOf(stage, 'playout.drop')[0]).toBe(atMs + 60 + 2000);
+    expect(timesOf(stage, 'playout.resume')).toEqual([]);
+    expect(texts(stage)).toEqual(['When are you open?', '[inaudible]']);
+    stage.expectAgent('We are open').isCutAt(atMs + 60, 20);
+    stage.expectAgent('All right').isHeardWhole();
+  });
+
+  it('two sentences that are not understood, with a breath between them', () => {
+    const { stage, atMs } = agentSpeaking();
+    stage.user.says('which we about', { from: atMs, to: atMs + 1200, understood: false });
+    stage.user.says('fiction book', { from: atMs + 1500, to: atMs + 2900, understood: false });
+    stage.playTo(20_000);
+    stage.expectAgent('We are open').isCutAt(atMs + 60, 20);
+    expect(timesOf(stage, 'playout.resume')).toEqual([]);
+    expect(texts(stage)).toEqual(['When are you open?', '[inaudible]']);
+  });
+
   it('words that the VAD missed', () => {
     const { stage, atMs } = agentSpeaking();
     stage.user.says('stop please', { from: atMs, to: atMs + 600, vad: false });

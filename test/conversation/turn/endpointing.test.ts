@@ -221,7 +221,15 @@ describe('silenceNeededMs', () => {
     dictating,
     rhythmMs,
     slowness,
+    wordless: false,
   });
+  /** As the benchmark scales it. */
+  const scaled = (scale: number) => ({
+    ...endpointing,
+    minSilenceMs: minSilenceMs * scale,
+    maxSilenceMs: maxSilenceMs * Math.min(scale, 1),
+  });
+  const SCALES = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3];
 
   it('falls from the longest to the least silence as the words become complete', () => {
     const needed = [0, 0.45, 0.9, 1].map((completeness) => silenceNeededMs(scored(completeness), endpointing));
@@ -253,6 +261,42 @@ describe('silenceNeededMs', () => {
     const slowness = (usualPauseMs: number) => scoreTurn(evidence('a table', { usualPauseMs })).slowness;
     expect([0, 500, 840, 5000].map(slowness)).toEqual([1, 1, 1.2, 1.5]);
   });
+
+  it('is a plain timer without words, whatever the pauses before', () => {
+    const wordless: Partial<TurnEvidence>[] = [
+      {},
+      { isFinal: false },
+      { longestPauseMs: 1400 },
+      { usualPauseMs: 2000 },
+      { agentSaid: 'How many?' },
+    ];
+    for (const scale of SCALES) {
+      const needed = wordless.map((more) => silenceNeededMs(scoreTurn(evidence('', more)), scaled(scale)));
+      expect(new Set(needed)).toEqual(new Set([Math.min(Math.round(648 * scale), maxSilenceMs)]));
+    }
+  });
+
+  it('without words is never beyond what is set: a fixed wait, a delay, a least silence of 0', () => {
+    const wordless = scoreTurn(evidence(''));
+    expect(silenceNeededMs(wordless, { ...endpointing, minSilenceMs: 500, maxSilenceMs: 500 })).toBe(500);
+    expect(silenceNeededMs(wordless, { ...endpointing, responseDelayMs: 1000 })).toBe(1000);
+    expect(silenceNeededMs(wordless, { ...endpointing, minSilenceMs: 0 })).toBe(maxSilenceMs / 4);
+    expect(silenceNeededMs(wordless, { ...endpointing, minSilenceMs: 800, maxSilenceMs: 200 })).toBe(800);
+  });
+
+  it('hears an audio model where there are no words', () => {
+    const judged = (audio: number) => silenceNeededMs(scoreTurn(evidence('', { audio })), endpointing);
+    expect(judged(1)).toBeLessThan(400);
+    expect(judged(0)).toBeGreaterThan(1200);
+  });
+
+  it.each(['What time do you open', 'a table for four', 'I would like', 'well', ''])(
+    'grows with the scale over its whole range, after "%s"',
+    (text) => {
+      const needed = SCALES.map((scale) => silenceNeededMs(score(text), scaled(scale)));
+      for (const [index, ms] of needed.entries()) expect(ms).toBeGreaterThan(needed[index - 1] ?? 0);
+    },
+  );
 
   it('holds the least silence where the longest is set below it', () => {
     const config = { ...endpointing, minSilenceMs: 800, maxSilenceMs: 200 };

@@ -161,6 +161,17 @@ describe('sound without words', () => {
     expect(texts(stage)).toEqual(['[inaudible]']);
   });
 
+  it('goes on as one turn after a pause that was taken for its end, if nothing of the answer was heard', () => {
+    const stage = listening();
+    stage.user.says('wreck a nice', { from: 1000, to: 2000, understood: false });
+    stage.user.says('beach', { from: 2700, to: 3000, understood: false });
+    stage.playTo(10_000);
+    expect(traces(stage)).toContain('turn.continued');
+    expect(stage.timeline.turns.map(({ text }) => text).at(-1)).toBe('[inaudible]');
+    expect(stage.timeline.turns.at(-1)?.atMs).toBe(3000 + 648);
+    expect(stage.messages.filter(({ role }) => role === 'user')).toHaveLength(1);
+  });
+
   it('that never ends closes the turn once, and then neither blocks nor speaks again', () => {
     const stage = listening({ inactivity: { idleMs: 10_000, message: 'Are you there?' } });
     stage.user.noiseWithoutEnd({ from: 1000 });
