@@ -30,6 +30,7 @@ import { type LatencyRun, type LatencyRunOptions, runLatency } from '../dist/ben
 import { isLine, type LineName, LINES } from '../dist/benchmark/lines/registry.js';
 import type { ToolUse } from '../dist/benchmark/doubles/recorded-stt.js';
 import { INSTANT, type ProviderTimes, PUBLISHED } from '../dist/benchmark/provider-set.js';
+import { sumOfCosts } from '../dist/benchmark/model-cost.js';
 import { readRecordings } from '../dist/benchmark/recording.js';
 import { summarise } from '../dist/benchmark/latency-summary.js';
 import { type NamedRun, reportText } from '../dist/benchmark/report.js';
@@ -170,7 +171,7 @@ async function withDoubles(
   }
   const turns = parts.flatMap((part) => part.turns);
   const faults = Object.assign({}, ...parts.map((part) => part.faults)) as Record<string, number>;
-  return { turns, faults, summary: summarise(turns) };
+  return { turns, faults, summary: summarise(turns), cost: sumOfCosts(parts.map((part) => part.cost)) };
 }
 
 async function embedded(line: LineName): Promise<LatencyRun> {
@@ -196,6 +197,8 @@ async function ablations(): Promise<void> {
   const published = (engine: EngineOptions): Promise<LatencyRun> => withDoubles(PUBLISHED, 'file', engine);
   const early = 'as published, without speculation; virtual time';
   await keep('nothing begun early', early, () => published({ speculation: false }));
+  const pauses = 'as published, answers are begun at pauses alone; virtual time';
+  await keep('begun at pauses alone', pauses, () => published({ earlySpeculation: { tokensPerTurn: 0 } }));
   for (const ms of [500, 800, 1200]) {
     const about = 'as published, without speculation; no word changes the wait; virtual time';
     const endpointing = { minSilenceMs: ms, maxSilenceMs: ms };

@@ -15,6 +15,7 @@ export type {
   Speech,
   SpeechRequest,
 } from './engine/options.js';
+export type { EarlySpeculation, TokenPrice } from './engine/speculation-budget.js';
 export type { RemoteLine, RemoteSession, SessionHandle as Session, SessionLine } from './engine/remote-line.js';
 export type { Participant, SessionEvent, SessionOptions } from './session/session-options.js';
 export type { FunctionCall, ReportParts, SessionReport, TransferAttempt } from './session/record/session-report.js';

@@ -6,6 +6,7 @@ import { type BenchSummary, summarise } from './latency-summary.js';
 import type { ToolUse } from './doubles/recorded-stt.js';
 import type { OpenLine } from './lines/line.js';
 import { type LineName, lineOpener } from './lines/registry.js';
+import { addWasted, type ModelCost, noModelCost } from './model-cost.js';
 import { type MeasuredTurn, type SessionTimes, measureTurns } from './measured-turn.js';
 import { doubles, type ProviderTimes } from './provider-set.js';
 import type { LabelledRecording } from './recording.js';
@@ -142,6 +143,7 @@ export interface LatencyRun {
   summary: BenchSummary;
   /** Counts of faults in all sessions, by name. */
   faults: Readonly<Record<string, number>>;
+  cost: ModelCost;
 }
 
 /**
@@ -155,17 +157,20 @@ export async function runLatency(options: LatencyRunOptions): Promise<LatencyRun
   const queue = Array.from({ length: rounds }, () => recordings).flat();
   const measured: (readonly MeasuredTurn[])[] = [];
   const faults: Record<string, number> = {};
+  const cost = noModelCost();
   let [next, done] = [0, 0];
   const lane = async (openLine: OpenLine): Promise<void> => {
     for (;;) {
       const index = next++;
       const recording = queue[index];
       if (recording === undefined) return;
-      const providers = times && doubles(recording, { times, seed: seed + index, tool });
+      const providers =
+        times && doubles(recording, { times, seed: seed + index, tool, onRequest: () => cost.requests++ });
       const request = { agent, script, ...providers };
       const played = await playRecording(engine, recording, request, signal, openLine);
       measured[index] = played.turns;
       for (const [name, count] of Object.entries(played.report.faults)) faults[name] = (faults[name] ?? 0) + count;
+      addWasted(cost, played.report.speculation);
       onProgress?.(++done / queue.length);
     }
   };
@@ -177,5 +182,5 @@ export async function runLatency(options: LatencyRunOptions): Promise<LatencyRun
     await engine.close();
   }
   const turns = measured.flat();
-  return { turns, summary: summarise(turns), faults };
+  return { turns, summary: summarise(turns), faults, cost };
 }

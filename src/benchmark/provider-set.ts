@@ -28,7 +28,7 @@ function normal(random: Random): number {
 
 /** Latencies of providers. */
 export interface ProviderTimes {
-  /** From the end of a word to the interim transcript with it. */
+  /** From the middle of a word, where a streaming recogniser guesses it, to the interim transcript with it. */
   interimMs: number;
   /** From the VAD's end of speech to the final transcript. */
   final: LatencyShape;
@@ -69,6 +69,8 @@ export interface DoublesOptions {
   seed: number;
   /** Tool to call before answers. Default none. */
   tool?: ToolUse | undefined;
+  /** Called for each request to the model. */
+  onRequest?: (() => void) | undefined;
 }
 
 /** Typical answers: short, long, with a question at the end. */
@@ -85,7 +87,7 @@ export function doubles(
   recording: LabelledRecording,
   options: DoublesOptions,
 ): Pick<SessionRequest, 'stt' | 'llm' | 'tts'> {
-  const { times, seed, tool } = options;
+  const { times, seed, tool, onRequest } = options;
   // Each stage has its own random numbers, so that a change in one stage does not affect the others.
   const chances = (stage: number): Random => new Random(seed * 3 + stage);
   return {
@@ -99,6 +101,7 @@ export function doubles(
       firstMs: latencies(times.llmFirst, chances(1)),
       pieceMs: times.llmWordMs,
       tool,
+      onRequest,
     }),
     tts: timedTts({ firstMs: latencies(times.ttsFirst, chances(2)), charMs: 60 }),
   };

@@ -41,10 +41,13 @@ export function reportRows(runs: readonly NamedRun[]): Cell[][] {
     'p99',
     'after the decision',
     'p95',
+    'requests a turn',
+    'thrown away a turn: tokens in',
+    'out',
   ];
   return [
     heads,
-    ...runs.map(({ name, summary }) => {
+    ...runs.map(({ name, summary, cost }) => {
       const { response, afterDecision: after } = summary;
       return [
         name,
@@ -53,6 +56,9 @@ export function reportRows(runs: readonly NamedRun[]): Cell[][] {
         percent(summary.unanswered, summary.turns),
         percent(summary.speculative, summary.answered),
         ...[response?.p50, response?.p90, response?.p95, response?.p99, after?.p50, after?.p95].map(ms),
+        ...[cost.requests, cost.wastedPromptTokens, cost.wastedAnswerTokens].map((sum) =>
+          summary.turns === 0 ? '–' : sum / summary.turns,
+        ),
       ];
     }),
   ];

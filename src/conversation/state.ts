@@ -28,6 +28,8 @@ export interface ConversationState {
   reply: ReplyState | null;
   /** A speculative answer. */
   speculation: SpeculationState | null;
+  /** Answers begun while the user still spoke, the latest counting most: how many, and how many were the right ones. */
+  early: { begun: number; right: number };
   interruption: InterruptionState | null;
   /** Noise has held the agent for long: until then, sound alone does not hold it. */
   noisyUntilMs: number;
@@ -144,8 +146,12 @@ export interface TurnState {
   judged: number | null;
   /** Its last score, 0 to 1. */
   completeness: number;
-  /** Number of speculative answers to it. */
+  /** Number of speculative answers to it that were begun at a pause. */
   speculations: number;
+  /** The words that were last considered for one while they were not final. */
+  considered: string;
+  /** What those begun while the user spoke have cost, in estimated tokens of the prompt and of the answer. */
+  earlyTokens: { prompt: number; completion: number };
   /** When the latest final transcript came. */
   finalMs: number | null;
   /** It has interrupted the agent. */
@@ -260,6 +266,8 @@ export interface SpeculationState {
   startMs: number;
   promptChars: number;
   modelChars: number;
+  /** It was begun while the user still spoke. */
+  early: boolean;
 }
 
 export interface RunningTool {
@@ -341,6 +349,7 @@ export function initialState(): ConversationState {
     speech: { queue: [], held: false, pausedUntilMs: 0, said: { text: '', chars: 0, endMs: null } },
     reply: null,
     speculation: null,
+    early: { begun: 0, right: 0 },
     interruption: null,
     noisyUntilMs: 0,
     ending: null,
@@ -377,6 +386,8 @@ export function newTurn(number: number, lastSegment = -1): TurnState {
     judged: null,
     completeness: 0,
     speculations: 0,
+    considered: '',
+    earlyTokens: { prompt: 0, completion: 0 },
     finalMs: null,
     interrupts: false,
     cutOff: null,

@@ -27,6 +27,7 @@ import type { MemoryStore, SessionMemory } from '../session/after-call/memory.js
 import type { DoNotCallList } from '../session/after-call/do-not-call.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { SessionTraces } from '../session/record/trace-folder.js';
+import type { EarlySpeculation } from './speculation-budget.js';
 import type { OutboxStore } from '../tools/outbox.js';
 import type { Knowledge } from '../tools/knowledge/knowledge.js';
 import type { ServiceAddress } from '../tools/service-webhook.js';
@@ -55,6 +56,8 @@ export interface EngineOptions {
   vad?: string;
   /** Prepare answers at a likely pause, before the turn is over. Default true. */
   speculation?: boolean;
+  /** The budget for answers that are begun while the user still speaks. */
+  earlySpeculation?: EarlySpeculation;
   /**
    * Silence that ends a turn, in ms: after complete words, and after any words. Equal values make a fixed wait. Default
    * 240 and 1800.

@@ -23,6 +23,7 @@ import { prepareSpokenAgent } from './prepare-agent.js';
 import type { RemoteLine, SessionHandle } from './remote-line.js';
 import type { EngineServices } from './services.js';
 import type { SessionRecord } from './session-recorder.js';
+import { speculationOf } from './speculation-budget.js';
 import { speechHints } from './stt-hints.js';
 
 type SpokenAgent = Awaited<ReturnType<typeof prepareSpokenAgent>>;
@@ -131,7 +132,7 @@ export class SessionFactory {
     const whole = {
       ...conversation,
       endpointing: { ...conversation.endpointing, ...finalWait(speech.stt), ...options.endpointing },
-      speculation: { enabled: options.speculation ?? true },
+      speculation: speculationOf(options, prepared),
       modelHears: speech.realtime?.hears ?? false,
       // A tool may answer as late as its own limit says.
       deadlines: { ...deadlines, toolMs: Math.max(deadlines.toolMs, toolbox.longestMs + TOOL_GRACE_MS) },
@@ -141,7 +142,11 @@ export class SessionFactory {
     if (customLlm === null) return whole;
     const transfer = agent.flow.transfer ?? { targets: [], instruction: null, messages: [] };
     // A custom LLM server acts on requests, so it gets none for a turn that may not be over.
-    return { ...whole, speculation: { enabled: false }, transfer: { ...transfer, anyTarget: true } };
+    return {
+      ...whole,
+      speculation: { ...whole.speculation, enabled: false },
+      transfer: { ...transfer, anyTarget: true },
+    };
   }
 
   #languages(

@@ -191,6 +191,17 @@ export const settingsFileSchema = z.strictObject({
     'Whether to start answers at a likely pause, before it is certain that the user has finished.',
     { env: 'PARLEY_SPECULATION' },
   ),
+  speculationTokens: setting(
+    z.int().min(0).max(1_000_000),
+    'Tokens (estimated) that answers begun while the user still speaks may cost in a turn, see ' +
+      '[speculation](flow/speculation.md#budget); 0 = none is begun before the user stops.',
+    { env: 'PARLEY_SPECULATION_TOKENS' },
+  ),
+  speculationCost: setting(
+    z.number().min(0).max(1_000_000).nullable(),
+    "The same in the unit of `prices`, by the model's prices there. Unset = no limit.",
+    { env: 'PARLEY_SPECULATION_COST' },
+  ),
   llmModel: setting(
     nameSchema.nullable(),
     'Default language model, for agents that name none. Unset = the best one found.',
@@ -397,6 +408,8 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   modelThreads: 1,
   modelIdleMinutes: 10,
   speculation: true,
+  speculationTokens: 8_000,
+  speculationCost: null,
   llmModel: null,
   tts: null,
   voiceId: null,

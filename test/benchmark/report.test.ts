@@ -18,16 +18,17 @@ const answered = (responseMs: number): MeasuredTurn => ({
 const NO_STAGES = { endOfTurn: null, sttFinal: null, llm: null, sentence: null, tts: null, playout: null };
 const cutOff: MeasuredTurn = { ...answered(0), outcome: 'cut off', responseMs: null, stages: NO_STAGES };
 const turns = [answered(400), answered(600), cutOff];
-const run = { name: 'own <i>', about: 'a & b', turns, faults: {}, summary: summarise(turns) };
+const cost = { requests: 6, wastedPromptTokens: 300, wastedAnswerTokens: 30 };
+const run = { name: 'own <i>', about: 'a & b', turns, faults: {}, summary: summarise(turns), cost };
 
 describe('the report', () => {
   it('counts and spreads', () => {
     expect(spread([3, 1, 2])).toEqual({ count: 3, p50: 2, p90: 3, p95: 3, p99: 3 });
     expect(run.summary).toMatchObject({ turns: 3, answered: 2, cutOff: 1, unanswered: 0, response: { p50: 400 } });
     expect(markdownTable(reportRows([run])).split('\n')).toEqual([
-      '| run     | turns | cut off | unanswered | speculative | response p50 | p90 | p95 | p99 | after the decision | p95 |',
-      '|---------|------:|--------:|-----------:|------------:|-------------:|----:|----:|----:|-------------------:|----:|',
-      '| own <i> |     3 |  33.3 % |      0.0 % |     100.0 % |          400 | 600 | 600 | 600 |                100 | 100 |',
+      '| run     | turns | cut off | unanswered | speculative | response p50 | p90 | p95 | p99 | after the decision | p95 | requests a turn | thrown away a turn: tokens in | out |',
+      '|---------|------:|--------:|-----------:|------------:|-------------:|----:|----:|----:|-------------------:|----:|----------------:|------------------------------:|----:|',
+      '| own <i> |     3 |  33.3 % |      0.0 % |     100.0 % |          400 | 600 | 600 | 600 |                100 | 100 |               2 |                           100 |  10 |',
     ]);
   });
 

@@ -110,7 +110,7 @@ export async function deadAir({ stage, fault, times, second, embeddedVoice = tru
     llm: standIns.llm('mind', undefined, onSwitch),
     tts: standIns.tts(agent, onSwitch),
     conversation: {
-      speculation: { enabled: false },
+      speculation: { ...DEFAULT_CONVERSATION.speculation, enabled: false },
       endpointing: { ...DEFAULT_CONVERSATION.endpointing, ...finalWait(heardBy) },
       ...(isGreeting && { opening: { firstMessage: null, userStarts: false, userStartTimeoutMs: 8000 } }),
     },

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { DEFAULT_CONVERSATION } from '../../src/agent/flow/conversation-config.js';
 import { VirtualClock } from '../../src/base/virtual-clock.js';
 import { CustomSocketLlm } from '../../src/providers/llm/custom-socket/provider.js';
 import { play, recording, saidBy } from './support.js';
@@ -21,7 +22,7 @@ it('a custom LLM server that never answers: fillers, apologies, and the end of t
     lines: ['are you there', 'hello again'],
     conversation: {
       opening: { firstMessage: null, userStarts: false, userStartTimeoutMs: 8000 },
-      speculation: { enabled: false },
+      speculation: { ...DEFAULT_CONVERSATION.speculation, enabled: false },
     },
   });
   expect(played.report.status).toBe('error');

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_CONVERSATION } from '../../src/agent/flow/conversation-config.js';
 import { Health } from '../../src/providers/failover/health.js';
 import { FailoverLlm } from '../../src/providers/failover/llm.js';
 import { FailoverTts } from '../../src/providers/failover/tts.js';
@@ -156,7 +157,7 @@ describe('observe, of providers', () => {
     const onSwitch = (): void => undefined;
     const { events, report } = await play(recording(16_000, [2000, 3000]), {
       lines: LINES,
-      conversation: { speculation: { enabled: false } },
+      conversation: { speculation: { ...DEFAULT_CONVERSATION.speculation, enabled: false } },
       llm: new FailoverLlm({
         entries: [main, spare].map((provider) => ({ provider, health: new Health() })),
         onSwitch,

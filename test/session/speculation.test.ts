@@ -12,7 +12,7 @@ describe('a session that speculates', () => {
     const run = (enabled: boolean) =>
       play(recording(7000, [2000, 3000]), {
         lines: ['can you help me please'],
-        conversation: { ...patient, speculation: { enabled } },
+        conversation: { ...patient, speculation: { ...DEFAULT_CONVERSATION.speculation, enabled } },
         ...slow,
       });
     const [without, with_] = [await run(false), await run(true)];

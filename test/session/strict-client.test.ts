@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_CONVERSATION } from '../../src/agent/flow/conversation-config.js';
 import { lineOver } from '../../src/session/line-over.js';
 import { functionLlm } from '../../src/testing/doubles/function-llm.js';
 import type { TalkServerMessage } from '../../src/transports/talk-protocol.js';
@@ -116,7 +117,7 @@ describe('a strict client', () => {
     const call = await talk(recording(9000, [1500, 2000]), {
       lines: ['please tell me a story'],
       llm: functionLlm(() => STORY, { firstMs: 700 }),
-      conversation: { speculation: { enabled: false } },
+      conversation: { speculation: { ...DEFAULT_CONVERSATION.speculation, enabled: false } },
     });
     const { messages } = call.client;
     const final = messages.findIndex(({ message }) => message.method === 'ontranscript' && message.payload.is_final);

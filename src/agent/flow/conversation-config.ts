@@ -28,6 +28,15 @@ export interface ConversationConfig extends FlowSettings {
 export interface SpeculationConfig {
   /** The answer is begun at a likely pause, before it is certain that the user has finished. */
   enabled: boolean;
+  /** It is also begun while the user still speaks, on interim words that are probably complete. */
+  early: boolean;
+  /** Tokens (estimated) that answers begun while the user speaks may cost in one turn. */
+  tokensPerTurn: number;
+  /** The same in money, by the prices below; null = no limit. */
+  costPerTurn: number | null;
+  /** Price of a million tokens of the model's input and output; 0 = unknown. */
+  promptPrice: number;
+  completionPrice: number;
 }
 
 /** Changing the language in mid-conversation. */
@@ -81,7 +90,15 @@ export const DEFAULT_CONVERSATION: ConversationConfig = {
   systemPrompt: '',
   direction: 'inbound',
   ...resolveFlow({ config: {}, transfer: null }, (text) => text ?? ''),
-  speculation: { enabled: true },
+  // Logs of older versions do not have the members after `enabled`, and began no answer while the user spoke.
+  speculation: {
+    enabled: true,
+    early: false,
+    tokensPerTurn: 8000,
+    costPerTurn: null,
+    promptPrice: 0,
+    completionPrice: 0,
+  },
   modelHears: false,
   switchLanguage: null,
   doNotCall: false,

@@ -8,7 +8,7 @@ import type { TtsProvider, TtsWord } from '../../providers/tts/tts.js';
 export interface RecordedSttOptions {
   /** The words of the recording, with times. */
   words: readonly RecordedWord[];
-  /** From the end of a word to the interim transcript with it. */
+  /** From the middle of a word, where a streaming recogniser guesses it, to the interim transcript with it. */
   interimMs: number;
   /** From `speechStopped` to the final transcript. */
   finalMs: () => number;
@@ -122,10 +122,12 @@ export interface TimedLlmOptions {
   firstMs: () => number;
   /** Between pieces; each piece is a word. */
   pieceMs: number;
+  /** Called for each request. Default none. */
+  onRequest?: (() => void) | undefined;
 }
 
 /** A double of a language model for benchmarks: stock answers with the timing of a vendor. */
-export function timedLlm({ answers, tool, firstMs, pieceMs }: TimedLlmOptions): LlmProvider {
+export function timedLlm({ answers, tool, firstMs, pieceMs, onRequest }: TimedLlmOptions): LlmProvider {
   let calls = 0;
   return {
     name: 'timed',
@@ -133,6 +135,7 @@ export function timedLlm({ answers, tool, firstMs, pieceMs }: TimedLlmOptions): 
     warmUp: () => Promise.resolve(),
     close: () => Promise.resolve(),
     async *complete({ messages, tools, clock, signal }) {
+      onRequest?.();
       await delay(clock, firstMs(), signal);
       const turn = messages.filter(({ role }) => role === 'user').length;
       const isDue = tool !== undefined && messages.at(-1)?.role === 'user' && turn % (tool.every ?? 1) === 0;

@@ -45,6 +45,11 @@ export async function engineSettings(
     failover: failoverOf(settings.failover),
     vad: detection.vad,
     speculation: settings.speculation,
+    earlySpeculation: {
+      tokensPerTurn: settings.speculationTokens,
+      costPerTurn: settings.speculationCost,
+      prices: settings.prices.llm ?? {},
+    },
     localModels: localModelsOf(settings),
     allowUrls: settings.allowUrls,
     serviceWebhooks: settings.serviceWebhooks,

@@ -1,4 +1,5 @@
 import type { Core } from '../core.js';
+import { noteEarly } from './early.js';
 
 /** Discards the speculative reply before any of it is played. */
 export function dropSpeculation(core: Core, reason: string): void {
@@ -15,5 +16,6 @@ export function dropSpeculation(core: Core, reason: string): void {
     core.emit({ type: 'speak.cancel', utteranceId });
   }
   const { promptChars, modelChars } = speculation;
+  noteEarly(core, speculation, false);
   core.trace('speculation.dropped', { requestId, reason, promptChars, modelChars, voiceChars });
 }

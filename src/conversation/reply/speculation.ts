@@ -1,6 +1,7 @@
 import { pauseAfterLast } from '../speech/agent-speech.js';
 import type { Core } from '../core.js';
 import type { ConversationEvent } from '../events.js';
+import { charsOf, comparable, mayBeginEarly, MOST_A_TURN, noteEarly, tokensOf } from './early.js';
 import { armFiller } from './filler.js';
 import { modelMessages } from '../speech/history.js';
 import {
@@ -20,7 +21,6 @@ import { endRound } from './tool-round.js';
 import { dropSpeculation } from './speculation-drop.js';
 import type { SpeculationState } from '../state.js';
 import { isEcho, isHeardOut, isOpen, MIN_UNTRANSCRIBED_MS, turnText } from '../turn/user-turn.js';
-import { sameForm } from '../language/words.js';
 
 /**
  * Starts the answer before it is certain that the user has finished: at a likely pause it asks the model and
@@ -37,8 +37,6 @@ const HEAD_START_MS = 1000;
 const INTERIM_MS = 200;
 /** Speech of this length after a pause is more than a short sound. */
 const GOES_ON_MS = 400;
-/** After this many wrong speculations in a turn, no more are made. */
-const MOST_A_TURN = 3;
 
 type ModelEvent = Extract<ConversationEvent, { requestId: number }>;
 
@@ -52,7 +50,7 @@ export function reconsider(core: Core): void {
     dropSpeculation(core, reason);
     return;
   }
-  if (turn.speaking) {
+  if (turn.speaking && !isEarly(core)) {
     if (speculation === null) core.disarm('speculation');
     else if (core.state.deadlines.speculation === null) core.arm('speculation', core.nowMs + GOES_ON_MS);
     return;
@@ -65,13 +63,14 @@ export function reconsider(core: Core): void {
   const isPause = turn.speechStartMs !== null || isHeardOut(core);
   if (words === '' || !isPause || turn.speculations >= MOST_A_TURN) return;
   const startMs = core.config.modelHears ? core.nowMs : startOf(core);
-  if (startMs <= core.nowMs) begin(core, words);
+  if (startMs <= core.nowMs) begin(core, words, false);
+  else if (isEarly(core) && mayBeginEarly(core, words)) begin(core, words, true);
   else if (startMs < Infinity) core.arm('speculation', startMs);
 }
 
 /** The user has resumed, or the silence has become a likely end. */
 export function onDue(core: Core): void {
-  if (core.state.turn.speaking) dropSpeculation(core, 'more speech');
+  if (core.state.turn.speaking && !isEarly(core)) dropSpeculation(core, 'more speech');
 }
 
 /** Takes an event of the speculative request. */
@@ -110,13 +109,14 @@ export function take(core: Core, event: ModelEvent): boolean {
 export function confirm(core: Core, turn: TurnToAnswer, asked: string): boolean {
   const { speculation } = core.state;
   if (speculation === null) return false;
-  const words = core.config.modelHears ? asked : sameForm(turn.text);
+  const words = core.config.modelHears ? asked : comparable(core, turn.text);
   if (speculation.words !== words) dropSpeculation(core, 'other words');
   else if (speculation.history !== turn.entry || speculation.tools !== core.state.tools.length)
     dropSpeculation(core, 'other facts');
   if (core.state.speculation === null) return false;
   core.state.speculation = null;
   core.disarm('speculation');
+  noteEarly(core, speculation, true);
   cancelReply(core);
   const { sentences, pending, done, startMs, voiced } = speculation;
   const { requestId, phase, calls } = speculation.reply;
@@ -143,31 +143,40 @@ export function confirm(core: Core, turn: TurnToAnswer, asked: string): boolean 
  */
 export function answered(core: Core): string {
   const { turn } = core.state;
-  if (!core.config.modelHears) return sameForm(turnText(core));
+  if (!core.config.modelHears) return comparable(core, turnText(core));
   // Sound without words has nothing to answer.
-  if (turn.speechStartMs === null || (isHeardOut(core) && turnText(core) === '')) return sameForm(turnText(core));
+  if (turn.speechStartMs === null || (isHeardOut(core) && turnText(core) === ''))
+    return comparable(core, turnText(core));
   if (turn.speechMs < MIN_UNTRANSCRIBED_MS && turnText(core) === '') return '';
   // Typed or earlier words must be part of it: wait for the words.
   if (turn.carried !== '' && !isHeardOut(core)) return '';
-  return `speech until ${String(turn.endMs)} ${sameForm(turn.carried)}`;
+  return `speech until ${String(turn.endMs)} ${comparable(core, turn.carried)}`;
 }
 
 /** When the pause becomes a likely end. */
 function startOf(core: Core): number {
   const { turn, deadlines } = core.state;
+  if (turn.speaking) return Infinity;
   const lastMs = (deadlines['turn.end'] ?? Infinity) - HEAD_START_MS;
   if (turn.completeness < LIKELY) return lastMs;
   return isHeardOut(core) ? core.nowMs : turn.endMs + INTERIM_MS;
 }
 
-function begin(core: Core, words: string): void {
+/** Answers may be begun while the user still speaks. A model that hears the user has nothing to go by until a pause. */
+function isEarly({ config }: Core): boolean {
+  return config.speculation.early && !config.modelHears;
+}
+
+/** @param early before the final words are known: the turn's budget pays */
+function begin(core: Core, words: string, early: boolean): void {
   // A fallback of a model that hears the user needs all of the words or none.
   const text = core.config.modelHears && !isHeardOut(core) ? '' : turnText(core);
   const messages = modelMessages(core, { role: 'user', content: text });
   const reply = newReply({ text, number: core.state.turn.number, entry: null, interrupts: false });
   reply.requestId = core.newId();
-  const promptChars = messages.reduce((sum, { content }) => sum + content.length, 0);
-  core.state.turn.speculations++;
+  const promptChars = charsOf(messages);
+  if (early) core.state.turn.earlyTokens.prompt += tokensOf(promptChars);
+  else core.state.turn.speculations++;
   core.state.speculation = {
     reply,
     words,
@@ -180,8 +189,11 @@ function begin(core: Core, words: string): void {
     startMs: core.nowMs,
     promptChars,
     modelChars: 0,
+    early,
   };
-  core.trace('speculation.started', { requestId: reply.requestId, completeness: core.state.turn.completeness });
+  const { requestId } = reply;
+  if (early) core.trace('speculation.started', { requestId, early, speaking: core.state.turn.speaking });
+  else core.trace('speculation.started', { requestId, completeness: core.state.turn.completeness });
   requestModel(core, reply.requestId, messages, true);
 }
 

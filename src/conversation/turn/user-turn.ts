@@ -1,6 +1,6 @@
 import type { Core } from '../core.js';
 import { beyondEcho, saidAt, saidBefore } from './echo.js';
-import { scoreTurn, silenceNeededMs } from './endpointing.js';
+import { scoreTurn, silenceNeededMs, type TurnScore } from './endpointing.js';
 import { INAUDIBLE, lastSpoken } from '../speech/history.js';
 import { newTurn } from '../state.js';
 
@@ -139,21 +139,27 @@ export function isOpen(core: Core): boolean {
   return core.state.turn.startMs !== null;
 }
 
-/** Schedules the end of the turn for continued silence; scored again with every transcript. */
-export function scheduleEnd(core: Core): void {
-  const { endpointing } = core.config;
-  const isFinal = isHeardOut(core);
-  const { longestPauseMs, judged } = core.state.turn;
-  const understood = core.state.turn.segments.filter((segment) => segment.understood);
-  const score = scoreTurn({
-    parts: [core.state.turn.carried, ...understood.map(({ text }) => text)],
+/** The score of the words so far. */
+export function scoreNow(core: Core): TurnScore {
+  const { carried, segments, longestPauseMs, judged } = core.state.turn;
+  const understood = segments.filter((segment) => segment.understood);
+  return scoreTurn({
+    parts: [carried, ...understood.map(({ text }) => text)],
     language: core.language,
-    isFinal,
+    isFinal: isHeardOut(core),
     agentSaid: lastSpoken(core),
     audio: judged,
     longestPauseMs,
     usualPauseMs: usualPauseMs(core),
   });
+}
+
+/** Schedules the end of the turn for continued silence; scored again with every transcript. */
+export function scheduleEnd(core: Core): void {
+  const { endpointing } = core.config;
+  const isFinal = isHeardOut(core);
+  const { judged } = core.state.turn;
+  const score = scoreNow(core);
   const { modelHears } = core.config;
   if (modelHears && score.wordless) Object.assign(score, { completeness: UNTRANSCRIBED, wordless: false });
   core.state.turn.completeness = score.completeness;

@@ -1,3 +1,4 @@
+import { named } from '../../base/named.js';
 import type { Prices } from '../../settings/prices.js';
 import type { CallHistoryItem, CostItem } from '../../session/record/call-history.js';
 
@@ -49,18 +50,6 @@ function modelCost(used: Extract<CostItem, { type: 'llm' }>, price: LlmPrice): n
 /** Rounds to millionths of the unit. */
 function credited<T extends CostItem>(cost: T, credit: number): T {
   return { ...cost, credit: Math.round(credit * 1e6) / 1e6 };
-}
-
-/** The price of a provider's model: for both names, for the model, or for the provider. */
-function named<T>(
-  table: Readonly<Record<string, T>> = {},
-  provider: string,
-  model: string | null | undefined,
-  none: T,
-): T {
-  const names = model == null ? [provider] : [`${provider}/${model}`, model, provider];
-  const name = names.find((each) => Object.hasOwn(table, each));
-  return name === undefined ? none : (table[name] ?? none);
 }
 
 /** The cost in the carrier's record of the call; null = there is none. */

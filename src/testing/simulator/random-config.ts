@@ -69,7 +69,12 @@ const turnSections = (random: Random): Sections => ({
     finalTranscriptMs: random.pick([0, 600, 1200]),
     stuckMs: random.pick([1000, 5000, 12_000]),
   }),
-  speculation: () => ({ enabled: random.chance(0.5) }),
+  speculation: () => ({
+    enabled: random.chance(0.5),
+    costPerTurn: random.pick([null, 0.0001]),
+    promptPrice: random.pick([0, 2]),
+    completionPrice: random.pick([0, 8]),
+  }),
   modelHears: () => random.chance(0.5),
   filler: () => ({ afterMs: random.pick([null, 0, 800, 4000]), messages: [...random.pick(FILLERS)] }),
 });

@@ -11,6 +11,7 @@ const PLAIN = [
   'failover',
   'vad',
   'speculation',
+  'earlySpeculation',
   'endpointing',
   'localModels',
   'allowUrls',

@@ -28,6 +28,7 @@ export type PlainOptions = Pick<
   | 'failover'
   | 'vad'
   | 'speculation'
+  | 'earlySpeculation'
   | 'endpointing'
   | 'localModels'
   | 'allowUrls'

@@ -21,8 +21,10 @@ const REASONS: Readonly<Record<string, Words>> = {
     `False alarm (${words === 'none' ? 'no words' : say(words)}): held for ${ms(heldMs)}, then the agent goes on`,
   'interruption.cameToNothing': ({ sentences }) =>
     `The interruption came to nothing: ${say(sentences)} sentences are said after all`,
-  'speculation.started': ({ completeness }) =>
-    `The model is asked early: the turn looks ${percent(completeness)} complete`,
+  'speculation.started': ({ completeness, early }) =>
+    early === true
+      ? 'The model is asked early: the words so far may be all'
+      : `The model is asked early: the turn looks ${percent(completeness)} complete`,
   'speculation.confirmed': ({ headStartMs }) => `The early answer is the right one: ${ms(headStartMs)} gained`,
   'speculation.dropped': ({ reason, modelChars, voiceChars }) =>
     `The early answer is dropped (${say(reason)}): ${say(modelChars)} characters of the model, ${say(voiceChars)} of the voice for nothing`,

@@ -16,16 +16,17 @@ export interface ReplaySetting {
 const SECTIONS = ['endpointing', 'interruption', 'filler', 'speculation'] as const;
 
 /**
- * The settings for a replay of this session: those described below, then the other numbers and switches of these
- * sections by name.
+ * The settings for a replay of this session: those described below, then the other times and switches of these sections
+ * by name.
  */
 export function replaySettings(config: ConversationConfig): ReplaySetting[] {
   const described = new Set(REPLAY_SETTINGS.map(({ path }) => path.join('.')));
   const others = SECTIONS.flatMap((section) =>
     Object.entries(config[section]).flatMap(([member, value]): ReplaySetting[] => {
       const isKnown = described.has(`${section}.${member}`);
-      if (isKnown || (typeof value !== 'number' && typeof value !== 'boolean')) return [];
-      const kind = typeof value === 'number' ? 'ms' : 'switch';
+      const isTime = typeof value === 'number' && member.endsWith('Ms');
+      if (isKnown || (!isTime && typeof value !== 'boolean')) return [];
+      const kind = isTime ? 'ms' : 'switch';
       const label = titleOf(member);
       return [{ path: [section, member], label, about: `${section}.${member}`, kind, field: null }];
     }),
@@ -115,6 +116,13 @@ export const REPLAY_SETTINGS: readonly ReplaySetting[] = [
     path: ['speculation', 'enabled'],
     label: 'Begin answers early',
     about: 'At a likely pause, before the turn is over',
+    kind: 'switch',
+    field: null,
+  },
+  {
+    path: ['speculation', 'early'],
+    label: 'Begin answers while the user speaks',
+    about: 'On interim words that are probably complete',
     kind: 'switch',
     field: null,
   },

@@ -1,0 +1,34 @@
+import { DEFAULT_CONVERSATION, type SpeculationConfig } from '../agent/flow/conversation-config.js';
+import { named } from '../base/named.js';
+import type { LlmProvider } from '../providers/llm/llm.js';
+
+/** Price of a million tokens. */
+export interface TokenPrice {
+  prompt: number;
+  completion: number;
+}
+
+/** What answers that are begun while the user still speaks may cost. */
+export interface EarlySpeculation {
+  /** Estimated tokens in one turn; 0 = no answer is begun before the user stops speaking. Default 8000. */
+  tokensPerTurn?: number;
+  /** Money in one turn, in the unit of `prices`; null = no limit. Default null. */
+  costPerTurn?: number | null;
+  /** By `provider/model`, model or provider. Models without a price are free. Default none. */
+  prices?: Readonly<Record<string, TokenPrice>>;
+}
+
+/** The core's settings for answers that start before the turn is over. */
+export function speculationOf(
+  {
+    speculation: enabled = true,
+    earlySpeculation = {},
+  }: { speculation?: boolean; earlySpeculation?: EarlySpeculation },
+  { llm, model }: { llm: Pick<LlmProvider, 'name'>; model: string },
+): SpeculationConfig {
+  const { speculation: usual } = DEFAULT_CONVERSATION;
+  const { tokensPerTurn = usual.tokensPerTurn, costPerTurn = usual.costPerTurn, prices } = earlySpeculation;
+  const { prompt, completion } = named(prices, llm.name, model, { prompt: 0, completion: 0 });
+  const early = enabled && tokensPerTurn > 0;
+  return { enabled, early, tokensPerTurn, costPerTurn, promptPrice: prompt, completionPrice: completion };
+}
