@@ -3,7 +3,8 @@ import { mix } from '../../audio/dsp/mix.js';
 import { Deadlines } from '../deadlines.js';
 import { raceAbort } from '../../base/deadlines.js';
 import { splitClauses } from './text/clauses.js';
-import { spokenText, spokenWords, type SpokenWord } from './text/speakable.js';
+import { spokenText, type SpokenWord } from './text/speakable.js';
+import { verbalWords } from './text/verbal/verbalise.js';
 import { estimateWordTimes, type WordTime } from './timing.js';
 import { SilenceTrimmer } from './trim.js';
 import type { TtsAudio, TtsRequest, TtsWord } from './tts.js';
@@ -44,7 +45,7 @@ export async function* speak(
   try {
     let spokenMs = 0;
     let pauseMs = 0;
-    for (const clause of clausesOf(request.text, engine)) {
+    for (const clause of clausesOf(request, engine)) {
       const output = new ClauseOutput(clause.words, settings, spokenMs, spokenMs > 0 ? pauseMs / settings.rate : 0);
       for await (const block of blocksOf(clause.text, engine, request, deadlines)) yield* output.push(block);
       yield* output.finish();
@@ -62,8 +63,11 @@ interface SpokenClause {
   pauseMs: number;
 }
 
-function clausesOf(text: string, engine: SpeechEngine): SpokenClause[] {
-  const words = spokenWords(text).map((word) => ({ ...word, spoken: word.spoken && engine.pronounce(word.spoken) }));
+function clausesOf({ text, language }: TtsRequest, engine: SpeechEngine): SpokenClause[] {
+  const words = verbalWords(text, language).map(({ spoken, ...word }) => ({
+    ...word,
+    spoken: spoken === '' ? '' : engine.pronounce(spoken),
+  }));
   const clauses: SpokenClause[] = [];
   let next = 0;
   for (const { end, pauseMs } of splitClauses(text)) {

@@ -8,7 +8,7 @@ import {
   type AgentScriptInput,
   type SlotDefinition,
 } from './schema.js';
-import { spokenNumber } from './slots/number.js';
+import { spokenNumber } from '../../../base/spoken-number.js';
 import { enumValues } from './slots/slot.js';
 import { parseClock, spokenTime } from './slots/time.js';
 import { variants } from './text.js';

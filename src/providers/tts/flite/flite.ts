@@ -60,7 +60,8 @@ export class FliteTts implements TtsProvider {
   synthesize(request: TtsRequest): AsyncIterable<TtsAudio> {
     const voice = voiceOf(request);
     const settings = this.checkSettings(request.settings, voice);
-    return speak(request, settings, {
+    const language = speaksEnglish(request.language) && request.language !== 'multi' ? request.language : 'en-US';
+    return speak({ ...request, language }, settings, {
       provider: this.name,
       latency: FLITE_LATENCY[voice],
       timeoutMs: this.#timeoutMs,

@@ -1,6 +1,7 @@
 import { samplesToMs } from '../../../audio/frame.js';
 import { Deadlines } from '../../deadlines.js';
-import { spokenText, spokenWords, type SpokenWord } from '../text/speakable.js';
+import { spokenText, type SpokenWord } from '../text/speakable.js';
+import { verbalWords } from '../text/verbal/verbalise.js';
 import { estimateWordTimes } from '../timing.js';
 import { SilenceTrimmer } from '../trim.js';
 import type { TtsAudio, TtsRequest, TtsWord } from '../tts.js';
@@ -32,7 +33,7 @@ export interface RemoteVoice {
  */
 export async function* speakRemotely(request: TtsRequest, voice: RemoteVoice): AsyncGenerator<TtsAudio> {
   request.signal.throwIfAborted();
-  const words = spokenWords(request.text);
+  const words = verbalWords(request.text, request.language);
   const text = spokenText(words);
   if (text === '') return;
   const deadlines = new Deadlines(request.clock, voice.provider, request.signal);

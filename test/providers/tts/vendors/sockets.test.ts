@@ -104,12 +104,12 @@ describe('azure', () => {
     const { speak } = speaking(azureTts, double);
     await speak('Fish & chips for "two" at <7>?', { language: 'en-GB' });
     const settings = { rate: 1.2, pitch: 0.9, volume: 80, style: 'cheerful', styledegree: 1.5 };
-    await speak('Hallo.', { voiceId: 'de-DE-KatjaNeural', language: 'de', settings });
-    expect(double.spoken).toEqual(['Fish & chips for "two" at 7?', 'Hallo.']);
+    await speak('Fisch & Co.', { voiceId: 'de-DE-KatjaNeural', language: 'de', settings });
+    expect(double.spoken).toEqual(['Fish and chips for "two" at 7?', 'Fisch & Co.']);
     expect(double.documents[0]).toContain('xml:lang="en-GB"><voice name="en-US-AvaMultilingualNeural">Fish');
     expect(double.documents[1]).toContain(
       '<voice name="de-DE-KatjaNeural"><mstts:express-as style="cheerful" styledegree="1.5">' +
-        '<prosody rate="1.2" pitch="-10%" volume="80">Hallo.</prosody></mstts:express-as></voice>',
+        '<prosody rate="1.2" pitch="-10%" volume="80">Fisch &amp; Co.</prosody></mstts:express-as></voice>',
     );
   });
 

@@ -1,5 +1,6 @@
 import type { Word } from '../words.js';
-import { belowHundred, numberAt, ordinalAt, spokenOrdinal } from './number.js';
+import { spokenOrdinal } from '../../../../base/spoken-number.js';
+import { belowHundred, numberAt, ordinalAt } from './number.js';
 
 /** Days since 1970-01-01, without any time zone. */
 export type DayNumber = number;

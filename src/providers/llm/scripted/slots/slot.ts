@@ -2,7 +2,8 @@ import type { SlotDefinition } from '../schema.js';
 import { likeness, patternWords, type Word } from '../words.js';
 import { answerOf } from './answer.js';
 import { dateAt, type DayNumber, isoDate, spokenDate, weekdayNamed, weekdayOf } from './date.js';
-import { belowHundred, numberAt, spokenNumber } from './number.js';
+import { spokenNumber } from '../../../../base/spoken-number.js';
+import { belowHundred, numberAt } from './number.js';
 import { nameAt } from './name.js';
 import { clockText, parseClock, spokenTime, timeAt } from './time.js';
 

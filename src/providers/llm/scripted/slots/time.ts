@@ -1,5 +1,6 @@
 import type { Word } from '../words.js';
-import { belowHundred, spokenNumber } from './number.js';
+import { spokenNumber } from '../../../../base/spoken-number.js';
+import { belowHundred } from './number.js';
 
 /** A time of day that was found. */
 export interface FoundTime {

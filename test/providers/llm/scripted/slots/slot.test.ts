@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { SlotDefinition } from '../../../../../src/providers/llm/scripted/schema.js';
 import { answerOf, isAcknowledgement, isRefusal } from '../../../../../src/providers/llm/scripted/slots/answer.js';
-import { numberAt, spokenNumber, spokenOrdinal } from '../../../../../src/providers/llm/scripted/slots/number.js';
+import { spokenNumber, spokenOrdinal } from '../../../../../src/base/spoken-number.js';
+import { numberAt } from '../../../../../src/providers/llm/scripted/slots/number.js';
 import { Slot } from '../../../../../src/providers/llm/scripted/slots/slot.js';
 import { utteranceWords } from '../../../../../src/providers/llm/scripted/words.js';
 

@@ -1,0 +1,163 @@
+import { spokenNumber, spokenOrdinal } from '../../../../base/spoken-number.js';
+import { sayEnglishDate, sayYear, yearRule } from './english-dates.js';
+import { abbreviation, acronym, code, digitByDigit } from './english-letters.js';
+import { sayMoney } from './english-money.js';
+import { attachedUnit, unitAfterNumber } from './english-units.js';
+import { digitGroups, type SpeechRule } from './place.js';
+
+const FRACTIONS: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  2: ['half', 'halves'],
+  3: ['third', 'thirds'],
+  4: ['quarter', 'quarters'],
+};
+const EMAIL = /^([\w.+-]{1,64})@([\w-]{1,63}(?:\.[\w-]{1,63}){1,8})$/u;
+const HOST =
+  /^[\w-]{1,63}(?:\.[\w-]{1,63}){0,6}\.(?:com|org|net|io|dev|ai|app|edu|gov|info|biz|shop|co|uk|us|ca|au|de|fr|es|eu)$/iu;
+/** What is told digit by digit from four digits on. */
+const CODES =
+  /^(?:code|pin|number|order|reference|account|confirmation|ticket|invoice|extension|id|flight|booking|case|#)$/i;
+
+const SYMBOLS: readonly [RegExp, string][] = [
+  [/(?<![\w.])[-−](?=\d)/gu, 'minus '],
+  [/°\s?C\b/gu, ' degrees Celsius '],
+  [/°\s?F\b/gu, ' degrees Fahrenheit '],
+  [/°/gu, ' degrees '],
+  [/&/gu, ' and '],
+  [/\+\+/gu, ' plus plus '],
+  [/±/gu, ' plus or minus '],
+  [/\+/gu, ' plus '],
+  [/=/gu, ' equals '],
+  [/(?<=\d)[×x](?=\d)/gu, ' times '],
+  [/÷/gu, ' divided by '],
+  [/#(?=\d)/gu, ' number '],
+  [/@/gu, ' at '],
+  [/~(?=\d)/gu, ' about '],
+  [/§/gu, ' section '],
+  [/½/gu, ' one half '],
+  [/¼/gu, ' one quarter '],
+  [/¾/gu, ' three quarters '],
+  [/⅓/gu, ' one third '],
+  [/⅔/gu, ' two thirds '],
+];
+
+/** Rules for English text, in order. */
+export function englishRules(dayFirst: boolean): readonly SpeechRule[] {
+  const date: SpeechRule = (place) => sayEnglishDate(place, dayFirst);
+  const simple = [date, time, sayMoney, attachedUnit, fraction];
+  return [
+    address,
+    dotted,
+    dictated,
+    yearRule,
+    ...simple,
+    range,
+    unitAfterNumber,
+    abbreviation,
+    acronym,
+    longDigits,
+    code,
+    symbols,
+  ];
+}
+
+const address: SpeechRule = ({ core, isAddress }) => {
+  const dots = (name: string): string => name.replaceAll('.', ' dot ');
+  const email = EMAIL.exec(core);
+  if (email !== null) return `${dots(email[1] ?? '').replaceAll('_', ' underscore ')} at ${dots(email[2] ?? '')}`;
+  return isAddress || HOST.test(core) ? dots(core) : null;
+};
+
+/** Addresses of machines and versions: "192.168.0.1", "v2.0.1". */
+const dotted: SpeechRule = ({ core }) => {
+  if (/^(?:\d{1,3}\.){3}\d{1,3}$/.test(core)) return core.replaceAll('.', ' dot ');
+  const version = /^(v|V)?(\d{1,4}(?:\.\d{1,4})+)$/.exec(core);
+  const [, letter, numbers = ''] = version ?? [];
+  if (version === null || (letter === undefined && numbers.split('.').length < 3)) return null;
+  // "23.11.2026" is a date.
+  if (letter === undefined && /^\d{1,2}\.\d{1,2}\.\d{4}$/.test(numbers)) return null;
+  return `${letter === undefined ? '' : 'version '}${numbers.replaceAll('.', ' point ')}`;
+};
+
+const dictated: SpeechRule = ({ core, before, dictated: place }) => {
+  if (place === null) return null;
+  const plus = core.startsWith('+') ? 'plus ' : '';
+  return `${plus}${digitGroups(core, before).map(digitByDigit).join(', ')}${place === 'inside' ? ',' : ''}`;
+};
+
+/** "21:00", "9am", "7:05". */
+const time: SpeechRule = ({ core, after }) => {
+  const [, hours = '', minutes, half] = /^(\d{1,2})(?::([0-5]\d))?\s?([ap]\.?m\.?)?$/i.exec(core) ?? [];
+  if (hours === '' || (minutes === undefined && half === undefined)) return null;
+  const hour = Number(hours);
+  if (hour > 24) return null;
+  const isNamed = half !== undefined || /^[ap]\.?m$/i.test(after);
+  const shown = hour % 12 === 0 ? 12 : hour % 12;
+  const tail = minutes === undefined || minutes === '00' ? '' : ` ${sayMinutes(minutes)}`;
+  if (isNamed)
+    return `${spokenNumber(shown)}${tail}${half === undefined ? '' : half.toLowerCase().startsWith('a') ? ' AM' : ' PM'}`;
+  if (hour >= 13 || hour === 0) {
+    if (hour % 24 === 0 && tail === '') return 'midnight';
+    return `${spokenNumber(shown)}${tail} ${hour % 24 < 12 ? 'AM' : 'PM'}`;
+  }
+  return tail === '' ? `${spokenNumber(shown)} o'clock` : `${spokenNumber(shown)}${tail}`;
+};
+
+function sayMinutes(minutes: string): string {
+  return minutes.startsWith('0') ? `oh ${spokenNumber(Number(minutes))}` : spokenNumber(Number(minutes));
+}
+
+const fraction: SpeechRule = ({ core, before }) => {
+  const [, above = '', below = ''] = /^(\d{1,2})\/(\d{1,2})$/.exec(core) ?? [];
+  const [one, many] = [Number(above), Number(below)];
+  if (above === '' || one < 1 || many < 2 || many > 32 || one >= many) return null;
+  const named = FRACTIONS[many]?.[one === 1 ? 0 : 1];
+  const part = named ?? `${spokenOrdinal(many)}${one === 1 ? '' : 's'}`;
+  return `${/^\d+$/.test(before) ? 'and ' : ''}${spokenNumber(one)} ${part}`;
+};
+
+/** "9am-5pm", "Mon-Fri", "10-15", "2024–2026": both ends by the rules for one. */
+const range: SpeechRule = (place) => {
+  const [, from = '', to = ''] = /^([^-–—]{1,20})[-–—]([^-–—]{1,20})$/u.exec(place.core) ?? [];
+  if (from === '') return null;
+  const end = (core: string, after: string): string | null => {
+    const one = { ...place, core, after, tail: '' };
+    return time(one) ?? sayMoney(one) ?? weekday(core) ?? attachedUnit(one) ?? yearIn(core, from, to) ?? plain(core);
+  };
+  const [first, last] = [end(from, ''), end(to, place.after)];
+  return first === null || last === null ? null : `${first} to ${last}`;
+};
+
+function weekday(core: string): string | null {
+  return abbreviation({ ...ALONE, core, tail: '.' });
+}
+
+function yearIn(core: string, from: string, to: string): string | null {
+  const isYear = (text: string): boolean => /^(?:1[1-9]|20)\d\d$/.test(text);
+  return isYear(from) && (isYear(to) || /^\d\d$/.test(to)) && isYear(core) ? sayYear(Number(core)) : null;
+}
+
+function plain(core: string): string | null {
+  return /^(?:0|[1-9]\d{0,3})(?:\.\d+)?%?$/.test(core) ? core : null;
+}
+
+const ALONE = { before: '', beforeThat: '', after: '', begins: true, dictated: null, isAddress: false };
+
+/** Digits without a grouping that nobody reads as one number. */
+const longDigits: SpeechRule = ({ core, before, beforeThat }) => {
+  const digits = /^#?(\d{3,})$/.exec(core)?.[1];
+  if (digits === undefined) return null;
+  const hasContext = CODES.test(before) || CODES.test(beforeThat) || core.startsWith('#');
+  const isPostal =
+    /^\d{5}$/.test(digits) &&
+    /^(?:[A-Z]{2}|zip|code|box)$/i.test(before) &&
+    !/^(?:in|or|of|to|by|at|we|is)$/.test(before);
+  const isLong = digits.length >= 7 && !digits.endsWith('000');
+  if (!(digits.startsWith('0') || isLong || isPostal || (hasContext && digits.length >= 4))) return null;
+  return `${core.startsWith('#') ? 'number ' : ''}${digitByDigit(digits)}`;
+};
+
+const symbols: SpeechRule = ({ core }) => {
+  let said = core;
+  for (const [symbol, name] of SYMBOLS) said = said.replace(symbol, name);
+  return said === core ? null : said.trim();
+};

@@ -1,0 +1,142 @@
+import type { SpokenWord } from '../speakable.js';
+
+/** A word without the punctuation around it, among its neighbours. */
+export interface WordPlace {
+  /** "Mon" of "(Mon.," */
+  readonly core: string;
+  /** Punctuation after it: ".," */
+  readonly tail: string;
+  /** The words around it, without punctuation; '' at the ends of the text. */
+  readonly before: string;
+  readonly beforeThat: string;
+  readonly after: string;
+  /** Whether punctuation stands between it and the word before it. */
+  readonly begins: boolean;
+  /** Part of a telephone number or another row of digits, and whether more of it follows. */
+  readonly dictated: 'inside' | 'last' | null;
+  /** A web address, of which the word is the host. */
+  readonly isAddress: boolean;
+}
+
+/** What is said in place of a word's core; null: leave it as it is. */
+export type SpeechRule = (place: WordPlace) => string | null;
+
+const AROUND = /^([\s("'“‘«„[{¿¡]*)(.*?)([\s)"'”’»“\]},.;:!?…]*)$/su;
+
+interface Parts {
+  lead: string;
+  core: string;
+  tail: string;
+}
+
+/**
+ * Words with what is to be said for them by rules. The first rule that has a result wins. Each word keeps its place in
+ * the text, so that what was heard can still be cut from it.
+ */
+export function sayByRules(words: readonly SpokenWord[], rules: readonly SpeechRule[]): SpokenWord[] {
+  const parts = words.map(({ spoken }) => partsOf(spoken));
+  const said = parts.flatMap(({ core }, index) => (core === '' ? [] : [index]));
+  const dictated = dictatedWords(said.map((index) => parts[index] as Parts));
+  const spoken = words.map((word) => word.spoken);
+  for (const [at, index] of said.entries()) {
+    const part = parts[index] as Parts;
+    const core = (offset: number): string => parts[said[at + offset] ?? -1]?.core ?? '';
+    const place: WordPlace = {
+      core: part.core,
+      tail: part.tail,
+      before: core(-1),
+      beforeThat: core(-2),
+      after: core(1),
+      begins: at === 0 || part.lead.trim() !== '' || /[.,;:!?]/.test(parts[said[at - 1] ?? -1]?.tail ?? ''),
+      dictated: dictated[at] ?? null,
+      isAddress: /^[("'“‘[]*(?:https?:\/\/|www\.)/i.test(words[index]?.text ?? ''),
+    };
+    for (const rule of rules) {
+      const result = rule(place);
+      if (result === null) continue;
+      spoken[index] = wholeOf(result, part, place);
+      const previous = said[at - 1];
+      // A word that is not said leaves its pause behind.
+      if (result === '' && previous !== undefined) spoken[previous] += /^[.,;:!?]+/.exec(part.tail)?.[0] ?? '';
+      break;
+    }
+  }
+  return words.map(({ text, start, end }, index) => ({ text, start, end, spoken: spoken[index] ?? '' }));
+}
+
+function wholeOf(result: string, part: Parts, place: WordPlace): string {
+  if (result === '') return '';
+  const tail = tailAfter(part, place, result);
+  const [lead, end] = place.dictated === null ? [part.lead, tail] : [part.lead.replace('(', ''), tail.replace(')', '')];
+  return `${lead}${result}${end}`
+    .replace(/\s+/gu, ' ')
+    .replace(/,(?=[.,;:!?])/gu, '')
+    .trim();
+}
+
+function partsOf(spoken: string): Parts {
+  const [, lead = '', core = '', tail = ''] = AROUND.exec(spoken) ?? [];
+  return { lead, core, tail };
+}
+
+/**
+ * The stop of an abbreviation or of a date ("5.3.") is no end of a sentence, unless the text ends or goes on with a
+ * capital.
+ */
+function tailAfter({ core, tail }: Parts, { after }: WordPlace, said: string): string {
+  const isDate = /^\d{1,2}\.\d{1,2}$/.test(core);
+  const isAbbreviation = (isDate || /^[\p{L}.]+$/u.test(core)) && said !== core && tail.startsWith('.');
+  const goesOn = after !== '' && (isDate || !/^\p{Lu}/u.test(after));
+  return isAbbreviation && goesOn ? tail.slice(1) : tail;
+}
+
+const DIGIT_GROUP = /^(?:\+?\(?\d{1,14}\)?|\+?\d{1,5}(?:[-.\u2010\u2011/]\d{2,12})+|\(0\)\d{1,12})$/u;
+/** Words after which a row of digits is a number to call or to write down. */
+const TELEPHONE =
+  /^(?:tel|telephone|phone|fax|mobile|cell|call|whatsapp|tel[eé]fono|m[oó]vil|t[eé]l|t[eé]l[eé]phone|telefon|handy|mobil|rufnummer|nummer|anrufen)$/iu;
+
+/** Finds telephone numbers, card numbers and the like, which stand in one word or in several. */
+function dictatedWords(parts: readonly Parts[]): ('inside' | 'last' | null)[] {
+  const found: ('inside' | 'last' | null)[] = parts.map(() => null);
+  for (let start = 0; start < parts.length; start++) {
+    let end = start;
+    while (end < parts.length && DIGIT_GROUP.test(whole(parts[end] as Parts))) {
+      end++;
+      if (/[.,;:!?]/.test((parts[end - 1] as Parts).tail)) break;
+    }
+    const groups = parts.slice(start, end).map(whole);
+    if (end > start && isDictated(groups, parts[start - 1]?.core ?? '')) {
+      for (let at = start; at < end; at++) found[at] = at === end - 1 ? 'last' : 'inside';
+    }
+    start = Math.max(start, end - 1);
+  }
+  return found;
+}
+
+/** With its brackets, which are part of a telephone number. */
+function whole({ lead, core, tail }: Parts): string {
+  const opened = lead.endsWith('(') ? `(${core}` : core;
+  return tail.startsWith(')') && opened.startsWith('(') ? `${opened})` : opened;
+}
+
+function isDictated(groups: readonly string[], before: string): boolean {
+  const text = groups.join(' ');
+  const digits = text.replace(/\D/g, '').length;
+  if (digits < 6 || digits > 19) return false;
+  if (/^\d{4}[-./]\d{2}[-./]\d{2}$/.test(text) || /^\d{1,2}[-./]\d{1,2}[-./](?:\d{2}|\d{4})$/.test(text)) return false;
+  if (/^(?:\d{1,3}\.){3}\d{1,3}$/.test(text)) return false;
+  if (/^\+|\(0\)/.test(text) || TELEPHONE.test(before)) return true;
+  if (digits < 7) return false;
+  // "020 7946 0958", "(202) 555-0173", "555-0173", "4111 1111 1111 1111"; not "2,000 1000 500".
+  const isNational = /^\(?0\d/.test(text) && digits >= 9;
+  const isAmerican = /^(?:1[-. ])?(?:\(?\d{3}\)?[-. ])?\d{3}[-. ]\d{4}$/.test(text);
+  const isCard = groups.length >= 3 && groups.every((group) => /^\d{4}$/.test(group));
+  return isNational || isAmerican || isCard;
+}
+
+/** The digits of a part of a telephone number, by group. "(0)" behind the country's number is not dialled. */
+export function digitGroups(core: string, before: string): string[] {
+  const trunk = /^\(?0\)(\d+)$/.exec(core)?.[1];
+  if (trunk !== undefined) return [before.startsWith('+') ? trunk : `0${trunk}`];
+  return core.split(/\D+/).filter((group) => group !== '');
+}
