@@ -30,7 +30,10 @@ export class Completions {
     const asked = this.#asked(request, signal);
     const llm = this.#provider(asked.model, request.fallbacks ?? true);
     try {
-      yield* untilAborted(llm.complete(asked), signal);
+      const by = { provider: llm.name, model: asked.model };
+      for await (const piece of untilAborted(llm.complete(asked), signal)) {
+        yield piece.type === 'usage' && piece.by === undefined ? { ...piece, by } : piece;
+      }
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (error instanceof ParleyError) throw error;

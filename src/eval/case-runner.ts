@@ -1,12 +1,12 @@
 import type { RealClock } from '../base/real-clock.js';
 import { Engine } from '../engine/engine.js';
 import type { EngineOptions } from '../engine/options.js';
-import type { SessionReport } from '../session/record/session-report.js';
 import { Embedder, type EmbeddingRoute } from '../tools/knowledge/embeddings.js';
 import type { EvalAgent } from './agent.js';
 import type { EvalModels } from './ask-model.js';
 import { CallerVoices } from './call/caller-voices.js';
 import { userDeciders } from './expectations/deciders.js';
+import type { EvalPrices } from './model-meter.js';
 import type { CaseRun } from './result.js';
 import { runCase, type RunContext } from './run-case.js';
 import { type LoadedSuite, withDefaults } from './suite/load-suite.js';
@@ -37,8 +37,8 @@ export interface CaseRunnerOptions extends LoadedSuite {
   keep?: RunContext['keep'] | undefined;
   /** The embedding model of `said_like`. Default none. */
   embedding?: EmbeddingRoute | null | undefined;
-  /** The cost of a call. Default: not known. */
-  costOf?: ((report: SessionReport) => number | null) | undefined;
+  /** Default: costs are not known. */
+  prices?: EvalPrices | null | undefined;
   signal: AbortSignal;
 }
 
@@ -51,7 +51,7 @@ export class LocalCaseRunner implements CaseRunner {
 
   /** @param clock of what takes real time: callers' voices, models of judges and personas */
   constructor(options: CaseRunnerOptions, clock: RealClock) {
-    const { suite, folder, engine = {}, keep = null, costOf = () => null, signal } = options;
+    const { suite, folder, engine = {}, keep = null, prices = null, signal } = options;
     this.#options = options;
     const helper = new Engine({ ...engine, clock });
     this.#helper = helper;
@@ -62,9 +62,9 @@ export class LocalCaseRunner implements CaseRunner {
       engine,
       voices: new CallerVoices(helper, signal),
       models,
-      deciders: userDeciders({ suite, folder, models, embedder: this.#embedder }),
+      deciders: userDeciders({ suite, folder, embedder: this.#embedder }),
       personaModel: suite.persona_model ?? null,
-      costOf,
+      prices,
       keep,
       signal,
     };

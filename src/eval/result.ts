@@ -37,7 +37,7 @@ export type EvalLine =
 
 /** What an expectation found. */
 export interface ExpectationResult {
-  /** Index in the case's `expect`. */
+  /** Index in the case's `expect`; -1 = what holds for every case, such as that the caller can do all steps. */
   index: number;
   /** The expectation's name, such as `tool_called`. */
   kind: string;
@@ -86,7 +86,19 @@ export interface EvalMetrics {
   longestSilenceMs: number;
   promptTokens: number;
   completionTokens: number;
-  /** Cost in USD where prices are known; null = not known. */
+  /** Cost of the agent's side in the unit of the prices; null = there are no prices. */
+  costUsd: number | null;
+  /** What the model that plays the caller uses, which is no part of the above; null = none plays. */
+  persona: ModelUsage | null;
+  /** What judges use; null = none was asked. */
+  judges: ModelUsage | null;
+}
+
+/** What language models use beside the agent. */
+export interface ModelUsage {
+  promptTokens: number;
+  completionTokens: number;
+  /** In the unit of the prices; null = there are no prices. */
   costUsd: number | null;
 }
 
@@ -134,6 +146,8 @@ export interface SuiteResult {
   tookMs: number;
   cases: readonly CaseResult[];
   passed: boolean;
+  /** Currency of costs; left out where there are no prices. */
+  costUnit?: string;
   comparison: Comparison | null;
 }
 

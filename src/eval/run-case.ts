@@ -11,7 +11,6 @@ import { Engine } from '../engine/engine.js';
 import type { EngineOptions } from '../engine/options.js';
 import { silentTts } from '../providers/tts/silent.js';
 import type { LogEntry } from '../session/record/event-log.js';
-import type { SessionReport } from '../session/record/session-report.js';
 import type { EvalAgent } from './agent.js';
 import type { EvalModels } from './ask-model.js';
 import type { CallLines } from './call/call-lines.js';
@@ -24,6 +23,7 @@ import { callerOf } from './caller/caller-of.js';
 import type { CallerAudio, SimulatedCaller } from './caller/caller.js';
 import type { CallerVoices } from './call/caller-voices.js';
 import { checkExpectation, type CheckedCall, type Deciders } from './expectations/check.js';
+import { type EvalPrices, ModelMeter } from './model-meter.js';
 import type { EvalMetrics, CaseRun, ExpectationResult } from './result.js';
 import type { EvalCase, EvalMode } from './suite/suite-schema.js';
 import { MockTools } from './tools/mock-tools.js';
@@ -44,11 +44,11 @@ export interface RunContext {
   /** Play personas, in real time. */
   models: EvalModels;
   /** @param checked null = the call could not be held */
-  deciders: (checked: CheckedCall, signal: AbortSignal) => Deciders;
+  deciders: (checked: CheckedCall, models: EvalModels, signal: AbortSignal) => Deciders;
   /** The model of personas that name none; null = the embedded rules. */
   personaModel: string | null;
-  /** The cost of a call; null = not known. */
-  costOf: (report: SessionReport) => number | null;
+  /** Null = costs are not known. */
+  prices: EvalPrices | null;
   /** Where recordings and event logs go, and of which runs; null = nothing is kept. */
   keep: { folder: string; which: 'failed' | 'all' } | null;
   signal: AbortSignal;
@@ -79,6 +79,8 @@ function failedRun({ error, ...rest }: Pick<CaseRun, 'run' | 'seed' | 'mode'> & 
     promptTokens: 0,
     completionTokens: 0,
     costUsd: null,
+    persona: null,
+    judges: null,
   };
   const none = { expectations: [], lines: [], report: null, recording: null, trace: null };
   return { ...rest, passed: false, error, ...none, metrics };
@@ -91,6 +93,8 @@ class CaseRunner {
   readonly #seed: number;
   readonly #context: RunContext;
   readonly #log: LogEntry[] = [];
+  readonly #persona: ModelMeter;
+  readonly #judges: ModelMeter;
   readonly #sounds = new Map<string, CallerAudio>();
   #lines: CallLines | null = null;
   #caller: SimulatedCaller | null = null;
@@ -102,6 +106,8 @@ class CaseRunner {
     this.#run = run;
     this.#seed = seed;
     this.#context = context;
+    this.#persona = new ModelMeter(context.models);
+    this.#judges = new ModelMeter(context.models);
   }
 
   async run(): Promise<CaseRun> {
@@ -121,7 +127,7 @@ class CaseRunner {
 
   async #hold(engine: Engine): Promise<{ call: HeldCall; unexpected: readonly string[] }> {
     const { direction, metadata, phones, max_duration_s: maxSeconds = MAX_DURATION_S, start } = this.#case;
-    const { agent, voices, signal, personaModel, models } = this.#context;
+    const { agent, voices, signal, personaModel } = this.#context;
     const isText = this.#mode === 'text';
     const mocks = new MockTools(this.#case.tools ?? {}, engine.clock, (name) => this.#lines?.mocked(name));
     const random = new Random(this.#seed);
@@ -154,7 +160,7 @@ class CaseRunner {
             audioOf: (path) => this.#soundOf(path),
             language: agent.config.language ?? 'en',
             personaModel,
-            models,
+            models: this.#persona,
           });
           return this.#caller;
         },
@@ -190,7 +196,9 @@ class CaseRunner {
 
   async #result({ call, unexpected }: { call: HeldCall; unexpected: readonly string[] }): Promise<CaseRun> {
     const { report, lines } = call;
-    const metrics = lines.metrics(report, this.#context.costOf(report));
+    const { prices, agent } = this.#context;
+    const costUsd = prices?.call(report, agent) ?? null;
+    const metrics = { ...lines.metrics(report, costUsd), persona: this.#persona.usage(prices) };
     const checked: CheckedCall = {
       lines: lines.lines,
       metrics,
@@ -208,7 +216,7 @@ class CaseRunner {
       error: call.error,
       expectations,
       lines: lines.lines,
-      metrics,
+      metrics: { ...metrics, judges: this.#judges.usage(prices) },
       report,
       ...(await this.#keep(passed)),
     };
@@ -219,14 +227,14 @@ class CaseRunner {
 
   async #check(checked: CheckedCall, call: HeldCall, unexpected: readonly string[]): Promise<ExpectationResult[]> {
     const { signal } = this.#context;
-    const deciders = this.#context.deciders(checked, signal);
+    const deciders = this.#context.deciders(checked, this.#judges, signal);
     const results: ExpectationResult[] = [];
     for (const [index, expectation] of this.#case.expect.entries()) {
       results.push(await checkExpectation(expectation, index, checked, deciders));
     }
     const more = (kind: string, expected: string, reason: string): void => {
-      const line = kind === 'mocks' ? checked.lines.findIndex((one) => one.type === 'tool' && !one.ok) : null;
-      results.push({ index: -1, kind, expected, outcome: 'fail', reason, line });
+      const at = kind === 'mocks' ? checked.lines.findIndex((one) => one.type === 'tool' && !one.ok) : -1;
+      results.push({ index: -1, kind, expected, outcome: 'fail', reason, line: at === -1 ? null : at });
     };
     if (call.failure !== null) more('caller', 'the caller can do all of its steps', call.failure);
     for (const text of unexpected) more('mocks', 'every call of a mocked tool matches a mock', text);

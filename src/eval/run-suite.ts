@@ -1,7 +1,6 @@
 import { ParleyError } from '../base/errors.js';
 import { RealClock } from '../base/real-clock.js';
 import type { EngineOptions } from '../engine/options.js';
-import type { SessionReport } from '../session/record/session-report.js';
 import type { EvalAgent } from './agent.js';
 import { type CaseRunner, type CaseRunnerOptions, type EvalJob, LocalCaseRunner } from './case-runner.js';
 import { compared } from './compare.js';
@@ -32,8 +31,8 @@ export interface RunSuiteOptions extends LoadedSuite, SuiteSelection {
   keep?: RunContext['keep'] | undefined;
   /** The embedding model of `said_like`. Default none. */
   embedding?: CaseRunnerOptions['embedding'] | undefined;
-  /** The cost of a call. Default: not known. */
-  costOf?: ((report: SessionReport) => number | null) | undefined;
+  /** Default: costs are not known. A `runner` has its own, and only the unit of these counts. */
+  prices?: CaseRunnerOptions['prices'] | undefined;
   /** Holds the calls; the caller closes it. Default: this thread does. */
   runner?: CaseRunner | undefined;
   /** Called when a run is over. */
@@ -85,7 +84,7 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteResult> {
       results,
     );
   const own = resultsOf(0);
-  return {
+  const result: SuiteResult = {
     suite: suite.name,
     agent: agent.name,
     startedAt: new Date(startUnixMs).toISOString(),
@@ -94,6 +93,8 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteResult> {
     passed: own.every(({ passed }) => passed),
     comparison: against === null ? null : compared(own, resultsOf(1), against.name),
   };
+  if (options.prices != null) result.costUnit = options.prices.unit;
+  return result;
 }
 
 /**

@@ -7,12 +7,18 @@ import { parseSuite } from '../../src/eval/suite/load-suite.js';
 import { packageFile } from '../../src/package-files.js';
 import { type Answer, OpenAiDouble, sendError } from '../providers/llm/openai-double.js';
 import { EmbeddingsDouble } from './embeddings-double.js';
-import { calls } from './model-server.js';
+import { evalPrices } from '../../src/daemon/call-log/eval-prices.js';
+import { calls, USED } from './model-server.js';
 
 const AGENT = parseAgentFile(
   JSON.parse(readFileSync(packageFile('examples/restaurant/agent.json'), 'utf8')) as unknown,
 );
 const PERSONA = { goal: 'Book a table for four on Saturday at seven.', facts: { name: 'Ann Lee' }, model: 'player' };
+
+const PRICES = evalPrices(
+  { unit: 'USD', llm: { player: { prompt: 1, completion: 2 }, judge: { prompt: 10, completion: 20 } } },
+  () => 1,
+);
 
 let models: OpenAiDouble;
 let embeddings: EmbeddingsDouble;
@@ -78,6 +84,7 @@ async function run(...expectations: object[]): Promise<CaseRun> {
     modes: ['text'],
     engine: { models: { player: { baseUrl }, judge: { baseUrl } } },
     embedding: { baseUrl: embeddingUrl, apiKey: 'key', model: 'small' },
+    prices: PRICES,
     startUnixMs: 0,
     signal: new AbortController().signal,
   });
@@ -104,6 +111,17 @@ describe('a call with a persona, a judge and embeddings of models', () => {
     expect(held.lines[judged?.line ?? -1]?.type).toBe('agent');
     expect(held.playedBy).toEqual({ model: 'player', prompt: 'persona-1', temperature: 0.7 });
     expect(held.passed).toBe(true);
+    const asked = models.requests.length - 1;
+    const { promptTokens, completionTokens } = USED;
+    const { metrics } = held;
+    expect(metrics.judges).toEqual({ ...USED, costUsd: (promptTokens * 10 + completionTokens * 20) / 1e6 });
+    expect(metrics.persona).toEqual({
+      promptTokens: asked * promptTokens,
+      completionTokens: asked * completionTokens,
+      costUsd: expect.closeTo((asked * (promptTokens + completionTokens * 2)) / 1e6, 9) as number,
+    });
+    // The agent follows a script.
+    expect(metrics).toMatchObject({ promptTokens: 0, completionTokens: 0, costUsd: 0 });
   });
 
   it('does not pass where the judge refuses', async () => {

@@ -55,13 +55,17 @@ export class ModelServer {
   }
 }
 
+/** What each answer by a call has used. */
+export const USED = { promptTokens: 100, completionTokens: 10 };
+const USAGE = { choices: [], usage: { prompt_tokens: USED.promptTokens, completion_tokens: USED.completionTokens } };
+
 /** An answer by one call of a tool. */
 export function calls(name: string, args: unknown): (response: ServerResponse) => void {
   const text = typeof args === 'string' ? args : JSON.stringify(args);
   return (response) => {
     const head = { index: 0, id: 'c1', type: 'function', function: { name, arguments: text.slice(0, 5) } };
     const rest = { index: 0, function: { arguments: text.slice(5) } };
-    stream(response, [callChunk(head), callChunk(rest), finishChunk('tool_calls')]);
+    stream(response, [callChunk(head), callChunk(rest), finishChunk('tool_calls'), USAGE]);
   };
 }
 

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { nowUnixMs } from '../../base/real-clock.js';
 import type { EvalAgent } from '../../eval/agent.js';
+import { evalPrices } from '../../daemon/call-log/eval-prices.js';
 import { htmlReport } from '../../eval/report/html-report.js';
 import { junitReport } from '../../eval/report/junit-report.js';
 import { textReport } from '../../eval/report/text-report.js';
@@ -18,6 +19,7 @@ import {
   numberOf,
 } from '../shared/command.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from '../shared/demo-desk.js';
+import { loadSettings } from '../../settings/load-settings.js';
 import { SETTING_FLAGS } from '../shared/engine-settings.js';
 import { openOutput } from '../shared/output-file.js';
 import { ProgressBar } from '../shared/progress.js';
@@ -128,6 +130,7 @@ async function run(path: string, values: EvalFlags, io: CommandIo): Promise<numb
   const junit = values.junit === undefined ? null : await openOutput(values.junit);
   const html = values.html === undefined ? null : await openOutput(values.html);
   const flags = settingsOf(values);
+  const { settings } = await loadSettings({ env: io.env, flags });
   const agent = await agentOf(values.agent, loaded, flags, io);
   const against = values.against === undefined ? null : await findAgent(values.against, flags, io);
   const agents = against === null ? [agent] : [agent, against];
@@ -152,6 +155,7 @@ async function run(path: string, values: EvalFlags, io: CommandIo): Promise<numb
       concurrency,
       runner,
       onRun: (_run, _one, { done, total }) => bar.update(done / total),
+      prices: evalPrices(settings.prices, () => 1),
       startUnixMs: nowUnixMs(),
       signal: io.signal,
     });

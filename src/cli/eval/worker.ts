@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { evalPrices } from '../../daemon/call-log/eval-prices.js';
 import { RealClock } from '../../base/real-clock.js';
 import type { EvalAgent } from '../../eval/agent.js';
 import { type EvalJob, LocalCaseRunner } from '../../eval/case-runner.js';
@@ -37,6 +38,8 @@ const options = {
   ...data,
   engine: { ...engine, allowUrls: [...engine.allowUrls, ...allow] },
   embedding: embeddingRoute(settings),
+  // Custom voices, which have a price factor, are the daemon's.
+  prices: evalPrices(settings.prices, () => 1),
   signal,
 };
 const runner = new LocalCaseRunner(options, new RealClock());

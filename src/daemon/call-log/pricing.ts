@@ -1,6 +1,12 @@
 import { named } from '../../base/named.js';
 import type { Prices } from '../../settings/prices.js';
-import type { CallHistoryItem, CostItem } from '../../session/record/call-history.js';
+import {
+  type CallHistoryItem,
+  type CostItem,
+  type ModelCostItem,
+  modelItem,
+} from '../../session/record/call-history.js';
+import type { SessionUsage } from '../../session/record/usage.js';
 
 /** The price factor of a custom voice; 1 for any other voice. */
 export type MultiplierOf = (provider: string, voiceId: string) => number;
@@ -15,10 +21,8 @@ export function priced(item: CallHistoryItem, prices: Prices, multiplierOf: Mult
     switch (cost.type) {
       case 'stt':
         return credited(cost, (cost.seconds / 60) * named<number>(prices.stt, cost.provider, cost.model, 0));
-      case 'llm': {
-        const price = named<LlmPrice>(prices.llm, cost.provider, cost.model, FREE);
-        return credited(cost, modelCost(cost, price) / TOKENS);
-      }
+      case 'llm':
+        return pricedModel(cost, prices);
       case 'tts': {
         const { voice } = agent;
         const factor = voice == null ? 1 : multiplierOf(cost.provider, voice.voice_id);
@@ -32,12 +36,22 @@ export function priced(item: CallHistoryItem, prices: Prices, multiplierOf: Mult
   return line === null ? costs : [...costs.filter(({ type }) => type !== 'voip'), line];
 }
 
+/** The cost of language models by the operator's prices. */
+export function modelsCost(used: SessionUsage['llm'], prices: Prices): number {
+  return used.reduce((sum, one) => sum + pricedModel(modelItem(one), prices).credit, 0);
+}
+
+function pricedModel(cost: ModelCostItem, { llm }: Prices): ModelCostItem {
+  const price = named<LlmPrice>(llm, cost.provider, cost.model, FREE);
+  return credited(cost, modelCost(cost, price) / TOKENS);
+}
+
 type LlmPrice = NonNullable<Prices['llm']>[string];
 
 const FREE: LlmPrice = { prompt: 0, completion: 0 };
 
 /** The cost times one million. Audio tokens have their own price if it is set. */
-function modelCost(used: Extract<CostItem, { type: 'llm' }>, price: LlmPrice): number {
+function modelCost(used: ModelCostItem, price: LlmPrice): number {
   const { prompt, cached = prompt, cacheWrite = prompt, completion, audio = { prompt, cached, completion } } = price;
   const { audio_prompt_tokens: heard = 0, audio_cached_tokens: known = 0, audio_completion_tokens: spoken = 0 } = used;
   const { prompt_tokens: all, cached_tokens: read, cache_write_tokens: written, completion_tokens: said } = used;

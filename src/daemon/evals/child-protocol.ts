@@ -1,5 +1,6 @@
 import type { EvalRunProgress } from '../../store/eval-runs.js';
 import type { SuiteResult } from '../../eval/result.js';
+import type { Prices } from '../../settings/prices.js';
 import type { PlainOptions } from '../../threads/wire/protocol.js';
 import type { EmbeddingRoute } from '../../tools/knowledge/embeddings.js';
 import type { KnowledgeFile, KnowledgeQuery, Passage } from '../../tools/knowledge/knowledge.js';
@@ -12,6 +13,8 @@ export interface ChildJob {
   options: PlainOptions;
   /** The model of `said_like`; null = none is configured. */
   embedding: EmbeddingRoute | null;
+  /** The operator's. */
+  prices: Prices;
   /** Path of the daemon's database, for custom voices. The process only reads it. */
   database: string;
 }

@@ -5,6 +5,7 @@ import { errorOf, ParleyError } from '../../base/errors.js';
 import type { Engine } from '../../engine/engine.js';
 import type { SuiteResult } from '../../eval/result.js';
 import { workerFile } from '../../package-files.js';
+import type { Prices } from '../../settings/prices.js';
 import type { EvalSettings } from '../../settings/setting-groups.js';
 import { plainOptions } from '../../threads/wire/plain-options.js';
 import { Rpc } from '../../threads/wire/rpc.js';
@@ -20,6 +21,7 @@ export interface ChildRunnerOptions {
   database: string;
   /** The operator's embedding model; null = there is none. */
   embedding: EmbeddingRoute | null;
+  prices: Prices;
   settings: Pick<EvalSettings, 'memoryMb' | 'maxRunS'>;
   /** A real one. */
   clock: Clock;
@@ -47,7 +49,7 @@ export class ChildRunner implements SuiteRunner {
 
   async run(job: SuiteJob, { signal, onProgress }: SuiteRunnerOptions): Promise<SuiteResult> {
     signal.throwIfAborted();
-    const { engine, database, embedding, settings, clock, onError } = this.#options;
+    const { engine, database, embedding, prices, settings, clock, onError } = this.#options;
     const options = plainOptions(engine.options);
     if (options === null) {
       throw new ParleyError('EVAL_RUN_FAILED', { reason: 'the engine has objects that another process cannot have' });
@@ -71,7 +73,7 @@ export class ChildRunner implements SuiteRunner {
     });
     try {
       const timeoutMs = settings.maxRunS * 1000;
-      return await rpc.ask('run', { job, options, embedding, database }, { signal, timeoutMs });
+      return await rpc.ask('run', { job, options, embedding, prices, database }, { signal, timeoutMs });
     } finally {
       child.kill('SIGKILL'); // its engines may still hold it
       if (child.pid !== undefined) await closed;

@@ -2,6 +2,7 @@
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { nowUnixMs, RealClock } from '../../base/real-clock.js';
+import { evalPrices } from '../call-log/eval-prices.js';
 import type { EngineOptions } from '../../engine/options.js';
 import type { EvalAgent } from '../../eval/agent.js';
 import { runSuite } from '../../eval/run-suite.js';
@@ -27,10 +28,11 @@ process.on('message', (message) => daemon.receive(message));
 // The daemon has exited.
 process.on('disconnect', () => process.exit());
 
-async function run({ job, options, embedding, database: path }: ChildJob): Promise<SuiteResult> {
+async function run({ job, options, embedding, prices, database: path }: ChildJob): Promise<SuiteResult> {
   const { suite, agent, against, mode, runs, only, concurrency, folder } = job;
   const database = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_MS });
   try {
+    const voices = new VoiceStore(database);
     let passed = 0;
     return await runSuite({
       suite,
@@ -41,8 +43,9 @@ async function run({ job, options, embedding, database: path }: ChildJob): Promi
       runs: runs ?? undefined,
       only: only ?? undefined,
       concurrency,
-      engine: { ...options, ...storesOf(database), recordings: join(folder, 'own') },
+      engine: { ...options, ...storesOf(voices), recordings: join(folder, 'own') },
       embedding,
+      prices: evalPrices(prices, voices.multiplierOf),
       keep: { folder, which: 'all' },
       startUnixMs: nowUnixMs(),
       signal: new AbortController().signal, // the daemon kills the process
@@ -61,9 +64,9 @@ function evalAgent({ id, version, config, script, extensions }: TestedAgent): Ev
 }
 
 /** What agents use in a daemon. Test calls leave nothing behind: no memories, no messages to webhooks. */
-function storesOf(database: Database.Database): Pick<EngineOptions, 'voices' | 'knowledge' | 'recorder'> {
+function storesOf(voices: VoiceStore): Pick<EngineOptions, 'voices' | 'knowledge' | 'recorder'> {
   return {
-    voices: new VoiceStore(database),
+    voices,
     knowledge: {
       known: (ids) => daemon.ask('knownFiles', ids, ASK),
       filesOf: (agentId) => daemon.ask('filesOf', agentId, ASK),

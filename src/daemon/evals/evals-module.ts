@@ -33,6 +33,7 @@ export function evalsModule(
     knowledge: stores.agentData.knowledge,
     database: databaseFile(settings.dataDir),
     embedding: embeddingRoute(settings),
+    prices: settings.prices,
     settings: settings.evals,
     clock: clock.virtual ? new RealClock() : clock,
   });

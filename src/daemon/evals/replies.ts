@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { EvalLine, CaseResult, CaseRun, SuiteResult } from '../../eval/result.js';
+import type { EvalLine, CaseResult, CaseRun, ModelUsage, SuiteResult } from '../../eval/result.js';
 import type { EvalSuite } from '../../eval/suite/suite-schema.js';
 import type { StoredEvalRun } from '../../store/eval-runs.js';
 import type { EvalSuiteVersion, StoredEvalSuite } from '../../store/eval-suites.js';
@@ -154,6 +154,9 @@ const outcome = z.enum(['pass', 'fail', 'error']);
 const modelSchema = z
   .strictObject({ model: z.string(), prompt: z.string().describe('Version of the prompt'), temperature: z.number() })
   .nullable();
+const modelUsageSchema = z
+  .strictObject({ prompt_tokens: z.int(), completion_tokens: z.int(), cost: z.number().nullable() })
+  .nullable();
 const caseRunSchema = z
   .strictObject({
     run: z.int().describe('Index within the case, from 0'),
@@ -184,7 +187,9 @@ const caseRunSchema = z
       longest_silence_ms: z.number(),
       prompt_tokens: z.int(),
       completion_tokens: z.int(),
-      cost: z.number().nullable().describe("Cost by the operator's prices; null = it is not known"),
+      cost: z.number().nullable().describe("Cost of the agent's side by the operator's prices; null = it is not known"),
+      persona: modelUsageSchema.describe('What the model that plays the caller uses; null = none does'),
+      judges: modelUsageSchema.describe('What judges use; null = none was asked'),
     }),
   })
   .meta({ id: 'EvalCaseRun', description: 'A test call and what the expectations found.' });
@@ -206,6 +211,7 @@ export const reportSchema = z
     started_at: z.string().describe('ISO 8601'),
     took_ms: z.number(),
     passed: z.boolean(),
+    cost_unit: z.string().nullable().describe('Currency of costs; null = there are no prices'),
     cases: z.array(caseSchema),
     comparison: z
       .strictObject({
@@ -290,13 +296,14 @@ export function runReply(run: StoredEvalRun): RunReply {
 }
 
 export function reportReply(result: SuiteResult): RunReport {
-  const { suite, agent, startedAt, tookMs, passed, cases, comparison } = result;
+  const { suite, agent, startedAt, tookMs, passed, cases, comparison, costUnit = null } = result;
   return {
     suite,
     agent,
     started_at: startedAt,
     took_ms: tookMs,
     passed,
+    cost_unit: costUnit,
     cases: cases.map(caseReply),
     comparison: comparison && {
       against: comparison.against,
@@ -371,8 +378,17 @@ function caseRunReply({
       prompt_tokens: metrics.promptTokens,
       completion_tokens: metrics.completionTokens,
       cost: metrics.costUsd,
+      persona: modelUsageReply(metrics.persona),
+      judges: modelUsageReply(metrics.judges),
     },
   };
+}
+
+/** @param usage undefined in results of earlier releases */
+function modelUsageReply(usage: ModelUsage | null | undefined): z.output<typeof modelUsageSchema> {
+  if (usage == null) return null;
+  const { promptTokens, completionTokens, costUsd } = usage;
+  return { prompt_tokens: promptTokens, completion_tokens: completionTokens, cost: costUsd };
 }
 
 function lineReply(line: EvalLine): LineReport {

@@ -15,6 +15,7 @@ const EXAMPLE: RunReport = {
   started_at: '2026-11-23T16:54:52.200Z',
   took_ms: 1700,
   passed: true,
+  cost_unit: null,
   cases: [
     {
       name: 'books a table',
@@ -67,6 +68,8 @@ const EXAMPLE: RunReport = {
             prompt_tokens: 0,
             completion_tokens: 0,
             cost: null,
+            persona: null,
+            judges: null,
           },
         },
       ],

@@ -179,6 +179,8 @@ export class CallLines {
       promptTokens: report.promptTokens,
       completionTokens: report.completionTokens,
       costUsd,
+      persona: null,
+      judges: null,
     };
   }
 

@@ -1,3 +1,5 @@
+import { msToSamples } from '../../audio/frame.js';
+import { ToneGenerator } from '../../audio/tones/tones.js';
 import type { Cancel, Clock } from '../../base/clock.js';
 import { delay } from '../../base/clock.js';
 import { reasonOf } from '../../base/errors.js';
@@ -272,11 +274,14 @@ function firstPatienceMs({ speaksAtOnce, patienceMs }: SimulatedCaller, isCalled
 }
 
 const BEEP_RATE_HZ = 8_000;
-const BEEP_HZ = 1_000;
 const BEEP_MS = 500;
-const BEEP: CallerAudio = {
-  sampleRateHz: BEEP_RATE_HZ,
-  samples: Int16Array.from({ length: (BEEP_RATE_HZ * BEEP_MS) / 1000 }, (_, at) =>
-    Math.round(8_000 * Math.sin((2 * Math.PI * BEEP_HZ * at) / BEEP_RATE_HZ)),
-  ),
-};
+const BEEP = beep();
+
+/** The tone of a mailbox. */
+function beep(): CallerAudio {
+  const samples = new Int16Array(msToSamples(BEEP_MS, BEEP_RATE_HZ));
+  new ToneGenerator(BEEP_RATE_HZ, { frequenciesHz: [1_000], levelDbfs: -12, cadenceMs: [BEEP_MS], repeat: false }).read(
+    samples,
+  );
+  return { sampleRateHz: BEEP_RATE_HZ, samples };
+}

@@ -1,4 +1,5 @@
 import { baseLanguage } from '../../base/language.js';
+import { ENGLISH_NUMBERS } from '../english-numbers.js';
 
 /** What an embedded persona says, and what it recognises of the agent, in one language. */
 export interface CallerPhrases {
@@ -91,29 +92,7 @@ const ENGLISH: CallerPhrases = {
     wishes: /\b(wish(es)?|request|allerg|preference)\b/i,
     rating: /\b(rate|rating|scale|one to (five|ten)|score|satisfied|recommend)\b/i,
   },
-  numbers: [
-    'zero',
-    'one',
-    'two',
-    'three',
-    'four',
-    'five',
-    'six',
-    'seven',
-    'eight',
-    'nine',
-    'ten',
-    'eleven',
-    'twelve',
-    'thirteen',
-    'fourteen',
-    'fifteen',
-    'sixteen',
-    'seventeen',
-    'eighteen',
-    'nineteen',
-    'twenty',
-  ],
+  numbers: ENGLISH_NUMBERS,
 };
 
 const GERMAN: CallerPhrases = {

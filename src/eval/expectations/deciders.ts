@@ -12,7 +12,6 @@ export interface DecidersOptions {
   suite: EvalSuite;
   /** Paths of checks are relative to it. */
   folder: string;
-  models: EvalModels;
   /** Null = no embedding model is configured. */
   embedder: Embedder | null;
 }
@@ -24,10 +23,9 @@ export type UserCheck = (call: CheckedCall) => unknown;
 export function userDeciders({
   suite,
   folder,
-  models,
   embedder,
-}: DecidersOptions): (call: CheckedCall, signal: AbortSignal) => Deciders {
-  return (call, signal) => ({
+}: DecidersOptions): (call: CheckedCall, models: EvalModels, signal: AbortSignal) => Deciders {
+  return (call, models, signal) => ({
     judge: ({ rubric, model = suite.judge?.model ?? null, votes = suite.judge?.votes }) =>
       judge({ rubric, model, votes, lines: call.lines, models, signal }),
     saidLike: ({ text, at_least: atLeast }) => saidLike({ text, atLeast, lines: call.lines, embedder, signal }),

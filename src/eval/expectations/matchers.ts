@@ -1,3 +1,4 @@
+import { ENGLISH_NUMBERS } from '../english-numbers.js';
 import { plainWords, textTest } from '../pattern.js';
 import type { ArgumentMatchers, ValueMatcher } from '../suite/expectation-schema.js';
 
@@ -62,15 +63,10 @@ function isEqual(wanted: unknown, value: unknown): boolean {
 /** A number in digits or in an English word up to twenty; null = neither. */
 function numberOf(text: string): number | null {
   const plain = text.trim().toLowerCase();
-  const word = NUMBERS.indexOf(plain);
+  const word = ENGLISH_NUMBERS.indexOf(plain);
   if (word >= 0) return word;
   return plain === '' || Number.isNaN(Number(plain)) ? null : Number(plain);
 }
-
-const NUMBERS =
-  'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty'.split(
-    ' ',
-  );
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

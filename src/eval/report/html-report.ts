@@ -1,25 +1,28 @@
 import type { CaseResult, CaseRun, Comparison, EvalLine, SuiteResult } from '../result.js';
 import { median } from '../statistics.js';
+import { costsInWords, costsOf, money, suiteCosts } from './costs.js';
 import { lineInWords, reason } from './text-report.js';
 
 /** A result as a self-contained page: a table of the cases, and each run with its transcript. */
 export function htmlReport(result: SuiteResult): string {
-  const { suite, agent, startedAt, cases, tookMs, comparison, passed } = result;
+  const { suite, agent, startedAt, cases, tookMs, comparison, passed, costUnit } = result;
+  const hasCosts = costsOf(cases).cost !== null;
+  const costs = costsInWords(suiteCosts(result), costUnit);
   const runs = cases.reduce((sum, one) => sum + one.runs.length, 0);
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${escaped(suite)}</title><style>${STYLE}</style></head><body>
 <h1>${escaped(suite)} <span class="${passed ? 'pass' : 'fail'}">${passed ? 'passes' : 'fails'}</span></h1>
-<p class="note">${escaped(agent)} · ${escaped(startedAt)} · ${String(runs)} calls in ${(tookMs / 1000).toFixed(1)} s</p>
-<table><thead><tr><th>case</th><th>mode</th><th>passes</th><th>95 % interval</th><th>median answer</th><th>turns</th><th>length</th></tr></thead>
-<tbody>${cases.map(row).join('\n')}</tbody></table>
+<p class="note">${escaped(agent)} · ${escaped(startedAt)} · ${String(runs)} calls in ${(tookMs / 1000).toFixed(1)} s${costs.map((one) => ` · ${escaped(one)}`).join('')}</p>
+<table><thead><tr><th>case</th><th>mode</th><th>passes</th><th>95 % interval</th><th>median answer</th><th>turns</th><th>length</th>${hasCosts ? '<th>cost</th>' : ''}</tr></thead>
+<tbody>${cases.map((one, index) => row(one, index, costUnit, hasCosts)).join('\n')}</tbody></table>
 ${comparison === null ? '' : comparisonPart(comparison)}
 ${cases.map(casePart).join('\n')}
 </body></html>
 `;
 }
 
-function row(one: CaseResult, index: number): string {
+function row(one: CaseResult, index: number, costUnit: string | undefined, hasCosts: boolean): string {
   const { low, high } = one.passRate;
   const response = median(one.runs.flatMap(({ metrics }) => metrics.responseMs));
   const turns = median(one.runs.map(({ metrics }) => metrics.callerTurns));
@@ -33,6 +36,8 @@ function row(one: CaseResult, index: number): string {
     turns === null ? '' : String(turns),
     length === null ? '' : `${(length / 1000).toFixed(1)} s`,
   ];
+  const { cost } = costsOf([one]);
+  if (hasCosts) cells.push(cost === null ? '' : escaped(money(cost, costUnit)));
   return `<tr class="${one.passed ? 'pass' : 'fail'}">${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
 }
 
@@ -56,7 +61,7 @@ function casePart(one: CaseResult, index: number): string {
 
 function runPart(run: CaseRun, isOpen: boolean): string {
   const unmet = run.expectations.filter(({ outcome }) => outcome !== 'pass');
-  const whole = unmet.filter(({ line }) => line === null || line < 0);
+  const whole = unmet.filter(({ line }) => line === null);
   const votes = run.expectations.flatMap(({ votes: list = [] }) => list);
   return `<details${isOpen ? ' open' : ''}><summary class="${run.passed ? 'pass' : 'fail'}">seed ${String(run.seed)}: ${run.passed ? 'passes' : 'fails'}</summary>
 ${run.error === null ? '' : `<p class="fail">${escaped(run.error)}</p>`}

@@ -25,16 +25,36 @@ function isError({ error, expectations }: CaseRun): boolean {
   return error !== null || expectations.some(({ outcome }) => outcome === 'error');
 }
 
-function testCase({ suite, agent }: SuiteResult, { name, runs }: CaseResult, run: CaseRun): string {
+function testCase({ suite, agent, costUnit }: SuiteResult, { name, runs }: CaseResult, run: CaseRun): string {
   const seed = runs.length === 1 ? '' : `, seed ${String(run.seed)}`;
   const head = `<testcase classname="${attribute(`${suite}.${run.mode}`)}" name="${attribute(`${name}${seed}`)}" time="${(run.metrics.durationMs / 1000).toFixed(3)}">`;
-  const properties = `<properties><property name="agent" value="${attribute(agent)}"/></properties>`;
+  const properties = `<properties>${propertiesOf(agent, run, costUnit).join('')}</properties>`;
   if (run.passed) return `${head}${properties}</testcase>`;
   const unmet = run.expectations.filter(({ outcome }) => outcome !== 'pass').map(reason);
   const words = [...(run.error === null ? [] : [run.error]), ...unmet];
   const kind = isError(run) ? 'error' : 'failure';
   const text = [...words, '', ...run.lines.map(lineInWords)].join('\n');
   return `${head}${properties}<${kind} message="${attribute(words[0] ?? '')}">${content(text)}</${kind}></testcase>`;
+}
+
+function propertiesOf(agent: string, { metrics }: CaseRun, costUnit: string | undefined): string[] {
+  const { promptTokens, completionTokens, costUsd, persona, judges } = metrics;
+  const values: Record<string, string | number | null | undefined> = {
+    agent,
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    cost: costUsd,
+    persona_prompt_tokens: persona?.promptTokens,
+    persona_completion_tokens: persona?.completionTokens,
+    persona_cost: persona?.costUsd,
+    judges_prompt_tokens: judges?.promptTokens,
+    judges_completion_tokens: judges?.completionTokens,
+    judges_cost: judges?.costUsd,
+    cost_unit: costUsd === null ? null : costUnit,
+  };
+  return Object.entries(values).flatMap(([name, value]) =>
+    value == null ? [] : [`<property name="${name}" value="${attribute(String(value))}"/>`],
+  );
 }
 
 /** XML 1.0 has no form for most control characters. */

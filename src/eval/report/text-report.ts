@@ -1,18 +1,24 @@
 import { styleText } from 'node:util';
 import type { EvalLine, CaseResult, CaseRun, ExpectationResult, SuiteResult } from '../result.js';
 import { median } from '../statistics.js';
+import { costsInWords, costsOf, money, suiteCosts } from './costs.js';
 
 /** A result for the terminal: a line a case, and each failed run with its transcript and the reasons beside the lines. */
 export function textReport(result: SuiteResult): string {
-  return [...result.cases.map(caseReport), '', ...comparison(result), summary(result)].join('\n');
+  return [
+    ...result.cases.map((one) => caseReport(one, result.costUnit)),
+    '',
+    ...comparison(result),
+    summary(result),
+  ].join('\n');
 }
 
-/** A case in a line, and each failed run with its transcript. */
-export function caseReport(one: CaseResult): string {
-  return [caseLine(one), ...one.runs.filter(({ passed }) => !passed).map(failedRun)].join('\n');
+/** A case in a line, and each failed run with its transcript. @param unit the currency of costs */
+export function caseReport(one: CaseResult, unit?: string): string {
+  return [caseLine(one, unit), ...one.runs.filter(({ passed }) => !passed).map(failedRun)].join('\n');
 }
 
-function caseLine(one: CaseResult): string {
+function caseLine(one: CaseResult, unit: string | undefined): string {
   const mark = one.passed ? styleText('green', '✓') : styleText('red', '✗');
   const count = one.runs.length;
   const { rate, low, high } = one.passRate;
@@ -22,7 +28,9 @@ function caseLine(one: CaseResult): string {
       : `  ${String(one.passes)} of ${String(count)} (${percent(rate)}, 95 %: ${percent(low)} to ${percent(high)})`;
   const response = median(one.runs.flatMap(({ metrics }) => metrics.responseMs));
   const time = response === null ? '' : styleText('dim', `  answers after ${String(Math.round(response))} ms`);
-  return `${mark} ${one.name} ${styleText('dim', `[${one.mode}]`)}${share}${time}`;
+  const { cost } = costsOf([one]);
+  const price = cost === null ? '' : styleText('dim', `  ${money(cost, unit)}`);
+  return `${mark} ${one.name} ${styleText('dim', `[${one.mode}]`)}${share}${time}${price}`;
 }
 
 function percent(share: number): string {
@@ -38,8 +46,7 @@ function failedRun(run: CaseRun): string {
     for (const one of unmet.filter((it) => it.line === index))
       lines.push(styleText('red', `           ↑ ${reason(one)}`));
   }
-  for (const one of unmet.filter(({ line }) => line === null || line < 0))
-    lines.push(styleText('red', `    ✗ ${reason(one)}`));
+  for (const one of unmet.filter(({ line }) => line === null)) lines.push(styleText('red', `    ✗ ${reason(one)}`));
   if (run.recording !== null) lines.push(styleText('dim', `    recording: ${run.recording}`));
   if (run.trace !== null) lines.push(styleText('dim', `    timeline: parley replay ${run.trace}`));
   return lines.join('\n');
@@ -95,12 +102,15 @@ function comparison({ comparison: found }: SuiteResult): string[] {
   ];
 }
 
-function summary({ cases, tookMs }: SuiteResult): string {
+function summary(result: SuiteResult): string {
+  const { cases, tookMs } = result;
   const failed = cases.filter(({ passed }) => !passed).length;
   const runs = cases.reduce((sum, one) => sum + one.runs.length, 0);
   const seconds = tookMs / 1000;
   const rate = `${String(runs)} calls in ${seconds.toFixed(1)} s`;
   const text =
     failed === 0 ? `All ${String(cases.length)} cases pass` : `${String(failed)} of ${String(cases.length)} cases fail`;
-  return `${styleText(failed === 0 ? 'green' : 'red', text)}; ${rate}.`;
+  const costs = costsInWords(suiteCosts(result), result.costUnit);
+  const used = costs.length === 0 ? '' : ` Used: ${costs.join(', ')}.`;
+  return `${styleText(failed === 0 ? 'green' : 'red', text)}; ${rate}.${used}`;
 }

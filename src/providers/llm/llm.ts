@@ -79,7 +79,7 @@ export interface LlmUsage {
   completionTokens: number;
   /** Of all these, audio tokens. Default none. */
   audio?: { promptTokens: number; cachedTokens: number; completionTokens: number };
-  /** The provider and model id that answered, if it was a fallback. */
+  /** The provider and model id that answered, if it may be another than the one that was asked. */
   by?: { provider: string; model: string };
 }
 

@@ -7,6 +7,7 @@ import { type CallOutcome, endReason } from './end-reason.js';
 import type { LineStats } from '../../transports/transport.js';
 import type { Percentiles } from './session-metrics.js';
 import type { FunctionCall, SessionReport, TransferAttempt } from './session-report.js';
+import type { SessionUsage } from './usage.js';
 
 /** Facts about a session that its report does not have. */
 export interface CallFacts {
@@ -97,6 +98,8 @@ export type CostItem =
   | { type: 'tts'; provider: string; credit: number; model: string | null; chars: number }
   /** A phone call, from the answer to the end, as the carrier bills it. */
   | { type: 'voip'; provider: string; credit: number; minutes: number };
+
+export type ModelCostItem = Extract<CostItem, { type: 'llm' }>;
 
 /** Milliseconds; null if no turn had the stage. */
 export interface CallMetrics {
@@ -192,10 +195,17 @@ function parsed(text: string): unknown {
 function costs({ usage }: SessionReport): CostItem[] {
   const credit = 0;
   const heard = usage.stt.map((used) => ({ type: 'stt' as const, credit, ...used }));
-  const thought = usage.llm.map(({ provider, model, ...tokens }) => ({
-    type: 'llm' as const,
+  const thought = usage.llm.map(modelItem);
+  const said = usage.tts.map((used) => ({ type: 'tts' as const, credit, ...used }));
+  return [...heard, ...thought, ...said];
+}
+
+/** A model's usage as an item without its cost. */
+export function modelItem({ provider, model, ...tokens }: SessionUsage['llm'][number]): ModelCostItem {
+  return {
+    type: 'llm',
     provider,
-    credit,
+    credit: 0,
     model,
     prompt_tokens: tokens.promptTokens,
     cached_tokens: tokens.cachedTokens,
@@ -206,9 +216,7 @@ function costs({ usage }: SessionReport): CostItem[] {
       audio_cached_tokens: tokens.audio.cachedTokens,
       audio_completion_tokens: tokens.audio.completionTokens,
     }),
-  }));
-  const said = usage.tts.map((used) => ({ type: 'tts' as const, credit, ...used }));
-  return [...heard, ...thought, ...said];
+  };
 }
 
 function voipOf({ transfers }: SessionReport, { phones, direction }: CallFacts): CallHistoryItem['voip'] {

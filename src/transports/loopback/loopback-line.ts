@@ -43,10 +43,10 @@ export interface LoopbackOptions {
 export type OpenLoopbackLine = (options: LoopbackOptions) => Promise<LoopbackLine>;
 
 /** Passes the user's frames to `send`, one per tick; catches up on skipped ticks. */
-export function sendInTicks(ticker: Ticker, { next }: FarEnd, send: (frame: Int16Array) => void): Cancel {
+export function sendInTicks(ticker: Ticker, user: FarEnd, send: (frame: Int16Array) => void): Cancel {
   return ticker.subscribe((skipped) => {
     for (let missed = 0; missed <= skipped; missed++) {
-      const frame = next();
+      const frame = user.next();
       if (frame !== null) send(frame);
     }
   });

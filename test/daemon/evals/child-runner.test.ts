@@ -135,6 +135,7 @@ describe('a process that fails', () => {
       knowledge: {} as never,
       database: join(folder, 'none.db'),
       embedding: null,
+      prices: {},
       settings: { memoryMb: 128, maxRunS },
       clock: new RealClock(),
       onError: (error) => faults.push(error),

@@ -92,6 +92,8 @@ export function caseRun(run: number, given: GivenRun = {}): CaseRun {
       promptTokens: 12,
       completionTokens: 5,
       costUsd: null,
+      persona: null,
+      judges: null,
     },
     report,
     recording,

@@ -72,6 +72,8 @@ const CALL: CheckedCall = {
     promptTokens: 0,
     completionTokens: 0,
     costUsd: null,
+    persona: null,
+    judges: null,
   },
   facts: { party: 'four', name: 'Bob' },
   language: 'en-US',

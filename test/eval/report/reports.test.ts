@@ -30,6 +30,8 @@ function run(seed: number, outcome: 'pass' | 'fail' | 'error'): CaseRun {
       promptTokens: 0,
       completionTokens: 0,
       costUsd: null,
+      persona: null,
+      judges: null,
     },
     report: null,
     recording: outcome === 'pass' ? null : '/x/a.wav',
@@ -47,6 +49,17 @@ function result(name: string, runs: readonly CaseRun[]): CaseResult {
     passRate: wilson(passes, runs.length),
     needed: 1,
     passed: passes === runs.length,
+  };
+}
+
+/** A run with costs, whose caller a model plays and which another one judges. */
+function priced(seed: number): CaseRun {
+  const one = run(seed, 'pass');
+  const persona = { promptTokens: 900, completionTokens: 100, costUsd: 0.0004 };
+  const judges = { promptTokens: 2000, completionTokens: 0, costUsd: 0.01 };
+  return {
+    ...one,
+    metrics: { ...one.metrics, promptTokens: 500, completionTokens: 50, costUsd: 0.02, persona, judges },
   };
 }
 
@@ -89,6 +102,36 @@ describe('reports of a suite', () => {
     expect(page).toContain('said &quot;&lt;b&gt;&quot;: a &amp; b');
     expect(page).not.toContain('<b>');
     expect(page).toContain('Compared with agent@1');
+  });
+});
+
+describe('reports with prices', () => {
+  const cases = [result('dear', [priced(1), priced(2)])];
+  const suite: SuiteResult = { ...SUITE, cases, passed: true, comparison: null, costUnit: 'USD' };
+
+  it('have costs of cases, and apart from them those of judges and personas', () => {
+    const lines = stripVTControlCharacters(textReport(suite)).split('\n');
+    expect(lines[0]).toContain('answers after 640 ms  0.040 USD');
+    const used = 'agent 0.040 USD (1,100 tokens), personas 0.00080 USD (2,000 tokens), judges 0.020 USD (4,000 tokens)';
+    expect(lines.at(-1)).toBe(`All 1 cases pass; 2 calls in 1.5 s. Used: ${used}.`);
+    expect(htmlReport(suite)).toContain('<th>cost</th>');
+    expect(htmlReport(suite)).toContain('<td>0.040 USD</td>');
+    expect(htmlReport(suite)).toContain('judges 0.020 USD (4,000 tokens)');
+    const xml = junitReport(suite);
+    for (const property of [
+      'cost" value="0.02"',
+      'persona_cost" value="0.0004"',
+      'judges_prompt_tokens" value="2000"',
+    ]) {
+      expect(xml).toContain(`<property name="${property}/>`);
+    }
+    expect(xml).toContain('<property name="cost_unit" value="USD"/>');
+  });
+
+  it('are silent about costs that are not known', () => {
+    expect(textReport(SUITE)).not.toContain('Used');
+    expect(htmlReport(SUITE)).not.toContain('cost');
+    expect(junitReport(SUITE)).not.toContain('cost');
   });
 });
 

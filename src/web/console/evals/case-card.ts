@@ -1,7 +1,7 @@
 import { el } from '../../shared/elements.js';
 import { duration } from '../../page/times.js';
 import { moment } from '../words.js';
-import type { ReportCase, ReportExpectation, ReportLine, ReportRun } from './eval-types.js';
+import type { ReportUsage, ReportCase, ReportExpectation, ReportLine, ReportRun } from './eval-types.js';
 import { costText } from './matrix-table.js';
 
 export interface CaseCardOptions {
@@ -39,6 +39,13 @@ export function caseCard(one: ReportCase, { isOpen, actions }: CaseCardOptions):
   return details;
 }
 
+/** Tokens and cost of models beside the agent, in words. */
+function usageText(who: string, used: ReportUsage | null): string[] {
+  if (used === null) return [];
+  const tokens = `${who}: ${(used.prompt_tokens + used.completion_tokens).toLocaleString('en')} tokens`;
+  return [used.cost === null ? tokens : `${tokens}, ${costText(used.cost)}`];
+}
+
 function runPart(run: ReportRun, isNumbered: boolean): HTMLElement {
   const { session_id: sessionId, error, expectations, lines, metrics, seed } = run;
   const failed = expectations.filter(({ outcome }) => outcome !== 'pass');
@@ -48,6 +55,8 @@ function runPart(run: ReportRun, isNumbered: boolean): HTMLElement {
     moment(metrics.duration_ms),
     `seed ${String(seed)}`,
     ...(metrics.cost === null ? [] : [costText(metrics.cost)]),
+    ...usageText('persona', metrics.persona),
+    ...usageText('judges', metrics.judges),
   ];
   return el(
     'section',

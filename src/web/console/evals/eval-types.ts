@@ -83,6 +83,13 @@ export interface ReportExpectation {
   votes: readonly { verdict: 'pass' | 'fail' | 'error'; reason: string; quote: string }[];
 }
 
+/** What language models use beside the agent. */
+export interface ReportUsage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  cost: number | null;
+}
+
 export interface ReportRun {
   run: number;
   seed: number;
@@ -91,7 +98,13 @@ export interface ReportRun {
   session_id: string | null;
   expectations: readonly ReportExpectation[];
   lines: readonly ReportLine[];
-  metrics: { duration_ms: number; response_ms: readonly number[]; cost: number | null };
+  metrics: {
+    duration_ms: number;
+    response_ms: readonly number[];
+    cost: number | null;
+    persona: ReportUsage | null;
+    judges: ReportUsage | null;
+  };
 }
 
 export interface ReportCase {
