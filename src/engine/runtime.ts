@@ -9,11 +9,15 @@ import { Completions } from './completions.js';
 import { assertKnown } from './continuation.js';
 import { finishSession } from './finish-session.js';
 import type { AgentRequest, EngineParts, EngineVoice, Medium, Speech, SpeechRequest } from './options.js';
-import { closeServices, type EngineServices, engineServices, warmUpServices } from './services.js';
+import { closeServices, engineServices, type EngineServices, warmUpServices } from './services.js';
 import { SessionFactory } from './session-factory.js';
 import type { LeftSession, UnfinishedSession } from './unfinished-session.js';
-import { listVoices, synthesizeSpeech } from './voices.js';
 import { type AgentReview, agentWarnings } from './warnings.js';
+import { HEARING_RATE_HZ, joinedSamples } from '../audio/frame.js';
+import { withTimeout } from '../base/deadlines.js';
+import { RealClock } from '../base/real-clock.js';
+import { EMBEDDED_DEFAULTS } from '../agent/resolve.js';
+import { TTS_PROVIDERS } from '../providers/tts/registry.js';
 
 /** The loaded engine. `Engine` loads it for the first conversation. */
 export class EngineRuntime {
@@ -66,4 +70,43 @@ export class EngineRuntime {
     await Promise.all([this.chats.close(), this.completions.close()]);
     await closeServices(this.#services);
   }
+}
+
+/** Deadline for a provider to list its voices. */
+const VOICES_MS = 5_000;
+
+/** See `Engine.speech`. */
+async function synthesizeSpeech({ options, providers }: EngineServices, request: SpeechRequest): Promise<Speech> {
+  const defaults = { ...EMBEDDED_DEFAULTS, ...options.defaults };
+  const { text, signal } = request;
+  const language = request.language ?? defaults.language;
+  const voice = { voiceId: request.voiceId ?? null, model: request.model ?? null, settings: request.settings ?? {} };
+  const tts = providers.tts(request.provider ?? defaults.voiceProvider);
+  await tts.warmUp({ language, ...voice });
+  const pieces: Int16Array[] = [];
+  let sampleRateHz = HEARING_RATE_HZ;
+  // Real time, because this speech is not part of a conversation.
+  const clock = new RealClock();
+  for await (const audio of tts.synthesize({ text, language, ...voice, clock, signal })) {
+    sampleRateHz = audio.sampleRateHz;
+    pieces.push(audio.samples.slice());
+  }
+  return { samples: joinedSamples(pieces), sampleRateHz };
+}
+
+/** See `Engine.voices`. A provider that is not on this machine or is late has none. */
+async function listVoices({ providers, networkClock }: EngineServices): Promise<EngineVoice[]> {
+  const listed = TTS_PROVIDERS.map(async (name) => {
+    const provider = providers.tts(name);
+    // Some providers fetch their voices on first use.
+    const fetched = provider.speaks?.(EMBEDDED_DEFAULTS.language) ?? Promise.resolve(true);
+    await withTimeout(networkClock, VOICES_MS, () => fetched);
+    // espeak-ng lists some voices twice.
+    const ids = new Set<string>();
+    const account = (await provider.accountVoices?.()) ?? [];
+    const isNew = ({ id }: EngineVoice): boolean => !ids.has(id) && ids.add(id).size > 0;
+    return [...account, ...provider.voices()].map((voice) => ({ ...voice, provider: name })).filter(isNew);
+  });
+  const found = await Promise.allSettled(listed);
+  return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
 }

@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import type { AgentConfig } from '../../agent/agent.js';
 import { EMBEDDED_DEFAULTS } from '../../agent/resolve.js';
 import { whyNeverCalled } from '../../telephony/carriers/destinations.js';
@@ -9,9 +10,11 @@ import { agentRoutes } from './agent-routes.js';
 import { AgentRegistry } from './agents.js';
 import { embedRoutes } from './embed-routes.js';
 import { knowledgeRoutes } from './knowledge-routes.js';
-import { memoryRoutes } from './memory-routes.js';
 import { voiceRoutes } from './voice-routes.js';
 import { Voices } from './voices.js';
+import { unixSeconds } from '../../base/real-clock.js';
+import type { SqliteMemories } from '../../store/memory.js';
+import type { Api } from '../http/api.js';
 
 /** Agents, with their knowledge, memories, widgets and voices. */
 export interface AgentsModule extends DaemonModule {
@@ -52,4 +55,65 @@ export function agentsModule(
       voiceRoutes(api, { voices, clients, links });
     },
   };
+}
+
+const params = { user: z.string().min(1).max(500) };
+const query = { agent_id: z.string().min(1).max(200).exactOptional() };
+const memory = z
+  .strictObject({
+    agent_id: z.string(),
+    user: z.string(),
+    session_id: z.string(),
+    text: z.string(),
+    created_at: z.int().describe('Unix seconds'),
+  })
+  .meta({ id: 'Memory', description: "An agent's memory of one session." });
+
+/** Reads and deletes the memories of agents about a user. */
+function memoryRoutes(api: Api, memories: SqliteMemories): void {
+  api.add({
+    id: 'getMemories',
+    method: 'GET',
+    path: '/memories/{user}',
+    tag: 'memories',
+    params,
+    query,
+    summary: 'The memories of agents about a user',
+    answer: z.array(memory),
+    examples: () => ({
+      answer: [
+        {
+          agent_id: 'the-crooked-fork',
+          user: '+12025550101',
+          session_id: '39c5fc58-e0cb-4c29-87f1-e62cadc339f3',
+          text: 'Ann booked a table for four on the terrace. She is vegetarian.',
+          created_at: 1_795_448_212,
+        },
+      ],
+    }),
+    handle: ({ params: { user }, query: { agent_id: agentId = null } }) =>
+      memories.list({ user, agentId }).map((kept) => ({
+        agent_id: kept.agentId,
+        user: kept.user,
+        session_id: kept.sessionId,
+        text: kept.text,
+        created_at: unixSeconds(kept.unixMs),
+      })),
+  });
+
+  api.add({
+    id: 'deleteMemories',
+    method: 'DELETE',
+    path: '/memories/{user}',
+    tag: 'memories',
+    params,
+    query,
+    summary: 'Delete the memories of agents about a user',
+    answer: z.strictObject({ success: z.boolean(), erased: z.int() }),
+    examples: () => ({ answer: { success: true, erased: 1 } }),
+    handle: ({ params: { user }, query: { agent_id: agentId = null } }) => ({
+      success: true,
+      erased: memories.erase({ user, agentId }),
+    }),
+  });
 }

@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { RealClock } from '../../base/real-clock.js';
 import { embeddingRoute } from '../../settings/models.js';
 import { databaseFile } from '../../store/database.js';
@@ -9,14 +10,18 @@ import type { DaemonModule } from '../module.js';
 import { caseRoutes } from './case-routes.js';
 import { ChildRunner } from './child-runner.js';
 import { EvalFiles } from './eval-files.js';
-import { EvalRetention } from './eval-retention.js';
 import { EvalRuns } from './eval-runs.js';
 import { EvalSuites } from './eval-suites.js';
-import { runReply } from './replies.js';
+import { progressReply, progressSchema, runReply } from './replies.js';
 import { reportRoutes } from './report-routes.js';
-import { runProgressRoutes } from './run-progress-routes.js';
 import { runRoutes } from './run-routes.js';
 import { suiteRoutes } from './suite-routes.js';
+import type { Clock } from '../../base/clock.js';
+import type { EvalRunStore } from '../../store/eval-runs.js';
+import { DailyPurge, DAY_MS } from '../daily-purge.js';
+import { ParleyError } from '../../base/errors.js';
+import type { Api } from '../http/api.js';
+import { EventStream, sendProgress } from '../http/event-stream.js';
 
 /** Test suites of agents and their runs. */
 export function evalsModule(
@@ -91,4 +96,83 @@ export function evalsModule(
       await runs.close();
     },
   };
+}
+
+interface EvalRetentionOptions {
+  store: Pick<EvalRunStore, 'endedBefore'>;
+  runs: Pick<EvalRuns, 'remove'>;
+  clock: Clock;
+  nowUnixMs: () => number;
+  /** How long runs are kept. */
+  days: number;
+  onError: (error: Error) => void;
+}
+
+/** Deletes old runs with their calls at the start and daily. */
+class EvalRetention {
+  readonly #options: EvalRetentionOptions;
+  readonly #daily: DailyPurge;
+
+  constructor(options: EvalRetentionOptions) {
+    this.#options = options;
+    this.#daily = new DailyPurge(options.clock, () => this.purge(), options.onError);
+  }
+
+  start(): void {
+    this.#daily.start();
+  }
+
+  /** Deletes what is too old now. */
+  async purge(): Promise<void> {
+    const { store, runs, nowUnixMs, days } = this.#options;
+    await this.#daily.inBatches(
+      () => store.endedBefore(nowUnixMs() - days * DAY_MS, 1),
+      async ([id]) => {
+        if (id !== undefined) await runs.remove(id);
+      },
+    );
+  }
+
+  /** May be called twice. Resolves when no deletion runs. */
+  close(): Promise<void> {
+    return this.#daily.close();
+  }
+}
+
+/** Maximum of concurrent watchers. */
+const MOST_STREAMS = 100;
+const RETRY_S = 10;
+
+/** The progress of runs as server-sent events. */
+function runProgressRoutes(api: Api, runs: EvalRuns, clock: Clock): void {
+  let streams = 0;
+
+  api.add({
+    id: 'watchEvalRun',
+    method: 'GET',
+    path: '/evals/runs/{run_id}/progress',
+    tag: 'evals',
+    summary: 'Watch the progress of a run',
+    description:
+      'Server-sent events: `event: progress` with the progress as JSON, at once and after each change. One event may ' +
+      'combine several changes. The stream ends when the run is over or deleted.',
+    params: { run_id: z.string().min(1).max(100) },
+    content: 'text/event-stream',
+    answer: progressSchema,
+    errors: ['NOT_FOUND', 'STREAMS_FULL'],
+    examples: () => ({ answer: { status: 'running', reason: null, done: 12, total: 25, passed: 11, failed: 1 } }),
+    handle: ({ params: { run_id: id }, reply }) => {
+      const run = runs.get(id);
+      if (streams >= MOST_STREAMS) throw new ParleyError('STREAMS_FULL', { limit: MOST_STREAMS, retryAfterS: RETRY_S });
+      streams++;
+      void sendProgress(new EventStream(reply, clock), run, {
+        watch: (listener) => runs.watch(id, listener),
+        reply: progressReply,
+        isLast: ({ finishedMs }) => finishedMs !== null,
+      }).finally(() => {
+        streams--;
+      });
+      return reply;
+    },
+  });
 }

@@ -1,18 +1,23 @@
+import * as z from 'zod';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallLog } from '../call-log/call-log.js';
 import type { RegisteredCalls } from '../calls/registered-calls.js';
 import type { DaemonContext } from '../context.js';
-import type { BrowserFiles } from '../http/browser-files.js';
+import { type BrowserFiles, serveFile } from '../http/browser-files.js';
 import type { HttpModule } from '../http/http-module.js';
 import type { Media } from '../media.js';
 import type { DaemonModule } from '../module.js';
 import { ChatEndpoint, chatRoutes } from './chat.js';
-import { pageRoutes, widgetRoutes } from './page-routes.js';
-import { sessionTokenRoutes } from './session-token-routes.js';
 import { TalkEndpoint } from './talk-routes.js';
 import { WebSessions } from './web-sessions.js';
 import { peerSettings, WebRtcCalls } from './webrtc-calls.js';
 import { webRtcRoutes } from './webrtc-routes.js';
+import type { AdmissionControl } from '../admission-control.js';
+import type { Access } from '../http/access.js';
+import type { Api } from '../http/api.js';
+import type { SessionTokens } from '../http/session-tokens.js';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { PageDescription } from '../../transports/talk-protocol.js';
 
 export interface TalkModuleOptions {
   http: HttpModule;
@@ -94,4 +99,117 @@ export function talkModule(context: DaemonContext, options: TalkModuleOptions): 
     stop: () => socket.close(),
     close: () => webRtc.close(),
   };
+}
+
+const iceServer = z
+  .strictObject({ urls: z.string(), username: z.string().exactOptional(), credential: z.string().exactOptional() })
+  .meta({ id: 'IceServer', description: 'An entry of `iceServers` of RTCPeerConnection.' });
+const answer = z
+  .strictObject({
+    token: z.string(),
+    expires_at: z.int().describe('Unix seconds'),
+    ice_servers: z.array(iceServer).describe("The operator's STUN and TURN servers, for `POST /webrtc/offer`."),
+  })
+  .meta({ id: 'SessionToken', description: 'Opens one session.' });
+
+interface SessionTokenRoutesOptions {
+  access: Access;
+  tokens: SessionTokens;
+  admission: Pick<AdmissionControl, 'enter'>;
+  iceServers: readonly z.output<typeof iceServer>[];
+}
+
+/**
+ * `POST /sessions/token`: exchanges a public key in `authorization`, from an allowed origin, for a token for one session
+ * and the ICE servers for WebRTC. Clients without access do not get the credentials of the operator's relays.
+ */
+function sessionTokenRoutes(api: Api, { access, tokens, admission, iceServers }: SessionTokenRoutesOptions): void {
+  api.add({
+    id: 'createSessionToken',
+    method: 'POST',
+    path: '/sessions/token',
+    tag: 'sessions',
+    summary: 'A token for one session',
+    answer,
+    description:
+      'The header `authorization` holds a public key. The token is valid once, for 60 s, with the rights of the key.',
+    gate: (request) => void access.publicKey(request.raw),
+    errors: ['DAEMON_DRAINING'],
+    examples: () => ({
+      answer: {
+        token: 'st_example_QvYNgktjDfdWPEsAyms6',
+        expires_at: 1_795_448_150,
+        ice_servers: [{ urls: 'turn:turn.example.com:3478', username: 'parley', credential: 'example' }],
+      },
+    }),
+    handle: ({ request }) => {
+      admission.enter();
+      const { token, expiresAt } = tokens.mint(access.publicKey(request.raw));
+      return { token, expires_at: expiresAt, ice_servers: [...iceServers] };
+    },
+  });
+}
+
+/** URL paths of the widget's files and of those that it shares with the page. */
+const WIDGET_PATHS: Readonly<Record<string, string>> = {
+  'widget.html': '/widget',
+  'widget.js': '/widget.js',
+  'capture-worklet.js': '/assets/capture-worklet.js',
+  'playback-worklet.js': '/assets/playback-worklet.js',
+  'icon.svg': '/assets/icon.svg',
+};
+
+/** Pages of all origins may load them, even isolated ones (Fetch 3.2 and 3.7). */
+const FOR_ALL_PAGES = { 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' };
+
+interface WidgetRoutesOptions {
+  access: Access;
+  /** Gateways by name. The widget may connect to them. */
+  regions: Readonly<Record<string, string>>;
+}
+
+/** The script of the embed snippet with its files, and the widget as a page for frames at `/widget`. */
+function widgetRoutes(app: FastifyInstance, files: BrowserFiles, { access, regions }: WidgetRoutesOptions): void {
+  const gateways = Object.values(regions).map((address) => new URL(address).origin);
+  const policy = [
+    "default-src 'none'; script-src 'self'; img-src * data:; base-uri 'none'; form-action 'none'",
+    ['connect-src', "'self'", 'ws:', 'wss:', ...gateways].join(' '),
+  ].join('; ');
+  const frameHeaders = (request: FastifyRequest): Record<string, string> => {
+    const { public_key: key } = request.query as { public_key?: unknown };
+    const framers = access.framers(typeof key === 'string' ? key : '');
+    return {
+      'content-security-policy': `${policy}; frame-ancestors ${framers.join(' ')}`,
+      'referrer-policy': 'no-referrer',
+      'permissions-policy': 'microphone=(self), autoplay=(self)',
+      'cross-origin-resource-policy': 'cross-origin',
+    };
+  };
+  for (const [name, path] of Object.entries(WIDGET_PATHS)) {
+    const file = files.get(name);
+    if (file === undefined) continue;
+    app.get(path, serveFile(file, name === 'widget.html' ? frameHeaders : () => FOR_ALL_PAGES));
+  }
+}
+
+const HEADERS = {
+  'content-security-policy':
+    "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'",
+  'referrer-policy': 'no-referrer',
+  'permissions-policy': 'microphone=(self)',
+};
+
+/** URL paths of the pages. The other files belong to them. */
+const PATHS: Readonly<Record<string, string>> = { 'index.html': '/', 'docs.html': '/docs', 'console.html': '/console' };
+
+/** The talk page at `/`, the API page at `/docs`, the console, their files, and `/page.json`. */
+function pageRoutes(app: FastifyInstance, files: BrowserFiles, describe: () => PageDescription): void {
+  for (const [name, file] of files) {
+    if (name in WIDGET_PATHS) continue;
+    app.get(
+      PATHS[name] ?? `/assets/${name}`,
+      serveFile(file, () => HEADERS),
+    );
+  }
+  app.get('/page.json', describe);
 }

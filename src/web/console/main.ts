@@ -5,12 +5,12 @@ import { callView } from './calls/call-view.js';
 import { callsView } from './calls/calls-view.js';
 import { campaignView } from './campaigns/campaign-view.js';
 import { campaignsView } from './campaigns/campaigns-view.js';
-import { keyGate } from './key-gate.js';
 import { keysView } from './keys/keys-view.js';
 import { knowledgeView } from './knowledge/knowledge-view.js';
 import { liveView } from './live/live-view.js';
 import { numbersView } from './numbers/numbers-view.js';
 import { laterView, type View, type ViewOptions } from './view.js';
+import { el } from '../shared/elements.js';
 
 const PLACES: Readonly<Record<string, { list: (options: ViewOptions) => View; one: (options: ViewOptions) => View }>> =
   {
@@ -109,3 +109,36 @@ function byId(id: string): HTMLElement {
 }
 
 new Console();
+
+/** Asks for the operator's private key. */
+function keyGate(problem: string | null, onKey: (key: string) => void): View {
+  const field = el('input', {
+    id: 'key-field',
+    type: 'password',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    placeholder: 'sk_…',
+    required: '',
+    'aria-describedby': 'key-about',
+  });
+  const form = el(
+    'form',
+    { class: 'gate' },
+    el('h1', {}, 'Console'),
+    el('label', { for: 'key-field' }, 'Private key'),
+    field,
+    ...(problem === null ? [] : [el('p', { class: 'fault', role: 'alert' }, problem)]),
+    el('button', { type: 'submit', class: 'main-button' }, 'Open'),
+    el(
+      'p',
+      { class: 'soft', id: 'key-about' },
+      'The daemon printed it at its first start; PARLEY_API_KEY sets one. It stays in this tab.',
+    ),
+  );
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    if (field.value.trim() !== '') onKey(field.value.trim());
+  });
+  queueMicrotask(() => field.focus());
+  return { element: form, title: 'Console', close: () => undefined };
+}

@@ -1,11 +1,11 @@
-import type { TalkTurnTimes } from '../../transports/talk-protocol.js';
-import { TalkCall, type TalkCallEnd, type CallEvents, type CallOptions, type CallStats } from './call.js';
+import type { TalkAction, TalkTurnTimes } from '../../transports/talk-protocol.js';
+import { type CallEvents, type CallOptions, type CallStats, TalkCall, type TalkCallEnd } from './call.js';
 import { endingWords } from './endings.js';
-import { Forms } from './forms.js';
 import { Microphone, MicrophoneError } from './microphone.js';
 import type { Phase } from './phase.js';
 import { type Continuation, type Lost, onceMore, reconnect } from './reconnect.js';
 import type { Transcript } from './transcript.js';
+import { FormCard } from './form-card.js';
 
 export type How = 'voice' | 'typing';
 
@@ -318,5 +318,49 @@ export class TalkCallControl {
   #onPhase(phase: Phase): void {
     this.#phase = phase;
     this.#events.onPhase(phase);
+  }
+}
+
+/** The open forms of the agent. */
+class Forms {
+  readonly #root: HTMLElement;
+  readonly #onResult: (id: string, value: unknown) => void;
+  readonly #cards = new Map<string, FormCard>();
+
+  constructor(root: HTMLElement, onResult: (id: string, value: unknown) => void) {
+    this.#root = root;
+    this.#onResult = onResult;
+  }
+
+  /** Shows or withdraws a form. Returns whether the action requests anything. */
+  take({ id, type, data, withdrawn }: TalkAction): boolean {
+    if (type === undefined) return false;
+    this.#remove(id);
+    if (withdrawn === true) return true;
+    if ((type !== 'webform' && type !== 'web_form') || data === undefined) {
+      // A function for a custom client, which this page does not have.
+      this.#onResult(id, { error: 'this page cannot do that' });
+      return true;
+    }
+    const card = new FormCard(id, data, (value) => {
+      this.#remove(id);
+      this.#onResult(id, value);
+    });
+    this.#cards.set(id, card);
+    this.#root.append(card.element);
+    card.focus();
+    return true;
+  }
+
+  /** The call is over. */
+  clear(): void {
+    for (const id of this.#cards.keys()) this.#remove(id);
+  }
+
+  #remove(id: string): void {
+    const card = this.#cards.get(id);
+    if (card === undefined) return;
+    this.#cards.delete(id);
+    card.element.remove();
   }
 }

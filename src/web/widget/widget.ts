@@ -1,14 +1,15 @@
+import dark from '../page/dark.css';
+import style from './style.css';
 import { LoudspeakerError } from '../page/audio.js';
-import type { TalkCall, CallOptions, CallStats } from '../page/call.js';
-import { TalkCallControl, type CallControlEvents, type How, type Line } from '../page/call-control.js';
+import type { CallOptions, CallStats, TalkCall } from '../page/call.js';
+import { type CallControlEvents, type How, type Line, TalkCallControl } from '../page/call-control.js';
 import { DaemonApi } from '../page/daemon.js';
 import { DaemonError } from '../page/daemon-error.js';
 import { MicrophoneError } from '../page/microphone.js';
 import type { Phase } from '../page/phase.js';
 import { DEFAULT_LOOKS, type Looks } from './looks.js';
-import type { WidgetOptions } from './options.js';
+import type { Theme, WidgetOptions } from './options.js';
 import { problemWords } from './problems.js';
-import { formSheet, styleSheets } from './styles.js';
 import { WidgetView } from './view.js';
 
 /** The widget with a call: a page has one microphone, and its user one conversation at a time. */
@@ -235,4 +236,30 @@ export class Widget {
     };
     frame();
   }
+}
+
+const MEDIA: Readonly<Record<Theme, string>> = {
+  auto: '(prefers-color-scheme: dark)',
+  light: 'not all',
+  dark: 'all',
+};
+
+/** The style sheet of the forms, with declarations of the agent's embed settings, which cannot leave their rule. */
+function formSheet(declarations: string): CSSStyleSheet {
+  const sheet = new CSSStyleSheet();
+  sheet.insertRule('.form-card {}');
+  (sheet.cssRules[0] as CSSStyleRule).style.cssText = declarations;
+  return sheet;
+}
+
+/**
+ * Style sheets of a widget, created by script, so that a Content Security Policy against inline styles does not block
+ * them.
+ */
+function styleSheets(theme: Theme): CSSStyleSheet[] {
+  const always = new CSSStyleSheet();
+  always.replaceSync(style);
+  const inTheDark = new CSSStyleSheet({ media: MEDIA[theme] });
+  inTheDark.replaceSync(dark);
+  return [always, inTheDark];
 }
