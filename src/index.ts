@@ -199,7 +199,7 @@ export type {
 } from './engine/unfinished-session.js';
 export type { AgentReview, AgentWarning } from './engine/warnings.js';
 export type { LocalModelsOptions } from './providers/local/local-models.js';
-export type { TurnModel, TurnRequest } from './providers/turn/turn.js';
+export type { TurnModel, TurnRequest, TurnStream } from './providers/turn/turn.js';
 export type { AfterCallMarks } from './session/after-call/after-call.js';
 export type { LanguageProviders, Languages } from './session/hearing/language-providers.js';
 export type { Consult, Consultation, MayTransfer } from './session/line/line-actions.js';

@@ -165,7 +165,7 @@ export const settingsFileSchema = z.strictObject({
   turnModelPath: setting(
     nameSchema.nullable(),
     'Audio model that detects the end of a turn: an ONNX file, or a name from `parley models list`. Needs the package ' +
-      'onnxruntime-node or onnxruntime-web. Unset = none.',
+      'onnxruntime-node or onnxruntime-web. Unset = the only installed one, if the package is there; `none` = none.',
     { env: 'PARLEY_TURN_MODEL_PATH' },
   ),
   modelsDir: setting(

@@ -138,7 +138,12 @@ describe('parley doctor', () => {
     });
     expect(out).toMatch(/^. model {10}made-streaming: streaming transducer$/m);
     expect(out).toMatch(/^. model {10}made-voice: vits; en$/m);
-    expect((await examine(env)).code).toBe(0);
+    const all = await examine(env);
+    expect(all.code).toBe(0);
+    // The only turn model is used without a setting.
+    expect(all.checks.get('turn model')).toMatchObject({ level: 'ok', text: 'made-turn, run by onnxruntime-web' });
+    const off = await examine({ ...env, PARLEY_TURN_MODEL_PATH: 'none' });
+    expect(off.checks.get('turn model')).toBeUndefined();
 
     const several = await examine({ ...env, PARLEY_STT: 'sherpa' });
     expect(several.checks.get('stt model')).toMatchObject({ level: 'problem' });

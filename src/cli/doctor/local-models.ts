@@ -5,7 +5,7 @@ import { isPath, LocalModels } from '../../providers/local/local-models.js';
 import type { ModelKind } from '../../providers/local/model-facts.js';
 import { SHERPA_INSTALL, sherpaMissing } from '../../providers/local/sherpa-package.js';
 import { TURN_RUNTIMES, turnRuntime } from '../../providers/turn/onnx.js';
-import { localModelsOf, withoutSpeaker } from '../shared/local-models.js';
+import { localModelsOf, turnModelOf, withoutSpeaker } from '../shared/local-models.js';
 import { type Check, hint, ok, problem } from './check.js';
 
 const PULL = 'parley models list shows the available models, parley models pull NAME downloads one';
@@ -74,15 +74,16 @@ async function checkWanted(settings: Settings, local: LocalModels): Promise<Chec
 }
 
 async function checkTurnModel(
-  { turnModelPath }: Settings,
+  settings: Settings,
   local: LocalModels,
   runtimeHere: () => string | null,
 ): Promise<Check[]> {
-  if (turnModelPath === null) return [];
+  const given = await turnModelOf(settings, runtimeHere);
+  if (given === null) return [];
   try {
-    const isFile = isPath(turnModelPath) || turnModelPath.endsWith('.onnx');
-    const { kind, family } = await (isFile ? inspectModel(turnModelPath) : local.find(turnModelPath, 'turn'));
-    if (kind !== 'turn') return [problem('turn model', `${turnModelPath} is not a turn model, but ${family}`, PULL)];
+    const isFile = isPath(given) || given.endsWith('.onnx');
+    const { kind, family } = await (isFile ? inspectModel(given) : local.find(given, 'turn'));
+    if (kind !== 'turn') return [problem('turn model', `${given} is not a turn model, but ${family}`, PULL)];
   } catch (error) {
     if (!(error instanceof ParleyError)) throw error;
     return [problem('turn model', error.message, PULL)];
@@ -96,5 +97,5 @@ async function checkTurnModel(
           'run npm install onnxruntime-web beside parley',
         ),
       ]
-    : [ok('turn model', `${turnModelPath}, run by ${runtime}`)];
+    : [ok('turn model', `${given}, run by ${runtime}`)];
 }

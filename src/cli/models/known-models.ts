@@ -119,6 +119,19 @@ export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
       },
     ],
   },
+  'turn-1-mini': {
+    kind: 'turn',
+    about: 'detects the end of a turn while it hears it; English',
+    licence: 'Apache-2.0',
+    megabytes: 22,
+    languages: ['en'],
+    files: [
+      {
+        url: 'https://huggingface.co/p99lab/turn-1-mini/resolve/main/onnx/turn-1-mini.step.onnx',
+        as: 'turn-1-mini.step.onnx',
+      },
+    ],
+  },
 };
 
 function recogniser(archive: string, ...facts: ModelFacts): KnownModel {

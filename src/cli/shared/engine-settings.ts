@@ -12,7 +12,7 @@ import type { Engine } from '../../engine/engine.js';
 import type { EngineOptions } from '../../engine/options.js';
 import { systemProbe } from '../../net/probe.js';
 import type { CommandIo } from './command.js';
-import { localModelsOf } from './local-models.js';
+import { localModelsOf, turnModelOf } from './local-models.js';
 
 /** Setting flags of commands that run without a daemon, for `parseArgs`. */
 export const SETTING_FLAGS = { config: { type: 'string' }, 'llm-model': { type: 'string' } } as const;
@@ -60,7 +60,8 @@ export async function engineSettings(
     recordings: join(settings.dataDir, 'recordings'),
     mediaCacheDir: join(settings.dataDir, 'media'),
   };
-  if (settings.turnModelPath !== null) engine.turnModel = settings.turnModelPath;
+  const turnModel = await turnModelOf(settings);
+  if (turnModel !== null) engine.turnModel = turnModel;
   if (settings.webhookSecret !== null) engine.webhookSecret = settings.webhookSecret;
   return { settings, detection, engine, warnings };
 }

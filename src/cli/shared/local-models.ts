@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { failoverOf } from '../../settings/failover.js';
 import type { Settings } from '../../settings/settings.js';
-import { isPath, type LocalModelsOptions } from '../../providers/local/local-models.js';
+import { isPath, LocalModels, type LocalModelsOptions } from '../../providers/local/local-models.js';
+import { turnRuntime } from '../../providers/turn/onnx.js';
 
 /** The local models of the settings, and the folder of models that agents may name. */
 export function localModelsOf(settings: Settings): LocalModelsOptions {
@@ -15,6 +16,22 @@ export function localModelsOf(settings: Settings): LocalModelsOptions {
     stt: sttModel ?? undefined,
     denoise: denoiseModel ?? undefined,
   };
+}
+
+/** `turnModelPath` for none, although one is installed. */
+export const NO_TURN_MODEL = 'none';
+
+/**
+ * The turn model of the settings; without one, the only installed model if a package is there to run it. Null = none.
+ * @param runtime the package, null = there is none
+ */
+export async function turnModelOf(settings: Settings, runtime = turnRuntime): Promise<string | null> {
+  const { turnModelPath } = settings;
+  if (turnModelPath === NO_TURN_MODEL) return null;
+  if (turnModelPath !== null || runtime() === null) return turnModelPath;
+  const { models } = await new LocalModels(localModelsOf(settings)).list();
+  const [only, ...others] = models.filter(({ kind }) => kind === 'turn');
+  return only === undefined || others.length > 0 ? null : only.name;
 }
 
 export function modelsFolderOf({ modelsDir, dataDir }: Settings): string {

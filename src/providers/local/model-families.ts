@@ -55,15 +55,21 @@ export async function denoiserOf(files: ModelFiles): Promise<FoundModel | null> 
   };
 }
 
-/** An end-of-turn model: its only input is Whisper's features or the samples. */
+/** An end-of-turn model: its only input is Whisper's features or the samples, or it takes audio and states. */
 export async function turnModelOf(files: ModelFiles): Promise<FoundModel | null> {
   const model = onlyModel(files);
   if (model === null) return null;
-  const { inputs } = await files.facts(model);
+  const { inputs, metadata } = await files.facts(model);
+  const found = (family: string): FoundModel => {
+    return { kind: 'turn', family, engine: null, config: { model: files.path(model) } };
+  };
   const [input = ''] = inputs;
-  if (inputs.length !== 1 || !/^(?:input_features|input_values|audio|input)$/u.test(input)) return null;
-  const family = input === 'input_features' ? 'smart turn' : 'turn';
-  return { kind: 'turn', family, engine: null, config: { model: files.path(model) } };
+  if (inputs.length === 1)
+    return /^(?:input_features|input_values|audio|input)$/u.test(input)
+      ? found(input === 'input_features' ? 'smart turn' : 'turn')
+      : null;
+  const isStream = inputs.includes('audio') && inputs.every((name) => name === 'audio' || name.startsWith('state_'));
+  return isStream || metadata.has('parley.audio') ? found('streaming turn') : null;
 }
 
 /** Errors in model files that can be found before sherpa-onnx loads them: it reports little, or crashes. */

@@ -1,9 +1,12 @@
-import { readFile } from 'node:fs/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { reasonOf } from '../../base/errors.js';
+import { readOnnxFacts } from '../local/onnx-facts.js';
 import { logMel, MEL_BANDS } from './log-mel.js';
+import { asProbability, openModel, type OnnxRuntime, type OnnxSession } from './onnx-runtime.js';
+import { signatureOf, type TurnSignature } from './signature.js';
+import { StreamRunner } from './stream-runner.js';
 
-/** What the thread is started with, asked and answers. */
+/** What the thread is started with. */
 export interface OnnxWorkerData {
   /** The model's file. */
   path: string;
@@ -11,26 +14,30 @@ export interface OnnxWorkerData {
   runtimes: readonly string[];
   windowSamples: number;
 }
-export interface OnnxQuestion {
-  id: number;
-  samples: Int16Array;
-}
-/** `id` 0 = whether the model could be loaded. */
-export type OnnxAnswer = { id: number; ok: true; value: number } | { id: number; ok: false; reason: string };
 
-/** The part of onnxruntime that is used. */
-interface Runtime {
-  /** Of onnxruntime-web. */
-  env?: { wasm?: { numThreads?: number } };
-  InferenceSession: {
-    create(model: Uint8Array, options: Readonly<Record<string, unknown>>): Promise<InferenceSession>;
-  };
-  Tensor: new (type: 'float32', data: Float32Array, dims: readonly number[]) => unknown;
-}
-interface InferenceSession {
-  readonly inputNames: readonly string[];
-  readonly outputNames: readonly string[];
-  run(feeds: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, { data: ArrayLike<number> }>>>;
+/**
+ * What it is asked: about a window; to start a stream anew, to take a step of its audio, what the probability is after
+ * some more audio, to forget it.
+ */
+export type OnnxQuestion =
+  | { type: 'window'; id: number; samples: Int16Array }
+  | { type: 'start' | 'close'; stream: number }
+  | { type: 'step'; stream: number; samples: Int16Array }
+  | { type: 'ask'; id: number; stream: number; samples: Int16Array };
+
+/** What it answers: how the model is fed, or why it cannot be; probabilities; how many steps of a stream are done. */
+export type OnnxAnswer =
+  | { type: 'ready'; signature: TurnSignature }
+  | { type: 'unusable'; reason: string }
+  | { type: 'value'; id: number; value: number }
+  | { type: 'failed'; id: number; reason: string }
+  | { type: 'steps'; stream: number; steps: number };
+
+interface Loaded {
+  ort: OnnxRuntime;
+  session: OnnxSession;
+  signature: TurnSignature;
+  streams: StreamRunner | null;
 }
 
 const port = parentPort;
@@ -39,51 +46,71 @@ const { path, runtimes, windowSamples } = workerData as OnnxWorkerData;
 
 const loading = load();
 loading.then(
-  () => send({ id: 0, ok: true, value: 0 }),
-  (error: unknown) => send({ id: 0, ok: false, reason: reasonOf(error) }),
+  ({ signature }) => send({ type: 'ready', signature }),
+  (error: unknown) => send({ type: 'unusable', reason: reasonOf(error) }),
 );
-port.on('message', ({ id, samples }: OnnxQuestion) => {
-  judge(samples).then(
-    (value) => send({ id, ok: true, value }),
-    (error: unknown) => send({ id, ok: false, reason: reasonOf(error) }),
+port.on('message', (question: OnnxQuestion) => {
+  loading.then(
+    (loaded) => take(loaded, question),
+    () => undefined, // said already
   );
 });
 
-async function load(): Promise<{ ort: Runtime; session: InferenceSession }> {
-  const ort = await firstOf(runtimes);
-  if (ort.env?.wasm !== undefined) ort.env.wasm.numThreads = 1;
-  // One thread: a pause is judged in a few ms, and the other cores have calls of their own.
-  const session = await ort.InferenceSession.create(await readFile(path), {
-    intraOpNumThreads: 1,
-    interOpNumThreads: 1,
-  });
-  const { inputNames } = session;
-  if (inputNames.length !== 1)
-    throw new Error(`its inputs are ${inputNames.join(', ') || 'missing'}; it must take audio alone`);
-  return { ort, session };
+async function load(): Promise<Loaded> {
+  const { ort, session } = await openModel(path, runtimes);
+  const inputs = session.inputMetadata ?? session.inputNames.map((name) => ({ name, shape: [] }));
+  // The runtime does not give a model's metadata.
+  const metadata = inputs.length === 1 ? new Map<string, string>() : await metadataOf(path);
+  const signature = signatureOf(inputs, session.outputNames, metadata);
+  const onSteps = (stream: number, steps: number): void => send({ type: 'steps', stream, steps });
+  const streams = signature.kind === 'stream' ? new StreamRunner(ort, session, signature, onSteps) : null;
+  return { ort, session, signature, streams };
 }
 
-/** Imports the first available runtime; if there is none, throws the first import's error. */
-async function firstOf([name = '', ...others]: readonly string[]): Promise<Runtime> {
+async function metadataOf(file: string): Promise<ReadonlyMap<string, string>> {
   try {
-    const loaded = (await import(name)) as Runtime & { default?: Runtime };
-    return loaded.default?.InferenceSession === undefined ? loaded : loaded.default;
-  } catch (error) {
-    if (others.length === 0) throw error;
-    return firstOf(others).catch(() => Promise.reject(error as Error));
+    return (await readOnnxFacts(file)).metadata;
+  } catch {
+    return new Map(); // the runtime also reads its own format, .ort
   }
 }
 
-async function judge(samples: Int16Array): Promise<number> {
-  const { ort, session } = await loading;
-  const [input = ''] = session.inputNames;
+function take(loaded: Loaded, question: OnnxQuestion): void {
+  const { streams } = loaded;
+  if (question.type === 'window') {
+    judge(loaded, question.samples).then(
+      (value) => send({ type: 'value', id: question.id, value }),
+      (error: unknown) => send({ type: 'failed', id: question.id, reason: reasonOf(error) }),
+    );
+  } else if (question.type === 'ask') {
+    const { id, stream, samples } = question;
+    const answer = {
+      resolve: (value: number): void => send({ type: 'value', id, value }),
+      reject: (error: Error): void => send({ type: 'failed', id, reason: reasonOf(error) }),
+    };
+    if (streams === null) answer.reject(new Error('it takes windows'));
+    else streams.add(stream, { samples, answer });
+  } else if (question.type === 'step') {
+    streams?.add(question.stream, { samples: question.samples, answer: null });
+  } else if (question.type === 'start') {
+    streams?.start(question.stream);
+  } else {
+    streams?.close(question.stream);
+  }
+}
+
+async function judge({ ort, session, signature }: Loaded, samples: Int16Array): Promise<number> {
+  if (signature.kind === 'stream') throw new Error('it takes audio as it comes, not windows');
   const audio = normalised(samples);
   const tensor =
-    input === 'input_features'
+    signature.input === 'input_features'
       ? new ort.Tensor('float32', logMel(audio), [1, MEL_BANDS, audio.length / 160])
       : new ort.Tensor('float32', audio, [1, audio.length]);
-  const outputs = await session.run({ [input]: tensor });
-  return probability(outputs[session.outputNames[0] ?? '']?.data ?? []);
+  const outputs = await session.run({ [signature.input]: tensor });
+  const data = outputs[signature.output]?.data ?? [];
+  const [first, second] = [Number(data[0]), Number(data[1])];
+  // A probability, a logit, or a pair of logits of which the second is that of "over".
+  return data.length >= 2 ? 1 / (1 + Math.exp(first - second)) : asProbability(first);
 }
 
 /** The latest audio, padded with silence at the front, with mean 0 and variance 1. */
@@ -96,14 +123,6 @@ function normalised(samples: Int16Array): Float32Array {
   const variance = audio.reduce((sum, value) => sum + (value - mean) ** 2, 0) / audio.length;
   const scale = 1 / Math.sqrt(variance + 1e-7);
   return audio.map((value) => (value - mean) * scale);
-}
-
-/** A probability, a logit, or a pair of logits of which the second is that of "over". */
-function probability(data: ArrayLike<number>): number {
-  const [first, second] = [Number(data[0]), Number(data[1])];
-  if (data.length >= 2) return 1 / (1 + Math.exp(first - second));
-  if (!Number.isFinite(first)) throw new Error('the output is not a number');
-  return first >= 0 && first <= 1 ? first : 1 / (1 + Math.exp(-first));
 }
 
 function send(answer: OnnxAnswer): void {

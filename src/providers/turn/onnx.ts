@@ -1,24 +1,30 @@
-import { access } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
+import { z } from 'zod';
 import { HEARING_RATE_HZ } from '../../audio/frame.js';
+import type { Clock } from '../../base/clock.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import { workerFile } from '../../package-files.js';
+import { calibrated, type Calibration } from './calibration.js';
 import type { OnnxAnswer, OnnxQuestion, OnnxWorkerData } from './onnx-worker.js';
-import type { TurnModel, TurnRequest } from './turn.js';
+import { OnnxTurnStream, STREAM_LATENCY_MS, type StreamPort } from './onnx-stream.js';
+import type { TurnSignature } from './signature.js';
+import type { TurnModel, TurnRequest, TurnStream } from './turn.js';
 
 export interface OnnxTurnModelOptions {
   /**
-   * An ONNX file with one input and one output. An input called `input_features` gets Whisper's log-mel spectrogram of
-   * 8 s (1 × 80 × 800), as for Smart Turn v3; any other gets the samples (1 × 128,000). The output is the
-   * probability that the turn is over, its logit, or a pair of logits. A function is called when the file is
-   * needed; it rejects with a ParleyError if there is none.
+   * An ONNX file. With one input it gets windows: an input called `input_features` Whisper's log-mel spectrogram of 8 s
+   * (1 × 80 × 800), as for Smart Turn v3; any other the samples (1 × 128,000). The output is the probability that the
+   * turn is over, its logit, or a pair of logits. With several inputs it gets audio as it comes, and its states
+   * (docs/flow/end-of-turn.md). A function is called when the file is needed; it rejects with a ParleyError if there is
+   * none. `FILE.calibration.json` beside it turns its scores into probabilities.
    */
   path: string | (() => Promise<string>);
   /**
-   * The package that runs it. Default `onnxruntime-node`, else `onnxruntime-web`, which is slower but needs no install
+   * The package that runs it, or several of which the first installed one does. Default `onnxruntime-node`, else `onnxruntime-web`, which is slower but needs no install
    * script. The operator installs one of them next to parley.
    */
-  runtime?: string;
+  runtime?: string | readonly string[];
   /** The worker's entry; the built one by default. */
   workerEntry?: URL;
 }
@@ -29,12 +35,16 @@ export const TURN_RUNTIMES = ['onnxruntime-node', 'onnxruntime-web'] as const;
 /** Latency in virtual time. */
 const LATENCY_MS = 40;
 
+/** Waits for the model to be loaded. */
+const LOADING = 0;
+const calibrationSchema = z.strictObject({ slope: z.number(), intercept: z.number() });
+
 interface Waiting {
   resolve(value: number): void;
   reject(error: Error): void;
 }
 
-/** An audio model in its own thread, because inference blocks. */
+/** An audio model in its own thread, because inference blocks. All calls of an engine share it. */
 export class OnnxTurnModel implements TurnModel {
   readonly name = 'onnx';
   readonly virtualTime = true;
@@ -43,6 +53,9 @@ export class OnnxTurnModel implements TurnModel {
   readonly #waiting = new Map<number, Waiting>();
   #worker: Worker | null = null;
   #warm: Promise<void> | null = null;
+  readonly #streams = new Map<number, OnnxTurnStream>();
+  #signature: TurnSignature | null = null;
+  #calibration: Calibration | null = null;
   #nextId = 1;
   #closed = false;
   /** The file's name in errors. */
@@ -65,25 +78,48 @@ export class OnnxTurnModel implements TurnModel {
   async judge({ samples, clock, signal }: TurnRequest): Promise<number> {
     signal.throwIfAborted();
     await this.warmUp();
-    const id = this.#nextId++;
-    const asked = new Promise<number>((resolve, reject) => {
-      if (this.#worker === null) {
-        reject(this.#closed ? new ParleyError('SESSION_CLOSED') : this.#unusable('its thread ended'));
-        return;
-      }
-      if (this.#waiting.size === 0) this.#worker.ref();
-      this.#waiting.set(id, { resolve, reject });
-      this.#worker.postMessage({ id, samples } satisfies OnnxQuestion);
-    });
-    const probability = await clock.settle(asked, clock.nowMs() + LATENCY_MS);
+    const stream = this.#stream(clock, true);
+    if (stream !== null) return judgeWindow(stream, samples, signal);
+    const asked = this.#ask((id) => ({ type: 'window', id, samples }));
+    const score = await clock.settle(asked, clock.nowMs() + LATENCY_MS);
     signal.throwIfAborted();
-    return probability;
+    return this.#calibrated(score);
+  }
+
+  open(clock: Clock): TurnStream | null {
+    return this.#stream(clock, clock.virtual);
+  }
+
+  /** @param waits whether the stream may have any amount of audio at once */
+  #stream(clock: Clock, waits: boolean): TurnStream | null {
+    if (this.#signature?.kind !== 'stream') return null;
+    const id = this.#nextId++;
+    const port: StreamPort = {
+      restart: () => {
+        if (this.#worker === null && !this.#closed) this.warmUp().catch(() => undefined); // judge says what is wrong
+      },
+      send: (question) => {
+        this.#worker?.postMessage(question);
+        return this.#worker !== null;
+      },
+      ask: async (samples, signal) => {
+        const asked = this.#ask((question) => ({ type: 'ask', id: question, stream: id, samples }));
+        const score = await clock.settle(asked, clock.nowMs() + STREAM_LATENCY_MS);
+        signal.throwIfAborted();
+        return this.#calibrated(score);
+      },
+      closed: () => this.#streams.delete(id),
+    };
+    const stream = new OnnxTurnStream(id, port, this.#signature, waits);
+    this.#streams.set(id, stream);
+    return stream;
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     const worker = this.#worker;
     this.#worker = null;
+    this.#streams.clear();
     this.#rejectAll(new ParleyError('SESSION_CLOSED'));
     await worker?.terminate();
   }
@@ -97,7 +133,9 @@ export class OnnxTurnModel implements TurnModel {
     } catch {
       throw this.#unusable('the file does not exist');
     }
-    const runtimes = runtime === undefined ? TURN_RUNTIMES : [runtime];
+    this.#calibration = await this.#calibrationBeside(path);
+    if (this.#isClosed()) throw new ParleyError('SESSION_CLOSED');
+    const runtimes = runtime === undefined ? TURN_RUNTIMES : [runtime].flat();
     const data: OnnxWorkerData = { path, runtimes, windowSamples: WINDOW_S * HEARING_RATE_HZ };
     const worker = new Worker(workerEntry, { workerData: data });
     this.#worker = worker;
@@ -108,12 +146,13 @@ export class OnnxTurnModel implements TurnModel {
     worker.on('exit', () => {
       if (this.#worker !== worker) return;
       this.#worker = null;
-      this.#warm = null; // the next question starts another
+      this.#warm = null; // the next question, or the next turn of a stream, starts another
+      for (const stream of this.#streams.values()) stream.lost();
       this.#rejectAll(this.#unusable(reason));
     });
     worker.on('message', (answer: OnnxAnswer) => this.#onAnswer(answer));
     try {
-      await new Promise<number>((resolve, reject) => this.#waiting.set(0, { resolve, reject }));
+      await new Promise<number>((resolve, reject) => this.#waiting.set(LOADING, { resolve, reject }));
     } catch (error) {
       this.#worker = null;
       await worker.terminate();
@@ -131,11 +170,51 @@ export class OnnxTurnModel implements TurnModel {
     return this.#path;
   }
 
+  /** Null = its scores are probabilities. */
+  async #calibrationBeside(path: string): Promise<Calibration | null> {
+    let text: string;
+    try {
+      text = await readFile(`${path}.calibration.json`, 'utf8');
+    } catch {
+      return null;
+    }
+    try {
+      return calibrationSchema.parse(JSON.parse(text));
+    } catch {
+      throw this.#unusable('the calibration beside it must be {"slope": number, "intercept": number}');
+    }
+  }
+
+  #calibrated(score: number): number {
+    return this.#calibration === null ? score : calibrated(score, this.#calibration);
+  }
+
+  #ask(question: (id: number) => OnnxQuestion): Promise<number> {
+    const id = this.#nextId++;
+    return new Promise<number>((resolve, reject) => {
+      if (this.#worker === null) {
+        reject(this.#closed ? new ParleyError('SESSION_CLOSED') : this.#unusable('its thread ended'));
+        return;
+      }
+      if (this.#waiting.size === 0) this.#worker.ref();
+      this.#waiting.set(id, { resolve, reject });
+      this.#worker.postMessage(question(id));
+    });
+  }
+
   #onAnswer(answer: OnnxAnswer): void {
-    const waiting = this.#waiting.get(answer.id);
-    this.#waiting.delete(answer.id);
+    if (answer.type === 'steps') {
+      this.#streams.get(answer.stream)?.done(answer.steps);
+      return;
+    }
+    const id = 'id' in answer ? answer.id : LOADING;
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
     if (this.#waiting.size === 0) this.#worker?.unref();
-    if (answer.ok) waiting?.resolve(answer.value);
+    if (answer.type === 'ready') {
+      this.#signature = answer.signature;
+      waiting?.resolve(0);
+    } else if (answer.type === 'value') waiting?.resolve(answer.value);
     else waiting?.reject(this.#unusable(answer.reason));
   }
 
@@ -143,10 +222,25 @@ export class OnnxTurnModel implements TurnModel {
     return new ParleyError('TURN_MODEL_UNUSABLE', { path: this.#path, reason });
   }
 
+  /** A check that the compiler takes for new: `close` may have been called meanwhile. */
+  #isClosed(): boolean {
+    return this.#closed;
+  }
+
   #rejectAll(error: Error): void {
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     for (const one of waiting) one.reject(error);
+  }
+}
+
+async function judgeWindow(stream: TurnStream, samples: Int16Array, signal: AbortSignal): Promise<number> {
+  try {
+    stream.start();
+    stream.push(samples);
+    return await stream.judge(signal);
+  } finally {
+    stream.close();
   }
 }
 

@@ -17,6 +17,11 @@ export interface TurnModel {
    * if that is aborted first.
    */
   judge(request: TurnRequest): Promise<number>;
+  /**
+   * For a model that takes audio as it comes: a stream for one call, called after `warmUp`. Null = it takes windows only.
+   * Such a model also judges windows.
+   */
+  open?(clock: Clock): TurnStream | null;
   close(): Promise<void>;
 }
 
@@ -27,4 +32,23 @@ export interface TurnRequest {
   language: string;
   clock: Clock;
   signal: AbortSignal;
+}
+
+/** The audio of one call. No call of a method waits; a model that cannot keep up loses the turn, not the call. */
+export interface TurnStream {
+  /** Audio between two of its estimates, in ms. */
+  readonly stepMs: number;
+  /** Audio that it wants from before the speech, in ms. */
+  readonly leadMs: number;
+  /** A new turn begins: what was heard before is forgotten. */
+  start(): void;
+  /** Mono, 16 kHz, of any length. */
+  push(samples: Int16Array): void;
+  /**
+   * The probability, 0..1, that the turn is over after all audio of the turn so far. Rejects as `TurnModel.judge` does,
+   * also if the model has fallen behind.
+   */
+  judge(signal: AbortSignal): Promise<number>;
+  /** May be called twice. */
+  close(): void;
 }

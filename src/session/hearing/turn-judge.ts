@@ -1,7 +1,7 @@
-import { HEARING_RATE_HZ } from '../../audio/frame.js';
+import { HEARING_RATE_HZ, msToSamples, samplesToMs } from '../../audio/frame.js';
 import { reasonOf } from '../../base/errors.js';
 import type { SttStream } from '../../providers/stt/stt.js';
-import type { TurnModel } from '../../providers/turn/turn.js';
+import type { TurnModel, TurnStream } from '../../providers/turn/turn.js';
 import type { SessionContext } from '../session-context.js';
 
 type TurnJudgeContext = Pick<SessionContext, 'clock' | 'emit' | 'fault'>;
@@ -17,69 +17,135 @@ const DEADLINE_MS = 500;
 /** Silence before the speech that the model gets, so that its first sound is complete. */
 const LEAD_SAMPLES = HEARING_RATE_HZ / 5;
 
-/** Gets the same audio as the recogniser, and asks the audio model at each pause whether the turn is over. */
+/** A longer pause ends the turn anyway: the model hears no more of it. */
+const MAX_PAUSE_MS = 4000;
+/** A result that differs less from the one before changes nothing. */
+const LEAST_CHANGE = 0.02;
+
+/**
+ * Gets the same audio as the recogniser, and asks the audio model at each pause whether the turn is over. A model that
+ * takes audio as it comes hears the turn while it lasts, and is asked again with each of its steps in the pause.
+ */
 export class TurnJudge implements Pick<SttStream, 'push' | 'speechStarted' | 'speechStopped'> {
   readonly #context: TurnJudgeContext;
   readonly #options: TurnJudgeOptions;
   readonly #ring: Int16Array;
+  readonly #stream: TurnStream | null;
+  readonly #leadSamples: number;
   #endSample = 0;
   /** Start of the turn: earlier audio is ignored. */
   #turnSample: number | null = null;
+  /** Where the pause was noticed; null = the user speaks, or the turn has not begun. */
+  #pauseSample: number | null = null;
+  /** Where the model was last asked in the pause. */
+  #askedSample = 0;
+  /** What it said in this pause; null = nothing yet. */
+  #said: number | null = null;
+  /** Whether the stream hears what comes. */
+  #feeding = false;
   #asking: AbortController | null = null;
 
   constructor(context: TurnJudgeContext, options: TurnJudgeOptions) {
     this.#context = context;
     this.#options = options;
     this.#ring = new Int16Array(options.model.windowS * HEARING_RATE_HZ);
+    this.#stream = options.model.open?.(context.clock) ?? null;
+    this.#leadSamples =
+      this.#stream === null
+        ? LEAD_SAMPLES
+        : Math.min(this.#ring.length, msToSamples(this.#stream.leadMs, HEARING_RATE_HZ));
   }
 
   push(samples: Int16Array, startSample: number): void {
     for (const [index, sample] of samples.entries()) this.#ring[(startSample + index) % this.#ring.length] = sample;
     this.#endSample = startSample + samples.length;
+    if (!this.#feeding || this.#stream === null) return;
+    this.#stream.push(samples);
+    if (this.#pauseSample !== null) this.#goOn(this.#stream, this.#pauseSample);
   }
 
   speechStarted(sample: number): void {
     this.#asking?.abort();
-    this.#turnSample ??= Math.max(0, sample - LEAD_SAMPLES);
+    this.#pauseSample = null;
+    this.#turnSample ??= Math.max(0, sample - this.#leadSamples);
+    if (this.#stream === null || this.#feeding) return;
+    this.#feeding = true;
+    this.#stream.start();
+    // After a pause that it did not hear to the end, the model begins with the new speech.
+    this.#stream.push(this.#since(Math.max(this.#turnSample, sample - this.#leadSamples)));
   }
 
   speechStopped(): void {
-    void this.#ask();
+    this.#pauseSample = this.#endSample;
+    this.#said = null;
+    if (this.#stream === null || this.#feeding) void this.#ask();
   }
 
   /** The turn has ended: the next speech starts a new one. */
   endTurn(): void {
     this.#asking?.abort();
     this.#turnSample = null;
+    this.#pauseSample = null;
+    this.#feeding = false;
   }
 
   close(): void {
     this.#asking?.abort();
+    this.#feeding = false;
+    this.#stream?.close();
+  }
+
+  /** More of a pause: the model is asked again, unless it still thinks. */
+  #goOn({ stepMs }: TurnStream, pauseSample: number): void {
+    if (samplesToMs(this.#endSample - pauseSample, HEARING_RATE_HZ) > MAX_PAUSE_MS) {
+      this.#feeding = false;
+      return;
+    }
+    if (this.#asking !== null || samplesToMs(this.#endSample - this.#askedSample, HEARING_RATE_HZ) < stepMs) return;
+    void this.#ask();
   }
 
   async #ask(): Promise<void> {
     const { clock, emit, fault } = this.#context;
-    const { model, language } = this.#options;
     this.#asking?.abort();
     const asking = new AbortController();
     this.#asking = asking;
+    this.#askedSample = this.#endSample;
     const cancel = clock.schedule(clock.nowMs() + DEADLINE_MS, () => {
       asking.abort();
+      this.#stopFeeding();
       fault('turnModel.failed', `no judgement within ${String(DEADLINE_MS)} ms`);
     });
     try {
-      const samples = this.#latest();
-      const probability = await model.judge({ samples, language: language(), clock, signal: asking.signal });
-      if (!asking.signal.aborted) emit({ type: 'turn.judged', probability });
+      const probability = await this.#judged(asking.signal);
+      if (asking.signal.aborted) return;
+      if (this.#said !== null && Math.abs(probability - this.#said) < LEAST_CHANGE) return;
+      this.#said = probability;
+      emit({ type: 'turn.judged', probability });
     } catch (error) {
-      if (!asking.signal.aborted) fault('turnModel.failed', reasonOf(error));
+      if (asking.signal.aborted) return;
+      this.#stopFeeding();
+      fault('turnModel.failed', reasonOf(error));
     } finally {
       cancel();
+      if (this.#asking === asking) this.#asking = null;
     }
   }
 
-  #latest(): Int16Array {
-    const from = Math.max(this.#turnSample ?? 0, this.#endSample - this.#ring.length);
+  #judged(signal: AbortSignal): Promise<number> {
+    const { model, language } = this.#options;
+    if (this.#stream !== null) return this.#stream.judge(signal);
+    const { clock } = this.#context;
+    const samples = this.#since(Math.max(this.#turnSample ?? 0, this.#endSample - this.#ring.length));
+    return model.judge({ samples, language: language(), clock, signal });
+  }
+
+  /** A model that failed in a pause is not asked again in it, but hears the next speech anew. */
+  #stopFeeding(): void {
+    this.#feeding = false;
+  }
+
+  #since(from: number): Int16Array {
     return Int16Array.from(
       { length: this.#endSample - from },
       (_, at) => this.#ring[(from + at) % this.#ring.length] ?? 0,

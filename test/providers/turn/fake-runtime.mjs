@@ -18,7 +18,7 @@ export class InferenceSession {
     return Object.assign(new InferenceSession(), {
       model,
       inputNames: model.inputs ?? [model.input],
-      outputNames: ['out'],
+      outputNames: model.outputs ?? ['out'],
     });
   }
 

@@ -78,13 +78,13 @@ describe('OnnxTurnModel', () => {
     );
   });
 
-  it('names both packages that could run it, where neither is there', async () => {
+  it('names all packages that could run it, where none is there', async () => {
     const path = join(folder, 'any.onnx');
     await writeFile(path, '{}');
-    const turnModel = new OnnxTurnModel({ path });
+    const turnModel = new OnnxTurnModel({ path, runtime: ['parley-has-no-such', 'parley-has-no-other'] });
     models.push(turnModel);
     await expect(turnModel.warmUp()).rejects.toThrow(
-      'neither onnxruntime-node nor onnxruntime-web is installed; run npm install onnxruntime-web',
+      'neither parley-has-no-such nor parley-has-no-other is installed; run npm install parley-has-no-other',
     );
   });
 
@@ -103,7 +103,7 @@ describe('OnnxTurnModel', () => {
   it('tells of a file that is no model, and of one that does not fit', async () => {
     await expect((await model({ broken: true })).warmUp()).rejects.toThrow('not a model');
     const reads = await model({ ...WAVE, inputs: ['input_ids', 'attention_mask'] });
-    await expect(reads.warmUp()).rejects.toThrow('its inputs are input_ids, attention_mask; it must take audio alone');
+    await expect(reads.warmUp()).rejects.toThrow('its inputs are input_ids, attention_mask; none of them is the audio');
     const wrong = await model({ input: 'audio', dims: [1, 3], gives: [1] });
     await expect(wrong.judge(request())).rejects.toMatchObject({ code: 'TURN_MODEL_UNUSABLE' });
     const silent = await model({ ...WAVE, gives: [] });

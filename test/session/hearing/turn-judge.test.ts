@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { OnnxTurnModel } from '../../../src/providers/turn/onnx.js';
+import { packageFile } from '../../../src/package-files.js';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
-import type { TurnModel, TurnRequest } from '../../../src/providers/turn/turn.js';
+import type { TurnModel, TurnRequest, TurnStream } from '../../../src/providers/turn/turn.js';
 import { together, TurnJudge } from '../../../src/session/hearing/turn-judge.js';
 import { play, recording } from '../support.js';
 
@@ -114,6 +120,154 @@ describe('TurnJudge', () => {
     both.speechStarted(0);
     both.speechStopped(1);
     expect(heard).toEqual(['a push', 'b push', 'a started', 'b started', 'a stopped', 'b stopped']);
+  });
+});
+
+/** A model that takes 100 ms at a time; it writes down what it is asked. */
+function streaming(answer: (asked: number) => Promise<number>) {
+  const log: string[] = [];
+  let heard = 0;
+  let asked = 0;
+  const stream: TurnStream = {
+    stepMs: 100,
+    leadMs: 300,
+    start: () => {
+      heard = 0;
+      log.push('start');
+    },
+    push: (samples) => {
+      heard += samples.length;
+    },
+    judge: () => {
+      log.push(`judge after ${String(heard / 16)} ms`);
+      return answer(asked++);
+    },
+    close: () => log.push('close'),
+  };
+  const clock = new VirtualClock();
+  const judged: number[] = [];
+  const faults: string[] = [];
+  const model: TurnModel = { ...modelOf(() => Promise.reject(new Error('takes no windows'))), open: () => stream };
+  const turnJudge = new TurnJudge(
+    {
+      clock,
+      emit: (event) => event.type === 'turn.judged' && judged.push(event.probability),
+      fault: (_name, reason) => faults.push(reason),
+    },
+    { model, language: () => 'en-US' },
+  );
+  let sample = 0;
+  const play = async (ms: number): Promise<void> => {
+    for (const untilSample = sample + ms * 16; sample < untilSample; sample += 320) {
+      turnJudge.push(ramp(320, sample), sample);
+      await clock.advanceBy(20);
+    }
+  };
+  return { clock, judged, faults, log, turnJudge, play, at: () => sample };
+}
+
+describe('TurnJudge with a model that takes audio as it comes', () => {
+  it('feeds it from before the speech, asks at the pause and with each step, and not behind the turn', async () => {
+    const { judged, faults, log, turnJudge, play, at } = streaming((asked) =>
+      Promise.resolve([0.2, 0.21, 0.5][asked] ?? 0.9),
+    );
+    await play(1000);
+    expect(log).toEqual([]);
+    turnJudge.speechStarted(at() - 1600); // noticed 100 ms late
+    await play(1000);
+    expect(log).toEqual(['start']);
+    turnJudge.speechStopped();
+    await play(400);
+    turnJudge.endTurn();
+    await play(400);
+    expect(log).toEqual([
+      'start',
+      // 300 ms of lead, the 100 ms that were noticed late, and a second
+      ...[1400, 1500, 1600, 1700, 1800].map((ms) => `judge after ${String(ms)} ms`),
+    ]);
+    expect(judged).toEqual([0.2, 0.5, 0.9]); // what hardly changed is not repeated
+    expect(faults).toEqual([]);
+    turnJudge.close();
+    expect(log.at(-1)).toBe('close');
+  });
+
+  it('goes on with the same turn after a pause, and begins anew after one that it did not hear to the end', async () => {
+    const { log, turnJudge, play, at } = streaming(() => Promise.resolve(0.1));
+    turnJudge.speechStarted(0);
+    await play(500);
+    turnJudge.speechStopped();
+    await play(300);
+    turnJudge.speechStarted(at());
+    await play(500);
+    expect(log.filter((line) => line === 'start')).toHaveLength(1);
+    turnJudge.speechStopped();
+    const before = log.length;
+    await play(6000);
+    expect(log.length - before).toBeLessThanOrEqual(41); // 4 s of pause, a step of 100 ms each
+    turnJudge.speechStarted(at());
+    expect(log.at(-1)).toBe('start');
+  });
+
+  it('asks no second time while the model thinks, and goes on without one that fails', async () => {
+    const late = streaming(() => new Promise(() => undefined));
+    late.turnJudge.speechStarted(0);
+    await late.play(500);
+    late.turnJudge.speechStopped();
+    await late.play(1000);
+    expect(late.log.filter((line) => line.startsWith('judge'))).toHaveLength(1);
+    expect(late.faults).toEqual(['no judgement within 500 ms']);
+    expect(late.clock.pending).toBe(0);
+    const broken = streaming(() => Promise.reject(new Error('broken')));
+    broken.turnJudge.speechStarted(0);
+    await broken.play(500);
+    broken.turnJudge.speechStopped();
+    await broken.play(1000);
+    expect(broken.faults).toEqual(['broken']);
+  });
+});
+
+describe('a session with a streaming model', () => {
+  const STEPS = fileURLToPath(packageFile('fixtures/model-families/made-turn-steps/model.onnx'));
+  const call = async (turnModel?: TurnModel) => {
+    const settings = { lines: ['I would like a table for'] };
+    const { report, pending } = await play(
+      recording(8000, [2000, 3000]),
+      turnModel === undefined ? settings : { ...settings, turnModel },
+    );
+    expect(pending).toBe(0);
+    expect(report.messages.at(-1)?.content).toBe('That is fine.');
+    return report;
+  };
+
+  it('answers sooner where the model hears the end, twice alike', async () => {
+    const model = new OnnxTurnModel({ path: STEPS, runtime: 'onnxruntime-web' });
+    try {
+      await model.warmUp();
+      const [one, other] = [await call(model), await call(model)];
+      const alone = await call();
+      expect(one.faults).toEqual({});
+      expect(one.turns[0]?.responseMs).toBe(other.turns[0]?.responseMs);
+      expect(one.turns[0]?.responseMs).toBeLessThan(alone.turns[0]?.responseMs ?? 0);
+    } finally {
+      await model.close();
+    }
+  });
+
+  it('goes on when the thread of its model dies', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'parley-dying-'));
+    const path = join(folder, 'model.onnx');
+    const inputs = ['audio', 'state_a'];
+    await writeFile(path, JSON.stringify({ inputs, outputs: ['probs', 'new_state_a'], input: 'audio', dies: true }));
+    const runtime = new URL('../../providers/turn/fake-runtime.mjs', import.meta.url).href;
+    const model = new OnnxTurnModel({ path, runtime });
+    try {
+      await model.warmUp();
+      const report = await call(model);
+      expect(report.faults).toEqual({ 'turnModel.failed': 1 });
+    } finally {
+      await model.close();
+      await rm(folder, { recursive: true });
+    }
   });
 });
 
