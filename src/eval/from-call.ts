@@ -1,3 +1,4 @@
+import { msToSamples } from '../audio/frame.js';
 import type { LogEntry } from '../session/record/event-log.js';
 import type { CallHistoryItem } from '../session/record/call-history.js';
 import type { CallerStep } from './suite/caller-schema.js';
@@ -12,6 +13,23 @@ export interface RecordedSpeech {
   text: string;
 }
 
+/** Sound before and after a turn that belongs to it, in ms. */
+const MARGIN_MS = 200;
+
+/** The stretch of a recording to play for a turn, in ms. */
+export function stretchOf({ startMs, endMs }: RecordedSpeech): { fromMs: number; toMs: number } {
+  return { fromMs: Math.max(0, startMs - MARGIN_MS), toMs: endMs + MARGIN_MS };
+}
+
+/** A stretch of a recording. */
+export function cutSpeech(
+  { samples, sampleRateHz }: { samples: Int16Array; sampleRateHz: number },
+  fromMs: number,
+  toMs: number,
+): Int16Array {
+  return samples.slice(msToSamples(fromMs, sampleRateHz), msToSamples(toMs, sampleRateHz));
+}
+
 /** What the user did, in order, with the stretch of the recording where it was spoken. */
 type UserAct = { say: string; startMs: number; endMs: number | null } | { press: string; startMs: number };
 
@@ -19,7 +37,7 @@ type UserAct = { say: string; startMs: number; endMs: number | null } | { press:
  * A case made from a call of the log: the user's turns as steps, the results of tools as mocks, and what happened as
  * expectations to edit.
  * @param log the call's event log; empty = the messages of the item are all that is known
- * @param audioOf the path of a WAV file with a turn's audio. Default: the turns are text
+ * @param audioOf what `play` names for a turn, such as the path of a WAV file. Default: the turns are text
  */
 export function caseFromCall(
   item: CallHistoryItem,

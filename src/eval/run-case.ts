@@ -274,7 +274,11 @@ class CaseRunner {
     if (this.#mode === 'text') return;
     for (const path of paths) {
       if (path === undefined || this.#sounds.has(path)) continue;
-      const { samples, sampleRateHz } = decodeWav(await readFile(resolve(this.#context.folder, path)));
+      const bytes = await readFile(resolve(this.#context.folder, path)).catch((error: unknown) => {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new Error(`there is no audio ${path}`);
+        throw error;
+      });
+      const { samples, sampleRateHz } = decodeWav(bytes);
       this.#sounds.set(path, { samples, sampleRateHz });
     }
   }

@@ -2,20 +2,16 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { stringify } from 'yaml';
-import { msToSamples } from '../../audio/frame.js';
 import { decodeWav, encodeWav, type WavAudio } from '../../audio/files/wav.js';
 import { ParleyError } from '../../base/errors.js';
 import { CallFiles } from '../../daemon/call-log/call-files.js';
-import { caseFromCall, type RecordedSpeech } from '../../eval/from-call.js';
+import { caseFromCall, cutSpeech, type RecordedSpeech, stretchOf } from '../../eval/from-call.js';
 import type { EvalSuite } from '../../eval/suite/suite-schema.js';
 import { readLog } from '../../replay/read-log.js';
 import { loadSettings } from '../../settings/load-settings.js';
 import { CallStore, type StoredCall } from '../../store/calls.js';
 import { databaseFile, openDatabase } from '../../store/database.js';
 import { type CommandIo, UsageError } from '../shared/command.js';
-
-/** Sound before and after a turn that belongs to it, in ms. */
-const MARGIN_MS = 200;
 
 interface FromLogOptions {
   /** The suite's path; null = standard output. */
@@ -75,12 +71,10 @@ class RecordedTurns {
   }
 
   /** @returns the path of the turn's file, relative to the suite */
-  cut({ startMs, endMs }: RecordedSpeech, index: number): string {
-    const { samples, sampleRateHz } = this.#audio;
-    const from = Math.max(0, Math.round(msToSamples(startMs - MARGIN_MS, sampleRateHz)));
-    const to = Math.round(msToSamples(endMs + MARGIN_MS, sampleRateHz));
+  cut(speech: RecordedSpeech, index: number): string {
+    const { fromMs, toMs } = stretchOf(speech);
     const name = `${basename(this.#out).replace(/\.\w+$/, '')}-turn-${String(index + 1)}.wav`;
-    this.#files.set(name, samples.slice(from, to));
+    this.#files.set(name, cutSpeech(this.#audio, fromMs, toMs));
     return name;
   }
 

@@ -2,13 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { stringify } from 'yaml';
 import * as z from 'zod';
 import { ParleyError } from '../../base/errors.js';
-import { caseFromCall } from '../../eval/from-call.js';
+import { caseFromCall, type RecordedSpeech, stretchOf } from '../../eval/from-call.js';
 import { readLog } from '../../replay/read-log.js';
 import { faultOf } from '../../schema/issues.js';
 import type { LogEntry } from '../../session/record/event-log.js';
 import type { CallArchive } from '../call-log/call-archive.js';
 import type { Api } from '../http/api.js';
 import type { EvalSuites } from './eval-suites.js';
+import { turnName } from './recorded-turns.js';
 import { caseReplySchema, suiteReply, suiteReplySchema } from './replies.js';
 import { caseText, STYLE, withCase } from './suite-text.js';
 import { exampleSuite } from './suite-routes.js';
@@ -54,6 +55,12 @@ function fromCallRoute(api: Api, archive: CaseRoutesOptions['archive']): void {
       'Stores nothing.',
     body: z.strictObject({
       call_id: z.string().min(1).max(200).describe('The `session_id` or the `call_id` of a call'),
+      audio: z
+        .boolean()
+        .exactOptional()
+        .describe(
+          "The caller plays the turns of the call's recording, which has to be kept. Default false: they are text.",
+        ),
     }),
     answer: caseReplySchema,
     errors,
@@ -62,13 +69,20 @@ function fromCallRoute(api: Api, archive: CaseRoutesOptions['archive']): void {
       answer: { name: 'asks for the opening hours', text: EXAMPLE_TEXT },
       refusal: 'NOT_FOUND',
     }),
-    handle: async ({ body: { call_id: id } }) => {
+    handle: async ({ body: { call_id: id, audio = false } }) => {
       const call = archive.store.byCallId(id) ?? archive.get(id);
       if (call.endedUs === null) throw faultOf(['body', 'call_id'], 'The call has not ended');
-      const made = caseFromCall(call.item, await logOf(await archive.trace(call.sessionId)));
+      if (audio && call.recording === null) throw faultOf(['body', 'audio'], 'The call has no recording');
+      const log = await logOf(await archive.trace(call.sessionId));
+      const made = caseFromCall(call.item, log, audio ? (speech) => playOf(call.sessionId, speech) : undefined);
       return { name: made.name, text: stringify(made, STYLE) };
     },
   });
+}
+
+function playOf(sessionId: string, speech: RecordedSpeech): string {
+  const { fromMs, toMs } = stretchOf(speech);
+  return turnName(sessionId, fromMs, toMs);
 }
 
 /** The entries of an event log; none if there is no such file. @throws ParleyError LOG_INVALID */

@@ -12,6 +12,7 @@ import type { AdmissionControl } from '../admission-control.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { MultiplierOf } from '../call-log/pricing.js';
 import type { EvalFiles } from './eval-files.js';
+import { withRecordedTurns } from './recorded-turns.js';
 import type { SuiteJob, SuiteRunner, TestedAgent } from './suite-runner.js';
 import type { EvalSuites } from './eval-suites.js';
 import type { RunRequest } from './replies.js';
@@ -23,6 +24,8 @@ export interface EvalRunsOptions {
   agents: Pick<AgentRegistry, 'stored' | 'version'>;
   runner: SuiteRunner;
   files: EvalFiles;
+  /** The path of a call's recording. @throws ParleyError for a call that has none */
+  recordingOf: (sessionId: string) => Promise<string> | string;
   settings: EvalSettings;
   /** Whether event logs of calls are kept. */
   traces: boolean;
@@ -237,19 +240,24 @@ export class EvalRuns {
 
   /** Holds a run and stores how it ended. */
   async #run(run: StoredEvalRun, active: ActiveRun): Promise<void> {
-    const { runner, files, settings, clock } = this.#options;
+    const { runner, files, settings, clock, recordingOf } = this.#options;
     const { abort } = active;
     const late = `The run took longer than ${String(settings.maxRunS)} s (evals.maxRunS).`;
     const cancelLimit = clock.schedule(clock.nowMs() + settings.maxRunS * 1000, () => abort.abort(new Error(late)));
     try {
       const job = this.#job(run, await files.open(run.id));
-      const result = await runner.run(job, {
-        signal: abort.signal,
-        onProgress: (progress) => {
-          active.progress = progress;
-          this.#tell(run.id);
+      // By text nothing is played.
+      const suite = job.mode === 'text' ? job.suite : await withRecordedTurns(job.suite, job.folder, recordingOf);
+      const result = await runner.run(
+        { ...job, suite },
+        {
+          signal: abort.signal,
+          onProgress: (progress) => {
+            active.progress = progress;
+            this.#tell(run.id);
+          },
         },
-      });
+      );
       await this.#done(run, job, result);
     } catch (error) {
       const isCanceled = active.isCanceled;

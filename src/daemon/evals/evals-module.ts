@@ -52,6 +52,7 @@ export function evalsModule(
     admission,
     onError,
     files: new EvalFiles(settings.dataDir),
+    recordingOf: (sessionId) => archive.recording(sessionId),
     settings: settings.evals,
     traces: settings.traces,
     prices: settings.prices,

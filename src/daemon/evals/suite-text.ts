@@ -2,6 +2,7 @@ import { Document, isMap, isNode, isScalar, LineCounter, parseDocument, stringif
 import { parseSuite } from '../../eval/suite/load-suite.js';
 import type { EvalSuite } from '../../eval/suite/suite-schema.js';
 import { reasonOf } from '../../base/errors.js';
+import { isTurnName } from './recorded-turns.js';
 import { InvalidConfigError, type Location, placed, type ValidationIssue } from '../../schema/issues.js';
 
 /** A suite with the text that it is read from. */
@@ -126,7 +127,8 @@ function checkedSuite(value: unknown, loc: Location): EvalSuite {
 const NO_FILES = 'The daemon has no files of suites: run this case with parley eval';
 
 /**
- * Faults of members that name files: a suite in the daemon has none, and must not read those of the machine. Its `agent`
+ * Faults of members that name files: a suite in the daemon has none, and must not read those of the machine. Recordings
+ * of calls are no such files. Its `agent`
  * is never read: the agent of the run replaces it.
  */
 function fileIssues(suite: EvalSuite, loc: Location): ValidationIssue[] {
@@ -142,7 +144,9 @@ function fileIssues(suite: EvalSuite, loc: Location): ValidationIssue[] {
     const { caller, line } = part;
     if (caller !== undefined && 'recording' in caller) refuse([...place, 'caller', 'recording']);
     if (caller !== undefined && 'script' in caller) {
-      caller.script.forEach((step, at) => 'play' in step && refuse([...place, 'caller', 'script', at, 'play']));
+      caller.script.forEach((step, at) => {
+        if ('play' in step && !isTurnName(step.play)) refuse([...place, 'caller', 'script', at, 'play']);
+      });
     }
     if (line?.noise?.file !== undefined) refuse([...place, 'line', 'noise', 'file']);
   }

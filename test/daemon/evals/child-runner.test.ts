@@ -95,6 +95,42 @@ describe('a run in a process of its own', { timeout: 120_000 }, () => {
     expect(await client.ask('POST', '/evals/cases/from-call', { call_id: 'nothing' })).toMatchObject({ status: 404 });
   });
 
+  it('plays the recorded turns of a call, as long as its recording is kept', async () => {
+    const spoken = `name: Spoken
+cases:
+  - name: asks aloud
+    modes: [voice]
+    caller: { script: [{ say: "A table for four tomorrow at seven thirty under the name Miller." }, { listen: true }, { hang_up: true }] }
+    expect: [{ understood: "/table|four|tomorrow|seven/" }]
+`;
+    const first = await client.over((await client.start(await client.suite(spoken))).id);
+    expect(first).toMatchObject({ status: 'done', passed: true });
+    const sessionOf = async (run: string): Promise<string> =>
+      String((await client.ask<RunReport>('GET', `/evals/runs/${run}/report`)).body.cases[0]?.runs[0]?.session_id);
+    const session = await sessionOf(first.id);
+    const { body } = await client.ask('POST', '/evals/cases/from-call', { call_id: session, audio: true });
+    expect(body['text']).toMatch(new RegExp(`- play: call:${session}#\\d+-\\d+\n +text: .*(table|four|tomorrow|seven)`));
+
+    const text = `name: Played\ncases:\n  - ${String(body['text']).trim().replaceAll('\n', '\n    ')}\n`;
+    const suite = await client.suite(text.replace(/expect:[^]*$/, 'expect: [{ understood: "/table|four|tomorrow|seven/" }]\n'));
+    const played = await client.over((await client.start(suite, { mode: 'voice' })).id);
+    expect(played).toMatchObject({ status: 'done', passed: true });
+
+    const silent = await client.ask('POST', '/evals/cases/from-call', {
+      call_id: session.replace(first.id, 'nothing'),
+      audio: true,
+    });
+    expect(silent.status).toBe(404);
+    expect((await client.ask('DELETE', `/evals/runs/${first.id}`)).status).toBe(200);
+    const gone = await client.start(suite, { mode: 'voice' });
+    expect(await client.over(gone.id)).toMatchObject({ status: 'done', passed: false, cases: [{ errors: 1 }] });
+    const report = (await client.ask<RunReport>('GET', `/evals/runs/${gone.id}/report`)).body;
+    expect(report.cases[0]?.runs[0]?.error).toContain(`there is no audio call:${session}`);
+    // By text the words are enough.
+    const byText = await client.over((await client.start(suite, { mode: 'text' })).id);
+    expect(byText).toMatchObject({ status: 'done', passed: true });
+  });
+
   it('compares two versions', async () => {
     await client.ask('PUT', '/agents/baker', { script: { rules: [{ when: 'bread', say: 'We have rolls.' }] } });
     const { id } = await client.start(await client.suite(TEXT), {

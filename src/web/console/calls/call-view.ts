@@ -73,7 +73,14 @@ class CallPage {
   #testCase(call: CallHistoryItem): HTMLElement {
     const place = el('div', {});
     import('../evals/evals-view.js').then(
-      ({ testCaseCard }) => place.replaceChildren(testCaseCard(this.#api, call.session_id, call.agent_id)),
+      ({ testCaseCard }) =>
+        place.replaceChildren(
+          testCaseCard(this.#api, {
+            sessionId: call.session_id,
+            agentId: call.agent_id,
+            hasRecording: call.recording !== null,
+          }),
+        ),
       (error: unknown) => place.replaceChildren(failure(error, () => location.reload())),
     );
     return place;

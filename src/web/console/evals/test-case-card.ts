@@ -10,11 +10,21 @@ import { TextEditor } from './text-editor.js';
 const NEW = '';
 
 /** A button that makes a test case of a call, to look at and to add to a suite. */
-export function testCaseCard(api: ConsoleApi, sessionId: string, agentId: string | null): HTMLElement {
+export function testCaseCard(
+  api: ConsoleApi,
+  { sessionId, agentId, hasRecording }: { sessionId: string; agentId: string | null; hasRecording: boolean },
+): HTMLElement {
   const place = el('div', { class: 'stack' });
+  const caller = select('caller', 'text', [
+    ['text', 'speaks the words of the call'],
+    ['audio', 'plays the recording of the call'],
+  ]);
   const make = async (): Promise<void> => {
     const [made, suites] = await Promise.all([
-      api.send<{ text: string }>('POST', '/evals/cases/from-call', { call_id: sessionId }),
+      api.send<{ text: string }>('POST', '/evals/cases/from-call', {
+        call_id: sessionId,
+        audio: caller.value === 'audio',
+      }),
       api.get<SuiteItem[]>('/evals/suites', agentId === null ? {} : { agent_id: agentId }),
     ]);
     place.replaceChildren(...chooser(api, made.text, suites, agentId));
@@ -26,7 +36,12 @@ export function testCaseCard(api: ConsoleApi, sessionId: string, agentId: string
       { class: 'soft' },
       'The caller’s words become a script, results of tools become mocks, and what happened becomes expectations.',
     ),
-    actionButton('Make a test case', make),
+    el(
+      'div',
+      { class: 'filters' },
+      ...(hasRecording ? [labelled('The caller', caller)] : []),
+      actionButton('Make a test case', make),
+    ),
     place,
   );
 }

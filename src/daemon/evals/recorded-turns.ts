@@ -1,0 +1,76 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { decodeWav, encodeWav, type WavAudio } from '../../audio/files/wav.js';
+import { ParleyError } from '../../base/errors.js';
+import { cutSpeech } from '../../eval/from-call.js';
+import type { EvalCase, EvalSuite } from '../../eval/suite/suite-schema.js';
+
+/** A stretch of a call's recording, in milliseconds: `call:SESSION_ID#1200-3400`. */
+const TURN = /^call:([\w.~%!*'()-]+)#(\d{1,9})-(\d{1,9})$/;
+
+/** The name of a stretch of a call's recording, for `play`. */
+export function turnName(sessionId: string, fromMs: number, toMs: number): string {
+  return `call:${encodeURIComponent(sessionId)}#${String(Math.max(0, Math.round(fromMs)))}-${String(Math.round(toMs))}`;
+}
+
+export function isTurnName(name: string): boolean {
+  return TURN.test(name);
+}
+
+/**
+ * Writes the recorded turns that a suite plays into a folder.
+ * @param recordingOf the path of a call's recording; rejects with a ParleyError if there is none
+ * @returns the suite with the names of files. A turn whose recording is gone keeps its name: only its case fails
+ */
+export async function withRecordedTurns(
+  suite: EvalSuite,
+  folder: string,
+  recordingOf: (sessionId: string) => Promise<string> | string,
+): Promise<EvalSuite> {
+  const recordings = new Map<string, WavAudio | null>();
+  const files = new Map<string, string>();
+  for (const name of namesIn(suite)) {
+    const [, id = '', from = '', to = ''] = TURN.exec(name) ?? [];
+    const sessionId = decodeURIComponent(id);
+    let audio = recordings.get(sessionId);
+    if (audio === undefined) recordings.set(sessionId, (audio = await read(sessionId, recordingOf)));
+    if (audio === null) continue;
+    const file = `turn-${String(files.size + 1)}.wav`;
+    await writeFile(join(folder, file), encodeWav(cutSpeech(audio, Number(from), Number(to)), audio.sampleRateHz));
+    files.set(name, file);
+  }
+  if (files.size === 0) return suite;
+  const named = <T extends { caller?: EvalCase['caller'] }>(part: T): T => {
+    const { caller } = part;
+    if (caller === undefined || !('script' in caller)) return part;
+    const script = caller.script.map((step) =>
+      'play' in step ? { play: files.get(step.play) ?? step.play, text: step.text } : step,
+    );
+    return { ...part, caller: { script } };
+  };
+  const changed: EvalSuite = { ...suite, cases: suite.cases.map(named) };
+  if (suite.defaults !== undefined) changed.defaults = named(suite.defaults);
+  return changed;
+}
+
+function namesIn({ cases, defaults = {} }: EvalSuite): Set<string> {
+  const played = [defaults, ...cases].flatMap(({ caller }) =>
+    caller !== undefined && 'script' in caller
+      ? caller.script.flatMap((step) => ('play' in step && isTurnName(step.play) ? [step.play] : []))
+      : [],
+  );
+  return new Set(played);
+}
+
+/** The user's channel; null = the recording is gone. */
+async function read(
+  sessionId: string,
+  recordingOf: (sessionId: string) => Promise<string> | string,
+): Promise<WavAudio | null> {
+  try {
+    return decodeWav(await readFile(await recordingOf(sessionId)), { channel: 0 });
+  } catch (error) {
+    if (error instanceof ParleyError || (error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
