@@ -69,7 +69,7 @@ export class Backgrounds {
       clock: this.#options.clock,
       maxLengthS: MAX_LENGTH_S,
       timeoutMs: DECODE_TIMEOUT_MS,
-      ...(this.#options.ffmpeg !== undefined && { program: this.#options.ffmpeg }),
+      program: this.#options.ffmpeg,
     });
     if (samples.length === 0) throw new ParleyError('AUDIO_UNDECODABLE', { reason: 'it contains no audio' });
     return makeLoop(samples, sampleRateHz);

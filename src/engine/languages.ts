@@ -110,12 +110,12 @@ export function spokenLanguages(
   );
   const mayChange = agent.switchLanguage !== null || language === 'multi';
   return {
-    ...(cannotFollow && { startLanguage: first ?? 'en-US' }),
+    startLanguage: cannotFollow ? (first ?? 'en-US') : undefined,
     sttOptions: {
       ...(agent.stt.model !== null && { model: agent.stt.model }),
       ...(agent.stt.multilingual && { multilingual: true }),
     },
-    ...(mayChange && { languages: languagesOf(options) }),
+    languages: mayChange ? languagesOf(options) : null,
   };
 }
 

@@ -72,8 +72,8 @@ export class LineDecorators {
     const line = recording?.line ?? transport;
     return {
       transport: sound.background === null ? line : await this.#withBackground(line, sound.background, onFault),
-      ...(recording !== null && { recording }),
-      ...(denoising !== null && { denoising }),
+      recording: recording ?? undefined,
+      denoising: denoising ?? undefined,
     };
   }
 

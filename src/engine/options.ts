@@ -105,7 +105,7 @@ export interface EngineOptions {
   /** Records finished sessions. Default: in `history`, and by the agents' webhooks. */
   recorder?: Recorder;
   /** Stores the event log of every session. Default: none is stored. */
-  traces?: SessionTraces;
+  traces?: SessionTraces | undefined;
   /** Voices with names of their own, which agents can use. Default none. */
   voices?: CustomVoices;
   /** Numbers that agents do not call. Default: a list in memory. */

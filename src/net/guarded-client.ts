@@ -22,7 +22,7 @@ export interface GuardedRequest {
   /** Timeout for the whole reply. */
   timeoutMs: number;
   /** Maximum reply body in bytes. Default: the client's. */
-  maxBytes?: number;
+  maxBytes?: number | undefined;
   signal: AbortSignal;
 }
 

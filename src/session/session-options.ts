@@ -26,13 +26,13 @@ export interface SessionOptions {
   transport: Transport;
   vad: VadProvider;
   /** Denoises the user's audio. Default: none. */
-  denoising?: Denoising;
+  denoising?: Denoising | undefined;
   /** Probability from which audio is speech, 0 to 1. Default 0.5. */
   vadThreshold?: number;
   stt: SttProvider;
   hints?: SpeechHints;
   /** The language to recognise first. Default: the conversation's. */
-  startLanguage?: string;
+  startLanguage?: string | undefined;
   sttOptions?: Pick<SttOptions, 'model' | 'multilingual'>;
   /** Languages that the session may change to. Default: none. */
   languages?: Languages | null | undefined;

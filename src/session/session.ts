@@ -405,7 +405,7 @@ export class Session {
     if (this.#playout.held) this.#drop();
     this.#notifier.answerEnded();
     const limit = this.#limit;
-    if (wasOpen) this.#notifier.tell({ type: 'ended', status: this.#status, ...(limit !== null && { limit }) });
+    if (wasOpen) this.#notifier.tell({ type: 'ended', status: this.#status, limit: limit ?? undefined });
     this.#hearing.stop();
     this.#pacer.stop();
     this.#alarm.set(undefined);

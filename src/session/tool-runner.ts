@@ -63,7 +63,7 @@ export class ToolRunner {
     }
     try {
       const { signal } = this.#abort;
-      return await toolbox.run(call, { sessionId, metadata, signal, ...(screen !== undefined && { screen }) });
+      return await toolbox.run(call, { sessionId, metadata, signal, screen });
     } catch (error) {
       return { ok: false, content: `The tool failed: ${reasonOf(error)}` };
     }

@@ -105,7 +105,7 @@ export class FunctionTool implements Tool {
     const shared = {
       timeoutMs: this.maxMs,
       signal: context.signal,
-      ...(maxReplyBytes !== undefined && { maxBytes: maxReplyBytes }),
+      maxBytes: maxReplyBytes,
     };
     const verb = setOr(method, 'POST').toUpperCase();
     if (verb === 'GET') return { ...shared, url: withQuery(url, payload), method: verb, headers };

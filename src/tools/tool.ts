@@ -62,7 +62,7 @@ export interface ToolContext {
   metadata: Readonly<Record<string, unknown>>;
   signal: AbortSignal;
   /** The user's client, if it supports actions. */
-  screen?: Screen;
+  screen?: Screen | undefined;
   /** Default: every call runs. */
   intercept?: ToolInterceptor | undefined;
 }

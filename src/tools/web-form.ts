@@ -132,7 +132,7 @@ export class WebForm implements Tool {
     let value: unknown = suggested ?? null;
     try {
       for (;;) {
-        const data = { param: this.#field, value, ...(problem !== null && { problem }) };
+        const data = { param: this.#field, value, problem: problem ?? undefined };
         const answer = await screen.ask({ name, data: { type, params, data } }, deadline.signal);
         if (isMissing(answer)) return skipped(this.#field);
         const read = readValue(this.#field, answer);

@@ -46,7 +46,7 @@ export class TalkControl {
   #understand({ method, data, payload }: ClientMessage, sink: TransportSink | null): boolean {
     switch (method) {
       case 'ping':
-        this.#options.send({ method: 'pong', ...(data !== undefined && { data }) });
+        this.#options.send({ method: 'pong', data });
         return true;
       case 'text':
         if (typeof data !== 'string' || data.length > MAX_TEXT_CHARS || !/\S/.test(data)) return false;
@@ -127,7 +127,7 @@ export function wireMessage(message: TransportMessage): TalkServerMessage {
     case 'ended':
       return {
         method: 'onsessionended',
-        payload: { status: message.status, ...(message.limit !== undefined && { limit: message.limit }) },
+        payload: { status: message.status, limit: message.limit },
       };
   }
 }

@@ -54,7 +54,7 @@ export type TalkServerMessage =
   | { method: 'onmetrics'; payload: TalkTurnTimes }
   | { method: 'onerror'; data: string }
   /** `limit`: with the status `timeout`, whether the inactivity or the duration limit was reached. */
-  | { method: 'onsessionended'; payload: { status: string; limit?: 'idle' | 'duration' } }
+  | { method: 'onsessionended'; payload: { status: string; limit?: 'idle' | 'duration' | undefined } }
   | { method: 'pong'; data?: unknown }
   | { method: 'answer'; payload: { sdp: string; type: 'answer' } };
 

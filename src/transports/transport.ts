@@ -138,7 +138,7 @@ export type TransportMessage =
   | { type: 'action'; id: string; name: string; data: Readonly<Record<string, unknown>> }
   | { type: 'metrics'; turn: TurnTimes }
   /** `limit`: with the status `timeout`, whether the inactivity or the duration limit was reached. */
-  | { type: 'ended'; status: string; limit?: 'idle' | 'duration' };
+  | { type: 'ended'; status: string; limit?: 'idle' | 'duration' | undefined };
 
 /** The user's words in one segment so far. */
 export interface TranscriptMessage {

@@ -17,7 +17,7 @@ export interface FfmpegOptions {
   clock: Clock;
   signal: AbortSignal;
   /** Default `ffmpeg` of PATH. */
-  program?: string;
+  program?: string | undefined;
 }
 
 /** Largest piece of memory that ffmpeg may ask for at once, in bytes. */

@@ -27,11 +27,11 @@ export function briefed(agent: CallAgent, consultation: Consultation): CallAgent
   const said = firstWords(consultation, language);
   const { mayConnect } = phrasesFor(language);
   return {
-    ...(vad && { vad }),
-    ...(stt && { stt }),
-    ...(llm && { llm }),
-    ...(tts && { tts }),
-    ...(agentId !== undefined && { agentId }),
+    vad,
+    stt,
+    llm,
+    tts,
+    agentId,
     agent: {
       ...heardAndSpoken(config),
       prompt: promptOf(consultation, said),

@@ -100,7 +100,7 @@ export class Switchboard {
     assertCallable(to);
     if (await this.#options.engine.doNotCall.has(to)) throw new ParleyError('DO_NOT_CALL', { number: to });
     if (this.#closing !== null) throw new ParleyError('SESSION_CLOSED');
-    const call = carrier.placeCall({ from, to, ringTimeoutMs, ...(headers && { headers }) });
+    const call = carrier.placeCall({ from, to, ringTimeoutMs, headers });
     onStatus?.('initiated', null);
     return this.#add(call, request);
   }

@@ -59,7 +59,7 @@ export interface CallRequest {
   /** The call is cancelled if it is not answered in this time. */
   ringTimeoutMs: number;
   /** Sent by networks that support it: SIP headers, custom parameters. */
-  headers?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
@@ -178,7 +178,7 @@ export interface CallRecord {
    */
   packets: { sent: number; sentLost: number; received: number; receivedLost: number; early?: number };
   /** The carrier's answering machine detection in its own terms (`human`, `machine_end_beep`), if enabled. */
-  machine?: { answeredBy: string; toldMs: number };
+  machine?: { answeredBy: string; toldMs: number } | undefined;
   /** The carrier's id of the call, if `callId` is parley's. */
-  networkCallId?: string;
+  networkCallId?: string | undefined;
 }

@@ -56,7 +56,7 @@ export interface ResponseParts {
   /** The tag of the local side, added to a `To` without one. */
   toTag?: string;
   headers?: Iterable<readonly [name: string, value: string]>;
-  body?: Uint8Array;
+  body?: Uint8Array | undefined;
 }
 
 /** A response to a request (RFC 3261, 8.2.6). */

@@ -38,11 +38,11 @@ export interface UserAgentOptions {
    * False while no new calls are accepted: responses to OPTIONS say so, and dispatchers choose another server. Default:
    * always true.
    */
-  takesCalls?: () => boolean;
+  takesCalls?: (() => boolean) | undefined;
   /** Limits inbound calls. Default: unlimited. */
-  intake?: CallIntake;
+  intake?: CallIntake | undefined;
   /** An INVITE is refused without becoming a call. */
-  onRefused?: (refusal: SipRefusal) => void;
+  onRefused?: ((refusal: SipRefusal) => void) | undefined;
   /** User part of the `Contact`. */
   user: string;
   /** Authenticates unknown callers. Default: only trusted peers are accepted. */

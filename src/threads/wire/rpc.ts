@@ -157,7 +157,7 @@ export class Rpc<Theirs extends Methods> {
 /** An error as plain data, from which another thread can recreate it. */
 export interface WireError {
   message: string;
-  stack?: string;
+  stack?: string | undefined;
   /** For parley's own errors. */
   own?: { code: ErrorCode; details: ErrorDetails; issues: readonly ValidationIssue[] | null };
   /** For system errors, such as `EADDRINUSE`. */
@@ -166,7 +166,7 @@ export interface WireError {
 
 export function toWire(thrown: unknown): WireError {
   const error = errorOf(thrown);
-  const wire: WireError = { message: error.message, ...(error.stack !== undefined && { stack: error.stack }) };
+  const wire: WireError = { message: error.message, stack: error.stack };
   if (error instanceof ParleyError) {
     const issues = error instanceof InvalidConfigError ? error.issues : null;
     return { ...wire, own: { code: error.code, details: error.details, issues } };

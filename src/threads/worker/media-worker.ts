@@ -98,14 +98,13 @@ export class MediaWorker {
       observe: (event) => {
         if (event.type !== 'ended') main.tell('event', { session: id, event });
       },
-      ...(logs && { log: (entry) => main.tell('log', { session: id, entry }) }),
-      ...(asks.mayTransfer && {
-        mayTransfer: (target) => main.ask('mayTransfer', { session: id, target }, { timeoutMs: PERMISSION_MS }),
-      }),
-      ...(asks.consult && {
-        consult: (about, until) =>
-          main.ask('consult', { session: id, about }, { timeoutMs: TRANSFER_MS, signal: until }),
-      }),
+      log: logs ? (entry) => main.tell('log', { session: id, entry }) : undefined,
+      mayTransfer: asks.mayTransfer
+        ? (target) => main.ask('mayTransfer', { session: id, target }, { timeoutMs: PERMISSION_MS })
+        : undefined,
+      consult: asks.consult
+        ? (about, until) => main.ask('consult', { session: id, about }, { timeoutMs: TRANSFER_MS, signal: until })
+        : undefined,
     });
     this.#sessions.set(id, session);
     void session.finished.then((report) => {

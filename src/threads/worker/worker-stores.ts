@@ -39,7 +39,7 @@ export class WorkerStores {
     const own = new SqliteDatabase(database);
     const [numbers, sessions] = [new DoNotCallStore(own), new SessionStore(own)];
     return {
-      ...(this.traces !== null && { traces: this.traces satisfies SessionTraces }),
+      traces: (this.traces satisfies SessionTraces | null) ?? undefined,
       // Others change it while the thread runs; it is read once per session.
       voices: { find: (provider, voiceId) => new VoiceStore(database).find(provider, voiceId) },
       doNotCall: {

@@ -109,7 +109,7 @@ export class SearchTool implements Tool {
       if (passages.length === 0) return { ok: true, content: JSON.stringify({ error: NOTHING }) };
       const best = bestSentence(text, language, passages);
       const shown = passages.map((passage) => ({ source: sourceOf(passage), text: passage.text }));
-      return { ok: true, content: JSON.stringify({ ...(best !== null && { best }), passages: shown }) };
+      return { ok: true, content: JSON.stringify({ best: best ?? undefined, passages: shown }) };
     } catch (error) {
       signal.throwIfAborted();
       return { ok: false, content: `The documents could not be searched: ${reasonOf(error)}` };

@@ -49,7 +49,7 @@ export interface RtpListener {
   /** No more packets arrive; the line has been notified. */
   lost?(error: Error): void;
   /** Special information tones were detected before the answer. Called once; if omitted, they are not detected. */
-  announced?(what: SpecialInformation): void;
+  announced?: ((what: SpecialInformation) => void) | undefined;
 }
 
 /** Statistics of a call's media, in addition to those of its line. */

@@ -66,8 +66,8 @@ export function accountOptions(
     publicUrl: callbackRoot(publicUrl, carrier, apiUrl),
     owned,
     token: () => randomBytes(TOKEN_BYTES).toString('base64url'),
-    ...(onError !== undefined && { onError }),
-    ...(onRefused !== undefined && { onRefused }),
+    onError,
+    onRefused,
   };
 }
 

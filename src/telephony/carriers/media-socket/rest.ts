@@ -143,7 +143,7 @@ interface RestApiOptions {
   /** Prefix of every path. Default none. */
   root?: string;
   /** Extracts the carrier's message and error code from a refusal. */
-  refusal: (body: RestReply['body']) => { words: string; code?: string | number };
+  refusal: (body: RestReply['body']) => { words: string; code?: string | number | undefined };
 }
 
 const REQUEST_MS = 10_000;

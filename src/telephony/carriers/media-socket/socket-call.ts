@@ -165,8 +165,8 @@ export class SocketCall implements CarrierCall {
       digitsReceived: line.digitsReceived,
       transfer: this.#transfer,
       packets: { sent, sentLost: line.counts.unsentFrames, received, receivedLost: lost },
-      ...(this.#machine && { machine: this.#machine }),
-      ...(this.#networkCallId !== null && { networkCallId: this.#networkCallId }),
+      machine: this.#machine ?? undefined,
+      networkCallId: this.#networkCallId ?? undefined,
     };
   }
 

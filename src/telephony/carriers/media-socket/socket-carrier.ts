@@ -22,9 +22,9 @@ export interface SocketCarrierOptions {
   token: () => string;
   /** Initial own numbers among the account's numbers. */
   owned?: readonly string[];
-  onError?: (error: unknown) => void;
+  onError?: ((error: unknown) => void) | undefined;
   /** A request, media socket or inbound call was refused. */
-  onRefused?: (refusal: SocketRefusal, why: string) => void;
+  onRefused?: ((refusal: SocketRefusal, why: string) => void) | undefined;
 }
 
 /** `signature`: not proven to be the carrier's; `number`: not an own number; or the refusal that callers hear. */

@@ -43,7 +43,7 @@ import { Trunk, type TrunkOptions } from './trunk.js';
 
 export interface SipCarrierOptions extends Omit<TrunkOptions, 'onCall' | 'takes'> {
   /** The trunk's name for the operator. Default `default` */
-  trunkName?: string;
+  trunkName?: string | undefined;
   ticker: Ticker;
   openMedia: OpenMedia;
   /** Opens the lines of calls. Default: in this thread. */
@@ -63,14 +63,14 @@ export interface SipCarrierOptions extends Omit<TrunkOptions, 'onCall' | 'takes'
   /** `From` of the call to a transfer's target: the own number, or the transferred caller. Default: the own number. */
   transferFrom?: 'number' | 'caller';
   /** Display name for called parties. */
-  displayName?: string;
+  displayName?: string | undefined;
   /** Whether to follow a redirection (3xx) to a `sip:` address, and the number it stands for. Default: always. */
   mayFollow?: (uri: string, number: string) => boolean;
   /** Reads digits as a national number of the trunk. Default: not a number. */
-  national?: (digits: string) => string | null;
+  national?: ((digits: string) => string | null) | undefined;
   /** The country of a number, ISO 3166 alpha-2. */
   countryOf: (number: string) => Promise<string | null>;
-  onError?: (error: unknown) => void;
+  onError?: ((error: unknown) => void) | undefined;
 }
 
 /** The state of a trunk. */
@@ -397,9 +397,8 @@ export class SipCarrier implements Carrier<SessionLine> {
     const { clock, openMedia } = this.#options;
     try {
       const listener = {
-        ...(call.direction === 'outbound' && {
-          announced: (what: SpecialInformation): void => call.hearAnnouncement(what),
-        }),
+        announced:
+          call.direction === 'outbound' ? (what: SpecialInformation): void => call.hearAnnouncement(what) : undefined,
         lost: (error: Error): void => {
           const leg = call.leg;
           leg?.bye('the media broke off');

@@ -28,10 +28,10 @@ export interface SipTrunksParts {
   /** Statistics of trunks and their media. */
   figures?: CarrierStatistics | undefined;
   /** As `UserAgentOptions.takesCalls`. */
-  takesCalls?: () => boolean;
+  takesCalls?: (() => boolean) | undefined;
   /** Number of calls that can be held, over all channels: limits inbound calls. Default: unlimited. */
   mostCalls?: number;
-  onError?: (error: unknown) => void;
+  onError?: ((error: unknown) => void) | undefined;
 }
 
 /** Random letters and digits: 96 bits. */
@@ -193,7 +193,7 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
     openMedia: mediaOf(trunk),
     ...addressOptions(trunk, owned, advertisedAddress ?? anyAddress),
     ...manners(trunk, readers),
-    ...(takesCalls !== undefined && { takesCalls }),
+    takesCalls,
     countryOf,
     onRegistration: (state) => {
       if (state.state === 'failed') onError?.(new ParleyError('SIP_NOT_REGISTERED', { reason: state.reason }));
@@ -212,7 +212,7 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
           onRefused: (refused) => onError?.(new ParleyError('SIP_FLOOD', { ...refused })),
         });
   const opened = await SipTrunks.open({
-    ...(intake !== undefined && { intake }),
+    intake,
     clock,
     trunks,
     ...RANDOMNESS,
@@ -223,7 +223,7 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
         isTrusted,
         listen,
         tls: { ...tls, nameOf },
-        ...(advertisedAddress !== null && { advertisedAddress }),
+        advertisedAddress: advertisedAddress ?? undefined,
       }),
     callers: new Map(Object.entries(settings.callers)),
     algorithms: settings.callerAlgorithms,
@@ -262,7 +262,7 @@ function addressOptions(
     servers,
     sources,
     domain: trunk.domain ?? servers[0]?.host ?? ownHost,
-    ...(user !== null && { user }),
+    user: user ?? undefined,
     credentials: user === null || password === null ? null : { user, password },
     register,
     keepAliveMs: trunk.keepAliveS * 1000,
@@ -283,12 +283,12 @@ function manners(
   return {
     codecs,
     numberFormat,
-    ...(country !== null && { national: readers.get(country) as NationalReader }),
+    national: country === null ? undefined : (readers.get(country) as NationalReader),
     fromUser,
     identity,
     transferFrom,
     transfer,
-    ...(displayName !== null && { displayName }),
+    displayName: displayName ?? undefined,
   };
 }
 
@@ -333,8 +333,8 @@ async function tlsOf({ tlsCertPath, tlsKeyPath, tlsCaPath, tlsVerify }: SipSetti
   const [cert, key, ca] = await Promise.all([tlsCertPath, tlsKeyPath, tlsCaPath].map(pemOf));
   return {
     verify: tlsVerify,
-    ...(cert != null && key != null && { own: { cert, key } }),
-    ...(ca != null && { ca }),
+    own: cert != null && key != null ? { cert, key } : undefined,
+    ca: ca ?? undefined,
   };
 }
 

@@ -26,11 +26,11 @@ export interface TrunkOptions {
   /** Host of own addresses. */
   domain: string;
   /** The account on the trunk. Default `parley`. */
-  user?: string;
+  user?: string | undefined;
   credentials: Credentials | null;
   /** Whether to register with the server. */
   register: boolean;
-  registerS?: number;
+  registerS?: number | undefined;
   /** Source addresses and networks of calls, such as `192.0.2.0/24`, in addition to the servers. */
   sources: readonly string[];
   /** Interval of OPTIONS to the servers; 0 = never. */
@@ -38,15 +38,15 @@ export interface TrunkOptions {
   openTransport: (user: TransportUser) => Promise<SipTransport>;
   onCall: (call: InboundCall) => void;
   /** As `UserAgentOptions.takesCalls` and `intake`. */
-  takesCalls?: () => boolean;
-  intake?: CallIntake;
+  takesCalls?: (() => boolean) | undefined;
+  intake?: CallIntake | undefined;
   /** Whether a call is for this trunk, if several share a transport and a server. */
   takes: (invite: SipRequest) => boolean;
   onRegistration?: (state: RegistrationState) => void;
   /** As `ServersOptions.onChange`. */
-  onServer?: (hop: Hop | null, answers: boolean) => void;
+  onServer?: ((hop: Hop | null, answers: boolean) => void) | undefined;
   /** An inbound call is refused. */
-  onRefused?: (refusal: SipRefusal) => void;
+  onRefused?: ((refusal: SipRefusal) => void) | undefined;
 }
 
 /** An unreachable address (RFC 5737). */
@@ -90,7 +90,7 @@ export class Trunk {
           address,
           registrar: target,
           hops: () => servers.hops,
-          ...(options.registerS !== undefined && { expiresS: options.registerS }),
+          expiresS: options.registerS,
           onState: (state) => {
             this.#registered = state;
             options.onRegistration?.(state);
@@ -110,7 +110,7 @@ export class Trunk {
       names,
       chance,
       addresses: options.servers,
-      ...(onServer && { onChange: onServer }),
+      onChange: onServer,
     });
     const sources = sourceList(options.sources);
     const isTrusted = ({ address }: Hop): boolean =>
@@ -145,10 +145,10 @@ export class Trunk {
       isTrusted,
       onCall,
       user: userPart(user),
-      ...(takesCalls !== undefined && { takesCalls }),
-      ...(intake !== undefined && { intake }),
+      takesCalls,
+      intake,
       digest: credentials === null ? null : new DigestClient(credentials, token),
-      ...(onRefused && { onRefused }),
+      onRefused,
     });
     trunk = new Trunk(options, { agent, servers, transport, refused });
     trunk.#registration?.start();

@@ -23,9 +23,9 @@ export interface SipTrunksOptions {
   /** The authentication realm. */
   realm: string;
   /** Limits inbound calls over all trunks. Default: unlimited. */
-  intake?: CallIntake;
+  intake?: CallIntake | undefined;
   /** A caller with a password is refused. */
-  onRefused?: (refusal: SipRefusal) => void;
+  onRefused?: ((refusal: SipRefusal) => void) | undefined;
   /** All calls have ended, and no socket is open. */
   onClosed?: () => void;
 }
@@ -50,7 +50,7 @@ export class SipTrunks {
   static async open(options: SipTrunksOptions): Promise<SipTrunks> {
     const shared = await SharedTransport.open(options.openTransport);
     const openTransport: SipCarrierOptions['openTransport'] = (user) => Promise.resolve(shared.join(user));
-    const common = { openTransport, ...(options.intake !== undefined && { intake: options.intake }) };
+    const common = { openTransport, intake: options.intake };
     const carriers: SipCarrier[] = [];
     try {
       for (const trunk of options.trunks) carriers.push(await SipCarrier.open({ ...trunk, ...common }));
@@ -119,9 +119,9 @@ export class SipTrunks {
       user: userPart(trunks[0]?.user ?? 'parley'),
       // A Contact behind NAT is useless: everything goes to the call's source address.
       isTrusted: () => false,
-      ...(this.#intake !== undefined && { intake: this.#intake }),
+      intake: this.#intake,
       onCall: (call) => carrierOf(call.to)?.received(call),
-      ...(onRefused && { onRefused }),
+      onRefused,
       authenticator: new Authenticator({
         clock,
         token,

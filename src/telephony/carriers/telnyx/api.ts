@@ -80,7 +80,7 @@ export class TelnyxApi implements NumberDesk {
         const [first] = objectsIn(body, 'errors');
         const words = [first?.['title'], first?.['detail']].filter((one) => typeof one === 'string');
         const code = first?.['code'];
-        return { words: words.join(': '), ...(typeof code === 'string' && { code }) };
+        return { words: words.join(': '), code: typeof code === 'string' ? code : undefined };
       },
     });
   }
@@ -105,7 +105,7 @@ export class TelnyxApi implements NumberDesk {
         webhook_url_method: 'POST',
         ...this.#streaming(stream),
         send_silence_when_idle: true,
-        ...(detection !== null && { answering_machine_detection: detection }),
+        answering_machine_detection: detection ?? undefined,
         ...headerFields(headers),
       },
       commandId,

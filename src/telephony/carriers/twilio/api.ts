@@ -64,7 +64,7 @@ export class TwilioApi implements NumberDesk {
       root: rootOf(accountSid),
       refusal: ({ message, code }) => ({
         words: typeof message === 'string' ? message : '',
-        ...(typeof code === 'number' && { code }),
+        code: typeof code === 'number' ? code : undefined,
       }),
     });
   }

@@ -226,7 +226,7 @@ export class InboundCall {
       ['contact', this.#core.contact(this.hop)],
     ];
     if (sdp !== null) headers.push(['content-type', SDP_TYPE]);
-    const parts = { headers, ...(sdp !== null && { body: Buffer.from(sdp) }) };
+    const parts = { headers, body: sdp === null ? undefined : Buffer.from(sdp) };
     const repeater = new Repeater(
       this.#core.clock,
       () => this.#respond(180, parts),

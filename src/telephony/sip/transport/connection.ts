@@ -93,7 +93,7 @@ export interface SipConnectionOptions {
   /** Whether it is established, as an incoming one is. */
   isOpen: boolean;
   /** For outgoing connections: `connect`, or `secureConnect`. */
-  openEvent?: string;
+  openEvent?: string | undefined;
   events: TransportEvents;
   /** The connection is over; called last. */
   onClosed: () => void;

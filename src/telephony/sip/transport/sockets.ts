@@ -74,7 +74,7 @@ export interface SocketsOptions extends StreamsOptions {
   /** Listening sockets; a protocol without one only has outgoing connections. */
   listen: readonly Listening[];
   /** The public address, if it differs from the socket's: behind NAT. */
-  advertisedAddress?: string;
+  advertisedAddress?: string | undefined;
 }
 
 const DEFAULT_PORT = 5060;

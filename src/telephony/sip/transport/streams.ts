@@ -8,9 +8,9 @@ import { type Listening, plainAddress, type TransportEvents } from './transport.
 
 export interface TlsOptions {
   /** Own certificate and key; without them TLS only works for outgoing connections. */
-  own?: SecureContextOptions;
+  own?: SecureContextOptions | undefined;
   /** PEM of trusted authorities, in place of the well-known ones. */
-  ca?: string | Buffer;
+  ca?: string | Buffer | undefined;
   /** Whether to verify the other side. Default true. */
   verify?: boolean;
   /** The expected TLS name of a server, by its address. */
@@ -104,8 +104,8 @@ export class Streams {
           port,
           minVersion: 'TLSv1.2',
           rejectUnauthorized: tls?.verify !== false,
-          ...(tls?.ca !== undefined && { ca: tls.ca }),
-          ...(name !== undefined && { servername: name }),
+          ca: tls?.ca,
+          servername: name,
         })
       : connectPlainly({ host, port });
     return this.#add(socket, to, false, secure ? 'secureConnect' : 'connect');
@@ -135,7 +135,7 @@ export class Streams {
       hop,
       isOpen,
       events,
-      ...(openEvent !== undefined && { openEvent }),
+      openEvent,
       onClosed: () => {
         if (this.#connections.get(key) === connection) this.#connections.delete(key);
         if (!this.#isClosed) events.onFailed(hop);

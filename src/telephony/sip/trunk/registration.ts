@@ -25,7 +25,7 @@ export interface RegistrationOptions {
   chance: () => number;
   hops: () => readonly Hop[];
   /** Requested validity in seconds. Default 600. */
-  expiresS?: number;
+  expiresS?: number | undefined;
   onState: (state: RegistrationState) => void;
 }
 

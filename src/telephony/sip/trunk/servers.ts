@@ -13,7 +13,7 @@ export interface ServersOptions {
    * A server has stopped or resumed answering.
    * @param hop null = no address is known of any
    */
-  onChange?: (hop: Hop | null, answers: boolean) => void;
+  onChange?: ((hop: Hop | null, answers: boolean) => void) | undefined;
 }
 
 /** The state of a server. */
