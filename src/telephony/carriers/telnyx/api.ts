@@ -105,7 +105,7 @@ export class TelnyxApi implements NumberDesk {
         webhook_url_method: 'POST',
         ...this.#streaming(stream),
         send_silence_when_idle: true,
-        answering_machine_detection: detection ?? undefined,
+        ...(detection !== null && { answering_machine_detection: detection }),
         ...headerFields(headers),
       },
       commandId,
