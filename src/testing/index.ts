@@ -44,5 +44,6 @@ export type {
   ExpectationResult,
   JudgeVote,
   ModelIdentity,
+  ModelUsage,
 } from '../eval/result.js';
 export type { EvalCase, EvalMode } from '../eval/suite/suite-schema.js';

@@ -283,7 +283,7 @@ function manners(
   return {
     codecs,
     numberFormat,
-    national: country === null ? undefined : (readers.get(country) as NationalReader),
+    national: country === null ? undefined : readers.get(country),
     fromUser,
     identity,
     transferFrom,
