@@ -1,17 +1,18 @@
 /**
  * How long answers take over recordings, by stage, and what each mechanism is worth.
  *
- *   npm run build && node bench/run.mjs latency [--set=instant,published] [--rounds=10] [--no-ablations]
- *   npm run build && node bench/run.mjs latency --real [--set=instant,published,embedded]
+ *   npm run build && node bench/run.mjs latency [--set=instant,published,fastest] [--rounds=10] [--no-ablations] [--runs=TEXT,…]
+ *   npm run build && node bench/run.mjs latency --real [--set=instant,published,fastest,embedded]
  *     [--transport=file,socket,rtp,webrtc] [--lanes=4] [--beside=0]
  *
- * and for both [--only=TEXT,…], recordings whose name has one of these in it, [--out=bench/results] and [--name=latency] of its files.
+ * and for both [--only=TEXT,…] and [--runs=TEXT,…], recordings and runs whose name has one of these in it, [--out=bench/results] and [--name=latency] of its files.
  *
  * Turns of `fixtures/audio` in English are played to sessions of their own, and the bookings with all their turns. `--set`
  * says who listens, thinks and speaks:
  *
  * - `instant`: doubles that take no time: what is left is the engine, and the line;
  * - `published`: doubles with latencies that were published, drawn from a seed: a realistic call;
+ * - `fastest`: the same with the fastest services whose latencies are published;
  * - `embedded`: the embedded recogniser, the restaurant's scripted model and flite. Bookings alone.
  *
  * Without `--real` in virtual time: exact, and the same on every machine; `published` then also with one mechanism less, or
@@ -29,7 +30,7 @@ import { parseArgs } from 'node:util';
 import { type LatencyRun, type LatencyRunOptions, runLatency } from '../dist/benchmark/latency-run.js';
 import { isLine, type LineName, LINES } from '../dist/benchmark/lines/registry.js';
 import type { ToolUse } from '../dist/benchmark/doubles/recorded-stt.js';
-import { INSTANT, type ProviderTimes, PUBLISHED } from '../dist/benchmark/provider-set.js';
+import { FASTEST, INSTANT, type ProviderTimes, PUBLISHED } from '../dist/benchmark/provider-set.js';
 import { sumOfCosts } from '../dist/benchmark/model-cost.js';
 import { readRecordings } from '../dist/benchmark/recording.js';
 import { summarise } from '../dist/benchmark/latency-summary.js';
@@ -37,6 +38,7 @@ import { type NamedRun, reportText } from '../dist/benchmark/report.js';
 import { reportPage } from '../dist/benchmark/report-page.js';
 import { atDesk, openDemoDesk } from '../dist/cli/shared/demo-desk.js';
 import { VirtualClock } from '../dist/base/virtual-clock.js';
+import { NO_FAILOVER } from '../dist/settings/failover.js';
 import type { AgentConfig } from '../dist/agent/agent.js';
 import { loadAgentFile } from '../dist/agent/agent-file.js';
 import { Engine } from '../dist/engine/engine.js';
@@ -55,6 +57,7 @@ const { values } = parseArgs({
     lanes: { type: 'string', default: '4' },
     beside: { type: 'string', default: '0' },
     only: { type: 'string', default: '' },
+    runs: { type: 'string', default: '' },
     name: { type: 'string', default: 'latency' },
     out: { type: 'string', default: fileURLToPath(new URL('results', import.meta.url)) },
   },
@@ -62,7 +65,7 @@ const { values } = parseArgs({
 const { real } = values;
 const only = values.only.split(',');
 const rounds = Number(values.rounds ?? (real ? 1 : 10));
-const sets = (values.set ?? (real ? 'instant,published,embedded' : 'instant,published')).split(',');
+const sets = (values.set ?? (real ? 'instant,published,embedded' : 'instant,published,fastest')).split(',');
 const transports = (values.transport ?? (real ? LINES.join() : 'file')).split(',').map(known);
 const beside = Number(values.beside);
 
@@ -83,6 +86,7 @@ const LOOK_UP = { name: 'look_up', description: 'Looks something up.' };
 const ABOUT: Readonly<Record<string, string>> = {
   instant: 'all three doubles take no time',
   published: 'doubles with published latencies',
+  fastest: 'doubles with the shortest published latencies',
   embedded: 'Silero, the embedded recogniser, the scripted model, flite',
 };
 const runs: NamedRun[] = [];
@@ -95,7 +99,8 @@ for (const line of transports) {
     if (set === 'embedded') await keep(name, about, () => embedded(line));
     else if (set === 'instant') await keep(name, about, () => withDoubles(INSTANT, line));
     else if (set === 'published') await keep(name, about, () => withDoubles(PUBLISHED, line));
-    else throw new Error(`--set: ${set} is none of instant, published, embedded`);
+    else if (set === 'fastest') await keep(name, about, () => withDoubles(FASTEST, line));
+    else throw new Error(`--set: ${set} is none of instant, published, fastest, embedded`);
   }
 }
 if (!real && values.ablations && sets.includes('published')) await ablations();
@@ -121,6 +126,7 @@ function known(name: string): LineName {
 }
 
 async function keep(name: string, about: string, run: () => Promise<LatencyRun>): Promise<void> {
+  if (!values.runs.split(',').some((text) => name.includes(text))) return;
   const engine = beside > 0 ? new Engine() : null;
   const callers = engine === null ? null : new Callers(engine, 'idle', 'doubles');
   if (callers !== null) for (let n = 0; n < beside; n++) await callers.add(n / beside);
@@ -192,12 +198,32 @@ function common(engine: EngineOptions): Pick<LatencyRunOptions, 'rounds' | 'sign
   return { rounds, signal, engine: { ...engine, ...(!real && { clock: new VirtualClock() }) } };
 }
 
+/** Engine options for second requests to a late model. */
+function again(hedgePercentile: number): EngineOptions {
+  return { failover: { ...NO_FAILOVER, hedgePercentile } };
+}
+
 /** As published, with one mechanism less or another in its place. */
 async function ablations(): Promise<void> {
   const published = (engine: EngineOptions): Promise<LatencyRun> => withDoubles(PUBLISHED, 'file', engine);
   const early = 'as published, without speculation; virtual time';
   await keep('nothing begun early', early, () => published({ speculation: false }));
   const pauses = 'as published, answers are begun at pauses alone; virtual time';
+  for (const percentile of [50, 75, 90]) {
+    const about = `as published, a second request after the ${String(percentile)}th percentile; virtual time`;
+    await keep(`asked again after p${String(percentile)}`, about, () => published(again(percentile)));
+  }
+  const patient = { ...again(50), endpointing: { minSilenceMs: 650 } };
+  const slower = 'as published, a second request after the median, at least 650 ms of silence; virtual time';
+  await keep('asked again, patient', slower, () => published(patient));
+  const hasty = { endpointing: { minSilenceMs: 400, maxSilenceMs: 1000 } };
+  const shortest = 'as fastest, 400 to 1000 ms of silence; virtual time';
+  await keep('fastest, 400 to 1000 ms', shortest, () => withDoubles(FASTEST, 'file', hasty));
+  const late = { ...PUBLISHED, interimMs: 300 };
+  await keep('late interim words', 'as published, interim words 300 ms late; virtual time', () => withDoubles(late));
+  const long = { prompt: 'You help callers. '.repeat(450) };
+  const about = 'as published, a prompt of 2,000 tokens; virtual time';
+  await keep('a long prompt', about, () => withDoubles(PUBLISHED, 'file', {}, long));
   await keep('begun at pauses alone', pauses, () => published({ earlySpeculation: { tokensPerTurn: 0 } }));
   for (const ms of [500, 800, 1200]) {
     const about = 'as published, without speculation; no word changes the wait; virtual time';
@@ -208,6 +234,6 @@ async function ablations(): Promise<void> {
   const withTool: AgentConfig = { tools: [LOOK_UP] };
   await keep('with a tool', 'as published, a tool before every answer; virtual time', () => tool(withTool));
   const filler = { auto_fill_responses: { response_gap_threshold: 700, messages: ['One moment.'] } };
-  const about = 'as published, a tool before every answer, a filler after 700 ms; virtual time';
-  await keep('with a tool, filler', about, () => tool({ ...withTool, flow: filler }));
+  const both = 'as published, a tool before every answer, a filler after 700 ms; virtual time';
+  await keep('with a tool, filler', both, () => tool({ ...withTool, flow: filler }));
 }

@@ -170,7 +170,7 @@ export async function runLatency(options: LatencyRunOptions): Promise<LatencyRun
       const played = await playRecording(engine, recording, request, signal, openLine);
       measured[index] = played.turns;
       for (const [name, count] of Object.entries(played.report.faults)) faults[name] = (faults[name] ?? 0) + count;
-      addWasted(cost, played.report.speculation);
+      addWasted(cost, played.report, providers !== undefined);
       onProgress?.(++done / queue.length);
     }
   };

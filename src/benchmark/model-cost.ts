@@ -1,4 +1,4 @@
-import type { SpeculationReport } from '../session/record/session-metrics.js';
+import type { SessionReport } from '../session/record/session-report.js';
 
 /** What a run asked of the model, and what of it was thrown away because it was not the answer. Tokens are estimated. */
 export interface ModelCost {
@@ -15,10 +15,17 @@ export function noModelCost(): ModelCost {
   return { requests: 0, wastedPromptTokens: 0, wastedAnswerTokens: 0 };
 }
 
-/** Adds what one session threw away. */
-export function addWasted(cost: ModelCost, { wastedPromptChars, wastedModelChars }: SpeculationReport): void {
-  cost.wastedPromptTokens += wastedPromptChars / CHARS_PER_TOKEN;
-  cost.wastedAnswerTokens += wastedModelChars / CHARS_PER_TOKEN;
+/**
+ * Adds what one session threw away.
+ * @param isDouble the model reports no usage of its own: what is reported are second requests that lost
+ */
+export function addWasted(
+  cost: ModelCost,
+  { speculation, promptTokens }: Pick<SessionReport, 'speculation' | 'promptTokens'>,
+  isDouble: boolean,
+): void {
+  cost.wastedPromptTokens += speculation.wastedPromptChars / CHARS_PER_TOKEN + (isDouble ? promptTokens : 0);
+  cost.wastedAnswerTokens += speculation.wastedModelChars / CHARS_PER_TOKEN;
 }
 
 export function sumOfCosts(costs: readonly ModelCost[]): ModelCost {

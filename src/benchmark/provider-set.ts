@@ -63,6 +63,20 @@ export const PUBLISHED: ProviderTimes = {
   ttsFirst: { p50Ms: 195, p95Ms: 240 },
 };
 
+/**
+ * The fastest services whose measurements are published, November 2026; docs/benchmarks.md has the sources. Recogniser:
+ * Deepgram Flux, 20 ms from the VAD's end of speech (its 95th percentile is not published: the spread of Soniox in
+ * stt-benchmark, 32 ms, takes its place). Model: gpt-oss-120b at Groq, first token after 98 and 217 ms. Voice: Rime Mist
+ * v3, first audio after 37 ms (90th percentile 56) and 25 to 50 ms of network.
+ */
+export const FASTEST: ProviderTimes = {
+  interimMs: 150,
+  final: { p50Ms: 20, p95Ms: 52 },
+  llmFirst: { p50Ms: 98, p95Ms: 217 },
+  llmWordMs: 14,
+  ttsFirst: { p50Ms: 75, p95Ms: 106 },
+};
+
 export interface DoublesOptions {
   times: ProviderTimes;
   /** The same seed gives the same latencies. */

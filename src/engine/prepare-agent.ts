@@ -67,6 +67,8 @@ export async function prepareAgent(
   ]);
   context.signal.throwIfAborted();
   const custom = ownServer(services, request, agent, context);
+  const asksAlone = setup.speech !== null && setup.speech.realtime === null && custom === null;
+  if (asksAlone) services.warmModels.open(setup.llm, agent.llm.model);
   return {
     ...setup,
     agent,

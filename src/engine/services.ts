@@ -16,11 +16,13 @@ import {
 import { McpServers } from '../tools/mcp/tools.js';
 import { WebhookOutbox, MemoryOutboxStore } from '../tools/outbox.js';
 import { Fallbacks } from './fallbacks.js';
+import { Hedges } from './hedges.js';
 import { LineDecorators } from './line-decorators.js';
 import type { EngineParts } from './options.js';
 import { Providers, voiceChoice } from './providers.js';
 import { Refusals } from './refusals.js';
 import { type Recorder, SessionRecorder } from './session-recorder.js';
+import { WarmModels } from './warm-models.js';
 
 /** What all conversations of an engine share. */
 export interface EngineServices {
@@ -38,6 +40,8 @@ export interface EngineServices {
   readonly fallbacks: Fallbacks;
   /** The fallbacks of requests outside sessions, in real time. */
   readonly networkFallbacks: Fallbacks;
+  readonly hedges: Hedges;
+  readonly warmModels: WarmModels;
   readonly refusals: Refusals;
   readonly mcp: McpServers;
   readonly decorators: LineDecorators;
@@ -83,6 +87,8 @@ export function engineServices(options: EngineParts, clock: Clock, ticker: Ticke
     providers,
     refusals,
     fallbacks,
+    warmModels: new WarmModels(clock),
+    hedges: new Hedges(options.failover?.hedgePercentile),
     networkFallbacks: clock.virtual ? fallbacksOn(networkClock) : fallbacks,
     mcp: new McpServers({
       servers: options.mcpServers ?? {},

@@ -91,10 +91,10 @@ export class SessionFactory {
 
   /** The session options from the agent's configuration. */
   #agentOptions(
-    { agent, toolbox, speech, llm, model, memory }: SpokenAgent,
+    { agent, toolbox, speech, llm, model, memory, customLlm }: SpokenAgent,
     request: SessionRequest,
   ): Omit<SessionOptions, 'id' | 'conversation' | 'transport' | 'clock' | 'ticker'> {
-    const { providers, afterCallMarks } = this.#services;
+    const { providers, afterCallMarks, hedges } = this.#services;
     const { vad, stt, tts } = speech;
     const script = request.script === undefined ? null : providers.scriptHints(request.script);
     const hintsIn = (language: string): SpeechHints =>
@@ -104,7 +104,8 @@ export class SessionFactory {
       vad,
       stt,
       tts,
-      llm,
+      // A custom LLM server acts on requests, and a speech-to-speech model has one conversation.
+      llm: customLlm === null && speech.realtime === null ? hedges.of(llm, model) : llm,
       model,
       ...languages,
       vadThreshold: agent.vadThreshold,

@@ -27,6 +27,10 @@ export const failoverSchema = z.strictObject({
     z.array(voiceSchema).max(MOST),
     'Voices in order: names of providers, or `{provider, voiceId?, model?, settings?}`.',
   ),
+  hedgePercentile: setting(
+    z.int().min(1).max(99),
+    'A model that is later than this percentile of its times to the first token is asked a second time. Default off.',
+  ),
   embeddedVoice: setting(z.boolean(), 'Whether an embedded voice is the last fallback. Default true.'),
 });
 
@@ -42,6 +46,8 @@ export interface Failover {
   }[];
   /** Whether flite, or espeak-ng if it is installed, is the last fallback for voices. Default true. */
   embeddedVoice?: boolean | undefined;
+  /** Ask a model a second time when the first token is later than this percentile, 1 to 99. Default: never. */
+  hedgePercentile?: number | undefined;
 }
 
 export const NO_FAILOVER: Failover = { stt: [], llm: [], tts: [] };
@@ -52,6 +58,7 @@ export function failoverOf(given: z.infer<typeof failoverSchema>): Failover {
     llm: given.llm ?? [],
     tts: (given.tts ?? []).map(asObject),
     embeddedVoice: given.embeddedVoice,
+    hedgePercentile: given.hedgePercentile,
   };
 }
 

@@ -218,7 +218,8 @@ export const settingsFileSchema = z.strictObject({
   failover: setting(
     failoverSchema,
     'Fallbacks for providers that fail or are slow, see [failover](failover.md): `{stt?, llm?, tts?}`, each a list, and ' +
-      '`embeddedVoice?`: false = the embedded voice is not the last fallback. Only in the file.',
+      '`embeddedVoice?`: false = the embedded voice is not the last fallback; `hedgePercentile?`: a late model is asked a ' +
+      'second time. Only in the file.',
   ),
   voiceSubstitutes: setting(
     z.record(nameSchema, voiceSubstituteSchema),

@@ -21,6 +21,8 @@ export interface Contender<T> {
    * if they have failed. Default: when the one before it is late.
    */
   byMs?: number | undefined;
+  /** It only runs beside another contender, and does not replace one that has failed. */
+  isHedge?: boolean;
 }
 
 export interface HedgeOptions<T> {
@@ -158,7 +160,7 @@ class Race<T> {
     this.#failed(run, 'error');
     const isRefused = error instanceof ParleyError && !error.retryable;
     if (isRefused && waiting[0]?.again === true && waiting[0].health === run.contender.health) waiting.shift();
-    const contender = waiting.shift();
+    const contender = waiting[0]?.isHedge === true ? undefined : waiting.shift();
     this.#errors.push({ name: run.contender.name, error });
     if (contender !== undefined) {
       this.#tell(run.contender, contender, reasonOf(error));
