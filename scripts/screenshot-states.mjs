@@ -9,6 +9,8 @@
  * @property {string} call a recorded call that is over
  * @property {string} failed a call that nobody answered
  * @property {string} campaign
+ * @property {string} suite a test suite that has run
+ * @property {string} run its latest run, with a case that fails and a comparison
  */
 /**
  * @typedef {object} State
@@ -32,6 +34,11 @@ const console_ =
 const home = ({ address }) => `${address}/`;
 /** @param {Facts} facts */
 const docs = ({ address }) => `${address}/docs`;
+
+/** @param {Facts} facts */
+const suite = ({ address, suite: id }) => `${address}/console#/evals/${id}`;
+/** @param {Facts} facts */
+const run = ({ address, run: id }) => `${address}/console#/evals/run/${id}`;
 
 /** An endpoint that never answers. @param {string} path */
 const silent = (path) => /** @param {Page} page */ (page) => page.route(`**${path}`, () => undefined);
@@ -146,6 +153,33 @@ export const STATES = [
   { name: 'agent', where: console_('#/agents/the-crooked-fork'), show: agent },
   { name: 'agent-faults', where: console_('#/agents/the-crooked-fork'), show: faults },
   { name: 'agent', where: console_('#/agents/the-crooked-fork'), size: 'small', show: agent },
+  { name: 'evals-loading', where: console_('#/evals'), before: silent('/evals/suites*') },
+  { name: 'evals-error', where: console_('#/evals'), before: gone('/evals/suites*'), show: sees('Try again') },
+  { name: 'evals-empty', where: console_('#/evals'), fresh: true, show: sees('No test suites yet') },
+  { name: 'evals', where: console_('#/evals'), show: sees('Front desk') },
+  { name: 'evals', where: console_('#/evals'), size: 'phone', show: sees('Front desk'), whole: true },
+  { name: 'evals-suite', where: suite, show: matrix, whole: true },
+  { name: 'evals-suite', where: suite, size: 'phone', show: matrix, whole: true },
+  { name: 'evals-suite-faults', where: suite, show: suiteFaults, whole: true },
+  { name: 'evals-suite-faults', where: suite, size: 'phone', show: suiteFaults, whole: true },
+  { name: 'evals-suite-running', where: suite, show: running },
+  { name: 'evals-run', where: run, show: failedCase, whole: true },
+  { name: 'evals-run', where: run, size: 'phone', show: failedCase, whole: true },
+  { name: 'evals-run-edit', where: run, size: 'phone', show: editedCase, whole: true },
+  { name: 'evals-run-unknown', where: console_('#/evals/run/nothing'), show: sees('Try again') },
+  {
+    name: 'call-test-case',
+    where: ({ address, call }) => `${address}/console#/calls/${call}`,
+    show: testCase,
+    whole: true,
+  },
+  {
+    name: 'call-test-case',
+    where: ({ address, call }) => `${address}/console#/calls/${call}`,
+    size: 'phone',
+    show: testCase,
+    whole: true,
+  },
   { name: 'campaigns-empty', where: console_('#/campaigns'), fresh: true, show: sees('No campaigns yet') },
   {
     name: 'campaigns',
@@ -284,6 +318,46 @@ async function faults(page) {
   await page.locator('[id="config-llm.model"]').fill('no-such-model');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.locator('[aria-invalid]').first().waitFor(WAIT);
+}
+
+/** @param {Page} page */
+function matrix(page) {
+  return page.locator('.matrix td').first().waitFor(WAIT);
+}
+
+/** @param {Page} page */
+async function suiteFaults(page) {
+  await matrix(page);
+  const text = page.locator('.editor-text');
+  await text.fill((await text.inputValue()).replace('said: R101', 'sayd: R101').replace('[text]', '[smell]'));
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.locator('.editor-faults li').first().waitFor(WAIT);
+}
+
+/** @param {Page} page */
+async function running(page) {
+  await matrix(page);
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.locator('.eval-progress > *').first().waitFor(WAIT);
+  await page.waitForTimeout(1500);
+}
+
+/** @param {Page} page */
+function failedCase(page) {
+  return page.locator('.eval-reason').first().waitFor(WAIT);
+}
+
+/** @param {Page} page */
+async function editedCase(page) {
+  await failedCase(page);
+  await page.getByRole('button', { name: 'Edit this case' }).first().click();
+  await page.locator('.editor-text').first().waitFor(WAIT);
+}
+
+/** @param {Page} page */
+async function testCase(page) {
+  await page.getByRole('button', { name: 'Make a test case' }).click(WAIT);
+  await page.locator('.editor-text').waitFor(WAIT);
 }
 
 /** @param {Page} page */

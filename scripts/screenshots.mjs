@@ -36,6 +36,31 @@ const SILENCE_AFTER_MS = 20_000;
 /** People of the simulated network who call in. */
 const CALLERS = ['+12025550151', '+12025550152', '+12025550153'];
 const CALLS_MS = 120_000;
+/** A run of a suite, on a machine that is busy with other work. */
+const RUN_MS = 300_000;
+const SUITE = `# The questions that every guest asks
+name: Front desk
+defaults:
+  tools: { book_table: { result: { reference: R101 } } }
+cases:
+  - name: says when it is open
+    caller: { script: [{ say: When are you open? }, { listen: true }, { hang_up: true }] }
+    expect: [{ said: eleven }, { response_time: { p95_ms: 1500 } }]
+  - name: books a table in one sentence
+    caller:
+      script:
+        - say: A table for four tomorrow at seven thirty under the name Miller.
+        - say: Yes please.
+        - say: No thank you.
+    expect:
+      - tool_called: { name: book_table, arguments: { party: 4, time: '20:30' } }
+      - said: R101
+      - judge: { rubric: The agent stays polite., model: gpt-4o }
+  - name: greets guests at night, when the kitchen is closed and only drinks from the wine list are left
+    modes: [text]
+    caller: { script: [{ listen: true }, { hang_up: true }] }
+    expect: [{ said: Good night }]
+`;
 
 const { values } = parseArgs({
   options: {
@@ -68,7 +93,16 @@ const browser = await chromium.launch({
 let faults = 0;
 try {
   /** @type {Facts} */
-  const facts = { address: daemon.address, shop: shop.address, key: KEY, call: '', failed: '', campaign: '' };
+  const facts = {
+    address: daemon.address,
+    shop: shop.address,
+    key: KEY,
+    call: '',
+    failed: '',
+    campaign: '',
+    suite: '',
+    run: '',
+  };
   await takeAll(
     chosen.filter(({ fresh }) => fresh === true),
     facts,
@@ -155,6 +189,30 @@ async function makeCalls(facts) {
   const upload = await ask('POST', '/knowledge/upload', form);
   await ask('POST', '/knowledge/create_file', { ...upload, description: 'What there is to drink' });
   facts.call = await booking();
+  await runSuite(facts);
+}
+
+/** A suite of which a case fails, run for two versions of the agent. @param {Facts} facts */
+async function runSuite(facts) {
+  const { id: suite } = await ask('POST', '/evals/suites', { agent_id: AGENT, suite: SUITE });
+  await ask('POST', '/evals/suites', { agent_id: AGENT, suite: SUITE.replace('Front desk', 'Night shift') });
+  facts.suite = suite;
+  for (const against of [null, { agent_version: 1 }]) {
+    const { id } = await ask('POST', '/evals/runs', { suite_id: suite, ...(against !== null && { against }) });
+    facts.run = id;
+    await runIsOver(id);
+  }
+}
+
+/** @param {string} id */
+async function runIsOver(id) {
+  for (const until = Date.now() + RUN_MS; Date.now() < until;) {
+    const { status, reason } = await ask('GET', `/evals/runs/${id}`);
+    if (status === 'done') return;
+    if (status === 'failed') throw new Error(reason);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  throw new Error('The run does not end.');
 }
 
 /** The session of the first caller, when it is over. */

@@ -98,7 +98,7 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [
       [['config', 'prompt'], 'You are Olive, the front desk of The Crooked Fork. Book tables with book_table at once.'],
     ],
-    // The embedded model follows the script and reads no prompt; with a language model, case 1 is about this.
+    // The embedded model follows the script and reads no prompt; prompt-mutation.test.ts has a model's double that does.
     caughtBy: null,
     mode: 'text',
   },

@@ -31,7 +31,8 @@ export function costsInWords({ tokens, cost, persona, judges }: SuiteCosts, unit
   const parts: [name: string, tokens: number, cost: number | null][] = [];
   if (tokens > 0 || cost !== null) parts.push(['agent', tokens, cost]);
   for (const [name, used] of [['personas', persona] as const, ['judges', judges] as const]) {
-    if (used !== null) parts.push([name, used.promptTokens + used.completionTokens, used.costUsd]);
+    const count = used === null ? 0 : used.promptTokens + used.completionTokens;
+    if (used !== null && count > 0) parts.push([name, count, used.costUsd]);
   }
   return parts.map(([name, count, amount]) => {
     const words = `${count.toLocaleString('en')} tokens`;

@@ -41,7 +41,7 @@ export function caseCard(one: ReportCase, { isOpen, actions }: CaseCardOptions):
 
 /** Tokens and cost of models beside the agent, in words. */
 function usageText(who: string, used: ReportUsage | null): string[] {
-  if (used === null) return [];
+  if (used === null || used.prompt_tokens + used.completion_tokens === 0) return [];
   const tokens = `${who}: ${(used.prompt_tokens + used.completion_tokens).toLocaleString('en')} tokens`;
   return [used.cost === null ? tokens : `${tokens}, ${costText(used.cost)}`];
 }
@@ -99,7 +99,8 @@ function lineItem(line: ReportLine, failed: readonly ReportExpectation[]): HTMLE
 /** Why an expectation did not pass. */
 function reasonOf({ expected, outcome, reason, votes }: ReportExpectation): HTMLElement {
   const verdict = outcome === 'error' ? 'Not decided' : 'Failed';
-  const quotes = votes.filter(({ verdict: one }) => one !== 'pass');
+  // A single vote's reason is that of the expectation.
+  const quotes = votes.length === 1 ? [] : votes.filter(({ verdict: one }) => one !== 'pass');
   return el(
     'p',
     { class: 'eval-reason' },

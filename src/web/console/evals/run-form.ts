@@ -27,9 +27,9 @@ export function runForm({ api, suiteId, agentId, agents, save, onStarted }: RunF
   const version = el('select', { name: 'version' });
   const against = el('select', { name: 'against' });
   const mode = select('mode', '', [
-    ['text', 'Text: fast, without sound'],
-    ['voice', 'Voice: both speak'],
-    ['', 'Both'],
+    ['text', 'Text'],
+    ['voice', 'Voice'],
+    ['', 'Text and voice'],
   ]);
   mode.value = 'text';
   const runs = el('input', { type: 'number', min: '1', max: '1000', placeholder: 'as in the suite' });

@@ -56,8 +56,8 @@ export class RunProgress {
           return part;
         }),
     );
-    const words =
-      status === 'queued' ? 'Waits for other runs' : `${String(done)} of ${total === 0 ? '…' : String(total)} calls`;
+    const count = total === 0 ? 'The first call is on' : `${String(done)} of ${String(total)} calls`;
+    const words = status === 'queued' ? 'Waits for other runs' : count;
     this.#bar.setAttribute('aria-label', words);
     this.#figures.textContent = failed === 0 ? words : `${words} · ${String(failed)} did not pass`;
   }
