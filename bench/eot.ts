@@ -8,6 +8,8 @@
  * it, rows are made of the labelled turns of `fixtures/audio` and of PARLEY_AUDIO_DIR; `--make=FOLDER` writes them there
  * as rows.jsonl and rows.parquet, and ends. A word is known `--transcript-lag` ms after it was said, and the final
  * transcript as long after the speech; 500 is eot-bench's. `--predictions=FILE` writes the scores for the published harness.
+ * `--turn-model=FILE` adds an ONNX turn model, alone and with the words (`--runtime=PACKAGE` runs it). Behind the budgets
+ * comes how often a turn was over at each probability, calibrated by one half of the sentences and counted on the other.
  * `--n` takes the first rows only. The intervals hold 95 % of draws of as many turns, with replacement.
  */
 import { mkdirSync } from 'node:fs';
@@ -15,6 +17,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Random } from '../dist/base/random.js';
+import { OnnxTurnModel } from '../dist/providers/turn/onnx.js';
 import { core, delayOf, isCut, type HeardTurn } from './lib/detectors.js';
 import { labelledEars, pausesOf } from './lib/ears.js';
 import { rowOf, turnOf } from './lib/eot/made-rows.js';
@@ -31,7 +34,8 @@ import {
   type Sweep,
   sweepOf,
 } from './lib/eot/rules.js';
-import { scoredByCore } from './lib/eot/scores.js';
+import { reliabilityOf, samplesAt } from './lib/eot/reliability.js';
+import { scoredByCore, scoredByModel } from './lib/eot/scores.js';
 import { markdownTable, quantile } from './lib/numbers.js';
 import { labelledRecordings, type Turn, turnsIn } from './lib/turns.js';
 
@@ -42,9 +46,13 @@ const { values } = parseArgs({
     language: { type: 'string' },
     'transcript-lag': { type: 'string', default: '500' },
     predictions: { type: 'string' },
+    'turn-model': { type: 'string' },
+    runtime: { type: 'string' },
     n: { type: 'string' },
   },
 });
+/** Where probabilities are held against what became of the silence: the words of most turns are there. */
+const SCORE_POINT_MS = 500;
 const SEED = 20_261_124;
 /** What parley's own recognisers need for a word and for the end of speech. */
 const OWN_LAG = { finalMs: 200, interimMs: 150 };
@@ -86,19 +94,30 @@ async function measure(): Promise<void> {
     if (values.n !== undefined && turns.length >= Number(values.n)) break;
     turns.push(await turnOf(row));
   }
-  const heardWith = async (finalMs: number, interimMs: number): Promise<HeardTurn[]> => {
-    const ears = await labelledEars(finalMs, interimMs);
+  const heardWith = async (finalMs: number, interimMs: number, model: OnnxTurnModel | null): Promise<HeardTurn[]> => {
+    const ears = await labelledEars(finalMs, interimMs, model);
     const heard: HeardTurn[] = [];
     for (const turn of turns) heard.push({ turn, told: await ears(turn), pauses: turn.pauses ?? [] });
     return heard;
   };
   const lagMs = Number(values['transcript-lag']);
-  const asPublished = await heardWith(lagMs, lagMs);
-  const own = await heardWith(OWN_LAG.finalMs, OWN_LAG.interimMs);
+  const asPublished = await heardWith(lagMs, lagMs, null);
+  const own = await heardWith(OWN_LAG.finalMs, OWN_LAG.interimMs, null);
   const scored = asPublished.map(scoredByCore);
+  const scores: [string, ScoredTurn[]][] = [
+    [`parley, words after ${String(lagMs)} ms`, scored],
+    [`parley, words after ${String(OWN_LAG.finalMs)} ms`, own.map(scoredByCore)],
+  ];
+  const { 'turn-model': path, runtime } = values;
+  if (path !== undefined) {
+    const model = new OnnxTurnModel(runtime === undefined ? { path } : { path, runtime });
+    const withModel = await heardWith(OWN_LAG.finalMs, OWN_LAG.interimMs, model);
+    await model.close();
+    scores.push([`parley with the model, words after ${String(OWN_LAG.finalMs)} ms`, withModel.map(scoredByCore)]);
+    scores.push(['the model alone', withModel.map(scoredByModel)]);
+  }
   const detectors: [string, Sweep][] = [
-    [`parley, words after ${String(lagMs)} ms`, sweepOf(scored)],
-    [`parley, words after ${String(OWN_LAG.finalMs)} ms`, sweepOf(own.map(scoredByCore))],
+    ...scores.map(([name, of]) => [name, sweepOf(of)] as [string, Sweep]),
     ['silence alone', baselineOf(scored)],
   ];
   const holds = detectors[0]?.[1].holds.reduce((sum, count) => sum + count, 0) ?? 0;
@@ -106,6 +125,7 @@ async function measure(): Promise<void> {
   showBudgets(detectors);
   showHeldOut(detectors, asPublished);
   showDefault(own);
+  for (const [name, of] of scores) showReliability(name, of, asPublished);
   if (values.predictions !== undefined) writeScores(values.predictions, asPublished, scored);
 }
 
@@ -171,6 +191,33 @@ function showDefault(heard: readonly HeardTurn[]): void {
   console.log(
     `\nthe default, words after ${String(OWN_LAG.finalMs)} ms: ${percent(cuts / pauses)} cut off, ` +
       `mean ${ms(mean)}, p50 ${ms(quantile(delays, 0.5))}, p90 ${ms(quantile(delays, 0.9))}`,
+  );
+}
+
+/** How often turns were over at each probability. */
+function showReliability(name: string, scored: readonly ScoredTurn[], heard: readonly HeardTurn[]): void {
+  const half = (which: string) =>
+    samplesAt(
+      scored.filter((_, at) => heard[at]?.turn.half === which),
+      SCORE_POINT_MS,
+    );
+  const found = reliabilityOf(half('tuned'), half('held out'));
+  if (found === null) return;
+  const { calibration, bins, brier, brierOfShare } = found;
+  console.log(
+    `\n${name}, silences of other sentences at ${ms(SCORE_POINT_MS)}: Brier score ${brier.toFixed(3)}, ` +
+      `of one probability for all ${brierOfShare.toFixed(3)}; calibration ${JSON.stringify(calibration)}\n`,
+  );
+  console.log(
+    markdownTable([
+      ['probability', 'silences', 'mean probability', 'turn was over'],
+      ...bins.map(({ from, to, silences, probability, over }) => [
+        `${String(from)} to ${String(to)}`,
+        String(silences),
+        percent(probability),
+        percent(over),
+      ]),
+    ]),
   );
 }
 

@@ -7,8 +7,10 @@ import { speechHints } from '../../dist/engine/stt-hints.js';
 import { parseScript, speechHints as scriptHints } from '../../dist/providers/llm/scripted/index.js';
 import { EmbeddedStt } from '../../dist/providers/stt/embedded/provider.js';
 import type { SpeechHints, SttStream } from '../../dist/providers/stt/stt.js';
+import type { TurnModel } from '../../dist/providers/turn/turn.js';
 import { vadProvider } from '../../dist/providers/vad/registry.js';
 import { Hearing } from '../../dist/session/hearing/hearing.js';
+import { TurnJudge } from '../../dist/session/hearing/turn-judge.js';
 import { MIN_PAUSE_MS, type Stretch, type Turn } from './turns.js';
 
 /** What a session's core would be told of a turn, and when, in ms from its first sample. */
@@ -25,12 +27,32 @@ const NOBODY: Listener = { push: () => undefined, speechStarted: () => undefined
 const INTERIM_MS = 150;
 
 /** A session's ears (resampler, keypad detector, Silero), and the labelled words as what an ideal recogniser gives. */
-export async function labelledEars(finalMs: number, interimMs = INTERIM_MS): Promise<(turn: Turn) => Promise<Told[]>> {
-  await vadProvider('silero').warmUp();
+export async function labelledEars(
+  finalMs: number,
+  interimMs = INTERIM_MS,
+  turnModel: TurnModel | null = null,
+): Promise<(turn: Turn) => Promise<Told[]>> {
+  await Promise.all([vadProvider('silero').warmUp(), turnModel?.warmUp()]);
   return async (turn) => {
-    const edges = await listen(turn.audio, NOBODY, new VirtualClock());
-    return inOrder([...edges, ...transcripts(turn.words, edges, finalMs, interimMs)]);
+    const clock = new VirtualClock();
+    const judged: Told[] = [];
+    const judge = turnModel === null ? null : judgeOf(turnModel, turn.language, clock, judged);
+    const edges = await listen(turn.audio, judge ?? NOBODY, clock);
+    judge?.close();
+    return inOrder([...edges, ...judged, ...transcripts(turn.words, edges, finalMs, interimMs)]);
   };
+}
+
+/** An audio model beside them, as in a session. */
+function judgeOf(model: TurnModel, language: string, clock: VirtualClock, judged: Told[]): TurnJudge {
+  const context = {
+    clock,
+    emit: (event: ConversationEvent) => void judged.push({ atMs: clock.nowMs(), event }),
+    fault: (_name: string, reason: string) => {
+      throw new Error(reason);
+    },
+  };
+  return new TurnJudge(context, { model, language: () => language });
 }
 
 /** The same ears with the embedded recogniser, which expects what the demo agent's callers say. */

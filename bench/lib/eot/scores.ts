@@ -46,6 +46,19 @@ export function scoredByCore(heard: HeardTurn): ScoredTurn {
   });
 }
 
+/** An audio model alone: what it said last of each silence. */
+export function scoredByModel(heard: HeardTurn): ScoredTurn {
+  const judged = heard.told.flatMap(({ atMs, event }) =>
+    event.type === 'turn.judged' ? [{ atMs, probability: event.probability }] : [],
+  );
+  const { pauses, turn } = heard;
+  return scoredTurn(heard, (atMs, silence) => {
+    const startMs = pauses[silence]?.startMs ?? turn.endMs;
+    const last = judged.findLast((one) => one.atMs >= startMs - EARLY_MS && one.atMs <= atMs);
+    return last?.probability ?? 0;
+  });
+}
+
 /** The start, every 0.1 s, and the end. */
 function gridOf(durationMs: number): number[] {
   const grid = Array.from({ length: Math.floor(durationMs / INTERVAL_MS + 1e-6) + 1 }, (_, at) => at * INTERVAL_MS);

@@ -9,8 +9,8 @@ export interface Calibration {
 
 /** Scores nearer to 0 and 1 say no more. */
 const LEAST = 1e-4;
-/** Keeps the line finite where the scores separate the labels. */
-const RIDGE = 1e-3;
+/** Keeps the line near the scores themselves where there are few labels, or scores that separate them. */
+const RIDGE = 1;
 
 export function calibrated(score: number, { slope, intercept }: Calibration): number {
   return sigmoid(slope * logit(score) + intercept);
@@ -20,27 +20,50 @@ export function calibrated(score: number, { slope, intercept }: Calibration): nu
 export function fitCalibration(samples: readonly { score: number; isOver: boolean }[]): Calibration | null {
   const ends = samples.filter(({ isOver }) => isOver).length;
   if (ends === 0 || ends === samples.length) return null;
-  let [slope, intercept] = [1, 0];
-  for (let round = 0; round < 50; round++) {
-    let [g0, g1, h00, h01, h11] = [0, RIDGE * (slope - 1), RIDGE, 0, RIDGE];
-    for (const { score, isOver } of samples) {
-      const x = logit(score);
-      const p = sigmoid(slope * x + intercept);
-      const error = p - (isOver ? 1 : 0);
-      const weight = p * (1 - p);
-      g0 += error;
-      g1 += error * x;
-      h00 += weight;
-      h01 += weight * x;
-      h11 += weight * x * x;
+  let line: Calibration = { slope: 1, intercept: 0 };
+  for (let round = 0; round < 100; round++) {
+    const { slope, intercept } = newtonStep(samples, line);
+    const before = lossOf(samples, line);
+    let next = line;
+    // Far from the best line the whole step may lead away from it.
+    for (let share = 1; share > 1e-3; share /= 2) {
+      next = { slope: line.slope - share * slope, intercept: line.intercept - share * intercept };
+      if (lossOf(samples, next) <= before) break;
     }
-    const determinant = h00 * h11 - h01 * h01;
-    const [down, along] = [(h11 * g0 - h01 * g1) / determinant, (h00 * g1 - h01 * g0) / determinant];
-    intercept -= down;
-    slope -= along;
-    if (Math.abs(down) + Math.abs(along) < 1e-9) break;
+    const change = Math.abs(next.slope - line.slope) + Math.abs(next.intercept - line.intercept);
+    line = next;
+    if (change < 1e-9) break;
   }
-  return { slope, intercept };
+  return line;
+}
+
+function newtonStep(samples: readonly { score: number; isOver: boolean }[], line: Calibration): Calibration {
+  let [gIntercept, gSlope] = [RIDGE * line.intercept, RIDGE * (line.slope - 1)];
+  let [h00, h01, h11] = [RIDGE, 0, RIDGE];
+  for (const { score, isOver } of samples) {
+    const x = logit(score);
+    const p = calibrated(score, line);
+    const error = p - (isOver ? 1 : 0);
+    const weight = p * (1 - p);
+    gIntercept += error;
+    gSlope += error * x;
+    h00 += weight;
+    h01 += weight * x;
+    h11 += weight * x * x;
+  }
+  const determinant = h00 * h11 - h01 * h01;
+  return {
+    intercept: (h11 * gIntercept - h01 * gSlope) / determinant,
+    slope: (h00 * gSlope - h01 * gIntercept) / determinant,
+  };
+}
+
+function lossOf(samples: readonly { score: number; isOver: boolean }[], line: Calibration): number {
+  const prior = (RIDGE / 2) * ((line.slope - 1) ** 2 + line.intercept ** 2);
+  return samples.reduce((sum, { score, isOver }) => {
+    const p = calibrated(score, line);
+    return sum - Math.log(Math.max(1e-12, isOver ? p : 1 - p));
+  }, prior);
 }
 
 function logit(score: number): number {

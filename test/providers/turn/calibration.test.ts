@@ -17,6 +17,13 @@ it('finds the line that the labels were drawn from', () => {
   expect(about.filter(({ isOver }) => isOver).length / about.length).toBeCloseTo(0.3, 1);
 });
 
+it('does not run away where most scores are the same', () => {
+  const same = Array.from({ length: 300 }, (_, at) => ({ score: at % 30 === 0 ? 1 : 0, isOver: at % 4 !== 0 }));
+  const found = fitCalibration(same);
+  expect(Math.abs(found?.slope ?? Infinity)).toBeLessThan(1);
+  expect(calibrated(0, found ?? { slope: 1, intercept: 0 })).toBeCloseTo(0.75, 1);
+});
+
 it('stays finite where the scores separate the labels, and is none without both', () => {
   const apart = fitCalibration([
     { score: 0.1, isOver: false },
