@@ -1,5 +1,6 @@
 /**
- * How long starting takes: importing the library, and `parley serve` until it answers and until its engines are warm,
+ * How long starting takes: importing the library, from there to the first sound of the first session's greeting (Silero
+ * loaded; recogniser, model and voice are doubles that take no time), and `parley serve` until it answers and until its engines are warm,
  * with the memory resident at that moment. Fresh processes, in turns, medians.
  *
  *   npm run build && node bench/run.mjs startup [--rounds=5]
@@ -19,6 +20,26 @@ const LIBRARY = new URL('dist/index.js', ROOT).href;
 const BIN = fileURLToPath(new URL('bin/parley.js', ROOT));
 const GIVE_UP_MS = 60_000;
 
+/** A session of the library `parley` up to its first frame of speech. */
+const GREETING = `
+  const nothing = async () => {};
+  const stt = { name: 'none', virtualTime: true, warmUp: nothing, close: nothing, open: async () => ({
+    push() {}, speechStarted() {}, speechStopped() {}, endTurn() {}, close: nothing }) };
+  const llm = { name: 'none', virtualTime: true, warmUp: nothing, close: nothing, async *complete() {} };
+  const tts = { name: 'hum', virtualTime: true, warmUp: nothing, close: nothing,
+    voices: () => [{ id: 'hum', name: 'Hum', language: 'en-US', sampleRateHz: 16000 }],
+    async *synthesize() { yield { samples: new Int16Array(16000).fill(3000), sampleRateHz: 16000, words: [] }; } };
+  const engine = new parley.Engine();
+  let hear;
+  const heard = new Promise((resolve) => (hear = resolve));
+  const transport = new parley.MemoryTransport({ onFrame: (frame) => { if (frame !== null) hear(); } });
+  const agent = { prompt: 'You take bookings.', first_message: 'Good evening' };
+  const session = await engine.createSession({ agent, transport, stt, llm, tts });
+  void session.run();
+  await heard;
+  void session.close().then(() => engine.close());
+`;
+
 interface Start {
   wallMs: number;
   cpuMs: number;
@@ -33,10 +54,12 @@ console.log(`${machine()}\n`);
 for (let round = 0; round <= Number(values.rounds); round++) {
   const nothing = await inNode('');
   const library = await inNode(`await import(${JSON.stringify(LIBRARY)});`);
+  const greeting = await inNode(GREETING, `const parley = await import(${JSON.stringify(LIBRARY)});`);
   const { healthy, ready } = await serve();
   if (round === 0) continue; // the files were not in memory yet
   keep('node, doing nothing', nothing);
   keep('import of the library', library);
+  keep('from there to the first sound of a greeting', greeting);
   keep('parley serve to /healthz', healthy);
   keep('parley serve to /readyz', ready);
 }
@@ -48,12 +71,12 @@ const rows = Object.entries(starts).map(([name, all]) => [
 ]);
 console.log(`${markdownTable([['start', 'ms', 'CPU ms', 'RSS MB'], ...rows])}\n\n${machine()}`);
 
-/** What `script` takes in a fresh process, not counting Node's own start but for the script "". */
-function inNode(script: string): Promise<Start> {
+/** What `script` takes in a fresh process after `before`, not counting Node's own start but for the script "". */
+function inNode(script: string, before = ''): Promise<Start> {
   const source =
     script === ''
       ? `const wallMs = performance.now(); const c = process.cpuUsage();`
-      : `const t = performance.now(); const b = process.cpuUsage(); ${script}
+      : `${before} const t = performance.now(); const b = process.cpuUsage(); ${script}
          const wallMs = performance.now() - t; const c = process.cpuUsage(b);`;
   const report = `console.log(JSON.stringify({ wallMs, cpuMs: (c.user + c.system) / 1000, rssMb: process.memoryUsage().rss / 1e6 }));`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', `${source} ${report}`], {

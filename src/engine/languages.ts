@@ -45,6 +45,8 @@ const WISHES: Readonly<Record<string, readonly string[]>> = {
 export function languageWishes(language: string, languages: readonly string[]): readonly string[] {
   const base = baseLanguage(language);
   const others = new Set(languages.map(baseLanguage).filter((other) => other !== base && other !== 'multi'));
+  // Node takes tens of milliseconds to load its table of names.
+  if (others.size === 0) return [];
   const names = new Intl.DisplayNames([base], { type: 'language', fallback: 'none' });
   return [...others].flatMap((other) => {
     const name = names.of(other);

@@ -7,7 +7,7 @@ import { defineRegistry } from '../registry.js';
 import type { LlmProvider } from './llm.js';
 import { OpenAiProvider } from './vendors/openai.js';
 import { fallbackScript } from './scripted/fallback-script.js';
-import { scriptedProvider } from './scripted/provider.js';
+import { lazyScriptedProvider, scriptedProvider } from './scripted/provider.js';
 import type { AgentScriptInput } from './scripted/schema.js';
 
 /** Maps model ids to providers. A later registration replaces an earlier one. */
@@ -100,7 +100,10 @@ const ADAPTERS = defineRegistry<((server: ModelServer) => LlmProvider) | null>('
  */
 export function llmRegistry(routes: ModelRoutes, { script, headers }: LlmRegistryOptions = {}): LlmRegistry {
   const registry = new LlmRegistry();
-  registry.register(SCRIPTED_MODEL, scriptedProvider(script ?? fallbackScript));
+  registry.register(
+    SCRIPTED_MODEL,
+    script === undefined ? lazyScriptedProvider(fallbackScript) : scriptedProvider(script),
+  );
   const servers = new Map<string, { provider: LlmProvider; names: Map<string, string> }>();
   for (const [id, { provider: adapter, baseUrl, apiKey, model }] of routes) {
     const open = ADAPTERS.entry(adapter);

@@ -40,28 +40,35 @@ const PRACTICE_ROUNDS = 20;
  * @throws ParleyError CONFIG_INVALID naming the place of an error in the script
  */
 export function scriptedProvider(script: AgentScriptInput): LlmProvider {
-  return new ScriptedProvider(compileScript(parseScript(script)));
+  const compiled = compileScript(parseScript(script));
+  return new ScriptedProvider(() => compiled);
+}
+
+/** The same for a script that is known to be right: compiled when it is first used. */
+export function lazyScriptedProvider(script: AgentScriptInput): LlmProvider {
+  let compiled: CompiledScript | null = null;
+  return new ScriptedProvider(() => (compiled ??= compileScript(parseScript(script))));
 }
 
 class ScriptedProvider implements LlmProvider {
   readonly name = 'scripted';
   readonly virtualTime = true;
-  readonly #script: CompiledScript;
+  readonly #script: () => CompiledScript;
 
-  constructor(script: CompiledScript) {
+  constructor(script: () => CompiledScript) {
     this.#script = script;
   }
 
   async warmUp(): Promise<void> {
     // There is nothing to load, but running the code once warms it up for the first caller.
     for (let round = 0; round < PRACTICE_ROUNDS; round++) {
-      new ScriptConversation(this.#script, [], round).user('hello, I would like something for four tomorrow, please');
+      new ScriptConversation(this.#script(), [], round).user('hello, I would like something for four tomorrow, please');
     }
   }
 
   async *complete(request: LlmRequest): AsyncGenerator<LlmPiece, void, undefined> {
     request.signal.throwIfAborted();
-    const { text, calls } = replyTo(this.#script, request);
+    const { text, calls } = replyTo(this.#script(), request);
     if (request.clock.virtual) await delay(request.clock, FIRST_PIECE_MS, request.signal);
     for (const piece of pieces(text)) {
       yield { type: 'text', text: piece };
