@@ -13,6 +13,7 @@ export const SYSTEM_TOOLS = [
   { command: 'bzip2', package: 'bzip2', why: 'models come in archives that it unpacks' },
   { command: 'nginx', package: 'nginx-light', why: 'the daemon is tested behind the real reverse proxy' },
   { command: 'caddy', package: 'caddy', why: 'the daemon is tested behind the real reverse proxy' },
+  { command: 'script', package: 'bsdutils', why: 'setup is tested on a pseudo terminal' },
   { command: 'openssl', package: 'openssl', why: 'HTTPS is tested with certificates made for the test' },
 ];
 

@@ -15,6 +15,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'start the daemon: REST API, page and console',
     load: async () => (await import('./serve.js')).serve,
   },
+  setup: {
+    summary: 'choose, download and check a recogniser, a voice and models',
+    load: async () => (await import('./setup/setup.js')).setup,
+  },
   talk: {
     summary: 'talk to an agent in this terminal',
     load: async () => (await import('./talk.js')).talk,

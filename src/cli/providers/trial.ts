@@ -13,7 +13,8 @@ import { TTS_ENTRIES, ttsProvider } from '../../providers/tts/registry.js';
 import { FliteTts } from '../../providers/tts/flite/flite.js';
 import type { SpeechModel } from '../../providers/llm/llm.js';
 
-const SENTENCE = 'We have a table for two at seven o’clock this evening.';
+/** What is spoken and recognised. */
+export const SENTENCE = 'We have a table for two at seven o’clock this evening.';
 const PROMPT = 'Confirm in one short sentence what the user says.';
 /** Timeout for transcript and answer. */
 const ANSWER_MS = 15_000;
@@ -119,6 +120,8 @@ export interface TrialOptions {
   /** The provider's speech model; null = its default. */
   model: string | null;
   language: string;
+  /** What is spoken. Default: an English sentence. */
+  sentence?: string;
   signal: AbortSignal;
 }
 
@@ -149,13 +152,13 @@ export function trialsOf(name: string, options: TrialOptions): ProviderTrial[] {
       kind: 'stt',
       name,
       vendor,
-      run: (note) => tryHearing(name, options, note),
+      run: async (note) => void (await tryHearing(name, options, note)),
     })),
     ...modelsOf(name, options).map((id): ProviderTrial => {
       return { kind: 'llm', name: id, vendor: null, run: (note) => tryThinking(id, options, note) };
     }),
     ...voices.map(({ vendor }): ProviderTrial => {
-      return { kind: 'tts', name, vendor, run: (note) => trySpeaking(name, options, note) };
+      return { kind: 'tts', name, vendor, run: async (note) => void (await trySpeaking(name, options, note)) };
     }),
   ];
 }
@@ -167,7 +170,8 @@ function modelsOf(name: string, { models }: TrialOptions): string[] {
   return first === undefined ? [] : [first[0]];
 }
 
-async function trySpeaking(name: string, options: TrialOptions, note: Note): Promise<void> {
+/** Speaks the sentence. @returns it at the sample rate of recognisers */
+export async function trySpeaking(name: string, options: TrialOptions, note: Note): Promise<Int16Array> {
   const { vendors, local, voiceId, model, language, signal } = options;
   const provider = ttsProvider(name, vendors, local);
   const clock = new RealClock();
@@ -178,23 +182,36 @@ async function trySpeaking(name: string, options: TrialOptions, note: Note): Pro
     note('warm-up', clock.nowMs() - startMs);
     startMs = clock.nowMs();
     let [audioMs, words, isFirst] = [0, 0, true];
-    for await (const audio of provider.synthesize({ ...voice, text: SENTENCE, clock, signal })) {
+    const parts: Int16Array[] = [];
+    let resampler: Resampler | null = null;
+    for await (const audio of provider.synthesize({ ...voice, text: options.sentence ?? SENTENCE, clock, signal })) {
       if (isFirst) note('first audio', clock.nowMs() - startMs);
       isFirst = false;
       audioMs += samplesToMs(audio.samples.length, audio.sampleRateHz);
       words += audio.words?.length ?? 0;
+      resampler ??= new Resampler(audio.sampleRateHz, HEARING_RATE_HZ);
+      parts.push(resampler.process(audio.samples).slice());
     }
     note('all of it', clock.nowMs() - startMs);
     note('length of the speech', audioMs);
     note('words with times', `${String(words)}, ${provider.wordTimes === true ? "the vendor's" : 'estimated'}`);
+    return Int16Array.from(parts.flatMap((part) => [...part]));
   } finally {
     await provider.close();
   }
 }
 
-async function tryHearing(name: string, options: TrialOptions, note: Note): Promise<void> {
+/**
+ * Recognises the sentence, as `speech` or as the embedded voice says it. @returns what was heard
+ */
+export async function tryHearing(
+  name: string,
+  options: TrialOptions,
+  note: Note,
+  given: Int16Array | null = null,
+): Promise<string> {
   const { vendors, local, model, language, signal } = options;
-  const speech = await spokenSentence(signal);
+  const speech = given ?? (await spokenSentence(signal));
   const provider = sttProvider(name, vendors, local);
   const clock = new RealClock();
   const deadlines = new Deadlines(clock, name, signal);
@@ -202,7 +219,7 @@ async function tryHearing(name: string, options: TrialOptions, note: Note): Prom
     let startMs = clock.nowMs();
     await provider.warmUp();
     const got = new Transcripts(clock);
-    const hints = { phrases: [SENTENCE], texts: [], keywords: new Map() };
+    const hints = { phrases: [options.sentence ?? SENTENCE], texts: [], keywords: new Map() };
     const request = { language, hints, clock, signal };
     const stream = await provider.open(model === null ? request : { ...request, model }, got);
     note('warm-up and opening', clock.nowMs() - startMs);
@@ -233,7 +250,8 @@ async function tryHearing(name: string, options: TrialOptions, note: Note): Prom
       deadlines.signal.throwIfAborted();
       note('final, after the end of speech', (got.finalMs ?? endMs) - endMs);
       note('heard', got.text);
-      note('spoken', SENTENCE);
+      note('spoken', options.sentence ?? SENTENCE);
+      return got.text;
     } finally {
       await stream.close();
     }
@@ -281,7 +299,8 @@ class Transcripts {
   };
 }
 
-async function tryThinking(model: string, options: TrialOptions, note: Note): Promise<void> {
+/** Asks the language model. */
+export async function tryThinking(model: string, options: TrialOptions, note: Note): Promise<void> {
   const { models, signal } = options;
   const registry = llmRegistry(models);
   const clock = new RealClock();

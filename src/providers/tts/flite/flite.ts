@@ -7,6 +7,7 @@ import {
   DEFAULT_FLITE_VOICE,
   FIXED_PITCH_VOICES,
   FLITE_VOICES,
+  PITCHED_FLITE_VOICE,
   type FliteVoiceId,
   isFliteVoice,
   speaksEnglish,
@@ -58,8 +59,8 @@ export class FliteTts implements TtsProvider {
    * PROVIDER_TIMEOUT, SESSION_CLOSED
    */
   synthesize(request: TtsRequest): AsyncIterable<TtsAudio> {
-    const voice = voiceOf(request);
-    const settings = this.checkSettings(request.settings, voice);
+    const settings = this.checkSettings(request.settings, request.voiceId);
+    const voice = voiceOf(request, settings);
     const language = speaksEnglish(request.language) && request.language !== 'multi' ? request.language : 'en-US';
     return speak({ ...request, language }, settings, {
       provider: this.name,
@@ -77,7 +78,7 @@ export class FliteTts implements TtsProvider {
   /** @throws ParleyError TTS_SETTING_INVALID, TTS_VOICE_UNKNOWN */
   checkSettings(given: TtsRequest['settings'], voiceId: string | null): VoiceSettings {
     const settings = parseVoiceSettings(this.name, given);
-    const voice = voiceId === null ? DEFAULT_FLITE_VOICE : known(voiceId);
+    const voice = voiceId === null ? defaultVoice(settings) : known(voiceId);
     if (settings.pitch !== 1 && FIXED_PITCH_VOICES.has(voice)) {
       const reason = `the voice ${voice} has one pitch only`;
       throw new ParleyError('TTS_SETTING_INVALID', { provider: this.name, setting: 'pitch', reason });
@@ -94,11 +95,15 @@ export class FliteTts implements TtsProvider {
   }
 }
 
-function voiceOf({ voiceId, language }: TtsRequest): FliteVoiceId {
+function defaultVoice({ pitch }: VoiceSettings): FliteVoiceId {
+  return pitch === 1 ? DEFAULT_FLITE_VOICE : PITCHED_FLITE_VOICE;
+}
+
+function voiceOf({ voiceId, language }: TtsRequest, settings: VoiceSettings): FliteVoiceId {
   if (!speaksEnglish(language)) {
     throw new ParleyError('TTS_LANGUAGE_UNSUPPORTED', { language, reason: 'flite speaks English only' });
   }
-  return voiceId === null ? DEFAULT_FLITE_VOICE : known(voiceId);
+  return voiceId === null ? defaultVoice(settings) : known(voiceId);
 }
 
 function known(voiceId: string): FliteVoiceId {

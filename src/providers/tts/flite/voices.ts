@@ -14,8 +14,14 @@ export const FLITE_VOICES = [
 
 export type FliteVoiceId = (typeof FLITE_VOICES)[number]['id'];
 
-/** Human-like, and its first audio comes without a noticeable delay (see docs/providers.md). */
-export const DEFAULT_FLITE_VOICE: FliteVoiceId = 'slt';
+/**
+ * The one that is understood best: an independent recogniser gets 11.5 % of its words wrong, 24.5 % of slt's (see
+ * docs/providers.md).
+ */
+export const DEFAULT_FLITE_VOICE: FliteVoiceId = 'rms';
+
+/** Speaks where an agent sets a pitch and names no voice, because the default voice has one pitch only. */
+export const PITCHED_FLITE_VOICE: FliteVoiceId = 'slt';
 
 /** A separate model (SPAM) generates their intonation, which flite cannot adjust. */
 export const FIXED_PITCH_VOICES: ReadonlySet<FliteVoiceId> = new Set<FliteVoiceId>(['rms']);

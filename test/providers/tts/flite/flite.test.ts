@@ -107,6 +107,13 @@ describe('flite as a provider', () => {
     expect(shared.checkSettings({ pitch: 1.2, rate: null }, 'slt')).toEqual({ rate: 1, pitch: 1.2, volume: 1 });
   });
 
+  it('speaks as rms by default, and as slt where only a pitch is set', async () => {
+    const speak = async (parts: Partial<TtsRequest>) => (await speakAll(shared, requestFor('One two.', parts))).samples;
+    expect(await speak({ voiceId: null })).toEqual(await speak({ voiceId: 'rms' }));
+    const settings = { pitch: 1.2 };
+    expect(await speak({ voiceId: null, settings })).toEqual(await speak({ voiceId: 'slt', settings }));
+  });
+
   it('refuses a wrong voice, setting or language before any work', () => {
     const start = (parts: Partial<TtsRequest>) => () => shared.synthesize(requestFor('Hi', parts));
     expect(start({ voiceId: 'alice' })).toThrow('flite has no voice "alice". Known: slt, rms, awb, kal16, kal');

@@ -1,0 +1,296 @@
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { languageSchema } from '../../agent/language.js';
+import { ParleyError } from '../../base/errors.js';
+import { LocalModels } from '../../providers/local/local-models.js';
+import { baseUrlSchema } from '../../schema/field.js';
+import { loadSettings } from '../../settings/load-settings.js';
+import type { Settings } from '../../settings/settings.js';
+import { VENDORS } from '../../settings/vendor-settings.js';
+import { install } from '../models/install.js';
+import { DownloadProgress } from '../models/progress.js';
+import { type CommandIo, defineCommand, type FlagOptions, UsageError } from '../shared/command.js';
+import { localModelsOf } from '../shared/local-models.js';
+import { Questions } from './ask.js';
+import { writeKeys, writeSettings } from './files.js';
+import { embeddedPart, isEmbedded, type Part, proposal, settingsFor, type Wishes } from './plan.js';
+import { type RoundTrip, roundTrip } from './round-trip.js';
+import { type Survey, surveyOf } from './survey.js';
+
+const OPTIONS = {
+  yes: { type: 'boolean', short: 'y', default: false },
+  overwrite: { type: 'boolean', default: false },
+  offline: { type: 'boolean', default: false },
+  'dry-run': { type: 'boolean', default: false },
+  language: { type: 'string', default: 'en-US' },
+  stt: { type: 'string' },
+  voice: { type: 'string' },
+  turn: { type: 'string' },
+  'llm-model': { type: 'string' },
+  config: { type: 'string' },
+  'env-file': { type: 'string' },
+  'data-dir': { type: 'string' },
+  'models-dir': { type: 'string' },
+  mirror: { type: 'string' },
+} satisfies FlagOptions;
+
+export const setup = defineCommand({
+  help: `
+Usage: parley setup [flags]
+
+Sets parley up for good conversations: looks for keys, Ollama, local models, disk and network; proposes a recogniser, a
+natural voice, a turn model and a language model; and after one confirmation downloads what is missing, checks all of it
+with a real round trip (a sentence is spoken, recognised, and a question answered), and writes the settings file. A part
+that does not work is left out, and parley's embedded one takes its place. Vendors may charge for the round trip.
+
+Flags:
+  -y, --yes             ask nothing: take the proposal. Keys come from the environment only
+  --overwrite           with --yes: change a settings file that exists (the old text is kept in FILE.bak)
+  --dry-run             print the proposal and stop
+  --offline             look at no network: use what is on this machine
+  --language CODE       language of the agents (default en-US)
+  --stt NAME            recogniser: embedded, a vendor, or a local model (parley models lists them)
+  --voice NAME          voice: embedded, a vendor, or a local model
+  --turn NAME           turn model, or none
+  --llm-model ID        language model
+  --config FILE         settings file to write (default: PARLEY_CONFIG, else parley.json in this folder)
+  --env-file FILE       file for the keys that you enter (default: parley.env beside the settings file)
+  --data-dir DIR        the daemon's data folder; local models are in its folder "models"
+  --models-dir DIR      folder of the models instead
+  --mirror URL          download models from URL/HOST/PATH instead of HOST/PATH
+`,
+  options: OPTIONS,
+  async run({ values }, io) {
+    const language = languageSchema.safeParse(values.language);
+    if (!language.success) throw new UsageError(`--language must be a code such as de-DE, not ${values.language}`);
+    const config = resolve(values.config ?? io.env['PARLEY_CONFIG'] ?? 'parley.json');
+    const run = new Setup(io, {
+      ...values,
+      language: language.data,
+      config,
+      envFile: resolve(values['env-file'] ?? join(dirname(config), 'parley.env')),
+      wishes: { stt: values.stt, tts: values.voice, turn: values.turn, llm: values['llm-model'] },
+    });
+    return run.run();
+  },
+});
+
+interface SetupOptions {
+  yes: boolean;
+  overwrite: boolean;
+  offline: boolean;
+  'dry-run': boolean;
+  language: string;
+  config: string;
+  envFile: string;
+  wishes: Wishes;
+  'data-dir'?: string | undefined;
+  'models-dir'?: string | undefined;
+  mirror?: string | undefined;
+}
+
+class Setup {
+  readonly #io: CommandIo;
+  readonly #options: SetupOptions;
+  readonly #keys: Record<string, string> = {};
+
+  constructor(io: CommandIo, options: SetupOptions) {
+    this.#io = io;
+    this.#options = options;
+  }
+
+  async run(): Promise<number> {
+    const { yes, overwrite, language, config, wishes, offline } = this.#options;
+    if (yes && !overwrite && !this.#options['dry-run'] && existsSync(config)) {
+      throw new ParleyError('FILE_NOT_WRITABLE', { path: config, reason: 'it exists; --overwrite changes it' });
+    }
+    const questions = yes || this.#options['dry-run'] ? null : new Questions(this.#io);
+    try {
+      if (questions !== null) await this.#askKeys(questions);
+      this.#say('Looking at this machine …');
+      const settings = await this.#settings();
+      const mirror = this.#mirror(settings);
+      const survey = await surveyOf(settings, { offline, mirror, signal: this.#io.signal });
+      const parts = proposal(survey, language, wishes);
+      this.#print(surveyText(survey) + planText(parts));
+      if (this.#options['dry-run']) return 0;
+      if (questions !== null && !(await this.#confirmed(questions, parts))) {
+        this.#say('Nothing was changed.');
+        return 1;
+      }
+      return await this.#carryOut(parts, settings, survey, mirror);
+    } finally {
+      questions?.close();
+    }
+  }
+
+  async #askKeys(questions: Questions): Promise<void> {
+    const names = Object.entries(VENDORS).filter(([, { env }]) => 'apiKey' in env);
+    const unset = names.filter(([, { env }]) => (this.#io.env[keyOf(env)] ?? '') === '');
+    this.#say(`Which of these have given you an API key? ${unset.map(([name]) => name).join(', ')}`);
+    const answer = await questions.ask('Names, with commas between (empty = none): ');
+    for (const name of answer.split(/[\s,]+/).filter((part) => part !== '')) {
+      const vendor = unset.find(([known]) => known === name.toLowerCase())?.[1];
+      if (vendor === undefined) {
+        this.#say(`${name} is not in the list: left out.`);
+        continue;
+      }
+      const key = await questions.ask(`Key of ${vendor.title} (${keyOf(vendor.env)}, not shown): `, { hidden: true });
+      if (key !== '') this.#keys[keyOf(vendor.env)] = key;
+      if ('region' in vendor.env && (this.#io.env[vendor.env.region] ?? '') === '') {
+        const region = await questions.ask(`Region of ${vendor.title} (${vendor.env.region}): `);
+        if (region !== '') this.#keys[vendor.env.region] = region;
+      }
+    }
+  }
+
+  /** As they are without the members that the setup chooses. */
+  async #settings(): Promise<Settings> {
+    const { config } = this.#options;
+    const flags = { 'data-dir': this.#options['data-dir'], 'models-dir': this.#options['models-dir'] };
+    const env = { ...this.#io.env, ...this.#keys, PARLEY_CONFIG: existsSync(config) ? config : undefined };
+    const { settings } = await loadSettings({ env, flags });
+    return { ...settings, stt: null, sttModel: null, tts: null, voiceId: null, turnModelPath: null, llmModel: null };
+  }
+
+  #mirror({ modelsUrl }: Settings): string | null {
+    const mirror = this.#options.mirror ?? modelsUrl;
+    if (mirror === null || baseUrlSchema.safeParse(mirror).success) return mirror;
+    throw new UsageError(`--mirror must be an http:// or https:// address, not ${mirror}`);
+  }
+
+  async #confirmed(questions: Questions, parts: readonly Part[]): Promise<boolean> {
+    const { config } = this.#options;
+    const loads = parts.filter(({ download }) => download !== null).length;
+    const what = loads === 0 ? 'check this' : `download ${String(loads)} model${loads === 1 ? '' : 's'}, check all`;
+    const file = existsSync(config) ? `change ${config} (the old text goes to ${config}.bak)` : `write ${config}`;
+    return questions.confirm(`Shall I ${what}, and ${file}?`, !existsSync(config));
+  }
+
+  async #carryOut(parts: readonly Part[], settings: Settings, survey: Survey, mirror: string | null): Promise<number> {
+    const { config, language, envFile } = this.#options;
+    const lost: Part[] = [];
+    const replaced = (part: Part, reason: string): Part => {
+      if (isEmbedded(part)) return part;
+      this.#say(`${nameOf(part)}: ${reason}. The embedded one takes its place.`);
+      lost.push(part);
+      return embeddedPart(part, survey, language);
+    };
+    let chosen: Part[] = [];
+    for (const part of parts) {
+      const fault = await this.#pull(part, survey.folder, mirror);
+      chosen.push(fault === null ? part : replaced(part, fault));
+    }
+    this.#say('Speaking, recognising and answering, to check it …');
+    const options = {
+      vendors: survey.detection.vendors,
+      models: survey.detection.models,
+      local: new LocalModels(localModelsOf(settings)),
+      voiceId: null,
+      model: null,
+      language,
+      signal: this.#io.signal,
+    };
+    let trip = await roundTrip(chosen, options);
+    // A voice that nobody understands shows only when the recogniser works.
+    while ([...trip.faults.keys()].some((part) => !isEmbedded(part))) {
+      chosen = chosen.map((part) => {
+        const fault = trip.faults.get(part);
+        return fault === undefined ? part : replaced(part, fault);
+      });
+      trip = await roundTrip(chosen, options);
+    }
+    await writeSettings(config, settingsFor(chosen, language));
+    if (Object.keys(this.#keys).length > 0) await writeKeys(envFile, this.#keys);
+    this.#print(resultText(chosen, trip, config, Object.keys(this.#keys).length > 0 ? envFile : null));
+    return lost.some(({ wanted }) => wanted) || trip.faults.size > 0 ? 1 : 0;
+  }
+
+  /** The reason why the model cannot be had; null = it is here, or none is needed. */
+  async #pull({ model, download }: Part, folder: string, mirror: string | null): Promise<string | null> {
+    if (download === null || model === null) return null;
+    const progress = new DownloadProgress(this.#io.stderr);
+    try {
+      await install({
+        name: model,
+        known: download,
+        folder,
+        mirror,
+        signal: this.#io.signal,
+        onNote: (text) => progress.note(text),
+        onProgress: (file, bytes, total) => progress.update(file, bytes, total),
+      });
+      return null;
+    } catch (error) {
+      this.#io.signal.throwIfAborted();
+      if (!(error instanceof ParleyError)) throw error;
+      return error.message;
+    } finally {
+      progress.clear();
+    }
+  }
+
+  #say(line: string): void {
+    this.#io.stderr.write(`${line}\n`);
+  }
+
+  #print(text: string): void {
+    this.#io.stdout.write(text);
+  }
+}
+
+function keyOf(env: object): string {
+  return 'apiKey' in env ? String(env.apiKey) : '';
+}
+
+function surveyText({ detection, freeBytes, memoryBytes, processors, folder, noNetwork, noEngine }: Survey): string {
+  const found = detection.findings.filter((finding) => finding.found).map(({ line }) => `  ${line}\n`);
+  const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1);
+  return [
+    'This machine\n',
+    `  ${String(processors)} processors, ${gigabytes(memoryBytes)} GB of memory, ${gigabytes(freeBytes)} GB free for ${folder}\n`,
+    `  ${noNetwork === null ? 'models can be downloaded' : `no downloads: ${noNetwork}`}\n`,
+    `  ${noEngine === null ? 'sherpa-onnx runs local models' : `no local models: ${noEngine}`}\n`,
+    ...found,
+  ].join('');
+}
+
+const TITLES = { stt: 'recogniser', tts: 'voice', turn: 'end of turns', llm: 'language model' } as const;
+
+function planText(parts: readonly Part[]): string {
+  const lines = parts.map((part) => {
+    const { kind, download, why } = part;
+    const size =
+      download === null
+        ? ''
+        : `, ${download.megabytes === null ? 'unknown size' : `${String(download.megabytes)} MB`}, ${download.licence}`;
+    return `  ${TITLES[kind].padEnd(16)}${nameOf(part)} (${why}${size})\n`;
+  });
+  return `Proposal\n${lines.join('')}`;
+}
+
+function nameOf({ kind, provider, model }: Part): string {
+  return model ?? provider ?? (kind === 'turn' ? 'no model' : 'embedded');
+}
+
+function resultText(parts: readonly Part[], trip: RoundTrip, config: string, envFile: string | null): string {
+  const { words, token, sound } = trip.delaysMs;
+  const ms = (value: number | null): string => (value === null ? 'not measured' : `${String(Math.round(value))} ms`);
+  const known = [words, token, sound].filter((value) => value !== null);
+  const total = known.reduce((sum, value) => sum + value, 0);
+  const answer = parts.some((part) => part.kind === 'llm' && isEmbedded(part)) ? 'at once' : ms(token);
+  const load = envFile === null ? '' : `set -a; . ${envFile}; set +a; `;
+  return [
+    `Checked\n`,
+    ...parts.map(
+      (part) =>
+        `  ${TITLES[part.kind].padEnd(16)}${nameOf(part)}${trip.faults.has(part) ? `: ${trip.faults.get(part) ?? ''}` : ''}\n`,
+    ),
+    `  heard           ${trip.heard ?? 'nothing'}\n`,
+    `Memory: ${String(Math.round(trip.memoryBytes / 1e6))} MB with the models\n`,
+    `Delay: words ${ms(words)} after the end of speech, first word of the answer ${answer}, first sound ${ms(sound)}; `,
+    `together ${String(Math.round(total))} ms, and the pause that ends a turn\n`,
+    `Settings are in ${config}${envFile === null ? '' : `, keys in ${envFile}`}\n`,
+    `Start with: ${load}npx parley serve --config ${config}\n`,
+  ].join('');
+}
