@@ -14,7 +14,19 @@ export function turnName(sessionId: string, fromMs: number, toMs: number): strin
 }
 
 export function isTurnName(name: string): boolean {
-  return TURN.test(name);
+  return parsed(name) !== null;
+}
+
+/** Null = it names no stretch of a recording. */
+function parsed(name: string): { sessionId: string; fromMs: number; toMs: number } | null {
+  const found = TURN.exec(name);
+  if (found === null) return null;
+  const [fromMs, toMs] = [Number(found[2]), Number(found[3])];
+  try {
+    return fromMs < toMs ? { sessionId: decodeURIComponent(found[1] ?? ''), fromMs, toMs } : null;
+  } catch {
+    return null; // a percent sign without an escape
+  }
 }
 
 /**
@@ -30,13 +42,14 @@ export async function withRecordedTurns(
   const recordings = new Map<string, WavAudio | null>();
   const files = new Map<string, string>();
   for (const name of namesIn(suite)) {
-    const [, id = '', from = '', to = ''] = TURN.exec(name) ?? [];
-    const sessionId = decodeURIComponent(id);
+    const turn = parsed(name);
+    if (turn === null) continue;
+    const { sessionId, fromMs, toMs } = turn;
     let audio = recordings.get(sessionId);
     if (audio === undefined) recordings.set(sessionId, (audio = await read(sessionId, recordingOf)));
     if (audio === null) continue;
     const file = `turn-${String(files.size + 1)}.wav`;
-    await writeFile(join(folder, file), encodeWav(cutSpeech(audio, Number(from), Number(to)), audio.sampleRateHz));
+    await writeFile(join(folder, file), encodeWav(cutSpeech(audio, fromMs, toMs), audio.sampleRateHz));
     files.set(name, file);
   }
   if (files.size === 0) return suite;
@@ -56,7 +69,7 @@ export async function withRecordedTurns(
 function namesIn({ cases, defaults = {} }: EvalSuite): Set<string> {
   const played = [defaults, ...cases].flatMap(({ caller }) =>
     caller !== undefined && 'script' in caller
-      ? caller.script.flatMap((step) => ('play' in step && isTurnName(step.play) ? [step.play] : []))
+      ? caller.script.flatMap((step) => ('play' in step ? [step.play] : []))
       : [],
   );
   return new Set(played);

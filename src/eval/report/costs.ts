@@ -36,7 +36,8 @@ export function costsInWords({ tokens, cost, persona, judges }: SuiteCosts, unit
   }
   return parts.map(([name, count, amount]) => {
     const words = `${count.toLocaleString('en')} tokens`;
-    return amount === null ? `${name} ${words}` : `${name} ${money(amount, unit)} (${words})`;
+    if (amount === null) return `${name} ${words}`;
+    return `${name} ${money(amount, unit)}${count === 0 ? '' : ` (${words})`}`;
   });
 }
 

@@ -107,10 +107,13 @@ function summary(result: SuiteResult): string {
   const failed = cases.filter(({ passed }) => !passed).length;
   const runs = cases.reduce((sum, one) => sum + one.runs.length, 0);
   const seconds = tookMs / 1000;
-  const rate = `${String(runs)} calls in ${seconds.toFixed(1)} s`;
-  const text =
-    failed === 0 ? `All ${String(cases.length)} cases pass` : `${String(failed)} of ${String(cases.length)} cases fail`;
+  const rate = `${String(runs)} ${runs === 1 ? 'call' : 'calls'} in ${seconds.toFixed(1)} s`;
+  const text = failed === 0 ? passWords(cases.length) : `${String(failed)} of ${String(cases.length)} cases fail`;
   const costs = costsInWords(suiteCosts(result), result.costUnit);
   const used = costs.length === 0 ? '' : ` Used: ${costs.join(', ')}.`;
   return `${styleText(failed === 0 ? 'green' : 'red', text)}; ${rate}.${used}`;
+}
+
+function passWords(cases: number): string {
+  return cases === 1 ? 'The case passes' : `All ${String(cases)} cases pass`;
 }

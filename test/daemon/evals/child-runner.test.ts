@@ -109,10 +109,14 @@ cases:
       String((await client.ask<RunReport>('GET', `/evals/runs/${run}/report`)).body.cases[0]?.runs[0]?.session_id);
     const session = await sessionOf(first.id);
     const { body } = await client.ask('POST', '/evals/cases/from-call', { call_id: session, audio: true });
-    expect(body['text']).toMatch(new RegExp(`- play: call:${session}#\\d+-\\d+\n +text: .*(table|four|tomorrow|seven)`));
+    expect(body['text']).toMatch(
+      new RegExp(`- play: call:${session}#\\d+-\\d+\n +text: .*(table|four|tomorrow|seven)`),
+    );
 
     const text = `name: Played\ncases:\n  - ${String(body['text']).trim().replaceAll('\n', '\n    ')}\n`;
-    const suite = await client.suite(text.replace(/expect:[^]*$/, 'expect: [{ understood: "/table|four|tomorrow|seven/" }]\n'));
+    const suite = await client.suite(
+      text.replace(/expect:[^]*$/, 'expect: [{ understood: "/table|four|tomorrow|seven/" }]\n'),
+    );
     const played = await client.over((await client.start(suite, { mode: 'voice' })).id);
     expect(played).toMatchObject({ status: 'done', passed: true });
 

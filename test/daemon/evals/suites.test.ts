@@ -139,6 +139,12 @@ describe('a suite', () => {
       'cases.2.caller.recording',
       'cases.0.expect.0.check',
     ]);
+    for (const play of ['call:../../etc/passwd#1-2', 'call:%zz#1-2', 'call:a#2-1', 'call:a', 'CALL:a#1-2']) {
+      const wrong = { name: 'Turns', cases: [{ ...first, caller: { script: [{ play }] } }] };
+      expect(await client.ask('POST', '/evals/suites', { suite: wrong })).toMatchObject({ status: 422 });
+    }
+    const right = { name: 'Turns', cases: [{ ...first, caller: { script: [{ play: 'call:a%20b#1-2' }] } }] };
+    expect(await client.ask('POST', '/evals/suites', { suite: right })).toMatchObject({ status: 200 });
     const twice = { name: 'Twice', cases: [first, first] };
     expect(await client.ask('POST', '/evals/suites', { suite: twice })).toMatchObject({
       status: 422,

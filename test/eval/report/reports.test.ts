@@ -113,7 +113,7 @@ describe('reports with prices', () => {
     const lines = stripVTControlCharacters(textReport(suite)).split('\n');
     expect(lines[0]).toContain('answers after 640 ms  0.040 USD');
     const used = 'agent 0.040 USD (1,100 tokens), personas 0.00080 USD (2,000 tokens), judges 0.020 USD (4,000 tokens)';
-    expect(lines.at(-1)).toBe(`All 1 cases pass; 2 calls in 1.5 s. Used: ${used}.`);
+    expect(lines.at(-1)).toBe(`The case passes; 2 calls in 1.5 s. Used: ${used}.`);
     expect(htmlReport(suite)).toContain('<th>cost</th>');
     expect(htmlReport(suite)).toContain('<td>0.040 USD</td>');
     expect(htmlReport(suite)).toContain('judges 0.020 USD (4,000 tokens)');
