@@ -16,8 +16,8 @@ export function testCaseCard(
 ): HTMLElement {
   const place = el('div', { class: 'stack' });
   const caller = select('caller', 'text', [
-    ['text', 'speaks the words of the call'],
-    ['audio', 'plays the recording of the call'],
+    ['text', 'speaks the words'],
+    ['audio', 'plays the recording'],
   ]);
   const make = async (): Promise<void> => {
     const [made, suites] = await Promise.all([
