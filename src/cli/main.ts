@@ -67,6 +67,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'list recognisers, language models and voices, or test one',
     load: async () => (await import('./providers/providers.js')).providers,
   },
+  turn: {
+    summary: 'export labelled pauses of calls, train a turn model on them',
+    load: async () => (await import('./turn/turn.js')).turn,
+  },
   models: {
     summary: 'list, download or check local models',
     load: async () => (await import('./models/models.js')).models,

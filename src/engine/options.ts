@@ -68,6 +68,11 @@ export interface EngineOptions {
    * `localModels`. Default none.
    */
   turnModel?: TurnModel | string;
+  /**
+   * Whether event logs note the prosody before each of the users' pauses, to train a turn model; never of sessions that
+   * opted out. Ask for consent where the law wants it. Default false.
+   */
+  pauseFeatures?: boolean;
   /** Models on this machine for the providers `sherpa`, and the use of each. Default none. */
   localModels?: LocalModelsOptions;
   /** Private origins or full addresses that agents may call. Default none. */

@@ -10,6 +10,7 @@ import { ttsProvider } from '../providers/tts/registry.js';
 import type { TtsProvider, TtsVoiceChoice } from '../providers/tts/tts.js';
 import { isPath, type LocalModels } from '../providers/local/local-models.js';
 import { OnnxTurnModel } from '../providers/turn/onnx.js';
+import { ProsodicTurnModel } from '../providers/turn/prosodic.js';
 import type { TurnModel } from '../providers/turn/turn.js';
 import { DEFAULT_VAD, vadProvider } from '../providers/vad/registry.js';
 import type { VadProvider } from '../providers/vad/vad.js';
@@ -100,8 +101,9 @@ export class Providers {
     await Promise.all([...all.map((provider) => provider.close()), this.#turnModel?.close()]);
   }
 
-  /** One of the operator's models by name, otherwise a file. */
+  /** A trained prosodic model, one of the operator's models by name, otherwise an ONNX file. */
   #turnModelOf(given: string): TurnModel {
+    if (given.endsWith('.json')) return new ProsodicTurnModel({ path: given });
     if (isPath(given) || given.endsWith('.onnx')) return new OnnxTurnModel({ path: given });
     const file = async (): Promise<string> => String((await this.#local.find(given, 'turn')).config['model']);
     return new OnnxTurnModel({ path: file });

@@ -116,6 +116,7 @@ export class SessionFactory {
       metadata: agent.metadata,
       optOut: agent.privacy.optOut,
       turnModel: providers.turnModel(),
+      notePauses: this.#services.options.pauseFeatures === true,
       memory,
       afterCallMarks,
     };

@@ -38,6 +38,8 @@ export interface SessionOptions {
   languages?: Languages | null | undefined;
   /** An audio model for the end of a turn, in addition to the words. Default: none. */
   turnModel?: TurnModel | null | undefined;
+  /** Note the prosody before each of the user's pauses in the log; never with `optOut`. Default false. */
+  notePauses?: boolean | undefined;
   llm: LlmProvider;
   model: string;
   /** 0..2, default 0. */

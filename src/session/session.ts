@@ -24,6 +24,7 @@ import type { SessionContext } from './session-context.js';
 import type { SessionOptions } from './session-options.js';
 import type { SpeechHints, SttTranscript } from '../providers/stt/stt.js';
 import { LlmRequests } from './llm-requests.js';
+import { PauseNotes } from './hearing/pause-notes.js';
 import { together, TurnJudge } from './hearing/turn-judge.js';
 import { tokensNote, type UsageNote } from './record/usage.js';
 import { Voice } from './speech/voice.js';
@@ -51,6 +52,7 @@ export class Session {
   readonly #hearing: Hearing;
   readonly #recogniser: Recogniser;
   readonly #turnJudge: TurnJudge | null;
+  readonly #pauseNotes: PauseNotes | null;
   readonly #llmRequests: LlmRequests;
   readonly #forms = new ClientForms((message) => this.#notifier.tell(message));
   readonly #toolRunner: ToolRunner;
@@ -98,6 +100,8 @@ export class Session {
       onOutcome: this.#outcomesOf('stt'),
     });
     this.#turnJudge = options.turnModel ? new TurnJudge(context, { model: options.turnModel, language }) : null;
+    this.#pauseNotes = options.notePauses === true && options.optOut !== true ? new PauseNotes(context) : null;
+    const listeners = [this.#recogniser, this.#turnJudge, this.#pauseNotes].filter((listener) => listener !== null);
     this.#hearing = new Hearing(context, {
       inputRateHz: transport.inputRateHz,
       hearsFax: transport.showsForms !== true,
@@ -107,7 +111,7 @@ export class Session {
       denoising: options.denoising,
       ownTones: () => this.#lineActions.ownTones,
       hearsBeeps: () => conversation.voicemail !== null && this.#conversation.state.voicemail !== null,
-      stt: this.#turnJudge === null ? this.#recogniser : together(this.#recogniser, this.#turnJudge),
+      stt: listeners.length === 1 ? this.#recogniser : together(...listeners),
     });
     this.#playout = new Playout(transport, this.#playoutEvents());
     this.#pacer = new Pacer(transport, this.#frameSource(), (error) => this.#onLineClosed(error));
@@ -293,6 +297,7 @@ export class Session {
     'stt.endTurn': () => {
       this.#recogniser.endTurn();
       this.#turnJudge?.endTurn();
+      this.#pauseNotes?.endTurn();
     },
     'user.said': ({ text, turn }) => {
       this.#notifier.turnEnded();

@@ -164,8 +164,9 @@ export const settingsFileSchema = z.strictObject({
   ),
   turnModelPath: setting(
     nameSchema.nullable(),
-    'Audio model that detects the end of a turn: an ONNX file, or a name from `parley models list`. Needs the package ' +
-      'onnxruntime-node or onnxruntime-web. Unset = the only installed one, if the package is there; `none` = none.',
+    'Audio model that detects the end of a turn: an ONNX file, or a name from `parley models list`, both with the ' +
+      'package onnxruntime-node or onnxruntime-web; or a JSON file of `parley turn train`. Unset = the only installed ' +
+      'one, if the package is there; `none` = none.',
     { env: 'PARLEY_TURN_MODEL_PATH' },
   ),
   modelsDir: setting(
@@ -301,6 +302,12 @@ export const settingsFileSchema = z.strictObject({
     'Whether to keep the event log of every session, for `/call-logs/{session_id}/trace` and `parley replay`.',
     { env: 'PARLEY_TRACES' },
   ),
+  pauseFeatures: setting(
+    z.boolean(),
+    "Whether traces note the prosody before each of the users' pauses (pitch, loudness, rate; no audio, no words), for " +
+      '`parley turn export`. Never of sessions that opted out. Switch it on only with the consent that the law wants.',
+    { env: 'PARLEY_PAUSE_FEATURES' },
+  ),
   prices: setting(
     pricesSchema,
     'Prices for the cost breakdown of calls, see [call logs](call-logs.md#costs). Only in the file.',
@@ -435,6 +442,7 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   retentionDays: 365,
   recordingRetentionDays: 90,
   traces: true,
+  pauseFeatures: false,
   prices: {},
   webhookSecret: null,
   serviceWebhooks: {},

@@ -4,6 +4,7 @@ import { inspectModel } from '../../providers/local/inspect-model.js';
 import { isPath, LocalModels } from '../../providers/local/local-models.js';
 import type { ModelKind } from '../../providers/local/model-facts.js';
 import { SHERPA_INSTALL, sherpaMissing } from '../../providers/local/sherpa-package.js';
+import { readProsodicModel } from '../../providers/turn/prosodic.js';
 import { TURN_RUNTIMES, turnRuntime } from '../../providers/turn/onnx.js';
 import { localModelsOf, turnModelOf, withoutSpeaker } from '../shared/local-models.js';
 import { type Check, hint, ok, problem } from './check.js';
@@ -80,6 +81,7 @@ async function checkTurnModel(
 ): Promise<Check[]> {
   const given = await turnModelOf(settings, runtimeHere);
   if (given === null) return [];
+  if (given.endsWith('.json')) return checkProsodic(given);
   try {
     const isFile = isPath(given) || given.endsWith('.onnx');
     const { kind, family } = await (isFile ? inspectModel(given) : local.find(given, 'turn'));
@@ -98,4 +100,14 @@ async function checkTurnModel(
         ),
       ]
     : [ok('turn model', `${given}, run by ${runtime}`)];
+}
+
+async function checkProsodic(path: string): Promise<Check[]> {
+  try {
+    const { trained } = await readProsodicModel(path);
+    return [ok('turn model', `${path}, trained on ${String(trained.pauses)} pauses`)];
+  } catch (error) {
+    if (!(error instanceof ParleyError)) throw error;
+    return [problem('turn model', error.message, 'run parley turn train again')];
+  }
 }

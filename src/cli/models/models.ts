@@ -61,7 +61,7 @@ async function trySilero(): Promise<ModelTrial> {
 /** Models outside the models' folder. */
 function pathsIn(settings: Settings): string[] {
   const { sttModel, denoiseModel, turnModelPath } = settings;
-  const isFile = (given: string): boolean => isPath(given) || given.endsWith('.onnx');
+  const isFile = (given: string): boolean => !given.endsWith('.json') && (isPath(given) || given.endsWith('.onnx'));
   return [sttModel, denoiseModel, turnModelPath].filter((given) => given !== null && isFile(given)) as string[];
 }
 

@@ -50,6 +50,7 @@ export async function engineSettings(
       costPerTurn: settings.speculationCost,
       prices: settings.prices.llm ?? {},
     },
+    pauseFeatures: settings.pauseFeatures,
     localModels: localModelsOf(settings),
     allowUrls: settings.allowUrls,
     serviceWebhooks: settings.serviceWebhooks,

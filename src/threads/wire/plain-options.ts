@@ -12,6 +12,7 @@ const PLAIN = [
   'vad',
   'speculation',
   'earlySpeculation',
+  'pauseFeatures',
   'endpointing',
   'localModels',
   'allowUrls',
