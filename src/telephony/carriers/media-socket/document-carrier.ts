@@ -7,11 +7,17 @@ import {
   type SocketCarrierOptions,
   type SocketControl,
 } from './socket-carrier.js';
-import type { WebhookReply } from './webhook-endpoint.js';
+import type { MediaSocket } from './media-socket.js';
+import { REFUSED, UNKNOWN, type WebhookReply, type WebhookRequest } from './webhook-endpoint.js';
 
 export interface DocumentCarrierOptions extends SocketCarrierOptions {
   /** parley's public https address, with an optional path, without a trailing slash. */
   publicUrl: string;
+}
+
+/** The part of a request that carriers sign, beside its form. */
+export interface SignedRequest extends Omit<WebhookRequest, 'body' | 'method'> {
+  method: 'GET' | 'POST';
 }
 
 export interface IncomingCall extends Pick<SocketCallFacts, 'from' | 'to' | 'headers'> {
@@ -24,11 +30,43 @@ export abstract class DocumentCarrier<C extends DocumentControl<C> & SocketContr
   protected abstract readonly callId: RegExp;
   /** The document that rejects a call to a number that takes none. */
   protected abstract readonly rejection: string;
+  /** What the log says of requests without a valid signature, with the settings that may be wrong. */
+  protected abstract readonly notSigned: string;
   readonly #publicUrl: string;
 
   constructor(options: DocumentCarrierOptions, desk: NumberDesk) {
     super(options, desk);
     this.#publicUrl = options.publicUrl;
+  }
+
+  admit(request: Omit<WebhookRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null {
+    if (!this.isSigned({ ...request, method: 'GET' }, new URLSearchParams(), 'socket')) {
+      this.notProved(`a media socket that ${this.notSigned}`);
+      return null;
+    }
+    const control = this.callOfMedia(request.path);
+    return control === undefined ? null : this.streaming(control);
+  }
+
+  protected reply(request: WebhookRequest): WebhookReply | Promise<WebhookReply> {
+    if (request.method !== 'POST') return UNKNOWN;
+    const form = new URLSearchParams(request.body.toString('utf8'));
+    if (!this.isOurs(form)) this.notProved('a webhook of another account');
+    else if (!this.isSigned({ ...request, method: 'POST' }, form, 'webhook'))
+      this.notProved(`a webhook that ${this.notSigned}`);
+    else return this.answer({ ...request, method: 'POST' }, form);
+    return REFUSED;
+  }
+
+  /** Whether a request has the carrier's signature. */
+  protected abstract isSigned(request: SignedRequest, form: URLSearchParams, what: 'webhook' | 'socket'): boolean;
+
+  /** Answers a signed webhook. */
+  protected abstract answer(request: SignedRequest, form: URLSearchParams): WebhookReply | Promise<WebhookReply>;
+
+  /** Whether a webhook names the own account. */
+  protected isOurs(_form: URLSearchParams): boolean {
+    return true;
   }
 
   /** The address of a webhook, or of the media socket, for one call. */

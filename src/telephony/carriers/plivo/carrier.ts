@@ -1,17 +1,15 @@
 import type { NumberOffer, NumberQuery } from '../carrier.js';
 import { callerOf } from '../media-socket/account-numbers.js';
-import {
-  type WebhookReply,
-  type WebhookRequest,
-  REFUSED,
-  segmentsBelow,
-  UNKNOWN,
-} from '../media-socket/webhook-endpoint.js';
+import { type WebhookReply, segmentsBelow, UNKNOWN } from '../media-socket/webhook-endpoint.js';
 import type { LegParts } from '../media-socket/leg-control.js';
-import type { MediaSocket } from '../media-socket/media-socket.js';
 import { Replies } from '../media-socket/replies.js';
 import type { Rest } from '../media-socket/rest.js';
-import { DocumentCarrier, type DocumentCarrierOptions, xmlReply } from '../media-socket/document-carrier.js';
+import {
+  DocumentCarrier,
+  type DocumentCarrierOptions,
+  type SignedRequest,
+  xmlReply,
+} from '../media-socket/document-carrier.js';
 import type { CallWire } from '../media-socket/socket-carrier.js';
 import { PlivoApi } from './api.js';
 import { type CallPath, PlivoControl } from './call-control.js';
@@ -77,8 +75,6 @@ export interface PlivoCarrierOptions extends DocumentCarrierOptions {
 }
 
 const PATH = '/carriers/plivo';
-/** For the operator. */
-const NOT_SIGNED = 'Plivo has not signed with plivoAuthToken for publicUrl';
 /** Plivo repeats within a minute; a replay by an attacker could come later. */
 const REMEMBERED_MS = 3_600_000;
 
@@ -88,6 +84,7 @@ export class PlivoCarrier extends DocumentCarrier<PlivoControl> {
   readonly path = PATH;
   protected readonly callId = /^[A-Za-z0-9-]{1,64}$/;
   protected readonly rejection = rejectXml('unavailable');
+  protected readonly notSigned = 'Plivo has not signed with plivoAuthToken for publicUrl';
   readonly #options: PlivoCarrierOptions;
   readonly #api: PlivoApi;
   readonly #desk: PlivoNumbers;
@@ -108,18 +105,18 @@ export class PlivoCarrier extends DocumentCarrier<PlivoControl> {
     return this.#desk.search(country.toUpperCase(), areaCode, limit, signal);
   }
 
-  admit({ path, headers }: Omit<WebhookRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null {
+  protected isSigned(
+    { method, path, headers }: SignedRequest,
+    form: URLSearchParams,
+    what: 'webhook' | 'socket',
+  ): boolean {
     const { publicUrl, authToken } = this.#options;
     const url = `${publicUrl}${path}`;
-    // Plivo signs plain http whatever it connected to, according to the guide of its command line
+    // Plivo signs plain http for sockets whatever it connected to, according to the guide of its command line
     // (github.com/plivo/plivo-cli). Its documentation does not say so; the other two schemes would be as authentic.
-    const urls = ['http', 'https', 'wss'].map((scheme) => url.replace(/^https?/, scheme));
-    if (!isSigned(authToken, headers, urls, { method: 'GET', form: new URLSearchParams() })) {
-      this.notProved(`a media socket that ${NOT_SIGNED}`);
-      return null;
-    }
-    const control = this.callOfMedia(path);
-    return control === undefined ? null : this.streaming(control);
+    const schemes = what === 'socket' ? ['http', 'https', 'wss'] : [];
+    const urls = schemes.length === 0 ? [url] : schemes.map((scheme) => url.replace(/^https?/, scheme));
+    return isSigned(authToken, headers, urls, { method, form });
   }
 
   protected control(parts: LegParts<PlivoControl>): PlivoControl {
@@ -137,15 +134,12 @@ export class PlivoCarrier extends DocumentCarrier<PlivoControl> {
     return { dialect: plivoMessages(), encoding: 'mulaw', sampleRateHz: 8_000 };
   }
 
-  protected reply({ method, path, headers, body }: WebhookRequest): WebhookReply | Promise<WebhookReply> {
+  protected answer(
+    { method, path, headers }: SignedRequest,
+    form: URLSearchParams,
+  ): WebhookReply | Promise<WebhookReply> {
     const { publicUrl, authToken } = this.#options;
-    if (method !== 'POST') return UNKNOWN;
-    const form = new URLSearchParams(body.toString('utf8'));
     const [url, nonce] = [`${publicUrl}${path}`, headers['x-plivo-signature-v3-nonce'] ?? ''];
-    if (!isSigned(authToken, headers, [url], { method, form })) {
-      this.notProved(`a callback that ${NOT_SIGNED}`);
-      return REFUSED;
-    }
     return this.#replies.once(plivoSignature(authToken, { method, url, form }, nonce), () => this.#answer(path, form));
   }
 

@@ -1,13 +1,6 @@
 import type { NumberOffer, NumberQuery } from '../carrier.js';
 import { callerOf } from '../media-socket/account-numbers.js';
-import {
-  type WebhookReply,
-  type WebhookRequest,
-  REFUSED,
-  segmentsBelow,
-  UNKNOWN,
-} from '../media-socket/webhook-endpoint.js';
-import type { MediaSocket } from '../media-socket/media-socket.js';
+import { type WebhookReply, segmentsBelow, UNKNOWN } from '../media-socket/webhook-endpoint.js';
 import type { Rest } from '../media-socket/rest.js';
 import type { LegParts } from '../media-socket/leg-control.js';
 import { TwilioApi } from './api.js';
@@ -16,7 +9,12 @@ import { isSigned } from './signature.js';
 import { dialOutcome } from './statuses.js';
 import { EMPTY_XML, HANG_UP_XML } from '../media-socket/response-xml.js';
 import { rejectTwiml } from './twiml.js';
-import { DocumentCarrier, type DocumentCarrierOptions, xmlReply } from '../media-socket/document-carrier.js';
+import {
+  DocumentCarrier,
+  type DocumentCarrierOptions,
+  type SignedRequest,
+  xmlReply,
+} from '../media-socket/document-carrier.js';
 import type { CallWire } from '../media-socket/socket-carrier.js';
 import { parseJson } from '../../../base/json.js';
 import type { MediaDialect, MediaMessage } from '../media-socket/dialect.js';
@@ -80,8 +78,6 @@ export interface TwilioCarrierOptions extends DocumentCarrierOptions {
 }
 
 const PATH = '/carriers/twilio';
-/** For the operator. */
-const NOT_SIGNED = 'Twilio has not signed with twilioAuthToken for publicUrl';
 /** ANONYMOUS, RESTRICTED, BLOCKED, UNKNOWN and UNAVAILABLE as telephone keys: Twilio's values for withheld numbers. */
 const WITHHELD = new Set(['+266696687', '+7378742833', '+2562533', '+8656696', '+86282452253']);
 
@@ -91,6 +87,7 @@ export class TwilioCarrier extends DocumentCarrier<TwilioControl> {
   readonly path = PATH;
   protected readonly callId = /^CA[0-9a-fA-F]{32}$/;
   protected readonly rejection = rejectTwiml('unavailable');
+  protected readonly notSigned = 'Twilio has not signed with twilioAuthToken for publicUrl';
   readonly #options: TwilioCarrierOptions;
   readonly #api: TwilioApi;
 
@@ -114,15 +111,15 @@ export class TwilioCarrier extends DocumentCarrier<TwilioControl> {
     return numbers.map((number) => ({ number, country: code, monthlyCents }));
   }
 
-  admit({ path, headers }: Omit<WebhookRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null {
+  protected isSigned({ path, headers }: SignedRequest, form: URLSearchParams, what: 'webhook' | 'socket'): boolean {
     const { publicUrl, authToken } = this.#options;
-    const url = `${publicUrl}${path}`.replace(/^http/, 'ws');
-    if (!isSigned(authToken, headers['x-twilio-signature'] ?? '', url, new URLSearchParams())) {
-      this.notProved(`a media socket that ${NOT_SIGNED}`);
-      return null;
-    }
-    const control = this.callOfMedia(path);
-    return control === undefined ? null : this.streaming(control);
+    const url = `${publicUrl}${path}`;
+    const signed = what === 'socket' ? url.replace(/^http/, 'ws') : url;
+    return isSigned(authToken, headers['x-twilio-signature'] ?? '', signed, form);
+  }
+
+  protected override isOurs(form: URLSearchParams): boolean {
+    return form.get('AccountSid') === this.#options.accountSid;
   }
 
   protected control(parts: LegParts<TwilioControl>): TwilioControl {
@@ -140,15 +137,7 @@ export class TwilioCarrier extends DocumentCarrier<TwilioControl> {
     return { dialect: TWILIO_MESSAGES, encoding: 'mulaw', sampleRateHz: 8_000 };
   }
 
-  protected async reply({ method, path, headers, body }: WebhookRequest): Promise<WebhookReply> {
-    const { publicUrl, authToken, accountSid } = this.#options;
-    if (method !== 'POST') return UNKNOWN;
-    const form = new URLSearchParams(body.toString('utf8'));
-    const isOurs = form.get('AccountSid') === accountSid;
-    if (!isOurs || !isSigned(authToken, headers['x-twilio-signature'] ?? '', `${publicUrl}${path}`, form)) {
-      this.notProved(isOurs ? `a webhook that ${NOT_SIGNED}` : 'a webhook of another account');
-      return REFUSED;
-    }
+  protected async answer({ path }: SignedRequest, form: URLSearchParams): Promise<WebhookReply> {
     const [what = '', token, more = ''] = segmentsBelow(PATH, path);
     const sid = form.get('CallSid') ?? '';
     if (what === 'voice') {
