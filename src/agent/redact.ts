@@ -23,7 +23,7 @@ export function redactAgentConfig(config: AgentConfig): AgentConfig {
  * host: who may change an agent may not thereby learn its secrets.
  * @param stored null where there is none yet; every `***` is a fault then
  * @param location goes before each fault's location, such as `['body', 'config']`
- * @throws InvalidConfigError naming every `***` that stands for nothing stored, or whose address leads elsewhere now.
+ * @throws InvalidConfigError naming every `***` that stands for nothing stored, or whose address has changed.
  */
 export function restoreSecrets(changed: AgentConfig, stored: AgentConfig | null, location: Location = []): AgentConfig {
   const issues: ValidationIssue[] = [];

@@ -89,7 +89,7 @@ export class RegisteredCalls {
     });
     const call = { ...ids, ...requested, metadata, includeMetadataInPrompt, continuation, phones };
     const cancelTimer = clock.schedule(clock.nowMs() + REGISTERED_MS, () => {
-      this.#close(ids.callId, 'nobody came within five minutes');
+      this.#close(ids.callId, 'no client connected within five minutes');
     });
     const cancel = (): void => {
       cancelTimer();

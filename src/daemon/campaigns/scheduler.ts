@@ -32,7 +32,7 @@ export type SchedulerDecision =
 /** Why a campaign places no call now, for people. */
 const WHY = {
   hours: 'outside the calling hours',
-  due: 'nobody is to be called or called again before',
+  due: 'no call is due before',
   blocked: "the limits of the operator's settings leave no room for calls",
   pace: 'the pace of the campaign',
   concurrent: 'as many calls are under way as it may have at once',

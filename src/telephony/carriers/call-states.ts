@@ -1,5 +1,8 @@
 import type { Cancel } from '../../base/clock.js';
-import type { CallRecord, CallState } from './carrier.js';
+import type { CallEnd, CallRecord, CallState } from './carrier.js';
+
+/** The end of a call for its agent when the far end was transferred. */
+export const TRANSFERRED: CallEnd = { cause: 'transferred', by: 'agent', reason: 'connected to another party' };
 
 export interface CallStatesOptions {
   nowMs: () => number;

@@ -99,7 +99,7 @@ describe('whom campaigns call next', () => {
     waiting.add('a', 'America/Los_Angeles', NOON - 10);
     expect(why(NOON)).toBe('outside the calling hours');
     waiting.add('a', 'UTC', NOON + 5_000);
-    expect(why(NOON)).toBe('nobody is to be called or called again before');
+    expect(why(NOON)).toBe('no call is due before');
     expect(why(NOON + 5_000)).toBeNull();
     scheduler.block(NOON + 8_000);
     expect(why(NOON + 5_000)).toMatch(/the operator's settings/);

@@ -52,7 +52,7 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
   /** The instructions for an inbound call, once it is decided. */
   async voice(): Promise<string> {
     const cancel = this.clock.schedule(this.clock.nowMs() + this.#decideMs, () => {
-      this.call.finish({ cause: 'failed', by: 'agent', reason: 'nobody answered in time' });
+      this.call.finish({ cause: 'failed', by: 'agent', reason: 'no answer came in time' });
       this.refuse('unavailable');
     });
     const document = await this.#decided;

@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from '../../../base/clock.js';
 import type { TransferOutcome } from '../../../transports/transport.js';
-import { CallStates } from '../call-states.js';
+import { CallStates, TRANSFERRED } from '../call-states.js';
 import {
   type CallEnd,
   type CallRecord,
@@ -47,7 +47,6 @@ export interface SocketCallOptions {
 }
 
 const CODECS: Readonly<Record<MediaEncoding, string>> = { mulaw: 'PCMU', alaw: 'PCMA', l16: 'L16' };
-const TRANSFERRED: CallEnd = { cause: 'transferred', by: 'agent', reason: 'connected to somebody else' };
 
 /** A call with audio over a carrier's media socket; its `SocketCallControl` is the carrier's part. */
 export class SocketCall implements CarrierCall {

@@ -149,7 +149,7 @@ export abstract class SocketCarrier<C extends SocketControl> implements Carrier,
   protected takes(number: string): boolean {
     const isOurs = this.numbers.has(number);
     if (isOurs && this.#listener !== null && this.#closing === null) return true;
-    if (isOurs) this.#options.onRefused?.('full', `a call to ${number}: nobody takes calls now`);
+    if (isOurs) this.#options.onRefused?.('full', `a call to ${number}: this daemon takes no calls now`);
     else this.#options.onRefused?.('number', `a call to ${number.slice(0, 40)}, which is no number of ours`);
     return false;
   }

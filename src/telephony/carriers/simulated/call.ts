@@ -9,7 +9,7 @@ import {
   type CarrierCall,
   refused,
 } from '../carrier.js';
-import { CallStates } from '../call-states.js';
+import { CallStates, TRANSFERRED } from '../call-states.js';
 import { Actor, type SoundOf } from './actor.js';
 import type { CallEndpoint } from './endpoint.js';
 import { PhoneLine } from './phone-line.js';
@@ -40,8 +40,6 @@ export interface SimulatedCallOptions {
   /** Gets what each end hears, 20 ms at a time; for tests and for listening in. */
   tap?: ((frames: { agent: Int16Array | null; far: Int16Array | null }) => void) | undefined;
 }
-
-const TRANSFERRED: CallEnd = { cause: 'transferred', by: 'agent', reason: 'connected to somebody else' };
 
 /** A call on the simulated network: the agent's line at one end, an actor at the other, a path each way. */
 export class SimulatedCall implements CarrierCall {

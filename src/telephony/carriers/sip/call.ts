@@ -11,7 +11,7 @@ import {
   type CarrierCall,
   refused,
 } from '../carrier.js';
-import { CallStates } from '../call-states.js';
+import { CallStates, TRANSFERRED } from '../call-states.js';
 import { endOfLeg } from './end-cause.js';
 import type { AgentLine, CallLineEvents, CallMediaHost, CallMedia } from './call-media-host.js';
 
@@ -45,7 +45,6 @@ export interface SipCallOptions {
   onListenerError: (error: unknown) => void;
 }
 
-const TRANSFERRED: CallEnd = { cause: 'transferred', by: 'agent', reason: 'connected to somebody else' };
 /** Time for the last words to arrive and leave the far end's jitter buffer. */
 const LAST_WORDS_MS = 120;
 

@@ -91,7 +91,7 @@ const UNANSWERED: CallEnd = { cause: 'no-answer', by: 'agent', reason: '480 Temp
 const UNHEARD: CallEnd = {
   cause: 'failed',
   by: 'network',
-  reason: '408 Request Timeout: nobody answers at the trunk',
+  reason: '408 Request Timeout: no server of the trunk answers',
 };
 
 /** Ring time of a transfer's target. */

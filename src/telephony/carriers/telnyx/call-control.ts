@@ -69,7 +69,7 @@ export class TelnyxControl extends LegControl implements SocketControl {
   /** An inbound call rings: a decision is needed. */
   offer(): void {
     this.within(DECIDE_MS, () => {
-      this.call.finish({ cause: 'failed', by: 'agent', reason: 'nobody answered in time' });
+      this.call.finish({ cause: 'failed', by: 'agent', reason: 'no answer came in time' });
       this.refuse('unavailable');
     });
     this.call.ring();

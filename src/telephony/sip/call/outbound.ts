@@ -146,7 +146,7 @@ export class SipOutboundCall {
       },
       onFailure: (failure) => {
         const reason = failure === 'timeout' ? '408 Request Timeout' : '503 Service Unavailable';
-        if (!this.#tryNext()) this.#fail(null, `${reason}: nobody answers at the trunk`);
+        if (!this.#tryNext()) this.#fail(null, `${reason}: no server of the trunk answers`);
       },
     });
     this.#outgoing.start();

@@ -59,7 +59,7 @@ export class CampaignProgressBar {
         : []),
     ];
     this.#bar.setAttribute('aria-label', `${String(progress.finished + progress.failed)} of ${String(total)} done`);
-    this.#figures.textContent = total === 0 ? 'Nobody to call yet' : words.join(' · ');
+    this.#figures.textContent = total === 0 ? 'No contacts yet' : words.join(' · ');
     if (reason !== null) this.#figures.append(' ', el('span', { class: 'fault' }, reason));
   }
 }

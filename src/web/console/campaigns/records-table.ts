@@ -69,7 +69,7 @@ export class RecordsTable {
       if (after === 0) break;
     }
     if (records.length === 0)
-      return [empty(this.#status.value === '' ? 'Nobody yet: add people from a file.' : 'None.')];
+      return [empty(this.#status.value === '' ? 'No contacts yet: add them from a file.' : 'None.')];
     const more = el('button', { type: 'button', class: 'quiet-button older' }, 'More');
     more.addEventListener('click', () => {
       this.#pages++;

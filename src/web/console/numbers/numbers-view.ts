@@ -50,7 +50,7 @@ function phoneItem(
   const path = `/phones/${encodeURIComponent(id)}`;
   const fault = el('span', { class: 'fault', role: 'alert' });
   const agent = select('agent', agentId ?? '', [
-    ['', 'Nobody answers'],
+    ['', 'No agent'],
     ...agents.map(({ id: of, name }) => [of, name] as const),
   ]);
   agent.setAttribute('aria-label', `Who answers ${id}`);

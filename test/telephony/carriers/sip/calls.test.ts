@@ -115,7 +115,7 @@ describe('calls on a SIP trunk', () => {
   });
 
   it.each([
-    ['no sign comes of', false, 'failed', '408 Request Timeout: nobody answers at the trunk'],
+    ['no sign comes of', false, 'failed', '408 Request Timeout: no server of the trunk answers'],
     ['nobody answers', true, 'no-answer', '480 Temporarily Unavailable'],
   ] as const)('that %s in time are given up, and say which', async (_name, passes, cause, reason) => {
     const rig = await openRig();
