@@ -76,7 +76,7 @@ describe('a packet that others have overtaken', () => {
     expect(heard.length).toBeGreaterThan(480);
   });
 
-  test('is told from one that comes twice', () => {
+  test('is distinguished from one that comes twice', () => {
     const buffer = steady(10);
     buffer.push(packet(5), 240);
     buffer.push(packet(12), 241);

@@ -77,7 +77,7 @@ describe('the command without the binary of better-sqlite3', () => {
     expect(err).toMatch(words);
   });
 
-  it('is told so by doctor', async () => {
+  it('is reported by doctor', async () => {
     const { code, out } = await run(['doctor', '--json'], NO_BINARY);
     const { checks } = JSON.parse(out) as { checks: { name: string; level: string; help: string | null }[] };
     expect(code).toBe(1);

@@ -232,7 +232,7 @@ describe('POST /sessions/{id}/terminate', () => {
 });
 
 describe('calls that come in', () => {
-  it('are told apart from those of an earlier process', { timeout: 30_000 }, async () => {
+  it('have other ids than those of an earlier process', { timeout: 30_000 }, async () => {
     callers = await Callers.open();
     const rings = async (): Promise<unknown> => {
       const { body } = await callers.ask('POST', `/phones/${callers.ours}/simulate_call`, { caller: '+12025550153' });

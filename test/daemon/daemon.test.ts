@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 describe('health', () => {
-  it('is told from the first moment on, readiness only once the engines are warm', async () => {
+  it('is reported from the first moment on, readiness only once the engines are warm', async () => {
     expect(await house.ask('/healthz')).toEqual({ status: 200, body: { status: 'ok' } });
     expect(await house.ask('/readyz')).toEqual({ status: 503, body: { status: 'warming up' } });
     expect((await house.ask('/page.json')).body).toMatchObject({ ready: false });

@@ -43,7 +43,7 @@ function find(key: string): string | undefined {
 }
 
 describe('keys', () => {
-  it('are told once, at the first start', async () => {
+  it('are printed once, at the first start', async () => {
     const key = await firstStart();
     expect(key).toMatch(/^sk_.{43}$/);
     expect(await firstStart()).toBeNull();

@@ -309,7 +309,7 @@ describe('pages of other origins', () => {
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, CAFE]);
   });
 
-  it('may not elsewhere, and nothing of what is for servers', async () => {
+  it('are refused on other paths, and for everything that is for servers', async () => {
     for (const [path, origin] of [
       ['/sessions/token', 'https://evil.example'],
       ['/agents', CAFE],

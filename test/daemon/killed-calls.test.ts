@@ -27,7 +27,7 @@ async function ask(method: string, path: string, body?: unknown, more: Record<st
 }
 
 describe('calls of a daemon that is killed', () => {
-  it('are closed by the next one, told of, and not dialled again', { timeout: 120_000 }, async () => {
+  it('are closed and reported by the next one, and not dialled again', { timeout: 120_000 }, async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'parley-killed-'));
     const told: Record<string, unknown>[] = [];
     const server = await httpServer((_request, response, body) => {

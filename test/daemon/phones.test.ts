@@ -84,7 +84,7 @@ describe('phone numbers', () => {
     expect(await bought()).toBe(number);
   });
 
-  it('are told apart by tags and switched off', async () => {
+  it('have tags and can be switched off', async () => {
     const number = await bought();
     expect((await ask('PUT', `/phones/${number}`, { tags: ['desk'], status: 'inactive' })).body).toMatchObject({
       id: number,

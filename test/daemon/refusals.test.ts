@@ -123,7 +123,7 @@ describe('the place of a fault', () => {
     },
   );
 
-  it('a kind that is none of those allowed is told them', async () => {
+  it('a refusal of an unknown kind lists the allowed ones', async () => {
     const { detail } = await refused('/chat/completions', {
       agent: { agent_id: 'baker' },
       messages: [{ role: 'system', content: 'x' }, { content: 'x' }],

@@ -217,7 +217,7 @@ describe('tools', () => {
     expect(seen).toHaveLength(5);
   });
 
-  it('that hang are given up, and the model is told', async () => {
+  it('that hang are given up, and the model gets the reason', async () => {
     const agent = { tools: [fn('never', { timeout: 1 })] };
     const { added } = await chat(agent, { llm: model(calling('never'), 'It did not work.') });
     expect(added[1]?.content).toMatch(/not complete within 1000 ms/);
@@ -313,7 +313,7 @@ describe('the end of a session', () => {
     tools: [fn('file', { run_after_call: true, params: [{ name: 'topic', type: 'string' }] }), fn('book')],
   });
 
-  it('runs what runs after it, is kept as a chat completion, told of and remembered', async () => {
+  it('runs what runs after it, is kept as a chat completion, reported and remembered', async () => {
     const [memories, sessionMemory] = [new InProcessMemories(), new RecentSessions()];
     const engine = engineOf({ memories, sessionMemory });
     const llm = quick(({ requiredTool, messages }) => {

@@ -76,7 +76,7 @@ async function call(behaviour: Behaviour, config: AgentConfig = {}, more: Partia
 const greets: Behaviour = { onStart: (say) => say.response('Hello from my server.', { end_of_stream: true }) };
 
 describe('custom_llm_websocket', () => {
-  it('greets, answers with the whole history, and is told what was heard and played', async () => {
+  it('greets, answers with the whole history, and learns what was heard and played', async () => {
     const { server, session, line, report, until } = await call({
       ...greets,
       onRequest: (say, { transcript }) => {
@@ -154,7 +154,7 @@ describe('custom_llm_websocket', () => {
     });
   });
 
-  it('is told at once that the user has cut in, and what it still sends is left out', async () => {
+  it('learns at once that the user has cut in, and what it still sends is left out', async () => {
     const long = 'This is a very long answer that goes on and on and will be interrupted for sure by the user. '.repeat(
       6,
     );

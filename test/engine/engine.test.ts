@@ -144,7 +144,7 @@ describe('an agent', () => {
     await engine.close();
   });
 
-  it('whose adapter does not exist is told when the engine loads, and the engine still closes', async () => {
+  it('whose adapter does not exist is reported when the engine loads, and the engine still closes', async () => {
     const models: ModelRoutes = new Map([
       ['odd', { provider: 'telepathy', baseUrl: null, apiKey: null, model: 'odd' }],
     ]);

@@ -83,7 +83,7 @@ describe('the lists', () => {
   });
 });
 
-it('passes over a stand-in that does not understand the language', async () => {
+it('skips a fallback that does not understand the language', async () => {
   make({ failover: { stt: [{ provider: 'assemblyai' }], llm: [], tts: [] } });
   const line = new MemoryTransport();
   deepgram.faults.refuse = [503, '{"err_msg":"busy"}'];

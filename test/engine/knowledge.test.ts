@@ -134,7 +134,7 @@ it('an agent with a file that is not there is refused by its name', async () => 
   }
 });
 
-it('a search that fails is told to the model', async () => {
+it('a search that fails is reported to the model', async () => {
   const failing: Knowledge = {
     known: async (ids) => [...ids],
     filesOf: async () => [],
@@ -146,7 +146,7 @@ it('a search that fails is told to the model', async () => {
   expect(report.status).toBe('user-ended');
 });
 
-it('a call goes on with the files of its configuration where it cannot be told which there are', async () => {
+it('a call goes on with the files of its configuration if the list of files fails', async () => {
   const found = [{ fileId: 'kettle', name: 'kettle.md', text: 'Three years.', page: null, headings: [] }];
   const broken: Knowledge = {
     known: () => Promise.reject(new Error('the disk is gone')),

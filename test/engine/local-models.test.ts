@@ -80,7 +80,7 @@ it('holds calls with every family of models at once, each in its own process', a
   }
 });
 
-it('goes on with the stand-in where the process of a model crashes in mid-call', async () => {
+it('continues with the fallback if the process of a model crashes in mid-call', async () => {
   const folder = await allModels();
   try {
     // It crashes at its first word: the rows that it is given are wider than it says.

@@ -134,7 +134,7 @@ it('a store that fails or hangs holds nothing up', async () => {
   expect(clock.nowMs() - startMs).toBeGreaterThan(250);
 });
 
-it('no more is told than a model can well read', async () => {
+it('no more is passed on than a model can well read', async () => {
   const store = new InProcessMemories();
   for (let number = 0; number < 20; number++) {
     const memory: Memory = {

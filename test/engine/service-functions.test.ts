@@ -94,7 +94,7 @@ it('a form that is still open when the call ends is taken back', async () => {
   ]);
 });
 
-it('on a line without a screen the model is told to ask by voice', async () => {
+it('on a line without a screen the model is asked to ask by voice', async () => {
   const { actions, told } = await converse(FORM, { showsForms: false });
   expect(actions).toEqual([]);
   expect(told[0]).toContain('no screen');

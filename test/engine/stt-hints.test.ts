@@ -9,7 +9,7 @@ const agent = resolveAgent({
 });
 const script = { phrases: ['a table for four'], texts: [], keywords: new Map([['Crookedfork', 1]]) };
 
-describe('what the recogniser is told to expect', () => {
+describe('the hints for the recogniser', () => {
   it('on an outbound call holds what machines say, the configured phrases first', () => {
     const { phrases } = speechHints(agent, script, 'outbound');
     expect(phrases.slice(0, 2)).toEqual(['a table for four', 'the office is closed for {Season}']);

@@ -195,7 +195,7 @@ describe('session_data_webhook', () => {
     expect(Object.keys(item?.agent_config ?? {})).toEqual(Object.keys(agentConfigSchema.shape));
   });
 
-  it('is told nothing of what was said where data collection is opted out of, but what the caller of the API gave', async () => {
+  it('has nothing of what was said where data collection is opted out of, but what the caller of the API gave', async () => {
     const optedOut = { ...agent(), privacy_settings: { opt_out_data_collection: true } };
     const { item } = await play(optedOut, { metadata: { Name: 'Ann' }, id: 's-1' });
     expect(item).toMatchObject({ session_id: 's-1', chat: '[]', recording: null, metadata: { Name: 'Ann' } });
@@ -206,7 +206,7 @@ describe('session_data_webhook', () => {
     expect(JSON.stringify(item)).not.toMatch(/Monday|R1|Done/);
   });
 
-  it('of a phone call is told how the call ended, whatever the session knows of it', async () => {
+  it('of a phone call says how the call ended, whatever the session knows of it', async () => {
     const outcome = { status: 'no-answer', error: null, carrier: { id: 'c-9' } };
     const phones = { from: '+12025550100', to: '+12025550199' };
     const { item } = await play(agent(), { phones, direction: 'outbound', outcome: () => Promise.resolve(outcome) });

@@ -285,7 +285,7 @@ describe('speech_to_text', () => {
     expect(opened).toEqual([{ model: 'nova-9', multilingual: true, language: 'en-US' }]);
   });
 
-  it('is told the words of custom_vocabulary, with their weights', async () => {
+  it('gets the words of custom_vocabulary, with their weights', async () => {
     const inner = promptedStt({ lines: [] });
     const heard: [string, number][] = [];
     const listening: SttProvider = {

@@ -149,7 +149,7 @@ describe('observe, of providers', () => {
     ]);
   });
 
-  it('tells of stand-ins by their own names, and from when they were asked', async () => {
+  it('names fallbacks by their own names, and from when they were asked', async () => {
     const main = { ...functionLlm(() => 'Never.', { firstMs: 20_000 }), name: 'main' };
     const spare = { ...functionLlm(() => 'That is fine.', { firstMs: 300 }), name: 'spare' };
     const voice = { ...toneTts({ fails: () => true }), name: 'voice' };

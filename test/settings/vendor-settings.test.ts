@@ -30,7 +30,7 @@ describe('access to vendors', () => {
     });
   });
 
-  it('is told with the variable at fault, and never with its value', async () => {
+  it('is reported with the variable at fault, and never with its value', async () => {
     const error: unknown = await loadSettings({
       env: env({ RIME_API_KEY: 'two words', RIME_BASE_URL: 'nowhere', AZURE_SPEECH_REGION: 'West Europe' }),
     }).catch((reason: unknown) => reason);

@@ -123,7 +123,7 @@ describe('the end of a call, in words', () => {
     expect(closingWords(closing, problem)).toContain(words);
   });
 
-  it('is told by its status, known or not', () => {
+  it('is described by its status, known or not', () => {
     expect(endingWords('agent-ended')).toBe('The agent hung up');
     expect(endingWords('voicemail-hangup')).toBe('Call ended: voicemail-hangup');
     expect(endingWords(null)).toBe('The call was cut off');

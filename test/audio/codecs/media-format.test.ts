@@ -5,7 +5,7 @@ import { encodeWav } from '../../../src/audio/files/wav.js';
 const bytes = (text: string): Uint8Array => Uint8Array.from(text, (char) => char.charCodeAt(0));
 
 describe('what a file is', () => {
-  it('is told by its bytes', () => {
+  it('is detected by its bytes', () => {
     expect(mediaFormat(encodeWav(new Int16Array(10), 8000))).toBe('wav');
     expect(mediaFormat(bytes('OggS\0\x02'))).toBe('ogg');
     expect(mediaFormat(bytes('\0\0\0\x20ftypM4A '))).toBe('mov');

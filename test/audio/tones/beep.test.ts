@@ -89,7 +89,7 @@ describe('beeps', () => {
     }
   });
 
-  it('are told 60 ms after their end, not before', () => {
+  it('are reported 60 ms after their end, not before', () => {
     const detector = new BeepDetector(RATE);
     expect(detector.push(beep(400, 1000))).toEqual([]);
     expect(detector.push(silence(40))).toEqual([]);

@@ -46,7 +46,7 @@ function line(clean: Int16Array, seed: number, { loss = 0.03, hissRms = 60 } = {
   return coded;
 }
 
-describe('a fax machine is told', () => {
+describe('a fax machine is detected', () => {
   it.each([
     ['by its answering tone', answerTone(3000, RATE)],
     ['by one that is 15 Hz off', answerTone(3000, RATE, { hz: 2115 })],

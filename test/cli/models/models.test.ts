@@ -248,7 +248,7 @@ describe('what cannot be had', () => {
     );
   });
 
-  it('ends when it is told to, and says what becomes of what is here', async () => {
+  it('ends on request, and says what becomes of what is here', async () => {
     const signal = AbortSignal.abort(new Error('SIGINT'));
     const { code, err } = await run(['pull', 'smart-turn'], { signal });
     expect([code, err]).toEqual([130, expect.stringContaining('the next pull resumes the download')]);

@@ -63,7 +63,7 @@ async function deliveries(query: string): Promise<Record<string, unknown>[]> {
 }
 
 describe('the webhook of calls', { timeout: 30_000 }, () => {
-  it('is told that a call starts and ends, in this order and signed', async () => {
+  it('reports that a call starts and ends, in this order and signed', async () => {
     await open();
     const { session_id: id, call_id: callId } = await callers.started(ANN, { metadata: { order: 7 } });
     await callers.until(id, 'in-progress');
@@ -80,7 +80,7 @@ describe('the webhook of calls', { timeout: 30_000 }, () => {
     ]);
   });
 
-  it('is told of a call that nobody answers only that it is over', async () => {
+  it('reports of an unanswered call only that it is over', async () => {
     await open();
     const { session_id: id } = await callers.started(BUSY);
     await told(1);
@@ -108,7 +108,7 @@ describe('the webhook of calls', { timeout: 30_000 }, () => {
     expect((await callers.ask('POST', '/webhooks/deliveries/msg_0/resend')).status).toBe(404);
   });
 
-  it('is told nothing where there is none', async () => {
+  it('reports nothing where there is none', async () => {
     callers = await Callers.open();
     const { session_id: id } = await callers.started(BUSY);
     await callers.statuses(id);

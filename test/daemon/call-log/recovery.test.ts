@@ -125,7 +125,7 @@ it('a function that was started runs no second time; the webhook has the same id
   expect(seen[0]?.id).toMatch(/^msg_[0-9a-f]{32}$/);
 });
 
-it('an agent that can have no session any more runs nothing; its call is still told of', async () => {
+it('an agent that can have no session any more runs nothing; its call is still reported', async () => {
   await leave('talk', { agent: { llm: { model: 'gone' } } });
   expect(await next()).toMatchObject({ call_status: 'error', function_calls: [] });
 });

@@ -27,7 +27,7 @@ it('a number that has gone meanwhile makes way for the next one', async () => {
   await expect(buyNumber(none, { country: 'US' }, signal)).rejects.toMatchObject({ code: 'NUMBER_UNAVAILABLE' });
 });
 
-it('what the carrier refuses otherwise is told in its words, and nothing else is tried', async () => {
+it('another refusal of the carrier is reported in its words, and nothing else is tried', async () => {
   const refused = new ParleyError('CARRIER_REFUSED', { carrier: 'twilio', reason: 'requires an address' });
   const one = carrier({ '+12025550101': refused });
   await expect(buyNumber(one, { country: 'US' }, signal)).rejects.toBe(refused);

@@ -35,7 +35,7 @@ test('a request that is as it should be is handed over, its query as values', as
   });
 });
 
-test('the faults of all parts are told at once', async () => {
+test('the faults of all parts are reported at once', async () => {
   const { status, body } = await ask('/things/enormous?count=many&colour=red', { parts: [1, 'two'], extra: 1 });
   expect(status).toBe(422);
   const { detail } = body as { detail: { loc: unknown[]; type: string }[] };
@@ -64,7 +64,7 @@ test.each([
   expect(body).toMatchObject({ detail: [{ loc, msg: expect.any(String) as string, type }] });
 });
 
-test('who has no key is not told what is wrong with the request', async () => {
+test('a request without a key gets no validation issues', async () => {
   const { status, body } = await ask('/things/enormous', '{', { authorization: 'wrong' });
   expect(status).toBe(401);
   const id = expect.any(String) as string;
@@ -117,7 +117,7 @@ test.each([
   expect(detail.map(({ type }) => type)).toEqual(['recursion_loop']);
 });
 
-test('of very many faults the first hundred are told, and how many more there are', async () => {
+test('of very many faults the first hundred are listed, and the number of the others', async () => {
   // As many as the default limit of 1 MiB lets in, each of 8 bytes.
   const names = Array.from({ length: 128_000 }, (_, at) =>
     String.fromCharCode(...[at >> 12, at >> 6, at].map((part) => 0x30 + (part & 0x3f))).replaceAll('\\', '~'),

@@ -23,7 +23,7 @@ describe('a private key that can be guessed', () => {
     expect(judged({ trustedProxies: ['127.0.0.1'] }).isExposed).toBe(true);
   });
 
-  it('keeps a daemon from starting that others can reach, and is warned about elsewhere', async () => {
+  it('keeps a daemon from starting that others can reach, and causes a warning on loopback', async () => {
     const refused = House.open({ apiKey: 'a', host: '0.0.0.0' });
     await expect(refused).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: /can be guessed/ });
     const lines: string[] = [];

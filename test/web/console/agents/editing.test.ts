@@ -82,7 +82,7 @@ describe('faults of a 422', () => {
     expect(faults.count).toBe(3);
   });
 
-  it('are told with their places where no field shows them', () => {
+  it('are listed with their places where no field shows them', () => {
     expect(faults.outside(new Set(['llm.model']))).toEqual(['name: Too long.', 'No.']);
   });
 });

@@ -53,7 +53,7 @@ describe('the response time that is expected of a setting', () => {
     expect(expected.at('flow.auto_fill_responses', fills)).toContain('900 ms after the end of the turn');
   });
 
-  it('is not told where nothing is known', () => {
+  it('is left out where nothing is known', () => {
     const nothing = new ExpectedTimes([]);
     expect(nothing.summary).toBeNull();
     for (const path of ['llm', 'voice', 'speech_to_text', 'prompt', 'flow.auto_fill_responses']) {

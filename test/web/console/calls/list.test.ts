@@ -49,7 +49,7 @@ describe('the response time of a list', () => {
 });
 
 describe('a list that is followed', () => {
-  it('has each call once, the newest first, as it was told last', () => {
+  it('has each call once, the newest first, in its latest state', () => {
     const call = (session_id: string, ts: number, at = '') => ({ session_id, ts, at });
     const known = [call('b', 2, 'old'), call('a', 1)];
     expect(mergedCalls(known, [call('c', 3), call('b', 2, 'new')])).toEqual([
