@@ -289,7 +289,9 @@ function resultText(parts: readonly Part[], trip: RoundTrip, config: string, env
     `  heard           ${trip.heard ?? 'nothing'}\n`,
     `Memory: ${String(Math.round(trip.memoryBytes / 1e6))} MB with the models\n`,
     `Delay: words ${ms(words)} after the end of speech, first word of the answer ${answer}, first sound ${ms(sound)}; `,
-    `together ${String(Math.round(total))} ms, and the pause that ends a turn\n`,
+    words === null
+      ? 'the sum is not known\n'
+      : `together ${String(Math.round(total))} ms, and the pause that ends a turn\n`,
     `Settings are in ${config}${envFile === null ? '' : `, keys in ${envFile}`}\n`,
     `Start with: ${load}npx parley serve --config ${config}\n`,
   ].join('');
