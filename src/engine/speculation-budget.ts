@@ -1,6 +1,7 @@
 import { DEFAULT_CONVERSATION, type SpeculationConfig } from '../agent/flow/conversation-config.js';
 import { named } from '../base/named.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
+import { SCRIPTED_MODEL } from '../settings/models.js';
 
 /** Price of a million tokens. */
 export interface TokenPrice {
@@ -29,6 +30,7 @@ export function speculationOf(
   const { speculation: usual } = DEFAULT_CONVERSATION;
   const { tokensPerTurn = usual.tokensPerTurn, costPerTurn = usual.costPerTurn, prices } = earlySpeculation;
   const { prompt, completion } = named(prices, llm.name, model, { prompt: 0, completion: 0 });
-  const early = enabled && tokensPerTurn > 0;
+  // The scripted model answers at once: guesses would only keep the voice busy.
+  const early = enabled && tokensPerTurn > 0 && llm.name !== SCRIPTED_MODEL;
   return { enabled, early, tokensPerTurn, costPerTurn, promptPrice: prompt, completionPrice: completion };
 }
