@@ -16,7 +16,7 @@ export interface DocumentCarrierOptions extends SocketCarrierOptions {
 }
 
 /** The part of a request that carriers sign, beside its form. */
-export interface SignedRequest extends Omit<WebhookRequest, 'body' | 'method'> {
+export interface WebhookHead extends Omit<WebhookRequest, 'body' | 'method'> {
   method: 'GET' | 'POST';
 }
 
@@ -59,10 +59,10 @@ export abstract class DocumentCarrier<C extends DocumentControl<C> & SocketContr
   }
 
   /** Whether a request has the carrier's signature. */
-  protected abstract isSigned(request: SignedRequest, form: URLSearchParams, what: 'webhook' | 'socket'): boolean;
+  protected abstract isSigned(request: WebhookHead, form: URLSearchParams, what: 'webhook' | 'socket'): boolean;
 
   /** Answers a signed webhook. */
-  protected abstract answer(request: SignedRequest, form: URLSearchParams): WebhookReply | Promise<WebhookReply>;
+  protected abstract answer(request: WebhookHead, form: URLSearchParams): WebhookReply | Promise<WebhookReply>;
 
   /** Whether a webhook names the own account. */
   protected isOurs(_form: URLSearchParams): boolean {

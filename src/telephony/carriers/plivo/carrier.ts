@@ -7,7 +7,7 @@ import type { Rest } from '../media-socket/rest.js';
 import {
   DocumentCarrier,
   type DocumentCarrierOptions,
-  type SignedRequest,
+  type WebhookHead,
   xmlReply,
 } from '../media-socket/document-carrier.js';
 import type { CallWire } from '../media-socket/socket-carrier.js';
@@ -106,7 +106,7 @@ export class PlivoCarrier extends DocumentCarrier<PlivoControl> {
   }
 
   protected isSigned(
-    { method, path, headers }: SignedRequest,
+    { method, path, headers }: WebhookHead,
     form: URLSearchParams,
     what: 'webhook' | 'socket',
   ): boolean {
@@ -135,7 +135,7 @@ export class PlivoCarrier extends DocumentCarrier<PlivoControl> {
   }
 
   protected answer(
-    { method, path, headers }: SignedRequest,
+    { method, path, headers }: WebhookHead,
     form: URLSearchParams,
   ): WebhookReply | Promise<WebhookReply> {
     const { publicUrl, authToken } = this.#options;

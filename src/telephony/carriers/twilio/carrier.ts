@@ -12,7 +12,7 @@ import { rejectTwiml } from './twiml.js';
 import {
   DocumentCarrier,
   type DocumentCarrierOptions,
-  type SignedRequest,
+  type WebhookHead,
   xmlReply,
 } from '../media-socket/document-carrier.js';
 import type { CallWire } from '../media-socket/socket-carrier.js';
@@ -111,7 +111,7 @@ export class TwilioCarrier extends DocumentCarrier<TwilioControl> {
     return numbers.map((number) => ({ number, country: code, monthlyCents }));
   }
 
-  protected isSigned({ path, headers }: SignedRequest, form: URLSearchParams, what: 'webhook' | 'socket'): boolean {
+  protected isSigned({ path, headers }: WebhookHead, form: URLSearchParams, what: 'webhook' | 'socket'): boolean {
     const { publicUrl, authToken } = this.#options;
     const url = `${publicUrl}${path}`;
     const signed = what === 'socket' ? url.replace(/^http/, 'ws') : url;
@@ -137,7 +137,7 @@ export class TwilioCarrier extends DocumentCarrier<TwilioControl> {
     return { dialect: TWILIO_MESSAGES, encoding: 'mulaw', sampleRateHz: 8_000 };
   }
 
-  protected async answer({ path }: SignedRequest, form: URLSearchParams): Promise<WebhookReply> {
+  protected async answer({ path }: WebhookHead, form: URLSearchParams): Promise<WebhookReply> {
     const [what = '', token, more = ''] = segmentsBelow(PATH, path);
     const sid = form.get('CallSid') ?? '';
     if (what === 'voice') {
