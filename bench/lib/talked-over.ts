@@ -15,6 +15,8 @@ export interface TalkedOver {
   stopMs: number | null;
   /** What came in was taken as a turn: the agent does not go on with what it was saying. */
   taken: boolean;
+  /** From the end of what came in to the first sample of the answer; null = it was not taken, or not answered. */
+  answerMs: number | null;
   /** How long it was silent before it went on; null where it did not stop, or did not go on. */
   heldMs: number | null;
   /** By how many samples it missed the one at which it had stopped; null as `heldMs`. */
@@ -81,7 +83,11 @@ export async function talkOver(recording: LabelledRecording, embedded: boolean):
   await clock.runUntil(() => over);
   await running;
   await engine.close();
-  return { name: recording.name, taken, ...outcome(frames, onsetMs, taken) };
+  return {
+    name: recording.name,
+    taken,
+    ...outcome(frames, onsetMs, taken, startMs + (recording.turns.at(-1)?.endMs ?? lengthMs)),
+  };
 
   /** Its words, on the session's count: the audio begins when the agent has been asked. */
   function shifted(of: LabelledRecording): LabelledRecording {
@@ -97,22 +103,24 @@ function outcome(
   frames: readonly { atMs: number; samples: Int16Array | null }[],
   onsetMs: number,
   taken: boolean,
-): Pick<TalkedOver, 'stopMs' | 'heldMs' | 'offSamples'> {
+  spokenMs: number,
+): Pick<TalkedOver, 'stopMs' | 'answerMs' | 'heldMs' | 'offSamples'> {
   const isSilent = (from: number): boolean =>
     frames.slice(from, from + BREATH_FRAMES).every(({ samples }) => !isFull(samples));
   const first = frames.findIndex(({ atMs, samples }, index) => atMs > onsetMs && !isFull(samples) && isSilent(index));
   const before = frames[first - 1]?.samples;
-  if (first < 1 || before == null) return { stopMs: null, heldMs: null, offSamples: null };
+  if (first < 1 || before == null) return { stopMs: null, answerMs: null, heldMs: null, offSamples: null };
   const endMs = frames[first]?.atMs ?? 0;
   const stopMs = endMs - onsetMs;
   const again = frames.findIndex(({ samples }, index) => index > first && isFull(samples));
   const resumed = frames[again];
-  if (taken || resumed?.samples == null) return { stopMs, heldMs: null, offSamples: null };
+  const answerMs = taken && resumed !== undefined ? Math.max(0, resumed.atMs - spokenMs) : null;
+  if (taken || resumed?.samples == null) return { stopMs, answerMs, heldMs: null, offSamples: null };
   const next = placeOf(before.at(-1) ?? 0) + 1;
   const offset = STEADY;
   const came = placeOf(resumed.samples[offset] ?? 0) - offset;
   const off = (((came - next) % RAMP) + RAMP) % RAMP;
-  return { stopMs, heldMs: resumed.atMs - endMs, offSamples: Math.min(off, RAMP - off) };
+  return { stopMs, answerMs, heldMs: resumed.atMs - endMs, offSamples: Math.min(off, RAMP - off) };
 }
 
 /** Sound in all of it; the tail of what was cut is in the first part of a frame only. */
