@@ -127,6 +127,7 @@ export type {
 } from './tools/knowledge/knowledge.js';
 export type { ChatMessage, ToolCall, ToolSpec } from './agent/chat.js';
 export type { AgentConfig } from './agent/agent.js';
+export type { ExpectedAnswer } from './agent/expected-answer.js';
 export type { AgentFile } from './agent/agent-file.js';
 export { loadAgentFile, parseAgentConfig } from './engine/agents.js';
 export { decodeWav, encodeWav, type WavAudio } from './audio/files/wav.js';

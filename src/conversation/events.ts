@@ -1,6 +1,7 @@
 import type { ChatMessage, ToolCall, ToolSpec } from '../agent/chat.js';
 import type { Failure } from '../base/errors.js';
 import type { AnnouncedEnd } from './voicemail/announcements.js';
+import type { ExpectedAnswer } from '../agent/expected-answer.js';
 import type { AttendedTransferConfig } from '../agent/flow/actions.js';
 
 /** What happens to a conversation. Plain data; times are milliseconds on the session's clock. */
@@ -124,6 +125,8 @@ export type ConversationEffect =
   | { type: 'line.transfer.cancel' }
   /** The transcript has become a user turn. */
   | { type: 'stt.endTurn' }
+  /** What the agent's question asks for, whenever that changes; null = anything. */
+  | { type: 'stt.expect'; answer: ExpectedAnswer | null }
   /** A turn is answered. The same turn number again: it had not been over, and this is the complete text. */
   | { type: 'user.said'; text: string; turn: number }
   /** Closes the line; no effect follows it. */

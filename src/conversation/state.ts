@@ -1,3 +1,4 @@
+import type { ExpectedAnswer } from '../agent/expected-answer.js';
 import type { ToolCall } from '../agent/chat.js';
 import type { EndStatus, UtteranceKind } from './events.js';
 import type { AnnouncedEnd } from './voicemail/announcements.js';
@@ -20,6 +21,8 @@ export interface ConversationState {
   doNotCall: boolean;
   history: HistoryEntry[];
   turn: TurnState;
+  /** What the agent's latest question asks for; null = anything. */
+  expected: ExpectedAnswer | null;
   /** The user's latest pauses inside turns, in ms; and the end of speech of the previous turn. */
   pace: { pausesMs: number[]; endMs: number | null };
   /** Keys pressed so far of an incomplete row. */
@@ -357,6 +360,7 @@ export function initialState(): ConversationState {
     commanded: null,
     voicemail: null,
     filler: { lastMs: null, text: null, turn: null },
+    expected: null,
     rotation: {},
     inactivity: { prompts: 0, sinceMs: 0 },
     lastActiveMs: 0,

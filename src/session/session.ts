@@ -299,6 +299,7 @@ export class Session {
       this.#turnJudge?.endTurn();
       this.#pauseNotes?.endTurn();
     },
+    'stt.expect': ({ answer }) => this.#recogniser.expect(answer),
     'user.said': ({ text, turn }) => {
       this.#notifier.turnEnded();
       this.#languageSwitch.heard(text);

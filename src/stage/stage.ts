@@ -259,6 +259,7 @@ export class Stage {
         return;
       case 'doNotCall':
       case 'stt.endTurn':
+      case 'stt.expect':
       case 'user.said':
       case 'line.close':
       case 'trace':

@@ -1,6 +1,8 @@
+import { expectedAnswer } from '../../agent/expected-answer.js';
+import { baseLanguage } from '../../base/language.js';
 import type { Core } from '../core.js';
 import type { UtteranceKind } from '../events.js';
-import { addAssistantMessage, assistantAt, markHeard } from './history.js';
+import { addAssistantMessage, assistantAt, lastSpoken, markHeard } from './history.js';
 import { OPENING_TURN, type Utterance } from '../state.js';
 
 /** The agent's speech: the utterances, their order, and how much of them was heard. */
@@ -122,7 +124,17 @@ export function drop(core: Core): void {
 export function onUtteranceStarted(core: Core, utterance: Utterance): void {
   if (utterance.playing) return;
   utterance.playing = true;
+  if (utterance.kind !== 'filler') noteQuestion(core);
   if (utterance === currentUtterance(core)) watch(core);
+}
+
+/** Tells the recogniser what the agent asks for. */
+function noteQuestion(core: Core): void {
+  const { state } = core;
+  const answer = baseLanguage(core.language) === 'en' ? expectedAnswer(lastSpoken(core)) : null;
+  if (answer === state.expected) return;
+  state.expected = answer;
+  core.emit({ type: 'stt.expect', answer });
 }
 
 /** The voice is late in the middle of an utterance (`isDry`), or has more audio again. */

@@ -8,7 +8,7 @@ import { newTurn } from '../state.js';
 
 /** Speech without words shorter than this is ignored … */
 const MIN_UNINTELLIGIBLE_MS = 700;
-/** … or shorter than this if the model hears the audio and there is no transcript. */
+/** … or shorter than this after a question, or if the model hears the audio and there is no transcript. */
 export const MIN_UNTRANSCRIBED_MS = 250;
 /** Completeness of a turn without known words. */
 const UNTRANSCRIBED = 0.6;
@@ -177,7 +177,9 @@ export function turnMessage(core: Core): string | null {
   const { segments } = core.state.turn;
   const unclear = segments.some((segment) => !segment.understood && segment.text.trim() !== '');
   const isHeard = core.config.modelHears && segments.length === 0;
-  return unclear || isLong(core, isHeard ? MIN_UNTRANSCRIBED_MS : MIN_UNINTELLIGIBLE_MS) ? INAUDIBLE : null;
+  // A word is a whole answer: silence must not follow it.
+  const isAnswer = /[?？]$/u.test(lastSpoken(core).trimEnd());
+  return unclear || isLong(core, isHeard || isAnswer ? MIN_UNTRANSCRIBED_MS : MIN_UNINTELLIGIBLE_MS) ? INAUDIBLE : null;
 }
 
 /** There is enough speech for words, and the recogniser has reported nothing. */

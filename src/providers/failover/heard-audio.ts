@@ -1,3 +1,4 @@
+import type { ExpectedAnswer } from '../../agent/expected-answer.js';
 import { HEARING_RATE_HZ } from '../../audio/frame.js';
 import type { SttStream } from '../stt/stt.js';
 
@@ -19,6 +20,7 @@ export class HeardAudio implements Pick<SttStream, 'push' | 'speechStarted' | 's
   /** Position where the latest speech ended. */
   #stopSample = 0;
   #inTurn = false;
+  #expected: ExpectedAnswer | null = null;
 
   /** Copies the samples. */
   push(samples: Int16Array, startSample: number): void {
@@ -50,7 +52,12 @@ export class HeardAudio implements Pick<SttStream, 'push' | 'speechStarted' | 's
     if (this.#speaking) this.#heard.push({ type: 'started', sample: this.#end });
   }
 
-  replayTo(stream: Pick<SttStream, 'push' | 'speechStarted' | 'speechStopped'>): void {
+  expect(answer: ExpectedAnswer | null): void {
+    this.#expected = answer;
+  }
+
+  replayTo(stream: Pick<SttStream, 'push' | 'speechStarted' | 'speechStopped' | 'expect'>): void {
+    if (this.#expected !== null) stream.expect?.(this.#expected);
     for (const heard of this.#heard) {
       if (heard.type === 'audio') stream.push(heard.samples.slice(), heard.startSample);
       else if (heard.type === 'started') stream.speechStarted(heard.sample);

@@ -1,3 +1,4 @@
+import type { ExpectedAnswer } from '../../agent/expected-answer.js';
 import { raceAbort } from '../../base/deadlines.js';
 import type { SttAbilities, SttEvents, SttOptions, SttProvider, SttStream, SttTranscript } from '../stt/stt.js';
 import { type Switch, allFailed, inOrder, type DeadlineBounds } from './health.js';
@@ -137,6 +138,11 @@ class FailoverStream implements SttStream {
     this.#tries = 0;
     this.#errors = [];
     this.#got();
+  }
+
+  expect(answer: ExpectedAnswer | null): void {
+    this.#heard.expect(answer);
+    this.#tell((stream) => stream.expect?.(answer));
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.js';
 import type { ProviderOutcome } from '../outcome.js';
+import type { ExpectedAnswer } from '../../agent/expected-answer.js';
 
 /** Streaming speech to text. */
 export interface SttProvider {
@@ -104,5 +105,7 @@ export interface SttStream {
   speechStopped(sample: number): void;
   /** The conversation has closed the user's turn: the next speech is a new segment. */
   endTurn(): void;
+  /** What the agent has asked for, from the next turn on; null = anything. Left out by engines that have no use for it. */
+  expect?(answer: ExpectedAnswer | null): void;
   close(): Promise<void>;
 }

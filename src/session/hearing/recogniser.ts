@@ -13,6 +13,7 @@ import type { ProviderOutcome } from '../../providers/outcome.js';
 import { OutcomeTimer } from '../outcome-timer.js';
 import type { UsedProvider } from '../record/usage.js';
 import type { SessionContext } from '../session-context.js';
+import type { ExpectedAnswer } from '../../agent/expected-answer.js';
 import { HEARING_RATE_HZ } from '../../audio/frame.js';
 
 /** Maximum audio to keep while there is no recogniser. */
@@ -21,6 +22,7 @@ const MAX_BACKLOG_SAMPLES = 10 * HEARING_RATE_HZ;
 type Entry =
   | { type: 'push'; samples: Int16Array; startSample: number }
   | { type: 'speechStarted' | 'speechStopped'; sample: number }
+  | { type: 'expect'; answer: ExpectedAnswer | null }
   | { type: 'endTurn' };
 
 /** Collects audio while a recogniser is being opened, so that the first words are not lost. */
@@ -51,11 +53,16 @@ export class SttBacklog implements SttStream {
     this.#entries.push({ type: 'endTurn' });
   }
 
+  expect(answer: ExpectedAnswer | null): void {
+    this.#entries.push({ type: 'expect', answer });
+  }
+
   /** Replays everything to `stt`. */
   replayTo(stt: SttStream): void {
     for (const entry of this.#entries) {
       if (entry.type === 'push') stt.push(entry.samples, entry.startSample);
       else if (entry.type === 'endTurn') stt.endTurn();
+      else if (entry.type === 'expect') stt.expect?.(entry.answer);
       else stt[entry.type](entry.sample);
     }
     this.#entries = [];
@@ -107,6 +114,7 @@ export class Recogniser implements SttStream {
   #final: OutcomeTimer | null = null;
   /** There was speech since the latest stream was requested. */
   #spokenTo = false;
+  #expected: ExpectedAnswer | null = null;
   #lastSegment = -1;
   /** Turns up to this segment are over: later results for them are ignored. */
   #overSegment = -1;
@@ -155,6 +163,13 @@ export class Recogniser implements SttStream {
     this.#change();
     this.#tell((stream) => {
       stream.endTurn();
+    });
+  }
+
+  expect(answer: ExpectedAnswer | null): void {
+    this.#expected = answer;
+    this.#tell((stream) => {
+      stream.expect?.(answer);
     });
   }
 
@@ -295,6 +310,7 @@ export class Recogniser implements SttStream {
   #keepForLater(): void {
     if (this.#stream instanceof SttBacklog) return;
     const backlog = new SttBacklog();
+    if (this.#expected !== null) backlog.expect(this.#expected);
     // The next stream must learn that the user is in the middle of a sentence.
     if (this.#speechSample !== null) backlog.speechStarted(this.#speechSample);
     this.#stream = backlog;

@@ -29,6 +29,10 @@ class ToldStream implements SttStream {
     this.told.push('end');
   }
 
+  expect(answer: string | null): void {
+    this.told.push(`expect ${answer ?? 'anything'}`);
+  }
+
   close(): Promise<void> {
     this.closed++;
     return Promise.resolve();
@@ -98,9 +102,18 @@ describe('opening', () => {
     recogniser.push(AUDIO, 320);
     recogniser.speechStopped(500);
     recogniser.endTurn();
+    recogniser.expect('date');
     await clock.advanceBy(100);
     recogniser.push(AUDIO, 640);
-    expect(streams[0]?.told).toEqual(['audio 0+320', 'start 100', 'audio 320+320', 'stop 500', 'end', 'audio 640+320']);
+    expect(streams[0]?.told).toEqual([
+      'audio 0+320',
+      'start 100',
+      'audio 320+320',
+      'stop 500',
+      'end',
+      'expect date',
+      'audio 640+320',
+    ]);
     expect(log).toEqual([]);
     await recogniser.close();
   });

@@ -1,3 +1,4 @@
+import type { ExpectedAnswer } from '../../../agent/expected-answer.js';
 import type { Cancel, Clock } from '../../../base/clock.js';
 import type { SpeechLanguage } from '../lm/text.js';
 import { DecoderPool, type DecoderPoolOptions } from './decoder-pool.js';
@@ -62,6 +63,11 @@ export class DecoderLeases {
     session.heardMs = this.#options.clock.nowMs();
     session.addAudio(samples, isFinal, reply);
     this.#run();
+  }
+
+  /** What the agent has asked for, from the next turn on. */
+  expect(id: number, answer: ExpectedAnswer | null): void {
+    this.#sessions.get(id)?.expect(answer);
   }
 
   /** Ends the turn, after its audio has been decoded. */

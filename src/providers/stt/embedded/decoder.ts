@@ -1,3 +1,4 @@
+import type { ExpectedAnswer } from '../../../agent/expected-answer.js';
 import type { Grammar } from '../lm/fsg.js';
 import type { SpeechLanguage } from '../lm/text.js';
 import { GARBAGE, MODEL_FOLDER } from './language-data.js';
@@ -55,6 +56,7 @@ const CEPSTRA = 13;
 const NOTHING: Grammar = {
   stateCount: 2,
   start: 0,
+  starts: new Map(),
   final: 1,
   labels: [],
   arcs: new Int32Array(0),
@@ -70,6 +72,9 @@ export class SpeechDecoder {
   #buffer = 0;
   #bufferSamples = 0;
   #running = false;
+  /** The loaded grammar and its address; the decoder owns it. */
+  #grammar: Grammar = NOTHING;
+  #fsg = 0;
 
   private constructor(module: SoundSwallower, native: NativeDecoder) {
     this.#module = module;
@@ -158,11 +163,17 @@ export class SpeechDecoder {
       module._fsg_model_null_trans_add(fsg, nullArcs[2 * i] as number, nullArcs[2 * i + 1] as number, log(probability));
     }
     module._fsg_set_states(fsg, grammar.start, grammar.final);
+    this.#grammar = grammar;
+    this.#fsg = fsg;
     if (module._decoder_set_fsg(this.#native.cdecoder, fsg) !== 0) throw new Error('The decoder refused the grammar');
   }
 
-  startUtterance(): void {
+  /** @param answer what is expected, one of the grammar's `starts`; null or another = anything */
+  startUtterance(answer: ExpectedAnswer | null = null): void {
     this.endUtterance();
+    const { start, starts, final } = this.#grammar;
+    const from = answer === null ? start : (starts.get(answer) ?? start);
+    if (this.#fsg !== 0) this.#module._fsg_set_states(this.#fsg, from, final);
     this.#native.start();
     this.#running = true;
   }

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { packageFile } from '../../../package-files.js';
+import { answerModels } from '../lm/answers.js';
 import { backgroundCorpus, type Corpus } from '../lm/hints.js';
+import type { NgramModel } from '../lm/ngram.js';
 import { parsePhraseList, type PhraseList } from '../lm/phrase-list.js';
 import type { SpeechLanguage } from '../lm/text.js';
 import { Lexicon, type Pronunciation } from './lexicon.js';
@@ -20,6 +22,8 @@ export interface LanguageData {
   readonly garbage: readonly Pronunciation[];
   readonly list: PhraseList;
   readonly background: Corpus;
+  /** Models of the answers to questions, by what is asked for. */
+  readonly answers: ReadonlyMap<string, NgramModel>;
 }
 
 /** @param folder of the language's model, see MODEL_FOLDER */
@@ -39,5 +43,6 @@ export async function loadLanguage(language: SpeechLanguage, folder: string): Pr
       .map((phone) => [GARBAGE + phone, phone] as const),
     list,
     background: backgroundCorpus(list),
+    answers: answerModels(list),
   };
 }

@@ -1,3 +1,4 @@
+import type { ExpectedAnswer } from '../../../agent/expected-answer.js';
 import type { SpeechHints } from '../stt.js';
 import type { SpeechLanguage } from '../lm/text.js';
 
@@ -26,6 +27,8 @@ export type Request =
       /** The user has stopped speaking: requests the final transcript. */
       readonly isFinal: boolean;
     }
+  /** What the agent has asked for, from the next turn on. */
+  | { readonly kind: 'expect'; readonly stream: number; readonly answer: ExpectedAnswer | null }
   /** Ends the turn: the next audio begins a new one. */
   | { readonly kind: 'end'; readonly stream: number }
   | { readonly kind: 'close'; readonly stream: number };

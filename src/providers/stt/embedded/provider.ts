@@ -1,7 +1,10 @@
+import type { Denoiser } from '../../../audio/dsp/denoiser.js';
+import { rnnoise } from '../../../audio/dsp/rnnoise.js';
 import { baseLanguage } from '../../../base/language.js';
 import { ParleyError } from '../../../base/errors.js';
 import type { SpeechLanguage } from '../lm/text.js';
 import type { SttEvents, SttOptions, SttProvider, SttStream } from '../stt.js';
+import { CleanLine } from './clean-line.js';
 import type { VocabularyReport } from './protocol.js';
 import { EmbeddedStream } from './stream.js';
 import { WorkerHost } from './worker-host.js';
@@ -64,17 +67,21 @@ export class EmbeddedStt implements SttProvider {
     const id = this.#nextStream++;
     this.#streams.set(id, null);
     let report: VocabularyReport;
+    let denoiser: Denoiser;
     try {
       const plainHints = { phrases: [...hints.phrases], texts: [...hints.texts], keywords: new Map(hints.keywords) };
       const opening = this.#host.request({ kind: 'open', stream: id, language, hints: plainHints });
       // Virtual time does not advance meanwhile: the load time must not affect the run.
-      const answer = await options.clock.settle(opening, options.clock.nowMs());
+      const both = Promise.all([opening, rnnoise()]);
+      const [answer, noiseRemoval] = await options.clock.settle(both, options.clock.nowMs());
       report = answer as VocabularyReport;
+      denoiser = noiseRemoval;
     } catch (error) {
       this.#streams.delete(id);
       throw error;
     }
     if (signal.aborted) {
+      denoiser.close();
       this.#streams.delete(id);
       this.#host.send({ kind: 'close', stream: id });
       throw signal.reason;
@@ -82,7 +89,7 @@ export class EmbeddedStt implements SttProvider {
     const abort = (): void => {
       void stream.close();
     };
-    const stream = new EmbeddedStream(this.#host, id, options.clock, events, () => {
+    const stream = new EmbeddedStream(this.#host, id, new CleanLine(denoiser), options.clock, events, () => {
       this.#streams.delete(id);
       signal.removeEventListener('abort', abort);
     });

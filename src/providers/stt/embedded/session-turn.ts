@@ -1,3 +1,4 @@
+import type { ExpectedAnswer } from '../../../agent/expected-answer.js';
 import type { AnswerValue } from './protocol.js';
 import { afterTurn, type SpeakerMean } from './speaker.js';
 import type { TurnDecoder } from './turn-decoder.js';
@@ -10,7 +11,13 @@ export interface Reply {
 }
 
 type Job =
-  | { readonly kind: 'audio'; readonly samples: Int16Array; readonly isFinal: boolean; readonly reply: Reply }
+  | {
+      readonly kind: 'audio';
+      readonly samples: Int16Array;
+      readonly isFinal: boolean;
+      readonly answer: ExpectedAnswer | null;
+      readonly reply: Reply;
+    }
   | { readonly kind: 'end' };
 
 /**
@@ -33,6 +40,9 @@ export class SessionTurn {
   /** How much of that the decoder has received. */
   #replayed = 0;
   #paused = true;
+  /** What the agent has asked for, and what it had asked for when the turn began. */
+  #expected: ExpectedAnswer | null = null;
+  #answer: ExpectedAnswer | null = null;
 
   constructor(vocabulary: Vocabulary) {
     this.vocabulary = vocabulary;
@@ -68,9 +78,14 @@ export class SessionTurn {
   }
 
   addAudio(samples: Int16Array, isFinal: boolean, reply: Reply): void {
-    this.#jobs.push({ kind: 'audio', samples, isFinal, reply });
+    this.#jobs.push({ kind: 'audio', samples, isFinal, answer: this.#expected, reply });
     if (isFinal) this.#finals++;
     this.#paused = isFinal;
+  }
+
+  /** From the next turn on. */
+  expect(answer: ExpectedAnswer | null): void {
+    this.#expected = answer;
   }
 
   addEnd(): void {
@@ -79,7 +94,9 @@ export class SessionTurn {
 
   lend(decoder: TurnDecoder): void {
     this.#decoder = decoder;
-    decoder.start(this.#before);
+    const first = this.#jobs[0];
+    if (this.#fed.length === 0 && first?.kind === 'audio') this.#answer = first.answer;
+    decoder.start(this.#before, this.#answer);
     this.#replayed = 0;
   }
 

@@ -1,5 +1,7 @@
+import type { ExpectedAnswer } from '../../../agent/expected-answer.js';
 import type { Clock } from '../../../base/clock.js';
 import type { SttEvents, SttStream, SttTranscript } from '../stt.js';
+import type { CleanLine } from './clean-line.js';
 import type { Hypothesis } from './protocol.js';
 import { TurnAudio } from './turn-audio.js';
 import type { WorkerHost } from './worker-host.js';
@@ -15,6 +17,7 @@ export class EmbeddedStream implements SttStream {
   readonly #clock: Clock;
   readonly #events: SttEvents;
   readonly #onClose: () => void;
+  readonly #line: CleanLine;
   readonly #audio = new TurnAudio();
   #segment = 0;
   #asked = 0;
@@ -22,7 +25,8 @@ export class EmbeddedStream implements SttStream {
   #lastText = '';
   #closed = false;
 
-  constructor(host: WorkerHost, stream: number, clock: Clock, events: SttEvents, onClose: () => void) {
+  constructor(host: WorkerHost, stream: number, line: CleanLine, clock: Clock, events: SttEvents, onClose: () => void) {
+    this.#line = line;
     this.#host = host;
     this.#stream = stream;
     this.#clock = clock;
@@ -32,7 +36,8 @@ export class EmbeddedStream implements SttStream {
 
   push(samples: Int16Array, startSample: number): void {
     if (this.#closed) return;
-    for (const chunk of this.#audio.push(samples, startSample)) this.#ask(chunk, false);
+    const clean = this.#line.process(samples, startSample, this.#audio.inTurn);
+    for (const chunk of this.#audio.push(clean.samples, clean.startSample)) this.#ask(chunk, false);
   }
 
   speechStarted(sample: number): void {
@@ -53,10 +58,15 @@ export class EmbeddedStream implements SttStream {
     this.#host.send({ kind: 'end', stream: this.#stream });
   }
 
+  expect(answer: ExpectedAnswer | null): void {
+    if (!this.#closed) this.#host.send({ kind: 'expect', stream: this.#stream, answer });
+  }
+
   close(): Promise<void> {
     if (!this.#closed) {
       this.#closed = true;
       this.#host.send({ kind: 'close', stream: this.#stream });
+      this.#line.close();
       this.#onClose();
     }
     return Promise.resolve();
@@ -67,6 +77,7 @@ export class EmbeddedStream implements SttStream {
     if (this.#closed) return;
     this.#closed = true;
     this.#host.send({ kind: 'close', stream: this.#stream });
+    this.#line.close();
     this.#onClose();
     this.#events.onError(error);
   }

@@ -1,3 +1,4 @@
+import type { ExpectedAnswer } from '../../../agent/expected-answer.js';
 import type { SpeechLanguage } from '../lm/text.js';
 import { SpeechDecoder } from './decoder.js';
 import { judge } from './gate.js';
@@ -11,8 +12,12 @@ export interface TurnDecoder {
   readonly language: SpeechLanguage;
   /** Replaces words and grammar. Throws if the decoder rejects them. */
   load(vocabulary: Vocabulary): void;
-  /** Begins a turn. `null` = no speaker adaptation yet. */
-  start(speaker: SpeakerMean | null): void;
+  /**
+   * Begins a turn.
+   * @param speaker null = no speaker adaptation yet
+   * @param answer what the agent has asked for; null = anything
+   */
+  start(speaker: SpeakerMean | null, answer: ExpectedAnswer | null): void;
   feed(samples: Int16Array): void;
   hypothesis(): Hypothesis;
   readonly speaker: SpeakerMean;
@@ -49,8 +54,8 @@ export class SoundSwallowerDecoder implements TurnDecoder {
     this.#decoder.setGrammar(grammar);
   }
 
-  start(speaker: SpeakerMean | null): void {
-    this.#decoder.startUtterance();
+  start(speaker: SpeakerMean | null, answer: ExpectedAnswer | null): void {
+    this.#decoder.startUtterance(answer);
     this.#decoder.speaker = speaker ?? this.#stranger;
   }
 

@@ -27,7 +27,7 @@ export function vocabularyKey(language: SpeechLanguage, hints: SpeechHints): str
 
 /** Builds the language model and grammar of an agent. */
 export function compileVocabulary(key: string, hints: SpeechHints, data: LanguageData): Vocabulary {
-  const { language, lexicon, list, background } = data;
+  const { language, lexicon, list, background, answers } = data;
   const corpus = corpusOf(hints, list, background, language);
   const factors = disfavoured(hints, language);
   const words: Pronunciation[] = [];
@@ -56,6 +56,7 @@ export function compileVocabulary(key: string, hints: SpeechHints, data: Languag
       pronunciations,
       factorOf: (word) => factors.get(word) ?? 1,
       classes: list.wordClasses,
+      answers,
       garbage: data.garbage.map(([label]) => label),
       garbageProbability: GARBAGE_PROBABILITY[language],
     },

@@ -48,7 +48,7 @@ export class WorkerHost {
   }
 
   /** Sends a message that has no reply. */
-  send(message: Extract<Request, { kind: 'end' | 'close' }>): void {
+  send(message: Extract<Request, { kind: 'end' | 'expect' | 'close' }>): void {
     this.#worker?.postMessage(message);
   }
 

@@ -54,6 +54,9 @@ port.on('message', (request: Request) => {
         },
       });
       break;
+    case 'expect':
+      desk.expect(request.stream, request.answer);
+      break;
     case 'end':
       desk.end(request.stream);
       break;

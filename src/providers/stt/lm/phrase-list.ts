@@ -9,6 +9,8 @@ import type { WeightedSentence } from './ngram.js';
  *     on {day} | tomorrow
  *     [phrases 2]         sentences, each counting 2; a | separates sentences too
  *     a table on {day}
+ *     [answers date 2]    what users answer to a question for a date, each counting 2
+ *     {date} please
  *     [words]             single words that must be known
  */
 export interface PhraseList {
@@ -18,6 +20,8 @@ export interface PhraseList {
   readonly phraseClasses: ReadonlyMap<string, readonly string[]>;
   readonly phrases: readonly { readonly text: string; readonly weight: number }[];
   readonly words: readonly string[];
+  /** Answers by what the question asks for. */
+  readonly answers: ReadonlyMap<string, readonly { readonly text: string; readonly weight: number }[]>;
 }
 
 /** A class of single words is one token of the language model. */
@@ -33,19 +37,20 @@ export function parsePhraseList(source: string): PhraseList {
   const classes = new Map<string, string[]>();
   const phrases: { text: string; weight: number }[] = [];
   const words: string[] = [];
+  const answers = new Map<string, { text: string; weight: number }[]>();
   let add: (item: string) => void = () => {
     throw new RangeError('A phrase list starts with a [section]');
   };
   for (const [index, raw] of source.split('\n').entries()) {
     const line = raw.trim();
     if (line === '' || line.startsWith('#')) continue;
-    const heading = /^\[(class|phrases|words)(?:\s+(\S+))?\]$/.exec(line);
+    const heading = /^\[(class|phrases|words|answers)(?:\s+(\S+))?(?:\s+(\d+))?\]$/.exec(line);
     if (heading === null) {
       if (line.startsWith('[')) throw new RangeError(`Line ${String(index + 1)} of the phrase list: ${line}`);
       for (const item of line.split('|')) add(item.trim());
       continue;
     }
-    const [, kind, argument] = heading;
+    const [, kind, argument, count] = heading;
     if (kind === 'class') {
       const members: string[] = [];
       classes.set(argument ?? '', members);
@@ -53,6 +58,10 @@ export function parsePhraseList(source: string): PhraseList {
     } else if (kind === 'phrases') {
       const weight = Number(argument ?? 1);
       add = (item) => phrases.push({ text: item, weight });
+    } else if (kind === 'answers') {
+      const list = answers.get(argument ?? '') ?? [];
+      answers.set(argument ?? '', list);
+      add = (item) => list.push({ text: item, weight: Number(count ?? 1) });
     } else {
       add = (item) => words.push(...item.split(/\s+/));
     }
@@ -63,7 +72,7 @@ export function parsePhraseList(source: string): PhraseList {
     wordClasses.set(`{${name}}`, members);
     classes.delete(name);
   }
-  return { wordClasses, phraseClasses: classes, phrases, words };
+  return { wordClasses, phraseClasses: classes, phrases, words, answers };
 }
 
 /**

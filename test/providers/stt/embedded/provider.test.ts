@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ExpectedAnswer } from '../../../../src/agent/expected-answer.js';
 import { EmbeddedStt } from '../../../../src/providers/stt/embedded/provider.js';
 import type { VocabularyReport } from '../../../../src/providers/stt/embedded/protocol.js';
 import { FliteTts } from '../../../../src/providers/tts/flite/flite.js';
@@ -20,8 +21,9 @@ afterAll(async () => {
 });
 
 /** What one listener makes of one utterance. */
-async function hear(text: string, voice = 'slt', hints = RESTAURANT) {
+async function hear(text: string, voice = 'slt', hints = RESTAURANT, asked: ExpectedAnswer | null = null) {
   const listener = await new Listener().open(stt, hints);
+  listener.stream.expect?.(asked);
   await listener.silence(400);
   await listener.speech(await speak(tts, text, voice));
   await listener.settle();
@@ -46,6 +48,26 @@ describe('recognition', () => {
       pairs.push([sentence, finals[0]?.text ?? '']);
     }
     expect(wordErrorRate(pairs), JSON.stringify(pairs)).toBeLessThan(0.15);
+  });
+
+  it('understands short answers to what was asked', async () => {
+    const answers: [ExpectedAnswer, string, string][] = [
+      ['number', 'Four.', 'four'],
+      ['name', 'Walsh, please.', 'walsh please'],
+      ['letters', 'B, E, N, N, E, T, T.', 'b e n n e t t'],
+      ['yes-no', 'No, thank you.', 'no thank you'],
+    ];
+    for (const [asked, said, words] of answers) {
+      const { finals } = await hear(said, 'slt', RESTAURANT, asked);
+      expect(finals[0]).toMatchObject({ text: words, understood: true });
+    }
+    const { finals } = await hear('Four.', 'slt');
+    expect(finals[0]?.text).not.toBe('four');
+  });
+
+  it('understands other things than were asked for', async () => {
+    const { finals } = await hear('we would like to sit outside', 'slt', RESTAURANT, 'number');
+    expect(finals[0]).toMatchObject({ text: 'we would like to sit outside', understood: true });
   });
 
   it('trusts what it knows and not what is out of its vocabulary', async () => {

@@ -153,3 +153,39 @@ describe('a wide class', () => {
     expect(model.states.some(({ history }) => history.length === 2 && history[1] === '{name}')).toBe(false);
   });
 });
+
+describe('answers', () => {
+  const answer = trainNgram([say('{day} please', 3), say('on {day}', 2)]);
+  const grammar = compileGrammar(MODEL, {
+    pronunciations: (word) => DICTIONARY[word] ?? [word],
+    classes: new Map([['{day}', ['monday', 'tuesday']]]),
+    answers: new Map([['date', answer]]),
+    garbage: ['+g:AA', '+g:B'],
+    garbageProbability: 0.1,
+  });
+  const start = grammar.starts.get('date') ?? -1;
+  const base = MODEL.states.length;
+
+  it('have a start of their own, which leads to them and to the agent’s model', () => {
+    const targets = [...nullsOf(grammar)].flatMap(([arc, probability]) => {
+      const [from, to] = arc.split('>').map(Number);
+      return from === start && to !== undefined ? [[to, probability] as const] : [];
+    });
+    const toAnswer = targets.filter(([to]) => to >= base && to < base + answer.states.length);
+    expect(toAnswer.map(([to]) => to)).toContain(base + answer.start);
+    expect(targets.map(([to]) => to)).toEqual(expect.arrayContaining([MODEL.start, 0]));
+    const weights = new Map(targets);
+    expect(weights.get(base + answer.start)).toBeGreaterThan(weights.get(MODEL.start) ?? 1);
+  });
+
+  it('leave the agent’s model as it is', () => {
+    const own = arcsOf(grammar).filter(({ from, label }) => from < base && !label.startsWith('+g:'));
+    expect(own).toEqual(arcsOf(GRAMMAR).filter(({ label }) => !label.startsWith('+g:')));
+    expect(grammar.start).toBe(GRAMMAR.start);
+  });
+
+  it('may be followed by any word', () => {
+    const nulls = nullsOf(grammar);
+    for (const state of answer.states.keys()) expect(nulls.get(`${String(base + state)}>0`)).toBeGreaterThan(0);
+  });
+});
