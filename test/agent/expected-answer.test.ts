@@ -6,6 +6,8 @@ test.each([
   ['Just the number of people, please, such as four.', 'number'],
   ['Two, four, twelve? Any number will do.', 'number'],
   ['How old is the child?', 'number'],
+  ['And how likely are you to recommend us, from zero to ten?', 'number'],
+  ['Just a number from zero to ten, please. Keys work, too.', 'number'],
   ['Two, very good. Which day would you like?', 'date'],
   ['When would you like to come?', 'date'],
   ['And at what time?', 'time'],

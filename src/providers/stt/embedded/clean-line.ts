@@ -8,12 +8,15 @@ const NOISY_DB = 24;
 const HYSTERESIS_DB = 6;
 /** Level of speech before any was heard, in dBFS. */
 const USUAL_SPEECH_DBFS = -22;
-/** How fast the measured levels follow, as a share of the difference by block. */
-const FOLLOW = { noise: 0.05, speech: 0.1 } as const;
+/**
+ * How fast the measured levels follow, as a share of the difference by block. The noise rises slowly: speech begins some
+ * blocks before it is detected.
+ */
+const FOLLOW = { noiseUp: 0.03, noiseDown: 0.2, speech: 0.1 } as const;
 const BLOCK_SAMPLES = msToSamples(20, HEARING_RATE_HZ);
 /** The noise counts as measured after this many blocks without speech. */
 const MEASURED_BLOCKS = 15;
-/** Quieter is digital silence, which says nothing about the line. */
+/** Digital silence counts as noise of this level. */
 const SILENCE_DBFS = -80;
 
 /**
@@ -58,11 +61,11 @@ export class CleanLine {
 
   #measure(samples: Int16Array, isSpeech: boolean): void {
     for (let at = 0; at + BLOCK_SAMPLES <= samples.length; at += BLOCK_SAMPLES) {
-      const level = levelOf(samples.subarray(at, at + BLOCK_SAMPLES)).rmsDbfs;
-      if (level <= SILENCE_DBFS) continue;
+      const level = Math.max(SILENCE_DBFS, levelOf(samples.subarray(at, at + BLOCK_SAMPLES)).rmsDbfs);
       if (!isSpeech) {
         this.#blocks++;
-        this.#noiseDbfs = this.#noiseDbfs === null ? level : follow(this.#noiseDbfs, level, FOLLOW.noise);
+        const noise = this.#noiseDbfs ?? level;
+        this.#noiseDbfs = follow(noise, level, level > noise ? FOLLOW.noiseUp : FOLLOW.noiseDown);
       } else if (this.#noiseDbfs === null || level > this.#noiseDbfs + HYSTERESIS_DB) {
         this.#speechDbfs = follow(this.#speechDbfs, level, FOLLOW.speech);
       }

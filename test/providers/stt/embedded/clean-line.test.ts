@@ -72,9 +72,15 @@ describe('the line', () => {
     expect(line.isNoisy).toBe(false);
   });
 
-  it('learns nothing from digital silence', () => {
+  it('is quiet with digital silence, although speech begins before it is detected', () => {
     const line = new CleanLine(halving());
-    for (let at = 0; at < 100; at++) line.process(new Int16Array(FRAME), at * FRAME, false);
+    let at = 0;
+    for (let turn = 0; turn < 5; turn++) {
+      for (let frame = 0; frame < 50; frame++, at += FRAME) line.process(new Int16Array(FRAME), at, false);
+      played(line, 9, -20, false, at);
+      played(line, 50, -20, true, at + 9 * FRAME);
+      at += 59 * FRAME;
+    }
     expect(line.isNoisy).toBe(false);
   });
 
