@@ -1,4 +1,5 @@
 import { DEFAULT_CONVERSATION, type SpeculationConfig } from '../agent/flow/conversation-config.js';
+import type { EndpointingConfig } from '../agent/flow/turn-taking.js';
 import { named } from '../base/named.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import { SCRIPTED_MODEL } from '../settings/models.js';
@@ -19,12 +20,20 @@ export interface EarlySpeculation {
   prices?: Readonly<Record<string, TokenPrice>>;
 }
 
+/** Most pauses inside turns are over by then, and most models have not answered. Measured in docs/benchmarks.md. */
+const EARLY_SILENCE_MS = 600;
+
 /** The core's settings for answers that start before the turn is over. */
 export function speculationOf(
   {
     speculation: enabled = true,
     earlySpeculation = {},
-  }: { speculation?: boolean; earlySpeculation?: EarlySpeculation },
+    endpointing,
+  }: {
+    speculation?: boolean;
+    earlySpeculation?: EarlySpeculation;
+    endpointing?: Partial<Pick<EndpointingConfig, 'minSilenceMs'>>;
+  },
   { llm, model }: { llm: Pick<LlmProvider, 'name'>; model: string },
 ): SpeculationConfig {
   const { speculation: usual } = DEFAULT_CONVERSATION;
@@ -32,5 +41,14 @@ export function speculationOf(
   const { prompt, completion } = named(prices, llm.name, model, { prompt: 0, completion: 0 });
   // The scripted model answers at once: guesses would only keep the voice busy.
   const early = enabled && tokensPerTurn > 0 && llm.name !== SCRIPTED_MODEL;
-  return { enabled, early, tokensPerTurn, costPerTurn, promptPrice: prompt, completionPrice: completion };
+  const earlySilenceMs = endpointing?.minSilenceMs === undefined ? EARLY_SILENCE_MS : 0;
+  return {
+    enabled,
+    early,
+    earlySilenceMs,
+    tokensPerTurn,
+    costPerTurn,
+    promptPrice: prompt,
+    completionPrice: completion,
+  };
 }

@@ -16,11 +16,17 @@ describe('the budget for answers that are begun while the user speaks', () => {
     expect(speculationOf({ earlySpeculation: early }, asked)).toEqual({
       enabled: true,
       early: true,
+      earlySilenceMs: 600,
       tokensPerTurn: 500,
       costPerTurn: 0.01,
       promptPrice: 2,
       completionPrice: 8,
     });
+  });
+
+  it('leaves the silence that ends a turn to an embedder who sets it', () => {
+    expect(speculationOf({ endpointing: { minSilenceMs: 400 } }, asked).earlySilenceMs).toBe(0);
+    expect(speculationOf({ endpointing: { maxSilenceMs: 1000 } } as object, asked).earlySilenceMs).toBe(600);
   });
 
   it('is nothing without tokens, without speculation, and for the scripted model', () => {

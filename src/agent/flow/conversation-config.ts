@@ -30,6 +30,8 @@ export interface SpeculationConfig {
   enabled: boolean;
   /** It is also begun while the user still speaks, on interim words that are probably complete. */
   early: boolean;
+  /** Then words end a turn no sooner than after this silence: the answer would come before most pauses are over. */
+  earlySilenceMs: number;
   /** Tokens (estimated) that answers begun while the user speaks may cost in one turn. */
   tokensPerTurn: number;
   /** The same in money, by the prices below; null = no limit. */
@@ -94,6 +96,7 @@ export const DEFAULT_CONVERSATION: ConversationConfig = {
   speculation: {
     enabled: true,
     early: false,
+    earlySilenceMs: 0,
     tokensPerTurn: 8000,
     costPerTurn: null,
     promptPrice: 0,

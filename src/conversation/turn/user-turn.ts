@@ -163,7 +163,8 @@ export function scheduleEnd(core: Core): void {
   const { modelHears } = core.config;
   if (modelHears && score.wordless) Object.assign(score, { completeness: UNTRANSCRIBED, wordless: false });
   core.state.turn.completeness = score.completeness;
-  const needed = silenceNeededMs(score, endpointing);
+  const { early, earlySilenceMs } = core.config.speculation;
+  const needed = Math.max(silenceNeededMs(score, endpointing), early && !score.wordless ? earlySilenceMs : 0);
   const waitMs = isFinal ? needed : Math.max(needed, endpointing.finalTranscriptMs);
   const completeness = Math.round(score.completeness * 100) / 100;
   core.trace('turn.scored', { completeness, dictating: score.dictating, final: isFinal, judged, waitMs });

@@ -47,6 +47,18 @@ describe('an answer that is begun while the user still speaks', () => {
     expect(heard(false) - heard(true)).toBeGreaterThan(150);
   });
 
+  it('waits for a silence that is longer than most pauses', () => {
+    const heard = (more: object): number => {
+      const stage = early({}, more);
+      stage.model.says('For what time?', { afterMs: 100 });
+      stage.user.says('I would like to book a table for four tomorrow please', SPOKEN);
+      return stage.playUntilAgentSays('For what time?');
+    };
+    expect(heard({}) - SPOKEN.to).toBeLessThan(500);
+    expect(heard({ earlySilenceMs: 600 }) - SPOKEN.to).toBeGreaterThan(590);
+    expect(heard({ earlySilenceMs: 600 }) - SPOKEN.to).toBeLessThan(750);
+  });
+
   it('is not begun on words that go on', () => {
     const stage = early();
     stage.user.says('I would like a cab for the', SPOKEN);
