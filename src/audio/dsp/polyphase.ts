@@ -1,6 +1,7 @@
 import { nativeKernels, type NativeKernels } from '../../base/native.js';
 import { SINC_SCALE } from './sinc-table.js';
 import { wasmKernelExports, type WasmMemory } from '../../base/webassembly.js';
+import { WASM_BASE64 } from './polyphase-wasm.js';
 
 /** What the module exports. Addresses are in bytes. */
 interface PolyphaseModule {
@@ -129,15 +130,3 @@ export function polyphases(): [name: 'native' | 'wasm' | 'typescript', run: Poly
     ['typescript', polyphaseScript],
   ];
 }
-
-// Made from native/wasm/polyphase.wat by native/wasm/build.mjs.
-
-/** The assembled module, in base64. */
-const WASM_BASE64 =
-  'AGFzbQEAAAABDQFgCX9/f39/f39/fwADAgEABQUBAQGABAcWAgZtZW1vcnkCAAlwb2x5cGhhc2UAAAr3AwH0AwIJfwR7IAYgBW5BA3QhCSAGIA' +
-  'VwIQogCEEDdCEIIAIgA0EBdGohCwJAA0AgAiALTw0BIAQhDCAFIAdHBEAgBK0gB61+IAWtgKchDAsgACENIAEgDCAIbGohDiAOIAhqIQ8gDiAI' +
-  'QUBxaiEQ/QwAAAAAAAAAAAAAAAAAAAAAIRL9DAAAAAAAAAAAAAAAAAAAAAAhE/0MAAAAAAAAAAAAAAAAAAAAACEU/QwAAAAAAAAAAAAAAAAAAA' +
-  'AAIRUCQANAIA4gEE8NASASIA79AAQAIA39AAQA/fIB/fABIRIgEyAO/QAEECAN/QAEEP3yAf3wASETIBQgDv0ABCAgDf0ABCD98gH98AEhFCAV' +
-  'IA79AAQwIA39AAQw/fIB/fABIRUgDkHAAGohDiANQcAAaiENDAALCyAOIA9JBEAgEiAO/QAEACAN/QAEAP3yAf3wASESIBMgDv0ABBAgDf0ABB' +
-  'D98gH98AEhEwsgEiAT/fABIBQgFf3wAf3wASESIBL9IQAgEv0hAaBEAAAAAAAAcD6iRAAAAAAAAOA/oJz8AiERQf//ASARIBFB//8BShshEUGA' +
-  'gH4gESARQYCAfkgbIREgAiAROwEAIAJBAmohAiAAIAlqIQAgBCAKaiEEIAQgBU8EQCAEIAVrIQQgAEEIaiEACwwACwsL';

@@ -3,6 +3,7 @@ import { wasmKernelExports, type WasmMemory } from '../../../base/webassembly.js
 import { SileroBatch } from './silero-batch.js';
 import { type DenseProduct, SILERO_MEMORY, SileroForward } from './silero-forward.js';
 import { readSileroWeights, SILERO_BLOCK } from './silero-model.js';
+import { WASM_BASE64 } from './silero-dense-wasm.js';
 
 /** How the network is computed. All three give the same probabilities within 1e-4. Fastest first. */
 export const SILERO_KERNELS = ['native', 'wasm', 'typescript'] as const;
@@ -106,13 +107,3 @@ export function plainDense(memory: Float32Array): DenseProduct {
     }
   };
 }
-
-// Made from native/wasm/silero-dense.wat by native/wasm/build.mjs.
-
-/** The assembled module, in base64. */
-const WASM_BASE64 =
-  'AGFzbQEAAAABCwFgB39/f39/f38AAwIBAAUDAQAOBxICBm1lbW9yeQIABWRlbnNlAAAKoQIBngICA38GeyACIARBAnRqIQggASAFQQJ0aiEJ/Q' +
-  'wAAAAAAAAAAAAAAAAAAAAA/QwAAID/AACA/wAAgP8AAID/IAYbIQsDQCAB/QAEACEMIAH9AAQQIQ0gAf0ABCAhDiAB/QAEMCEPIAIhBwNAIAf9' +
-  'CQIAIQogDCAKIAD9AAQA/eYB/eQBIQwgDSAKIAD9AAQQ/eYB/eQBIQ0gDiAKIAD9AAQg/eYB/eQBIQ4gDyAKIAD9AAQw/eYB/eQBIQ8gAEHAAG' +
-  'ohACAHQQRqIQcgByAISQ0ACyADIAwgC/3rAf0LBAAgAyANIAv96wH9CwQQIAMgDiAL/esB/QsEICADIA8gC/3rAf0LBDAgAUHAAGohASADQcAA' +
-  'aiEDIAEgCUkNAAsL';
