@@ -33,7 +33,8 @@ describe('runLatency', () => {
     const published = await run(PUBLISHED, 2);
     expect(published.summary.turns).toBe(6);
     const times = published.turns.map(({ responseMs }) => responseMs);
-    expect(new Set(times).size).toBe(6); // each round draws its own
+    // Each round draws its own; answers that are ready sooner wait for the same silence.
+    expect(new Set(times).size).toBeGreaterThan(3);
     expect(published.summary.response?.p50).toBeGreaterThan(alone.summary.response?.p50 ?? 0);
   });
 

@@ -74,6 +74,7 @@ const turnSections = (random: Random): Sections => ({
     costPerTurn: random.pick([null, 0.0001]),
     promptPrice: random.pick([0, 2]),
     completionPrice: random.pick([0, 8]),
+    earlySilenceMs: random.pick([0, 600]),
   }),
   modelHears: () => random.chance(0.5),
   filler: () => ({ afterMs: random.pick([null, 0, 800, 4000]), messages: [...random.pick(FILLERS)] }),

@@ -66,7 +66,12 @@ export class Drive {
 
   static async open(options: Pick<EngineOptions, 'vendors' | 'failover'>): Promise<Drive> {
     const model = new OpenAiDouble();
-    model.answer = (response, { body }) => {
+    model.answer = (response, { method, body }) => {
+      if (method !== 'POST') {
+        // A request that opens the connection.
+        response.writeHead(404).end();
+        return;
+      }
       const said = (body['messages'] as { content: string }[]).at(-1)?.content ?? '';
       const answer = said === '[inaudible]' ? 'Pardon me?' : `You said: ${said.replace(/\.$/, '')}.`;
       stream(response, [textChunk(answer), finishChunk('stop'), usageChunk]);

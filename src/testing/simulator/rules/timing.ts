@@ -120,9 +120,10 @@ export class DeadAir implements Rule {
   #failures = 0;
   #isBusy = false;
 
-  constructor({ deadlines, endpointing, filler }: ConversationConfig) {
+  constructor({ deadlines, endpointing, filler, speculation }: ConversationConfig) {
     const fillerMs = Math.max(filler.afterMs ?? 0, deadlines.stallFillerMs, FILLER_REPEAT_MS);
-    const turnMs = Math.max(endpointing.responseDelayMs, endpointing.maxSilenceMs, endpointing.minSilenceMs);
+    const { responseDelayMs, maxSilenceMs, minSilenceMs } = endpointing;
+    const turnMs = Math.max(responseDelayMs, maxSilenceMs, minSilenceMs, speculation.earlySilenceMs);
     const waitMs = turnMs + endpointing.numberInputDelayMs + endpointing.finalTranscriptMs + KEYS_PAUSE_MS;
     this.#longestMs = fillerMs + waitMs + deadlines.speechStartMs + RETRIES_MS;
   }

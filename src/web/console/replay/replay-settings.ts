@@ -85,6 +85,13 @@ export const REPLAY_SETTINGS: readonly ReplaySetting[] = [
     field: null,
   },
   {
+    path: ['speculation', 'earlySilenceMs'],
+    label: 'Silence after early answers',
+    about: 'Ends a turn no sooner where answers are begun while the user speaks',
+    kind: 'ms',
+    field: null,
+  },
+  {
     path: ['endpointing', 'maxSilenceMs'],
     label: 'Longest silence',
     about: 'Ends any turn, however incomplete its words are',
