@@ -1,3 +1,4 @@
+import { AudioHistory } from '../../audio/audio-history.js';
 import { HEARING_RATE_HZ, samplesToMs } from '../../audio/frame.js';
 import { PROSODY_WINDOW_S, prosodicFeatures } from '../../audio/dsp/prosody.js';
 import type { SttStream } from '../../providers/stt/stt.js';
@@ -12,8 +13,7 @@ const LEAD_SAMPLES = HEARING_RATE_HZ / 5;
 /** Gets the same audio as the recogniser, and notes the prosody before each pause of the user in the event log. */
 export class PauseNotes implements Pick<SttStream, 'push' | 'speechStarted' | 'speechStopped'> {
   readonly #context: Pick<SessionContext, 'nowMs' | 'log'>;
-  readonly #ring = new Int16Array(PROSODY_WINDOW_S * HEARING_RATE_HZ);
-  #endSample = 0;
+  readonly #history = new AudioHistory(PROSODY_WINDOW_S * HEARING_RATE_HZ);
   #turnSample: number | null = null;
 
   constructor(context: Pick<SessionContext, 'nowMs' | 'log'>) {
@@ -21,8 +21,7 @@ export class PauseNotes implements Pick<SttStream, 'push' | 'speechStarted' | 's
   }
 
   push(samples: Int16Array, startSample: number): void {
-    for (const [index, sample] of samples.entries()) this.#ring[(startSample + index) % this.#ring.length] = sample;
-    this.#endSample = startSample + samples.length;
+    this.#history.write(samples, startSample);
   }
 
   speechStarted(sample: number): void {
@@ -30,12 +29,9 @@ export class PauseNotes implements Pick<SttStream, 'push' | 'speechStarted' | 's
   }
 
   speechStopped(sample: number): void {
-    const from = Math.max(this.#turnSample ?? 0, this.#endSample - this.#ring.length);
-    const audio = new Int16Array(this.#endSample - from);
-    for (let at = 0; at < audio.length; at++) audio[at] = this.#ring[(from + at) % this.#ring.length] ?? 0;
-    const features = prosodicFeatures(audio);
+    const features = prosodicFeatures(this.#history.readFrom(this.#turnSample ?? 0));
     if (features === null) return;
-    const endMs = Math.round(this.#context.nowMs() - samplesToMs(this.#endSample - sample, HEARING_RATE_HZ));
+    const endMs = Math.round(this.#context.nowMs() - samplesToMs(this.#history.end - sample, HEARING_RATE_HZ));
     this.#context.log(PAUSE_NOTE, { endMs, ...features });
   }
 

@@ -1,3 +1,4 @@
+import { AudioHistory } from '../../audio/audio-history.js';
 import { HEARING_RATE_HZ, msToSamples, samplesToMs } from '../../audio/frame.js';
 import { reasonOf } from '../../base/errors.js';
 import type { SttStream } from '../../providers/stt/stt.js';
@@ -29,10 +30,9 @@ const LEAST_CHANGE = 0.02;
 export class TurnJudge implements Pick<SttStream, 'push' | 'speechStarted' | 'speechStopped'> {
   readonly #context: TurnJudgeContext;
   readonly #options: TurnJudgeOptions;
-  readonly #ring: Int16Array;
+  readonly #history: AudioHistory;
   readonly #stream: TurnStream | null;
   readonly #leadSamples: number;
-  #endSample = 0;
   /** Start of the turn: earlier audio is ignored. */
   #turnSample: number | null = null;
   /** Where the pause was noticed; null = the user speaks, or the turn has not begun. */
@@ -48,17 +48,15 @@ export class TurnJudge implements Pick<SttStream, 'push' | 'speechStarted' | 'sp
   constructor(context: TurnJudgeContext, options: TurnJudgeOptions) {
     this.#context = context;
     this.#options = options;
-    this.#ring = new Int16Array(options.model.windowS * HEARING_RATE_HZ);
+    const windowSamples = options.model.windowS * HEARING_RATE_HZ;
+    this.#history = new AudioHistory(windowSamples);
     this.#stream = options.model.open?.(context.clock) ?? null;
     this.#leadSamples =
-      this.#stream === null
-        ? LEAD_SAMPLES
-        : Math.min(this.#ring.length, msToSamples(this.#stream.leadMs, HEARING_RATE_HZ));
+      this.#stream === null ? LEAD_SAMPLES : Math.min(windowSamples, msToSamples(this.#stream.leadMs, HEARING_RATE_HZ));
   }
 
   push(samples: Int16Array, startSample: number): void {
-    for (const [index, sample] of samples.entries()) this.#ring[(startSample + index) % this.#ring.length] = sample;
-    this.#endSample = startSample + samples.length;
+    this.#history.write(samples, startSample);
     if (!this.#feeding || this.#stream === null) return;
     this.#stream.push(samples);
     if (this.#pauseSample !== null) this.#goOn(this.#stream, this.#pauseSample);
@@ -72,11 +70,11 @@ export class TurnJudge implements Pick<SttStream, 'push' | 'speechStarted' | 'sp
     this.#feeding = true;
     this.#stream.start();
     // After a pause that it did not hear to the end, the model begins with the new speech.
-    this.#stream.push(this.#since(Math.max(this.#turnSample, sample - this.#leadSamples)));
+    this.#stream.push(this.#history.readFrom(Math.max(this.#turnSample, sample - this.#leadSamples)));
   }
 
   speechStopped(): void {
-    this.#pauseSample = this.#endSample;
+    this.#pauseSample = this.#history.end;
     this.#said = null;
     if (this.#stream === null || this.#feeding) void this.#ask();
   }
@@ -97,11 +95,11 @@ export class TurnJudge implements Pick<SttStream, 'push' | 'speechStarted' | 'sp
 
   /** More of a pause: the model is asked again, unless it still thinks. */
   #goOn({ stepMs }: TurnStream, pauseSample: number): void {
-    if (samplesToMs(this.#endSample - pauseSample, HEARING_RATE_HZ) > MAX_PAUSE_MS) {
+    if (samplesToMs(this.#history.end - pauseSample, HEARING_RATE_HZ) > MAX_PAUSE_MS) {
       this.#feeding = false;
       return;
     }
-    if (this.#asking !== null || samplesToMs(this.#endSample - this.#askedSample, HEARING_RATE_HZ) < stepMs) return;
+    if (this.#asking !== null || samplesToMs(this.#history.end - this.#askedSample, HEARING_RATE_HZ) < stepMs) return;
     void this.#ask();
   }
 
@@ -110,7 +108,7 @@ export class TurnJudge implements Pick<SttStream, 'push' | 'speechStarted' | 'sp
     this.#asking?.abort();
     const asking = new AbortController();
     this.#asking = asking;
-    this.#askedSample = this.#endSample;
+    this.#askedSample = this.#history.end;
     const cancel = clock.schedule(clock.nowMs() + DEADLINE_MS, () => {
       asking.abort();
       this.#stopFeeding();
@@ -136,20 +134,13 @@ export class TurnJudge implements Pick<SttStream, 'push' | 'speechStarted' | 'sp
     const { model, language } = this.#options;
     if (this.#stream !== null) return this.#stream.judge(signal);
     const { clock } = this.#context;
-    const samples = this.#since(Math.max(this.#turnSample ?? 0, this.#endSample - this.#ring.length));
+    const samples = this.#history.readFrom(this.#turnSample ?? 0);
     return model.judge({ samples, language: language(), clock, signal });
   }
 
   /** A model that failed in a pause is not asked again in it, but hears the next speech anew. */
   #stopFeeding(): void {
     this.#feeding = false;
-  }
-
-  #since(from: number): Int16Array {
-    return Int16Array.from(
-      { length: this.#endSample - from },
-      (_, at) => this.#ring[(from + at) % this.#ring.length] ?? 0,
-    );
   }
 }
 
