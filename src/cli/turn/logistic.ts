@@ -1,6 +1,6 @@
 /** Logistic regression by Newton's method, with a penalty on the weights (L2). Deterministic. */
 
-export interface Standardised {
+interface Standardised {
   mean: number[];
   deviation: number[];
 }
@@ -45,12 +45,6 @@ export function fitLogistic(rows: readonly (readonly number[])[], labels: readon
     if (Math.max(...change.map(Math.abs)) < DONE) break;
   }
   return { mean, deviation, weights: weights.slice(0, -1), bias: weights.at(-1) ?? 0 };
-}
-
-export function probabilityOf({ mean, deviation, weights, bias }: Fit, row: readonly number[]): number {
-  return sigmoid(
-    row.reduce((sum, value, at) => sum + (weights[at] ?? 0) * ((value - (mean[at] ?? 0)) / (deviation[at] ?? 1)), bias),
-  );
 }
 
 function standardised(rows: readonly (readonly number[])[]): Standardised {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
-import { PROSODIC_FEATURES } from '../../audio/dsp/prosody.js';
+import { PROSODIC_FEATURES, type ProsodicFeatures } from '../../audio/dsp/prosody.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 
 /** A line of `parley turn export`: a pause, its label and what the voice was like before it. No words. */
@@ -12,7 +12,10 @@ export const pauseRowSchema = z.object({
   label: z.enum(['finished', 'continued']),
   /** Until the user spoke on; null where they had finished. */
   pauseMs: z.number().positive().nullable(),
-  features: z.object(Object.fromEntries(PROSODIC_FEATURES.map((name) => [name, z.number()]))),
+  // The type of an object with computed names has none of them.
+  features: z.object(
+    Object.fromEntries(PROSODIC_FEATURES.map((name) => [name, z.number()])),
+  ) as unknown as z.ZodType<ProsodicFeatures>,
 });
 
 export type PauseRow = z.infer<typeof pauseRowSchema>;

@@ -1,8 +1,8 @@
 import { PROSODIC_FEATURES } from '../../audio/dsp/prosody.js';
 import { ParleyError } from '../../base/errors.js';
 import { Random } from '../../base/random.js';
-import type { ProsodicModel } from '../../providers/turn/prosodic.js';
-import { fitLogistic, probabilityOf } from './logistic.js';
+import { prosodicProbability, type ProsodicModel } from '../../providers/turn/prosodic.js';
+import { type Fit, fitLogistic } from './logistic.js';
 import { type JudgedPause, type ModelVerdict, verdictOn } from './judge-model.js';
 import type { PauseRow } from './pause-rows.js';
 
@@ -43,13 +43,9 @@ export function train(rows: readonly PauseRow[], seed: number): Training {
   for (let fold = 0; fold < FOLDS; fold++) {
     const fit = fitOf(rows.filter(({ speaker }) => groups.get(speaker) !== fold));
     for (const row of rows.filter(({ speaker }) => groups.get(speaker) === fold)) {
-      const { speaker, label, pauseMs } = row;
-      judged.push({
-        speaker,
-        isFinished: label === 'finished',
-        pauseMs,
-        probability: probabilityOf(fit, inputOf(row)),
-      });
+      const { speaker, label, pauseMs, features } = row;
+      const probability = prosodicProbability(fit, features);
+      judged.push({ speaker, isFinished: label === 'finished', pauseMs, probability });
     }
   }
   const verdict = verdictOn(judged, seed);
@@ -67,7 +63,7 @@ export function train(rows: readonly PauseRow[], seed: number): Training {
   return { model, verdict, finished, continued, speakers };
 }
 
-function fitOf(rows: readonly PauseRow[]): ReturnType<typeof fitLogistic> {
+function fitOf(rows: readonly PauseRow[]): Fit {
   return fitLogistic(
     rows.map(inputOf),
     rows.map(({ label }) => (label === 'finished' ? 1 : 0)),
@@ -75,7 +71,7 @@ function fitOf(rows: readonly PauseRow[]): ReturnType<typeof fitLogistic> {
 }
 
 function inputOf({ features }: PauseRow): number[] {
-  return PROSODIC_FEATURES.map((name) => features[name] ?? 0);
+  return PROSODIC_FEATURES.map((name) => features[name]);
 }
 
 /** The fold of each speaker: a speaker's pauses are all in one. */

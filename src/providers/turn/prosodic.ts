@@ -28,11 +28,21 @@ const prosodicModelSchema = z.strictObject({
 export type ProsodicModel = z.infer<typeof prosodicModelSchema>;
 
 /** The probability that the turn is over. */
-export function prosodicProbability(model: ProsodicModel, features: ProsodicFeatures): number {
-  const logit = PROSODIC_FEATURES.reduce((sum, name, at) => {
-    const deviations = (features[name] - (model.mean[at] ?? 0)) / (model.deviation[at] ?? 1);
-    return sum + (model.weights[at] ?? 0) * deviations;
-  }, model.bias);
+export function prosodicProbability(model: LogisticModel, features: ProsodicFeatures): number {
+  return logisticProbability(
+    model,
+    PROSODIC_FEATURES.map((name) => features[name]),
+  );
+}
+
+type LogisticModel = Readonly<Record<'mean' | 'deviation' | 'weights', readonly number[]>> & { readonly bias: number };
+
+/** The probability of a row of features by a logistic regression over their deviations from the mean. */
+export function logisticProbability({ mean, deviation, weights, bias }: LogisticModel, row: readonly number[]): number {
+  const logit = row.reduce(
+    (sum, value, at) => sum + (weights[at] ?? 0) * ((value - (mean[at] ?? 0)) / (deviation[at] ?? 1)),
+    bias,
+  );
   return 1 / (1 + Math.exp(-logit));
 }
 

@@ -8,8 +8,8 @@ import { resample } from '../../../src/audio/dsp/resample.js';
 import { Random } from '../../../src/base/random.js';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import { aucOf } from '../../../src/cli/turn/judge-model.js';
-import { fitLogistic, probabilityOf } from '../../../src/cli/turn/logistic.js';
-import { ProsodicTurnModel } from '../../../src/providers/turn/prosodic.js';
+import { fitLogistic } from '../../../src/cli/turn/logistic.js';
+import { logisticProbability, ProsodicTurnModel } from '../../../src/providers/turn/prosodic.js';
 import { DEMO_AGENT, fixture, inFolder, parley } from '../support.js';
 
 interface Made {
@@ -165,7 +165,7 @@ describe('the arithmetic', () => {
       [1, 1],
       [-1.5, 0.5],
     ] as const) {
-      expect(probabilityOf(fit, [a, b])).toBeCloseTo(1 / (1 + Math.exp(-(1.5 * a - 0.5 * b + 0.3))), 1);
+      expect(logisticProbability(fit, [a, b])).toBeCloseTo(1 / (1 + Math.exp(-(1.5 * a - 0.5 * b + 0.3))), 1);
     }
   });
 });
