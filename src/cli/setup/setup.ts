@@ -192,7 +192,7 @@ class Setup {
       signal: this.#io.signal,
     };
     let trip = await roundTrip(chosen, options);
-    // A voice that nobody understands shows only when the recogniser works.
+    // The recogniser must work before it can show that a voice is not understood.
     while ([...trip.faults.keys()].some((part) => !isEmbedded(part))) {
       chosen = chosen.map((part) => {
         const fault = trip.faults.get(part);

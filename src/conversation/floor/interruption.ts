@@ -76,7 +76,7 @@ export function judge(core: Core): void {
   }
 }
 
-/** Somebody talked and was not understood: the rest may come after a breath. */
+/** The user talked and was not understood: the rest may come after a breath. */
 function awaitMore(core: Core): void {
   const { wordsAfterStopMs } = core.config.interruption;
   armDeadline(core, Math.max(0, core.state.turn.endMs + wordsAfterStopMs - core.nowMs));

@@ -33,7 +33,7 @@ export class OnnxTurnStream implements TurnStream {
   #fault: string | null = 'the turn has not begun';
   #closed = false;
 
-  /** @param waits whether somebody waits for the model, as in virtual time: it cannot fall behind then */
+  /** @param waits whether each step waits for the model, as in virtual time: it cannot fall behind then */
   constructor(id: number, port: StreamPort, { stepSamples, leadMs }: StreamSignature, waits: boolean) {
     this.#id = id;
     this.#port = port;

@@ -142,7 +142,7 @@ function plain(core: string): string | null {
 
 const ALONE = { before: '', beforeThat: '', after: '', begins: true, dictated: null, isAddress: false };
 
-/** Digits without a grouping that nobody reads as one number. */
+/** Ungrouped digits that are too long to read as one number. */
 const longDigits: SpeechRule = ({ core, before, beforeThat }) => {
   const digits = /^#?(\d{3,})$/.exec(core)?.[1];
   if (digits === undefined) return null;
