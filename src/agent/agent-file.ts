@@ -39,13 +39,11 @@ export function parseAgentFile(value: unknown, rules: AgentConfigRules = {}): Ag
   const config = parseAgentConfig(file.config, { ...rules, location: [...location, 'config'] });
   const { name, script, extensions = null } = file;
   const warnings = oldPlaceWarnings((value as { config?: unknown }).config, [...location, 'config']);
-  return {
-    name,
-    config,
-    ...(script !== undefined && { script }),
-    ...(extensions !== null && { extensions }),
-    ...(warnings.length > 0 && { warnings }),
-  };
+  const agent: AgentFile = { name, config };
+  if (script !== undefined) agent.script = script;
+  if (extensions !== null) agent.extensions = extensions;
+  if (warnings.length > 0) agent.warnings = warnings;
+  return agent;
 }
 
 /**

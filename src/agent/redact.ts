@@ -64,11 +64,10 @@ function mapSecrets(config: AgentConfig, changeOf: (holder: Holder) => Change): 
     mapped.tools = config.tools.map((tool, index) => {
       const { name, webhook, header } = tool;
       const change = changeOf({ place: ['tools', index], name, url: webhook ?? null, values: header });
-      return {
-        ...tool,
-        ...(webhook != null && { webhook: change.url(webhook, ['webhook']) }),
-        ...(header != null && { header: change.values(header, ['header']) }),
-      };
+      const changed = { ...tool };
+      if (webhook != null) changed.webhook = change.url(webhook, ['webhook']);
+      if (header != null) changed.header = change.values(header, ['header']);
+      return changed;
     });
   }
   if (config.app_functions != null) {
@@ -96,11 +95,9 @@ function mapWebhook(webhook: Webhook, place: Location, changeOf: (holder: Holder
   if (typeof webhook === 'string') return changeOf({ place, url: webhook }).url(webhook, []);
   const { url, headers } = webhook;
   const change = changeOf({ place, url, values: headers });
-  return {
-    ...webhook,
-    url: change.url(url, ['url']),
-    ...(headers != null && { headers: change.values(headers, ['headers']) }),
-  };
+  const changed = { ...webhook, url: change.url(url, ['url']) };
+  if (headers != null) changed.headers = change.values(headers, ['headers']);
+  return changed;
 }
 
 /** The part of a stored configuration that a part of a changed one was. */

@@ -73,10 +73,7 @@ export class Fallbacks {
       .map(({ provider, options }) => ({
         provider,
         // The model that the agent names belongs to its own recogniser.
-        options: {
-          ...options,
-          ...(agent.stt.multilingual && provider.abilities?.multilingual === true && { multilingual: true }),
-        },
+        options: { ...options, multilingual: agent.stt.multilingual && provider.abilities?.multilingual === true },
       }));
     if (others.length === 0 && own.virtualTime) return own;
     const entries = [{ provider: own }, ...others].map((entry) => ({

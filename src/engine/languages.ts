@@ -113,10 +113,7 @@ export function spokenLanguages(
   const mayChange = agent.switchLanguage !== null || language === 'multi';
   return {
     startLanguage: cannotFollow ? (first ?? 'en-US') : undefined,
-    sttOptions: {
-      ...(agent.stt.model !== null && { model: agent.stt.model }),
-      ...(agent.stt.multilingual && { multilingual: true }),
-    },
+    sttOptions: { model: agent.stt.model ?? undefined, multilingual: agent.stt.multilingual || undefined },
     languages: mayChange ? languagesOf(options) : null,
   };
 }

@@ -48,7 +48,7 @@ export async function dialGuarded(
     maxPayload: options.maxMessageBytes,
     perMessageDeflate: false,
     followRedirects: false,
-    ...(!exempt && { lookup: guard.lookup }),
+    lookup: exempt ? undefined : guard.lookup,
   });
   let reason: string | null = null;
   let over = false;

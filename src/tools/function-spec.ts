@@ -49,8 +49,8 @@ function schemaOf(param: Param, variables: Variables): Readonly<Record<string, u
   return {
     type,
     // Model servers require the items of an array.
-    ...(type === 'array' && { items: {} }),
-    ...(description !== '' && { description }),
+    items: type === 'array' ? {} : undefined,
+    description: description === '' ? undefined : description,
   };
 }
 

@@ -119,7 +119,7 @@ export function wireMessage(message: TransportMessage): TalkServerMessage {
     case 'pause':
     case 'unpause':
     case 'clear':
-      return { method: message.type, ...(message.soundGoesOn && { payload: { sound_goes_on: true } }) };
+      return { method: message.type, payload: message.soundGoesOn === true ? { sound_goes_on: true } : undefined };
     case 'action':
       return { method: 'ai_action', payload: { id: message.id, name: message.name, ...message.data } };
     case 'metrics':

@@ -49,7 +49,7 @@ export type TalkServerMessage =
   | { method: 'onresponsetext'; data: string; payload: { is_final: boolean; answer: number } }
   | { method: 'start_answering' }
   /** `sound_goes_on`: a background is playing, so do not stop playing. */
-  | { method: 'pause' | 'unpause' | 'clear'; payload?: { sound_goes_on: true } }
+  | { method: 'pause' | 'unpause' | 'clear'; payload?: { sound_goes_on: true } | undefined }
   | { method: 'ai_action'; payload: TalkAction }
   | { method: 'onmetrics'; payload: TalkTurnTimes }
   | { method: 'onerror'; data: string }

@@ -169,9 +169,9 @@ function transferCallTool({ targets, instruction, messages, attended = null }: T
       properties: {
         phone: { type: 'string', enum: targets.map(({ phone }) => phone), description: targetList(targets) },
         message: { type: 'string', description: 'What the user hears before they are connected.' },
-        ...(attended !== null && { summary: { type: 'string', description: SUMMARY } }),
+        summary: attended === null ? undefined : { type: 'string', description: SUMMARY },
       },
-      ...(required.length > 0 && { required }),
+      required: required.length > 0 ? required : undefined,
       additionalProperties: false,
     },
   };

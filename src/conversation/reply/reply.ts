@@ -228,7 +228,7 @@ export function speakPiece(core: Core, reply: ReplyState, piece: string, utteran
   speech.say(core, piece, {
     kind: 'reply',
     entry: replyEntry(core, reply),
-    ...(utteranceId !== null && { utteranceId }),
+    utteranceId: utteranceId ?? undefined,
   });
 }
 

@@ -15,7 +15,7 @@ const MAX_PAUSE_MS = 10_000;
 export interface SayOptions {
   kind: UtteranceKind;
   /** The id under which it was prepared. */
-  utteranceId?: number;
+  utteranceId?: number | undefined;
   /** Its message in the history; default: a new one. */
   entry?: number;
   /** Default: the agent's configuration, which covers the opening with its fillers and tool phrases. */
@@ -38,7 +38,9 @@ export function say(core: Core, text: string, options: SayOptions): number {
   const { kind, again = false, requestId } = options;
   const own = requestId !== undefined;
   queue.push({ id, text, kind, interruptible, playing: false, pauseMs: 0, entry, again, own });
-  core.emit({ type: 'speak', utteranceId: id, text, kind, ...(own && { requestId }) });
+  core.emit(
+    own ? { type: 'speak', utteranceId: id, text, kind, requestId } : { type: 'speak', utteranceId: id, text, kind },
+  );
   if (queue.length === 1) watch(core);
   return id;
 }

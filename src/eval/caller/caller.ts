@@ -18,7 +18,7 @@ export type CallerMove =
    * `afterMs`: a further pause before it. `pauseMs`: the silence where the text has an ellipsis. `mumbled`: says it in a
    * low voice.
    */
-  | { say: string; afterMs?: number; pauseMs?: number; mumbled?: boolean }
+  | { say: string; afterMs?: number; pauseMs?: number | undefined; mumbled?: boolean }
   /** The tone of a mailbox. */
   | { beep: true }
   /** A recording; `text` is what it says. */

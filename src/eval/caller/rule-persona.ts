@@ -235,7 +235,7 @@ export class RulePersona implements SimulatedCaller {
       text = `${asSentence(text)} ${this.#random.pick(digression)}`;
     }
     const mumbled = this.#manner.has('mumbles_numbers') && this.#hasNumber(words);
-    return [{ say: text, ...(pauseMs !== undefined && { pauseMs }), ...(mumbled && { mumbled }) }];
+    return [{ say: text, pauseMs, mumbled }];
   }
 
   #hasNumber(words: string): boolean {

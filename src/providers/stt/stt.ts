@@ -36,9 +36,9 @@ export interface SttAbilities {
 
 export interface SttOptions {
   /** Name of the provider's model. Default: the provider's choice. */
-  model?: string;
+  model?: string | undefined;
   /** The user may speak several languages. Set only for providers that support it. */
-  multilingual?: boolean;
+  multilingual?: boolean | undefined;
   /** A code of the interface's language list, such as `en-US`. */
   language: string;
   hints: SpeechHints;

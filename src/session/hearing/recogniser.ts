@@ -80,8 +80,8 @@ type RecogniserContext = Pick<SessionContext, 'clock' | 'emit' | 'fault'>;
 export interface RecogniserOptions {
   stt: SttProvider;
   language: string;
-  model?: string;
-  multilingual?: boolean;
+  model?: string | undefined;
+  multilingual?: boolean | undefined;
   hints: SpeechHints;
   signal: AbortSignal;
   onTranscript: (transcript: SttTranscript) => void;
@@ -260,8 +260,8 @@ export class Recogniser implements SttStream {
         hints,
         clock,
         signal: deadline.signal,
-        ...(model !== undefined && { model }),
-        ...(multilingual !== undefined && { multilingual }),
+        model,
+        multilingual,
       },
       {
         onTranscript: (transcript) => {

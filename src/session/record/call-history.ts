@@ -202,7 +202,8 @@ function costs({ usage }: SessionReport): CostItem[] {
 
 /** A model's usage as an item without its cost. */
 export function modelItem({ provider, model, ...tokens }: SessionUsage['llm'][number]): ModelCostItem {
-  return {
+  const { audio } = tokens;
+  const item: ModelCostItem = {
     type: 'llm',
     provider,
     credit: 0,
@@ -211,12 +212,13 @@ export function modelItem({ provider, model, ...tokens }: SessionUsage['llm'][nu
     cached_tokens: tokens.cachedTokens,
     cache_write_tokens: tokens.cacheWriteTokens,
     completion_tokens: tokens.completionTokens,
-    ...(tokens.audio && {
-      audio_prompt_tokens: tokens.audio.promptTokens,
-      audio_cached_tokens: tokens.audio.cachedTokens,
-      audio_completion_tokens: tokens.audio.completionTokens,
-    }),
   };
+  if (audio !== undefined) {
+    item.audio_prompt_tokens = audio.promptTokens;
+    item.audio_cached_tokens = audio.cachedTokens;
+    item.audio_completion_tokens = audio.completionTokens;
+  }
+  return item;
 }
 
 function voipOf({ transfers }: SessionReport, { phones, direction }: CallFacts): CallHistoryItem['voip'] {

@@ -104,7 +104,7 @@ export class EventLogWriter {
     if (cause !== undefined) this.faultCauses[name] = cause;
     // A listener that throws is not notified of that.
     if (name !== 'observer.failed') this.#observe({ type: 'fault', name, reason });
-    this.note(name, { reason, ...(cause !== undefined && { cause }) });
+    this.note(name, cause === undefined ? { reason } : { reason, cause });
   }
 
   /** Notes something outside the conversation that is not a fault. */

@@ -56,18 +56,21 @@ type TokensNote = {
 /** A model's report of usage, its own or its fallback's. */
 export function tokensNote(asked: { provider: string; model: string }, usage: LlmUsage): TokensNote {
   const { by = asked, promptTokens, cachedTokens = 0, cacheWriteTokens = 0, completionTokens, audio } = usage;
-  return {
-    ...({ stage: 'llm', provider: by.provider, model: by.model } as const),
+  const note: TokensNote = {
+    stage: 'llm',
+    provider: by.provider,
+    model: by.model,
     promptTokens,
     cachedTokens,
     cacheWriteTokens,
     completionTokens,
-    ...(audio !== undefined && {
-      audioPromptTokens: audio.promptTokens,
-      audioCachedTokens: audio.cachedTokens,
-      audioCompletionTokens: audio.completionTokens,
-    }),
   };
+  if (audio !== undefined) {
+    note.audioPromptTokens = audio.promptTokens;
+    note.audioCachedTokens = audio.cachedTokens;
+    note.audioCompletionTokens = audio.completionTokens;
+  }
+  return note;
 }
 
 /** Counts what a session uses. */

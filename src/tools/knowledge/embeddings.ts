@@ -40,10 +40,12 @@ export class Embedder {
    */
   async embed(texts: readonly string[], timeoutMs: number, signal?: AbortSignal): Promise<Float32Array[]> {
     const { baseUrl, apiKey, model } = this.route;
+    const headers: Record<string, string> = { 'content-type': 'application/json' };
+    if (apiKey !== null) headers['authorization'] = `Bearer ${apiKey}`;
     const reply = await this.#client.request({
       url: `${baseUrl.replace(/\/+$/, '')}/embeddings`,
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...(apiKey !== null && { authorization: `Bearer ${apiKey}` }) },
+      headers,
       body: JSON.stringify({ model, input: texts, encoding_format: 'float' }),
       timeoutMs,
       maxBytes: MAX_REPLY_BYTES,

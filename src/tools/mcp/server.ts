@@ -198,9 +198,9 @@ class HttpLink implements McpLink {
         'user-agent': 'parley',
         ...(Object.fromEntries(lower) as Record<string, string>),
         accept: 'application/json, text/event-stream',
-        ...(body !== null && { 'content-type': 'application/json' }),
-        ...(this.#version !== null && { 'mcp-protocol-version': this.#version }),
-        ...(this.#session !== null && { 'mcp-session-id': this.#session }),
+        'content-type': body === null ? undefined : 'application/json',
+        'mcp-protocol-version': this.#version ?? undefined,
+        'mcp-session-id': this.#session ?? undefined,
       },
     });
   }

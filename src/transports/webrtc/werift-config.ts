@@ -22,8 +22,8 @@ export function weriftConfig(settings: PeerSettings): Partial<PeerConfig> {
     iceServers: iceServers.map((server) => ({ ...server })),
     iceUseIpv6: ipv6,
     bundlePolicy: 'max-bundle',
-    ...(addresses.length > 0 && { iceAdditionalHostAddresses: [...addresses] }),
-    ...(portRange !== null && { icePortRange: [...portRange] as [number, number] }),
+    iceAdditionalHostAddresses: addresses.length > 0 ? [...addresses] : undefined,
+    icePortRange: portRange === null ? undefined : [portRange[0], portRange[1]],
   };
 }
 

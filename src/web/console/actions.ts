@@ -17,7 +17,7 @@ export function actionButton(text: string, run: () => Promise<void>, options: Ac
   const { confirm, label } = options;
   const button = el(
     'button',
-    { type: 'button', class: options.class ?? 'quiet-button', ...(label !== undefined && { 'aria-label': label }) },
+    { type: 'button', class: options.class ?? 'quiet-button', 'aria-label': label ?? null },
     text,
   );
   const fault = el('span', { class: 'fault', role: 'alert' });

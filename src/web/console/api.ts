@@ -34,8 +34,10 @@ export class ConsoleApi {
     else sessionStorage.setItem(KEY, key);
   }
 
-  async get<T>(path: string, query: Readonly<Record<string, string | number>> = {}): Promise<T> {
-    const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
+  /** @param query without the names whose value is undefined */
+  async get<T>(path: string, query: Readonly<Record<string, string | number | undefined>> = {}): Promise<T> {
+    const search = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
     const response = await this.request('GET', search.size === 0 ? path : `${path}?${search.toString()}`);
     return (await response.json()) as T;
   }
@@ -58,19 +60,17 @@ export class ConsoleApi {
   /** A successful answer. @throws ApiError */
   async request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
     const isForm = body instanceof FormData;
-    const headers = {
-      authorization: this.key,
-      ...(body !== undefined && !isForm && { 'content-type': 'application/json' }),
-    };
-    const init = {
-      method,
-      headers,
-      cache: 'no-store',
-      ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
-    } as const;
+    const headers = new Headers({ authorization: this.key });
+    if (body !== undefined && !isForm) headers.set('content-type', 'application/json');
     let response: Response;
     try {
-      response = await fetch(path, { ...init, signal: signal ?? AbortSignal.timeout(TIMEOUT_MS) });
+      response = await fetch(path, {
+        method,
+        headers,
+        cache: 'no-store',
+        body: isForm ? body : body === undefined ? null : JSON.stringify(body),
+        signal: signal ?? AbortSignal.timeout(TIMEOUT_MS),
+      });
     } catch (error) {
       throw new ApiError('The daemon does not answer.', 0, [], { cause: error });
     }
@@ -99,7 +99,8 @@ export class ConsoleApi {
     while (!signal.aborted) {
       const reader = new EventReader();
       try {
-        const headers = { authorization: this.key, ...(lastId !== '' && { 'last-event-id': lastId }) };
+        const headers = new Headers({ authorization: this.key });
+        if (lastId !== '') headers.set('last-event-id', lastId);
         const response = await fetch(path, { headers, cache: 'no-store', signal });
         if (response.status === 401 || response.status === 404) return;
         if (!response.ok || response.body === null) throw new Error(String(response.status));

@@ -59,15 +59,11 @@ export function tryOut(endpoint: DocumentedEndpoint, key: () => string): HTMLEle
     answer.hidden = false;
     answer.textContent = '';
     status.textContent = '…';
-    const request = new Request(address(), {
-      method: endpoint.method,
-      headers: {
-        ...(endpoint.security?.length !== 0 && { authorization: key() }),
-        ...(body !== null && { 'content-type': 'application/json' }),
-      },
-      ...(body !== null && { body: body.value }),
-      signal: abort.signal,
-    });
+    const headers = new Headers();
+    if (endpoint.security?.length !== 0) headers.set('authorization', key());
+    if (body !== null) headers.set('content-type', 'application/json');
+    const init = { method: endpoint.method, headers, body: body?.value ?? null, signal: abort.signal };
+    const request = new Request(address(), init);
     void run(request, status, answer).finally(() => {
       send.disabled = false;
       stop.hidden = true;

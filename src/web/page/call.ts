@@ -105,12 +105,12 @@ export class TalkCall {
     this.#audio = audio;
     this.#events = events;
     const { token, agentId, metadata, continuation, base = location.origin } = options;
-    const initiate = {
+    const initiate: TalkInitiate['data'] = {
       public_key: token,
       agent: { agent_id: agentId },
       background_in_pauses: true,
-      ...(metadata && { metadata }),
-      ...(continuation && { session_continuation: continuation }),
+      metadata: metadata ?? null,
+      session_continuation: continuation ?? null,
     };
     this.#socket = new TalkSocket(
       { base, initiate },

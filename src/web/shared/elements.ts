@@ -1,11 +1,11 @@
 /** A new element with attributes and children; text is never parsed as markup. */
 export function el<K extends keyof HTMLElementTagNameMap>(
   name: K,
-  attributes: Readonly<Record<string, string>> = {},
+  attributes: Readonly<Record<string, string | null>> = {},
   ...children: (Node | string)[]
 ): HTMLElementTagNameMap[K] {
   const element = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  for (const [key, value] of Object.entries(attributes)) if (value !== null) element.setAttribute(key, value);
   element.append(...children);
   return element;
 }

@@ -320,11 +320,8 @@ function focusIn(element: Node): Element | null {
 }
 
 function button(className: string, label: string, ...children: Node[]): HTMLButtonElement {
-  return el(
-    'button',
-    { class: className, type: 'button', ...(label !== '' && { 'aria-label': label, title: label }) },
-    ...children,
-  );
+  const name = label === '' ? null : label;
+  return el('button', { class: className, type: 'button', 'aria-label': name, title: name }, ...children);
 }
 
 function typingForm(): HTMLFormElement {

@@ -68,7 +68,7 @@ export function openRest({ carrier, baseUrl, headers }: RestOptions): { rest: Re
           'user-agent': 'parley',
           accept: 'application/json',
           ...headers,
-          ...(body !== null && { 'content-type': type }),
+          'content-type': body === null ? undefined : type,
         },
       });
       return { status: reply.statusCode, body: await objectIn(reply.body) };

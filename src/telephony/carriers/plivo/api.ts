@@ -51,7 +51,7 @@ export class PlivoApi {
       const ours = HEADER.exec(name)?.[1];
       return ours === undefined || !/^[a-z0-9]{1,200}$/i.test(value) ? [] : [`${ours}=${value}`];
     });
-    const json = {
+    const json: Record<string, unknown> = {
       from: plivoNumber(call.from),
       to: plivoNumber(call.to),
       answer_url: call.answerUrl,
@@ -62,13 +62,13 @@ export class PlivoApi {
       hangup_method: 'POST',
       ring_timeout: call.ringS,
       time_limit: LONGEST_S,
-      ...(machineUrl !== null && {
-        machine_detection: 'true',
-        machine_detection_url: machineUrl,
-        machine_detection_method: 'POST',
-      }),
-      ...(headers.length > 0 && { sip_headers: headers.join(',') }),
     };
+    if (machineUrl !== null) {
+      json['machine_detection'] = 'true';
+      json['machine_detection_url'] = machineUrl;
+      json['machine_detection_method'] = 'POST';
+    }
+    if (headers.length > 0) json['sip_headers'] = headers.join(',');
     const { body } = await this.#api.patiently({ method: 'POST', path: '/Call/', json }, signal);
     return this.#api.textIn(body, 'request_uuid');
   }

@@ -91,26 +91,22 @@ export class TelnyxApi implements NumberDesk {
    */
   async dial(call: TelnyxDial, commandId: string, signal: AbortSignal): Promise<string> {
     const { from, to, ringS, state, webhookUrl, stream, detection, headers } = call;
-    const body = await this.#command(
-      '/calls',
-      {
-        connection_id: this.#options.connectionId,
-        from,
-        to,
-        timeout_secs: ringS,
-        // Each alternative route to the number would ring that long.
-        retry_on_timeout: false,
-        client_state: base64(state),
-        webhook_url: webhookUrl,
-        webhook_url_method: 'POST',
-        ...this.#streaming(stream),
-        send_silence_when_idle: true,
-        ...(detection !== null && { answering_machine_detection: detection }),
-        ...headerFields(headers),
-      },
-      commandId,
-      signal,
-    );
+    const dial: Record<string, unknown> = {
+      connection_id: this.#options.connectionId,
+      from,
+      to,
+      timeout_secs: ringS,
+      // Each alternative route to the number would ring that long.
+      retry_on_timeout: false,
+      client_state: base64(state),
+      webhook_url: webhookUrl,
+      webhook_url_method: 'POST',
+      ...this.#streaming(stream),
+      send_silence_when_idle: true,
+      ...headerFields(headers),
+    };
+    if (detection !== null) dial['answering_machine_detection'] = detection;
+    const body = await this.#command('/calls', dial, commandId, signal);
     return this.#api.textIn(objectIn(body, 'data'), 'call_control_id');
   }
 
@@ -349,7 +345,10 @@ function headerFields(headers: Readonly<Record<string, string>>): object {
   const all = Object.entries(headers).map(([name, value]) => ({ name, value }));
   const own = all.filter(({ name }) => /^x-/i.test(name));
   const uui = all.filter(({ name }) => /^user-to-user$/i.test(name)).map((one) => ({ ...one, name: 'User-to-User' }));
-  return { ...(own.length > 0 && { custom_headers: own }), ...(uui.length > 0 && { sip_headers: uui }) };
+  const fields: { custom_headers?: typeof own; sip_headers?: typeof uui } = {};
+  if (own.length > 0) fields.custom_headers = own;
+  if (uui.length > 0) fields.sip_headers = uui;
+  return fields;
 }
 
 function base64(text: string): string {

@@ -143,8 +143,8 @@ export class ConfigForm {
     }
     if (kind.kind === 'number') {
       const bounds = {
-        ...(kind.min !== undefined && { min: String(kind.min) }),
-        ...(kind.max !== undefined && { max: String(kind.max) }),
+        min: kind.min === undefined ? null : String(kind.min),
+        max: kind.max === undefined ? null : String(kind.max),
       };
       const input = el('input', {
         type: 'number',

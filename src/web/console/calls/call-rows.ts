@@ -28,7 +28,7 @@ export function callRow(call: CallHistoryItem, agentName: string, nowMs: number)
       { class: 'call-row', href: `#/calls/${encodeURIComponent(id)}`, 'data-id': id },
       el('time', { datetime: new Date(ts * 1000).toISOString(), title: wholeTime(ts) }, shortTime(ts, nowMs)),
       el('span', { class: 'call-agent' }, agentName),
-      el('span', { class: 'call-who', ...(direction !== null && { title: direction }) }, `${arrow}${who}`),
+      el('span', { class: 'call-who', title: direction }, `${arrow}${who}`),
       el('span', { class: 'figure' }, isRunning ? '' : clock(call.duration)),
       el('span', { class: 'figure call-times', title: 'Response time: p50 / p95' }, ...answers),
       statusPill(status),

@@ -73,7 +73,7 @@ class CallList {
   }
 
   #page(after: number): Promise<CallPage> {
-    const query = { ...queryOf(this.#filters), limit: PAGE, ...(after !== 0 && { start_after_ts: after }) };
+    const query = { ...queryOf(this.#filters), limit: PAGE, start_after_ts: after === 0 ? undefined : after };
     return this.#api.get<CallPage>('/call-logs', query);
   }
 

@@ -24,17 +24,28 @@ export function searchOf(filters: CallFilters): string {
 }
 
 /** For `GET /call-logs`. */
-export function queryOf({ agent, status, number, campaign, from, to }: CallFilters): Record<string, string | number> {
+export function queryOf({
+  agent,
+  status,
+  number,
+  campaign,
+  from,
+  to,
+}: CallFilters): Record<string, string | number | undefined> {
   const start = dayMs(from, 0);
   const end = dayMs(to, 1);
   return {
-    ...(agent !== '' && { agent_id: agent }),
-    ...(status !== '' && { call_status: status }),
-    ...(number.trim() !== '' && { phone_number: number.trim() }),
-    ...(campaign !== '' && { campaign_id: campaign }),
-    ...(start !== null && { start_time: start / 1000 }),
-    ...(end !== null && { end_time: (end - 1) / 1000 }),
+    agent_id: given(agent),
+    call_status: given(status),
+    phone_number: given(number.trim()),
+    campaign_id: given(campaign),
+    start_time: start === null ? undefined : start / 1000,
+    end_time: end === null ? undefined : (end - 1) / 1000,
   };
+}
+
+function given(text: string): string | undefined {
+  return text === '' ? undefined : text;
 }
 
 /** Start of a local day, or (`later` = 1) of the next day. */

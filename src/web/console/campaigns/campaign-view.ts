@@ -206,7 +206,7 @@ class CampaignPage {
       ['', 'No number yet'],
       ...phones.map(({ id, agent_id: agent }) => [id, agent === null ? `${id}, without an agent` : id] as const),
     ]);
-    const metadata = el('input', { type: 'checkbox', ...(includes && { checked: '' }) });
+    const metadata = el('input', { type: 'checkbox', checked: includes ? '' : null });
     number.disabled = metadata.disabled = status === 'finished';
     const setCaller = sends('/set_caller', () => ({ phone: number.value }), 'POST');
     number.addEventListener('change', () => number.value !== '' && setCaller());

@@ -61,7 +61,7 @@ export class RecordsTable {
       const query = {
         limit: PAGE,
         start_after: after,
-        ...(this.#status.value !== '' && { status: this.#status.value }),
+        status: this.#status.value === '' ? undefined : this.#status.value,
       };
       const found = await this.#api.get<RecordPage>(this.#path, query);
       records.push(...found.records);

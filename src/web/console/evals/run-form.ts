@@ -66,12 +66,16 @@ export function runForm({ api, suiteId, agentId, agents, save, onStarted }: RunF
     const run = await api.send<Run>('POST', '/evals/runs', {
       suite_id: suiteId,
       agent_id: agent.value,
-      ...(version.value !== '' && { agent_version: Number(version.value) }),
-      ...(mode.value !== '' && { mode: mode.value }),
-      ...(runs.value !== '' && { runs: Number(runs.value) }),
-      ...(chosen.length > 0 && { only: chosen }),
-      ...(against.value !== '' && { against: { agent_version: Number(against.value) } }),
+      agent_version: numberIn(version),
+      mode: mode.value === '' ? undefined : mode.value,
+      runs: numberIn(runs),
+      only: chosen.length === 0 ? undefined : chosen,
+      against: against.value === '' ? undefined : { agent_version: Number(against.value) },
     });
     onStarted(run);
   });
+}
+
+function numberIn({ value }: HTMLInputElement | HTMLSelectElement): number | undefined {
+  return value === '' ? undefined : Number(value);
 }

@@ -157,7 +157,7 @@ class RunPage {
         agent_id: run.agent_id,
         mode,
         only: [caseName],
-        ...(run.runs !== null && { runs: run.runs }),
+        runs: run.runs ?? undefined,
       });
     const onStarted = ({ id }: Run): void => {
       location.hash = runLink(id);

@@ -90,8 +90,8 @@ function keyForm(agents: readonly AgentName[], create: (body: object) => Promise
       await create({
         kind: kind.value,
         name: name.value.trim(),
-        ...(isPublic && agent.value !== '' && { agents: [agent.value] }),
-        ...(isPublic && origins.value.trim() !== '' && { origins: origins.value.trim().split(/[\s,]+/) }),
+        agents: isPublic && agent.value !== '' ? [agent.value] : undefined,
+        origins: isPublic && origins.value.trim() !== '' ? origins.value.trim().split(/[\s,]+/) : undefined,
       });
       form.reset();
     },

@@ -94,10 +94,7 @@ export function knowledgeView({ api }: ViewOptions): View {
     const body = new FormData();
     body.append('file', file);
     const upload = await api.send<Upload>('POST', '/knowledge/upload', body);
-    const made = {
-      ...upload,
-      ...(description !== '' && { description }),
-    };
+    const made = { ...upload, description: description === '' ? undefined : description };
     await api.send('POST', '/knowledge/create_file', made, AbortSignal.timeout(READ_MS));
   }
 
@@ -155,8 +152,8 @@ function fileBox({ id, name }: KnowledgeFileItem, isListed: boolean, isGiven: bo
   const box = el('input', {
     type: 'checkbox',
     value: id,
-    ...((isListed || isGiven) && { checked: '' }),
-    ...(isListed && { disabled: '' }),
+    checked: isListed || isGiven ? '' : null,
+    disabled: isListed ? '' : null,
   });
   const note = isListed ? [el('span', { class: 'soft' }, ' by its configuration')] : [];
   return el('label', {}, box, ` ${name}`, ...note);

@@ -115,7 +115,7 @@ function buyCard(api: ConsoleApi, refresh: () => Promise<void>): HTMLElement {
     'Buy',
     async () => {
       bought.textContent = '';
-      const where = { country: country.value.toUpperCase(), ...(area.value !== '' && { area_code: area.value }) };
+      const where = { country: country.value.toUpperCase(), area_code: area.value === '' ? undefined : area.value };
       const { id } = await api.send<Phone>('POST', '/phones/purchase', where);
       bought.textContent = `${id} is yours. Choose above who answers it.`;
       await refresh();
