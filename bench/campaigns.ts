@@ -32,7 +32,7 @@ for (const size of [1000, 10_000, 100_000]) decide(size);
 
 async function upload(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-bench-'));
-  const daemon = new Daemon({
+  const daemon = await Daemon.open({
     settings: { ...DEFAULT_SETTINGS, port: 0, apiKey: KEY, dataDir },
     engine: new Engine(),
     agents: [],

@@ -6,6 +6,8 @@ import { nowUnixMs } from '../base/real-clock.js';
 import { hasAgent } from '../store/agents.js';
 import { databaseFile, openDatabase } from '../store/database.js';
 import { KEY_VARIABLES, KeyStore, type StoredKey } from '../store/keys.js';
+import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
+import { SqliteLiveTables } from '../store/sqlite/sqlite-live-tables.js';
 import { type CommandIo, defineCommand, type FlagOptions, unknownAction, UsageError } from './shared/command.js';
 
 const OPTIONS = {
@@ -50,16 +52,19 @@ Flags:
     }
     const database = openDatabase(settings.dataDir);
     try {
-      const missing = wanted.agents.find((id) => !hasAgent(database, id));
-      if (missing !== undefined) throw new ParleyError('NOT_FOUND', { what: 'agent', id: missing });
-      return work(new KeyStore(database, nowUnixMs), io, values.json);
+      const sqlite = new SqliteDatabase(database);
+      for (const id of wanted.agents) {
+        if (!(await hasAgent(sqlite, id))) throw new ParleyError('NOT_FOUND', { what: 'agent', id });
+      }
+      const store = await KeyStore.open(sqlite, new SqliteLiveTables(database), nowUnixMs);
+      return await work(store, io, values.json);
     } finally {
       database.close();
     }
   },
 });
 
-type Work = (store: KeyStore, io: CommandIo, json: boolean) => number;
+type Work = (store: KeyStore, io: CommandIo, json: boolean) => number | Promise<number>;
 
 /** @throws UsageError */
 function workOf(
@@ -94,8 +99,8 @@ function workOf(
   if (odd !== undefined) {
     throw new UsageError(`--origin must be a web origin such as https://shop.example, without a path, not ${odd}`);
   }
-  return (store, io, json) => {
-    const { key, stored } = store.create(kind, name, { agents, origins });
+  return async (store, io, json) => {
+    const { key, stored } = await store.create(kind, name, { agents, origins });
     if (json) io.stdout.write(`${JSON.stringify({ ...stored, key })}\n`);
     else {
       io.stdout.write(`${key}\n`);
@@ -121,11 +126,11 @@ function lineOf({ id, kind, name, hint, agents, origins, createdAt }: StoredKey)
   return [id, kind.padEnd(7), `…${hint}`, when, name, ...bound].join('  ');
 }
 
-function revoke(store: KeyStore, io: CommandIo, ids: readonly string[]): number {
+async function revoke(store: KeyStore, io: CommandIo, ids: readonly string[]): Promise<number> {
   let missing = 0;
   for (const id of ids) {
     const key = store.get(id);
-    if (key === null || !store.revoke(id)) {
+    if (key === null || !(await store.revoke(id))) {
       missing++;
       io.stderr.write(`no key has the id ${id}\n`);
     } else if (key.ofEnvironment) {

@@ -50,7 +50,7 @@ ${flagHelp()}
     const engine = new Engine({ ...found.engine, allowUrls, onMcpFault, onProviderAccepted });
     let daemon: Daemon | undefined;
     try {
-      daemon = new Daemon({
+      daemon = await Daemon.open({
         settings: found.settings,
         engine,
         agents,

@@ -24,7 +24,7 @@ export interface DaemonContext {
   readonly events: CallEventBus;
   readonly admission: AdmissionControl;
   /** Closes the database and releases the data folder. */
-  readonly closeDatabase: () => void;
+  readonly closeDatabase: () => Promise<void>;
 }
 
 export interface ContextOptions {
@@ -38,11 +38,17 @@ export interface ContextOptions {
  * Opens the data folder and gives its stores to the engine.
  * @throws ParleyError DATA_FOLDER_IN_USE, DATABASE_…, SECRETS_UNREADABLE
  */
-export function openContext({ settings, engine, log = NO_LOG, onError }: ContextOptions): DaemonContext {
+export async function openContext({ settings, engine, log = NO_LOG, onError }: ContextOptions): Promise<DaemonContext> {
   const { clock } = engine;
-  const { database, close: closeDatabase } = openOwnDatabase(settings.dataDir);
+  const { database, close } = openOwnDatabase(settings.dataDir);
   const faults = new FaultReporter(log, onError);
-  const stores = new Stores({ settings, database, clock, nowUnixMs, onError: faults.report });
+  let stores: Stores;
+  try {
+    stores = await Stores.open({ settings, database, clock, nowUnixMs, onError: faults.report });
+  } catch (error) {
+    close();
+    throw error;
+  }
   engine.keepIn(stores.forEngine);
   return {
     settings,
@@ -55,6 +61,6 @@ export function openContext({ settings, engine, log = NO_LOG, onError }: Context
     faults,
     events: new CallEventBus(),
     admission: new AdmissionControl({ clock, engine, maxSessions: settings.limits.sessions }),
-    closeDatabase,
+    closeDatabase: async () => close(),
   };
 }

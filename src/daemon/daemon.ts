@@ -37,6 +37,14 @@ export interface DaemonOptions {
   onError?: (error: Error) => void;
 }
 
+/** What a daemon opens before its modules are made. */
+interface Opened {
+  context: DaemonContext;
+  files: ReturnType<typeof loadBrowserFiles>;
+  tls: TlsFiles | null;
+  newPrivateKey: string | null;
+}
+
 /**
  * The server: pages, endpoints and sockets over one engine. It checks requests, starts sessions and reports on them; the
  * engine holds the conversations. docs/design.md explains its modules.
@@ -52,17 +60,14 @@ export class Daemon {
   readonly #modules: readonly DaemonModule[];
   #closing: Promise<void> | null = null;
 
-  constructor({ settings, engine, agents: agentFiles, agentInUse, log, onSessionEvent, onError }: DaemonOptions) {
+  private constructor(
+    { agents: agentFiles, agentInUse, onSessionEvent }: DaemonOptions,
+    { context, files, tls, newPrivateKey }: Opened,
+  ) {
     this.#agentFiles = agentFiles;
-    checkPrivateKey(settings, log);
-    // Fails on missing files before it opens anything.
-    const files = loadBrowserFiles();
-    const tls = TlsFiles.of(settings);
-    tls?.read();
-    const context = openContext({ settings, engine, log, onError });
-    const { stores, events } = context;
+    this.newPrivateKey = newPrivateKey;
+    const { events, stores } = context;
     this.#context = context;
-    this.newPrivateKey = stores.firstKeys(settings);
     const http = httpModule(context, tls);
     const media = new Media(context);
     const callLog = callLogModule(context, http, (sessionId) => media.flushTrace(sessionId));
@@ -81,6 +86,27 @@ export class Daemon {
     this.#http = http;
     this.#modules = [telephone, talk, evals, media, agents, live, campaigns, http, operations, stores, callLog];
     for (const module of this.#modules) module.routes?.(http.api);
+  }
+
+  /**
+   * Opens the data folder and builds the server, which does not listen yet.
+   * @throws ParleyError CONFIG_INVALID for a key that is easy to guess, DATA_FOLDER_IN_USE, DATABASE_…, SECRETS_UNREADABLE
+   */
+  static async open(options: DaemonOptions): Promise<Daemon> {
+    const { settings, engine, log, onError } = options;
+    checkPrivateKey(settings, log);
+    // Fails on missing files before it opens anything.
+    const files = loadBrowserFiles();
+    const tls = TlsFiles.of(settings);
+    tls?.read();
+    const context = await openContext({ settings, engine, log, onError });
+    try {
+      const newPrivateKey = await context.stores.firstKeys(settings);
+      return new Daemon(options, { context, files, tls, newPrivateKey });
+    } catch (error) {
+      await context.closeDatabase();
+      throw error;
+    }
   }
 
   /** Whether the engines are warm. */
@@ -132,7 +158,7 @@ export class Daemon {
   async #close(): Promise<void> {
     for (const module of this.#modules) module.stop?.();
     for (const module of this.#modules) await module.close?.();
-    this.#context.closeDatabase();
+    await this.#context.closeDatabase();
   }
 }
 

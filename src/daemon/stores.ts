@@ -16,6 +16,7 @@ import { type SecretBox, openSecretBox } from '../store/secret-box.js';
 import { SessionStore } from '../store/sessions.js';
 import { UnfinishedStore } from '../store/unfinished.js';
 import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
+import { SqliteLiveTables } from '../store/sqlite/sqlite-live-tables.js';
 import { VoiceStore } from '../store/voices.js';
 import { AgentData } from './agents/agent-data.js';
 import type { DaemonModule } from './module.js';
@@ -27,6 +28,9 @@ export interface StoresOptions {
   nowUnixMs: () => number;
   onError: (error: Error) => void;
 }
+
+/** Stores that are read without waiting, and what they need. */
+type LiveStores = Pick<Stores, 'box' | 'keys' | 'phones' | 'agents' | 'voices'>;
 
 /** The daemon's stores. */
 export class Stores implements DaemonModule {
@@ -49,17 +53,16 @@ export class Stores implements DaemonModule {
   readonly #checkpointer: Checkpointer;
   readonly #onError: (error: Error) => void;
 
-  /** @throws ParleyError SECRETS_UNREADABLE if encrypted data cannot be decrypted */
-  constructor({ settings, database, clock, nowUnixMs, onError }: StoresOptions) {
+  private constructor({ settings, database, clock, nowUnixMs, onError }: StoresOptions, live: LiveStores) {
     this.#onError = onError;
-    this.keys = new KeyStore(database, nowUnixMs);
-    this.box = openSecretBox(database, settings);
-    this.phones = new PhoneStore(database, this.box);
-    this.agents = new AgentStore(database, this.box);
+    this.keys = live.keys;
+    this.box = live.box;
+    this.phones = live.phones;
+    this.agents = live.agents;
+    this.voices = live.voices;
     this.agentData = new AgentData({ settings, database, onError, clock, nowUnixMs });
     const sqlite = new SqliteDatabase(database);
     this.doNotCall = new DoNotCallStore(sqlite);
-    this.voices = new VoiceStore(database);
     this.calls = new CallStore(database, nowUnixMs);
     this.evalSuites = new EvalSuiteStore(database);
     this.evalRuns = new EvalRunStore(database, this.box);
@@ -67,6 +70,20 @@ export class Stores implements DaemonModule {
     this.unfinished = new UnfinishedStore(database, this.box);
     this.#sessions = new SessionStore(sqlite);
     this.#checkpointer = new Checkpointer({ database, clock, onError });
+  }
+
+  /** @throws ParleyError SECRETS_UNREADABLE if encrypted data cannot be decrypted */
+  static async open(options: StoresOptions): Promise<Stores> {
+    const { settings, database, nowUnixMs } = options;
+    const [sqlite, tables] = [new SqliteDatabase(database), new SqliteLiveTables(database)];
+    const box = openSecretBox(database, settings);
+    return new Stores(options, {
+      box,
+      keys: await KeyStore.open(sqlite, tables, nowUnixMs),
+      phones: await PhoneStore.open(sqlite, tables, box),
+      agents: await AgentStore.open(sqlite, tables, box),
+      voices: await VoiceStore.open(sqlite, tables),
+    });
   }
 
   /** The stores that the engine uses. */
@@ -85,11 +102,10 @@ export class Stores implements DaemonModule {
   }
 
   /** Creates a private key if there is none. Returns the new key, else null. */
-  firstKeys({ publicKey, apiKey }: Pick<Settings, 'publicKey' | 'apiKey'>): string | null {
-    this.keys.ofEnvironment('public', publicKey);
-    this.keys.ofEnvironment('private', apiKey);
-    const hasOne = this.keys.list().some(({ kind }) => kind === 'private');
-    return hasOne ? null : this.keys.create('private', 'first key').key;
+  async firstKeys({ publicKey, apiKey }: Pick<Settings, 'publicKey' | 'apiKey'>): Promise<string | null> {
+    await this.keys.ofEnvironment('public', publicKey);
+    await this.keys.ofEnvironment('private', apiKey);
+    return this.keys.createFirst('first key');
   }
 
   /** Opens everything that the first call needs. */

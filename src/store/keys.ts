@@ -1,6 +1,7 @@
-import type Database from 'better-sqlite3';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { unixSeconds } from '../base/real-clock.js';
+import type { LiveTable, LiveTables, TableView } from './sql/live-table.js';
+import { run, sql, type SqlDatabase, type SqlValue, type Statement, type Transaction } from './sql/statement.js';
 
 export type KeyKind = 'private' | 'public';
 
@@ -43,56 +44,75 @@ export const KEY_VARIABLES: Readonly<Record<KeyKind, string>> = {
 };
 
 const UNBOUND: KeyBinding = { agents: [], origins: [] };
+/** Changes that depend on which keys there are run one at a time. */
+const LOCK = 'keys';
+
+const VIEW: TableView<Row, StoredKey> = {
+  table: 'keys',
+  from: 'keys',
+  columns: 'id, kind, name, hash, hint, agents, origins, source, created_at',
+  where: 'revoked_at IS NULL',
+  order: { sqlite: 'created_at, rowid', postgres: 'created_at, seq' },
+  key: ['id'],
+  stamp: null,
+  isCostly: false,
+  decode: stored,
+};
 
 /** The daemon's keys. */
 export class KeyStore {
-  readonly #insert: Database.Statement<unknown[]>;
-  readonly #byHash: Database.Statement<unknown[], Row>;
-  readonly #byId: Database.Statement<unknown[], Row>;
-  readonly #list: Database.Statement<unknown[], Row>;
-  readonly #revoke: Database.Statement<unknown[]>;
-  readonly #ofEnvironment: (kind: KeyKind, key: string | null) => void;
+  readonly #database: SqlDatabase;
+  readonly #live: LiveTable<StoredKey>;
+  readonly #byHash: (hash: SqlValue) => StoredKey | null;
   readonly #nowUnixMs: () => number;
 
-  constructor(database: Database.Database, nowUnixMs: () => number) {
+  private constructor(database: SqlDatabase, live: LiveTable<StoredKey>, nowUnixMs: () => number) {
+    this.#database = database;
+    this.#live = live;
+    this.#byHash = live.by('hash');
     this.#nowUnixMs = nowUnixMs;
-    this.#insert = database.prepare(
-      `INSERT INTO keys (id, kind, name, hash, hint, agents, origins, source, created_at)
-       VALUES (@id, @kind, @name, @hash, @hint, @agents, @origins, @source, @createdAt)`,
-    );
-    const columns = 'id, kind, name, hint, agents, origins, source, created_at';
-    const live = `SELECT ${columns} FROM keys WHERE revoked_at IS NULL`;
-    this.#byHash = database.prepare(`${live} AND hash = ?`);
-    this.#byId = database.prepare(`${live} AND id = ?`);
-    this.#list = database.prepare(`${live} ORDER BY created_at, rowid`);
-    this.#revoke = database.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL');
-    const replace = database.prepare(
-      `UPDATE keys SET revoked_at = ? WHERE source = 'environment' AND kind = ? AND hash <> ? AND revoked_at IS NULL`,
-    );
-    const letGo = database.prepare(`UPDATE keys SET source = NULL WHERE source = 'environment' AND kind = ?`);
-    const again = database.prepare(
-      `UPDATE keys SET source = 'environment', kind = ?, revoked_at = NULL, agents = '[]', origins = '[]' WHERE hash = ?`,
-    );
-    this.#ofEnvironment = database.transaction((kind: KeyKind, key: string | null) => {
-      if (key !== null) replace.run(unixSeconds(this.#nowUnixMs()), kind, hashOf(key));
-      letGo.run(kind);
-      if (key !== null && again.run(kind, hashOf(key)).changes === 0)
-        this.#add(kind, KEY_VARIABLES[kind], key, UNBOUND, 'environment');
-    });
+  }
+
+  static async open(database: SqlDatabase, tables: LiveTables, nowUnixMs: () => number): Promise<KeyStore> {
+    return new KeyStore(database, await tables.open(VIEW), nowUnixMs);
   }
 
   /** Makes a key of 256 random bits and stores its hash. Only this call returns the key. */
-  create(kind: KeyKind, name: string, binding: KeyBinding = UNBOUND): { key: string; stored: StoredKey } {
-    const key = `${kind === 'private' ? 'sk' : 'pk'}_${randomBytes(32).toString('base64url')}`;
-    return { key, stored: this.#add(kind, name, key, binding, null) };
+  async create(
+    kind: KeyKind,
+    name: string,
+    binding: KeyBinding = UNBOUND,
+  ): Promise<{ key: string; stored: StoredKey }> {
+    const key = newKey(kind);
+    const entry = this.#entry(kind, name, key, binding, null);
+    await this.#database.run(insertion(entry, key));
+    await this.#live.refresh(entry.id);
+    return { key, stored: entry };
+  }
+
+  /** Creates a private key if there is none. Returns the new key, else null. */
+  async createFirst(name: string): Promise<string | null> {
+    const key = newKey('private');
+    const entry = this.#entry('private', name, key, UNBOUND, null);
+    const isNew = await this.#database.transaction(function* () {
+      const { rows } = yield sql`SELECT id FROM keys WHERE kind = 'private' AND revoked_at IS NULL LIMIT 1`;
+      if (rows.length > 0) return false;
+      yield insertion(entry, key);
+      return true;
+    }, LOCK);
+    if (isNew) await this.#live.refresh(entry.id);
+    return isNew ? key : null;
   }
 
   /**
    * Takes over the key of the operator's environment. It is valid even if it was revoked before. The previous key of the
    * environment is revoked. Null = the environment sets no key: the previous one stays as an ordinary key.
    */
-  ofEnvironment(kind: KeyKind, key: string | null): void {
-    this.#ofEnvironment(kind, key);
+  async ofEnvironment(kind: KeyKind, key: string | null): Promise<void> {
+    const now = unixSeconds(this.#nowUnixMs());
+    const entry = key === null ? null : this.#entry(kind, KEY_VARIABLES[kind], key, UNBOUND, 'environment');
+    const changed = await this.#database.transaction(() => takeOver(kind, key, entry, now), LOCK);
+    for (const id of changed) await this.#live.refresh(id);
   }
 
   /**
@@ -100,44 +120,103 @@ export class KeyStore {
    * how much of a wrong key is right.
    */
   find(key: string): StoredKey | null {
-    return storedOf(this.#byHash.get(hashOf(key)));
+    return this.#byHash(hashOf(key));
   }
 
   /** Null = the key is unknown or revoked. */
   get(id: string): StoredKey | null {
-    return storedOf(this.#byId.get(id));
+    return this.#live.get(id);
   }
 
   /** Valid keys. */
-  list(): StoredKey[] {
-    return this.#list.all().map(stored);
+  list(): readonly StoredKey[] {
+    return this.#live.all();
   }
 
   /** Returns whether the key existed. */
-  revoke(id: string): boolean {
-    return this.#revoke.run(unixSeconds(this.#nowUnixMs()), id).changes > 0;
+  async revoke(id: string): Promise<boolean> {
+    const now = unixSeconds(this.#nowUnixMs());
+    const count = await this.#database.run(
+      sql`UPDATE keys SET revoked_at = ${now} WHERE id = ${id} AND revoked_at IS NULL`,
+    );
+    await this.#live.refresh(id);
+    return count > 0;
   }
 
-  #add(kind: KeyKind, name: string, key: string, binding: KeyBinding, source: Row['source']): StoredKey {
-    const entry = { id: randomUUID(), kind, name, hint: key.slice(-4), createdAt: unixSeconds(this.#nowUnixMs()) };
-    const { agents, origins } = binding;
-    this.#insert.run({
-      ...entry,
-      source,
-      hash: hashOf(key),
-      agents: JSON.stringify(agents),
-      origins: JSON.stringify(origins),
-    });
-    return { ...entry, agents, origins, ofEnvironment: source !== null };
+  /** Revokes a key unless it is the last private one. Returns what it did. */
+  async revokeUnlessLast(id: string): Promise<'revoked' | 'unknown' | 'last'> {
+    const now = unixSeconds(this.#nowUnixMs());
+    const outcome = await this.#database.transaction(() => revocation(id, now), LOCK);
+    await this.#live.refresh(id);
+    return outcome;
   }
+
+  #entry(kind: KeyKind, name: string, key: string, binding: KeyBinding, source: Row['source']): StoredKey {
+    const { agents, origins } = binding;
+    const createdAt = unixSeconds(this.#nowUnixMs());
+    return {
+      id: randomUUID(),
+      kind,
+      name,
+      hint: key.slice(-4),
+      createdAt,
+      agents,
+      origins,
+      ofEnvironment: source !== null,
+    };
+  }
+}
+
+/** Returns the ids of changed keys. */
+function* takeOver(
+  kind: KeyKind,
+  key: string | null,
+  entry: StoredKey | null,
+  now: number,
+): Transaction<readonly string[]> {
+  const { rows } = yield sql`SELECT id FROM keys WHERE source = 'environment' AND kind = ${kind}`;
+  const ids = rows.map((row) => (row as Pick<Row, 'id'>).id);
+  if (key === null || entry === null) {
+    yield sql`UPDATE keys SET source = NULL WHERE source = 'environment' AND kind = ${kind}`;
+    return ids;
+  }
+  const hash = hashOf(key);
+  yield sql`UPDATE keys SET revoked_at = ${now}
+    WHERE source = 'environment' AND kind = ${kind} AND hash <> ${hash} AND revoked_at IS NULL`;
+  yield sql`UPDATE keys SET source = NULL WHERE source = 'environment' AND kind = ${kind}`;
+  const again = yield sql`UPDATE keys
+    SET source = 'environment', kind = ${kind}, revoked_at = NULL, agents = '[]', origins = '[]'
+    WHERE hash = ${hash} RETURNING id`;
+  const [known] = again.rows as readonly Pick<Row, 'id'>[];
+  if (known !== undefined) return [...ids, known.id];
+  yield insertion(entry, key);
+  return [...ids, entry.id];
+}
+
+function* revocation(id: string, now: number): Transaction<'revoked' | 'unknown' | 'last'> {
+  const { rows } = yield sql`SELECT id, kind FROM keys WHERE revoked_at IS NULL AND (kind = 'private' OR id = ${id})`;
+  const keys = rows as readonly Pick<Row, 'id' | 'kind'>[];
+  const key = keys.find((one) => one.id === id);
+  if (key === undefined) return 'unknown';
+  if (key.kind === 'private' && keys.length === 1) return 'last';
+  yield* run(sql`UPDATE keys SET revoked_at = ${now} WHERE id = ${id}`);
+  return 'revoked';
+}
+
+function insertion(entry: StoredKey, key: string): Statement {
+  const source = entry.ofEnvironment ? 'environment' : null;
+  const [agents, origins] = [JSON.stringify(entry.agents), JSON.stringify(entry.origins)];
+  return sql`INSERT INTO keys (id, kind, name, hash, hint, agents, origins, source, created_at)
+    VALUES (${entry.id}, ${entry.kind}, ${entry.name}, ${hashOf(key)}, ${entry.hint}, ${agents}, ${origins}, ${source},
+      ${entry.createdAt})`;
+}
+
+function newKey(kind: KeyKind): string {
+  return `${kind === 'private' ? 'sk' : 'pk'}_${randomBytes(32).toString('base64url')}`;
 }
 
 function hashOf(key: string): Buffer {
   return createHash('sha256').update(key, 'utf8').digest();
-}
-
-function storedOf(row: Row | undefined): StoredKey | null {
-  return row === undefined ? null : stored(row);
 }
 
 function stored({ id, kind, name, hint, agents, origins, source, created_at }: Row): StoredKey {

@@ -1,6 +1,7 @@
-import type Database from 'better-sqlite3';
 import type { AgentConfig } from '../agent/agent.js';
 import type { SecretBox } from './secret-box.js';
+import type { LiveTable, LiveTables } from './sql/live-table.js';
+import { sql, type SqlDatabase } from './sql/statement.js';
 
 export type PhoneStatus = 'active' | 'inactive';
 
@@ -36,88 +37,91 @@ interface Row {
 }
 
 const PURPOSE = 'phones.agent_config_override';
+const COLUMNS = 'number, carrier, status, agent_id, agent_config_override, tags, address, created_at';
 
 /** The daemon's phone numbers. Overrides of configurations are encrypted, because they may hold credentials. */
 export class PhoneStore {
+  readonly #database: SqlDatabase;
+  readonly #live: LiveTable<StoredPhone>;
   readonly #box: SecretBox;
-  readonly #insert: Database.Statement<unknown[]>;
-  readonly #get: Database.Statement<unknown[], Row>;
-  readonly #list: Database.Statement<unknown[], Row>;
-  readonly #update: Database.Statement<unknown[]>;
-  readonly #remove: Database.Statement<unknown[]>;
-  readonly #change: (number: string, change: PhoneChange) => StoredPhone | null;
 
-  constructor(database: Database.Database, box: SecretBox) {
+  private constructor(database: SqlDatabase, live: LiveTable<StoredPhone>, box: SecretBox) {
+    this.#database = database;
+    this.#live = live;
     this.#box = box;
-    this.#insert = database.prepare(
-      `INSERT INTO phones (number, carrier, status, agent_id, agent_config_override, tags, address, created_at)
-       VALUES (@number, @carrier, @status, @agent_id, @agent_config_override, @tags, @address, @created_at)`,
-    );
-    this.#get = database.prepare('SELECT * FROM phones WHERE number = ?');
-    this.#list = database.prepare('SELECT * FROM phones ORDER BY created_at, number');
-    this.#update = database.prepare(
-      `UPDATE phones SET status = @status, agent_id = @agent_id, agent_config_override = @agent_config_override,
-       tags = @tags WHERE number = @number`,
-    );
-    this.#remove = database.prepare('DELETE FROM phones WHERE number = ?');
-    this.#change = database.transaction((number: string, change: PhoneChange): StoredPhone | null => {
-      const phone = this.get(number);
-      if (phone === null) return null;
-      const changed = { ...phone, ...change };
-      this.#update.run(this.#row(changed));
-      return changed;
-    });
   }
 
-  add(phone: StoredPhone): void {
-    this.#insert.run(this.#row(phone));
+  static async open(database: SqlDatabase, tables: LiveTables, box: SecretBox): Promise<PhoneStore> {
+    const live = await tables.open<Row, StoredPhone>({
+      table: 'phones',
+      from: 'phones',
+      columns: COLUMNS,
+      where: 'TRUE',
+      order: { sqlite: 'created_at, number', postgres: 'created_at, number' },
+      key: ['number'],
+      stamp: null,
+      isCostly: false,
+      decode: (row) => decoded(row, box),
+    });
+    return new PhoneStore(database, live, box);
+  }
+
+  async add(phone: StoredPhone): Promise<void> {
+    const { number, carrier, status, agentId, agentConfigOverride, tags, address, createdAt } = phone;
+    const override = this.#sealed(agentConfigOverride);
+    await this.#database.run(
+      sql`INSERT INTO phones (number, carrier, status, agent_id, agent_config_override, tags, address, created_at)
+        VALUES (${number}, ${carrier}, ${status}, ${agentId}, ${override}, ${JSON.stringify(tags)},
+          ${address === null ? null : JSON.stringify(address)}, ${createdAt})`,
+    );
+    await this.#live.refresh(number);
   }
 
   get(number: string): StoredPhone | null {
-    const row = this.#get.get(number);
-    return row === undefined ? null : this.#phone(row);
+    return this.#live.get(number);
   }
 
-  list(): StoredPhone[] {
-    return this.#list.all().map((row) => this.#phone(row));
+  list(): readonly StoredPhone[] {
+    return this.#live.all();
   }
 
   /** Returns the changed number; null = it does not exist. */
-  change(number: string, change: PhoneChange): StoredPhone | null {
-    return this.#change(number, change);
+  async change(number: string, change: PhoneChange): Promise<StoredPhone | null> {
+    const { status, agentId, agentConfigOverride, tags } = change;
+    const sets = [
+      ...(status === undefined ? [] : [sql`status = ${status}`]),
+      ...(agentId === undefined ? [] : [sql`agent_id = ${agentId}`]),
+      ...(agentConfigOverride === undefined ? [] : [sql`agent_config_override = ${this.#sealed(agentConfigOverride)}`]),
+      ...(tags === undefined ? [] : [sql`tags = ${JSON.stringify(tags)}`]),
+    ];
+    const all = sets.reduce((one, next) => sql`${one}, ${next}`, sql`number = number`);
+    const row = await this.#database.first<Row>(sql`UPDATE phones SET ${all} WHERE number = ${number} RETURNING *`);
+    await this.#live.refresh(number);
+    return row === null ? null : decoded(row, this.#box);
   }
 
   /** Returns whether the number existed. */
-  remove(number: string): boolean {
-    return this.#remove.run(number).changes > 0;
+  async remove(number: string): Promise<boolean> {
+    const count = await this.#database.run(sql`DELETE FROM phones WHERE number = ${number}`);
+    await this.#live.refresh(number);
+    return count > 0;
   }
 
-  #row(phone: StoredPhone): Row {
-    const { number, carrier, status, agentId, agentConfigOverride, tags, address, createdAt } = phone;
-    return {
-      number,
-      carrier,
-      status,
-      agent_id: agentId,
-      agent_config_override:
-        agentConfigOverride === null ? null : this.#box.seal(JSON.stringify(agentConfigOverride), PURPOSE),
-      tags: JSON.stringify(tags),
-      address: address === null ? null : JSON.stringify(address),
-      created_at: createdAt,
-    };
+  #sealed(override: AgentConfig | null): string | null {
+    return override === null ? null : this.#box.seal(JSON.stringify(override), PURPOSE);
   }
+}
 
-  #phone(row: Row): StoredPhone {
-    const { agent_config_override: sealed } = row;
-    return {
-      number: row.number,
-      carrier: row.carrier,
-      status: row.status,
-      agentId: row.agent_id,
-      agentConfigOverride: sealed === null ? null : (JSON.parse(this.#box.open(sealed, PURPOSE)) as AgentConfig),
-      tags: JSON.parse(row.tags) as string[],
-      address: row.address === null ? null : (JSON.parse(row.address) as Record<string, string>),
-      createdAt: row.created_at,
-    };
-  }
+function decoded(row: Row, box: SecretBox): StoredPhone {
+  const { agent_config_override: sealed } = row;
+  return {
+    number: row.number,
+    carrier: row.carrier,
+    status: row.status,
+    agentId: row.agent_id,
+    agentConfigOverride: sealed === null ? null : (JSON.parse(box.open(sealed, PURPOSE)) as AgentConfig),
+    tags: JSON.parse(row.tags) as string[],
+    address: row.address === null ? null : (JSON.parse(row.address) as Record<string, string>),
+    createdAt: row.created_at,
+  };
 }

@@ -1,4 +1,5 @@
-import type Database from 'better-sqlite3';
+import type { LiveTable, LiveTables, TableView } from './sql/live-table.js';
+import { sql, type SqlDatabase } from './sql/statement.js';
 
 /** A custom voice: a provider's voice with its own name, model and settings. */
 export interface StoredVoice {
@@ -33,58 +34,69 @@ interface Row {
   created_at: number;
 }
 
-/** The custom voices. All are in memory, because sessions look them up. */
-export class VoiceStore {
-  readonly #put: Database.Statement<unknown[]>;
-  readonly #remove: Database.Statement<unknown[]>;
-  readonly #voices: Map<string, StoredVoice>;
+export const VOICE_VIEW: TableView<Row, StoredVoice> = {
+  table: 'custom_voices',
+  from: 'custom_voices',
+  columns: 'provider, voice_id, base_voice_id, name, model, settings, language, category, multiplier, created_at',
+  where: 'TRUE',
+  order: { sqlite: 'created_at, rowid', postgres: 'created_at, seq' },
+  key: ['provider', 'voice_id'],
+  stamp: null,
+  isCostly: false,
+  decode: stored,
+};
 
-  constructor(database: Database.Database) {
-    this.#put = database.prepare(
-      `INSERT INTO custom_voices
-         (provider, voice_id, base_voice_id, name, model, settings, language, category, multiplier, created_at)
-       VALUES
-         (@provider, @voiceId, @baseVoiceId, @name, @model, @settings, @language, @category, @multiplier, @createdAt)
-       ON CONFLICT (provider, voice_id) DO UPDATE SET
-         base_voice_id = @baseVoiceId, name = @name, model = @model, settings = @settings, language = @language,
-         category = @category, multiplier = @multiplier`,
-    );
-    this.#remove = database.prepare('DELETE FROM custom_voices WHERE provider = ? AND voice_id = ?');
-    const all = database.prepare<unknown[], Row>('SELECT * FROM custom_voices ORDER BY created_at, rowid').all();
-    this.#voices = new Map(all.map(stored).map((voice) => [keyOf(voice.provider, voice.voiceId), voice]));
+/** The custom voices. Sessions look them up without waiting. */
+export class VoiceStore {
+  readonly #database: SqlDatabase;
+  readonly #live: LiveTable<StoredVoice>;
+
+  private constructor(database: SqlDatabase, live: LiveTable<StoredVoice>) {
+    this.#database = database;
+    this.#live = live;
+  }
+
+  static async open(database: SqlDatabase, tables: LiveTables): Promise<VoiceStore> {
+    return new VoiceStore(database, await tables.open(VOICE_VIEW));
   }
 
   /** Null = there is no custom voice with this name. */
   find(provider: string, voiceId: string): StoredVoice | null {
-    return this.#voices.get(keyOf(provider, voiceId)) ?? null;
+    return this.#live.get(provider, voiceId);
   }
 
   /** In the order of creation. */
-  list(): StoredVoice[] {
-    return [...this.#voices.values()];
+  list(): readonly StoredVoice[] {
+    return this.#live.all();
   }
 
   /** 1 = the voice is not a custom one. */
   readonly multiplierOf = (provider: string, voiceId: string): number => this.find(provider, voiceId)?.multiplier ?? 1;
 
   /** Adds a voice, or changes the one with its name. Returns the stored voice. */
-  put(voice: StoredVoice): StoredVoice {
-    const createdAt = this.find(voice.provider, voice.voiceId)?.createdAt ?? voice.createdAt;
-    const kept = { ...voice, createdAt };
-    this.#put.run({ ...kept, settings: JSON.stringify(kept.settings) });
-    this.#voices.set(keyOf(kept.provider, kept.voiceId), kept);
-    return kept;
+  async put(voice: StoredVoice): Promise<StoredVoice> {
+    const { provider, voiceId, baseVoiceId, name, model, settings, language, category, multiplier } = voice;
+    const row = await this.#database.first<Row>(sql`INSERT INTO custom_voices
+        (provider, voice_id, base_voice_id, name, model, settings, language, category, multiplier, created_at)
+      VALUES (${provider}, ${voiceId}, ${baseVoiceId}, ${name}, ${model}, ${JSON.stringify(settings)}, ${language},
+        ${category}, ${multiplier}, ${voice.createdAt})
+      ON CONFLICT (provider, voice_id) DO UPDATE SET
+        base_voice_id = excluded.base_voice_id, name = excluded.name, model = excluded.model,
+        settings = excluded.settings, language = excluded.language, category = excluded.category,
+        multiplier = excluded.multiplier
+      RETURNING *`);
+    await this.#live.refresh(provider, voiceId);
+    return row === null ? voice : stored(row);
   }
 
   /** Returns whether the voice existed. */
-  remove(provider: string, voiceId: string): boolean {
-    this.#voices.delete(keyOf(provider, voiceId));
-    return this.#remove.run(provider, voiceId).changes > 0;
+  async remove(provider: string, voiceId: string): Promise<boolean> {
+    const count = await this.#database.run(
+      sql`DELETE FROM custom_voices WHERE provider = ${provider} AND voice_id = ${voiceId}`,
+    );
+    await this.#live.refresh(provider, voiceId);
+    return count > 0;
   }
-}
-
-function keyOf(provider: string, voiceId: string): string {
-  return JSON.stringify([provider, voiceId]);
 }
 
 function stored(row: Row): StoredVoice {

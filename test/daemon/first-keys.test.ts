@@ -7,6 +7,8 @@ import { Daemon } from '../../src/daemon/daemon.js';
 import { Engine } from '../../src/engine/engine.js';
 import { openDatabase } from '../../src/store/database.js';
 import { KeyStore } from '../../src/store/keys.js';
+import { SqliteDatabase } from '../../src/store/sqlite/sqlite-database.js';
+import { SqliteLiveTables } from '../../src/store/sqlite/sqlite-live-tables.js';
 
 let folder: string;
 
@@ -20,7 +22,7 @@ afterEach(() => {
 
 /** Starts a daemon in the folder and ends it; returns the private key that it made. */
 async function firstStart(settings: { apiKey?: string } = {}, dataDir = join(folder, 'data')): Promise<string | null> {
-  const daemon = new Daemon({
+  const daemon = await Daemon.open({
     settings: { ...DEFAULT_SETTINGS, ...settings, dataDir },
     engine: new Engine(),
     agents: [],
@@ -35,9 +37,10 @@ function everyByte(dataDir: string): string {
     .join('\n');
 }
 
-function find(key: string): string | undefined {
+async function find(key: string): Promise<string | undefined> {
   const database = openDatabase(join(folder, 'data'));
-  const kind = new KeyStore(database, () => 0).find(key)?.kind;
+  const keys = await KeyStore.open(new SqliteDatabase(database), new SqliteLiveTables(database), () => 0);
+  const kind = keys.find(key)?.kind;
   database.close();
   return kind;
 }
@@ -47,25 +50,25 @@ describe('keys', () => {
     const key = await firstStart();
     expect(key).toMatch(/^sk_.{43}$/);
     expect(await firstStart()).toBeNull();
-    expect(find(key ?? '')).toBe('private');
+    expect(await find(key ?? '')).toBe('private');
   });
 
   it('are not made where the operator has chosen one', async () => {
     expect(await firstStart({ apiKey: 'sk_of_mine' })).toBeNull();
-    expect(find('sk_of_mine')).toBe('private');
-    expect(find('sk_of_yours')).toBeUndefined();
+    expect(await find('sk_of_mine')).toBe('private');
+    expect(await find('sk_of_yours')).toBeUndefined();
   });
 
   it('of the environment follow it: another one takes the place of the first, and a revoked one is good again', async () => {
     await firstStart({ apiKey: 'sk_first' });
     await firstStart({ apiKey: 'sk_second' });
-    expect([find('sk_first'), find('sk_second')]).toEqual([undefined, 'private']);
+    expect([await find('sk_first'), await find('sk_second')]).toEqual([undefined, 'private']);
     await firstStart({ apiKey: 'sk_first' });
-    expect([find('sk_first'), find('sk_second')]).toEqual(['private', undefined]);
+    expect([await find('sk_first'), await find('sk_second')]).toEqual(['private', undefined]);
     expect(await firstStart()).toBeNull(); // named no more, it stays
-    expect(find('sk_first')).toBe('private');
+    expect(await find('sk_first')).toBe('private');
     await firstStart({ apiKey: 'sk_second' });
-    expect([find('sk_first'), find('sk_second')]).toEqual(['private', 'private']);
+    expect([await find('sk_first'), await find('sk_second')]).toEqual(['private', 'private']);
   });
 
   it('lie in the database as hashes only', async () => {

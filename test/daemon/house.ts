@@ -26,48 +26,47 @@ const AGENT = {
 /** A daemon on a free port, with a data folder of its own and the embedded engines. */
 export class House {
   readonly engine: Engine;
-  readonly faults: Error[] = [];
+  readonly faults: Error[];
   readonly dataDir: string;
   readonly daemon: Daemon;
   address = '';
   /** Resolves when a session has ended. */
   readonly ended: Promise<SessionReport>;
-  #tellEnded!: (report: SessionReport) => void;
   readonly #clients: WebSocket[] = [];
 
-  private constructor(settings: Partial<Settings>, clock: Clock, log: Log, engine: EngineOptions) {
-    this.ended = new Promise((resolve) => (this.#tellEnded = resolve));
-    this.dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'parley-daemon-'));
-    this.engine = new Engine({ clock, recordings: join(this.dataDir, 'recordings'), ...engine });
-    this.daemon = new Daemon({
-      settings: {
-        ...DEFAULT_SETTINGS,
-        port: 0,
-        apiKey: PRIVATE_KEY,
-        publicKey: PUBLIC_KEY,
-        ...settings,
-        dataDir: this.dataDir,
-      },
-      engine: this.engine,
-      agents: [AGENT],
-      onSessionEvent: (_id, _agentId, event) => {
-        if (event.type === 'ended') this.#tellEnded(event.report);
-      },
-      onError: (error) => this.faults.push(error),
-      log,
-    });
+  private constructor(opened: Pick<House, 'engine' | 'dataDir' | 'daemon' | 'ended' | 'faults'>) {
+    this.engine = opened.engine;
+    this.dataDir = opened.dataDir;
+    this.daemon = opened.daemon;
+    this.ended = opened.ended;
+    this.faults = opened.faults;
   }
 
   static async open(
     settings: Partial<Settings> = {},
     clock: Clock = new RealClock(),
     log: Log = NO_LOG,
-    engine: EngineOptions = {},
+    options: EngineOptions = {},
   ): Promise<House> {
-    const house = new House(settings, clock, log, engine);
+    let tellEnded!: (report: SessionReport) => void;
+    const ended = new Promise<SessionReport>((resolve) => (tellEnded = resolve));
+    const faults: Error[] = [];
+    const dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'parley-daemon-'));
+    const engine = new Engine({ clock, recordings: join(dataDir, 'recordings'), ...options });
+    const daemon = await Daemon.open({
+      settings: { ...DEFAULT_SETTINGS, port: 0, apiKey: PRIVATE_KEY, publicKey: PUBLIC_KEY, ...settings, dataDir },
+      engine,
+      agents: [AGENT],
+      onSessionEvent: (_id, _agentId, event) => {
+        if (event.type === 'ended') tellEnded(event.report);
+      },
+      onError: (error) => faults.push(error),
+      log,
+    });
+    const house = new House({ engine, dataDir, daemon, ended, faults });
     try {
-      house.address = await house.daemon.listen();
-      await house.daemon.adopt();
+      house.address = await daemon.listen();
+      await daemon.adopt();
     } catch (error) {
       await house.close();
       throw error;

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { AgentStore } from '../../src/store/agents.js';
+import { SqliteDatabase } from '../../src/store/sqlite/sqlite-database.js';
+import { SqliteLiveTables } from '../../src/store/sqlite/sqlite-live-tables.js';
 import { databaseFile, MIGRATIONS, openDatabase } from '../../src/store/database.js';
 import { SecretBox } from '../../src/store/secret-box.js';
 
@@ -11,6 +13,9 @@ import { SecretBox } from '../../src/store/secret-box.js';
 const BEFORE = MIGRATIONS.findIndex((step) => step.includes('ADD COLUMN extensions'));
 const box = new SecretBox(Buffer.alloc(32, 7));
 const seal = (config: object): string => box.seal(JSON.stringify(config), 'agent_versions.config');
+
+const openAgents = (database: Database.Database): Promise<AgentStore> =>
+  AgentStore.open(new SqliteDatabase(database), new SqliteLiveTables(database), box);
 
 let dataDir: string;
 
@@ -22,7 +27,7 @@ afterEach(() => {
   rmSync(dataDir, { recursive: true });
 });
 
-it('moves attended transfers of all versions of an older database to the extensions, once', () => {
+it('moves attended transfers of all versions of an older database to the extensions, once', async () => {
   expect(BEFORE).toBeGreaterThan(0);
   const old = new Database(databaseFile(dataDir));
   for (const step of MIGRATIONS.slice(0, BEFORE)) old.exec(step);
@@ -40,10 +45,10 @@ it('moves attended transfers of all versions of an older database to the extensi
 
   for (const _start of ['first', 'second']) {
     const database = openDatabase(dataDir);
-    const store = new AgentStore(database, box);
+    const store = await openAgents(database);
     const flow = { call_transfer: { phone: '+12025550123' } };
     expect(store.all()).toMatchObject([{ id: 'desk', config: { flow }, extensions: { transfer: { attended } } }]);
-    const [now, second, first] = store.versions('desk', { limit: 10, before: 10 });
+    const [now, second, first] = await store.versions('desk', { limit: 10, before: 10 });
     expect(now?.config).toEqual({ flow });
     expect(second).toMatchObject({ config: { flow }, extensions: { transfer: { attended: { enabled: false } } } });
     expect(second?.config).toEqual({ flow });
@@ -58,14 +63,14 @@ it('moves attended transfers of all versions of an older database to the extensi
   }
 });
 
-it('keeps the extensions of each version', () => {
+it('keeps the extensions of each version', async () => {
   const database = openDatabase(dataDir);
-  const store = new AgentStore(database, box);
+  const store = await openAgents(database);
   const agent = { id: 'desk', name: 'Desk', config: {}, createdAt: 1, version: 1, changedBy: null };
   const extensions = { transfer: { attended: { enabled: true } } };
-  store.add({ ...agent, extensions });
-  store.change({ ...agent, version: 2 }, 2);
-  const [now, before] = new AgentStore(database, box).versions('desk', { limit: 10, before: 10 });
+  await store.add({ ...agent, extensions });
+  await store.change({ ...agent, version: 2 }, 2);
+  const [now, before] = await (await openAgents(database)).versions('desk', { limit: 10, before: 10 });
   expect(now?.extensions).toBeNull();
   expect(before?.extensions).toEqual(extensions);
   database.close();

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AgentConfig } from '../../src/agent/agent.js';
 import { AgentStore } from '../../src/store/agents.js';
+import { SqliteDatabase } from '../../src/store/sqlite/sqlite-database.js';
+import { SqliteLiveTables } from '../../src/store/sqlite/sqlite-live-tables.js';
 import { openDatabase } from '../../src/store/database.js';
 import { SecretBox, openSecretBox } from '../../src/store/secret-box.js';
 
@@ -60,8 +62,10 @@ describe('the key of a data folder', () => {
   const CONFIG: AgentConfig = { prompt: 'You sell bread.' };
   const open = (secretKey: string | null = null, oldSecretKeys: string[] = []): SecretBox =>
     openSecretBox(database, { dataDir, secretKey, oldSecretKeys });
-  const keep = (box: SecretBox, id = 'a'): void =>
-    new AgentStore(database, box).add({
+  const openAgents = (box: SecretBox): Promise<AgentStore> =>
+    AgentStore.open(new SqliteDatabase(database), new SqliteLiveTables(database), box);
+  const keep = async (box: SecretBox, id = 'a'): Promise<boolean> =>
+    (await openAgents(box)).add({
       id,
       name: 'A',
       config: CONFIG,
@@ -69,35 +73,36 @@ describe('the key of a data folder', () => {
       version: 1,
       changedBy: null,
     });
-  const configs = (box: SecretBox): AgentConfig[] => new AgentStore(database, box).all().map(({ config }) => config);
+  const configs = async (box: SecretBox): Promise<AgentConfig[]> =>
+    (await openAgents(box)).all().map(({ config }) => config);
   const file = (): string => join(dataDir, 'secret.key');
 
-  it('is made once, for its owner only', () => {
-    keep(open());
+  it('is made once, for its owner only', async () => {
+    await keep(open());
     expect(statSync(file()).mode & 0o777).toBe(0o600);
     const key = readFileSync(file(), 'utf8');
-    expect(configs(open())).toEqual([CONFIG]);
+    expect(await configs(open())).toEqual([CONFIG]);
     expect(readFileSync(file(), 'utf8')).toBe(key);
   });
 
-  it("may be the operator's, in base64 or hexadecimal, and then there is no file", () => {
-    keep(open(KEY_A.toString('base64')));
-    expect(configs(open(KEY_A.toString('hex')))).toEqual([CONFIG]);
-    expect(configs(open(KEY_A.toString('base64url')))).toEqual([CONFIG]);
+  it("may be the operator's, in base64 or hexadecimal, and then there is no file", async () => {
+    await keep(open(KEY_A.toString('base64')));
+    expect(await configs(open(KEY_A.toString('hex')))).toEqual([CONFIG]);
+    expect(await configs(open(KEY_A.toString('base64url')))).toEqual([CONFIG]);
     expect(existsSync(file())).toBe(false);
   });
 
-  it('changes: what the old one has encrypted is encrypted anew, from the file, the environment or a second line', () => {
-    keep(open());
+  it('changes: what the old one has encrypted is encrypted anew, from the file, the environment or a second line', async () => {
+    await keep(open());
     open(KEY_A.toString('base64')); // from the file to the environment
     rmSync(file());
-    expect(configs(open(KEY_A.toString('base64')))).toEqual([CONFIG]);
+    expect(await configs(open(KEY_A.toString('base64')))).toEqual([CONFIG]);
     open(KEY_B.toString('base64'), [KEY_A.toString('base64')]);
-    expect(configs(open(KEY_B.toString('base64')))).toEqual([CONFIG]);
+    expect(await configs(open(KEY_B.toString('base64')))).toEqual([CONFIG]);
     writeFileSync(file(), `${KEY_A.toString('base64')}\n${KEY_B.toString('base64')}\n`); // and back to the file
     open();
     writeFileSync(file(), KEY_A.toString('base64'));
-    expect(configs(open())).toEqual([CONFIG]);
+    expect(await configs(open())).toEqual([CONFIG]);
   });
 
   it('encrypts what was stored before there was one', () => {
@@ -109,8 +114,8 @@ describe('the key of a data folder', () => {
     expect(box.open(sealed, 'phones.agent_config_override')).toBe('{"prompt":"x"}');
   });
 
-  it('that is lost, or none, is told of, and nothing is touched', () => {
-    keep(open());
+  it('that is lost, or none, is told of, and nothing is touched', async () => {
+    await keep(open());
     const stored = database.prepare('SELECT config FROM agent_versions').pluck();
     const before = stored.get();
     rmSync(file());
@@ -124,17 +129,15 @@ describe('the key of a data folder', () => {
     expect(stored.get()).toBe(before);
   });
 
-  it('keeps a thousand versions of an agent', () => {
-    const store = new AgentStore(database, open());
+  it('keeps a thousand versions of an agent', async () => {
+    const store = await openAgents(open());
     const agent = { id: 'a', name: 'A', config: CONFIG, createdAt: 0, changedBy: 'Ann' };
-    store.add({ ...agent, version: 1 });
-    database.transaction(() => {
-      for (let version = 2; version <= 1002; version++) store.change({ ...agent, version }, version);
-    })();
-    const first = store.versions('a', { limit: 1, before: 4 });
+    await store.add({ ...agent, version: 1 });
+    for (let version = 2; version <= 1002; version++) await store.change({ ...agent, version }, version);
+    const first = await store.versions('a', { limit: 1, before: 4 });
     expect(first.map(({ version, changedAt }) => [version, changedAt])).toEqual([[3, 3]]);
-    expect(store.versions('a', { limit: 5, before: 3 })).toEqual([]);
-    expect(store.remove('a')).toBe(true);
+    expect(await store.versions('a', { limit: 5, before: 3 })).toEqual([]);
+    expect(await store.remove('a')).toBeNull();
     expect(database.prepare('SELECT COUNT(*) FROM agent_versions').pluck().get()).toBe(0);
   });
 });

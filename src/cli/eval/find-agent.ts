@@ -6,6 +6,8 @@ import { loadSettings } from '../../settings/load-settings.js';
 import { AgentStore } from '../../store/agents.js';
 import { databaseFile, openDatabase } from '../../store/database.js';
 import { openSecretBox } from '../../store/secret-box.js';
+import { SqliteDatabase } from '../../store/sqlite/sqlite-database.js';
+import { SqliteLiveTables } from '../../store/sqlite/sqlite-live-tables.js';
 import type { CommandIo } from '../shared/command.js';
 
 /**
@@ -27,14 +29,15 @@ export async function findAgent(
   if (!existsSync(databaseFile(settings.dataDir))) throw notFound;
   const database = openDatabase(settings.dataDir);
   try {
-    const store = new AgentStore(database, openSecretBox(database, settings));
-    const current = store.all().find((agent) => agent.id === id);
-    if (current === undefined) throw notFound;
+    const box = openSecretBox(database, settings);
+    const store = await AgentStore.open(new SqliteDatabase(database), new SqliteLiveTables(database), box);
+    const current = store.get(id);
+    if (current === null) throw notFound;
     const number = version === undefined ? current.version : Number(version);
     const found =
       number === current.version
         ? current
-        : store.versions(id, { limit: 1, before: number + 1 }).find((one) => one.version === number);
+        : (await store.versions(id, { limit: 1, before: number + 1 })).find((one) => one.version === number);
     if (found === undefined) throw notFound;
     const { config, script, extensions } = found;
     return { name: `${id}@${String(number)}`, config, script: script ?? undefined, extensions, agentId: id };

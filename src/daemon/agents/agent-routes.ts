@@ -285,8 +285,8 @@ function versionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
     },
     answer: z.array(versionSchema),
     examples: () => ({ answer: [exampleVersion()] }),
-    handle: ({ params: { agent_id: id }, query: { limit = 20, before = Number.MAX_SAFE_INTEGER } }) =>
-      agents.versions(id, { limit, before }).map(versionReply),
+    handle: async ({ params: { agent_id: id }, query: { limit = 20, before = Number.MAX_SAFE_INTEGER } }) =>
+      (await agents.versions(id, { limit, before })).map(versionReply),
   });
 
   api.add({

@@ -38,23 +38,21 @@ export interface CheckedAgent extends StoredAgent {
   warnings: readonly AgentWarning[];
 }
 
+/** Attempts of a change that collides with changes on other nodes. */
+const MOST_RUNS = 10;
 const PLACES = { config: ['body', 'config'], script: ['body', 'script'] };
 
 /**
- * The agents of this daemon by id. The latest versions are in memory, all versions in the store. A session keeps the
- * version that it started with.
+ * The agents by id. A session keeps the version that it started with.
  */
 export class AgentRegistry {
   readonly #options: AgentRegistryOptions;
-  readonly #agents: Map<string, StoredAgent>;
   readonly #onRemove: ((id: string) => Promise<void>)[] = [];
   /** The queue of changes. They run one at a time, so that no change is lost between the check and the write of another. */
   #changes: Promise<unknown> = Promise.resolve();
 
-  /** @throws ParleyError SECRETS_UNREADABLE */
   constructor(options: AgentRegistryOptions) {
     this.#options = options;
-    this.#agents = new Map(options.store.all().map((agent) => [agent.id, agent]));
   }
 
   /** For a session. @throws ParleyError NOT_FOUND */
@@ -63,8 +61,8 @@ export class AgentRegistry {
   }
 
   /** A version for sessions. @throws ParleyError NOT_FOUND */
-  version(id: string, version: number): HostedAgent {
-    return this.#hosted({ id, ...contentOf(this.#kept(id, version)) });
+  async version(id: string, version: number): Promise<HostedAgent> {
+    return this.#hosted({ id, ...contentOf(await this.#kept(id, version)) });
   }
 
   /** Adds work that deletes other data of an agent, just before the agent is deleted. */
@@ -84,14 +82,14 @@ export class AgentRegistry {
 
   /** The stored agent, with its secrets. @throws ParleyError NOT_FOUND */
   stored(id: string): StoredAgent {
-    const agent = this.#agents.get(id);
-    if (agent === undefined) throw new ParleyError('NOT_FOUND', { what: 'agent', id });
+    const agent = this.#options.store.get(id);
+    if (agent === null) throw new ParleyError('NOT_FOUND', { what: 'agent', id });
     return agent;
   }
 
   /** The stored agents, with their secrets, in the order of creation. */
-  all(): StoredAgent[] {
-    return [...this.#agents.values()];
+  all(): readonly StoredAgent[] {
+    return this.#options.store.all();
   }
 
   /** Warnings about the agent's model, with places in a request. `checked` checks the whole agent. */
@@ -119,7 +117,7 @@ export class AgentRegistry {
       const id = randomUUID();
       const config = trimmedAgentConfig(restoreSecrets(content.config, null, PLACES.config));
       const warnings = await this.#check({ ...content, config });
-      return { ...this.#add({ ...content, id, config }, by), warnings };
+      return { ...(await this.#add({ ...content, id, config }, by)), warnings };
     });
   }
 
@@ -134,13 +132,13 @@ export class AgentRegistry {
       const isNew = [change.config, change.script, change.extensions].some((part) => part !== undefined);
       const warnings = isNew ? await this.#check(next) : [];
       if (isSame(now, next)) return { ...now, warnings };
-      return { ...this.#put(id, next, by), warnings };
+      return { ...(await this.#put(id, next, by)), warnings };
     });
   }
 
   /** Does not check the agent, so that an invalid one can be disabled. @throws ParleyError NOT_FOUND */
   setStatus(id: string, status: 'active' | 'disabled', by: string): Promise<StoredAgent> {
-    return this.#inTurn(() => {
+    return this.#inTurn(async () => {
       const now = this.stored(id);
       if ((now.config.status ?? 'active') === status) return now;
       return this.#put(id, { ...contentOf(now), config: { ...now.config, status } }, by);
@@ -149,10 +147,10 @@ export class AgentRegistry {
 
   /** An independent copy of an agent. @throws ParleyError NOT_FOUND */
   duplicate(id: string, name: string | null, by: string): Promise<StoredAgent> {
-    return this.#inTurn(() => {
+    return this.#inTurn(async () => {
       const original = contentOf(this.stored(id));
-      const copy = this.#add({ ...original, id: randomUUID(), name: name ?? copyName(original.name) }, by);
-      this.setEmbed(copy.id, this.embed(id));
+      const copy = await this.#add({ ...original, id: randomUUID(), name: name ?? copyName(original.name) }, by);
+      await this.setEmbed(copy.id, await this.embed(id));
       return copy;
     });
   }
@@ -164,13 +162,13 @@ export class AgentRegistry {
       const phone = this.#options.phones.list().find(({ agentId }) => agentId === id);
       if (phone !== undefined) throw new ParleyError('AGENT_IN_USE', { agent: id, phone: phone.number });
       for (const work of this.#onRemove) await work(id);
-      this.#options.store.remove(id);
-      this.#agents.delete(id);
+      const number = await this.#options.store.remove(id);
+      if (number !== null) throw new ParleyError('AGENT_IN_USE', { agent: id, phone: number });
     });
   }
 
   /** As `AgentStore.versions`. @throws ParleyError NOT_FOUND */
-  versions(id: string, page: { limit: number; before: number }): AgentVersion[] {
+  async versions(id: string, page: { limit: number; before: number }): Promise<AgentVersion[]> {
     return this.#options.store.versions(this.stored(id).id, page);
   }
 
@@ -178,21 +176,21 @@ export class AgentRegistry {
   restore(id: string, version: number, by: string): Promise<CheckedAgent> {
     return this.#inTurn(async () => {
       const now = this.stored(id);
-      const content = contentOf(this.#kept(id, version));
+      const content = contentOf(await this.#kept(id, version));
       const warnings = await this.#check(content);
       if (isSame(now, content)) return { ...now, warnings };
-      return { ...this.#put(id, content, by), warnings };
+      return { ...(await this.#put(id, content, by)), warnings };
     });
   }
 
   /** The configuration of its widget as JSON; null = none. @throws ParleyError NOT_FOUND */
-  embed(id: string): string | null {
+  async embed(id: string): Promise<string | null> {
     return this.#options.store.embed(this.stored(id).id);
   }
 
   /** @throws ParleyError NOT_FOUND */
-  setEmbed(id: string, embed: string | null): void {
-    this.#options.store.setEmbed(this.stored(id).id, embed);
+  async setEmbed(id: string, embed: string | null): Promise<void> {
+    await this.#options.store.setEmbed(this.stored(id).id, embed);
   }
 
   /**
@@ -206,24 +204,24 @@ export class AgentRegistry {
       const unserved: string[] = [];
       const agents = [...files];
       if (demo !== undefined && files.length === 0) {
-        const known = this.#agents.get(demo.id);
-        if (known === undefined ? this.#agents.size === 0 : known.changedBy === null) agents.push(demo);
+        const known = this.#options.store.get(demo.id);
+        if (known === null ? this.all().length === 0 : known.changedBy === null) agents.push(demo);
       }
       for (const { id, ...file } of agents) {
         const content = contentOf(file);
         const reason = await this.#checkFile(content);
         if (reason !== null) unserved.push(`the agent "${file.name}": ${reason}. Until then its calls are refused.`);
-        const known = this.#agents.get(id);
-        if (known === undefined) this.#add({ ...content, id }, null);
-        else if (!isSame(known, content)) this.#put(id, content, null);
+        const known = this.#options.store.get(id);
+        if (known === null) await this.#add({ ...content, id }, null);
+        else if (!isSame(known, content)) await this.#put(id, content, null);
       }
       return unserved;
     });
   }
 
   /** @throws ParleyError NOT_FOUND */
-  #kept(id: string, version: number): AgentVersion {
-    const [found] = this.versions(id, { limit: 1, before: version + 1 });
+  async #kept(id: string, version: number): Promise<AgentVersion> {
+    const [found] = await this.versions(id, { limit: 1, before: version + 1 });
     if (found?.version !== version) throw new ParleyError('NOT_FOUND', { what: 'version', id: String(version) });
     return found;
   }
@@ -284,25 +282,42 @@ export class AgentRegistry {
     return { agent: this.#options.inUse(config), extensions, script };
   }
 
-  #add(content: AgentContent & { id: string }, changedBy: string | null): StoredAgent {
+  async #add(content: AgentContent & { id: string }, changedBy: string | null): Promise<StoredAgent> {
     const agent = { ...content, createdAt: unixSeconds(this.#options.nowUnixMs()), version: 1, changedBy };
-    this.#options.store.add(agent);
-    this.#agents.set(agent.id, agent);
+    if (!(await this.#options.store.add(agent))) throw new OutdatedAgentError();
     return agent;
   }
 
-  #put(id: string, content: AgentContent, changedBy: string | null): StoredAgent {
+  async #put(id: string, content: AgentContent, changedBy: string | null): Promise<StoredAgent> {
     const { createdAt, version } = this.stored(id);
     const agent = { id, ...content, createdAt, version: version + 1, changedBy };
-    this.#options.store.change(agent, unixSeconds(this.#options.nowUnixMs()));
-    this.#agents.set(id, agent);
+    const isStored = await this.#options.store.change(agent, unixSeconds(this.#options.nowUnixMs()));
+    if (!isStored) throw new OutdatedAgentError();
     return agent;
   }
 
-  #inTurn<T>(work: () => Promise<T> | T): Promise<T> {
-    const mine = this.#changes.then(work);
+  /** Runs a change after those before it, and again if another node has changed its agent in the meantime. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#changes.then(async () => {
+      for (let count = 1; ; count++) {
+        try {
+          return await work();
+        } catch (error) {
+          if (!(error instanceof OutdatedAgentError) || count === MOST_RUNS) throw error;
+        }
+      }
+    });
     this.#changes = mine.catch(() => undefined);
     return mine;
+  }
+}
+
+/** Another node has changed, added or deleted the agent. The store shows its latest version now. */
+class OutdatedAgentError extends Error {
+  override readonly name = 'OutdatedAgentError';
+
+  constructor() {
+    super('other nodes keep changing the agent');
   }
 }
 

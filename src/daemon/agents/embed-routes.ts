@@ -89,10 +89,10 @@ export function embedRoutes(api: Api, { agents, access, regions }: EmbedRoutesOp
         transcript: true,
       },
     }),
-    handle: ({ params: { agent_id: id }, body }) => {
+    handle: async ({ params: { agent_id: id }, body }) => {
       agents.stored(id);
       if (body.region != null && !Object.hasOwn(regions, body.region)) throw unknownRegion(regions);
-      agents.setEmbed(id, JSON.stringify(body));
+      await agents.setEmbed(id, JSON.stringify(body));
       return { success: true };
     },
   });
@@ -125,8 +125,8 @@ export function embedRoutes(api: Api, { agents, access, regions }: EmbedRoutesOp
         base_url: null,
       },
     }),
-    handle: ({ params: { agent_id: id } }) => {
-      const embed = JSON.parse(agents.embed(id) ?? '{}') as Embed;
+    handle: async ({ params: { agent_id: id } }) => {
+      const embed = JSON.parse((await agents.embed(id)) ?? '{}') as Embed;
       return replyOf(embed, agents.stored(id).name, regions);
     },
   });

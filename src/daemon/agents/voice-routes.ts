@@ -198,8 +198,8 @@ function customRoutes(api: Api, options: VoiceRoutesOptions): void {
     answer: success,
     errors: ['NOT_FOUND', 'VOICE_IN_USE'],
     examples: () => ({ body: { provider: 'flite', voice_id: 'olive' } }),
-    handle: ({ body: { provider, voice_id: voiceId } }) => {
-      options.voices.remove(provider, voiceId);
+    handle: async ({ body: { provider, voice_id: voiceId } }) => {
+      await options.voices.remove(provider, voiceId);
       return { success: true };
     },
   });

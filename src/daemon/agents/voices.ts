@@ -117,7 +117,7 @@ export class Voices {
   }
 
   /** In the order of creation. */
-  custom(): StoredVoice[] {
+  custom(): readonly StoredVoice[] {
     return this.#options.store.list();
   }
 
@@ -142,7 +142,7 @@ export class Voices {
   }
 
   /** @throws ParleyError NOT_FOUND, VOICE_IN_USE if an agent needs it */
-  remove(provider: string, voiceId: string): void {
+  async remove(provider: string, voiceId: string): Promise<void> {
     const { store, agents, defaults } = this.#options;
     const voice = store.find(provider, voiceId);
     if (voice === null) throw new ParleyError('NOT_FOUND', { what: 'custom voice', id: `${provider}/${voiceId}` });
@@ -150,7 +150,7 @@ export class Voices {
       named?.voice_id === voiceId && (named.provider ?? defaults.provider) === provider;
     const agent = voice.baseVoiceId === voiceId ? undefined : agents.list().find(names);
     if (agent !== undefined) throw new ParleyError('VOICE_IN_USE', { voice: voiceId, agent: agent.id });
-    store.remove(provider, voiceId);
+    await store.remove(provider, voiceId);
   }
 
   /** A spoken sample as a WAV file. @throws ParleyError PROVIDER_UNKNOWN, TTS_…, PROVIDER_… */

@@ -5,7 +5,7 @@ import { redactAgentConfig, restoreSecrets } from '../../agent/redact.js';
 import type { Engine } from '../../engine/engine.js';
 import { ParleyError } from '../../base/errors.js';
 import { unixSeconds } from '../../base/real-clock.js';
-import type { PhoneStore, StoredPhone } from '../../store/phones.js';
+import type { PhoneChange, PhoneStore, StoredPhone } from '../../store/phones.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { Api } from '../http/api.js';
 import { success } from '../http/endpoint.js';
@@ -136,7 +136,7 @@ function acquisitionRoutes(api: Api, { phones, openTelephone, nowUnixMs }: Phone
         ...newPhone(number, network.networkOf(number), unixSeconds(nowUnixMs())),
         address: address.length === 0 ? null : Object.fromEntries(address),
       };
-      phones.add(phone);
+      await phones.add(phone);
       return replyOf(phone);
     },
   });
@@ -167,7 +167,7 @@ function acquisitionRoutes(api: Api, { phones, openTelephone, nowUnixMs }: Phone
       }
       await network.carrier.buyNumber(number, carrierDeadline());
       const phone = newPhone(number, network.networkOf(number), unixSeconds(nowUnixMs()));
-      phones.add(phone);
+      await phones.add(phone);
       return importedReply(phone, network);
     },
   });
@@ -210,7 +210,7 @@ function numberRoutes(api: Api, { phones, openTelephone }: PhoneRoutesOptions): 
     answer: phoneSchema,
     errors: ['NOT_FOUND'],
     examples: () => ({ body: { status: 'active', tags: ['front desk'] }, answer: EXAMPLE }),
-    handle: ({ params: { phone }, body }) => replyOf(changed(phones, phone, body)),
+    handle: async ({ params: { phone }, body }) => replyOf(await changed(phones, phone, body)),
   });
 
   api.add({
@@ -226,7 +226,7 @@ function numberRoutes(api: Api, { phones, openTelephone }: PhoneRoutesOptions): 
       const { number } = find(phones, phone);
       const { carrier } = await openTelephone();
       await carrier.releaseNumber(number, carrierDeadline());
-      phones.remove(number);
+      await phones.remove(number);
       return { success: true };
     },
   });
@@ -245,10 +245,10 @@ function agentRoutes(api: Api, { engine, agents, phones }: PhoneRoutesOptions): 
     answer: phoneSchema,
     errors: ['NOT_FOUND'],
     examples: () => ({ body: { agent_id: 'the-crooked-fork' }, answer: EXAMPLE }),
-    handle: ({ params: { phone }, body: { agent_id: agentId } }) => {
+    handle: async ({ params: { phone }, body: { agent_id: agentId } }) => {
       find(phones, phone);
       if (agentId !== null) agents.get(agentId);
-      return replyOf(changed(phones, phone, { agentId }));
+      return replyOf(await changed(phones, phone, { agentId }));
     },
   });
 
@@ -280,7 +280,7 @@ function agentRoutes(api: Api, { engine, agents, phones }: PhoneRoutesOptions): 
         };
         await checkAgent(engine, whole, { config: place });
       }
-      return replyOf(changed(phones, phone, { agentConfigOverride: override }));
+      return replyOf(await changed(phones, phone, { agentConfigOverride: override }));
     },
   });
 }
@@ -351,8 +351,8 @@ function find(phones: PhoneStore, number: string): StoredPhone {
   return phone;
 }
 
-function changed(phones: PhoneStore, number: string, change: Parameters<PhoneStore['change']>[1]): StoredPhone {
-  const phone = phones.change(number, change);
+async function changed(phones: PhoneStore, number: string, change: PhoneChange): Promise<StoredPhone> {
+  const phone = await phones.change(number, change);
   if (phone === null) throw new ParleyError('NOT_FOUND', { what: 'phone', id: number });
   return phone;
 }

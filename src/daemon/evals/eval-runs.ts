@@ -108,16 +108,16 @@ export class EvalRuns {
   }
 
   /** Adds a run to the queue. @throws ParleyError NOT_FOUND, DAEMON_DRAINING, EVAL_QUEUE_FULL; InvalidConfigError */
-  start(request: EvalRunRequest): StoredEvalRun {
+  async start(request: EvalRunRequest): Promise<StoredEvalRun> {
     const { store, suites, agents, admission, nowUnixMs } = this.#options;
     admission.enter();
     const suite = suites.get(request.suiteId);
     const { mode, runs, only, webhook } = request;
     const agentId = request.agentId ?? suite.agentId;
     if (agentId === null) throw faultOf(['body', 'agent_id'], 'Field required: the suite has no agent');
-    const versionOf = (id: string, version: number | null): number => {
+    const versionOf = async (id: string, version: number | null): Promise<number> => {
       const found = version ?? agents.stored(id).version;
-      agents.version(id, found);
+      await agents.version(id, found);
       return found;
     };
     const otherId = request.against?.agentId ?? agentId;
@@ -127,7 +127,7 @@ export class EvalRuns {
       only: only === null ? null : [...only],
       against: request.against && {
         agent_id: otherId,
-        agent_version: versionOf(otherId, request.against.agentVersion),
+        agent_version: await versionOf(otherId, request.against.agentVersion),
       },
     };
     checkSize(JSON.parse(suite.suite) as EvalSuite, asked);
@@ -137,7 +137,7 @@ export class EvalRuns {
       suiteId: suite.id,
       suiteVersion: suite.version,
       agentId,
-      agentVersion: versionOf(agentId, request.agentVersion),
+      agentVersion: await versionOf(agentId, request.agentVersion),
       request: JSON.stringify(asked),
       webhook,
       createdMs: nowUnixMs(),
@@ -245,7 +245,7 @@ export class EvalRuns {
     const late = `The run took longer than ${String(settings.maxRunS)} s (evals.maxRunS).`;
     const cancelLimit = clock.schedule(clock.nowMs() + settings.maxRunS * 1000, () => abort.abort(new Error(late)));
     try {
-      const job = this.#job(run, await files.open(run.id));
+      const job = await this.#job(run, await files.open(run.id));
       // By text nothing is played.
       const suite = job.mode === 'text' ? job.suite : await withRecordedTurns(job.suite, job.folder, recordingOf);
       const result = await runner.run(
@@ -269,14 +269,17 @@ export class EvalRuns {
   }
 
   /** @throws ParleyError NOT_FOUND for a version that is no longer kept */
-  #job(run: StoredEvalRun, folder: string): SuiteJob {
+  async #job(run: StoredEvalRun, folder: string): Promise<SuiteJob> {
     const { suites, agents, settings } = this.#options;
     const { mode, runs, only, against } = JSON.parse(run.request) as RunRequest;
-    const tested = (id: string, version: number): TestedAgent => ({ ...agents.version(id, version), version });
+    const tested = async (id: string, version: number): Promise<TestedAgent> => ({
+      ...(await agents.version(id, version)),
+      version,
+    });
     return {
       suite: JSON.parse(suites.version(run.suiteId, run.suiteVersion).suite) as EvalSuite,
-      agent: tested(run.agentId, run.agentVersion),
-      against: against && tested(against.agent_id, against.agent_version),
+      agent: await tested(run.agentId, run.agentVersion),
+      against: against && (await tested(against.agent_id, against.agent_version)),
       mode,
       runs,
       only,

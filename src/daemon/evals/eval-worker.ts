@@ -7,6 +7,8 @@ import type { EngineOptions } from '../../engine/options.js';
 import type { EvalAgent } from '../../eval/agent.js';
 import { runSuite } from '../../eval/run-suite.js';
 import type { SuiteResult } from '../../eval/result.js';
+import { SqliteDatabase } from '../../store/sqlite/sqlite-database.js';
+import { SqliteLiveTables } from '../../store/sqlite/sqlite-live-tables.js';
 import { VoiceStore } from '../../store/voices.js';
 import { Rpc } from '../../threads/wire/rpc.js';
 import type { ChildJob, ChildMethods, DaemonMethods } from './child-protocol.js';
@@ -32,7 +34,7 @@ async function run({ job, options, embedding, prices, database: path }: ChildJob
   const { suite, agent, against, mode, runs, only, concurrency, folder } = job;
   const database = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_MS });
   try {
-    const voices = new VoiceStore(database);
+    const voices = await VoiceStore.open(new SqliteDatabase(database), new SqliteLiveTables(database));
     let passed = 0;
     return await runSuite({
       suite,

@@ -124,9 +124,9 @@ function startRoutes(api: Api, runs: EvalRuns): void {
     answer: runReplySchema,
     errors: ['NOT_FOUND', 'DAEMON_DRAINING', 'EVAL_QUEUE_FULL'],
     examples: () => ({ body: { suite_id: QUEUED.suite_id, mode: 'text' }, answer: QUEUED }),
-    handle: ({ body }) =>
+    handle: async ({ body }) =>
       runReply(
-        runs.start({
+        await runs.start({
           suiteId: body.suite_id,
           agentId: body.agent_id ?? null,
           agentVersion: body.agent_version ?? null,

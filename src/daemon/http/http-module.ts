@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { hasAgent } from '../../store/agents.js';
 import type { DaemonContext } from '../context.js';
 import type { DaemonModule } from '../module.js';
 import { Access, isLoopbackName } from './access.js';
@@ -38,7 +37,7 @@ export interface HttpModule extends DaemonModule {
 }
 
 export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpModule {
-  const { settings, clock, nowUnixMs, database, stores, log, faults } = context;
+  const { settings, clock, nowUnixMs, stores, log, faults } = context;
   const { host, port, publicUrl } = settings;
   let address = `http://${host}:${String(port)}`;
   const pageKey = settings.publicKey ?? `pk_page_${randomBytes(24).toString('base64url')}`;
@@ -93,7 +92,7 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpMo
     },
     routes: (api) => {
       openApiRoutes(api, publicUrl ?? '/');
-      keyRoutes(api, { keys: stores.keys, isAgent: (id) => hasAgent(database, id) });
+      keyRoutes(api, { keys: stores.keys, isAgent: (id) => stores.agents.get(id) !== null });
     },
     close: async () => {
       // Endless answers, and clients that read too slowly, would keep the server open.

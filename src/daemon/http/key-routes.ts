@@ -79,11 +79,11 @@ export function keyRoutes(api: Api, { keys, isAgent }: KeyRoutesOptions): void {
       body: { kind: 'public', name: 'website', agents: ['the-crooked-fork'], origins: ['https://www.example.com'] },
       answer: { ...EXAMPLE, key: 'pk_example_bW94' },
     }),
-    handle: ({ body }) => {
+    handle: async ({ body }) => {
       const binding = { agents: body.agents ?? [], origins: body.origins ?? [] };
       const issues = faultsOf(body.kind, binding, isAgent);
       if (issues.length > 0) throw new InvalidConfigError(issues);
-      const { key, stored } = keys.create(body.kind, body.name, binding);
+      const { key, stored } = await keys.create(body.kind, body.name, binding);
       return { ...replyOf(stored), key };
     },
   });
@@ -99,13 +99,13 @@ export function keyRoutes(api: Api, { keys, isAgent }: KeyRoutesOptions): void {
     answer: success,
     errors: ['NOT_FOUND', 'KEY_LAST', 'KEY_OF_ENVIRONMENT'],
     examples: () => ({ body: { id: EXAMPLE.id } }),
-    handle: ({ body: { id } }) => {
+    handle: async ({ body: { id } }) => {
       const key = keys.get(id);
       if (key === null) throw new ParleyError('NOT_FOUND', { what: 'key', id });
       if (key.ofEnvironment) throw new ParleyError('KEY_OF_ENVIRONMENT', { variable: KEY_VARIABLES[key.kind] });
-      const isLast = key.kind === 'private' && keys.list().filter((other) => other.kind === 'private').length === 1;
-      if (isLast) throw new ParleyError('KEY_LAST');
-      keys.revoke(id);
+      const outcome = await keys.revokeUnlessLast(id);
+      if (outcome === 'unknown') throw new ParleyError('NOT_FOUND', { what: 'key', id });
+      if (outcome === 'last') throw new ParleyError('KEY_LAST');
       return { success: true };
     },
   });

@@ -54,8 +54,12 @@ export interface SqlDatabase {
   first<Row>(statement: Statement): Promise<Row | null>;
   /** Runs a statement. Returns the number of rows that it inserted, changed or deleted. */
   run(statement: Statement): Promise<number>;
-  /** Runs statements in a transaction: all of them, or none. Rejects with what `work` throws. */
-  transaction<T>(work: () => Transaction<T>): Promise<T>;
+  /**
+   * Runs statements in a transaction: all of them, or none. Rejects with what `work` throws.
+   * @param lock transactions with the same lock run one after the other, on all nodes. Without one, others may come in
+   * between two statements on PostgreSQL
+   */
+  transaction<T>(work: () => Transaction<T>, lock?: string): Promise<T>;
   /** May be called twice. */
   close(): Promise<void>;
 }

@@ -3,7 +3,8 @@ import type { EngineOptions } from '../../engine/options.js';
 import { DoNotCallStore } from '../../store/do-not-call.js';
 import { SessionStore } from '../../store/sessions.js';
 import { SqliteDatabase } from '../../store/sqlite/sqlite-database.js';
-import { VoiceStore } from '../../store/voices.js';
+import { SqliteLiveTable } from '../../store/sqlite/sqlite-live-tables.js';
+import { VOICE_VIEW } from '../../store/voices.js';
 import { type SessionTraces, TraceFolder } from '../../session/record/trace-folder.js';
 import type { Clock } from '../../base/clock.js';
 import type { MainMethods, ThreadSettings } from '../wire/protocol.js';
@@ -37,11 +38,11 @@ export class WorkerStores {
     const [main, database] = [this.#main, this.#database];
     const waits = { timeoutMs: ASK_MS };
     const own = new SqliteDatabase(database);
+    const voices = new SqliteLiveTable(database, VOICE_VIEW);
     const [numbers, sessions] = [new DoNotCallStore(own), new SessionStore(own)];
     return {
       traces: (this.traces satisfies SessionTraces | null) ?? undefined,
-      // Others change it while the thread runs; it is read once per session.
-      voices: { find: (provider, voiceId) => new VoiceStore(database).find(provider, voiceId) },
+      voices: { find: (provider, voiceId) => voices.get(provider, voiceId) },
       doNotCall: {
         has: (number) => numbers.has(number),
         list: () => numbers.list(),

@@ -43,7 +43,7 @@ async function leave(
   const database = openDatabase(dataDir);
   const clock = new RealClock();
   const settings = { ...DEFAULT_SETTINGS, dataDir };
-  const stores = new Stores({ settings, database, clock, nowUnixMs, onError: () => undefined });
+  const stores = await Stores.open({ settings, database, clock, nowUnixMs, onError: () => undefined });
   const tool = { name: 'keep', description: 'Keeps.', webhook: `${server.origin}/keep`, run_after_call: true };
   const config: AgentConfig = { prompt: 'Sell.', llm: { model: 'scripted' }, tools: [tool], ...agent };
   const optOut = config.privacy_settings?.opt_out_data_collection === true;

@@ -14,6 +14,8 @@ import { Engine } from '../../../src/engine/engine.js';
 import { CallStore } from '../../../src/store/calls.js';
 import { openDatabase } from '../../../src/store/database.js';
 import { PhoneStore, type StoredPhone } from '../../../src/store/phones.js';
+import { SqliteDatabase } from '../../../src/store/sqlite/sqlite-database.js';
+import { SqliteLiveTables } from '../../../src/store/sqlite/sqlite-live-tables.js';
 import { SecretBox } from '../../../src/store/secret-box.js';
 
 const OURS = '+12025550199';
@@ -78,8 +80,9 @@ async function ringAtOnce(
   admission.count({ pending: () => pending });
   if (!isOpen) admission.shut();
   try {
-    const phones = new PhoneStore(database, new SecretBox(Buffer.alloc(32)));
-    phones.add({ ...PHONE, ...phone });
+    const [sqlite, tables] = [new SqliteDatabase(database), new SqliteLiveTables(database)];
+    const phones = await PhoneStore.open(sqlite, tables, new SecretBox(Buffer.alloc(32)));
+    await phones.add({ ...PHONE, ...phone });
     const telephone = await Telephone.open({
       settings: DEFAULT_SETTINGS,
       registered: {

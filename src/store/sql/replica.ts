@@ -1,0 +1,131 @@
+import { type LiveTable, selectOf, type TableView } from './live-table.js';
+import type { SqlDatabase, SqlValue } from './statement.js';
+
+interface Entry<T> {
+  row: Record<string, SqlValue>;
+  value: T;
+}
+
+/** Beyond this number of changed rows, all rows are loaded. */
+const MANY_CHANGED = 100;
+
+/** The rows of a table in memory. Whoever learns of a change calls `reload` or `refresh`. */
+export class Replica<Row extends object, T> implements LiveTable<T> {
+  readonly #database: SqlDatabase;
+  readonly #dialect: 'sqlite' | 'postgres';
+  readonly #view: TableView<Row, T>;
+  #entries: ReadonlyMap<string, Entry<T>> = new Map();
+  #all: readonly T[] | null = null;
+  readonly #indexes = new Map<string, Map<string, T> | null>();
+  /** Loads one after the other: what is read later is kept. */
+  #loads: Promise<void> = Promise.resolve();
+
+  constructor(database: SqlDatabase, dialect: 'sqlite' | 'postgres', view: TableView<Row, T>) {
+    this.#database = database;
+    this.#dialect = dialect;
+    this.#view = view;
+  }
+
+  all(): readonly T[] {
+    this.#all ??= Array.from(this.#entries.values(), ({ value }) => value);
+    return this.#all;
+  }
+
+  get(...key: readonly SqlValue[]): T | null {
+    return this.#entries.get(textOf(key))?.value ?? null;
+  }
+
+  by(column: string): (value: SqlValue) => T | null {
+    this.#indexes.set(column, null);
+    return (value) => {
+      let index = this.#indexes.get(column) ?? null;
+      if (index === null) {
+        index = new Map(
+          Array.from(this.#entries.values(), ({ row, value: of }) => [textOf([row[column] ?? null]), of]),
+        );
+        this.#indexes.set(column, index);
+      }
+      return index.get(textOf([value])) ?? null;
+    };
+  }
+
+  /** Loads one row. */
+  refresh(...key: readonly SqlValue[]): Promise<void> {
+    return this.#inTurn(async () => {
+      const [row] = await this.#rows(key);
+      const entries = new Map(this.#entries);
+      const name = textOf(key);
+      if (row === undefined) entries.delete(name);
+      else entries.set(name, this.#entryOf(row));
+      this.#set(entries);
+    });
+  }
+
+  /** Loads what has changed. */
+  reload(): Promise<void> {
+    return this.#inTurn(async () => {
+      const { stamp, key } = this.#view;
+      if (stamp === null || this.#entries.size === 0) return this.#loadAll();
+      const stamps = await this.#select<Record<string, SqlValue>>([], [...key, stamp].join(', '));
+      const changed = stamps.filter(
+        (now) => this.#entries.get(this.#keyOf(now))?.row[short(stamp)] !== now[short(stamp)],
+      );
+      if (changed.length > MANY_CHANGED) return this.#loadAll();
+      const entries = new Map<string, Entry<T>>();
+      for (const now of stamps) {
+        const known = this.#entries.get(this.#keyOf(now));
+        const [row] = changed.includes(now) ? await this.#rows(key.map((column) => now[short(column)] ?? null)) : [];
+        const entry = row === undefined ? known : this.#entryOf(row);
+        if (entry !== undefined) entries.set(this.#keyOf(now), entry);
+      }
+      this.#set(entries);
+    });
+  }
+
+  async #loadAll(): Promise<void> {
+    const rows = await this.#rows([]);
+    this.#set(new Map(rows.map((row) => [this.#keyOf(row), this.#entryOf(row)])));
+  }
+
+  #rows(key: readonly SqlValue[]): Promise<readonly Record<string, SqlValue>[]> {
+    return this.#select(key);
+  }
+
+  /** @param key [] = all rows */
+  #select<R>(key: readonly SqlValue[], only?: string): Promise<readonly R[]> {
+    const also = key.length === 0 ? null : this.#view.key.map((column) => `${column} = ?`).join(' AND ');
+    const options = only === undefined ? { also } : { also, only };
+    return this.#database.all<R>({ text: selectOf(this.#view, this.#dialect, options), values: key });
+  }
+
+  #entryOf(row: Record<string, SqlValue>): Entry<T> {
+    return { row, value: this.#view.decode(row as Row) };
+  }
+
+  #keyOf(row: Record<string, SqlValue>): string {
+    return textOf(this.#view.key.map((column) => row[short(column)] ?? null));
+  }
+
+  #set(entries: ReadonlyMap<string, Entry<T>>): void {
+    this.#entries = entries;
+    this.#all = null;
+    for (const column of this.#indexes.keys()) this.#indexes.set(column, null);
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const mine = this.#loads.then(work);
+    this.#loads = mine.catch(() => undefined);
+    return mine;
+  }
+}
+
+/** The name of a column in a result. */
+function short(column: string): string {
+  return column.slice(column.indexOf('.') + 1);
+}
+
+function textOf(values: readonly SqlValue[]): string {
+  return JSON.stringify(
+    values.map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value)),
+  );
+}
