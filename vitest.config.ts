@@ -20,6 +20,7 @@ export default defineConfig({
   test: {
     coverage: { include: ['src/**'], exclude: ['src/web/**'] },
     setupFiles: ['test/setup.ts'],
+    globalSetup: ['test/global-setup.ts'],
     // Deadlines of what hangs; nothing is waited for that long on a machine that has time.
     testTimeout: 60_000,
     hookTimeout: 60_000,

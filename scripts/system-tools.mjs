@@ -14,6 +14,7 @@ export const SYSTEM_TOOLS = [
   { command: 'nginx', package: 'nginx-light', why: 'the daemon is tested behind the real reverse proxy' },
   { command: 'caddy', package: 'caddy', why: 'the daemon is tested behind the real reverse proxy' },
   { command: 'script', package: 'bsdutils', why: 'setup is tested on a pseudo terminal' },
+  { command: 'pg_lsclusters', package: 'postgresql', why: 'stores are tested with a real server' },
   { command: 'openssl', package: 'openssl', why: 'HTTPS is tested with certificates made for the test' },
 ];
 

@@ -1,31 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type DoNotCallList, MemoryDoNotCallList } from '../../src/session/after-call/do-not-call.js';
 import { RecentSessions, type SessionMemory } from '../../src/session/after-call/memory.js';
-import { openDatabase } from '../../src/store/database.js';
 import { DoNotCallStore } from '../../src/store/do-not-call.js';
-import { SqliteDatabase } from '../../src/store/sqlite/sqlite-database.js';
 import { SessionStore } from '../../src/store/sessions.js';
+import { backends, type TestDatabase } from './support/backends.js';
 
-let folder: string;
-let database: ReturnType<typeof openDatabase>;
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'parley-store-'));
-  database = openDatabase(folder);
-});
-
-afterEach(() => {
-  database.close();
-  rmSync(folder, { recursive: true });
-});
-
-describe.each<[string, () => DoNotCallList]>([
-  ['in memory', () => new MemoryDoNotCallList()],
-  ['in the database', () => new DoNotCallStore(new SqliteDatabase(database))],
-])('a do-not-call list %s', (_where, open) => {
+function listIsKept(open: () => DoNotCallList): void {
   it('knows a number however it is written', async () => {
     const list = open();
     await list.add({ number: '+1 (202) 555-0101', source: 'model', sessionId: 's1', createdAt: 5 });
@@ -41,12 +21,9 @@ describe.each<[string, () => DoNotCallList]>([
     expect([await list.remove('+1.202.555.0101'), await list.remove('+12025550101')]).toEqual([true, false]);
     expect(await list.has('+12025550101')).toBe(false);
   });
-});
+}
 
-describe.each<[string, () => SessionMemory]>([
-  ['in memory', () => new RecentSessions()],
-  ['in the database', () => new SessionStore(new SqliteDatabase(database))],
-])('sessions that are over, %s', (_where, open) => {
+function sessionsAreKept(open: () => SessionMemory): void {
   const session = (sessionId: string, endedUnixMs: number, agentId: string | null = 'desk') => ({
     sessionId,
     agentId,
@@ -76,12 +53,28 @@ describe.each<[string, () => SessionMemory]>([
     await memory.keep({ ...session('one', 2), messages: [{ role: 'user', content: 'anew' }] });
     expect(await memory.byId('one', 'desk')).toEqual([{ role: 'user', content: 'anew' }]);
   });
-});
+}
 
-it('messages are forgotten after 90 days', async () => {
-  const memory = new SessionStore(new SqliteDatabase(database));
-  const kept = { agentId: null, identifiers: new Map<string, string>(), messages: [] };
-  await memory.keep({ ...kept, sessionId: 'old', endedUnixMs: 0 });
-  await memory.keep({ ...kept, sessionId: 'new', endedUnixMs: 91 * 86_400_000 });
-  expect([await memory.byId('old', null), await memory.byId('new', null)]).toEqual([null, []]);
+describe('a do-not-call list in memory', () => listIsKept(() => new MemoryDoNotCallList()));
+describe('sessions that are over, in memory', () => sessionsAreKept(() => new RecentSessions()));
+
+describe.each(backends)('in a database of $name', ({ open }) => {
+  let opened: TestDatabase;
+
+  beforeEach(async () => {
+    opened = await open();
+  });
+
+  afterEach(() => opened.remove());
+
+  describe('a do-not-call list', () => listIsKept(() => new DoNotCallStore(opened.database)));
+  describe('sessions that are over', () => sessionsAreKept(() => new SessionStore(opened.database)));
+
+  it('messages are forgotten after 90 days', async () => {
+    const memory = new SessionStore(opened.database);
+    const kept = { agentId: null, identifiers: new Map<string, string>(), messages: [] };
+    await memory.keep({ ...kept, sessionId: 'old', endedUnixMs: 0 });
+    await memory.keep({ ...kept, sessionId: 'new', endedUnixMs: 91 * 86_400_000 });
+    expect([await memory.byId('old', null), await memory.byId('new', null)]).toEqual([null, []]);
+  });
 });

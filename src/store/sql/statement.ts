@@ -48,6 +48,8 @@ export function* run(statement: Statement): Transaction<number> {
 
 /** A database of a daemon. */
 export interface SqlDatabase {
+  /** For the few statements that differ. */
+  readonly dialect: 'sqlite' | 'postgres';
   /** All rows of a statement. */
   all<Row>(statement: Statement): Promise<readonly Row[]>;
   /** The first row of a statement; null = there is none. */

@@ -6,6 +6,7 @@ import type { StatementResult, SqlDatabase, Statement, Transaction } from '../sq
  * from its first to its last statement before anything else does.
  */
 export class SqliteDatabase implements SqlDatabase {
+  readonly dialect = 'sqlite';
   readonly #database: Database.Database;
   readonly #prepared = new Map<string, Database.Statement<unknown[]>>();
 

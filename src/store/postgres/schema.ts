@@ -1,0 +1,81 @@
+import type pg from 'pg';
+import { ParleyError } from '../../base/errors.js';
+import { BASELINE } from './baseline.js';
+
+/** A step from one schema version to the next. */
+interface Migration {
+  /** Of the schema after it, the same as in a data folder's database. */
+  version: number;
+  /**
+   * The earliest schema version whose releases can use the schema after this step. During a rolling update, nodes of the
+   * release before still run and may start again.
+   */
+  readableFrom: number;
+  text: string;
+}
+
+const MIGRATIONS: readonly Migration[] = [{ version: 16, readableFrom: 16, text: BASELINE }];
+
+/** The schema version of this parley on PostgreSQL. */
+export const POSTGRES_SCHEMA_VERSION = Math.max(...MIGRATIONS.map(({ version }) => version));
+
+/** The oldest server that has all that the statements need, as in `server_version_num`. */
+const MIN_SERVER_VERSION = 150_000;
+const MIN_SERVER_MAJOR = MIN_SERVER_VERSION / 10_000;
+
+/** Nodes that start at the same time wait for the first one's update of the schema. */
+const LOCK = 'parley schema';
+
+/** The version of a database's schema, and the earliest that can use it; null = it has none. */
+interface SchemaState {
+  version: number;
+  readableFrom: number;
+}
+
+/**
+ * Creates the schema or updates it, one node at a time.
+ * @param client connected, not of the pool: an update may take longer than a statement may otherwise
+ * @throws ParleyError DATABASE_UNUSABLE for a schema that only later releases can use, or an older server
+ */
+export async function updateSchema(client: pg.Client): Promise<void> {
+  await client.query('BEGIN');
+  try {
+    await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [LOCK]);
+    const state = await readSchema(client);
+    for (const { version, readableFrom, text } of MIGRATIONS) {
+      if (state !== null && version <= state.version) continue;
+      await client.query(text);
+      await client.query('DELETE FROM parley_schema');
+      await client.query('INSERT INTO parley_schema (version, readable_from) VALUES ($1, $2)', [version, readableFrom]);
+    }
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined); // the connection may be lost
+    throw error;
+  }
+}
+
+/**
+ * The schema of a database that this release can use.
+ * @throws ParleyError DATABASE_UNUSABLE
+ */
+export async function readSchema(client: pg.Client): Promise<SchemaState | null> {
+  const settings = await client.query<{ database: string; version: number; has: boolean }>(
+    `SELECT current_database() AS database, current_setting('server_version_num')::int AS version,
+       to_regclass('parley_schema') IS NOT NULL AS has`,
+  );
+  const { database = '', version = 0, has = false } = settings.rows[0] ?? {};
+  if (version < MIN_SERVER_VERSION) {
+    const server = `${String(Math.floor(version / 10_000))}, parley needs ${String(MIN_SERVER_MAJOR)} or newer`;
+    throw new ParleyError('DATABASE_UNUSABLE', { path: database, reason: `the server is PostgreSQL ${server}` });
+  }
+  if (!has) return null;
+  const { rows } = await client.query<{ version: string; readable_from: string }>('SELECT * FROM parley_schema');
+  if (rows[0] === undefined) return null;
+  const state = { version: Number(rows[0].version), readableFrom: Number(rows[0].readable_from) };
+  if (state.readableFrom > POSTGRES_SCHEMA_VERSION) {
+    const reason = `it has schema ${String(state.version)}, this version of parley knows ${String(POSTGRES_SCHEMA_VERSION)}`;
+    throw new ParleyError('DATABASE_UNUSABLE', { path: database, reason });
+  }
+  return state;
+}

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { openDatabase } from '../../../src/store/database.js';
+import { PostgresDatabase } from '../../../src/store/postgres/postgres-database.js';
+import type { SqlDatabase } from '../../../src/store/sql/statement.js';
+import { SqliteDatabase } from '../../../src/store/sqlite/sqlite-database.js';
+import { PostgresCluster } from './postgres-cluster.js';
+
+/** A new database with parley's schema. */
+export interface TestDatabase {
+  readonly database: SqlDatabase;
+  /** Closes and deletes it. */
+  readonly remove: () => Promise<void>;
+}
+
+/** A kind of database. */
+export interface Backend {
+  readonly name: 'SQLite' | 'PostgreSQL';
+  readonly open: () => Promise<TestDatabase>;
+}
+
+export const sqlite: Backend = {
+  name: 'SQLite',
+  open: async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'parley-store-'));
+    const database = new SqliteDatabase(openDatabase(folder));
+    const remove = async (): Promise<void> => {
+      await database.close();
+      rmSync(folder, { recursive: true });
+    };
+    return { database, remove };
+  },
+};
+
+export const postgres: Backend = {
+  name: 'PostgreSQL',
+  open: async () => {
+    const { url, remove } = await postgresUrl();
+    const database = await openPostgres(url);
+    return { database, remove: () => database.close().then(remove) };
+  },
+};
+
+/** Whether PostgreSQL's server is installed. Without it its tests are listed as skipped. */
+export const isPostgresInstalled = PostgresCluster.programs !== null;
+
+/** Both kinds, for `describe.each`. */
+export const backends: readonly Backend[] = isPostgresInstalled ? [sqlite, postgres] : [sqlite];
+
+/** A pool as the daemon has it. */
+export function openPostgres(url: string): Promise<PostgresDatabase> {
+  return PostgresDatabase.open({ url, poolSize: 8, statementTimeoutMs: 10_000, onError: () => undefined });
+}
+
+/** A new, empty database on the test run's server. */
+export async function postgresUrl(): Promise<{ url: string; remove: () => Promise<void> }> {
+  const cluster = await PostgresCluster.shared(process.env['PARLEY_TEST_SHARED'] ?? '');
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  const administer = async (statement: string): Promise<void> => {
+    const client = new pg.Client({ connectionString: cluster.url });
+    await client.connect();
+    await client.query(statement);
+    await client.end();
+  };
+  await administer(`CREATE DATABASE ${name}`);
+  const url = new URL(cluster.url);
+  url.pathname = name;
+  return { url: url.href, remove: () => administer(`DROP DATABASE ${name} WITH (FORCE)`) };
+}
