@@ -55,6 +55,15 @@ export const settingsFileSchema = z.strictObject({
   port: setting(z.int().min(0).max(65_535), 'Port to listen on; 0 = any free port.', { env: 'PARLEY_PORT' }),
   host: setting(nameSchema, 'Address to listen on.', { env: 'PARLEY_HOST' }),
   dataDir: setting(nameSchema, 'Folder for all stored data.', { env: 'PARLEY_DATA_DIR' }),
+  databaseUrl: setting(
+    z
+      .string()
+      .regex(/^postgres(?:ql)?:\/\/./, 'Input should be the address of a PostgreSQL database: postgres://…')
+      .nullable(),
+    'PostgreSQL database for all stored data, `postgres://user:password@host:port/database`, shared by all ' +
+      '[nodes](scale-out.md). Unset = SQLite in `dataDir`.',
+    { env: 'PARLEY_DATABASE_URL', secret: true },
+  ),
   apiKey: setting(
     secretSchema.nullable(),
     'First private API key. Unset = the first start generates one and prints it.',
@@ -388,6 +397,7 @@ export type Settings = Required<
 export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   port: 8080,
   host: '127.0.0.1',
+  databaseUrl: null,
   apiKey: null,
   publicKey: null,
   secretKey: null,

@@ -307,6 +307,22 @@ export const MIGRATIONS: readonly string[] = [
      call TEXT NOT NULL
    ) STRICT;
    CREATE INDEX eval_calls_of_run ON eval_calls (run_id)`,
+  // The node that has a call, so that others know whose calls to close when it dies.
+  `CREATE TABLE nodes (
+     id TEXT PRIMARY KEY,
+     address TEXT NOT NULL,
+     version TEXT NOT NULL,
+     capacity INTEGER NOT NULL,
+     sessions INTEGER NOT NULL,
+     draining INTEGER NOT NULL,
+     started_us INTEGER NOT NULL,
+     heartbeat_us INTEGER NOT NULL
+   ) STRICT;
+   ALTER TABLE calls ADD COLUMN node_id TEXT;
+   ALTER TABLE dials ADD COLUMN node_id TEXT;
+   ALTER TABLE unfinished_sessions ADD COLUMN node_id TEXT;
+   ALTER TABLE campaign_records ADD COLUMN node_id TEXT;
+   ALTER TABLE eval_runs ADD COLUMN node_id TEXT`,
 ];
 
 /** The schema version of this parley. */

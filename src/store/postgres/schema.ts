@@ -14,7 +14,28 @@ interface Migration {
   text: string;
 }
 
-const MIGRATIONS: readonly Migration[] = [{ version: 16, readableFrom: 16, text: BASELINE }];
+/** As step 17 of a data folder's database. */
+const NODES = `
+  CREATE TABLE nodes (
+    id TEXT PRIMARY KEY,
+    address TEXT NOT NULL,
+    version TEXT NOT NULL,
+    capacity BIGINT NOT NULL,
+    sessions BIGINT NOT NULL,
+    draining BIGINT NOT NULL,
+    started_us BIGINT NOT NULL,
+    heartbeat_us BIGINT NOT NULL
+  );
+  ALTER TABLE calls ADD COLUMN node_id TEXT COLLATE "C";
+  ALTER TABLE dials ADD COLUMN node_id TEXT COLLATE "C";
+  ALTER TABLE unfinished_sessions ADD COLUMN node_id TEXT COLLATE "C";
+  ALTER TABLE campaign_records ADD COLUMN node_id TEXT COLLATE "C";
+  ALTER TABLE eval_runs ADD COLUMN node_id TEXT COLLATE "C";`;
+
+const MIGRATIONS: readonly Migration[] = [
+  { version: 16, readableFrom: 16, text: BASELINE },
+  { version: 17, readableFrom: 16, text: NODES },
+];
 
 /** The schema version of this parley on PostgreSQL. */
 export const POSTGRES_SCHEMA_VERSION = Math.max(...MIGRATIONS.map(({ version }) => version));
