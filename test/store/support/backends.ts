@@ -7,7 +7,7 @@ import { openDatabase } from '../../../src/store/database.js';
 import { PostgresDatabase } from '../../../src/store/postgres/postgres-database.js';
 import type { SqlDatabase } from '../../../src/store/sql/statement.js';
 import { SqliteDatabase } from '../../../src/store/sqlite/sqlite-database.js';
-import { PostgresCluster } from './postgres-cluster.js';
+import { PostgresCluster } from '../../../scripts/postgres-cluster.mjs';
 
 /** A new database with parley's schema. */
 export interface TestDatabase {
