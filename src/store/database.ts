@@ -322,7 +322,8 @@ export const MIGRATIONS: readonly string[] = [
    ALTER TABLE dials ADD COLUMN node_id TEXT;
    ALTER TABLE unfinished_sessions ADD COLUMN node_id TEXT;
    ALTER TABLE campaign_records ADD COLUMN node_id TEXT;
-   ALTER TABLE eval_runs ADD COLUMN node_id TEXT`,
+   ALTER TABLE eval_runs ADD COLUMN node_id TEXT;
+   ALTER TABLE eval_runs ADD COLUMN cancel INTEGER NOT NULL DEFAULT 0`,
 ];
 
 /** The schema version of this parley. */

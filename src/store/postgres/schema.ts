@@ -30,7 +30,8 @@ const NODES = `
   ALTER TABLE dials ADD COLUMN node_id TEXT COLLATE "C";
   ALTER TABLE unfinished_sessions ADD COLUMN node_id TEXT COLLATE "C";
   ALTER TABLE campaign_records ADD COLUMN node_id TEXT COLLATE "C";
-  ALTER TABLE eval_runs ADD COLUMN node_id TEXT COLLATE "C";`;
+  ALTER TABLE eval_runs ADD COLUMN node_id TEXT COLLATE "C";
+  ALTER TABLE eval_runs ADD COLUMN cancel BIGINT NOT NULL DEFAULT 0;`;
 
 const MIGRATIONS: readonly Migration[] = [
   { version: 16, readableFrom: 16, text: BASELINE },
