@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { ParleyError } from '../../base/errors.js';
 import { BASELINE } from './baseline.js';
+import { CHANGES } from './changes.js';
 
 /** A step from one schema version to the next. */
 interface Migration {
@@ -34,7 +35,7 @@ const NODES = `
 
 const MIGRATIONS: readonly Migration[] = [
   { version: 16, readableFrom: 16, text: BASELINE },
-  { version: 17, readableFrom: 16, text: NODES },
+  { version: 17, readableFrom: 16, text: `${NODES}\n${CHANGES}` },
 ];
 
 /** The schema version of this parley on PostgreSQL. */
