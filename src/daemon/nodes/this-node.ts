@@ -17,8 +17,8 @@ export class ThisNode implements NodeIdentity {
     return this.#id;
   }
 
-  /** Takes a new id. Rows with the earlier one belong to whoever has taken over. */
-  renew(): void {
-    this.#id = randomUUID();
+  /** Takes another id. Rows with the earlier one belong to whoever has taken over. */
+  become(id: string): void {
+    this.#id = id;
   }
 }
