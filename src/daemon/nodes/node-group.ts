@@ -102,7 +102,8 @@ export class NodeGroup implements Nodes {
   }
 
   async addressOf(id: string): Promise<string | null> {
-    return (await this.#options.store.live(id))?.address || null;
+    const address = (await this.#options.store.live(id))?.address ?? '';
+    return address === '' ? null : address;
   }
 
   leave(): Promise<void> {
