@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { ParleyError } from '../../base/errors.js';
 import { BASELINE } from './baseline.js';
+import { CHANGES } from './changes.js';
 
 /** A step from one schema version to the next. */
 interface Migration {
@@ -24,7 +25,8 @@ const NODES = `
     sessions BIGINT NOT NULL,
     draining BIGINT NOT NULL,
     started_us BIGINT NOT NULL,
-    heartbeat_us BIGINT NOT NULL
+    heartbeat_us BIGINT NOT NULL,
+    dead_us BIGINT
   );
   ALTER TABLE calls ADD COLUMN node_id TEXT COLLATE "C";
   ALTER TABLE dials ADD COLUMN node_id TEXT COLLATE "C";
@@ -35,7 +37,7 @@ const NODES = `
 
 const MIGRATIONS: readonly Migration[] = [
   { version: 16, readableFrom: 16, text: BASELINE },
-  { version: 17, readableFrom: 16, text: NODES },
+  { version: 17, readableFrom: 16, text: `${NODES}\n${CHANGES}` },
 ];
 
 /** The schema version of this parley on PostgreSQL. */
