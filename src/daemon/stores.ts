@@ -60,12 +60,12 @@ export class Stores implements DaemonModule {
     this.phones = live.phones;
     this.agents = live.agents;
     this.voices = live.voices;
-    this.agentData = new AgentData({ settings, database, onError, clock, nowUnixMs });
     const sqlite = new SqliteDatabase(database);
+    this.agentData = new AgentData({ settings, database: sqlite, onError, clock, nowUnixMs });
     this.doNotCall = new DoNotCallStore(sqlite);
     this.calls = new CallStore(database, nowUnixMs);
-    this.evalSuites = new EvalSuiteStore(database);
-    this.evalRuns = new EvalRunStore(database, this.box);
+    this.evalSuites = new EvalSuiteStore(sqlite);
+    this.evalRuns = new EvalRunStore(sqlite, this.box);
     this.outbox = new SqliteOutboxStore(database, this.box);
     this.unfinished = new UnfinishedStore(database, this.box);
     this.#sessions = new SessionStore(sqlite);

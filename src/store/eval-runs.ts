@@ -54,8 +54,10 @@ export type NewEvalRun = Pick<
 >;
 
 /** How a run ended. */
-export interface EvalRunEnd extends Pick<StoredEvalRun, 'reason' | 'passed' | 'summary' | 'progress'> {
+export interface EvalRunEnd extends Pick<StoredEvalRun, 'reason' | 'passed' | 'summary'> {
   status: Exclude<EvalRunStatus, 'queued' | 'running'>;
+  /** Null = as stored. */
+  progress: EvalRunProgress | null;
   /** The result as JSON; null = there is none. */
   result: string | null;
   /** Its calls. */
@@ -173,7 +175,7 @@ export class EvalRunStore {
 
   *#end(
     id: string,
-    { status, reason, passed, progress, summary, result, calls, finishedMs }: EvalRunEnd,
+    { status, reason, passed, summary, result, calls, finishedMs, ...end }: EvalRunEnd,
     more: (run: StoredEvalRun, webhook: WebhookAddress) => Transaction<void>,
   ): Transaction<StoredEvalRun | null> {
     const locked = this.isShared ? sql`FOR UPDATE` : sql``;
@@ -181,6 +183,7 @@ export class EvalRunStore {
     const [row] = open.rows as readonly Row[];
     if (row === undefined) return null;
     const before = this.#run(row);
+    const progress = end.progress ?? before.progress;
     yield* run(sql`UPDATE eval_runs SET status = ${status}, reason = ${reason},
         passed = ${passed === null ? null : Number(passed)}, progress = ${JSON.stringify(progress)},
         summary = ${summary}, result = ${result}, finished_ms = ${finishedMs}, webhook = NULL

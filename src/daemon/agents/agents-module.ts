@@ -13,7 +13,7 @@ import { knowledgeRoutes } from './knowledge-routes.js';
 import { voiceRoutes } from './voice-routes.js';
 import { Voices } from './voices.js';
 import { unixSeconds } from '../../base/real-clock.js';
-import type { SqliteMemories } from '../../store/memory.js';
+import type { StoredMemories } from '../../store/memory.js';
 import type { Api } from '../http/api.js';
 
 /** Agents, with their knowledge, memories, widgets and voices. */
@@ -70,7 +70,7 @@ const memory = z
   .meta({ id: 'Memory', description: "An agent's memory of one session." });
 
 /** Reads and deletes the memories of agents about a user. */
-function memoryRoutes(api: Api, memories: SqliteMemories): void {
+function memoryRoutes(api: Api, memories: StoredMemories): void {
   api.add({
     id: 'getMemories',
     method: 'GET',

@@ -28,7 +28,7 @@ export function evalsModule(
   context: DaemonContext,
   { agents, archive }: { agents: AgentRegistry; archive: CallArchive },
 ): DaemonModule {
-  const { settings, engine, clock, nowUnixMs, database, stores, faults, admission } = context;
+  const { settings, engine, clock, nowUnixMs, stores, faults, admission } = context;
   const onError = faults.report;
   const store = stores.evalRuns;
   const suites = new EvalSuites({ store: stores.evalSuites, agents, nowUnixMs });
@@ -57,13 +57,13 @@ export function evalsModule(
     traces: settings.traces,
     prices: settings.prices,
     multiplierOf: stores.voices.multiplierOf,
-    report: (run, webhook) => {
+    report: function* (run, webhook) {
       const nowMs = nowUnixMs();
       const message = { type: 'eval_run.finished', timestamp: new Date(nowMs).toISOString(), data: runReply(run) };
       stores.outbox.add(newDelivery(run.id, webhook, JSON.stringify(message), nowMs));
     },
     reported: () => stores.outbox.wake(),
-    atomically: (work) => database.transaction(work)(),
+    node: context.node,
   });
   const retention = new EvalRetention({
     store,
@@ -74,7 +74,7 @@ export function evalsModule(
     days: settings.evals.retentionDays,
   });
   agents.onRemove(async (agentId) => {
-    for (const { id } of suites.list(agentId)) await runs.empty('suite', id);
+    for (const { id } of await suites.list(agentId)) await runs.empty('suite', id);
     await runs.empty('agent', agentId);
   });
   return {
@@ -162,8 +162,8 @@ function runProgressRoutes(api: Api, runs: EvalRuns, clock: Clock): void {
     answer: progressSchema,
     errors: ['NOT_FOUND', 'STREAMS_FULL'],
     examples: () => ({ answer: { status: 'running', reason: null, done: 12, total: 25, passed: 11, failed: 1 } }),
-    handle: ({ params: { run_id: id }, reply }) => {
-      const run = runs.get(id);
+    handle: async ({ params: { run_id: id }, reply }) => {
+      const run = await runs.get(id);
       if (streams >= MOST_STREAMS) throw new ParleyError('STREAMS_FULL', { limit: MOST_STREAMS, retryAfterS: RETRY_S });
       streams++;
       void sendProgress(new EventStream(reply, clock), run, {
