@@ -22,7 +22,8 @@ export class Node {
   #child = null;
   #errors = '';
 
-  /** @param {{ name: string, folder: string, port: number, databaseUrl: string, settings: object }} options */
+  /** @param {{ name: string, folder: string, port: number, databaseUrl: string | null, settings: object }} options
+   *   `databaseUrl`: null = SQLite */
   constructor(options) {
     this.name = options.name;
     this.#options = options;
@@ -49,7 +50,7 @@ export class Node {
         PATH: process.env['PATH'],
         OLLAMA_HOST: 'http://127.0.0.1:9',
         PARLEY_DATA_DIR: dataDir,
-        PARLEY_DATABASE_URL: databaseUrl,
+        ...(databaseUrl !== null && { PARLEY_DATABASE_URL: databaseUrl }),
         PARLEY_SECRET_KEY: KEY,
         PARLEY_SIGNING_KEY: KEY,
         PARLEY_API_KEY: PRIVATE_KEY,
