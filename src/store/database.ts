@@ -316,7 +316,8 @@ export const MIGRATIONS: readonly string[] = [
      sessions INTEGER NOT NULL,
      draining INTEGER NOT NULL,
      started_us INTEGER NOT NULL,
-     heartbeat_us INTEGER NOT NULL
+     heartbeat_us INTEGER NOT NULL,
+     dead_us INTEGER
    ) STRICT;
    ALTER TABLE calls ADD COLUMN node_id TEXT;
    ALTER TABLE dials ADD COLUMN node_id TEXT;

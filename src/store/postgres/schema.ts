@@ -25,7 +25,8 @@ const NODES = `
     sessions BIGINT NOT NULL,
     draining BIGINT NOT NULL,
     started_us BIGINT NOT NULL,
-    heartbeat_us BIGINT NOT NULL
+    heartbeat_us BIGINT NOT NULL,
+    dead_us BIGINT
   );
   ALTER TABLE calls ADD COLUMN node_id TEXT COLLATE "C";
   ALTER TABLE dials ADD COLUMN node_id TEXT COLLATE "C";
