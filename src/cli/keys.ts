@@ -1,14 +1,11 @@
-import { existsSync } from 'node:fs';
 import { loadSettings } from '../settings/load-settings.js';
 import { originSchema } from '../settings/setting-items.js';
 import { ParleyError } from '../base/errors.js';
 import { nowUnixMs } from '../base/real-clock.js';
 import { hasAgent } from '../store/agents.js';
-import { databaseFile, openDatabase } from '../store/database.js';
 import { KEY_VARIABLES, KeyStore, type StoredKey } from '../store/keys.js';
-import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
-import { SqliteLiveTables } from '../store/sqlite/sqlite-live-tables.js';
 import { type CommandIo, defineCommand, type FlagOptions, unknownAction, UsageError } from './shared/command.js';
+import { hasDatabase, openDaemonDatabase } from './shared/database.js';
 
 const OPTIONS = {
   name: { type: 'string' },
@@ -43,23 +40,22 @@ Flags:
     const wanted = { name: values.name, agents: values.agent, origins: values.origin };
     const work = workOf(action, rest, wanted);
     const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
-    if (action !== 'create' && !existsSync(databaseFile(settings.dataDir))) {
+    if (action !== 'create' && !hasDatabase(settings)) {
       if (action !== 'list')
         throw new ParleyError('NOT_FOUND', { what: 'database in the data folder', id: settings.dataDir });
       if (values.json) io.stdout.write('[]\n');
       else io.stderr.write(`no keys in ${settings.dataDir}; the daemon creates one at its first start\n`);
       return 0;
     }
-    const database = openDatabase(settings.dataDir);
+    const { database, tables, close } = await openDaemonDatabase(settings);
     try {
-      const sqlite = new SqliteDatabase(database);
       for (const id of wanted.agents) {
-        if (!(await hasAgent(sqlite, id))) throw new ParleyError('NOT_FOUND', { what: 'agent', id });
+        if (!(await hasAgent(database, id))) throw new ParleyError('NOT_FOUND', { what: 'agent', id });
       }
-      const store = await KeyStore.open(sqlite, new SqliteLiveTables(database), nowUnixMs);
+      const store = await KeyStore.open(database, tables, nowUnixMs);
       return await work(store, io, values.json);
     } finally {
-      database.close();
+      await close();
     }
   },
 });

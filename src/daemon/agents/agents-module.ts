@@ -91,8 +91,8 @@ function memoryRoutes(api: Api, memories: StoredMemories): void {
         },
       ],
     }),
-    handle: ({ params: { user }, query: { agent_id: agentId = null } }) =>
-      memories.list({ user, agentId }).map((kept) => ({
+    handle: async ({ params: { user }, query: { agent_id: agentId = null } }) =>
+      (await memories.list({ user, agentId })).map((kept) => ({
         agent_id: kept.agentId,
         user: kept.user,
         session_id: kept.sessionId,
@@ -111,9 +111,9 @@ function memoryRoutes(api: Api, memories: StoredMemories): void {
     summary: 'Delete the memories of agents about a user',
     answer: z.strictObject({ success: z.boolean(), erased: z.int() }),
     examples: () => ({ answer: { success: true, erased: 1 } }),
-    handle: ({ params: { user }, query: { agent_id: agentId = null } }) => ({
+    handle: async ({ params: { user }, query: { agent_id: agentId = null } }) => ({
       success: true,
-      erased: memories.erase({ user, agentId }),
+      erased: await memories.erase({ user, agentId }),
     }),
   });
 }
