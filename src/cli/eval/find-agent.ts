@@ -7,7 +7,7 @@ import { AgentStore } from '../../store/agents.js';
 import { nowUnixMs } from '../../base/real-clock.js';
 import { openSecretBox } from '../../store/secret-keys.js';
 import type { CommandIo } from '../shared/command.js';
-import { hasDatabase, openDaemonDatabase } from '../shared/database.js';
+import { hasDatabase, openCommandDatabase } from '../shared/command-database.js';
 
 /**
  * An agent by the path of its file, or by `ID[@VERSION]` in the data folder.
@@ -26,7 +26,7 @@ export async function findAgent(
   const { settings } = await loadSettings({ env: io.env, flags });
   const notFound = new ParleyError('NOT_FOUND', { what: 'agent', id: named });
   if (!hasDatabase(settings)) throw notFound;
-  const { database, tables, close } = await openDaemonDatabase(settings);
+  const { database, tables, close } = await openCommandDatabase(settings);
   try {
     const box = await openSecretBox({ database, nowUnixMs }, settings);
     const store = await AgentStore.open(database, tables, box);

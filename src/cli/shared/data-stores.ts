@@ -7,11 +7,11 @@ import { DoNotCallStore } from '../../store/do-not-call.js';
 import { StoredMemories } from '../../store/memory.js';
 import { SessionStore } from '../../store/sessions.js';
 import type { SqlDatabase } from '../../store/sql/statement.js';
-import { type DaemonDatabase, type DatabasePlace, hasDatabase, openDaemonDatabase } from './database.js';
+import { type CommandDatabase, type DatabasePlace, hasDatabase, openCommandDatabase } from './command-database.js';
 
 /** Opens the memories in the daemon's database and deletes expired ones. @throws ParleyError FILE_NOT_WRITABLE, DATABASE_… */
 export async function openMemories(settings: Settings): Promise<{ store: StoredMemories; close: () => Promise<void> }> {
-  const { database, close } = await openDaemonDatabase(settings);
+  const { database, close } = await openCommandDatabase(settings);
   try {
     const { memoryRetentionDays: retentionDays } = settings;
     const store = new StoredMemories({ database, retentionDays, nowUnixMs });
@@ -26,7 +26,7 @@ export async function openMemories(settings: Settings): Promise<{ store: StoredM
 /** Stores that terminal calls share with the daemon: the do-not-call list and the sessions. */
 export class CallStores {
   readonly #place: DatabasePlace;
-  #opened: Promise<DaemonDatabase> | null = null;
+  #opened: Promise<CommandDatabase> | null = null;
 
   constructor(place: DatabasePlace) {
     this.#place = place;
@@ -71,7 +71,7 @@ export class CallStores {
   }
 
   async #database(): Promise<SqlDatabase> {
-    this.#opened ??= openDaemonDatabase(this.#place);
+    this.#opened ??= openCommandDatabase(this.#place);
     return (await this.#opened).database;
   }
 }
