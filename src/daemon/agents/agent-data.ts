@@ -32,6 +32,7 @@ export class AgentData {
     const { knowledgeFileBytes: fileBytes, knowledgeFiles: files } = settings.limits;
     this.knowledge = new KnowledgeBase({
       path: join(settings.dataDir, 'knowledge.db'),
+      databaseUrl: settings.databaseUrl,
       limits: { fileBytes, files },
       embedding: embeddingRoute(settings),
       onFault: (reason) => onError(new Error(`knowledge base: ${reason}`)),

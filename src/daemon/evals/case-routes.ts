@@ -127,7 +127,10 @@ function itemRoutes(api: Api, suites: EvalSuites): void {
     errors,
     answer: caseReplySchema,
     examples: () => ({ answer: { name: 'asks for the opening hours', text: EXAMPLE_TEXT } }),
-    handle: async ({ params: { suite_id: id, case_name: name } }) => ({ name, text: caseOf(await suites.get(id), name) }),
+    handle: async ({ params: { suite_id: id, case_name: name } }) => ({
+      name,
+      text: caseOf(await suites.get(id), name),
+    }),
   });
 
   api.add({

@@ -334,7 +334,10 @@ export class EvalRuns {
       await this.#done(run, job, result);
     } catch (error) {
       const isCanceled = active.isCanceled;
-      await this.#end(run.id, { status: isCanceled ? 'canceled' : 'failed', reason: isCanceled ? null : reasonOf(error) });
+      await this.#end(run.id, {
+        status: isCanceled ? 'canceled' : 'failed',
+        reason: isCanceled ? null : reasonOf(error),
+      });
     } finally {
       cancelLimit();
       await files.clear(run.id);

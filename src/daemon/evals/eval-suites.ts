@@ -75,11 +75,7 @@ export class EvalSuites {
    * @param changeOf the change of the latest version. It is asked again if another change came first
    * @throws ParleyError NOT_FOUND, and what `changeOf` throws
    */
-  async change(
-    id: string,
-    changeOf: (now: StoredEvalSuite) => EvalSuiteChange,
-    by: string,
-  ): Promise<StoredEvalSuite> {
+  async change(id: string, changeOf: (now: StoredEvalSuite) => EvalSuiteChange, by: string): Promise<StoredEvalSuite> {
     const { store, nowUnixMs } = this.#options;
     for (;;) {
       const now = await this.get(id);

@@ -2,7 +2,14 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { updateSchema } from './schema.js';
 import { postgresCode, postgresFault } from './faults.js';
-import { type StatementResult, sql, type SqlDatabase, type Statement, type Transaction } from '../sql/statement.js';
+import {
+  type StatementResult,
+  sql,
+  type SqlDatabase,
+  type SqlValue,
+  type Statement,
+  type Transaction,
+} from '../sql/statement.js';
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`, with `?sslmode=verify-full` and the like. */
@@ -145,7 +152,7 @@ export class PostgresDatabase implements SqlDatabase {
     try {
       const { rows, rowCount } = await client.query<Record<string, unknown>>({
         ...this.#prepared(text),
-        values: values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value)),
+        values: values.map(storable),
       });
       return { rows, changes: rowCount ?? 0 };
     } catch (error) {
@@ -164,4 +171,10 @@ export class PostgresDatabase implements SqlDatabase {
     }
     return prepared;
   }
+}
+
+/** PostgreSQL's texts have no character 0. */
+export function storable(value: SqlValue): Exclude<SqlValue, Uint8Array> | Buffer {
+  if (typeof value === 'string') return value.replaceAll('\0', '\uFFFD');
+  return value instanceof Uint8Array ? Buffer.from(value) : value;
 }
