@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { loadAgentFile } from '../../../src/agent/agent-file.js';
-import { generate, type GenerateFlags } from '../../../src/cli/eval/eval.js';
+import { generate, type GenerateFlags } from '../../../src/cli/eval/generate.js';
 import { loadSuite } from '../../../src/eval/suite/load-suite.js';
 import { calls } from '../../eval/model-server.js';
 import { OpenAiDouble } from '../../providers/llm/openai-double.js';

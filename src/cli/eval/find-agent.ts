@@ -1,0 +1,49 @@
+import { existsSync } from 'node:fs';
+import { loadAgentFile } from '../../agent/agent-file.js';
+import { ParleyError } from '../../base/errors.js';
+import type { EvalAgent } from '../../eval/agent.js';
+import { loadSettings } from '../../settings/load-settings.js';
+import { AgentStore } from '../../store/agents.js';
+import { databaseFile, openDatabase } from '../../store/database.js';
+import { nowUnixMs } from '../../base/real-clock.js';
+import { openSecretBox } from '../../store/secret-keys.js';
+import { SqliteDatabase } from '../../store/sqlite/sqlite-database.js';
+import { SqliteLiveTables } from '../../store/sqlite/sqlite-live-tables.js';
+import type { CommandIo } from '../shared/command.js';
+
+/**
+ * An agent by the path of its file, or by `ID[@VERSION]` in the data folder.
+ * @throws ParleyError CONFIG_INVALID for a broken file, NOT_FOUND
+ */
+export async function findAgent(
+  named: string,
+  flags: Readonly<Record<string, string | undefined>>,
+  io: Pick<CommandIo, 'env'>,
+): Promise<EvalAgent> {
+  if (existsSync(named) || /[/\\]|\.json$/.test(named)) {
+    const { config, script, extensions } = await loadAgentFile(named);
+    return { name: named, config, script, extensions, agentId: null };
+  }
+  const [id = '', version] = named.split('@');
+  const { settings } = await loadSettings({ env: io.env, flags });
+  const notFound = new ParleyError('NOT_FOUND', { what: 'agent', id: named });
+  if (!existsSync(databaseFile(settings.dataDir))) throw notFound;
+  const database = openDatabase(settings.dataDir);
+  try {
+    const sqlite = new SqliteDatabase(database);
+    const box = await openSecretBox({ database: sqlite, nowUnixMs }, settings);
+    const store = await AgentStore.open(sqlite, new SqliteLiveTables(database), box);
+    const current = store.get(id);
+    if (current === null) throw notFound;
+    const number = version === undefined ? current.version : Number(version);
+    const found =
+      number === current.version
+        ? current
+        : (await store.versions(id, { limit: 1, before: number + 1 })).find((one) => one.version === number);
+    if (found === undefined) throw notFound;
+    const { config, script, extensions } = found;
+    return { name: `${id}@${String(number)}`, config, script: script ?? undefined, extensions, agentId: id };
+  } finally {
+    database.close();
+  }
+}
