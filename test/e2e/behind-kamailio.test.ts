@@ -4,11 +4,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../scripts/daemon-process.mjs';
+import { startKamailio } from '../../scripts/sip/kamailio.mjs';
 import { hasTool } from '../../scripts/system-tools.mjs';
 import { PRIVATE_KEY } from '../daemon/house.js';
 import { Served } from '../daemon/served.js';
 import { FarPhones } from './far-phones.js';
-import { freeUdpPorts, Kamailio, sippCall, type SippCall } from './kamailio.js';
+import { sippCall, type SippCall } from './sipp-call.js';
 
 const OURS = '+12025550199';
 const THEIRS = '+12025550101';
@@ -19,15 +21,19 @@ const PLACES = ['proxy', 'one', 'two', 'far', 'carrier', 'second', 'prober'] as 
 describe.skipIf(!hasTool('kamailio') || !hasTool('sipp'))('two nodes behind Kamailio', () => {
   const ports = {} as Record<(typeof PLACES)[number], number>;
   let folder = '';
-  let kamailio: Kamailio;
+  let kamailio: ReturnType<typeof startKamailio>;
   let [one, two] = [] as unknown as [Served, Served];
   let far: FarPhones;
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'parley-nodes-'));
-    const free = await freeUdpPorts(PLACES.length);
-    for (const [at, place] of PLACES.entries()) ports[place] = free[at] ?? 0;
-    kamailio = Kamailio.start(ports.proxy, [ports.one, ports.two], [ports.far, ports.carrier, ports.second]);
+    for (const place of PLACES) ports[place] = await freePort('udp');
+    kamailio = startKamailio({
+      folder,
+      port: ports.proxy,
+      daemons: [ports.one, ports.two],
+      carriers: [ports.far, ports.carrier, ports.second],
+    });
     // The first has room for one conversation.
     [one, two] = await Promise.all([node('one', 1), node('two', 20)]);
     far = await FarPhones.open(ports.far, ports.proxy, [THEIRS]);
@@ -81,7 +87,7 @@ describe.skipIf(!hasTool('kamailio') || !hasTool('sipp'))('two nodes behind Kama
       const its = call(ports.carrier);
       await expect.poll(async () => (await sessions(one)) + (await sessions(two)), PATIENCE).toBe(1);
       await goOn(its);
-      expect(await its.done, its.output() + kamailio.errors).toBe(0);
+      expect(await its.done, its.output() + kamailio.errors()).toBe(0);
       await expect.poll(async () => (await sessions(one)) + (await sessions(two)), PATIENCE).toBe(0);
     }
     expect(await taken()).toEqual([2, 2]);
@@ -127,13 +133,13 @@ describe.skipIf(!hasTool('kamailio') || !hasTool('sipp'))('two nodes behind Kama
     const its = call(ports.second);
     await expect.poll(() => sessions(two), PATIENCE).toBe(1);
     await goOn(its);
-    expect(await its.done, its.output() + kamailio.errors).toBe(0);
+    expect(await its.done, its.output() + kamailio.errors()).toBe(0);
     await expect.poll(() => kamailio.stateOf(ports.one), PATIENCE).toBe('IP');
     expect(await taken()).toEqual([0, 1]);
     // A re-INVITE and a BYE of the call that runs.
     expect(await sessions(one)).toBe(1);
     await goOn(held);
-    expect(await held.done, held.output() + kamailio.errors).toBe(0);
+    expect(await held.done, held.output() + kamailio.errors()).toBe(0);
     expect(await one.exit).toBe(0);
     const [draining, ended] = ['1 conversation continues', 'user-ended'].map((text) => one.err.lastIndexOf(text));
     expect(draining).toBeGreaterThan(-1);
