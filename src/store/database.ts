@@ -322,7 +322,13 @@ export const MIGRATIONS: readonly string[] = [
    ALTER TABLE dials ADD COLUMN node_id TEXT;
    ALTER TABLE unfinished_sessions ADD COLUMN node_id TEXT;
    ALTER TABLE campaign_records ADD COLUMN node_id TEXT;
-   ALTER TABLE eval_runs ADD COLUMN node_id TEXT`,
+   ALTER TABLE eval_runs ADD COLUMN node_id TEXT;
+   CREATE TABLE file_deletions (
+     key TEXT PRIMARY KEY,
+     ts_us INTEGER NOT NULL,
+     done INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX file_deletions_open ON file_deletions (ts_us) WHERE done = 0`,
 ];
 
 /** The schema version of this parley. */

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { nowUnixMs, RealClock } from '../../src/base/real-clock.js';
 
 /** A stored object of the double. */
 export interface S3Object {
@@ -72,6 +73,7 @@ export class S3Double {
   readonly #options: Required<S3Options>;
   readonly #server: Server;
   readonly #watchers = new Set<() => void>();
+  readonly #clock = new RealClock();
 
   private constructor(options: S3Options) {
     this.#options = {
@@ -80,7 +82,7 @@ export class S3Double {
       accessKeyId: 'AKTEST',
       secretAccessKey: 'secret/of+the=test',
       pageSize: 1000,
-      nowUnixMs: () => Date.now(),
+      nowUnixMs,
       isKms: false,
       ...options,
     };
@@ -119,13 +121,13 @@ export class S3Double {
   async until(condition: () => boolean, timeoutMs = 10_000): Promise<void> {
     if (condition()) return;
     await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => {
+      const cancel = this.#clock.schedule(this.#clock.nowMs() + timeoutMs, () => {
         this.#watchers.delete(check);
         reject(new Error(`not within ${String(timeoutMs)} ms: ${condition.toString()}`));
-      }, timeoutMs);
+      });
       const check = (): void => {
         if (!condition()) return;
-        clearTimeout(timer);
+        cancel();
         this.#watchers.delete(check);
         resolve();
       };

@@ -30,7 +30,13 @@ const NODES = `
   ALTER TABLE dials ADD COLUMN node_id TEXT COLLATE "C";
   ALTER TABLE unfinished_sessions ADD COLUMN node_id TEXT COLLATE "C";
   ALTER TABLE campaign_records ADD COLUMN node_id TEXT COLLATE "C";
-  ALTER TABLE eval_runs ADD COLUMN node_id TEXT COLLATE "C";`;
+  ALTER TABLE eval_runs ADD COLUMN node_id TEXT COLLATE "C";
+  CREATE TABLE file_deletions (
+    key TEXT COLLATE "C" PRIMARY KEY,
+    ts_us BIGINT NOT NULL,
+    done BIGINT NOT NULL
+  );
+  CREATE INDEX file_deletions_open ON file_deletions (ts_us) WHERE done = 0;`;
 
 const MIGRATIONS: readonly Migration[] = [
   { version: 16, readableFrom: 16, text: BASELINE },

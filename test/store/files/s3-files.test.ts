@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RealClock } from '../../../src/base/real-clock.js';
+import { nowUnixMs, RealClock } from '../../../src/base/real-clock.js';
 import { fileLocation } from '../../../src/settings/file-location.js';
 import { contentOf } from '../../../src/store/files/file-store.js';
 import { payloadIn, payloadOf } from '../../../src/store/files/s3/payload.js';
@@ -24,7 +24,7 @@ async function open(options: S3Options = {}, { prefix = 'parley', more = '', ske
     location: fileLocation(url),
     key: { id, secret, sessionToken: null },
     clock: new RealClock(),
-    nowUnixMs: () => Date.now() + skewMs,
+    nowUnixMs: () => nowUnixMs() + skewMs,
     seed: 1,
     retryMs: 1,
   });
@@ -78,7 +78,7 @@ describe('files of a bucket', () => {
     const keys: string[] = [];
     for await (const { key, bytes, modifiedUnixMs } of files.list('traces/', never)) {
       keys.push(key);
-      expect([bytes, Math.abs(modifiedUnixMs - Date.now()) < 60_000]).toEqual([1, true]);
+      expect([bytes, Math.abs(modifiedUnixMs - nowUnixMs()) < 60_000]).toEqual([1, true]);
     }
     expect(keys).toEqual(Array.from({ length: 8 }, (_, n) => `traces/${String(n)}.jsonl`));
   });
@@ -129,7 +129,7 @@ describe('files of a bucket', () => {
 
   it('makes links that need no key and expire', async () => {
     let late = 0;
-    await open({ nowUnixMs: () => Date.now() + late });
+    await open({ nowUnixMs: () => nowUnixMs() + late });
     await files.put('a.wav', payloadOf(Buffer.from('abc')));
     const link = files.link('a.wav', { contentType: 'audio/wav', disposition: 'inline; filename="x y.wav"' }, 60);
     const reply = await fetch(link, { headers: { range: 'bytes=1-2' } });
@@ -177,7 +177,7 @@ describe('a store that fails', () => {
       location: files.location,
       key: { id: 'AKTEST', secret: 'wrong', sessionToken: null },
       clock: new RealClock(),
-      nowUnixMs: () => Date.now(),
+      nowUnixMs,
       seed: 1,
     });
     await expect(wrong.open('a.wav')).rejects.toMatchObject({ code: 'FILE_STORE_REFUSED' });
@@ -204,7 +204,7 @@ describe('a store that fails', () => {
       location: { ...fileLocation(url), bucket: 'other' },
       key: { id, secret, sessionToken: null },
       clock: new RealClock(),
-      nowUnixMs: () => Date.now(),
+      nowUnixMs,
       seed: 1,
     });
     await expect(other.put('a.wav', payloadOf(Buffer.from('a')))).rejects.toThrow(/s3:\/\/other.* NoSuchBucket/);
