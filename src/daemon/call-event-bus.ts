@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { SessionEvent } from '../session/session-options.js';
 import type { StoredCall } from '../store/calls.js';
+import type { Transaction } from '../store/sql/statement.js';
 
 /** An event of a call's session. */
 export interface SessionActivity {
@@ -10,7 +11,7 @@ export interface SessionActivity {
   event: SessionEvent;
 }
 
-/** Events by name. The call log emits its events in the transaction that writes them: a throwing listener undoes it. */
+/** Events by name. The call log emits its events when they are stored, those of one call in their order. */
 export interface CallEventMap {
   /** A call is in the log. It may still be registered, queued or ringing. */
   'call.created': [call: StoredCall];
@@ -20,8 +21,26 @@ export interface CallEventMap {
   'session.event': [activity: SessionActivity];
 }
 
-/** Events of calls. Listeners run synchronously, in the order in which they were added. */
+/**
+ * Writes what belongs to a change of a call. It may run again from the start, so it changes nothing but the database, and
+ * its rows have keys that the same change always gets.
+ */
+export type CallPart = (call: StoredCall) => Transaction<void>;
+
+/** Events of calls. Listeners run synchronously, in the order in which they were added, after the change is stored. */
 export class CallEventBus extends EventEmitter<CallEventMap> {
+  readonly #parts: CallPart[] = [];
+
+  /** Adds statements to the transaction of each change of a call in the log. A fault undoes the change. */
+  within(part: CallPart): void {
+    this.#parts.push(part);
+  }
+
+  /** The statements of all parts about a change. Run them in its transaction, after the call's own. */
+  *partsOf(call: StoredCall): Transaction<void> {
+    for (const part of this.#parts) yield* part(call);
+  }
+
   /** Adds a listener for all changes of calls in the log. */
   onCall(listener: (call: StoredCall) => void): void {
     this.on('call.created', listener);

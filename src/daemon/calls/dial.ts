@@ -3,6 +3,7 @@ import type { AgentConfig } from '../../agent/agent.js';
 import type { AgentExtensions } from '../../agent/extensions/extensions.js';
 import type { SessionContinuation } from '../../agent/continuation.js';
 import type { ErrorCode } from '../../base/errors.js';
+import type { Transaction } from '../../store/sql/statement.js';
 
 /** A request to place a call. */
 export interface DialRequest {
@@ -27,10 +28,37 @@ export interface DialRequest {
   /** A repeated request with this key does not dial again. */
   idempotency?: Idempotency | null | undefined;
   /**
+   * The campaign's record that gets the call. The transaction that reserves the call and writes its row also begins the
+   * record. If the record may not be called any more, the call is refused with `RecordChanged`.
+   */
+  record?: CampaignRecordRef | null | undefined;
+  /**
    * Runs in the transaction that reserves the call and writes its row, so both are stored or neither. It must be
    * synchronous. An exception refuses the call.
    */
   onReserved?: (ids: CallIds) => void;
+}
+
+/** A record of a campaign. */
+export interface CampaignRecordRef {
+  seq: number;
+}
+
+/** Begins records in the transaction that places their calls. */
+export interface RecordStarts {
+  /**
+   * Marks a record as being called by a session.
+   * @param unixMs of the database's clock
+   * @returns false if it may not be called any more: then nothing is stored
+   */
+  begin(seq: number, sessionId: string, unixMs: number): Transaction<boolean>;
+}
+
+/** The record of a call may not be called any more: the campaign has been paused, or another node has taken it. */
+export class RecordChanged extends Error {
+  constructor() {
+    super('the record may not be called any more');
+  }
 }
 
 /** Identifies a repeated request. */

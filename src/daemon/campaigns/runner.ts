@@ -2,7 +2,7 @@ import type { Cancel, Clock } from '../../base/clock.js';
 import type { CampaignSchedule } from '../../settings/campaign-schedule.js';
 import type { CampaignRecordStore, StoredRecord } from '../../store/campaign-records.js';
 import type { CampaignStore, StoredCampaign } from '../../store/campaigns.js';
-import type { DialledCall, DialRequest } from '../calls/dial.js';
+import { type DialledCall, type DialRequest, RecordChanged } from '../calls/dial.js';
 import { Scheduler } from './scheduler.js';
 import { errorOf, ParleyError, reasonOf } from '../../base/errors.js';
 import { InvalidConfigError } from '../../schema/issues.js';
@@ -162,9 +162,6 @@ const LOG_MS = 30_000;
 /** Steps in a row before other work gets its turn. */
 const STEPS = 20;
 const STOPPED = 'the daemon stopped while the call went on';
-
-/** The campaign was stopped, or the record was removed, while the agent was checked. */
-class RecordChanged extends Error {}
 
 /** Places the calls of the scheduler one after the other, and stores their results. */
 export class CampaignRunner {

@@ -13,6 +13,8 @@ export interface PostgresOptions {
   statementTimeoutMs: number;
   /** Called for a connection that fails while nobody uses it. The pool replaces it. */
   onError: (error: Error) => void;
+  /** Milliseconds since 1970, for tests in simulated time. Default: the server's clock. */
+  nowUnixMs?: () => number;
 }
 
 /** Until a connection is made, or one of the pool is free. */
@@ -28,11 +30,12 @@ const INT8 = 20;
 export class PostgresDatabase implements SqlDatabase {
   readonly dialect = 'postgres';
   readonly #onError: (error: Error) => void;
+  readonly #nowUnixMs: (() => number) | null;
   readonly #pool: pg.Pool;
   readonly #texts = new Map<string, { name: string; text: string }>();
   #closing: Promise<void> | null = null;
 
-  constructor({ url, poolSize, statementTimeoutMs, onError }: PostgresOptions) {
+  constructor({ url, poolSize, statementTimeoutMs, onError, nowUnixMs }: PostgresOptions) {
     const types = new pg.TypeOverrides();
     types.setTypeParser(INT8, Number);
     this.#pool = new pg.Pool({
@@ -49,6 +52,7 @@ export class PostgresDatabase implements SqlDatabase {
     });
     this.#pool.on('error', onError);
     this.#onError = onError;
+    this.#nowUnixMs = nowUnixMs ?? null;
   }
 
   /**
@@ -93,6 +97,12 @@ export class PostgresDatabase implements SqlDatabase {
         if (!COLLISIONS.has(postgresCode(error)) || count === MAX_RUNS) throw error;
       }
     }
+  }
+
+  *nowUs(): Transaction<number> {
+    if (this.#nowUnixMs !== null) return Math.floor(this.#nowUnixMs() * 1000);
+    const [row] = (yield sql`SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint AS now`).rows;
+    return (row as { now: number }).now;
   }
 
   close(): Promise<void> {

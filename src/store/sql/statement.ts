@@ -62,6 +62,11 @@ export interface SqlDatabase {
    * between two statements on PostgreSQL
    */
   transaction<T>(work: () => Transaction<T>, lock?: string): Promise<T>;
+  /**
+   * The time that all nodes share, in microseconds since 1970: the server's on PostgreSQL, because the nodes' clocks
+   * differ. Limits and due times compare it.
+   */
+  nowUs(): Transaction<number>;
   /** May be called twice. */
   close(): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { nowUnixMs as systemUnixMs } from '../../base/real-clock.js';
 import type { StatementResult, SqlDatabase, Statement, Transaction } from '../sql/statement.js';
 
 /**
@@ -10,8 +11,12 @@ export class SqliteDatabase implements SqlDatabase {
   readonly #database: Database.Database;
   readonly #prepared = new Map<string, Database.Statement<unknown[]>>();
 
-  constructor(database: Database.Database) {
+  readonly #nowUnixMs: () => number;
+
+  /** @param nowUnixMs milliseconds since 1970, with a fraction if the clock has one */
+  constructor(database: Database.Database, nowUnixMs: () => number = systemUnixMs) {
     this.#database = database;
+    this.#nowUnixMs = nowUnixMs;
   }
 
   all<Row>(statement: Statement): Promise<readonly Row[]> {
@@ -29,6 +34,11 @@ export class SqliteDatabase implements SqlDatabase {
   transaction<T>(work: () => Transaction<T>): Promise<T> {
     // Immediate: a transaction that reads first could not write after another process has.
     return settled(() => this.#database.transaction(() => this.#runAll(work())).immediate());
+  }
+
+  // oxlint-disable-next-line require-yield -- the clock needs no statement
+  *nowUs(): Transaction<number> {
+    return Math.floor(this.#nowUnixMs() * 1000);
   }
 
   close(): Promise<void> {

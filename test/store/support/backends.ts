@@ -7,7 +7,7 @@ import { openDatabase } from '../../../src/store/database.js';
 import { PostgresDatabase } from '../../../src/store/postgres/postgres-database.js';
 import type { SqlDatabase } from '../../../src/store/sql/statement.js';
 import { SqliteDatabase } from '../../../src/store/sqlite/sqlite-database.js';
-import { PostgresCluster } from './postgres-cluster.js';
+import { PostgresCluster } from '../../../scripts/postgres-cluster.mjs';
 
 /** A new database with parley's schema. */
 export interface TestDatabase {
@@ -19,14 +19,15 @@ export interface TestDatabase {
 /** A kind of database. */
 export interface Backend {
   readonly name: 'SQLite' | 'PostgreSQL';
-  readonly open: () => Promise<TestDatabase>;
+  /** @param nowUnixMs the time of `nowUs`. Default: the system's or the server's */
+  readonly open: (nowUnixMs?: () => number) => Promise<TestDatabase>;
 }
 
 export const sqlite: Backend = {
   name: 'SQLite',
-  open: async () => {
+  open: async (nowUnixMs) => {
     const folder = mkdtempSync(join(tmpdir(), 'parley-store-'));
-    const database = new SqliteDatabase(openDatabase(folder));
+    const database = new SqliteDatabase(openDatabase(folder), nowUnixMs);
     const remove = async (): Promise<void> => {
       await database.close();
       rmSync(folder, { recursive: true });
@@ -37,9 +38,9 @@ export const sqlite: Backend = {
 
 export const postgres: Backend = {
   name: 'PostgreSQL',
-  open: async () => {
+  open: async (nowUnixMs) => {
     const { url, remove } = await postgresUrl();
-    const database = await openPostgres(url);
+    const database = await openPostgres(url, nowUnixMs);
     return { database, remove: () => database.close().then(remove) };
   },
 };
@@ -51,8 +52,9 @@ export const isPostgresInstalled = PostgresCluster.programs !== null;
 export const backends: readonly Backend[] = isPostgresInstalled ? [sqlite, postgres] : [sqlite];
 
 /** A pool as the daemon has it. */
-export function openPostgres(url: string): Promise<PostgresDatabase> {
-  return PostgresDatabase.open({ url, poolSize: 8, statementTimeoutMs: 10_000, onError: () => undefined });
+export function openPostgres(url: string, nowUnixMs?: () => number): Promise<PostgresDatabase> {
+  const options = { url, poolSize: 8, statementTimeoutMs: 10_000, onError: () => undefined };
+  return PostgresDatabase.open(nowUnixMs === undefined ? options : { ...options, nowUnixMs });
 }
 
 /** A new, empty database on the test run's server. */

@@ -1,39 +1,48 @@
+/** A PostgreSQL server of one's own on loopback, for tests and benchmarks. */
 import { execFileSync } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { vi } from 'vitest';
+import { setTimeout as wait } from 'node:timers/promises';
+import { freePort } from './daemon-process.mjs';
 
-/** Until another worker of the test run has started the server. */
+/** Until another process has started the server. */
 const START_TIMEOUT_MS = 60_000;
 
-/** In a folder that several processes use: the server's own folder, and a file with its URL once it runs. */
+/** In a folder that several processes use: the server's own folder, and files with its URL once it runs or its fault. */
 const SERVER = 'server';
 const URL_FILE = 'url';
+const FAULT_FILE = 'fault';
 
 /** Where Debian and others install the server's programs, the newest version first. */
-function serverPrograms(): string | null {
+function serverPrograms() {
   const root = '/usr/lib/postgresql';
   const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : [];
   const folders = [...versions.map((version) => join(root, version, 'bin')), '/usr/local/bin', '/usr/bin'];
   return folders.find((folder) => existsSync(join(folder, 'initdb'))) ?? null;
 }
 
-/** A PostgreSQL server of its own in a temporary folder, on loopback. */
+/** A PostgreSQL server in a temporary folder. */
 export class PostgresCluster {
-  static readonly programs = serverPrograms();
-  /** Of a database that every cluster has; its user may create others. */
-  readonly url: string;
-  readonly #folder: string;
+  /** The folder of the server's programs; null = PostgreSQL is not installed. */
+  static programs = serverPrograms();
+  /** Of a database that every server has; its user may create others. */
+  url;
+  #folder;
 
-  private constructor(folder: string, url: string) {
+  /**
+   * @param {string} folder
+   * @param {string} url
+   */
+  constructor(folder, url) {
     this.#folder = folder;
     this.url = url;
   }
 
-  /** Creates and starts a server in an empty folder. */
-  static async start(folder: string): Promise<PostgresCluster> {
+  /**
+   * Creates and starts a server in an empty folder.
+   * @param {string} folder
+   */
+  static async start(folder) {
     // PostgreSQL refuses to run as root.
     if (process.getuid?.() === 0) chownSync(folder, ...unprivileged());
     const port = await freePort();
@@ -44,10 +53,13 @@ export class PostgresCluster {
     return cluster;
   }
 
-  /** The server in a folder that several processes use. The first that asks starts it. */
-  static async shared(folder: string): Promise<PostgresCluster> {
+  /**
+   * The server in a folder that several processes use. The first that asks starts it.
+   * @param {string} folder
+   */
+  static async shared(folder) {
     const own = join(folder, SERVER);
-    const failed = join(folder, 'fault');
+    const failed = join(folder, FAULT_FILE);
     if (isFirst(own)) {
       try {
         writeWhole(join(folder, URL_FILE), (await PostgresCluster.start(own)).url);
@@ -55,21 +67,27 @@ export class PostgresCluster {
         writeWhole(failed, String(error));
       }
     }
-    const isStarted = (): boolean => PostgresCluster.sharedIn(folder) !== null;
-    await vi.waitUntil(() => isStarted() || existsSync(failed), { timeout: START_TIMEOUT_MS, interval: 20 });
+    const untilMs = performance.now() + START_TIMEOUT_MS;
+    while (PostgresCluster.sharedIn(folder) === null && !existsSync(failed) && performance.now() < untilMs) {
+      await wait(20);
+    }
     const cluster = PostgresCluster.sharedIn(folder);
-    if (cluster === null) throw new Error(`PostgreSQL did not start: ${readFileSync(failed, 'utf8')}`);
-    return cluster;
+    if (cluster !== null) return cluster;
+    const fault = existsSync(failed) ? readFileSync(failed, 'utf8') : 'it takes too long';
+    throw new Error(`PostgreSQL did not start: ${fault}`);
   }
 
-  /** The server that a process has started with `shared`; null = there is none. */
-  static sharedIn(folder: string): PostgresCluster | null {
+  /**
+   * The server that a process has started with `shared`; null = there is none.
+   * @param {string} folder
+   */
+  static sharedIn(folder) {
     const url = join(folder, URL_FILE);
     return existsSync(url) ? new PostgresCluster(join(folder, SERVER), readFileSync(url, 'utf8')) : null;
   }
 
   /** Starts it after `crash()`. */
-  restart(): void {
+  restart() {
     // Nothing has to survive a power failure here.
     const address = `-p ${new URL(this.url).port} -h 127.0.0.1 -k ${this.#folder}`;
     const settings = `${address} -c fsync=off -c full_page_writes=off -c max_connections=200`;
@@ -77,16 +95,17 @@ export class PostgresCluster {
   }
 
   /** Ends it as a crash does: its connections break, transactions under way are lost. */
-  crash(): void {
+  crash() {
     run('pg_ctl', [...this.#control, '-m', 'immediate', 'stop']);
   }
 
-  get #control(): string[] {
+  get #control() {
     return ['-D', join(this.#folder, 'data'), '-w'];
   }
 }
 
-function isFirst(folder: string): boolean {
+/** @param {string} folder */
+function isFirst(folder) {
   try {
     mkdirSync(folder);
     return true;
@@ -95,28 +114,28 @@ function isFirst(folder: string): boolean {
   }
 }
 
-/** Others see the whole file or none. */
-function writeWhole(path: string, text: string): void {
+/**
+ * Others see the whole file or none.
+ * @param {string} path
+ * @param {string} text
+ */
+function writeWhole(path, text) {
   writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);
 }
 
-function run(program: string, args: readonly string[]): void {
+/**
+ * @param {string} program
+ * @param {string[]} args
+ */
+function run(program, args) {
   const path = join(PostgresCluster.programs ?? '', program);
-  const options = { stdio: 'ignore', timeout: 60_000, cwd: '/' } as const;
   const [uid, gid] = process.getuid?.() === 0 ? unprivileged() : [process.getuid?.(), process.getgid?.()];
-  execFileSync(path, args, { ...options, uid, gid });
+  execFileSync(path, args, { stdio: 'ignore', timeout: 60_000, cwd: '/', uid, gid });
 }
 
-function unprivileged(): [number, number] {
-  const id = (flag: string): number => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));
+/** @returns {[uid: number, gid: number]} */
+function unprivileged() {
+  const id = (/** @type {string} */ flag) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));
   return [id('-u'), id('-g')];
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await promisify(server.close.bind(server))();
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
