@@ -1,5 +1,7 @@
 import { ParleyError } from '../../base/errors.js';
 import type { S3Files } from '../../store/files/s3/s3-files.js';
+import type { Settings } from '../../settings/settings.js';
+import { DAY_MS } from '../daily-purge.js';
 import type { FileDeletionStore } from '../../store/file-deletions.js';
 
 export interface FileDeletionsOptions {
@@ -10,6 +12,14 @@ export interface FileDeletionsOptions {
   keptMs: number;
   /** Stops sending the files from here. */
   onRemove?: (keys: readonly string[]) => void;
+}
+
+/** How long files are kept at most, so how long a node may have one on its disk, in ms. */
+export function keptMsOf({
+  retentionDays,
+  recordingRetentionDays,
+}: Pick<Settings, 'retentionDays' | 'recordingRetentionDays'>): number {
+  return Math.min(retentionDays, recordingRetentionDays) * DAY_MS;
 }
 
 /** Files that one look deletes. */

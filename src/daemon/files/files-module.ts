@@ -9,11 +9,10 @@ import { FileDeletionStore } from '../../store/file-deletions.js';
 import { LocalFiles } from '../../store/files/local-files.js';
 import type { S3Files } from '../../store/files/s3/s3-files.js';
 import type { SqlDatabase } from '../../store/sql/statement.js';
-import { CallFiles } from '../call-log/call-files.js';
+import { CallFiles } from './call-files.js';
 import type { DaemonContext } from '../context.js';
-import { DAY_MS } from '../daily-purge.js';
 import type { DaemonModule } from '../module.js';
-import { FileDeletions } from './file-deletions.js';
+import { FileDeletions, keptMsOf } from './file-deletions.js';
 import { FileSender } from './file-sender.js';
 import { openFileStore, type RemoteFiles } from './remote-files.js';
 import { UploadQueue } from './upload-queue.js';
@@ -92,8 +91,8 @@ function partsOf({ context, store, database, isTraceOpen }: PartsOptions): {
   deletions: FileDeletions;
 } {
   const { settings, clock, nowUnixMs, log, events } = context;
-  const { dataDir, retentionDays, recordingRetentionDays } = settings;
-  const keptMs = Math.min(retentionDays, recordingRetentionDays) * DAY_MS;
+  const { dataDir } = settings;
+  const keptMs = keptMsOf(settings);
   const rows = new FileDeletionStore(database);
   const local = new LocalFiles(dataDir);
   const queue: UploadQueue = new UploadQueue({

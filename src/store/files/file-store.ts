@@ -33,10 +33,8 @@ export interface FileStore {
   list(prefix: string, signal: AbortSignal): AsyncGenerator<StoredFile, void, undefined>;
 }
 
-/** The whole content of a file; null = there is no such file. */
-export async function contentOf(store: Pick<FileStore, 'open'>, key: string): Promise<Buffer | null> {
-  const file = await store.open(key);
-  if (file === null) return null;
+/** The whole content of a file, which is closed. @throws as `OpenFile.stream` */
+export async function contentOf(file: OpenFile): Promise<Buffer> {
   try {
     return file.bytes === 0 ? Buffer.alloc(0) : await buffer(await file.stream(0, file.bytes - 1));
   } finally {

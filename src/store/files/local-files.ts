@@ -1,5 +1,6 @@
 import { type FileHandle, open, opendir, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { finished } from 'node:stream';
 import type { FileStore, OpenFile, StoredFile } from './file-store.js';
 
 /** The files of a folder. A key may also be an absolute path. */
@@ -73,7 +74,7 @@ class LocalFile implements OpenFile {
   async stream(start: number, end: number): ReturnType<OpenFile['stream']> {
     this.#streams++;
     const stream = this.#file.createReadStream({ start, end, autoClose: false });
-    stream.once('close', () => {
+    finished(stream, () => {
       this.#streams--;
       void this.#closeWhenUnused();
     });

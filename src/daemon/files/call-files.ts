@@ -1,11 +1,11 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { fileNameOf } from '../../session/record/file-name.js';
 import { recordingLeftIn } from '../../session/record/recording-folder.js';
 import type { StoredCall } from '../../store/calls.js';
 import { contentOf, type OpenFile } from '../../store/files/file-store.js';
 import { LocalFiles } from '../../store/files/local-files.js';
-import type { RemoteFiles } from '../files/remote-files.js';
+import type { RemoteFiles } from './remote-files.js';
 
 /** Counts of deleted files. */
 export interface RemovedFiles {
@@ -70,15 +70,15 @@ export class CallFiles {
   }
 
   /** The whole of a file; null = there is no such file. @throws ParleyError FILE_STORE_… */
-  read(key: string): Promise<Buffer | null> {
-    return contentOf(this, key);
+  async read(key: string): Promise<Buffer | null> {
+    const file = await this.open(key);
+    return file === null ? null : contentOf(file);
   }
 
   /** The address of a file for people: a path, or one such as `s3://bucket/recordings/….wav`. */
-  async addressOf(key: string): Promise<string> {
-    const file = await this.#local.open(key);
-    await file?.close();
-    return file !== null || this.#remote === null ? this.#local.pathOf(key) : `${this.#remote.store.name}/${key}`;
+  addressOf(key: string): string {
+    const path = this.#local.pathOf(key);
+    return this.#remote === null || isAbsolute(key) || existsSync(path) ? path : `${this.#remote.store.name}/${key}`;
   }
 
   /**
