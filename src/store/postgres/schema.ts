@@ -35,6 +35,12 @@ const NODES = `
   ALTER TABLE campaign_records ADD COLUMN node_id TEXT COLLATE "C";
   ALTER TABLE eval_runs ADD COLUMN node_id TEXT COLLATE "C";
   ALTER TABLE eval_runs ADD COLUMN cancel BIGINT NOT NULL DEFAULT 0;
+  CREATE TABLE file_deletions (
+    key TEXT COLLATE "C" PRIMARY KEY,
+    ts_us BIGINT NOT NULL,
+    done BIGINT NOT NULL
+  );
+  CREATE INDEX file_deletions_open ON file_deletions (ts_us) WHERE done = 0;
   CREATE TABLE registered_calls (
     call_id TEXT COLLATE "C" PRIMARY KEY,
     session_id TEXT COLLATE "C" NOT NULL UNIQUE,
