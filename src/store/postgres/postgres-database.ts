@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { updateSchema } from './schema.js';
+import { checkMigrated, updateSchema } from './schema.js';
 import { postgresCode, postgresFault } from './faults.js';
 import {
   type StatementResult,
@@ -20,6 +20,8 @@ export interface PostgresOptions {
   statementTimeoutMs: number;
   /** Called for a connection that fails while nobody uses it. The pool replaces it. */
   onError: (error: Error) => void;
+  /** Whether the database may be one into which a data folder is being copied. Default false. */
+  forMigration?: boolean;
   /** Milliseconds since 1970, for tests in simulated time. Default: the server's clock. */
   nowUnixMs?: () => number;
 }
@@ -64,7 +66,8 @@ export class PostgresDatabase implements SqlDatabase {
 
   /**
    * Creates or updates the schema and opens the database.
-   * @throws ParleyError DATABASE_UNREACHABLE, or DATABASE_UNUSABLE for a later schema, an older server or missing rights
+   * @throws ParleyError DATABASE_UNREACHABLE, or DATABASE_UNUSABLE for a later schema, an older server, missing rights
+   *   or half a copy of a data folder
    */
   static async open(options: PostgresOptions): Promise<PostgresDatabase> {
     const client = new pg.Client({
@@ -76,6 +79,7 @@ export class PostgresDatabase implements SqlDatabase {
     try {
       await client.connect();
       await updateSchema(client);
+      if (options.forMigration !== true) await checkMigrated(client);
     } catch (error) {
       throw postgresFault(error);
     } finally {

@@ -240,10 +240,9 @@ export class PostgresKnowledgeTables implements KnowledgeTables {
   }
 }
 
-/** Adds a passage with its words. */
-export function passageInsertion(fileId: string, { page, heading, text, words }: IndexedChunk): Statement {
+function passageInsertion(fileId: string, { page, heading, text }: IndexedChunk): Statement {
   return sql`INSERT INTO knowledge_passages (file_id, page, heading, text, words)
-    VALUES (${fileId}, ${page}, ${heading}, ${text}, CAST(${vectorOfWords(heading, words ?? text)} AS tsvector))`;
+    VALUES (${fileId}, ${page}, ${heading}, ${text}, CAST(${vectorOfWords(heading, text)} AS tsvector))`;
 }
 
 /** A `tsvector` of words as the queries have them. PostgreSQL's own parser depends on the database's locale. */
@@ -271,8 +270,8 @@ export function arrayText(vector: Float32Array): string {
   return `{${vector.join(',')}}`;
 }
 
-/** The numbers of an array in PostgreSQL's binary format. */
-function numbersOf(bytes: Buffer): Float32Array {
+/** The numbers of an array in PostgreSQL's binary format: of `array_send`. */
+export function numbersOf(bytes: Buffer): Float32Array {
   const length = bytes.length > ARRAY_HEAD ? (bytes.length - ARRAY_HEAD) / 8 : 0;
   return Float32Array.from({ length }, (_, index) => bytes.readFloatBE(ARRAY_HEAD + 8 * index + 4));
 }

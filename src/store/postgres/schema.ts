@@ -3,6 +3,7 @@ import { ParleyError } from '../../base/errors.js';
 import { BASELINE } from './baseline.js';
 import { CHANGES } from './changes.js';
 import { KNOWLEDGE } from './knowledge-schema.js';
+import { MIGRATION } from './migration-schema.js';
 
 /** A step from one schema version to the next. */
 interface Migration {
@@ -67,7 +68,7 @@ const SHARED = `
 
 const MIGRATIONS: readonly Migration[] = [
   { version: 16, readableFrom: 16, text: BASELINE },
-  { version: 17, readableFrom: 16, text: [NODES, SHARED, KNOWLEDGE, CHANGES].join('\n') },
+  { version: 17, readableFrom: 16, text: [NODES, SHARED, KNOWLEDGE, MIGRATION, CHANGES].join('\n') },
 ];
 
 /** The schema version of this parley on PostgreSQL. */
@@ -107,6 +108,16 @@ export async function updateSchema(client: pg.Client): Promise<void> {
     await client.query('ROLLBACK').catch(() => undefined); // the connection may be lost
     throw error;
   }
+}
+
+/** @throws ParleyError DATABASE_UNUSABLE for a database into which a data folder was not copied to its end */
+export async function checkMigrated(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ database: string }>(
+    `SELECT current_database() AS database FROM migration WHERE state <> 'verified' LIMIT 1`,
+  );
+  if (rows[0] === undefined) return;
+  const reason = 'a data folder has been copied into it only in part; run parley migrate again';
+  throw new ParleyError('DATABASE_UNUSABLE', { path: rows[0].database, reason });
 }
 
 /**
