@@ -12,6 +12,10 @@ import { PostgresCluster } from './postgres-cluster.js';
 /** A new database with parley's schema. */
 export interface TestDatabase {
   readonly database: SqlDatabase;
+  /** Of a SQLite database. */
+  readonly folder: string;
+  /** Another connection, as another process has it. */
+  readonly connect: (nowUnixMs?: () => number) => Promise<SqlDatabase>;
   /** Closes and deletes it. */
   readonly remove: () => Promise<void>;
 }
@@ -27,12 +31,17 @@ export const sqlite: Backend = {
   name: 'SQLite',
   open: async (nowUnixMs) => {
     const folder = mkdtempSync(join(tmpdir(), 'parley-store-'));
-    const database = new SqliteDatabase(openDatabase(folder), nowUnixMs);
+    const opened: SqlDatabase[] = [];
+    const connect = async (now?: () => number): Promise<SqlDatabase> => {
+      const database = new SqliteDatabase(openDatabase(folder), now);
+      opened.push(database);
+      return database;
+    };
     const remove = async (): Promise<void> => {
-      await database.close();
+      for (const database of opened) await database.close();
       rmSync(folder, { recursive: true });
     };
-    return { database, remove };
+    return { folder, connect, remove, database: await connect(nowUnixMs) };
   },
 };
 
@@ -40,8 +49,17 @@ export const postgres: Backend = {
   name: 'PostgreSQL',
   open: async (nowUnixMs) => {
     const { url, remove } = await postgresUrl();
-    const database = await openPostgres(url, nowUnixMs);
-    return { database, remove: () => database.close().then(remove) };
+    const opened: SqlDatabase[] = [];
+    const connect = async (now?: () => number): Promise<SqlDatabase> => {
+      const database = await openPostgres(url, now);
+      opened.push(database);
+      return database;
+    };
+    const removeAll = async (): Promise<void> => {
+      for (const database of opened) await database.close();
+      await remove();
+    };
+    return { connect, folder: '', database: await connect(nowUnixMs), remove: removeAll };
   },
 };
 
