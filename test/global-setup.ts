@@ -2,7 +2,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PostgresCluster } from './store/support/postgres-cluster.js';
+import { PostgresCluster } from '../scripts/postgres-cluster.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-test-run-'));
 

@@ -5,9 +5,13 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { openDatabase } from '../../../src/store/database.js';
 import { PostgresDatabase } from '../../../src/store/postgres/postgres-database.js';
+import { PostgresLiveTables } from '../../../src/store/postgres/postgres-live-tables.js';
+import { NO_CHANGES } from '../../../src/store/sql/changes.js';
+import type { LiveTables } from '../../../src/store/sql/live-table.js';
 import type { SqlDatabase } from '../../../src/store/sql/statement.js';
 import { SqliteDatabase } from '../../../src/store/sqlite/sqlite-database.js';
-import { PostgresCluster } from './postgres-cluster.js';
+import { SqliteLiveTables } from '../../../src/store/sqlite/sqlite-live-tables.js';
+import { PostgresCluster } from '../../../scripts/postgres-cluster.mjs';
 
 /** A new database with parley's schema. */
 export interface TestDatabase {
@@ -16,6 +20,8 @@ export interface TestDatabase {
   readonly folder: string;
   /** Another connection, as another process has it. */
   readonly connect: (nowUnixMs?: () => number) => Promise<SqlDatabase>;
+  /** Live tables of a node that is alone. */
+  readonly tables: LiveTables;
   /** Closes and deletes it. */
   readonly remove: () => Promise<void>;
 }
@@ -32,8 +38,9 @@ export const sqlite: Backend = {
   open: async (nowUnixMs) => {
     const folder = mkdtempSync(join(tmpdir(), 'parley-store-'));
     const opened: SqlDatabase[] = [];
-    const connect = async (now?: () => number): Promise<SqlDatabase> => {
-      const database = new SqliteDatabase(openDatabase(folder), now);
+    const file = openDatabase(folder);
+    const connect = async (now?: () => number, own = openDatabase(folder)): Promise<SqlDatabase> => {
+      const database = new SqliteDatabase(own, now);
       opened.push(database);
       return database;
     };
@@ -41,7 +48,7 @@ export const sqlite: Backend = {
       for (const database of opened) await database.close();
       rmSync(folder, { recursive: true });
     };
-    return { folder, connect, remove, database: await connect(nowUnixMs) };
+    return { folder, connect, remove, tables: new SqliteLiveTables(file), database: await connect(nowUnixMs, file) };
   },
 };
 
@@ -59,7 +66,9 @@ export const postgres: Backend = {
       for (const database of opened) await database.close();
       await remove();
     };
-    return { connect, folder: '', database: await connect(nowUnixMs), remove: removeAll };
+    const database = await connect(nowUnixMs);
+    const tables = new PostgresLiveTables(database, NO_CHANGES);
+    return { connect, tables, database, folder: '', remove: removeAll };
   },
 };
 
