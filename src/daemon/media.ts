@@ -71,7 +71,7 @@ export class Media implements DaemonModule, MediaHost {
   }
 
   async #open(): Promise<MediaThreadPool | null> {
-    const { settings, engine, database, log, faults } = this.#context;
+    const { settings, engine, log, faults } = this.#context;
     const count = settings.media.threads;
     if (count === 0) return null;
     // Loaded on demand: neither a daemon without threads nor the first health check waits for it.
@@ -93,7 +93,8 @@ export class Media implements DaemonModule, MediaHost {
       clock: engine.clock,
       stores: engine.options,
       onFault: faults.report,
-      settings: { options, database: database.name, traces: settings.traces ? traceFolder(settings) : null },
+      voices: () => this.#context.stores.voices.list(),
+      settings: { options, traces: settings.traces ? traceFolder(settings) : null },
     });
     return this.#threads;
   }

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { RealClock } from '../../base/real-clock.js';
 import { embeddingRoute } from '../../settings/models.js';
-import { databaseFile } from '../../store/database.js';
 import { newDelivery } from '../../tools/outbox.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallArchive } from '../call-log/call-archive.js';
@@ -36,7 +35,7 @@ export function evalsModule(
     engine,
     onError,
     knowledge: stores.agentData.knowledge,
-    database: databaseFile(settings.dataDir),
+    voices: () => stores.voices.list(),
     embedding: embeddingRoute(settings),
     prices: settings.prices,
     settings: settings.evals,
@@ -53,7 +52,7 @@ export function evalsModule(
     onError,
     files: new EvalFiles(settings.dataDir, archive.files),
     recordingOf: async (sessionId) => {
-      const { recording } = archive.get(sessionId);
+      const { recording } = await archive.get(sessionId);
       return recording === null ? null : archive.files.read(recording);
     },
     settings: settings.evals,
@@ -63,7 +62,7 @@ export function evalsModule(
     report: function* (run, webhook) {
       const nowMs = nowUnixMs();
       const message = { type: 'eval_run.finished', timestamp: new Date(nowMs).toISOString(), data: runReply(run) };
-      stores.outbox.add(newDelivery(run.id, webhook, JSON.stringify(message), nowMs));
+      yield* stores.outbox.adding(newDelivery(run.id, webhook, JSON.stringify(message), nowMs));
     },
     reported: () => stores.outbox.wake(),
     node: context.node,
@@ -130,7 +129,7 @@ class EvalRetention {
   async purge(): Promise<void> {
     const { store, runs, nowUnixMs, days } = this.#options;
     await this.#daily.inBatches(
-      () => store.endedBefore(nowUnixMs() - days * DAY_MS, 1),
+      async () => store.endedBefore(nowUnixMs() - days * DAY_MS, 1),
       async ([id]) => {
         if (id !== undefined) await runs.remove(id);
       },
