@@ -7,6 +7,7 @@ import { loadSettings } from '../settings/load-settings.js';
 import type { Settings } from '../settings/settings.js';
 import { CallFiles } from '../daemon/call-log/call-files.js';
 import { callFilter, callQuery } from '../daemon/call-log/call-filter.js';
+import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
 import { callEraser, campaignEraser, Erasure } from '../daemon/call-log/erasure.js';
 import { ParleyError } from '../base/errors.js';
 import type { CallHistoryItem } from '../session/record/call-history.js';
@@ -234,7 +235,7 @@ class CallDesk {
     const erasers =
       this.#database === null
         ? []
-        : [callEraser(this.#database, this.#settings.dataDir), campaignEraser(this.#database)];
+        : [callEraser(this.#database, this.#settings.dataDir), campaignEraser(new SqliteDatabase(this.#database))];
     const erased = await new Erasure(this.#database, erasers).erase(phone);
     const counts = Object.entries(erased).map(([what, count]) => `${what.replaceAll('_', ' ')}: ${String(count)}`);
     this.#io.stdout.write(json ? `${JSON.stringify({ erased })}\n` : `erased: ${counts.join(', ') || 'nothing'}\n`);

@@ -2,6 +2,7 @@ import type { CallHistoryItem } from '../../session/record/call-history.js';
 import type { StoredCall } from '../../store/calls.js';
 import { DeliveryStore } from '../../store/deliveries.js';
 import { SqliteOutboxStore } from '../../store/outbox.js';
+import { SqliteDatabase } from '../../store/sqlite/sqlite-database.js';
 import type { DaemonContext } from '../context.js';
 import type { HttpModule } from '../http/http-module.js';
 import type { DaemonModule } from '../module.js';
@@ -67,7 +68,10 @@ export function callLogModule(
     unfinished: stores.unfinished,
     outbox: stores.outbox,
   });
-  const erasure = new Erasure(database, [callEraser(database, settings.dataDir), campaignEraser(database)]);
+  const erasure = new Erasure(database, [
+    callEraser(database, settings.dataDir),
+    campaignEraser(new SqliteDatabase(database)),
+  ]);
   return {
     name: 'call-log',
     log,

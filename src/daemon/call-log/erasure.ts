@@ -5,6 +5,7 @@ import { CallPages } from '../../store/call-pages.js';
 import { CampaignRecordStore } from '../../store/campaign-records.js';
 import { CallStore } from '../../store/calls.js';
 import { LeftoverStore } from '../../store/leftovers.js';
+import type { SqlDatabase } from '../../store/sql/statement.js';
 import { phonePattern } from '../../store/phone-pattern.js';
 import { CallFiles } from './call-files.js';
 import type { Api } from '../http/api.js';
@@ -100,9 +101,9 @@ export function callEraser(database: Database, dataDir: string): Eraser {
 }
 
 /** Deletes the records and refusals of a number in all campaigns, except records with a call in progress. */
-export function campaignEraser(database: Database): Eraser {
+export function campaignEraser(database: SqlDatabase): Eraser {
   const records = new CampaignRecordStore(database);
-  return (number) => Promise.resolve({ campaign_records: records.erase(number) });
+  return async (number) => ({ campaign_records: await records.erase(number) });
 }
 
 const number = z.strictObject({ phone: z.string().min(1).max(100).describe('The whole number, such as +12025550103') });
