@@ -125,6 +125,11 @@ const CATALOGUE = {
     httpStatus: 500,
     retryable: false,
   },
+  SECRETS_DIFFER: {
+    message: '{what} does not fit the database: {reason}. See docs/keys.md',
+    httpStatus: 500,
+    retryable: false,
+  },
   BACKUP_INVALID: { message: '{path} cannot be restored: {reason}', httpStatus: 422, retryable: false },
   // knowledge base
   KNOWLEDGE_FILE_TOO_LARGE: { message: '{name} is larger than {limit} bytes', httpStatus: 413, retryable: false },
@@ -264,6 +269,12 @@ const CATALOGUE = {
     message: 'This daemon is shutting down and takes no new calls',
     httpStatus: 503,
     retryable: true,
+  },
+  FILE_STORE_FAILED: { message: 'The file store {store} failed: {reason}', httpStatus: 503, retryable: true },
+  FILE_STORE_REFUSED: {
+    message: 'The file store {store} refused the request: {reason}',
+    httpStatus: 502,
+    retryable: false,
   },
   DATA_FOLDER_IN_USE: {
     message: 'Another daemon is using the data folder {path}; stop it, or set PARLEY_DATA_DIR to another folder',

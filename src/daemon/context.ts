@@ -6,12 +6,15 @@ import type { Settings } from '../settings/settings.js';
 import { openOwnDatabase } from '../store/folder-lock.js';
 import { AdmissionControl } from './admission-control.js';
 import { CallEventBus } from './call-event-bus.js';
+import { ThisNode } from './nodes/this-node.js';
 import { type Log, NO_LOG, FaultReporter } from './operations/log.js';
 import { Stores } from './stores.js';
 
 /** Shared by all modules of the daemon. */
 export interface DaemonContext {
   readonly settings: Settings;
+  /** Read its id when a row is written: it may change. */
+  readonly node: ThisNode;
   readonly engine: Engine;
   /** The engine's. */
   readonly clock: Clock;
@@ -52,6 +55,7 @@ export async function openContext({ settings, engine, log = NO_LOG, onError }: C
   engine.keepIn(stores.forEngine);
   return {
     settings,
+    node: new ThisNode(),
     engine,
     clock,
     nowUnixMs,

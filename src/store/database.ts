@@ -316,7 +316,8 @@ export const MIGRATIONS: readonly string[] = [
      sessions INTEGER NOT NULL,
      draining INTEGER NOT NULL,
      started_us INTEGER NOT NULL,
-     heartbeat_us INTEGER NOT NULL
+     heartbeat_us INTEGER NOT NULL,
+     dead_us INTEGER
    ) STRICT;
    ALTER TABLE calls ADD COLUMN node_id TEXT;
    ALTER TABLE dials ADD COLUMN node_id TEXT;
@@ -332,7 +333,21 @@ export const MIGRATIONS: readonly string[] = [
      campaign_id TEXT NOT NULL REFERENCES campaigns (id) ON DELETE CASCADE,
      until_us INTEGER NOT NULL
    ) STRICT;
-   ALTER TABLE eval_runs ADD COLUMN node_id TEXT`,
+   ALTER TABLE eval_runs ADD COLUMN node_id TEXT;
+   CREATE TABLE file_deletions (
+     key TEXT PRIMARY KEY,
+     ts_us INTEGER NOT NULL,
+     done INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX file_deletions_open ON file_deletions (ts_us) WHERE done = 0;
+   CREATE TABLE registered_calls (
+     call_id TEXT PRIMARY KEY,
+     session_id TEXT NOT NULL UNIQUE,
+     way TEXT NOT NULL CHECK (way IN ('talk', 'phone')),
+     registration TEXT NOT NULL,
+     expires_us INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX registered_calls_expiry ON registered_calls (expires_us)`,
 ];
 
 /** The schema version of this parley. */

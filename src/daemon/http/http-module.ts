@@ -13,7 +13,7 @@ import { countRequests, RateLimit } from './rate-limit.js';
 import { answerUnknownRoutes, errorReplies } from './replies.js';
 import { answerPages, openServer } from './server.js';
 import { SessionTokens } from './session-tokens.js';
-import { SignedUrls, signingKey } from './signed-urls.js';
+import { SignedUrls } from './signed-urls.js';
 import type { TlsFiles } from './tls.js';
 import { Upgrades } from './upgrades.js';
 
@@ -73,7 +73,7 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpMo
     tokens,
     links: new SignedUrls({
       nowUnixMs,
-      key: signingKey(settings.dataDir),
+      keys: stores.signingKeys,
       base: () => publicUrl ?? address,
       isPublic: publicUrl !== null,
     }),

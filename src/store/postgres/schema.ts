@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { ParleyError } from '../../base/errors.js';
 import { BASELINE } from './baseline.js';
+import { CHANGES } from './changes.js';
 
 /** A step from one schema version to the next. */
 interface Migration {
@@ -24,7 +25,8 @@ const NODES = `
     sessions BIGINT NOT NULL,
     draining BIGINT NOT NULL,
     started_us BIGINT NOT NULL,
-    heartbeat_us BIGINT NOT NULL
+    heartbeat_us BIGINT NOT NULL,
+    dead_us BIGINT
   );
   ALTER TABLE calls ADD COLUMN node_id TEXT COLLATE "C";
   ALTER TABLE dials ADD COLUMN node_id TEXT COLLATE "C";
@@ -41,11 +43,40 @@ const NODES = `
     campaign_id TEXT COLLATE "C" NOT NULL REFERENCES campaigns (id) ON DELETE CASCADE,
     until_us BIGINT NOT NULL
   );
-  ALTER TABLE eval_runs ADD COLUMN node_id TEXT COLLATE "C";`;
+  ALTER TABLE eval_runs ADD COLUMN node_id TEXT COLLATE "C";
+  CREATE TABLE file_deletions (
+    key TEXT COLLATE "C" PRIMARY KEY,
+    ts_us BIGINT NOT NULL,
+    done BIGINT NOT NULL
+  );
+  CREATE INDEX file_deletions_open ON file_deletions (ts_us) WHERE done = 0;
+  CREATE TABLE registered_calls (
+    call_id TEXT COLLATE "C" PRIMARY KEY,
+    session_id TEXT COLLATE "C" NOT NULL UNIQUE,
+    way TEXT NOT NULL CHECK (way IN ('talk', 'phone')),
+    registration TEXT NOT NULL,
+    expires_us BIGINT NOT NULL
+  );
+  CREATE INDEX registered_calls_expiry ON registered_calls (expires_us);`;
+
+/** What only nodes that share a database need. */
+const SHARED = `
+  CREATE TABLE secret_keys (
+    purpose TEXT NOT NULL CHECK (purpose IN ('secret', 'signing')),
+    id TEXT NOT NULL,
+    used_at BIGINT NOT NULL,
+    retired_at BIGINT,
+    PRIMARY KEY (purpose, id)
+  );
+  CREATE TABLE session_token_uses (
+    id TEXT COLLATE "C" PRIMARY KEY,
+    expires_us BIGINT NOT NULL
+  );
+  CREATE INDEX session_token_uses_expiry ON session_token_uses (expires_us);`;
 
 const MIGRATIONS: readonly Migration[] = [
   { version: 16, readableFrom: 16, text: BASELINE },
-  { version: 17, readableFrom: 16, text: NODES },
+  { version: 17, readableFrom: 16, text: [NODES, SHARED, CHANGES].join('\n') },
 ];
 
 /** The schema version of this parley on PostgreSQL. */
