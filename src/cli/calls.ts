@@ -7,7 +7,6 @@ import type { Settings } from '../settings/settings.js';
 import { CallFiles } from '../daemon/files/call-files.js';
 import { openCallFiles } from '../daemon/files/open-call-files.js';
 import { callFilter, callQuery } from '../daemon/call-log/call-filter.js';
-import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
 import { callEraser, campaignEraser, Erasure } from '../daemon/call-log/erasure.js';
 import { ParleyError } from '../base/errors.js';
 import type { CallHistoryItem } from '../session/record/call-history.js';

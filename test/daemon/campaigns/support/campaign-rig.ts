@@ -9,6 +9,7 @@ import { CampaignRecordStore, type StoredRecord } from '../../../../src/store/ca
 import { CampaignStore, type StoredCampaign } from '../../../../src/store/campaigns.js';
 import { openDatabase } from '../../../../src/store/database.js';
 import { SqliteDatabase } from '../../../../src/store/sqlite/sqlite-database.js';
+import { SqliteLiveTables } from '../../../../src/store/sqlite/sqlite-live-tables.js';
 import type { SqlDatabase, Statement, Transaction } from '../../../../src/store/sql/statement.js';
 import {
   type CampaignSchedule,
@@ -49,7 +50,7 @@ export const fastSqlite: Backend = {
       await database.close();
       rmSync(folder, { recursive: true });
     };
-    return Promise.resolve({ database, remove });
+    return Promise.resolve({ database, tables: new SqliteLiveTables(file), remove });
   },
 };
 
