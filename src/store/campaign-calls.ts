@@ -65,6 +65,10 @@ export class CampaignCallStore {
     return this.#database.transaction(decision);
   }
 
+  transaction<T>(work: () => Transaction<T>): Promise<T> {
+    return this.#database.transaction(work);
+  }
+
   /** The time that all nodes share, in microseconds since 1970. */
   nowUs(): Transaction<number> {
     return this.#database.nowUs();

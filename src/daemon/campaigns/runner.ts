@@ -123,7 +123,7 @@ export class CampaignRunner {
     const records = await calls.calling(node);
     for (const { campaignId, sessionId } of records) {
       const over = (sessionId === null ? null : await endOf(sessionId)) ?? STOPPED;
-      await calls.decide(function* () {
+      await calls.transaction(function* () {
         const nowMs = (yield* calls.nowUs()) / 1000;
         yield* parts.settle(campaignId, sessionId ?? '', over, nowMs);
       });
@@ -286,7 +286,7 @@ export class CampaignRunner {
     if (call === undefined || this.#closed) return;
     call.cancel = clock.schedule(clock.nowMs() + LOG_MS, () =>
       this.#do(async () => {
-        await calls.decide(function* () {
+        await calls.transaction(function* () {
           yield* parts.settle(call.campaignId, sessionId, over, (yield* calls.nowUs()) / 1000);
         });
         this.callEnded(sessionId, call.campaignId);
