@@ -1,6 +1,6 @@
 import { type RecordRow, recordOf, type RecordStatus, type StoredRecord } from './campaign-records.js';
-import { campaignOf, type CampaignRow, type StoredCampaign } from './campaigns.js';
-import { run, sql, type SqlDatabase, type Statement, type Transaction } from './sql/statement.js';
+import { campaignLock, campaignOf, type CampaignRow, finishCampaign, type StoredCampaign } from './campaigns.js';
+import { inTurn, run, sql, type SqlDatabase, type Statement, type Transaction } from './sql/statement.js';
 
 /** A started campaign, as a node reads it that looks for the next call. */
 export interface RunningCampaign {
@@ -62,7 +62,7 @@ export class CampaignCallStore {
 
   /** Runs the decision about the next call. A machine that crashes may forget it: then nobody has been called. */
   decide<T>(decision: () => Transaction<T>): Promise<T> {
-    return this.#database.transaction(decision);
+    return this.#database.lazyTransaction(decision);
   }
 
   transaction<T>(work: () => Transaction<T>): Promise<T> {
@@ -209,6 +209,16 @@ export class CampaignCallStore {
     return ended > 0;
   }
 
+  /** Waits for uploads to a campaign and others that may finish it, until the transaction ends. */
+  hold(campaignId: string): Transaction<void> {
+    return inTurn(this.#database, campaignLock(campaignId));
+  }
+
+  /** Finishes a paused campaign that has nothing left to do. Run it behind `hold`. */
+  *finishPaused(campaignId: string): Transaction<void> {
+    yield* finishCampaign(this.#database, campaignId, 'paused');
+  }
+
   /** The number of calls in progress, on all nodes. */
   async callsOf(campaignId: string): Promise<number> {
     const row = await this.#database.first<{ count: number }>(
@@ -236,7 +246,7 @@ export class CampaignCallStore {
     const database = this.#database;
     const node = this.#node.id;
     const { seq, campaignId } = record;
-    return database.transaction(function* () {
+    return database.lazyTransaction(function* () {
       const set = typeof change === 'function' ? change(yield* database.nowUs()) : change;
       yield* run(
         sql`UPDATE campaign_records SET ${set}

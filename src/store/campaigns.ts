@@ -1,5 +1,5 @@
 import type { CampaignSchedule } from '../settings/campaign-schedule.js';
-import { sql, type SqlDatabase, type SqlValue, type Statement, type Transaction } from './sql/statement.js';
+import { run, sql, type SqlDatabase, type SqlValue, type Statement, type Transaction } from './sql/statement.js';
 
 /**
  * - `idle`: not started yet.
@@ -94,30 +94,20 @@ export class CampaignStore {
     return row === null ? null : campaignOf(row);
   }
 
-  /**
-   * Finishes a campaign that has one of these statuses, unless a record waits or is being called, or an upload is under
-   * way. Returns whether it did.
-   */
-  finish(id: string, from: readonly CampaignStatus[]): Promise<boolean> {
+  /** Finishes a campaign that has this status and nothing left to do. Returns whether it did. */
+  finish(id: string, from: CampaignStatus): Promise<boolean> {
     const database = this.#database;
-    return database.transaction(function* () {
-      const nowUs = yield* database.nowUs();
-      const { rows } =
-        yield sql`UPDATE campaigns SET status = 'finished' WHERE id = ${id} AND status IN (${listOf(from)})
-        AND NOT EXISTS (SELECT 1 FROM campaign_records WHERE campaign_id = ${id} AND due_ms IS NOT NULL)
-        AND NOT EXISTS (SELECT 1 FROM campaign_records WHERE campaign_id = ${id} AND calling = 1)
-        AND NOT EXISTS (SELECT 1 FROM campaign_uploads WHERE campaign_id = ${id} AND until_us > ${nowUs})
-        RETURNING id`;
-      return rows.length > 0;
-    }, campaignLock(id));
+    return database.transaction(() => finishCampaign(database, id, from), campaignLock(id));
   }
 
   /** Finishes a campaign that is to be removed. Returns false if it runs, a call of it is in progress, or there is none. */
   retire(id: string): Promise<boolean> {
     return this.#database.transaction(function* () {
-      const { rows } = yield sql`UPDATE campaigns SET status = 'finished' WHERE id = ${id} AND status <> 'started'
-        AND NOT EXISTS (SELECT 1 FROM campaign_records WHERE campaign_id = ${id} AND calling = 1) RETURNING id`;
-      return rows.length > 0;
+      const retired = yield* run(
+        sql`UPDATE campaigns SET status = 'finished' WHERE id = ${id} AND status <> 'started'
+              AND NOT EXISTS (SELECT 1 FROM campaign_records WHERE campaign_id = ${id} AND calling = 1)`,
+      );
+      return retired > 0;
     }, campaignLock(id));
   }
 
@@ -140,6 +130,21 @@ export function campaignOf(row: CampaignRow): StoredCampaign {
     lastCallMs: row.last_call_ms,
     createdAt: row.created_at,
   };
+}
+
+/**
+ * Finishes a campaign that has this status, unless a record waits or is being called, or an upload is under way. Run it
+ * with the lock of the campaign. Returns whether it did.
+ */
+export function* finishCampaign(database: SqlDatabase, id: string, from: CampaignStatus): Transaction<boolean> {
+  const nowUs = yield* database.nowUs();
+  const finished = yield* run(
+    sql`UPDATE campaigns SET status = 'finished' WHERE id = ${id} AND status = ${from}
+          AND NOT EXISTS (SELECT 1 FROM campaign_records WHERE campaign_id = ${id} AND due_ms IS NOT NULL)
+          AND NOT EXISTS (SELECT 1 FROM campaign_records WHERE campaign_id = ${id} AND calling = 1)
+          AND NOT EXISTS (SELECT 1 FROM campaign_uploads WHERE campaign_id = ${id} AND until_us > ${nowUs})`,
+  );
+  return finished > 0;
 }
 
 /** A campaign as a generator reads it. */

@@ -83,16 +83,16 @@ describe.each(backends)('with a database of $name', ({ open }) => {
 
     it('are finished when nobody waits, is being called or is being uploaded', async () => {
       await add('a', newNumbers(1));
-      expect(await campaigns.finish('a', ['started'])).toBe(false);
+      expect(await campaigns.finish('a', 'started')).toBe(false);
       const seq = await begin('a', 's');
-      expect(await campaigns.finish('a', ['started'])).toBe(false);
+      expect(await campaigns.finish('a', 'started')).toBe(false);
       expect(await campaigns.retire('a')).toBe(false);
       await end(seq, 's');
       expect(await records.beginUpload('u', 'a')).toBe(true);
-      expect(await campaigns.finish('a', ['started'])).toBe(false);
+      expect(await campaigns.finish('a', 'started')).toBe(false);
       await records.endUpload('u');
-      expect(await campaigns.finish('a', ['paused'])).toBe(false);
-      expect(await campaigns.finish('a', ['started'])).toBe(true);
+      expect(await campaigns.finish('a', 'paused')).toBe(false);
+      expect(await campaigns.finish('a', 'started')).toBe(true);
       expect(await records.beginUpload('u', 'a')).toBe(false);
       expect(await add('a', newNumbers(2))).toBeNull();
       expect(await campaigns.change('a', { name: 'x' })).toBeNull();
@@ -103,9 +103,9 @@ describe.each(backends)('with a database of $name', ({ open }) => {
       nowMs += 59_000;
       await records.add('a', [], 'u');
       nowMs += 59_000;
-      expect(await campaigns.finish('a', ['started'])).toBe(false);
+      expect(await campaigns.finish('a', 'started')).toBe(false);
       nowMs += 2_000;
-      expect(await campaigns.finish('a', ['started'])).toBe(true);
+      expect(await campaigns.finish('a', 'started')).toBe(true);
     });
 
     it('are not removed while they run', async () => {

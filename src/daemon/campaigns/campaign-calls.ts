@@ -68,6 +68,11 @@ export class CampaignCalls implements RecordStarts {
     if (record === null || campaign === null) return;
     const tried = { attempts: record.attempts, retried: record.retried };
     const settlement = settle(tried, { callStatus: over.status, error: over.error }, scheduleOf(campaign), nowMs);
+    // A paused campaign finishes when its last call gives the last record its final state. Uploads take this lock before
+    // the rows of records, too.
+    const isPaused = campaign.status === 'paused';
+    if (isPaused) yield* calls.hold(campaignId);
     yield* calls.end(record.seq, sessionId, { dueMs: null, retried: record.retried, ...settlement });
+    if (isPaused) yield* calls.finishPaused(campaignId);
   }
 }

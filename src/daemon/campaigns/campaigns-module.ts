@@ -1,8 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { CampaignCallStore } from '../../store/campaign-calls.js';
 import { CampaignRecordStore } from '../../store/campaign-records.js';
 import { CampaignStore, type StoredCampaign } from '../../store/campaigns.js';
-import { SqliteDatabase } from '../../store/sqlite/sqlite-database.js';
 import type { CampaignSchedule } from '../../settings/campaign-schedule.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { RecordStarts } from '../calls/dial.js';
@@ -27,11 +25,10 @@ export function campaignsModule(
   context: DaemonContext,
   { agents, dialer }: { agents: AgentRegistry; dialer: Dialer },
 ): CampaignsModule {
-  const { settings, clock, nowUnixMs, stores, faults, events, admission } = context;
-  const database = new SqliteDatabase(context.database, nowUnixMs);
+  const { settings, clock, nowUnixMs, database, stores, faults, events, admission } = context;
   const defaults: CampaignSchedule = { ...settings.campaigns, timezone: settings.timezone };
   const scheduleOf = ({ overrides }: StoredCampaign): CampaignSchedule => ({ ...defaults, ...overrides });
-  const calls = new CampaignCallStore(database, { id: randomUUID() });
+  const calls = new CampaignCallStore(database, context.node);
   const parts = new CampaignCalls({ calls, scheduleOf });
   const isShared = database.dialect !== 'sqlite';
   const campaigns = new Campaigns({
@@ -49,7 +46,7 @@ export function campaignsModule(
     dial: (request) => dialer.dial(request),
     isOpen: () => admission.isOpen,
     endOf: async (sessionId) => {
-      const call = stores.calls.get(sessionId);
+      const call = await stores.calls.get(sessionId);
       return call === null ? null : { status: call.status, error: call.item.error_message };
     },
   });

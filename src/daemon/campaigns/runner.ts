@@ -169,12 +169,8 @@ export class CampaignRunner {
     this.#underWay.delete(sessionId);
     // A campaign waits for a free line.
     if (this.#isFull) this.#scheduler.block(0);
-    this.#do(async () => {
-      const { campaigns, onChange } = this.#options;
-      if ((await campaigns.get(campaignId))?.status === 'paused') await this.#finish(campaignId, 'paused');
-      onChange(campaignId);
-      this.reschedule();
-    });
+    this.#options.onChange(campaignId);
+    this.reschedule();
   }
 
   /** Places no more calls. Calls that end after this count as interrupted. */
@@ -324,13 +320,10 @@ export class CampaignRunner {
     await calls.release(claim);
   }
 
-  /**
-   * Finishes a campaign whose records all have their final state. A paused one also finishes when its last call gives the
-   * last record its final state.
-   */
+  /** Finishes a campaign whose records all have their final state. */
   async #finish(campaignId: string, status: 'started' | 'paused'): Promise<void> {
     const { campaigns, onChange } = this.#options;
-    if (!(await campaigns.finish(campaignId, [status]))) return;
+    if (!(await campaigns.finish(campaignId, status))) return;
     this.#scheduler.forget(campaignId);
     onChange(campaignId);
   }

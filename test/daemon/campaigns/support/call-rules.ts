@@ -13,6 +13,8 @@ export interface Placed {
   /** When it ended, or will end. */
   endMs: number;
   status: string;
+  /** Whether the log has its end. */
+  isOver: boolean;
 }
 
 /** Times are stored in whole microseconds. */

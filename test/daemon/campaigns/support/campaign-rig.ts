@@ -1,27 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { VirtualClock } from '../../../../src/base/virtual-clock.js';
-import type { StoredCall } from '../../../../src/store/calls.js';
+import { CallStore } from '../../../../src/store/calls.js';
 import { CampaignCallStore } from '../../../../src/store/campaign-calls.js';
 import { CampaignRecordStore, type StoredRecord } from '../../../../src/store/campaign-records.js';
 import { CampaignStore, type StoredCampaign } from '../../../../src/store/campaigns.js';
-import { openDatabase } from '../../../../src/store/database.js';
-import { SqliteDatabase } from '../../../../src/store/sqlite/sqlite-database.js';
-import { SqliteLiveTables } from '../../../../src/store/sqlite/sqlite-live-tables.js';
-import type { SqlDatabase, Statement, Transaction } from '../../../../src/store/sql/statement.js';
+import { DialStore } from '../../../../src/store/dials.js';
+import { sql, type SqlDatabase, type Statement, type Transaction } from '../../../../src/store/sql/statement.js';
 import {
   type CampaignSchedule,
   DEFAULT_CAMPAIGN_SCHEDULE,
   WEEKDAYS,
 } from '../../../../src/settings/campaign-schedule.js';
-import { type DialEnd, type DialledCall, type DialRequest, RecordChanged } from '../../../../src/daemon/calls/dial.js';
-import { CampaignCalls, type CallOver } from '../../../../src/daemon/campaigns/campaign-calls.js';
+import { DEFAULT_SETTINGS } from '../../../../src/settings/settings.js';
+import type { CallGuards } from '../../../../src/settings/setting-groups.js';
+import { CallEventBus } from '../../../../src/daemon/call-event-bus.js';
+import { CallLog } from '../../../../src/daemon/call-log/call-log.js';
+import type { DialEnd, DialledCall, DialRequest } from '../../../../src/daemon/calls/dial.js';
+import { CallPlacing } from '../../../../src/daemon/calls/placing.js';
+import { CampaignCalls } from '../../../../src/daemon/campaigns/campaign-calls.js';
 import { placeOfNumber } from '../../../../src/daemon/campaigns/phone-zones.js';
 import { CampaignRunner } from '../../../../src/daemon/campaigns/runner.js';
 import type { Placed } from './call-rules.js';
-import type { Backend, TestDatabase } from '../../../store/support/backends.js';
+import { type Backend, sqlite, type TestDatabase } from '../../../store/support/backends.js';
 import { newCampaign } from '../../../store/support/campaigns.js';
 
 /** A Friday, 12:00 in London. */
@@ -41,16 +41,10 @@ export const ALWAYS: CampaignSchedule = {
 /** A file whose writes do not wait for the disk: the test's process does not crash. */
 export const fastSqlite: Backend = {
   name: 'SQLite',
-  open: (nowUnixMs) => {
-    const folder = mkdtempSync(join(tmpdir(), 'parley-campaigns-'));
-    const file = openDatabase(folder);
-    file.pragma('synchronous = OFF');
-    const database = new SqliteDatabase(file, nowUnixMs);
-    const remove = async (): Promise<void> => {
-      await database.close();
-      rmSync(folder, { recursive: true });
-    };
-    return Promise.resolve({ database, tables: new SqliteLiveTables(file), remove });
+  open: async (nowUnixMs) => {
+    const opened = await sqlite.open(nowUnixMs);
+    await opened.database.all(sql`PRAGMA synchronous = OFF`);
+    return opened;
   },
 };
 
@@ -75,12 +69,10 @@ export class CampaignRig {
   /** Checks the agent: rejects where a call is not to be taken. */
   guard: (request: DialRequest, node: string) => void | Promise<void> = () => undefined;
   isOpen = true;
-  /** Whether the log keeps the ends of calls to itself. */
+  /** Whether the log closes calls without a word to others. */
   isDeaf = false;
   readonly schedule: CampaignSchedule;
   readonly pollMs: number | null;
-  /** The log: how calls ended. */
-  readonly log = new Map<string, CallOver>();
   #opened!: TestDatabase;
   #nodes: RigNode[] = [];
   campaigns!: CampaignStore;
@@ -151,9 +143,8 @@ export class CampaignRig {
   /** Another node notices that a node has died: closes its calls in the log and recovers its records. */
   async takeOver(dead: RigNode, by: RigNode): Promise<void> {
     for (const call of this.placed) {
-      if (call.node !== dead.id || this.log.has(call.sessionId)) continue;
-      call.endMs = this.nowMs;
-      call.status = 'error';
+      if (call.node !== dead.id || call.isOver) continue;
+      Object.assign(call, { endMs: this.nowMs, status: 'error' });
       await by.close(call);
     }
     await by.runner.recover(dead.id);
@@ -175,8 +166,12 @@ export class CampaignRig {
 export class RigNode {
   readonly runner: CampaignRunner;
   readonly #rig: CampaignRig;
-  readonly #parts: CampaignCalls;
   readonly #database: NodeDatabase;
+  readonly #dials: DialStore;
+  readonly #log: CallLog;
+  /** A log without a word to others. */
+  readonly #deafLog: CallLog;
+  readonly #placing: CallPlacing;
 
   constructor(
     readonly id: string,
@@ -187,20 +182,31 @@ export class RigNode {
     this.#database = database;
     const scheduleOf = ({ overrides }: StoredCampaign): CampaignSchedule => ({ ...rig.schedule, ...overrides });
     const calls = new CampaignCallStore(database, { id });
-    this.#parts = new CampaignCalls({ calls, scheduleOf });
+    const parts = new CampaignCalls({ calls, scheduleOf });
+    const events = new CallEventBus();
+    const store = new CallStore(database);
+    this.#log = new CallLog({ database, store, events });
+    this.#deafLog = new CallLog({ database, store });
+    this.#dials = new DialStore(database, id);
+    this.#placing = new CallPlacing({ database, dials: this.#dials, log: this.#log, records: parts });
     this.runner = new CampaignRunner({
       clock: rig.clock,
       campaigns: new CampaignStore(database),
       calls,
-      parts: this.#parts,
+      parts,
       dial: (request) => this.#dial(request),
-      endOf: (sessionId) => Promise.resolve(rig.log.get(sessionId) ?? null),
+      endOf: async (sessionId) => {
+        const call = await store.get(sessionId);
+        return call?.endedUs == null ? null : { status: call.status, error: call.item.error_message };
+      },
       scheduleOf,
       isOpen: () => rig.isOpen,
       pollMs: rig.pollMs,
       onChange: () => undefined,
       onError: (error) => void rig.faults.push(error),
     });
+    events.within((call) => parts.ended(call));
+    events.on('call.ended', (call) => this.runner.callEnded(call.sessionId, call.campaignId ?? ''));
   }
 
   get isDead(): boolean {
@@ -214,42 +220,59 @@ export class RigNode {
   }
 
   /** Closes a call in the log. */
-  async close({ sessionId, campaignId, status }: Placed): Promise<void> {
-    const { log, nowMs } = this.#rig;
-    const item = { error_message: null } as StoredCall['item'];
-    const call = { sessionId, campaignId, status, item, endedUs: nowMs * 1000 } as StoredCall;
-    await this.#database.transaction(() => this.#parts.ended(call));
-    log.set(sessionId, { status, error: null });
-    this.runner.callEnded(sessionId, campaignId);
+  async close(call: Placed): Promise<void> {
+    const { sessionId, status } = call;
+    call.isOver = true;
+    await (this.#rig.isDeaf ? this.#deafLog : this.#log).fail(sessionId, status, null);
+    await this.#database.transaction(() => this.#dials.ended(sessionId));
   }
 
   async #dial(request: DialRequest): Promise<DialledCall> {
     const rig = this.#rig;
     await rig.guard(request, this.id);
     const ids = { sessionId: randomUUID(), callId: randomUUID() };
-    const { to, record, campaignId } = request;
-    const [database, parts] = [this.#database, this.#parts];
-    const hasBegun = await database.transaction(function* () {
-      return yield* parts.begin(record?.seq ?? 0, ids.sessionId, (yield* database.nowUs()) / 1000);
-    }, 'dials');
-    if (!hasBegun) throw new RecordChanged();
+    const { from, to, record = null, campaignId = null } = request;
+    await this.#placing.place({
+      reservation: { ...ids, to, maxDurationS: 600, idempotency: null },
+      limits: WIDE,
+      call: {
+        ...ids,
+        channel: 'phone',
+        direction: 'outbound',
+        agentId: null,
+        agentConfig: { prompt: 'Sell.' },
+        campaignId,
+        phones: { from, to },
+        status: 'registered',
+      },
+      record,
+    });
     const attempt = rig.placed.filter((call) => call.to === to).length + 1;
     const { status, afterMs } = rig.outcome(request, attempt);
     const [atMs, endMs] = [rig.nowMs, rig.nowMs + afterMs];
-    const call = { ...ids, campaignId: campaignId ?? '', node: this.id, to, atMs, endMs, status };
+    const node = this.id;
+    const call: Placed = { ...ids, node, to, atMs, endMs, status, campaignId: campaignId ?? '', isOver: false };
     rig.placed.push(call);
     const finished = new Promise<DialEnd>((resolve) => {
       rig.clock.schedule(rig.clock.nowMs() + afterMs, () => {
-        const over = { status, error: null };
-        if (this.#database.isDead) return;
-        if (rig.isDeaf) rig.log.set(ids.sessionId, over);
-        else void this.close(call);
-        resolve(over as DialEnd);
+        if (this.isDead) return;
+        this.close(call).catch((error: unknown) => rig.faults.push(error as Error));
+        resolve({ status: status as DialEnd['status'], error: null });
       });
     });
     return { ...ids, finished };
   }
 }
+
+/** No limits of the operator's. */
+const WIDE: CallGuards = {
+  ...DEFAULT_SETTINGS.calls,
+  concurrent: 1e6,
+  perMinute: 1e6,
+  perDestinationPerMinute: 1e6,
+  perDestinationPerDay: 1e6,
+  minutesPerDay: 1e9,
+};
 
 /** The database as a process sees it: simulated time waits for it, and a dead process gets no answers. */
 class NodeDatabase implements SqlDatabase {
@@ -278,6 +301,20 @@ class NodeDatabase implements SqlDatabase {
 
   transaction<T>(work: () => Transaction<T>, lock?: string): Promise<T> {
     return this.#answer(() => this.#database.transaction(work, lock));
+  }
+
+  read<T>(work: () => Transaction<T>): Promise<T> {
+    return this.#answer(() => this.#database.read(work));
+  }
+
+  /** Of SQLite, `transaction`: the test's writes wait for no disk, and the lazy ones would turn that off. */
+  lazyTransaction<T>(work: () => Transaction<T>): Promise<T> {
+    if (this.dialect === 'sqlite') return this.transaction(work);
+    return this.#answer(() => this.#database.lazyTransaction(work));
+  }
+
+  scrub(): Promise<void> {
+    return this.#database.scrub();
   }
 
   nowUs(): Transaction<number> {
