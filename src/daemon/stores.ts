@@ -74,7 +74,7 @@ export class Stores implements DaemonModule {
     this.phones = live.phones;
     this.agents = live.agents;
     this.voices = live.voices;
-    this.agentData = new AgentData({ settings, onError, database, clock, nowUnixMs });
+    this.agentData = new AgentData({ settings, onError, database, writes, clock, nowUnixMs });
     this.doNotCall = new DoNotCallStore(database);
     this.calls = new CallStore(database);
     this.dials = new DialStore(database);

@@ -1,8 +1,11 @@
 import type { Memory, MemoryStore } from '../session/after-call/memory.js';
-import { sql, type SqlDatabase, type Statement } from './sql/statement.js';
+import { run, sql, type SqlDatabase, type Statement, type Transaction } from './sql/statement.js';
+import { DirectWrites, type Writes } from './writes.js';
 
 export interface StoredMemoriesOptions {
   database: SqlDatabase;
+  /** Default: the database can always be reached. */
+  writes?: Writes;
   /** Older memories are not returned, and `purge` deletes them. */
   retentionDays: number;
   nowUnixMs: () => number;
@@ -21,18 +24,16 @@ const DAY_MS = 86_400_000;
 /** Memories of agents about their users. */
 export class StoredMemories implements MemoryStore {
   readonly #options: StoredMemoriesOptions;
+  readonly #keep: (memory: Memory) => Promise<unknown>;
 
   constructor(options: StoredMemoriesOptions) {
     this.#options = options;
+    const { database, writes = new DirectWrites(database) } = options;
+    this.#keep = writes.operation('memories.keep', keeping);
   }
 
-  async keep({ sessionId, agentId, user, text, unixMs }: Memory): Promise<void> {
-    await this.#options.database.run(
-      sql`INSERT INTO memories (session_id, agent_id, "user", text, unix_ms)
-          VALUES (${sessionId}, ${agentId}, ${user}, ${text}, ${unixMs})
-          ON CONFLICT (session_id) DO UPDATE SET agent_id = excluded.agent_id, "user" = excluded."user",
-            text = excluded.text, unix_ms = excluded.unix_ms`,
-    );
+  async keep(memory: Memory): Promise<void> {
+    await this.#keep(memory);
   }
 
   async recall(agentId: string, user: string, limit: number): Promise<readonly Memory[]> {
@@ -66,6 +67,15 @@ export class StoredMemories implements MemoryStore {
     const { nowUnixMs, retentionDays } = this.#options;
     return nowUnixMs() - retentionDays * DAY_MS;
   }
+}
+
+function* keeping({ sessionId, agentId, user, text, unixMs }: Memory): Transaction<void> {
+  yield* run(
+    sql`INSERT INTO memories (session_id, agent_id, "user", text, unix_ms)
+        VALUES (${sessionId}, ${agentId}, ${user}, ${text}, ${unixMs})
+        ON CONFLICT (session_id) DO UPDATE SET agent_id = excluded.agent_id, "user" = excluded."user",
+          text = excluded.text, unix_ms = excluded.unix_ms`,
+  );
 }
 
 function chosen({ user = null, agentId = null }: { user?: string | null; agentId?: string | null }): Statement {

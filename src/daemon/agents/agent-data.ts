@@ -5,12 +5,14 @@ import type { Settings } from '../../settings/settings.js';
 import { KnowledgeBase } from '../../store/knowledge.js';
 import { StoredMemories } from '../../store/memory.js';
 import type { SqlDatabase } from '../../store/sql/statement.js';
+import type { Writes } from '../../store/writes.js';
 import { Uploads } from '../http/uploads.js';
 import { errorOf } from '../../base/errors.js';
 
 export interface AgentDataOptions {
   settings: Settings;
   database: SqlDatabase;
+  writes: Writes;
   clock: Clock;
   nowUnixMs: () => number;
   onError: (error: Error) => void;
@@ -28,7 +30,7 @@ export class AgentData {
 
   constructor(options: AgentDataOptions) {
     this.#options = options;
-    const { settings, database, nowUnixMs, onError } = options;
+    const { settings, database, writes, nowUnixMs, onError } = options;
     const { knowledgeFileBytes: fileBytes, knowledgeFiles: files } = settings.limits;
     this.knowledge = new KnowledgeBase({
       path: join(settings.dataDir, 'knowledge.db'),
@@ -37,7 +39,7 @@ export class AgentData {
       embedding: embeddingRoute(settings),
       onFault: (reason) => onError(new Error(`knowledge base: ${reason}`)),
     });
-    this.memories = new StoredMemories({ database, retentionDays: settings.memoryRetentionDays, nowUnixMs });
+    this.memories = new StoredMemories({ database, writes, retentionDays: settings.memoryRetentionDays, nowUnixMs });
     this.uploads = new Uploads(settings.dataDir, fileBytes);
     this.#purge();
   }

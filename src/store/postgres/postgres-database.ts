@@ -28,6 +28,10 @@ export interface PostgresOptions {
   nowUnixMs?: () => number;
 }
 
+/** Connections of a node: of its pool, and one each for changes and leases, and two for the knowledge base. */
+export const NODE_POOL_SIZE = 10;
+export const NODE_CONNECTIONS = NODE_POOL_SIZE + 4;
+
 /** Until a connection is made, or one of the pool is free. */
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Runs of a transaction that collides with others. */

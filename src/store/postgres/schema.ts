@@ -86,7 +86,7 @@ const MIGRATIONS: readonly Migration[] = [
 export const POSTGRES_SCHEMA_VERSION = Math.max(...MIGRATIONS.map(({ version }) => version));
 
 /** The oldest server that has all that the statements need, as in `server_version_num`. */
-const MIN_SERVER_VERSION = 150_000;
+export const MIN_SERVER_VERSION = 150_000;
 const MIN_SERVER_MAJOR = MIN_SERVER_VERSION / 10_000;
 
 /** Nodes that start at the same time wait for the first one's update of the schema. */
