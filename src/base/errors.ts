@@ -265,6 +265,12 @@ const CATALOGUE = {
     httpStatus: 503,
     retryable: true,
   },
+  NODE_UNREACHABLE: {
+    message: 'The node that has the {what} cannot be reached: {reason}',
+    httpStatus: 503,
+    retryable: true,
+  },
+  NODE_REFUSED: { message: 'The request of another node is refused: {reason}', httpStatus: 403, retryable: false },
   DATA_FOLDER_IN_USE: {
     message: 'Another daemon is using the data folder {path}; stop it, or set PARLEY_DATA_DIR to another folder',
     httpStatus: 409,

@@ -17,6 +17,7 @@ import { TlsFiles } from './http/tls.js';
 import { liveModule } from './live/live-module.js';
 import { Media } from './media.js';
 import type { DaemonModule } from './module.js';
+import { nodesModule, type NodesModule } from './nodes/nodes-module.js';
 import type { Log } from './operations/log.js';
 import { operationsModule } from './operations/operations-module.js';
 import { talkModule } from './talk/talk-module.js';
@@ -56,6 +57,7 @@ export class Daemon {
   readonly #agentFiles: readonly HostedAgent[];
   readonly #context: DaemonContext;
   readonly #http: HttpModule;
+  readonly #nodes: NodesModule;
   /** In the order of closing: modules that make calls first, the call log last. */
   readonly #modules: readonly DaemonModule[];
   #closing: Promise<void> | null = null;
@@ -68,7 +70,15 @@ export class Daemon {
     this.newPrivateKey = newPrivateKey;
     const { events, stores } = context;
     this.#context = context;
-    const http = httpModule(context, tls);
+    const nodes = nodesModule(context, {
+      takeOver: async (nodeId) => {
+        for (const module of this.#modules.toReversed()) await module.takeOver?.(nodeId);
+      },
+      onDisowned: () => {
+        for (const module of this.#modules) module.disown?.();
+      },
+    });
+    const http = httpModule(context, tls, nodes.nodes);
     const media = new Media(context);
     const callLog = callLogModule(context, http, (sessionId) => media.flushTrace(sessionId));
     const live = liveModule(context);
@@ -84,7 +94,8 @@ export class Daemon {
     const evals = evalsModule(context, { agents: registry, archive: callLog.archive });
     this.agents = registry;
     this.#http = http;
-    this.#modules = [telephone, talk, evals, media, agents, live, campaigns, http, operations, stores, callLog];
+    this.#nodes = nodes;
+    this.#modules = [telephone, talk, evals, media, agents, live, campaigns, http, operations, stores, callLog, nodes];
     for (const module of this.#modules) module.routes?.(http.api);
   }
 
@@ -117,7 +128,9 @@ export class Daemon {
   /** Recovers the state of an earlier process, then starts to listen. Resolves with the address. */
   async listen(): Promise<string> {
     for (const module of this.#modules.toReversed()) await module.recover?.();
-    return this.#http.listen();
+    const address = await this.#http.listen();
+    this.#nodes.listens(address);
+    return address;
   }
 
   /** Stores the agents of its options and a demo, as `AgentRegistry.adopt`. @throws ParleyError CONFIG_INVALID naming an agent */
@@ -144,15 +157,24 @@ export class Daemon {
    */
   async drain(hurry?: AbortSignal): Promise<void> {
     const { admission, settings } = this.#context;
+    this.#shut();
     await admission.drain(settings.drainS * 1000, hurry);
     await this.close();
   }
 
   /** Refuses new calls, ends the running ones and frees all resources. May be called twice. */
   close(): Promise<void> {
-    this.#context.admission.shut();
+    this.#shut();
     this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  /** Takes no new calls. */
+  #shut(): void {
+    const { admission } = this.#context;
+    if (!admission.isOpen) return;
+    admission.shut();
+    for (const module of this.#modules) module.drain?.();
   }
 
   async #close(): Promise<void> {

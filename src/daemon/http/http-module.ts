@@ -7,7 +7,9 @@ import type { DaemonModule } from '../module.js';
 import { Access, isLoopbackName } from './access.js';
 import { Api } from './api.js';
 import { Clients } from './clients.js';
+import { Forwarder, type NodeAddresses } from './forwarder.js';
 import { keyRoutes } from './key-routes.js';
+import { NodePasses } from './node-pass.js';
 import { openApiRoutes } from './openapi.js';
 import { countRequests, RateLimit } from './rate-limit.js';
 import { answerUnknownRoutes, errorReplies } from './replies.js';
@@ -36,8 +38,8 @@ export interface HttpModule extends DaemonModule {
   listen: () => Promise<string>;
 }
 
-export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpModule {
-  const { settings, clock, nowUnixMs, stores, log, faults } = context;
+export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: NodeAddresses): HttpModule {
+  const { settings, clock, nowUnixMs, stores, log, faults, node } = context;
   const { host, port, publicUrl } = settings;
   let address = `http://${host}:${String(port)}`;
   const pageKey = settings.publicKey ?? `pk_page_${randomBytes(24).toString('base64url')}`;
@@ -60,20 +62,27 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpMo
   const app = openServer(settings, clock, tls);
   app.setErrorHandler(errorReplies((error, request) => faults.report(error, { request })));
   answerUnknownRoutes(app);
+  const key = signingKey(settings.dataDir);
+  const passes = new NodePasses({ node, key, nowUnixMs, access, clients });
+  const forwarder = new Forwarder({ node, nodes, passes, clock });
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    passes.admit(raw);
+    done();
+  });
   const requests = new RateLimit(settings.limits.requestsPerMinute, () => clock.nowMs());
-  countRequests(app, { requests, clients, access });
+  countRequests(app, { requests, clients, access, passes });
   answerPages(app, access);
   return {
     name: 'http',
     app,
-    api: new Api(app, access),
+    api: new Api(app, { access, passes, forwarder }),
     access,
     clients,
     requests,
     tokens,
     links: new SignedUrls({
       nowUnixMs,
-      key: signingKey(settings.dataDir),
+      key,
       base: () => publicUrl ?? address,
       isPublic: publicUrl !== null,
     }),
@@ -99,6 +108,7 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpMo
       const cutOff = clock.schedule(clock.nowMs() + LAST_ANSWERS_MS, () => app.server.closeAllConnections());
       await app.close();
       cutOff();
+      await forwarder.close();
       tls?.close();
     },
   };

@@ -1,0 +1,137 @@
+import { createHash, createHmac } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import * as z from 'zod';
+import { ParleyError } from '../../base/errors.js';
+import { isEqualSecret } from '../../base/secret.js';
+import type { NodeIdentity } from '../nodes/this-node.js';
+import type { Access } from './access.js';
+import type { Clients } from './clients.js';
+
+/** The header of a request that one node passes to another. */
+export const PASS_HEADER = 'x-parley-node';
+
+export interface NodePassesOptions {
+  node: Pick<NodeIdentity, 'id'>;
+  /** 32 random bytes that all nodes have. */
+  key: Buffer;
+  /** Milliseconds since 1970. */
+  nowUnixMs: () => number;
+  access: Pick<Access, 'identityOf' | 'assume'>;
+  clients: Pick<Clients, 'of' | 'assume'>;
+}
+
+/** Validity of a pass, ms. The nodes' clocks may differ by some seconds. */
+const LIFETIME_MS = 30_000;
+
+const publicKeySchema = z.strictObject({
+  id: z.string().nullable(),
+  agents: z.array(z.string()),
+  origins: z.array(z.string()),
+});
+const passSchema = z.strictObject({
+  /** The node that it is for. */
+  to: z.string(),
+  expiresUnixMs: z.number(),
+  /** Method, URL and hash of the body of the request. */
+  request: z.string(),
+  client: z.strictObject({
+    address: z.string(),
+    host: z.string().exactOptional(),
+    protocol: z.enum(['http', 'https']),
+    viaProxy: z.boolean(),
+    isForwarded: z.boolean(),
+  }),
+  /** The id of a stored key that the first node has checked. */
+  keyId: z.string().nullable(),
+  /** What a session token allows, which the first node has taken. */
+  holder: publicKeySchema.nullable(),
+});
+
+/**
+ * Passes of requests between nodes: HMAC-SHA256 over the request, the node that it is for, and what the first node knows
+ * of the client. The key, an address behind proxies and a session token are checked once, by the first node.
+ */
+export class NodePasses {
+  readonly #options: NodePassesOptions;
+  readonly #key: Buffer;
+  readonly #admitted = new WeakMap<IncomingMessage, string>();
+
+  constructor(options: NodePassesOptions) {
+    this.#options = options;
+    // Signed links have the same key; no text is valid for both.
+    this.#key = createHmac('sha256', options.key).update('parley requests between nodes').digest();
+  }
+
+  /** The header for a client's request that is passed to another node. @param url path and query there */
+  headerFor(to: string, from: IncomingMessage, { method, url, body }: PassedRequest): string {
+    const { access, clients, nowUnixMs } = this.#options;
+    const { keyId, holder } = access.identityOf(from);
+    const { address, host, protocol, viaProxy, isForwarded } = clients.of(from);
+    const known = { address, protocol, viaProxy, isForwarded };
+    const pass: z.output<typeof passSchema> = {
+      to,
+      expiresUnixMs: nowUnixMs() + LIFETIME_MS,
+      request: requestText(method, url, body),
+      client: host === undefined ? known : { ...known, host },
+      keyId,
+      holder: holder === null ? null : { id: holder.id, agents: [...holder.agents], origins: [...holder.origins] },
+    };
+    const text = Buffer.from(JSON.stringify(pass)).toString('base64url');
+    return `${text}.${this.#signature(text)}`;
+  }
+
+  /**
+   * Takes over what another node knows of the client, if the request has a pass. Call it before anything asks for its
+   * key or its client.
+   * @throws ParleyError NODE_REFUSED for a pass that was not signed with the key, has expired or is for another node
+   */
+  admit(request: IncomingMessage): void {
+    const header = request.headers[PASS_HEADER];
+    if (header === undefined) return;
+    const [text = '', signature = ''] = String(header).split('.', 2);
+    if (!isEqualSecret(signature, this.#signature(text))) {
+      throw new ParleyError('NODE_REFUSED', { reason: 'its signature is wrong: nodes need the same signing key' });
+    }
+    const pass = passSchema.parse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')));
+    const { node, nowUnixMs, access, clients } = this.#options;
+    if (pass.to !== node.id) throw new ParleyError('NODE_REFUSED', { reason: 'it is for another node' });
+    if (nowUnixMs() > pass.expiresUnixMs) {
+      throw new ParleyError('NODE_REFUSED', { reason: 'it has expired: do the clocks of the nodes differ?' });
+    }
+    if (!pass.request.startsWith(requestText(request.method ?? '', request.url ?? '', null))) {
+      throw new ParleyError('NODE_REFUSED', { reason: 'it is for another request' });
+    }
+    this.#admitted.set(request, pass.request);
+    const { client, keyId, holder } = pass;
+    clients.assume(request, { ...client, host: client.host });
+    access.assume(request, { keyId, holder });
+  }
+
+  /** Whether another node passed the request on. It is not passed on again. */
+  has(request: IncomingMessage): boolean {
+    return this.#admitted.has(request);
+  }
+
+  /** @throws ParleyError NODE_REFUSED if the body of a passed request is not the one that was sent */
+  checkBody(request: IncomingMessage, body: Buffer | null): void {
+    const expected = this.#admitted.get(request);
+    if (expected === undefined || expected === requestText(request.method ?? '', request.url ?? '', body)) return;
+    throw new ParleyError('NODE_REFUSED', { reason: 'its body has changed' });
+  }
+
+  #signature(text: string): string {
+    return createHmac('sha256', this.#key).update(text).digest('base64url');
+  }
+}
+
+/** A request as another node gets it. */
+export interface PassedRequest {
+  method: string;
+  url: string;
+  body: Buffer | null;
+}
+
+function requestText(method: string, url: string, body: Buffer | null): string {
+  const hash = body === null || body.length === 0 ? '' : createHash('sha256').update(body).digest('base64url');
+  return `${method} ${url}\n${hash}`;
+}
