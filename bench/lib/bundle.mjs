@@ -1,12 +1,12 @@
 /**
- * Bundles a program of `bench`. They are TypeScript and import the build as '../dist/...', from however deep; the build and
- * all packages are left outside.
+ * Bundles a program of `bench`. They are TypeScript and import the build as '../dist/...', from however deep; the build,
+ * scripts (which find their files by their own place) and all packages are left outside.
  */
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-const dist = fileURLToPath(new URL('../../dist', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * @param {string} source path of the program
@@ -28,8 +28,8 @@ export async function bundleProgram(source, outdir, options = {}) {
       {
         name: 'build-stays-outside',
         setup(bundler) {
-          bundler.onResolve({ filter: /^(\.\.\/)+dist\// }, ({ path }) => ({
-            path: relative(outdir, join(dist, path.replace(/^(\.\.\/)+dist\//, ''))),
+          bundler.onResolve({ filter: /^(\.\.\/)+(dist|scripts)\// }, ({ path }) => ({
+            path: relative(outdir, join(root, path.replace(/^(\.\.\/)+/, ''))),
             external: true,
           }));
         },

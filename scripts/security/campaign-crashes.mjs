@@ -32,7 +32,8 @@ const FINISH_MS = 600_000;
 const WAITS = { busy: [1], error: [1, 1, 1, 1, 1, 1, 1, 1, 1, 1], 'no-answer': [1, 1, 1, 1, 1, 1] };
 const MAX_ATTEMPTS = 12;
 const WIDE = 1_000_000;
-const SETTINGS = {
+/** What the rules of `check` hold for. */
+export const SETTINGS = {
   calls: {
     concurrent: WIDE,
     perMinute: WIDE,
@@ -140,11 +141,12 @@ export async function crashCampaigns({ rounds, seed, say = () => undefined }) {
 /** @typedef {Record<string, any>} Json */
 
 /**
+ * Checks the records of a campaign against its calls.
  * @param {Json[]} records
  * @param {Json[]} calls the latest first
  * @param {string[]} numbers
  */
-function check(records, calls, numbers) {
+export function check(records, calls, numbers) {
   const known = new Set(records.map(({ phone }) => phone));
   for (const number of numbers) if (!known.has(number)) throw new Error(`${number} was uploaded and is not there`);
   for (const { phone, attempts, call_status: status, session_id: session } of records) {

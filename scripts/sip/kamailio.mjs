@@ -16,7 +16,6 @@ const REST = `
 fork=yes
 children=1
 log_stderror=yes
-listen=udp:${HOST}:${String(PROXY)}
 loadmodule "tm.so"
 loadmodule "tmx.so"
 loadmodule "sl.so"
@@ -25,6 +24,7 @@ loadmodule "pv.so"
 loadmodule "siputils.so"
 loadmodule "textops.so"
 loadmodule "ctl.so"
+modparam("tm", "fr_timer", 3000) # asks the next daemon where one is dead
 `;
 /** How Kamailio has its daemons, in their order, such as `AP`: active, and asked with OPTIONS. @param {string} folder */
 function states(folder) {
@@ -53,12 +53,16 @@ request_route {
 }
 `;
 
-/** @param {string} folder */
-function configuration(folder) {
+/**
+ * @param {string} folder
+ * @param {number} port of Kamailio's own
+ * @param {number[]} daemons
+ */
+function configuration(folder, port, daemons) {
   const docs = readFileSync(fileURLToPath(new URL('../../docs/sip.md', import.meta.url)), 'utf8');
   const recipe = /### Kamailio\n.*?```c\n(.*?)```/s.exec(docs)?.[1] ?? '';
   const list = join(folder, 'dispatcher.list');
-  writeFileSync(list, DAEMONS.map((port) => `1 sip:${HOST}:${String(port)}\n`).join(''));
+  writeFileSync(list, daemons.map((daemon) => `1 sip:${HOST}:${String(daemon)}\n`).join(''));
   const file = join(folder, 'kamailio.cfg');
   const own = recipe
     .replace('/etc/kamailio/dispatcher.list', list)
@@ -66,20 +70,36 @@ function configuration(folder) {
   // Routes come behind all modules and their parameters.
   const [modules = '', routes = ''] = own.split(/(?=route\[DISPATCH\])/);
   const control = `modparam("ctl", "binrpc", "unix:${controlOf(folder)}")\n`;
-  writeFileSync(file, `#!KAMAILIO\n${REST}${control}${modules}${REQUEST_ROUTE}${routes}`);
+  const listen = `listen=udp:${HOST}:${String(port)}\n`;
+  writeFileSync(file, `#!KAMAILIO\n${listen}${REST}${control}${modules}${REQUEST_ROUTE}${routes}`);
   return file;
+}
+
+/**
+ * Starts Kamailio before some daemons, set up as docs/sip.md says.
+ * @param {{ folder: string, port: number, daemons: number[] }} options
+ */
+export function startKamailio({ folder, port, daemons }) {
+  const args = ['-DD', '-E', '-f', configuration(folder, port, daemons), '-m', '64', '-M', '8'];
+  /** @type {string[]} */
+  const errors = [];
+  const child = spawn('kamailio', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  child.stderr.on('data', (text) => errors.push(String(text)));
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  return {
+    errors: () => errors.join(''),
+    async close() {
+      child.kill();
+      if (child.exitCode === null) await Promise.race([ended, wait(5000)]);
+    },
+  };
 }
 
 /** Calls go to both in turns; to the other one alone where one is full, and where one shuts down. */
 export async function callsBehindKamailio() {
   const folder = mkdtempSync(join(tmpdir(), 'parley-kamailio-'));
   const servers = [{ protocol: /** @type {const} */ ('UDP'), port: PROXY }];
-  const [args, errors] = [
-    ['-DD', '-E', '-f', configuration(folder), '-m', '64', '-M', '8'],
-    /** @type {string[]} */ ([]),
-  ];
-  const kamailio = spawn('kamailio', args, { stdio: ['ignore', 'ignore', 'pipe'] });
-  kamailio.stderr.on('data', (text) => errors.push(String(text)));
+  const kamailio = startKamailio({ folder, port: PROXY, daemons: DAEMONS });
   /** Of the first: it has no room; it shuts down, and says so to OPTIONS. */
   const first = { isFull: false, isClosing: false };
   const taken = [0, 0];
@@ -109,7 +129,7 @@ export async function callsBehindKamailio() {
     const placed = caller.placeCall({ from: '+12025550177', to: OWN, ringTimeoutMs: 10_000 });
     const heard = talk(placed);
     await until(() => placed.state === 'answered' || placed.state === 'ended', 'the call is answered');
-    assert.equal(placed.end, null, errors.join(''));
+    assert.equal(placed.end, null, kamailio.errors());
     await until(() => heard.loud > 10, 'the daemon is heard');
     placed.hangUp();
     await until(() => placed.state === 'ended', 'the call is over');
@@ -118,7 +138,7 @@ export async function callsBehindKamailio() {
     const become = async (/** @type {string} */ wanted) => {
       const endMs = clock.nowMs() + 60_000;
       while (states(folder).join() !== wanted) {
-        assert.ok(clock.nowMs() < endMs, `${states(folder).join()}, not ${wanted}: ${errors.join('')}`);
+        assert.ok(clock.nowMs() < endMs, `${states(folder).join()}, not ${wanted}: ${kamailio.errors()}`);
         await wait(100);
       }
     };
@@ -134,9 +154,7 @@ export async function callsBehindKamailio() {
     assert.deepEqual([taken, refused], [[2, 10], 2], 'nobody asks a daemon that shuts down');
   } finally {
     await Promise.all([caller, ...daemons].map((carrier) => carrier.close()));
-    const ended = new Promise((resolve) => kamailio.once('exit', resolve));
-    kamailio.kill();
-    if (kamailio.exitCode === null) await Promise.race([ended, wait(5000)]);
+    await kamailio.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }

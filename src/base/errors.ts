@@ -125,6 +125,11 @@ const CATALOGUE = {
     httpStatus: 500,
     retryable: false,
   },
+  SECRETS_DIFFER: {
+    message: '{what} does not fit the database: {reason}. See docs/keys.md',
+    httpStatus: 500,
+    retryable: false,
+  },
   BACKUP_INVALID: { message: '{path} cannot be restored: {reason}', httpStatus: 422, retryable: false },
   // knowledge base
   KNOWLEDGE_FILE_TOO_LARGE: { message: '{name} is larger than {limit} bytes', httpStatus: 413, retryable: false },

@@ -12,7 +12,8 @@ import { EvalSuiteStore } from '../store/eval-suites.js';
 import { KeyStore } from '../store/keys.js';
 import { SqliteOutboxStore } from '../store/outbox.js';
 import { PhoneStore } from '../store/phones.js';
-import { type SecretBox, openSecretBox } from '../store/secret-box.js';
+import type { SecretBox } from '../store/secret-box.js';
+import { type Keys, openSecretBox, openSigningKeys } from '../store/secret-keys.js';
 import { SessionStore } from '../store/sessions.js';
 import { UnfinishedStore } from '../store/unfinished.js';
 import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
@@ -30,13 +31,15 @@ export interface StoresOptions {
 }
 
 /** Stores that are read without waiting, and what they need. */
-type LiveStores = Pick<Stores, 'box' | 'keys' | 'phones' | 'agents' | 'voices'>;
+type LiveStores = Pick<Stores, 'box' | 'signingKeys' | 'keys' | 'phones' | 'agents' | 'voices'>;
 
 /** The daemon's stores. */
 export class Stores implements DaemonModule {
   readonly name = 'stores';
   readonly keys: KeyStore;
   readonly box: SecretBox;
+  /** The first one signs, all verify. */
+  readonly signingKeys: Keys;
   readonly phones: PhoneStore;
   readonly agents: AgentStore;
   /** Knowledge and memories of agents. */
@@ -57,6 +60,7 @@ export class Stores implements DaemonModule {
     this.#onError = onError;
     this.keys = live.keys;
     this.box = live.box;
+    this.signingKeys = live.signingKeys;
     this.phones = live.phones;
     this.agents = live.agents;
     this.voices = live.voices;
@@ -72,13 +76,15 @@ export class Stores implements DaemonModule {
     this.#checkpointer = new Checkpointer({ database, clock, onError });
   }
 
-  /** @throws ParleyError SECRETS_UNREADABLE if encrypted data cannot be decrypted */
+  /** @throws ParleyError SECRETS_UNREADABLE if encrypted data cannot be decrypted, SECRETS_DIFFER */
   static async open(options: StoresOptions): Promise<Stores> {
     const { settings, database, nowUnixMs } = options;
     const [sqlite, tables] = [new SqliteDatabase(database), new SqliteLiveTables(database)];
-    const box = openSecretBox(database, settings);
+    const use = { database: sqlite, nowUnixMs };
+    const box = await openSecretBox(use, settings);
     return new Stores(options, {
       box,
+      signingKeys: await openSigningKeys(use, settings),
       keys: await KeyStore.open(sqlite, tables, nowUnixMs),
       phones: await PhoneStore.open(sqlite, tables, box),
       agents: await AgentStore.open(sqlite, tables, box),

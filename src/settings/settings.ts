@@ -99,8 +99,20 @@ export const settingsFileSchema = z.strictObject({
   ),
   oldSecretKeys: setting(
     z.array(secretKeySchema),
-    'Earlier values of `secretKey`. At start, the daemon encrypts what they encrypted with the current key.',
+    'Other values of `secretKey`, earlier ones or the next one. On SQLite, each start encrypts what they encrypted with ' +
+      'the current key; on PostgreSQL, `parley keys rotate` does.',
     { env: 'PARLEY_OLD_SECRET_KEYS', secret: true },
+  ),
+  signingKey: setting(
+    secretKeySchema.nullable(),
+    'Key that signs links and session tokens, see [keys](keys.md#the-signing-key): 32 bytes, as base64 or hexadecimal. ' +
+      'Unset = a generated key in the data folder.',
+    { env: 'PARLEY_SIGNING_KEY', secret: true },
+  ),
+  oldSigningKeys: setting(
+    z.array(secretKeySchema),
+    'Other values of `signingKey`, earlier ones or the next one. What they have signed is valid, too.',
+    { env: 'PARLEY_OLD_SIGNING_KEYS', secret: true },
   ),
   publicUrl: setting(
     baseUrlSchema.nullable(),
@@ -422,6 +434,8 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   publicKey: null,
   secretKey: null,
   oldSecretKeys: [],
+  signingKey: null,
+  oldSigningKeys: [],
   publicUrl: null,
   trustedProxies: [],
   forwardedHeader: 'x-forwarded-for',

@@ -75,9 +75,9 @@ export class AgentStore {
     const live = await tables.open<Row, StoredAgent>({
       table: 'agents',
       from: 'agents JOIN agent_versions AS latest ON latest.agent_id = agents.id AND latest.version = agents.version',
-      columns: `agents.id, agents.created_at, agents.version, ${VERSION_COLUMNS}`,
+      columns: `agents.id, agents.created_at, agents.rowid, agents.version, ${VERSION_COLUMNS}`,
       where: 'TRUE',
-      order: { sqlite: 'agents.created_at, agents.rowid', postgres: 'agents.created_at, agents.seq' },
+      order: 'agents.created_at, agents.rowid',
       key: ['agents.id'],
       stamp: 'agents.version',
       isCostly: true,

@@ -323,7 +323,15 @@ export const MIGRATIONS: readonly string[] = [
    ALTER TABLE dials ADD COLUMN node_id TEXT;
    ALTER TABLE unfinished_sessions ADD COLUMN node_id TEXT;
    ALTER TABLE campaign_records ADD COLUMN node_id TEXT;
-   ALTER TABLE eval_runs ADD COLUMN node_id TEXT`,
+   ALTER TABLE eval_runs ADD COLUMN node_id TEXT;
+   CREATE TABLE registered_calls (
+     call_id TEXT PRIMARY KEY,
+     session_id TEXT NOT NULL UNIQUE,
+     way TEXT NOT NULL CHECK (way IN ('talk', 'phone')),
+     registration TEXT NOT NULL,
+     expires_us INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX registered_calls_expiry ON registered_calls (expires_us)`,
 ];
 
 /** The schema version of this parley. */

@@ -50,9 +50,9 @@ const LOCK = 'keys';
 const VIEW: TableView<Row, StoredKey> = {
   table: 'keys',
   from: 'keys',
-  columns: 'id, kind, name, hash, hint, agents, origins, source, created_at',
+  columns: 'id, kind, name, hash, hint, agents, origins, source, created_at, rowid',
   where: 'revoked_at IS NULL',
-  order: { sqlite: 'created_at, rowid', postgres: 'created_at, seq' },
+  order: 'created_at, rowid',
   key: ['id'],
   stamp: null,
   isCostly: false,

@@ -57,7 +57,7 @@ export class PhoneStore {
       from: 'phones',
       columns: COLUMNS,
       where: 'TRUE',
-      order: { sqlite: 'created_at, number', postgres: 'created_at, number' },
+      order: 'created_at, number',
       key: ['number'],
       stamp: null,
       isCostly: false,

@@ -37,9 +37,10 @@ interface Row {
 export const VOICE_VIEW: TableView<Row, StoredVoice> = {
   table: 'custom_voices',
   from: 'custom_voices',
-  columns: 'provider, voice_id, base_voice_id, name, model, settings, language, category, multiplier, created_at',
+  columns:
+    'provider, voice_id, base_voice_id, name, model, settings, language, category, multiplier, created_at, rowid',
   where: 'TRUE',
-  order: { sqlite: 'created_at, rowid', postgres: 'created_at, seq' },
+  order: 'created_at, rowid',
   key: ['provider', 'voice_id'],
   stamp: null,
   isCostly: false,

@@ -5,7 +5,8 @@ import type { EvalAgent } from '../../eval/agent.js';
 import { loadSettings } from '../../settings/load-settings.js';
 import { AgentStore } from '../../store/agents.js';
 import { databaseFile, openDatabase } from '../../store/database.js';
-import { openSecretBox } from '../../store/secret-box.js';
+import { nowUnixMs } from '../../base/real-clock.js';
+import { openSecretBox } from '../../store/secret-keys.js';
 import { SqliteDatabase } from '../../store/sqlite/sqlite-database.js';
 import { SqliteLiveTables } from '../../store/sqlite/sqlite-live-tables.js';
 import type { CommandIo } from '../shared/command.js';
@@ -29,8 +30,9 @@ export async function findAgent(
   if (!existsSync(databaseFile(settings.dataDir))) throw notFound;
   const database = openDatabase(settings.dataDir);
   try {
-    const box = openSecretBox(database, settings);
-    const store = await AgentStore.open(new SqliteDatabase(database), new SqliteLiveTables(database), box);
+    const sqlite = new SqliteDatabase(database);
+    const box = await openSecretBox({ database: sqlite, nowUnixMs }, settings);
+    const store = await AgentStore.open(sqlite, new SqliteLiveTables(database), box);
     const current = store.get(id);
     if (current === null) throw notFound;
     const number = version === undefined ? current.version : Number(version);

@@ -85,7 +85,7 @@ export class Telephone {
   static async open(options: TelephoneOptions): Promise<Telephone> {
     const { engine, phones, settings, figures, openCallMedia, admission } = options;
     const { maxSessions } = admission;
-    const takesCalls = (): boolean => admission.isOpen;
+    const takesCalls = (): boolean => admission.isOpen && !admission.isFull;
     const onError = (error: unknown): void => options.onError(errorOf(error));
     return new Telephone(
       await openNetworks({ engine, phones, settings, figures, openCallMedia, takesCalls, maxSessions, onError }),

@@ -15,7 +15,7 @@ import { countRequests, RateLimit } from './rate-limit.js';
 import { answerUnknownRoutes, errorReplies } from './replies.js';
 import { answerPages, openServer } from './server.js';
 import { SessionTokens } from './session-tokens.js';
-import { SignedUrls, signingKey } from './signed-urls.js';
+import { SignedUrls } from './signed-urls.js';
 import type { TlsFiles } from './tls.js';
 import { Upgrades } from './upgrades.js';
 
@@ -62,8 +62,7 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
   const app = openServer(settings, clock, tls);
   app.setErrorHandler(errorReplies((error, request) => faults.report(error, { request })));
   answerUnknownRoutes(app);
-  const key = signingKey(settings.dataDir);
-  const passes = new NodePasses({ node, key, nowUnixMs, access, clients });
+  const passes = new NodePasses({ node, keys: stores.signingKeys, nowUnixMs, access, clients });
   const forwarder = new Forwarder({ node, nodes, passes, clock });
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     passes.admit(raw);
@@ -82,7 +81,7 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
     tokens,
     links: new SignedUrls({
       nowUnixMs,
-      key,
+      keys: stores.signingKeys,
       base: () => publicUrl ?? address,
       isPublic: publicUrl !== null,
     }),

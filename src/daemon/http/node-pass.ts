@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import { ParleyError } from '../../base/errors.js';
 import { isEqualSecret } from '../../base/secret.js';
+import type { Keys } from '../../store/secret-keys.js';
 import type { NodeIdentity } from '../nodes/this-node.js';
 import type { Access } from './access.js';
 import type { Clients } from './clients.js';
@@ -12,8 +13,8 @@ export const PASS_HEADER = 'x-parley-node';
 
 export interface NodePassesOptions {
   node: Pick<NodeIdentity, 'id'>;
-  /** 32 random bytes that all nodes have. */
-  key: Buffer;
+  /** Of 32 bytes, the same on all nodes. The first one signs, all verify. */
+  keys: Keys;
   /** Milliseconds since 1970. */
   nowUnixMs: () => number;
   access: Pick<Access, 'identityOf' | 'assume'>;
@@ -53,13 +54,13 @@ const passSchema = z.strictObject({
  */
 export class NodePasses {
   readonly #options: NodePassesOptions;
-  readonly #key: Buffer;
+  readonly #keys: Keys;
   readonly #admitted = new WeakMap<IncomingMessage, string>();
 
   constructor(options: NodePassesOptions) {
     this.#options = options;
-    // Signed links have the same key; no text is valid for both.
-    this.#key = createHmac('sha256', options.key).update('parley requests between nodes').digest();
+    const [first, ...others] = options.keys;
+    this.#keys = [derived(first), ...others.map(derived)];
   }
 
   /** The header for a client's request that is passed to another node. @param url path and query there */
@@ -77,7 +78,7 @@ export class NodePasses {
       holder: holder === null ? null : { id: holder.id, agents: [...holder.agents], origins: [...holder.origins] },
     };
     const text = Buffer.from(JSON.stringify(pass)).toString('base64url');
-    return `${text}.${this.#signature(text)}`;
+    return `${text}.${signatureOf(this.#keys[0], text)}`;
   }
 
   /**
@@ -89,7 +90,7 @@ export class NodePasses {
     const header = request.headers[PASS_HEADER];
     if (header === undefined) return;
     const [text = '', signature = ''] = String(header).split('.', 2);
-    if (!isEqualSecret(signature, this.#signature(text))) {
+    if (!this.#keys.some((key) => isEqualSecret(signature, signatureOf(key, text)))) {
       throw new ParleyError('NODE_REFUSED', { reason: 'its signature is wrong: nodes need the same signing key' });
     }
     const pass = passSchema.parse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')));
@@ -118,10 +119,15 @@ export class NodePasses {
     if (expected === undefined || expected === requestText(request.method ?? '', request.url ?? '', body)) return;
     throw new ParleyError('NODE_REFUSED', { reason: 'its body has changed' });
   }
+}
 
-  #signature(text: string): string {
-    return createHmac('sha256', this.#key).update(text).digest('base64url');
-  }
+/** Signed links have the same key; no text is valid for both. */
+function derived(key: Buffer): Buffer {
+  return createHmac('sha256', key).update('parley requests between nodes').digest();
+}
+
+function signatureOf(key: Buffer, text: string): string {
+  return createHmac('sha256', key).update(text).digest('base64url');
 }
 
 /** A request as another node gets it. */

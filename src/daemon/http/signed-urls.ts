@@ -1,15 +1,14 @@
-import { createHmac, randomBytes } from 'node:crypto';
-import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { createHmac } from 'node:crypto';
 import * as z from 'zod';
 import { ParleyError } from '../../base/errors.js';
 import { isEqualSecret } from '../../base/secret.js';
 import { unixSeconds } from '../../base/real-clock.js';
+import type { Keys } from '../../store/secret-keys.js';
 import type { Client } from './clients.js';
 
 export interface SignedUrlsOptions {
-  /** 32 random bytes, see `signingKey`. */
-  key: Buffer;
+  /** Of 32 bytes. The first one signs, all verify. */
+  keys: Keys;
   /** Milliseconds since 1970. */
   nowUnixMs: () => number;
   /** The base address at which clients reach the daemon: scheme, authority and possibly a path. */
@@ -17,9 +16,6 @@ export interface SignedUrlsOptions {
   /** Whether the operator configured the base address. If so, the address of a request does not matter. Default false. */
   isPublic?: boolean;
 }
-
-const KEY_FILE = 'signing.key';
-const KEY_BYTES = 32;
 
 /** Query parameters of a signed URL. The endpoint's `gate` calls `check`. */
 export const signedQuery = {
@@ -44,7 +40,7 @@ export class SignedUrls {
    */
   url(path: string, lifeS: number, base: string = this.#options.base()): string {
     const expires = unixSeconds(this.#options.nowUnixMs()) + lifeS;
-    const signature = this.#signature(path, expires).toString('base64url');
+    const signature = signatureOf(this.#options.keys[0], path, expires).toString('base64url');
     return `${base}${path}?expires=${String(expires)}&signature=${signature}`;
   }
 
@@ -64,50 +60,16 @@ export class SignedUrls {
     const parameters = new URLSearchParams(query);
     const expires = Number(parameters.get('expires'));
     const given = Buffer.from(parameters.get('signature') ?? '', 'base64url');
-    if (!isEqualSecret(given, this.#signature(path, expires))) {
+    if (!this.#options.keys.some((key) => isEqualSecret(given, signatureOf(key, path, expires)))) {
       throw new ParleyError('LINK_INVALID', { reason: 'its signature is missing or wrong' });
     }
     if (this.#options.nowUnixMs() >= expires * 1000)
       throw new ParleyError('LINK_INVALID', { reason: 'it has expired' });
   }
-
-  #signature(path: string, expires: number): Buffer {
-    return createHmac('sha256', this.#options.key)
-      .update(`${String(expires)}\n${path}`, 'utf8')
-      .digest();
-  }
 }
 
-/**
- * The signing key of a data folder, created at the first start. Without the file, all earlier URLs become invalid.
- * @throws what the file system refuses
- */
-export function signingKey(dataDir: string): Buffer {
-  const path = join(dataDir, KEY_FILE);
-  const known = readKey(path);
-  if (known !== null) return known;
-  const fresh = `${path}.${randomBytes(6).toString('hex')}`;
-  writeFileSync(fresh, randomBytes(KEY_BYTES), { mode: 0o600, flag: 'wx' });
-  try {
-    linkSync(fresh, path); // atomic, and never replaces an existing key
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  } finally {
-    rmSync(fresh, { force: true });
-  }
-  const key = readKey(path);
-  if (key === null)
-    throw new Error(`${path} is no key of ${String(KEY_BYTES)} bytes; remove it to have a new one made`);
-  return key;
-}
-
-/** Null = there is none. */
-function readKey(path: string): Buffer | null {
-  try {
-    const key = readFileSync(path);
-    return key.length === KEY_BYTES ? key : null;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+function signatureOf(key: Buffer, path: string, expires: number): Buffer {
+  return createHmac('sha256', key)
+    .update(`${String(expires)}\n${path}`, 'utf8')
+    .digest();
 }

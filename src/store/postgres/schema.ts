@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { ParleyError } from '../../base/errors.js';
 import { BASELINE } from './baseline.js';
+import { CHANGES } from './changes.js';
 
 /** A step from one schema version to the next. */
 interface Migration {
@@ -31,11 +32,34 @@ const NODES = `
   ALTER TABLE dials ADD COLUMN node_id TEXT COLLATE "C";
   ALTER TABLE unfinished_sessions ADD COLUMN node_id TEXT COLLATE "C";
   ALTER TABLE campaign_records ADD COLUMN node_id TEXT COLLATE "C";
-  ALTER TABLE eval_runs ADD COLUMN node_id TEXT COLLATE "C";`;
+  ALTER TABLE eval_runs ADD COLUMN node_id TEXT COLLATE "C";
+  CREATE TABLE registered_calls (
+    call_id TEXT COLLATE "C" PRIMARY KEY,
+    session_id TEXT COLLATE "C" NOT NULL UNIQUE,
+    way TEXT NOT NULL CHECK (way IN ('talk', 'phone')),
+    registration TEXT NOT NULL,
+    expires_us BIGINT NOT NULL
+  );
+  CREATE INDEX registered_calls_expiry ON registered_calls (expires_us);`;
+
+/** What only nodes that share a database need. */
+const SHARED = `
+  CREATE TABLE secret_keys (
+    purpose TEXT NOT NULL CHECK (purpose IN ('secret', 'signing')),
+    id TEXT NOT NULL,
+    used_at BIGINT NOT NULL,
+    retired_at BIGINT,
+    PRIMARY KEY (purpose, id)
+  );
+  CREATE TABLE session_token_uses (
+    id TEXT COLLATE "C" PRIMARY KEY,
+    expires_us BIGINT NOT NULL
+  );
+  CREATE INDEX session_token_uses_expiry ON session_token_uses (expires_us);`;
 
 const MIGRATIONS: readonly Migration[] = [
   { version: 16, readableFrom: 16, text: BASELINE },
-  { version: 17, readableFrom: 16, text: NODES },
+  { version: 17, readableFrom: 16, text: [NODES, SHARED, CHANGES].join('\n') },
 ];
 
 /** The schema version of this parley on PostgreSQL. */

@@ -1,16 +1,17 @@
+import type { ChangedTable } from './changes.js';
 import type { SqlValue } from './statement.js';
 
 /** The rows and columns of the database that a live table shows, and what it makes of them. */
 export interface TableView<Row, T> {
-  /** Name of the table. Its changes have this name in the table `changes`. */
-  table: string;
+  /** Under which name `Changes` reports changes of its rows. */
+  table: ChangedTable;
   /** What follows FROM. */
   from: string;
   columns: string;
   /** A condition on the rows. */
   where: string;
-  /** What follows ORDER BY. */
-  order: { sqlite: string; postgres: string };
+  /** What follows ORDER BY: some of the columns. */
+  order: string;
   /** The columns that identify a row. */
   key: readonly string[];
   /** A column that gets another value with each change of a row. Null = every change loads all rows. */
@@ -39,9 +40,8 @@ export interface LiveTables {
 /** A statement that reads rows of a view, or other columns of them. */
 export function selectOf(
   { from, columns, where, order }: TableView<never, unknown>,
-  dialect: 'sqlite' | 'postgres',
   { also = null, only = columns }: { also?: string | null; only?: string } = {},
 ): string {
   const condition = also === null ? where : `${where} AND ${also}`;
-  return `SELECT ${only} FROM ${from} WHERE ${condition} ORDER BY ${order[dialect]}`;
+  return `SELECT ${only} FROM ${from} WHERE ${condition} ORDER BY ${order}`;
 }

@@ -12,7 +12,6 @@ const MANY_CHANGED = 100;
 /** The rows of a table in memory. Whoever learns of a change calls `reload` or `refresh`. */
 export class Replica<Row extends object, T> implements LiveTable<T> {
   readonly #database: SqlDatabase;
-  readonly #dialect: 'sqlite' | 'postgres';
   readonly #view: TableView<Row, T>;
   #entries: ReadonlyMap<string, Entry<T>> = new Map();
   #all: readonly T[] | null = null;
@@ -20,9 +19,8 @@ export class Replica<Row extends object, T> implements LiveTable<T> {
   /** Loads one after the other: what is read later is kept. */
   #loads: Promise<void> = Promise.resolve();
 
-  constructor(database: SqlDatabase, dialect: 'sqlite' | 'postgres', view: TableView<Row, T>) {
+  constructor(database: SqlDatabase, view: TableView<Row, T>) {
     this.#database = database;
-    this.#dialect = dialect;
     this.#view = view;
   }
 
@@ -55,9 +53,10 @@ export class Replica<Row extends object, T> implements LiveTable<T> {
       const [row] = await this.#rows(key);
       const entries = new Map(this.#entries);
       const name = textOf(key);
+      const isNew = !entries.has(name);
       if (row === undefined) entries.delete(name);
       else entries.set(name, this.#entryOf(row));
-      this.#set(entries);
+      this.#set(isNew ? this.#sorted(entries) : entries);
     });
   }
 
@@ -82,6 +81,15 @@ export class Replica<Row extends object, T> implements LiveTable<T> {
     });
   }
 
+  #sorted(entries: ReadonlyMap<string, Entry<T>>): ReadonlyMap<string, Entry<T>> {
+    const columns = this.#view.order.split(', ').map(short);
+    const compare = ([, { row: a }]: [string, Entry<T>], [, { row: b }]: [string, Entry<T>]): number => {
+      const column = columns.find((name) => a[name] !== b[name]);
+      return column === undefined ? 0 : (a[column] ?? 0) < (b[column] ?? 0) ? -1 : 1;
+    };
+    return new Map(Array.from(entries).sort(compare));
+  }
+
   async #loadAll(): Promise<void> {
     const rows = await this.#rows([]);
     this.#set(new Map(rows.map((row) => [this.#keyOf(row), this.#entryOf(row)])));
@@ -95,7 +103,7 @@ export class Replica<Row extends object, T> implements LiveTable<T> {
   #select<R>(key: readonly SqlValue[], only?: string): Promise<readonly R[]> {
     const also = key.length === 0 ? null : this.#view.key.map((column) => `${column} = ?`).join(' AND ');
     const options = only === undefined ? { also } : { also, only };
-    return this.#database.all<R>({ text: selectOf(this.#view, this.#dialect, options), values: key });
+    return this.#database.all<R>({ text: selectOf(this.#view, options), values: key });
   }
 
   #entryOf(row: Record<string, SqlValue>): Entry<T> {

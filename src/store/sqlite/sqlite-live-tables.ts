@@ -14,7 +14,7 @@ export class SqliteLiveTables implements LiveTables {
 
   async open<Row extends object, T>(view: TableView<Row, T>): Promise<LiveTable<T>> {
     if (!view.isCostly) return new SqliteLiveTable(this.#database, view);
-    const replica = new Replica(new SqliteDatabase(this.#database), 'sqlite', view);
+    const replica = new Replica(new SqliteDatabase(this.#database), view);
     await replica.reload();
     return replica;
   }
@@ -30,7 +30,7 @@ export class SqliteLiveTable<Row extends object, T> implements LiveTable<T> {
   constructor(database: Database.Database, view: TableView<Row, T>) {
     this.#database = database;
     this.#view = view;
-    this.#all = database.prepare(selectOf(view, 'sqlite'));
+    this.#all = database.prepare(selectOf(view));
     this.#get = this.#where(view.key);
   }
 
@@ -53,7 +53,7 @@ export class SqliteLiveTable<Row extends object, T> implements LiveTable<T> {
 
   #where(columns: readonly string[]): Database.Statement<unknown[], Row> {
     const also = columns.map((column) => `${column} = ?`).join(' AND ');
-    return this.#database.prepare(selectOf(this.#view, 'sqlite', { also }));
+    return this.#database.prepare(selectOf(this.#view, { also }));
   }
 
   #decoded(row: Row | undefined): T | null {

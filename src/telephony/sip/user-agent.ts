@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import type { Cancel, Clock } from '../../base/clock.js';
 import type { CallIntake } from './call-intake.js';
 import { ALLOW, type CallCore, type DialogReceiver, SUPPORTED } from './call/core.js';
@@ -7,7 +6,7 @@ import type { Leg } from './call/leg.js';
 import { SipOutboundCall, type OutboundOptions } from './call/outbound.js';
 import { SDP_TYPE } from './call/offer-answer.js';
 import { isUsableResponse, refusalOf } from './check.js';
-import { type Dialog, dialogKey } from './dialog/dialog.js';
+import { dialogKey } from './dialog/dialog.js';
 import type { DigestClient } from './digest.js';
 import type { Authenticator } from './authenticator.js';
 import { Headers } from './headers.js';
@@ -16,11 +15,12 @@ import { callIdOf, NO_BODY, type SipMessage, type SipRequest, type SipResponse, 
 import { Outgoing } from './outgoing.js';
 import { parseMessage } from './parse.js';
 import { reasonPhrase, responseTo } from './respond.js';
+import { hopNamedBy } from './routes.js';
 import { parametersOf } from './scan.js';
 import type { ServerTransaction } from './transactions/transaction.js';
 import { Transactions } from './transactions/transactions.js';
 import type { SipTransport } from './transport/transport.js';
-import { hostText } from './uri.js';
+import { hostText, type SipUri } from './uri.js';
 
 export interface UserAgentOptions {
   clock: Clock;
@@ -78,8 +78,6 @@ export type SipCounts = Readonly<Record<string, number>>;
 
 /** A full server may have capacity soon, and others have it now (RFC 3261, 20.33). */
 export const RETRY_AFTER_S = '10';
-const SIP_PORT = 5060;
-const SIPS_PORT = 5061;
 
 /** A SIP user agent: calls both ways over a transport, independent of sockets and media. */
 export class UserAgent {
@@ -112,7 +110,7 @@ export class UserAgent {
       chance,
       transactions: this.#transactions,
       contact: (hop) => this.contact(hop),
-      route: (dialog, use) => use(this.#nextHop(dialog)),
+      route: (dialog, use) => use(this.hopOf(dialog.next, dialog.hop)),
       listen: (callId, localTag, receiver) => this.#listen(dialogKey({ callId, localTag }), receiver),
     };
   }
@@ -140,6 +138,20 @@ export class UserAgent {
     const { host, port } = this.#options.transport.localPlace(hop);
     const transport = hop.protocol === 'UDP' ? '' : `;transport=${hop.protocol.toLowerCase()}`;
     return `<sip:${this.#options.user}@${hostText(host)}:${String(port)}${transport}>`;
+  }
+
+  /**
+   * Destination of a request to the next router or the far end: only to allowed peers. An address in `Contact`,
+   * `Record-Route` or `Service-Route` of others, or behind NAT, is replaced by the real source of its messages.
+   * @param hop the source
+   */
+  hopOf(next: SipUri | null, hop: Hop): Hop {
+    const { transport, isTrusted } = this.#options;
+    const named = next === null ? null : hopNamedBy(next, hop);
+    if (named === null || sameHop(named, hop) || !isTrusted(named)) return hop;
+    // The existing connection is as good as a new one.
+    if (hop.protocol !== 'UDP' && hop.address === named.address && transport.isOpen(hop)) return hop;
+    return named;
   }
 
   /** Handles a received message. Never throws. */
@@ -361,29 +373,6 @@ export class UserAgent {
     const leg = this.#legs.get(dialogKey({ callId, localTag: toTag }))?.() ?? null;
     if (leg === null || leg.isOver || leg.dialog.remoteTag !== fromTag) return 481;
     return parameters?.has('early-only') === true ? 486 : leg;
-  }
-
-  /**
-   * Destination of a dialog's next request: only to allowed peers. An address in `Contact` or `Record-Route` of others,
-   * or behind NAT, is replaced by the real source of its messages.
-   */
-  #nextHop(dialog: Dialog): Hop {
-    const { hop, next } = dialog;
-    const { transport, isTrusted } = this.#options;
-    if (next === null || isIP(next.host) === 0) return hop;
-    const asked = next.parameters.get('transport')?.toUpperCase();
-    const protocol = next.scheme === 'sips' || asked === 'TLS' ? 'TLS' : asked === 'TCP' ? 'TCP' : 'UDP';
-    const address = next.host;
-    const port = next.port ?? (protocol === 'TLS' ? SIPS_PORT : SIP_PORT);
-    const named: Hop = {
-      protocol: asked === undefined && next.scheme === 'sip' ? hop.protocol : protocol,
-      address,
-      port,
-    };
-    if (sameHop(named, hop) || !isTrusted(named)) return hop;
-    // The call's existing connection is as good as a new one.
-    if (hop.protocol !== 'UDP' && hop.address === address && transport.isOpen(hop)) return hop;
-    return named;
   }
 
   #receiverOf(request: SipRequest): DialogReceiver | undefined {

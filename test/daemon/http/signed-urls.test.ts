@@ -1,14 +1,11 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { SignedUrls, signingKey } from '../../../src/daemon/http/signed-urls.js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { SignedUrls } from '../../../src/daemon/http/signed-urls.js';
 
 const BASE = 'http://127.0.0.1:8080';
 
 describe('SignedUrls', () => {
   let nowUnixMs = 1_700_000_000_000;
-  const urls = new SignedUrls({ key: Buffer.alloc(32, 7), nowUnixMs: () => nowUnixMs, base: () => BASE });
+  const urls = new SignedUrls({ keys: [Buffer.alloc(32, 7)], nowUnixMs: () => nowUnixMs, base: () => BASE });
   const pathOf = (url: string): string => url.slice(BASE.length);
 
   beforeEach(() => {
@@ -45,32 +42,21 @@ describe('SignedUrls', () => {
   });
 
   it('does not know the addresses of another key', () => {
-    const other = new SignedUrls({ key: Buffer.alloc(32, 8), nowUnixMs: () => nowUnixMs, base: () => BASE });
+    const other = new SignedUrls({ keys: [Buffer.alloc(32, 8)], nowUnixMs: () => nowUnixMs, base: () => BASE });
     expect(() => urls.check(pathOf(other.url('/a', 60)))).toThrow('signature is missing or wrong');
+  });
+
+  it('knows the addresses of other keys that it has, and signs with the first', () => {
+    const next = new SignedUrls({
+      keys: [Buffer.alloc(32, 8), Buffer.alloc(32, 7)],
+      nowUnixMs: () => nowUnixMs,
+      base: () => BASE,
+    });
+    expect(() => next.check(pathOf(urls.url('/a', 60)))).not.toThrow();
+    expect(() => urls.check(pathOf(next.url('/a', 60)))).toThrow('signature is missing or wrong');
   });
 
   it('stands under the address that the request came to', () => {
     expect(urls.url('/a', 60, 'https://voice.example')).toMatch(/^https:\/\/voice\.example\/a\?expires=/);
-  });
-});
-
-describe('signingKey', () => {
-  let folder = '';
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'parley-key-'));
-  });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-  it('is made once, for its owner only, and stays', () => {
-    const key = signingKey(folder);
-    expect(key).toHaveLength(32);
-    expect(signingKey(folder)).toEqual(key);
-    expect(readdirSync(folder)).toEqual(['signing.key']);
-    expect(statSync(join(folder, 'signing.key')).mode & 0o777).toBe(0o600);
-  });
-
-  it('is not replaced where the file is something else', () => {
-    writeFileSync(join(folder, 'signing.key'), 'short');
-    expect(() => signingKey(folder)).toThrow('no key of 32 bytes');
   });
 });

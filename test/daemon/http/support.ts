@@ -42,7 +42,7 @@ export function appWith<P extends Shape, Q extends Shape, B extends z.ZodType, R
   });
   const node = new ThisNode();
   const clock = new RealClock();
-  const passes = new NodePasses({ node, key: Buffer.alloc(32), nowUnixMs: () => 0, access, clients });
+  const passes = new NodePasses({ node, keys: [Buffer.alloc(32)], nowUnixMs: () => 0, access, clients });
   const nodes = { addressOf: () => Promise.resolve(null), others: () => Promise.resolve([]) };
   const api = new Api(app, { access, passes, forwarder: new Forwarder({ node, nodes, passes, clock }) });
   api.add(endpoint);

@@ -5,13 +5,19 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { openDatabase } from '../../../src/store/database.js';
 import { PostgresDatabase } from '../../../src/store/postgres/postgres-database.js';
+import { PostgresLiveTables } from '../../../src/store/postgres/postgres-live-tables.js';
+import { NO_CHANGES } from '../../../src/store/sql/changes.js';
+import type { LiveTables } from '../../../src/store/sql/live-table.js';
 import type { SqlDatabase } from '../../../src/store/sql/statement.js';
 import { SqliteDatabase } from '../../../src/store/sqlite/sqlite-database.js';
+import { SqliteLiveTables } from '../../../src/store/sqlite/sqlite-live-tables.js';
 import { PostgresCluster } from '../../../scripts/postgres-cluster.mjs';
 
 /** A new database with parley's schema. */
 export interface TestDatabase {
   readonly database: SqlDatabase;
+  /** Live tables of a node that is alone. */
+  readonly tables: LiveTables;
   /** Closes and deletes it. */
   readonly remove: () => Promise<void>;
 }
@@ -27,12 +33,13 @@ export const sqlite: Backend = {
   name: 'SQLite',
   open: async (nowUnixMs) => {
     const folder = mkdtempSync(join(tmpdir(), 'parley-store-'));
-    const database = new SqliteDatabase(openDatabase(folder), nowUnixMs);
+    const file = openDatabase(folder);
+    const database = new SqliteDatabase(file, nowUnixMs);
     const remove = async (): Promise<void> => {
       await database.close();
       rmSync(folder, { recursive: true });
     };
-    return { database, remove };
+    return { database, tables: new SqliteLiveTables(file), remove };
   },
 };
 
@@ -41,7 +48,8 @@ export const postgres: Backend = {
   open: async (nowUnixMs) => {
     const { url, remove } = await postgresUrl();
     const database = await openPostgres(url, nowUnixMs);
-    return { database, remove: () => database.close().then(remove) };
+    const tables = new PostgresLiveTables(database, NO_CHANGES);
+    return { database, tables, remove: () => database.close().then(remove) };
   },
 };
 

@@ -321,7 +321,7 @@ export class SipCarrier implements Carrier<SessionLine> {
       target,
       from: fromUser === 'account' && user !== undefined ? this.#named(user) : showsCaller ? caller : own,
       to: `<${target}>`,
-      hops: this.trunk.servers.hops,
+      ...this.trunk.route,
       media,
       headers: [
         ...headers,
@@ -459,7 +459,7 @@ export class SipCarrier implements Carrier<SessionLine> {
     if (parsed?.user == null || parsed.headers !== null) return null;
     const number = this.#read(userText(parsed.user).split(';', 1)[0] ?? '');
     if (this.#options.mayFollow?.(uri, number) === false) return null;
-    return { target: uri, hops: this.trunk.servers.hops };
+    return { target: uri, hops: this.trunk.route.hops };
   }
 
   #ourNumber(user: string): string | null {

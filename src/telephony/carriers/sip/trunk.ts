@@ -1,9 +1,10 @@
 import { BlockList, isIP } from 'node:net';
 import type { Clock } from '../../../base/clock.js';
+import { parseAddress } from '../../sip/address.js';
 import type { CallIntake } from '../../sip/call-intake.js';
 import type { InboundCall } from '../../sip/call/inbound.js';
 import { type Credentials, DigestClient } from '../../sip/digest.js';
-import type { Hop, SipProtocol } from '../../sip/hop.js';
+import { type Hop, sameHop, type SipProtocol } from '../../sip/hop.js';
 import { KeepAlive } from '../../sip/trunk/keep-alive.js';
 import { TrunkRegistration, type RegistrationState } from '../../sip/trunk/registration.js';
 import type { NameServer, ServerAddress } from '../../sip/trunk/resolver.js';
@@ -159,6 +160,16 @@ export class Trunk {
   /** Null if it does not register. */
   get registration(): RegistrationState | null {
     return this.#registered;
+  }
+
+  /** Where calls go first: along the registrar's `Service-Route` if it has one, otherwise to the servers. */
+  get route(): { hops: readonly Hop[]; routes: readonly string[] } {
+    const { hops } = this.servers;
+    const { routes = [], hop = null } = this.#registration?.serviceRoute ?? {};
+    const [first] = routes;
+    if (first === undefined || hop === null) return { hops, routes: [] };
+    const next = this.agent.hopOf(parseAddress(first)?.sip ?? null, hop);
+    return { hops: [next, ...hops.filter((other) => !sameHop(other, next))], routes };
   }
 
   /** Dropped messages, by reason. */

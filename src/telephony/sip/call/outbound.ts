@@ -8,6 +8,7 @@ import type { Hop } from '../hop.js';
 import { cseqOf, type SipRequest, type SipResponse, tagOf } from '../message.js';
 import { Outgoing } from '../outgoing.js';
 import { responseTo } from '../respond.js';
+import { routed } from '../routes.js';
 import { numberOf } from '../scan.js';
 import { GIVE_UP_MS, Timers } from '../timers.js';
 import type { ServerTransaction } from '../transactions/transaction.js';
@@ -44,6 +45,8 @@ export interface OutboundOptions {
   from: string;
   to: string;
   hops: readonly Hop[];
+  /** The initial route set: values of `Route`. Default: none. */
+  routes?: readonly string[];
   media: OfferAnswer;
   /** Additional headers, such as `P-Asserted-Identity`. */
   headers?: Iterable<readonly [name: string, value: string]>;
@@ -153,9 +156,11 @@ export class SipOutboundCall {
   }
 
   #request(hop: Hop): SipRequest {
-    const { from, to, headers: more = [], media } = this.#options;
+    const { from, to, headers: more = [], routes: initial = [], media } = this.#options;
+    const { uri, routes } = routed(this.#target, initial);
     const headers = new Headers([
       ['max-forwards', '70'],
+      ...routes.map((route) => ['route', route] as const),
       ['from', `${from};tag=${this.localTag}`],
       ['to', to],
       ['call-id', this.callId],
@@ -171,7 +176,7 @@ export class SipOutboundCall {
     // Early dialogs of the previous attempt are over.
     this.#forks.clear();
     const body = Buffer.from(media.offer());
-    return { kind: 'request', method: 'INVITE', uri: this.#target, headers, body };
+    return { kind: 'request', method: 'INVITE', uri, headers, body };
   }
 
   #provisional(response: SipResponse, hop: Hop): void {
@@ -243,7 +248,8 @@ export class SipOutboundCall {
     const fork = this.#forks.get(tag);
     const dialog =
       this.#leg?.dialog.remoteTag === tag ? this.#leg.dialog : (fork?.dialog ?? Dialog.ofResponse(response, hop));
-    dialog.settle(response);
+    // A repeated answer has nothing new: the far end may have moved since.
+    if (this.#leg?.dialog !== dialog) dialog.settle(response);
     this.#core.route(dialog, (next) => {
       this.#core.transactions.acknowledge(dialog.ack(sequence), next);
       if (this.#leg?.dialog === dialog) return; // a repeated answer

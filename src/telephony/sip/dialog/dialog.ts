@@ -11,7 +11,8 @@ import {
   type SipResponse,
   tagOf,
 } from '../message.js';
-import { parseSipUri, type SipUri } from '../uri.js';
+import { addRoutes, firstOf, routed } from '../routes.js';
+import type { SipUri } from '../uri.js';
 
 /** The id of a dialog, seen locally. */
 export interface DialogId {
@@ -109,8 +110,7 @@ export class Dialog implements DialogId {
 
   /** Destination of the next request: the first proxy, or the far end. Null if it is not a SIP address. */
   get next(): SipUri | null {
-    const [route] = this.#routes;
-    return route === undefined ? parseSipUri(this.#target) : (parseAddress(route)?.sip ?? null);
+    return firstOf({ uri: this.#target, routes: this.#routes });
   }
 
   /** A request within the dialog, with its own CSeq (12.2.1.1). */
@@ -151,17 +151,9 @@ export class Dialog implements DialogId {
   }
 
   #build(method: string, sequence: number, contact: string | null): SipRequest {
-    const headers = new Headers();
-    let uri = this.#target;
-    let routes = [...this.#routes];
-    const first = routes[0] === undefined ? null : parseAddress(routes[0]);
-    // A strict router, which must be the Request-URI itself.
-    if (first !== null && first.sip?.parameters.has('lr') !== true) {
-      routes = [...routes.slice(1), `<${uri}>`];
-      ({ uri } = first);
-    }
-    headers.add('max-forwards', '70');
-    for (const route of routes) headers.add('route', route);
+    const { uri, routes } = routed(this.#target, this.#routes);
+    const headers = new Headers([['max-forwards', '70']]);
+    addRoutes(headers, routes);
     headers.add('from', this.#local).add('to', this.#remote);
     headers.add('call-id', this.callId).add('cseq', `${String(sequence)} ${method}`);
     if (contact !== null) headers.add('contact', contact);

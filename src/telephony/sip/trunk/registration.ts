@@ -46,6 +46,7 @@ export class TrunkRegistration {
   #outgoing: Outgoing | null = null;
   /** The registered hop; null = not registered. */
   #place: Hop | null = null;
+  #serviceRoute: readonly string[] = [];
   #isClosed = false;
 
   constructor(options: RegistrationOptions) {
@@ -53,6 +54,14 @@ export class TrunkRegistration {
     this.#timers = new Timers(options.clock);
     this.#callId = options.token();
     this.#expiresS = options.expiresS ?? EXPIRES_S;
+  }
+
+  /**
+   * The routes of calls from the registered address, as the registrar wants them (RFC 3608), and the hop they were
+   * learned from; null without a registration.
+   */
+  get serviceRoute(): { routes: readonly string[]; hop: Hop } | null {
+    return this.#place === null ? null : { routes: this.#serviceRoute, hop: this.#place };
   }
 
   /** Call it once. */
@@ -98,7 +107,11 @@ export class TrunkRegistration {
       callId: this.#callId,
       sequence,
       hops: hops(),
-      headers: [['expires', String(expiresS)]],
+      headers: [
+        ['expires', String(expiresS)],
+        // Proxies on the way may ask the registrar to route calls through them (RFC 3327, 5.1).
+        ['supported', 'path'],
+      ],
       onFinal,
     });
   }
@@ -121,6 +134,7 @@ export class TrunkRegistration {
   #registered(response: SipResponse, hop: Hop | null): void {
     this.#failures = 0;
     this.#place = hop;
+    this.#serviceRoute = response.headers.values('service-route') ?? [];
     const seconds = this.#grantedS(response);
     this.#options.onState({ state: 'registered', seconds });
     this.#next(seconds * 1000 * (0.75 + 0.1 * this.#options.chance()));

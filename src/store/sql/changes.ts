@@ -1,0 +1,17 @@
+import type { Cancel } from '../../base/clock.js';
+
+/** Tables whose changes are reported. `agents` includes their versions, `campaigns` leaves out their pace. */
+export type ChangedTable = 'keys' | 'phones' | 'agents' | 'custom_voices' | 'calls_stopped' | 'campaigns';
+
+/** Reports changes of tables, whoever made them. */
+export interface Changes {
+  /**
+   * Calls the listener after each change that is committed, once for changes that come together. Changes of other nodes
+   * come at once or, where a notification was lost, within two seconds.
+   * @param listener reads what it needs. It is called again later if it rejects
+   */
+  on(table: ChangedTable, listener: () => Promise<void>): Cancel;
+}
+
+/** Of a database that only this process changes. */
+export const NO_CHANGES: Changes = { on: () => () => undefined };
