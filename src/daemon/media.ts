@@ -62,6 +62,11 @@ export class Media implements DaemonModule, MediaHost {
     await this.#threads?.flushTrace(sessionId);
   }
 
+  /** Ends all sessions. */
+  disown(): void {
+    for (const session of this.#context.engine.sessions) void session.close();
+  }
+
   /** Ends all sessions, the engine and the threads. */
   async close(): Promise<void> {
     const { engine, clock } = this.#context;

@@ -25,7 +25,7 @@ export function callLogModule(
   { access, clients, links }: HttpModule,
   flushTrace: (sessionId: string) => Promise<void>,
 ): CallLogModule {
-  const { settings, engine, clock, nowUnixMs, database, stores, faults, events } = context;
+  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, owners } = context;
   const onError = faults.report;
   const atomically = <T>(work: () => T): T => database.transaction(work)();
   const itemOf = (call: StoredCall): CallHistoryItem => webhookItem(call, links);
@@ -81,7 +81,7 @@ export function callLogModule(
           outbox.wake();
         },
       });
-      callLogRoutes(api, { archive, access, clients, links });
+      callLogRoutes(api, { archive, access, clients, links, owners });
       erasureRoutes(api, erasure);
     },
     recover: async () => {

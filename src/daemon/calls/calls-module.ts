@@ -30,7 +30,7 @@ export interface CallsModuleOptions {
 }
 
 export function callsModule(context: DaemonContext, options: CallsModuleOptions): CallsModule {
-  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, admission } = context;
+  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, admission, owners } = context;
   const { http, agents, log, media, trunks } = options;
   const { phones, doNotCall, calls } = stores;
   const guards = settings.calls;
@@ -77,11 +77,15 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
       phoneRoutes(api, { engine, nowUnixMs, agents, phones, openTelephone });
       trunkRoutes(api, { nowUnixMs, figures: trunks, nowMs: () => clock.nowMs(), open: openTelephone });
       doNotCallRoutes(api, doNotCall, nowUnixMs);
-      callRoutes(api, { engine, dialer, registered, dials, guards, calls, telephone });
+      callRoutes(api, { engine, dialer, registered, dials, guards, calls, telephone, owners });
       carriers.routes(http.app, http.upgrades);
     },
     warmUp: async () => {
       await telephone.open();
+    },
+    disown: () => {
+      dialer.endAll();
+      void telephone.opened?.then((opened) => opened.hangUpAll()).catch(() => undefined);
     },
     stop: () => carriers.close(),
     close: async () => {

@@ -140,6 +140,11 @@ export class Telephone {
     return null;
   }
 
+  /** Ends all calls in progress. */
+  hangUpAll(): void {
+    for (const call of this.#switchboard.calls) void call.hangUp();
+  }
+
   /** The number of inbound calls whose session does not exist yet. Each counts against `maxSessions`. */
   get coming(): number {
     for (const { id } of this.#options.engine.sessions) this.#coming.delete(id);

@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Agent, Dispatcher } from 'undici';
-import { type Clock } from '../../base/clock.js';
+import type { Clock } from '../../base/clock.js';
 import { abortAfter, raceAbort } from '../../base/deadlines.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import type { NodeIdentity } from '../nodes/this-node.js';
-import { type NodePasses, PASS_HEADER } from './node-pass.js';
+import { type NodePasses, PASS_HEADER, type PassedRequest } from './node-pass.js';
 
 /** The node that has what a request is about. */
 export interface Owner {
@@ -83,7 +83,7 @@ export class Forwarder {
     reply.raw.once('close', () => left.abort(new Error('the client has gone')));
     let answer: Dispatcher.ResponseData;
     try {
-      answer = await this.#send(request, { nodeId, address, url: request.raw.url ?? '/' }, left.signal);
+      answer = await this.#send(request.raw, { ...passedOf(request), nodeId, address }, left.signal);
     } catch (error) {
       if (left.signal.aborted) {
         reply.hijack();
@@ -108,25 +108,42 @@ export class Forwarder {
    * @throws ParleyError NODE_UNREACHABLE if one does not answer; the others have done it
    */
   async spread(request: FastifyRequest): Promise<readonly unknown[]> {
-    const { nodes, passes } = this.#options;
+    const { nodes, passes, clock } = this.#options;
     if (passes.has(request.raw)) return [];
     const ids = await nodes.others();
+    const whole = abortAfter(clock, HEAD_MS);
     const asked = ids.map(async (nodeId) => {
       try {
         const address = await nodes.addressOf(nodeId);
         if (address === null) return [];
-        const url = request.raw.url ?? '/';
-        return [await this.#json(await this.#send(request, { nodeId, address, url }, AbortSignal.timeout(HEAD_MS)))];
+        const parts = { ...passedOf(request), nodeId, address };
+        return [await jsonOf(await this.#send(request.raw, parts, whole.signal))];
       } catch (error) {
         const what = `rest of what "${request.method} ${request.routeOptions.url ?? ''}" is about`;
         throw new ParleyError('NODE_UNREACHABLE', { what, reason: `${nodeId}: ${reasonOf(error)}` }, { cause: error });
       }
     });
     const answers = await Promise.allSettled(asked);
+    whole.cancel();
     return answers.flatMap((answer) => {
       if (answer.status === 'rejected') throw answer.reason as Error;
       return answer.value;
     });
+  }
+
+  /**
+   * Asks another node for something, as a node.
+   * @returns the answer, whose body may still come; null = there is no such node
+   * @throws what the network refuses; the signal's reason
+   */
+  async ask(
+    nodeId: string,
+    { method, url }: Pick<PassedRequest, 'method' | 'url'>,
+    signal: AbortSignal,
+  ): Promise<Dispatcher.ResponseData | null> {
+    const address = await this.#options.nodes.addressOf(nodeId);
+    if (address === null) return null;
+    return this.#send(null, { nodeId, address, method, url, body: null }, signal);
   }
 
   /** May be called twice. */
@@ -135,28 +152,17 @@ export class Forwarder {
     await (await this.#agent)?.destroy();
   }
 
-  async #json({ statusCode, body }: Dispatcher.ResponseData): Promise<unknown> {
-    let text = '';
-    for await (const piece of body) {
-      text += String(piece);
-      if (text.length > MOST_BYTES) throw new Error('its answer is too long');
-    }
-    if (statusCode !== 200) throw new Error(`it answered ${String(statusCode)}: ${text.slice(0, 200)}`);
-    return JSON.parse(text);
-  }
-
   /** Resolves with the head of the answer. The body may still come. */
   async #send(
-    { raw, body: parsed }: Pick<FastifyRequest, 'raw' | 'body'>,
-    { nodeId, address, url }: { nodeId: string; address: string; url: string },
+    from: IncomingMessage | null,
+    { nodeId, address, ...request }: PassedRequest & { nodeId: string; address: string },
     signal: AbortSignal,
   ): Promise<Dispatcher.ResponseData> {
     const { passes, clock } = this.#options;
-    const { method = 'GET' } = raw;
-    const body = Buffer.isBuffer(parsed) && parsed.length > 0 ? parsed : null;
+    const { method, url, body } = request;
     const agent = await this.#open();
-    const headers = withoutConnection(raw.headers);
-    headers[PASS_HEADER] = passes.headerFor(nodeId, raw, { method, url, body });
+    const headers = from === null ? {} : withoutConnection(from.headers);
+    headers[PASS_HEADER] = passes.headerFor(nodeId, from, request);
     const head = abortAfter(clock, HEAD_MS, signal);
     const whole = new AbortController();
     signal.addEventListener('abort', () => whole.abort(signal.reason), { once: true });
@@ -186,6 +192,21 @@ export class Forwarder {
     );
     return this.#agent;
   }
+}
+
+async function jsonOf({ statusCode, body }: Dispatcher.ResponseData): Promise<unknown> {
+  let text = '';
+  for await (const piece of body) {
+    text += String(piece);
+    if (text.length > MOST_BYTES) throw new Error('its answer is too long');
+  }
+  if (statusCode !== 200) throw new Error(`it answered ${String(statusCode)}: ${text.slice(0, 200)}`);
+  return JSON.parse(text);
+}
+
+/** The request as it came. */
+function passedOf({ raw: { method = 'GET', url = '/' }, body }: Pick<FastifyRequest, 'raw' | 'body'>): PassedRequest {
+  return { method, url, body: Buffer.isBuffer(body) && body.length > 0 ? body : null };
 }
 
 function withoutConnection(headers: IncomingHttpHeaders): Record<string, string | string[]> {

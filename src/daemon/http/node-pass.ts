@@ -35,13 +35,16 @@ const passSchema = z.strictObject({
   expiresUnixMs: z.number(),
   /** Method, URL and hash of the body of the request. */
   request: z.string(),
-  client: z.strictObject({
-    address: z.string(),
-    host: z.string().exactOptional(),
-    protocol: z.enum(['http', 'https']),
-    viaProxy: z.boolean(),
-    isForwarded: z.boolean(),
-  }),
+  /** Null = the other node asks for itself. */
+  client: z
+    .strictObject({
+      address: z.string(),
+      host: z.string().exactOptional(),
+      protocol: z.enum(['http', 'https']),
+      viaProxy: z.boolean(),
+      isForwarded: z.boolean(),
+    })
+    .nullable(),
   /** The id of a stored key that the first node has checked. */
   keyId: z.string().nullable(),
   /** What a session token allows, which the first node has taken. */
@@ -55,7 +58,7 @@ const passSchema = z.strictObject({
 export class NodePasses {
   readonly #options: NodePassesOptions;
   readonly #keys: Keys;
-  readonly #admitted = new WeakMap<IncomingMessage, string>();
+  readonly #admitted = new WeakMap<IncomingMessage, { request: string; isOfNode: boolean }>();
 
   constructor(options: NodePassesOptions) {
     this.#options = options;
@@ -63,17 +66,18 @@ export class NodePasses {
     this.#keys = [derived(first), ...others.map(derived)];
   }
 
-  /** The header for a client's request that is passed to another node. @param url path and query there */
-  headerFor(to: string, from: IncomingMessage, { method, url, body }: PassedRequest): string {
-    const { access, clients, nowUnixMs } = this.#options;
-    const { keyId, holder } = access.identityOf(from);
-    const { address, host, protocol, viaProxy, isForwarded } = clients.of(from);
-    const known = { address, protocol, viaProxy, isForwarded };
+  /**
+   * The header of a request to another node.
+   * @param from the client's request that is passed on; null = this node asks for itself
+   */
+  headerFor(to: string, from: IncomingMessage | null, { method, url, body }: PassedRequest): string {
+    const { access, nowUnixMs } = this.#options;
+    const { keyId, holder } = from === null ? { keyId: null, holder: null } : access.identityOf(from);
     const pass: z.output<typeof passSchema> = {
       to,
       expiresUnixMs: nowUnixMs() + LIFETIME_MS,
       request: requestText(method, url, body),
-      client: host === undefined ? known : { ...known, host },
+      client: from === null ? null : this.#client(from),
       keyId,
       holder: holder === null ? null : { id: holder.id, agents: [...holder.agents], origins: [...holder.origins] },
     };
@@ -102,10 +106,16 @@ export class NodePasses {
     if (!pass.request.startsWith(requestText(request.method ?? '', request.url ?? '', null))) {
       throw new ParleyError('NODE_REFUSED', { reason: 'it is for another request' });
     }
-    this.#admitted.set(request, pass.request);
     const { client, keyId, holder } = pass;
-    clients.assume(request, { ...client, host: client.host });
+    this.#admitted.set(request, { request: pass.request, isOfNode: client === null });
+    if (client !== null) clients.assume(request, { ...client, host: client.host });
     access.assume(request, { keyId, holder });
+  }
+
+  /** The gate of endpoints for nodes. @throws ParleyError NODE_REFUSED unless another node asks for itself */
+  nodesOnly(request: IncomingMessage): void {
+    if (this.#admitted.get(request)?.isOfNode === true) return;
+    throw new ParleyError('NODE_REFUSED', { reason: 'only other nodes may ask for this' });
   }
 
   /** Whether another node passed the request on. It is not passed on again. */
@@ -115,9 +125,15 @@ export class NodePasses {
 
   /** @throws ParleyError NODE_REFUSED if the body of a passed request is not the one that was sent */
   checkBody(request: IncomingMessage, body: Buffer | null): void {
-    const expected = this.#admitted.get(request);
+    const expected = this.#admitted.get(request)?.request;
     if (expected === undefined || expected === requestText(request.method ?? '', request.url ?? '', body)) return;
     throw new ParleyError('NODE_REFUSED', { reason: 'its body has changed' });
+  }
+
+  #client(request: IncomingMessage): z.output<typeof passSchema>['client'] {
+    const { address, host, protocol, viaProxy, isForwarded } = this.#options.clients.of(request);
+    const known = { address, protocol, viaProxy, isForwarded };
+    return host === undefined ? known : { ...known, host };
   }
 }
 

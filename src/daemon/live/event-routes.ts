@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.js';
 import { ParleyError } from '../../base/errors.js';
 import type { CallStore } from '../../store/calls.js';
 import type { Api } from '../http/api.js';
+import type { CallOwners } from '../nodes/call-owners.js';
 import type { CheckedRequest, Shape } from '../http/endpoint.js';
 import { EventStream } from '../http/event-stream.js';
 import { type LiveEvents, statusOf } from './live-events.js';
@@ -11,6 +12,7 @@ export interface EventRoutesOptions {
   events: LiveEvents;
   calls: Pick<CallStore, 'get'>;
   clock: Clock;
+  owners: Pick<CallOwners, 'of'>;
 }
 
 /** Maximum of concurrent watchers. */
@@ -96,7 +98,7 @@ const EXAMPLE: z.output<typeof eventSchema> = {
 };
 
 /** Events of calls as server-sent events. */
-export function eventRoutes(api: Api, { events, calls, clock }: EventRoutesOptions): void {
+export function eventRoutes(api: Api, { events, calls, clock, owners }: EventRoutesOptions): void {
   const shared = {
     method: 'GET',
     tag: 'events',
@@ -139,7 +141,8 @@ export function eventRoutes(api: Api, { events, calls, clock }: EventRoutesOptio
     summary: 'Watch the events of a call',
     description: 'Starts with the first stored event. The stream ends when the call has ended.',
     params: { session_id: z.string().min(1).max(200) },
-    errors: ['STREAMS_FULL', 'NOT_FOUND'],
+    errors: ['STREAMS_FULL', 'NOT_FOUND', 'NODE_UNREACHABLE'],
+    owner: ({ params }) => owners.of(params.session_id),
     handle: (call) => {
       const { session_id: sessionId } = call.params;
       if (calls.get(sessionId) === null) throw new ParleyError('NOT_FOUND', { what: 'call', id: sessionId });

@@ -4,13 +4,13 @@ import { eventRoutes } from './event-routes.js';
 import { LiveEvents } from './live-events.js';
 
 /** Server-sent events of calls that go on. */
-export function liveModule({ clock, nowUnixMs, stores, events }: DaemonContext): DaemonModule {
+export function liveModule({ clock, nowUnixMs, stores, events, owners }: DaemonContext): DaemonModule {
   const live = new LiveEvents(nowUnixMs);
   events.onCall((call) => live.call(call));
   events.on('session.event', ({ sessionId, event }) => live.session(sessionId, event));
   return {
     name: 'live',
-    routes: (api) => eventRoutes(api, { events: live, calls: stores.calls, clock }),
+    routes: (api) => eventRoutes(api, { events: live, calls: stores.calls, clock, owners }),
     stop: () => live.close(),
   };
 }

@@ -30,7 +30,7 @@ export interface TalkModuleOptions {
 
 /** Pages and the widget, and their conversations: over the talk socket, WebRTC and chat. */
 export function talkModule(context: DaemonContext, options: TalkModuleOptions): DaemonModule {
-  const { settings, engine, clock, nowUnixMs, faults, events, admission } = context;
+  const { settings, engine, clock, nowUnixMs, faults, events, admission, owners } = context;
   const { http, agents, log, registered, media, files } = options;
   const { access, clients, requests, tokens, upgrades } = http;
   const onError = faults.report;
@@ -91,7 +91,7 @@ export function talkModule(context: DaemonContext, options: TalkModuleOptions): 
         }));
       }
       chatRoutes(api, chats);
-      webRtcRoutes(api, { webSessions, access, calls: webRtc, admission });
+      webRtcRoutes(api, { webSessions, access, calls: webRtc, admission, owners });
     },
     resume: () => {
       if (media.isLocal) webRtc.warmUp();
