@@ -81,7 +81,7 @@ export class Daemon {
     const http = httpModule(context, tls, nodes.nodes);
     const media = new Media(context);
     const callLog = callLogModule(context, http, (sessionId) => media.flushTrace(sessionId));
-    const live = liveModule(context);
+    const live = liveModule(context, http, nodes.nodes);
     const operations = operationsModule(context, http, media);
     events.on('session.event', ({ sessionId, agentId, event }) => onSessionEvent?.(sessionId, agentId ?? '', event));
     const agents = agentsModule(context, http, agentInUse);

@@ -83,7 +83,7 @@ export class Forwarder {
     reply.raw.once('close', () => left.abort(new Error('the client has gone')));
     let answer: Dispatcher.ResponseData;
     try {
-      answer = await this.#send(request.raw, { ...passedOf(request), nodeId, address }, left.signal);
+      answer = await this.#send(clientOf(request), { ...passedOf(request), nodeId, address }, left.signal);
     } catch (error) {
       if (left.signal.aborted) {
         reply.hijack();
@@ -117,7 +117,7 @@ export class Forwarder {
         const address = await nodes.addressOf(nodeId);
         if (address === null) return [];
         const parts = { ...passedOf(request), nodeId, address };
-        return [await jsonOf(await this.#send(request.raw, parts, whole.signal))];
+        return [await jsonOf(await this.#send(clientOf(request), parts, whole.signal))];
       } catch (error) {
         const what = `rest of what "${request.method} ${request.routeOptions.url ?? ''}" is about`;
         throw new ParleyError('NODE_UNREACHABLE', { what, reason: `${nodeId}: ${reasonOf(error)}` }, { cause: error });
@@ -138,12 +138,12 @@ export class Forwarder {
    */
   async ask(
     nodeId: string,
-    { method, url }: Pick<PassedRequest, 'method' | 'url'>,
+    { method, url, headers = {} }: Pick<PassedRequest, 'method' | 'url'> & { headers?: IncomingHttpHeaders },
     signal: AbortSignal,
   ): Promise<Dispatcher.ResponseData | null> {
     const address = await this.#options.nodes.addressOf(nodeId);
     if (address === null) return null;
-    return this.#send(null, { nodeId, address, method, url, body: null }, signal);
+    return this.#send({ from: null, headers }, { nodeId, address, method, url, body: null }, signal);
   }
 
   /** May be called twice. */
@@ -154,14 +154,14 @@ export class Forwarder {
 
   /** Resolves with the head of the answer. The body may still come. */
   async #send(
-    from: IncomingMessage | null,
+    { from, headers: given }: { from: IncomingMessage | null; headers: IncomingHttpHeaders },
     { nodeId, address, ...request }: PassedRequest & { nodeId: string; address: string },
     signal: AbortSignal,
   ): Promise<Dispatcher.ResponseData> {
     const { passes, clock } = this.#options;
     const { method, url, body } = request;
     const agent = await this.#open();
-    const headers = from === null ? {} : withoutConnection(from.headers);
+    const headers = withoutConnection(given);
     headers[PASS_HEADER] = passes.headerFor(nodeId, from, request);
     const head = abortAfter(clock, HEAD_MS, signal);
     const whole = new AbortController();
@@ -202,6 +202,10 @@ async function jsonOf({ statusCode, body }: Dispatcher.ResponseData): Promise<un
   }
   if (statusCode !== 200) throw new Error(`it answered ${String(statusCode)}: ${text.slice(0, 200)}`);
   return JSON.parse(text);
+}
+
+function clientOf({ raw }: FastifyRequest): { from: IncomingMessage; headers: IncomingHttpHeaders } {
+  return { from: raw, headers: raw.headers };
 }
 
 /** The request as it came. */

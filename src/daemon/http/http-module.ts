@@ -32,6 +32,10 @@ export interface HttpModule extends DaemonModule {
   readonly tokens: SessionTokens;
   readonly links: SignedUrls;
   readonly upgrades: Upgrades;
+  /** Of requests that come from other nodes. */
+  readonly passes: NodePasses;
+  /** Passes requests on to other nodes. */
+  readonly forwarder: Forwarder;
   /** The public key of the daemon's own page. */
   readonly pageKey: string;
   /** Resolves with the address once the server listens. */
@@ -86,6 +90,8 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
       isPublic: publicUrl !== null,
     }),
     upgrades: new Upgrades(app.server),
+    passes,
+    forwarder,
     pageKey,
     listen: async () => {
       await app.listen({ host, port });
