@@ -170,7 +170,7 @@ export class Forwarder {
       const answer = agent.request({
         origin: new URL(address).origin,
         path: url,
-        method: method as Dispatcher.HttpMethod,
+        method,
         headers,
         body,
         signal: whole.signal,
