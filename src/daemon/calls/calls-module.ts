@@ -30,7 +30,7 @@ export interface CallsModuleOptions {
 }
 
 export function callsModule(context: DaemonContext, options: CallsModuleOptions): CallsModule {
-  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, admission, owners } = context;
+  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, admission, leases, owners } = context;
   const { http, agents, log, media, trunks } = options;
   const { phones, doNotCall, calls } = stores;
   const guards = settings.calls;
@@ -44,6 +44,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     log,
     registered,
     admission,
+    leases,
     events,
     figures: trunks,
     openCallMedia: () => media.callMedia(),

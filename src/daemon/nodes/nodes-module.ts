@@ -53,7 +53,11 @@ export function nodesModule(
     },
     routes: (api) => nodeRoutes(api, nodes, node),
     recover: () => nodes.join(),
-    drain: () => nodes.report(),
+    drain: () => {
+      nodes.report();
+      // What one node does for all, such as registrations, another one does from now on.
+      if (database.dialect !== 'sqlite') void leases.close();
+    },
     close: async () => {
       await nodes.leave();
       await leases.close();
