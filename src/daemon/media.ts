@@ -6,6 +6,7 @@ import type { PeerSettings } from '../transports/webrtc/peer.js';
 import { traceFolder } from './call-log/call-archive.js';
 import type { DaemonContext } from './context.js';
 import type { DaemonModule } from './module.js';
+import type { EventLoop } from './operations/node-load.js';
 
 /** How long sessions may take to end when the daemon closes. */
 const DRAIN_MS = 10_000;
@@ -51,6 +52,11 @@ export class Media implements DaemonModule, MediaHost {
   /** The number of lines of each thread; null = it is not up. */
   get loads(): readonly (number | null)[] {
     return this.#threads?.loads ?? [];
+  }
+
+  /** The event loops of the threads that are up. */
+  get loops(): readonly EventLoop[] {
+    return this.#threads?.threads.map(({ eventLoop }) => eventLoop) ?? [];
   }
 
   /** Threads that have ended unexpectedly. */
