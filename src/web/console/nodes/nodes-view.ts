@@ -20,6 +20,8 @@ const REFRESH_MS = 3_000;
 
 const PILLS = { live: '', draining: 'running', silent: 'failed' } as const;
 
+const FIGURES: ReadonlySet<string> = new Set(['Sessions', 'Heartbeat']);
+
 const ABOUT =
   'The daemons that share this database. Any of them answers any request; a call stays on the one that took it. The calls ' +
   'of a silent one are closed by another.';
@@ -39,8 +41,16 @@ function table(nodes: readonly Node[]): HTMLElement {
     { class: 'scroll-x' },
     el(
       'table',
-      {},
-      el('thead', {}, el('tr', {}, ...heads.map((head) => el('th', { scope: 'col', class: 'soft' }, head)))),
+      { class: 'nodes' },
+      el(
+        'thead',
+        {},
+        el(
+          'tr',
+          {},
+          ...heads.map((head) => el('th', { scope: 'col', class: `soft ${FIGURES.has(head) ? 'figure' : ''}` }, head)),
+        ),
+      ),
       el('tbody', {}, ...nodes.map(row)),
     ),
   );
