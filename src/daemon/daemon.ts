@@ -3,11 +3,11 @@ import { ParleyError } from '../base/errors.js';
 import type { Engine } from '../engine/engine.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { Settings } from '../settings/settings.js';
-import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
 import type { AgentRegistry, HostedAgent } from './agents/agents.js';
 import { agentsModule } from './agents/agents-module.js';
 import { callLogModule } from './call-log/call-log-module.js';
 import { callsModule } from './calls/calls-module.js';
+import type { RecordStarts } from './calls/dial.js';
 import { campaignsModule } from './campaigns/campaigns-module.js';
 import { type DaemonContext, openContext } from './context.js';
 import { evalsModule } from './evals/evals-module.js';
@@ -82,9 +82,7 @@ export class Daemon {
     });
     const http = httpModule(context, tls, nodes.nodes);
     const media = new Media(context);
-    const fileStore = filesModule(context, new SqliteDatabase(context.database), (session) =>
-      callLog.archive.isTraceOpen(session),
-    );
+    const fileStore = filesModule(context, (session) => callLog.archive.isTraceOpen(session));
     const callLog = callLogModule(context, http, fileStore.callFiles, (session) => media.flushTrace(session));
     const live = liveModule(context, http, nodes.nodes);
     const operations = operationsModule(context, http, { media, files: fileStore.queue });
@@ -92,7 +90,9 @@ export class Daemon {
     const agents = agentsModule(context, http, agentInUse);
     const { registry } = agents;
     const { log: calls } = callLog;
-    const telephone = callsModule(context, { http, media, agents: registry, log: calls, trunks: operations.trunks });
+    const records: RecordStarts = { begin: (...record) => campaigns.records.begin(...record) };
+    const { trunks } = operations;
+    const telephone = callsModule(context, { http, media, trunks, records, agents: registry, log: calls });
     const { dialer, registered } = telephone;
     const campaigns = campaignsModule(context, { dialer, agents: registry });
     const talk = talkModule(context, { http, media, registered, files, agents: registry, log: calls });

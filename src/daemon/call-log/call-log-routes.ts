@@ -187,9 +187,9 @@ function callRoutes(api: Api, { archive, clients, links, owners }: CallLogRoutes
     description: 'Pages neither skip nor repeat a call, even while calls are added. `next_cursor` is 0 at the end.',
     answer: z.strictObject({ histories: z.array(callHistory), next_cursor: z.number() }).meta({ id: 'CallHistories' }),
     examples: () => ({ answer: { histories: [exampleCall()], next_cursor: 0 } }),
-    handle: ({ query: { limit, start_after_ts: after = 0, ...query }, request, reply }) => {
+    handle: async ({ query: { limit, start_after_ts: after = 0, ...query }, request, reply }) => {
       const beforeUs = after === 0 ? null : Math.round(after * 1e6);
-      const page = archive.page(callFilter(query), limit, beforeUs, links.baseOf(clients.of(request.raw)));
+      const page = await archive.page(callFilter(query), limit, beforeUs, links.baseOf(clients.of(request.raw)));
       return reply.type('application/json; charset=utf-8').send(page);
     },
   });
@@ -204,8 +204,8 @@ function callRoutes(api: Api, { archive, clients, links, owners }: CallLogRoutes
     answer: callHistory,
     errors: ['NOT_FOUND'],
     examples: () => ({ answer: exampleCall() }),
-    handle: ({ params: { session_id: id }, request }) =>
-      replyOf(archive.shown(archive.get(id), links.baseOf(clients.of(request.raw)))),
+    handle: async ({ params: { session_id: id }, request }) =>
+      replyOf(archive.shown(await archive.get(id), links.baseOf(clients.of(request.raw)))),
   });
 
   api.add({
@@ -250,7 +250,7 @@ function fileRoutes(api: Api, { archive, access, links, owners }: CallLogRoutesO
     errors: ['NOT_FOUND', 'LINK_INVALID', 'FILE_STORE_FAILED', 'FILE_STORE_REFUSED', 'NODE_UNREACHABLE'],
     owner: ({ params: { session_id: id } }) => owners.of(id),
     handle: async ({ params: { session_id: id }, request, reply }) => {
-      const call = archive.get(id);
+      const call = await archive.get(id);
       const [contentType, name] = ['audio/wav', `${fileNameOf(id)}.wav`];
       const link =
         request.method === 'GET'

@@ -266,9 +266,9 @@ function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): vo
       when: ({ body }) => body.end_running,
       join: (answers) => ({ success: true, ended: answers.reduce((sum, { ended }) => sum + ended, 0) }),
     },
-    handle: ({ body, key }) => ({
+    handle: async ({ body, key }) => ({
       success: true,
-      ended: dialer.stop(key?.id ?? null, { endRunning: body.end_running }),
+      ended: await dialer.stop(key?.id ?? null, { endRunning: body.end_running }),
     }),
   });
 
@@ -279,8 +279,8 @@ function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): vo
     tag,
     summary: 'Resume placing calls',
     answer: success,
-    handle: () => {
-      dialer.resume();
+    handle: async () => {
+      await dialer.resume();
       return { success: true };
     },
   });
@@ -302,9 +302,9 @@ function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): vo
         allowed_prefixes: ['+1'],
       },
     }),
-    handle: () => {
-      const { stopped } = dials;
-      const used = dials.usage();
+    handle: async () => {
+      const stopped = await dials.stopped();
+      const used = await dials.usage();
       return {
         stopped: stopped !== null || !guards.enabled,
         stopped_at: stopped?.at ?? null,
@@ -370,7 +370,7 @@ export async function endSession(
   message: string | null = null,
 ): Promise<void> {
   const { engine, dialer, registered, calls } = options;
-  if (message !== null && calls.get(sessionId)?.status === 'in-progress') {
+  if (message !== null && (await calls.get(sessionId))?.status === 'in-progress') {
     const talking = [...engine.sessions].find(({ id }) => id === sessionId);
     if (talking !== undefined) {
       talking.say(message);
@@ -378,7 +378,7 @@ export async function endSession(
       return;
     }
   }
-  if (dialer.end(sessionId) || registered.end(sessionId)) return;
+  if (dialer.end(sessionId) || (await registered.end(sessionId))) return;
   const call = (await options.telephone.opened)?.find(sessionId);
   if (call != null) {
     void call.hangUp();
@@ -389,7 +389,7 @@ export async function endSession(
     void session.close();
     return;
   }
-  const stored = calls.get(sessionId);
+  const stored = await calls.get(sessionId);
   if (stored === null) throw new ParleyError('NOT_FOUND', { what: 'session', id: sessionId });
   if (stored.endedUs !== null) throw new ParleyError('SESSION_CLOSED');
 }

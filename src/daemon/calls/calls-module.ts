@@ -1,5 +1,4 @@
 import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
-import { DialStore } from '../../store/dials.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallLog } from '../call-log/call-log.js';
 import type { DaemonContext } from '../context.js';
@@ -11,6 +10,8 @@ import { CarrierEndpoint } from './carrier-routes.js';
 import { Dialer } from './dialer.js';
 import { doNotCallRoutes } from './do-not-call-routes.js';
 import { LazyTelephone } from './lazy-telephone.js';
+import { CallPlacing } from './placing.js';
+import type { RecordStarts } from './dial.js';
 import { phoneRoutes } from './phone-routes.js';
 import { RegisteredCalls } from './registered-calls.js';
 import { trunkRoutes } from './trunk-routes.js';
@@ -27,15 +28,20 @@ export interface CallsModuleOptions {
   log: CallLog;
   media: Media;
   trunks: CarrierStatistics;
+  /** Of all campaigns. */
+  records: RecordStarts;
 }
 
 export function callsModule(context: DaemonContext, options: CallsModuleOptions): CallsModule {
-  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, admission, leases, owners } = context;
-  const { http, agents, log, media, trunks } = options;
-  const { phones, doNotCall, calls } = stores;
+  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, admission, leases, owners } =
+    context;
+  const { http, agents, log, media, trunks, records } = options;
+  const { phones, doNotCall, calls, dials } = stores;
   const guards = settings.calls;
-  const registered = new RegisteredCalls({ engine, agents, log, clock });
-  const dials = new DialStore(database, nowUnixMs);
+  const registered = new RegisteredCalls({ engine, agents, log, clock, onError: faults.report });
+  events.within(function* (call, agoUs) {
+    if (call.direction === 'outbound' && call.status === 'in-progress') yield* dials.answered(call.sessionId, agoUs);
+  });
   const telephone = new LazyTelephone(async () => ({
     engine,
     settings,
@@ -48,7 +54,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     events,
     figures: trunks,
     openCallMedia: () => media.callMedia(),
-    mayTransfer: () => (guards.enabled && dials.stopped === null ? null : 'outbound calls are stopped'),
+    mayTransfer: async () => (guards.enabled && (await dials.stopped()) === null ? null : 'outbound calls are stopped'),
     onError: faults.report,
   }));
   const openTelephone = (): ReturnType<LazyTelephone['open']> => telephone.open();
@@ -58,8 +64,10 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     phones,
     calls,
     dials,
+    writes,
     log,
     guards,
+    placing: new CallPlacing({ database, dials, log, records }),
     admission,
     events,
     openTelephone,
@@ -90,7 +98,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     },
     stop: () => carriers.close(),
     close: async () => {
-      registered.close();
+      await registered.close();
       await dialer.close();
       await telephone.close();
     },

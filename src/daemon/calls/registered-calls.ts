@@ -34,6 +34,7 @@ export interface RegisteredCallsOptions {
   agents: Pick<AgentRegistry, 'get'>;
   log: CallLog;
   clock: Clock;
+  onError: (error: Error) => void;
 }
 
 /** How the client of a registered call connects. */
@@ -51,6 +52,8 @@ const RETRY_S = 30;
  */
 export class RegisteredCalls {
   readonly #options: RegisteredCallsOptions;
+  /** Registrations that are not stored yet. */
+  #storing = 0;
   readonly #waiting = new Map<string, { call: RegisteredCall; over: Way; cancel: Cancel }>();
 
   constructor(options: RegisteredCallsOptions) {
@@ -62,7 +65,7 @@ export class RegisteredCalls {
    * @throws InvalidConfigError; ParleyError NOT_FOUND, AGENT_DISABLED, REGISTRATIONS_FULL, and what `expect` throws
    */
   async register(registration: CallRegistration, expect?: (callId: string) => Cancel): Promise<CallIds> {
-    const { engine, agents, log, clock } = this.#options;
+    const { engine, agents, log, clock, onError } = this.#options;
     const { agentId, metadata, includeMetadataInPrompt, continuation, phones } = registration;
     const requested = requestedAgent(agents, agentId, registration);
     await checkRequestedAgent(engine, requested, {
@@ -71,25 +74,33 @@ export class RegisteredCalls {
       phones,
     });
     if (continuation !== null) await engine.checkContinuation(continuation, agentId);
-    if (this.#waiting.size >= MOST_WAITING) {
+    if (this.#waiting.size + this.#storing >= MOST_WAITING) {
       throw new ParleyError('REGISTRATIONS_FULL', { limit: MOST_WAITING, retryAfterS: RETRY_S });
     }
     const ids = { callId: randomUUID(), sessionId: randomUUID() };
     const { agent: config } = requested;
     const over: Way = expect === undefined ? 'talk' : 'phone';
     const expectNoMore = expect?.(ids.callId);
-    log.begin({
-      ...ids,
-      channel: over,
-      agentId,
-      agentConfig: config,
-      metadata,
-      status: 'registered',
-      phones,
-    });
+    this.#storing++;
+    try {
+      await log.begin({
+        ...ids,
+        channel: over,
+        agentId,
+        agentConfig: config,
+        metadata,
+        status: 'registered',
+        phones,
+      });
+    } catch (error) {
+      expectNoMore?.();
+      throw error;
+    } finally {
+      this.#storing--;
+    }
     const call = { ...ids, ...requested, metadata, includeMetadataInPrompt, continuation, phones };
     const cancelTimer = clock.schedule(clock.nowMs() + REGISTERED_MS, () => {
-      this.#close(ids.callId, 'no client connected within five minutes');
+      this.#close(ids.callId, 'no client connected within five minutes').catch(onError);
     });
     const cancel = (): void => {
       cancelTimer();
@@ -113,23 +124,27 @@ export class RegisteredCalls {
   }
 
   /** Cancels a registration. Returns whether a call of this session was waiting. */
-  end(sessionId: string): boolean {
+  async end(sessionId: string): Promise<boolean> {
     for (const [callId, { call }] of this.#waiting) {
       if (call.sessionId !== sessionId) continue;
-      this.#close(callId, null);
+      await this.#close(callId, null);
       return true;
     }
     return false;
   }
 
-  close(): void {
-    for (const callId of Array.from(this.#waiting.keys())) this.#close(callId, 'the daemon has stopped');
+  async close(): Promise<void> {
+    const { onError } = this.#options;
+    const closing = Array.from(this.#waiting.keys(), (callId) =>
+      this.#close(callId, 'the daemon has stopped').catch(onError),
+    );
+    await Promise.all(closing);
   }
 
-  #close(callId: string, reason: string | null): void {
+  async #close(callId: string, reason: string | null): Promise<void> {
     const waiting = this.#waiting.get(callId);
     if (waiting === undefined) return;
     const { sessionId } = this.take(callId, waiting.over);
-    this.#options.log.fail(sessionId, 'canceled', reason);
+    await this.#options.log.fail(sessionId, 'canceled', reason);
   }
 }

@@ -169,9 +169,9 @@ export function eventRoutes(api: Api, options: EventRoutesOptions): void {
     params: { session_id: z.string().min(1).max(200) },
     errors: ['STREAMS_FULL', 'NOT_FOUND', 'NODE_UNREACHABLE'],
     owner: ({ params }) => owners.of(params.session_id),
-    handle: (call) => {
+    handle: async (call) => {
       const { session_id: sessionId } = call.params;
-      if (calls.get(sessionId) === null) throw new ParleyError('NOT_FOUND', { what: 'call', id: sessionId });
+      if ((await calls.get(sessionId)) === null) throw new ParleyError('NOT_FOUND', { what: 'call', id: sessionId });
       return open(call, { sessionId });
     },
   });
@@ -196,7 +196,7 @@ export async function watch({ events, calls, stream, watched, lastId }: WatcherO
     const sessionId = typeof watched === 'string' ? null : watched.sessionId;
     let at = await startOf(lastId, { events, stream, watched });
     if (sessionId !== null && events.after(at, watched) === null) {
-      const call = calls.get(sessionId);
+      const call = await calls.get(sessionId);
       if (call !== null && (lastId === null || call.endedUs !== null)) {
         await stream.send(JSON.stringify({ session_id: sessionId, ...statusOf(call) }), { event: 'status' });
       }

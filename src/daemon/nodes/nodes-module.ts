@@ -22,7 +22,7 @@ export function nodesModule(
   context: DaemonContext,
   ends: Pick<NodeGroupOptions, 'takeOver' | 'onDisowned'>,
 ): NodesModule {
-  const { settings, sql: database, leases, node, clock, nowUnixMs, engine, admission, log, faults } = context;
+  const { settings, database, leases, node, clock, nowUnixMs, engine, admission, log, faults } = context;
   node.address = addressOf(settings);
   const figures = (): Omit<NodeReport, 'id' | 'address'> => ({
     version: packageVersion(),

@@ -93,7 +93,7 @@ async function ringAtOnce(
       },
       engine,
       phones,
-      log: new CallLog({ store: new CallStore(database, () => 0) }),
+      log: new CallLog({ database: sqlite, store: new CallStore(sqlite) }),
       admission,
       leases: new SoleLeases(),
       events: new CallEventBus(),

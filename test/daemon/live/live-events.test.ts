@@ -114,7 +114,7 @@ describe('somebody who watches', () => {
     };
     const watching = watch({
       events,
-      calls: { get: () => null },
+      calls: { get: async () => null },
       watched: { sessionId: 's' },
       lastId: null,
       stream: stream as unknown as EventStream,
