@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.js';
 import { nowUnixMs } from '../base/real-clock.js';
 import type { Engine } from '../engine/engine.js';
 import type { Settings } from '../settings/settings.js';
+import { type Leases, SoleLeases } from '../store/leases.js';
 import { Queues } from '../base/queues.js';
 import { openOwnDatabase } from '../store/folder-lock.js';
 import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
@@ -10,6 +11,7 @@ import type { SqlDatabase } from '../store/sql/statement.js';
 import { DirectWrites, type Writes } from '../store/writes.js';
 import { AdmissionControl } from './admission-control.js';
 import { CallEventBus } from './call-event-bus.js';
+import { CallOwners } from './nodes/call-owners.js';
 import { ThisNode } from './nodes/this-node.js';
 import { type Log, NO_LOG, FaultReporter } from './operations/log.js';
 import { Stores } from './stores.js';
@@ -19,6 +21,10 @@ export interface DaemonContext {
   readonly settings: Settings;
   /** Read its id when a row is written: it may change. */
   readonly node: ThisNode;
+  /** Work that one of all nodes does. */
+  readonly leases: Leases;
+  /** The nodes of calls. */
+  readonly owners: CallOwners;
   readonly engine: Engine;
   /** The engine's. */
   readonly clock: Clock;
@@ -77,6 +83,8 @@ export async function openContext({ settings, engine, log = NO_LOG, onError }: C
   return {
     settings,
     node: new ThisNode(),
+    leases: new SoleLeases(),
+    owners: new CallOwners(null),
     engine,
     clock,
     nowUnixMs,

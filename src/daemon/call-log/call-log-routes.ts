@@ -10,6 +10,7 @@ import type { CallArchive } from './call-archive.js';
 import { callFilter, callQuery } from './call-filter.js';
 import { dispositionOf, fileReply } from '../http/file-reply.js';
 import type { Clients } from '../http/clients.js';
+import type { CallOwners } from '../nodes/call-owners.js';
 import { type SignedUrls, signedQuery } from '../http/signed-urls.js';
 
 export interface CallLogRoutesOptions {
@@ -17,6 +18,8 @@ export interface CallLogRoutesOptions {
   access: Access;
   clients: Clients;
   links: SignedUrls;
+  /** The node of a call has its files. */
+  owners: Pick<CallOwners, 'of'>;
 }
 
 const percentiles = z
@@ -173,7 +176,7 @@ export function callLogRoutes(api: Api, options: CallLogRoutesOptions): void {
 }
 
 /** Lists, reads and deletes calls. */
-function callRoutes(api: Api, { archive, clients, links }: CallLogRoutesOptions): void {
+function callRoutes(api: Api, { archive, clients, links, owners }: CallLogRoutesOptions): void {
   api.add({
     id: 'listCallLogs',
     method: 'GET',
@@ -214,6 +217,7 @@ function callRoutes(api: Api, { archive, clients, links }: CallLogRoutesOptions)
     summary: 'Delete a call with its recording and its trace',
     answer: success,
     errors: ['NOT_FOUND', 'CALL_GOES_ON'],
+    owner: ({ params: { session_id: id } }) => owners.of(id),
     handle: async ({ params: { session_id: id } }) => {
       await archive.remove(id);
       return { success: true };
@@ -225,7 +229,7 @@ function callRoutes(api: Api, { archive, clients, links }: CallLogRoutesOptions)
 const REDIRECT_S = 3600;
 
 /** The files of a call: its recording and its event log. */
-function fileRoutes(api: Api, { archive, access, links }: CallLogRoutesOptions): void {
+function fileRoutes(api: Api, { archive, access, links, owners }: CallLogRoutesOptions): void {
   api.add({
     id: 'getRecording',
     method: 'GET',
@@ -243,7 +247,8 @@ function fileRoutes(api: Api, { archive, access, links }: CallLogRoutesOptions):
     },
     security: 'optional',
     content: 'audio/wav',
-    errors: ['NOT_FOUND', 'LINK_INVALID', 'FILE_STORE_FAILED', 'FILE_STORE_REFUSED'],
+    errors: ['NOT_FOUND', 'LINK_INVALID', 'FILE_STORE_FAILED', 'FILE_STORE_REFUSED', 'NODE_UNREACHABLE'],
+    owner: ({ params: { session_id: id } }) => owners.of(id),
     handle: async ({ params: { session_id: id }, request, reply }) => {
       const call = await archive.get(id);
       const [contentType, name] = ['audio/wav', `${fileNameOf(id)}.wav`];
@@ -266,7 +271,8 @@ function fileRoutes(api: Api, { archive, access, links }: CallLogRoutesOptions):
     summary: 'The event log of a session, for parley replay',
     description: 'Lines of JSON. For a running session, the events so far.',
     content: 'application/x-ndjson',
-    errors: ['NOT_FOUND', 'FILE_STORE_FAILED', 'FILE_STORE_REFUSED'],
+    errors: ['NOT_FOUND', 'FILE_STORE_FAILED', 'FILE_STORE_REFUSED', 'NODE_UNREACHABLE'],
+    owner: ({ params: { session_id: id } }) => owners.of(id),
     handle: async ({ params: { session_id: id }, request, reply }) =>
       fileReply(request, reply, {
         file: await archive.trace(id),

@@ -33,7 +33,8 @@ export interface CallsModuleOptions {
 }
 
 export function callsModule(context: DaemonContext, options: CallsModuleOptions): CallsModule {
-  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, admission } = context;
+  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, admission, leases, owners } =
+    context;
   const { http, agents, log, media, trunks, records } = options;
   const { phones, doNotCall, calls, dials } = stores;
   const guards = settings.calls;
@@ -49,6 +50,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     log,
     registered,
     admission,
+    leases,
     events,
     figures: trunks,
     openCallMedia: () => media.callMedia(),
@@ -84,11 +86,15 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
       phoneRoutes(api, { engine, nowUnixMs, agents, phones, openTelephone });
       trunkRoutes(api, { nowUnixMs, figures: trunks, nowMs: () => clock.nowMs(), open: openTelephone });
       doNotCallRoutes(api, doNotCall, nowUnixMs);
-      callRoutes(api, { engine, dialer, registered, dials, guards, calls, telephone });
+      callRoutes(api, { engine, dialer, registered, dials, guards, calls, telephone, owners });
       carriers.routes(http.app, http.upgrades);
     },
     warmUp: async () => {
       await telephone.open();
+    },
+    disown: () => {
+      dialer.endAll();
+      void telephone.opened?.then((opened) => opened.hangUpAll()).catch(() => undefined);
     },
     stop: () => carriers.close(),
     close: async () => {

@@ -75,7 +75,12 @@ const SHARED = `
     id TEXT COLLATE "C" PRIMARY KEY,
     expires_us BIGINT NOT NULL
   );
-  CREATE INDEX session_token_uses_expiry ON session_token_uses (expires_us);`;
+  CREATE INDEX session_token_uses_expiry ON session_token_uses (expires_us);
+  CREATE TABLE journals (
+    id TEXT COLLATE "C" PRIMARY KEY,
+    done BIGINT NOT NULL
+  );
+  CREATE INDEX webhook_deliveries_done ON webhook_deliveries (created_unix_ms) WHERE due_unix_ms IS NULL;`;
 
 const MIGRATIONS: readonly Migration[] = [
   { version: 16, readableFrom: 16, text: BASELINE },

@@ -51,7 +51,7 @@ function metricsOfNothing(): Metrics {
     outbox: async () => 0,
     ready: () => true,
     clock: new VirtualClock(),
-    media: { loads: [], deaths: 0 },
+    media: { loads: [], deaths: 0, loops: [] },
     faults: { count: 0 },
     files: null,
     trunks: new CarrierStatistics(() => undefined),
@@ -68,6 +68,9 @@ describe('/metrics', () => {
     expect(during.get('parley_sessions')).toBe(1);
     expect(during.get('parley_calls{channel="talk",status="in-progress"}')).toBe(1);
     expect(during.get('parley_ready')).toBe(0);
+    expect(during.get('parley_capacity_sessions')).toBe(0);
+    expect(during.get('parley_load')).toBeGreaterThanOrEqual(0.01);
+    expect(during.get('parley_load')).toBeLessThanOrEqual(1);
     await client.inbox.heard(10);
     await client.send({ method: 'text', data: 'Have you any bread?' });
     await client.inbox.find(({ method }) => method === 'onmetrics');
