@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.js';
 import type { Settings } from '../settings/settings.js';
 import type { Engine } from '../engine/engine.js';
@@ -16,8 +17,10 @@ import type { SecretBox } from '../store/secret-box.js';
 import { type Keys, openSecretBox, openSigningKeys } from '../store/secret-keys.js';
 import { SessionStore } from '../store/sessions.js';
 import { UnfinishedStore } from '../store/unfinished.js';
+import type { SqlDatabase } from '../store/sql/statement.js';
 import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
 import { SqliteLiveTables } from '../store/sqlite/sqlite-live-tables.js';
+import { MemoryTokenUses, SqlTokenUses, type TokenUses } from '../store/token-uses.js';
 import { VoiceStore } from '../store/voices.js';
 import { AgentData } from './agents/agent-data.js';
 import type { DaemonModule } from './module.js';
@@ -31,7 +34,10 @@ export interface StoresOptions {
 }
 
 /** Stores that are read without waiting, and what they need. */
-type LiveStores = Pick<Stores, 'box' | 'signingKeys' | 'keys' | 'phones' | 'agents' | 'voices'>;
+type LiveStores = Pick<
+  Stores,
+  'box' | 'signingKeys' | 'sharedKeys' | 'tokenUses' | 'keys' | 'phones' | 'agents' | 'voices'
+>;
 
 /** The daemon's stores. */
 export class Stores implements DaemonModule {
@@ -40,6 +46,9 @@ export class Stores implements DaemonModule {
   readonly box: SecretBox;
   /** The first one signs, all verify. */
   readonly signingKeys: Keys;
+  /** Keys that all processes on this database have. On SQLite, which has one, they are new at each start. */
+  readonly sharedKeys: Keys;
+  readonly tokenUses: TokenUses;
   readonly phones: PhoneStore;
   readonly agents: AgentStore;
   /** Knowledge and memories of agents. */
@@ -61,6 +70,8 @@ export class Stores implements DaemonModule {
     this.keys = live.keys;
     this.box = live.box;
     this.signingKeys = live.signingKeys;
+    this.sharedKeys = live.sharedKeys;
+    this.tokenUses = live.tokenUses;
     this.phones = live.phones;
     this.agents = live.agents;
     this.voices = live.voices;
@@ -79,12 +90,17 @@ export class Stores implements DaemonModule {
   /** @throws ParleyError SECRETS_UNREADABLE if encrypted data cannot be decrypted, SECRETS_DIFFER */
   static async open(options: StoresOptions): Promise<Stores> {
     const { settings, database, nowUnixMs } = options;
-    const [sqlite, tables] = [new SqliteDatabase(database), new SqliteLiveTables(database)];
+    const sqlite: SqlDatabase = new SqliteDatabase(database);
+    const tables = new SqliteLiveTables(database);
     const use = { database: sqlite, nowUnixMs };
     const box = await openSecretBox(use, settings);
+    const signingKeys = await openSigningKeys(use, settings);
+    const isShared = sqlite.dialect === 'postgres';
     return new Stores(options, {
       box,
-      signingKeys: await openSigningKeys(use, settings),
+      signingKeys,
+      sharedKeys: isShared ? signingKeys : [randomBytes(32)],
+      tokenUses: isShared ? new SqlTokenUses(sqlite, nowUnixMs) : new MemoryTokenUses(nowUnixMs),
       keys: await KeyStore.open(sqlite, tables, nowUnixMs),
       phones: await PhoneStore.open(sqlite, tables, box),
       agents: await AgentStore.open(sqlite, tables, box),

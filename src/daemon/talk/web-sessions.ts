@@ -74,8 +74,8 @@ export class WebSessions {
    * Admits a client with a public key or a session token, which becomes invalid.
    * @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, SESSIONS_FULL
    */
-  enter(keyOrToken: string, caller: Caller): PublicKey {
-    const key = this.#options.access.talker(keyOrToken, caller);
+  async enter(keyOrToken: string, caller: Caller): Promise<PublicKey> {
+    const key = await this.#options.access.talker(keyOrToken, caller);
     this.checkRoom();
     return key;
   }
