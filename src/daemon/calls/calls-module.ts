@@ -1,5 +1,7 @@
 import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
 import { DialStore } from '../../store/dials.js';
+import { RegisteredCallStore } from '../../store/registered-calls.js';
+import { SqliteDatabase } from '../../store/sqlite/sqlite-database.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallLog } from '../call-log/call-log.js';
 import type { DaemonContext } from '../context.js';
@@ -34,7 +36,16 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
   const { http, agents, log, media, trunks } = options;
   const { phones, doNotCall, calls } = stores;
   const guards = settings.calls;
-  const registered = new RegisteredCalls({ engine, agents, log, clock });
+  const shared = new SqliteDatabase(database, nowUnixMs);
+  const registered = new RegisteredCalls({
+    engine,
+    agents,
+    log,
+    clock,
+    database: shared,
+    store: new RegisteredCallStore(shared, stores.box),
+    onError: faults.report,
+  });
   const dials = new DialStore(database, nowUnixMs);
   const telephone = new LazyTelephone(async () => ({
     engine,
@@ -80,12 +91,13 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
       callRoutes(api, { engine, dialer, registered, dials, guards, calls, telephone });
       carriers.routes(http.app, http.upgrades);
     },
+    recover: () => registered.recover(),
     warmUp: async () => {
       await telephone.open();
     },
     stop: () => carriers.close(),
     close: async () => {
-      registered.close();
+      await registered.close();
       await dialer.close();
       await telephone.close();
     },

@@ -174,7 +174,7 @@ export class TalkEndpoint {
       const { data } = parseWith(registeredSchema, message, ['initiate']);
       await webSessions.enter(data.public_key, caller);
       return {
-        requested: webSessions.registered(data.call_id),
+        requested: await webSessions.registered(data.call_id),
         playsThroughPauses: data.background_in_pauses === true,
       };
     }

@@ -122,7 +122,7 @@ export class WebSessions {
   }
 
   /** A registered call. Its id is enough, because the registration needed a private key. @throws ParleyError NOT_FOUND */
-  registered(callId: string): RequestedSession {
+  registered(callId: string): Promise<RequestedSession> {
     return this.#options.registered.take(callId, 'talk');
   }
 

@@ -1,10 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import { CallLog } from '../../../src/daemon/call-log/call-log.js';
-import { REGISTERED_MS, RegisteredCalls } from '../../../src/daemon/calls/registered-calls.js';
+import { REGISTERED_MS, type RegisteredCall, RegisteredCalls } from '../../../src/daemon/calls/registered-calls.js';
 import { Engine } from '../../../src/engine/engine.js';
 import { CallStore } from '../../../src/store/calls.js';
 import { openDatabase } from '../../../src/store/database.js';
+import { RegisteredCallStore } from '../../../src/store/registered-calls.js';
+import { SecretBox } from '../../../src/store/secret-box.js';
+import { SqliteDatabase } from '../../../src/store/sqlite/sqlite-database.js';
 import { Callers } from '../callers.js';
 import { PUBLIC_KEY } from '../house.js';
 
@@ -92,7 +95,10 @@ describe('POST /register_call', () => {
     const store = new CallStore(database, () => 0);
     const log = new CallLog({ store });
     const agents = { get: () => ({ id: 'baker', name: 'Baker', config: { llm: { model: 'scripted' } } }) };
-    const registered = new RegisteredCalls({ engine, agents, log, clock });
+    const sqlite = new SqliteDatabase(database, () => clock.nowMs());
+    const calls = new RegisteredCallStore<RegisteredCall>(sqlite, new SecretBox(Buffer.alloc(32)));
+    const onError = (error: Error): void => expect.fail(error.message);
+    const registered = new RegisteredCalls({ engine, agents, log, clock, onError, database: sqlite, store: calls });
     const registration = { agentId: 'baker', agentConfig: null, agentExtensions: null, metadata: {} };
     const ids = await registered.register({
       ...registration,
@@ -103,7 +109,7 @@ describe('POST /register_call', () => {
     await clock.runUntil(() => store.get(ids.sessionId)?.endedUs !== null, REGISTERED_MS + 1000);
     expect(clock.nowMs()).toBe(REGISTERED_MS);
     expect(store.get(ids.sessionId)).toMatchObject({ status: 'canceled' });
-    expect(() => registered.take(ids.callId, 'talk')).toThrow('no registered call');
+    await expect(registered.take(ids.callId, 'talk')).rejects.toThrow('no registered call');
     await engine.close();
     database.close();
   });
