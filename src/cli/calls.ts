@@ -13,6 +13,8 @@ import type { CallHistoryItem } from '../session/record/call-history.js';
 import { afterwards, transcriptOf, transcriptOfChat } from '../session/record/transcript.js';
 import { type CallFilter, CallPages } from '../store/call-pages.js';
 import { CallStore, type StoredCall } from '../store/calls.js';
+import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
+import type { SqlDatabase } from '../store/sql/statement.js';
 import { databaseFile, openDatabase } from '../store/database.js';
 import { readLog } from '../replay/read-log.js';
 import { callTable, callView } from './shared/call-view.js';
@@ -137,7 +139,7 @@ Flags:
     const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
     const work = new CallDesk(settings, io);
     try {
-      if (action === 'list') work.list(values);
+      if (action === 'list') await work.list(values);
       else if (action === 'show') await work.show(session ?? '', values.json);
       else if (action === 'export') await work.export(values);
       else await work.erase(values.phone ?? '', values.json);
@@ -155,23 +157,25 @@ class CallDesk {
   readonly #settings: Settings;
   readonly #io: CommandIo;
   readonly #files: CallFiles;
-  readonly #database: ReturnType<typeof openDatabase> | null;
+  readonly #file: ReturnType<typeof openDatabase> | null;
+  readonly #database: SqlDatabase | null;
 
   constructor(settings: Settings, io: CommandIo) {
     this.#settings = settings;
     this.#io = io;
     this.#files = new CallFiles(settings.dataDir);
     // Reading does not create a database.
-    this.#database = existsSync(databaseFile(settings.dataDir)) ? openDatabase(settings.dataDir) : null;
+    this.#file = existsSync(databaseFile(settings.dataDir)) ? openDatabase(settings.dataDir) : null;
+    this.#database = this.#file === null ? null : new SqliteDatabase(this.#file);
   }
 
-  list(flags: Values): void {
+  async list(flags: Values): Promise<void> {
     const { stdout, stderr } = this.#io;
     const limit = flags.limit === undefined ? 20 : numberOf('--limit', flags.limit, 1, 100);
     const after = flags.after === undefined ? 0 : numberOf('--after', flags.after, 0, 1e12);
     const filter = filterOf(flags);
     const pages = this.#database === null ? null : new CallPages(this.#database);
-    const page = pages?.page(filter, limit, after === 0 ? null : Math.round(after * 1e6));
+    const page = await pages?.page(filter, limit, after === 0 ? null : Math.round(after * 1e6));
     const { calls: found, nextUs } = page ?? { calls: [], nextUs: null };
     if (flags.json) {
       const next_cursor = nextUs === null ? 0 : nextUs / 1e6;
@@ -184,7 +188,7 @@ class CallDesk {
   }
 
   async show(session: string, json: boolean): Promise<void> {
-    const call = this.#find(session);
+    const call = await this.#find(session);
     if (json) {
       this.#io.stdout.write(`${JSON.stringify(this.#item(call))}\n`);
       return;
@@ -217,7 +221,7 @@ class CallDesk {
       let beforeUs: number | null = null;
       do {
         this.#io.signal.throwIfAborted();
-        const page: ReturnType<CallPages['page']> | undefined = pages?.page(filter, BATCH, beforeUs);
+        const page: Awaited<ReturnType<CallPages['page']>> | undefined = await pages?.page(filter, BATCH, beforeUs);
         const items = (page?.calls ?? []).map((call) => this.#item(call));
         await write(items.map((item) => (format === 'csv' ? csvLine(item) : JSON.stringify(item))));
         count += items.length;
@@ -232,16 +236,16 @@ class CallDesk {
 
   async erase(phone: string, json: boolean): Promise<void> {
     const erasers =
-      this.#database === null
+      this.#database === null || this.#file === null
         ? []
-        : [callEraser(this.#database, this.#settings.dataDir), campaignEraser(this.#database)];
+        : [callEraser(this.#database, this.#settings.dataDir), campaignEraser(this.#file)];
     const erased = await new Erasure(this.#database, erasers).erase(phone);
     const counts = Object.entries(erased).map(([what, count]) => `${what.replaceAll('_', ' ')}: ${String(count)}`);
     this.#io.stdout.write(json ? `${JSON.stringify({ erased })}\n` : `erased: ${counts.join(', ') || 'nothing'}\n`);
   }
 
   close(): void {
-    this.#database?.close();
+    this.#file?.close();
   }
 
   /** As in the REST API, but with the address of the local recording. */
@@ -251,8 +255,8 @@ class CallDesk {
   }
 
   /** @throws ParleyError NOT_FOUND, UsageError for an ambiguous prefix */
-  #find(session: string): StoredCall {
-    const found = this.#database === null ? [] : new CallStore(this.#database, () => 0).beginningWith(session, 2);
+  async #find(session: string): Promise<StoredCall> {
+    const found = this.#database === null ? [] : await new CallStore(this.#database).beginningWith(session, 2);
     const [first, second] = found;
     if (first === undefined) throw new ParleyError('NOT_FOUND', { what: 'call', id: session });
     if (second !== undefined && first.sessionId !== session) {

@@ -3,7 +3,11 @@ import type { Clock } from '../base/clock.js';
 import { nowUnixMs } from '../base/real-clock.js';
 import type { Engine } from '../engine/engine.js';
 import type { Settings } from '../settings/settings.js';
+import { Queues } from '../base/queues.js';
 import { openOwnDatabase } from '../store/folder-lock.js';
+import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
+import type { SqlDatabase } from '../store/sql/statement.js';
+import { DirectWrites, type Writes } from '../store/writes.js';
 import { AdmissionControl } from './admission-control.js';
 import { CallEventBus } from './call-event-bus.js';
 import { ThisNode } from './nodes/this-node.js';
@@ -20,7 +24,13 @@ export interface DaemonContext {
   readonly clock: Clock;
   /** Milliseconds since 1970. */
   readonly nowUnixMs: () => number;
-  readonly database: Database;
+  readonly database: SqlDatabase;
+  /** The file of a SQLite database; null = the database is PostgreSQL. */
+  readonly sqlite: Database | null;
+  /** Writes of calls that go on. */
+  readonly writes: Writes;
+  /** The order of the writes about each session. */
+  readonly queues: Queues;
   readonly stores: Stores;
   readonly log: Log;
   readonly faults: FaultReporter;
@@ -43,11 +53,22 @@ export interface ContextOptions {
  */
 export async function openContext({ settings, engine, log = NO_LOG, onError }: ContextOptions): Promise<DaemonContext> {
   const { clock } = engine;
-  const { database, close } = openOwnDatabase(settings.dataDir);
+  const { database: sqlite, close } = openOwnDatabase(settings.dataDir);
+  const database = new SqliteDatabase(sqlite, nowUnixMs);
+  const [writes, queues] = [new DirectWrites(database), new Queues()];
   const faults = new FaultReporter(log, onError);
   let stores: Stores;
   try {
-    stores = await Stores.open({ settings, database, clock, nowUnixMs, onError: faults.report });
+    stores = await Stores.open({
+      settings,
+      database,
+      sqlite,
+      writes,
+      queues,
+      clock,
+      nowUnixMs,
+      onError: faults.report,
+    });
   } catch (error) {
     close();
     throw error;
@@ -60,6 +81,9 @@ export async function openContext({ settings, engine, log = NO_LOG, onError }: C
     clock,
     nowUnixMs,
     database,
+    sqlite,
+    writes,
+    queues,
     stores,
     log,
     faults,
@@ -67,4 +91,10 @@ export async function openContext({ settings, engine, log = NO_LOG, onError }: C
     admission: new AdmissionControl({ clock, engine, maxSessions: settings.limits.sessions }),
     closeDatabase: async () => close(),
   };
+}
+
+/** The file of a SQLite database, for parts that know no other one yet. */
+export function sqliteOf({ sqlite }: DaemonContext): Database {
+  if (sqlite === null) throw new Error('this part of the daemon has no PostgreSQL yet');
+  return sqlite;
 }

@@ -7,6 +7,7 @@ import type { AgentRegistry, HostedAgent } from './agents/agents.js';
 import { agentsModule } from './agents/agents-module.js';
 import { callLogModule } from './call-log/call-log-module.js';
 import { callsModule } from './calls/calls-module.js';
+import type { RecordStarts } from './calls/dial.js';
 import { campaignsModule } from './campaigns/campaigns-module.js';
 import { type DaemonContext, openContext } from './context.js';
 import { evalsModule } from './evals/evals-module.js';
@@ -77,7 +78,9 @@ export class Daemon {
     const agents = agentsModule(context, http, agentInUse);
     const { registry } = agents;
     const { log: calls } = callLog;
-    const telephone = callsModule(context, { http, media, agents: registry, log: calls, trunks: operations.trunks });
+    const records: RecordStarts = { begin: (...record) => campaigns.records.begin(...record) };
+    const { trunks } = operations;
+    const telephone = callsModule(context, { http, media, trunks, records, agents: registry, log: calls });
     const { dialer, registered } = telephone;
     const campaigns = campaignsModule(context, { dialer, agents: registry });
     const talk = talkModule(context, { http, media, registered, files, agents: registry, log: calls });

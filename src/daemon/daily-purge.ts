@@ -36,8 +36,8 @@ export class DailyPurge {
   }
 
   /** Deletes a few at a time, with pauses for other work. */
-  async inBatches<T>(next: () => readonly T[], work: (batch: readonly T[]) => Promise<void>): Promise<void> {
-    for (let batch = next(); batch.length > 0 && !this.closed.aborted; batch = next()) {
+  async inBatches<T>(next: () => Promise<readonly T[]>, work: (batch: readonly T[]) => Promise<void>): Promise<void> {
+    for (let batch = await next(); batch.length > 0 && !this.closed.aborted; batch = await next()) {
       await work(batch);
       await delay(this.#clock, PAUSE_MS, this.closed).catch(() => undefined);
     }

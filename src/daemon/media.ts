@@ -4,7 +4,7 @@ import type { MediaThreadPool } from '../threads/main/media-thread-pool.js';
 import { type MediaHost, type WebRtcLine, LocalMediaHost } from '../threads/media-host.js';
 import type { PeerSettings } from '../transports/webrtc/peer.js';
 import { traceFolder } from './call-log/call-archive.js';
-import type { DaemonContext } from './context.js';
+import { type DaemonContext, sqliteOf } from './context.js';
 import type { DaemonModule } from './module.js';
 
 /** How long sessions may take to end when the daemon closes. */
@@ -71,7 +71,7 @@ export class Media implements DaemonModule, MediaHost {
   }
 
   async #open(): Promise<MediaThreadPool | null> {
-    const { settings, engine, database, log, faults } = this.#context;
+    const { settings, engine, log, faults } = this.#context;
     const count = settings.media.threads;
     if (count === 0) return null;
     // Loaded on demand: neither a daemon without threads nor the first health check waits for it.
@@ -93,7 +93,11 @@ export class Media implements DaemonModule, MediaHost {
       clock: engine.clock,
       stores: engine.options,
       onFault: faults.report,
-      settings: { options, database: database.name, traces: settings.traces ? traceFolder(settings) : null },
+      settings: {
+        options,
+        database: sqliteOf(this.#context).name,
+        traces: settings.traces ? traceFolder(settings) : null,
+      },
     });
     return this.#threads;
   }

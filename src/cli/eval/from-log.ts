@@ -10,6 +10,7 @@ import type { EvalSuite } from '../../eval/suite/suite-schema.js';
 import { readLog } from '../../replay/read-log.js';
 import { loadSettings } from '../../settings/load-settings.js';
 import { CallStore, type StoredCall } from '../../store/calls.js';
+import { SqliteDatabase } from '../../store/sqlite/sqlite-database.js';
 import { databaseFile, openDatabase } from '../../store/database.js';
 import { type CommandIo, UsageError } from '../shared/command.js';
 
@@ -28,7 +29,7 @@ interface FromLogOptions {
  */
 export async function caseFromLog(id: string, options: FromLogOptions, io: Pick<CommandIo, 'env'>): Promise<string> {
   const { settings } = await loadSettings({ env: io.env, flags: options.settings });
-  const call = findCall(id, settings.dataDir);
+  const call = await findCall(id, settings.dataDir);
   const files = new CallFiles(settings.dataDir);
   const trace = files.traceOf(call.sessionId);
   const log = existsSync(trace) ? readLog(await readFile(trace, 'utf8')).entries : [];
@@ -39,13 +40,13 @@ export async function caseFromLog(id: string, options: FromLogOptions, io: Pick<
   return stringify(suite, { lineWidth: 120 });
 }
 
-function findCall(id: string, dataDir: string): StoredCall {
+async function findCall(id: string, dataDir: string): Promise<StoredCall> {
   const notFound = new ParleyError('NOT_FOUND', { what: 'call', id });
   if (!existsSync(databaseFile(dataDir))) throw notFound;
   const database = openDatabase(dataDir);
   try {
-    const store = new CallStore(database, () => 0);
-    const found = store.get(id) ?? store.byCallId(id) ?? store.beginningWith(id, 1)[0];
+    const store = new CallStore(new SqliteDatabase(database));
+    const found = (await store.get(id)) ?? (await store.byCallId(id)) ?? (await store.beginningWith(id, 1))[0];
     if (found === undefined) throw notFound;
     return found;
   } finally {

@@ -1,4 +1,3 @@
-import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../base/clock.js';
 import type { Settings } from '../../settings/settings.js';
 import { encodeUrlText } from '../../base/url-text.js';
@@ -7,15 +6,16 @@ import { type CallHistoryItem, shownItem } from '../../session/record/call-histo
 import { type SessionTraces, TraceFolder } from '../../session/record/trace-folder.js';
 import { type CallFilter, CallPages } from '../../store/call-pages.js';
 import { type CallStore, itemJson, type StoredCall } from '../../store/calls.js';
+import type { SqlDatabase } from '../../store/sql/statement.js';
 import { CallFiles } from './call-files.js';
 import { CallLog, type CallLogOptions } from './call-log.js';
 import { Retention } from './retention.js';
 import type { SignedUrls } from '../http/signed-urls.js';
 import type { EvalRunStore } from '../../store/eval-runs.js';
 
-export interface CallArchiveOptions extends Pick<CallLogOptions, 'multiplierOf' | 'events' | 'atomically'> {
+export interface CallArchiveOptions extends Pick<CallLogOptions, 'multiplierOf' | 'events' | 'writes' | 'queues'> {
   settings: Pick<Settings, 'dataDir' | 'prices' | 'traces' | 'retentionDays' | 'recordingRetentionDays' | 'limits'>;
-  database: Database;
+  database: SqlDatabase;
   store: CallStore;
   /** Test calls. */
   evals: Pick<EvalRunStore, 'call'>;
@@ -83,8 +83,8 @@ export class CallArchive {
    * @param beforeUs `nextUs` of the previous page
    * @param base as for `SignedUrls.url`, for the recordings
    */
-  page(filter: CallFilter, limit: number, beforeUs: number | null, base?: string): string {
-    const { calls, nextUs } = this.#pages.rows(filter, limit, beforeUs);
+  async page(filter: CallFilter, limit: number, beforeUs: number | null, base?: string): Promise<string> {
+    const { calls, nextUs } = await this.#pages.rows(filter, limit, beforeUs);
     const items = calls.map((row) => {
       const { session_id: id, recording } = row;
       return itemJson(row, recording === null ? null : this.#askedUrl(id, base));
@@ -93,8 +93,8 @@ export class CallArchive {
   }
 
   /** A call or a test call. @throws ParleyError NOT_FOUND */
-  get(sessionId: string): StoredCall {
-    return this.store.get(sessionId) ?? this.#options.evals.call(sessionId) ?? missing(sessionId);
+  async get(sessionId: string): Promise<StoredCall> {
+    return (await this.store.get(sessionId)) ?? this.#options.evals.call(sessionId) ?? missing(sessionId);
   }
 
   /** As `/call-logs` shows it, with a fresh link to the recording. */
@@ -104,25 +104,25 @@ export class CallArchive {
   }
 
   /** @throws ParleyError NOT_FOUND */
-  recording(sessionId: string): string {
-    const path = this.files.recordingOf(this.get(sessionId));
+  async recording(sessionId: string): Promise<string> {
+    const path = this.files.recordingOf(await this.get(sessionId));
     if (path === null) throw new ParleyError('NOT_FOUND', { what: 'recording of the session', id: sessionId });
     return path;
   }
 
   /** The path of a session's event log, with all events so far. @throws ParleyError NOT_FOUND */
   async trace(sessionId: string): Promise<string> {
-    this.get(sessionId);
+    await this.get(sessionId);
     await Promise.all([this.#traces.flush(sessionId), this.#options.flushTrace?.(sessionId)]);
     return this.files.traceOf(sessionId);
   }
 
   /** Deletes a call, its recording and its trace. @throws ParleyError NOT_FOUND, also for a test call; CALL_GOES_ON */
   async remove(sessionId: string): Promise<void> {
-    const call = this.store.get(sessionId) ?? missing(sessionId);
+    const call = (await this.store.get(sessionId)) ?? missing(sessionId);
     if (call.endedUs === null) throw new ParleyError('CALL_GOES_ON', { id: sessionId });
     await this.files.remove(call);
-    this.store.remove([call]);
+    await this.store.remove([call]);
   }
 
   #askedUrl(sessionId: string, base?: string): string {
@@ -131,7 +131,7 @@ export class CallArchive {
 
   /** May be called twice. Does not close the database. */
   async close(): Promise<void> {
-    await Promise.all([this.#retention.close(), this.#traces.close()]);
+    await Promise.all([this.#retention.close(), this.#traces.close(), this.log.idle()]);
   }
 }
 

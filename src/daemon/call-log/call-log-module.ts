@@ -1,8 +1,8 @@
 import type { CallHistoryItem } from '../../session/record/call-history.js';
 import type { StoredCall } from '../../store/calls.js';
 import { DeliveryStore } from '../../store/deliveries.js';
-import { SqliteOutboxStore } from '../../store/outbox.js';
-import type { DaemonContext } from '../context.js';
+import { StoredOutbox } from '../../store/outbox.js';
+import { type DaemonContext, sqliteOf } from '../context.js';
 import type { HttpModule } from '../http/http-module.js';
 import type { DaemonModule } from '../module.js';
 import { CallArchive, webhookItem } from './call-archive.js';
@@ -17,6 +17,8 @@ import { webhookRoutes } from './webhook-routes.js';
 export interface CallLogModule extends DaemonModule {
   readonly log: CallLog;
   readonly archive: CallArchive;
+  /** Closes the calls of dead nodes. */
+  readonly recovery: Recovery;
 }
 
 /** @param flushTrace makes other threads write their part of a session's event log */
@@ -25,9 +27,8 @@ export function callLogModule(
   { access, clients, links }: HttpModule,
   flushTrace: (sessionId: string) => Promise<void>,
 ): CallLogModule {
-  const { settings, engine, clock, nowUnixMs, database, stores, faults, events } = context;
+  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, queues } = context;
   const onError = faults.report;
-  const atomically = <T>(work: () => T): T => database.transaction(work)();
   const itemOf = (call: StoredCall): CallHistoryItem => webhookItem(call, links);
   const archive = new CallArchive({
     settings,
@@ -36,7 +37,8 @@ export function callLogModule(
     nowUnixMs,
     links,
     events,
-    atomically,
+    writes,
+    queues,
     onError,
     store: stores.calls,
     evals: stores.evalRuns,
@@ -45,7 +47,7 @@ export function callLogModule(
   });
   const { log, traces } = archive;
   engine.keepIn(traces === null ? { history: log } : { history: log, traces });
-  const outbox = new SqliteOutboxStore(database, stores.box, 'operator');
+  const outbox = new StoredOutbox(database, stores.box, 'operator');
   const { callWebhook: to } = settings;
   const webhook = new CallWebhook({
     to: to === null ? null : { url: to.url, headers: to.headers ?? {} },
@@ -56,22 +58,26 @@ export function callLogModule(
     itemOf,
     onLost: (sessionId, reason) => onError(new Error(`callWebhook, about ${sessionId}: ${reason}`)),
   });
+  events.within((call) => webhook.within(call));
   events.onCall((call) => webhook.onCall(call));
   const recovery = new Recovery({
     engine,
+    database,
     onError,
-    atomically,
     archive,
     nowUnixMs,
     itemOf,
+    dials: stores.dials,
     unfinished: stores.unfinished,
     outbox: stores.outbox,
   });
-  const erasure = new Erasure(database, [callEraser(database, settings.dataDir), campaignEraser(database)]);
+  const erasers = [callEraser(database, settings.dataDir), campaignEraser(sqliteOf(context))];
+  const erasure = new Erasure(database, erasers);
   return {
     name: 'call-log',
     log,
     archive,
+    recovery,
     routes: (api) => {
       webhookRoutes(api, {
         deliveries: new DeliveryStore(database, stores.box),
@@ -85,7 +91,9 @@ export function callLogModule(
       erasureRoutes(api, erasure);
     },
     recover: async () => {
-      await recovery.closeCalls();
+      await webhook.recover();
+      // With PostgreSQL, other nodes close the calls of a dead one.
+      if (database.dialect === 'sqlite') await recovery.closeCalls();
       archive.start();
     },
     warmUp: () => webhook.open(),

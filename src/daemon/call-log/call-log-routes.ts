@@ -184,9 +184,9 @@ function callRoutes(api: Api, { archive, clients, links }: CallLogRoutesOptions)
     description: 'Pages neither skip nor repeat a call, even while calls are added. `next_cursor` is 0 at the end.',
     answer: z.strictObject({ histories: z.array(callHistory), next_cursor: z.number() }).meta({ id: 'CallHistories' }),
     examples: () => ({ answer: { histories: [exampleCall()], next_cursor: 0 } }),
-    handle: ({ query: { limit, start_after_ts: after = 0, ...query }, request, reply }) => {
+    handle: async ({ query: { limit, start_after_ts: after = 0, ...query }, request, reply }) => {
       const beforeUs = after === 0 ? null : Math.round(after * 1e6);
-      const page = archive.page(callFilter(query), limit, beforeUs, links.baseOf(clients.of(request.raw)));
+      const page = await archive.page(callFilter(query), limit, beforeUs, links.baseOf(clients.of(request.raw)));
       return reply.type('application/json; charset=utf-8').send(page);
     },
   });
@@ -201,8 +201,8 @@ function callRoutes(api: Api, { archive, clients, links }: CallLogRoutesOptions)
     answer: callHistory,
     errors: ['NOT_FOUND'],
     examples: () => ({ answer: exampleCall() }),
-    handle: ({ params: { session_id: id }, request }) =>
-      replyOf(archive.shown(archive.get(id), links.baseOf(clients.of(request.raw)))),
+    handle: async ({ params: { session_id: id }, request }) =>
+      replyOf(archive.shown(await archive.get(id), links.baseOf(clients.of(request.raw)))),
   });
 
   api.add({
@@ -239,9 +239,9 @@ function fileRoutes(api: Api, { archive, access, links }: CallLogRoutesOptions):
     security: 'optional',
     content: 'audio/wav',
     errors: ['NOT_FOUND', 'LINK_INVALID'],
-    handle: ({ params: { session_id: id }, request, reply }) =>
+    handle: async ({ params: { session_id: id }, request, reply }) =>
       fileReply(request, reply, {
-        path: archive.recording(id),
+        path: await archive.recording(id),
         contentType: 'audio/wav',
         name: `${fileNameOf(id)}.wav`,
         what: 'recording of the session',

@@ -59,14 +59,14 @@ export class Retention {
       () => store.endedBefore(callsUnixMs * 1000, BATCH),
       async (calls) => {
         await removeFiles(calls);
-        purged.calls += store.removeLazily(calls);
+        purged.calls += await store.removeLazily(calls);
       },
     );
     await this.#daily.inBatches(
       () => store.recordedBefore(filesUnixMs * 1000, BATCH),
       async (calls) => {
         await removeFiles(calls);
-        store.forgetRecordings(calls);
+        await store.forgetRecordings(calls);
       },
     );
     // Traces of calls without a recording, and files without a call.

@@ -254,9 +254,9 @@ function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): vo
     body: stopSchema,
     answer: z.strictObject({ success: z.boolean(), ended: z.int().describe('The number of calls that it ends.') }),
     examples: () => ({ body: { end_running: true }, answer: { success: true, ended: 1 } }),
-    handle: ({ body, key }) => ({
+    handle: async ({ body, key }) => ({
       success: true,
-      ended: dialer.stop(key?.id ?? null, { endRunning: body.end_running }),
+      ended: await dialer.stop(key?.id ?? null, { endRunning: body.end_running }),
     }),
   });
 
@@ -267,8 +267,8 @@ function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): vo
     tag,
     summary: 'Resume placing calls',
     answer: success,
-    handle: () => {
-      dialer.resume();
+    handle: async () => {
+      await dialer.resume();
       return { success: true };
     },
   });
@@ -290,9 +290,9 @@ function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): vo
         allowed_prefixes: ['+1'],
       },
     }),
-    handle: () => {
-      const { stopped } = dials;
-      const used = dials.usage();
+    handle: async () => {
+      const stopped = await dials.stopped();
+      const used = await dials.usage();
       return {
         stopped: stopped !== null || !guards.enabled,
         stopped_at: stopped?.at ?? null,
@@ -357,7 +357,7 @@ export async function endSession(
   message: string | null = null,
 ): Promise<void> {
   const { engine, dialer, registered, calls } = options;
-  if (message !== null && calls.get(sessionId)?.status === 'in-progress') {
+  if (message !== null && (await calls.get(sessionId))?.status === 'in-progress') {
     const talking = [...engine.sessions].find(({ id }) => id === sessionId);
     if (talking !== undefined) {
       talking.say(message);
@@ -376,7 +376,7 @@ export async function endSession(
     void session.close();
     return;
   }
-  const stored = calls.get(sessionId);
+  const stored = await calls.get(sessionId);
   if (stored === null) throw new ParleyError('NOT_FOUND', { what: 'session', id: sessionId });
   if (stored.endedUs !== null) throw new ParleyError('SESSION_CLOSED');
 }

@@ -1,7 +1,5 @@
 import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
-import { DialStore } from '../../store/dials.js';
 import { RegisteredCallStore } from '../../store/registered-calls.js';
-import { SqliteDatabase } from '../../store/sqlite/sqlite-database.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallLog } from '../call-log/call-log.js';
 import type { DaemonContext } from '../context.js';
@@ -13,6 +11,8 @@ import { CarrierEndpoint } from './carrier-routes.js';
 import { Dialer } from './dialer.js';
 import { doNotCallRoutes } from './do-not-call-routes.js';
 import { LazyTelephone } from './lazy-telephone.js';
+import { CallPlacing } from './placing.js';
+import type { RecordStarts } from './dial.js';
 import { phoneRoutes } from './phone-routes.js';
 import { RegisteredCalls } from './registered-calls.js';
 import { trunkRoutes } from './trunk-routes.js';
@@ -29,24 +29,28 @@ export interface CallsModuleOptions {
   log: CallLog;
   media: Media;
   trunks: CarrierStatistics;
+  /** Of all campaigns. */
+  records: RecordStarts;
 }
 
 export function callsModule(context: DaemonContext, options: CallsModuleOptions): CallsModule {
-  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, admission } = context;
-  const { http, agents, log, media, trunks } = options;
-  const { phones, doNotCall, calls } = stores;
+  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, admission } = context;
+  const { http, agents, log, media, trunks, records } = options;
+  const { phones, doNotCall, calls, dials } = stores;
   const guards = settings.calls;
-  const shared = new SqliteDatabase(database, nowUnixMs);
   const registered = new RegisteredCalls({
     engine,
     agents,
     log,
     clock,
-    database: shared,
-    store: new RegisteredCallStore(shared, stores.box),
+    database,
+    calls,
+    store: new RegisteredCallStore(database, stores.box),
     onError: faults.report,
   });
-  const dials = new DialStore(database, nowUnixMs);
+  events.within(function* (call, agoUs) {
+    if (call.direction === 'outbound' && call.status === 'in-progress') yield* dials.answered(call.sessionId, agoUs);
+  });
   const telephone = new LazyTelephone(async () => ({
     engine,
     settings,
@@ -58,7 +62,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     events,
     figures: trunks,
     openCallMedia: () => media.callMedia(),
-    mayTransfer: () => (guards.enabled && dials.stopped === null ? null : 'outbound calls are stopped'),
+    mayTransfer: async () => (guards.enabled && (await dials.stopped()) === null ? null : 'outbound calls are stopped'),
     onError: faults.report,
   }));
   const openTelephone = (): ReturnType<LazyTelephone['open']> => telephone.open();
@@ -68,8 +72,10 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     phones,
     calls,
     dials,
+    writes,
     log,
     guards,
+    placing: new CallPlacing({ database, dials, log, records }),
     admission,
     events,
     openTelephone,

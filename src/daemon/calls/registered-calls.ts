@@ -7,6 +7,7 @@ import type { Engine } from '../../engine/engine.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallLog } from '../call-log/call-log.js';
+import type { CallStore } from '../../store/calls.js';
 import type { RegisteredCallStore, RegisteredWay } from '../../store/registered-calls.js';
 import type { SqlDatabase } from '../../store/sql/statement.js';
 import type { CallIds } from './dial.js';
@@ -34,10 +35,11 @@ export interface RegisteredCall
 export interface RegisteredCallsOptions {
   engine: Engine;
   agents: Pick<AgentRegistry, 'get'>;
-  log: Pick<CallLog, 'begin' | 'fail'>;
+  log: Pick<CallLog, 'inOrder' | 'beginning' | 'began' | 'claimed' | 'fail'>;
   clock: Clock;
   database: SqlDatabase;
   store: RegisteredCallStore<RegisteredCall>;
+  calls: Pick<CallStore, 'release' | 'claim'>;
   onError: (error: Error) => void;
 }
 
@@ -86,7 +88,7 @@ export class RegisteredCalls {
     registration: CallRegistration,
     addressOf?: (callId: string) => string,
   ): Promise<CallIds & { address: string }> {
-    const { engine, agents, log, clock, database, store } = this.#options;
+    const { engine, agents, clock } = this.#options;
     const { agentId, metadata, includeMetadataInPrompt, continuation, phones } = registration;
     const requested = requestedAgent(agents, agentId, registration);
     await checkRequestedAgent(engine, requested, {
@@ -98,21 +100,8 @@ export class RegisteredCalls {
     const ids = { callId: randomUUID(), sessionId: randomUUID() };
     const address = addressOf?.(ids.callId) ?? '';
     const way: RegisteredWay = addressOf === undefined ? 'talk' : 'phone';
-    const call = { ...ids, ...requested, metadata, includeMetadataInPrompt, continuation, phones };
-    const limits = { lifeMs: REGISTERED_MS, most: MOST_WAITING };
-    if (!(await database.transaction(() => store.add({ ...ids, way, call }, limits)))) {
-      throw new ParleyError('REGISTRATIONS_FULL', { limit: MOST_WAITING, retryAfterS: RETRY_S });
-    }
-    log.begin({
-      ...ids,
-      channel: way,
-      agentId,
-      agentConfig: requested.agent,
-      metadata,
-      status: 'registered',
-      phones,
-    });
     const { sessionId } = ids;
+    await this.#add({ ...ids, ...requested, metadata, includeMetadataInPrompt, continuation, phones }, way);
     const cancel = clock.schedule(clock.nowMs() + REGISTERED_MS, () => this.#endInTime(sessionId));
     this.#limits.set(sessionId, cancel);
     return { ...ids, address };
@@ -124,10 +113,15 @@ export class RegisteredCalls {
    * @throws ParleyError NOT_FOUND, DATABASE_UNREACHABLE
    */
   async take(callId: string, way: RegisteredWay): Promise<RegisteredCall> {
-    const { database, store } = this.#options;
-    const taken = await database.transaction(() => store.take(callId, way));
+    const { database, store, calls, log } = this.#options;
+    const taken = await database.transaction(function* () {
+      const registration = yield* store.take(callId, way);
+      const stored = registration === null ? null : yield* calls.claim(registration.sessionId);
+      return registration === null || stored === null ? null : { stored, call: registration.call };
+    });
     if (taken === null) throw new ParleyError('NOT_FOUND', { what: 'registered call', id: callId });
-    this.#forget(taken.sessionId);
+    this.#forget(taken.call.sessionId);
+    log.claimed(taken.stored);
     return taken.call;
   }
 
@@ -148,6 +142,34 @@ export class RegisteredCalls {
     for (const sessionId of own) await this.#end(sessionId, 'the daemon has stopped');
   }
 
+  /** Stores a registration and the call's row, which no node has until its client connects. */
+  async #add(call: RegisteredCall, way: RegisteredWay): Promise<void> {
+    const { log, database, store, calls } = this.#options;
+    const { callId, sessionId, agentId, agent, metadata, phones } = call;
+    const limits = { lifeMs: REGISTERED_MS, most: MOST_WAITING };
+    const status = 'registered';
+    await log.inOrder(sessionId, async () => {
+      const begun = await database.transaction(function* () {
+        if (!(yield* store.add({ callId, sessionId, way, call }, limits))) {
+          throw new ParleyError('REGISTRATIONS_FULL', { limit: MOST_WAITING, retryAfterS: RETRY_S });
+        }
+        const stored = yield* log.beginning({
+          callId,
+          sessionId,
+          channel: way,
+          agentId,
+          agentConfig: agent,
+          metadata,
+          status,
+          phones,
+        });
+        yield* calls.release(sessionId);
+        return stored;
+      });
+      log.began(begun, false);
+    });
+  }
+
   #endInTime(sessionId: string): void {
     this.#end(sessionId, NOBODY_CAME).catch((error: unknown) => this.#options.onError(errorOf(error)));
   }
@@ -156,7 +178,7 @@ export class RegisteredCalls {
     const { database, store, log } = this.#options;
     this.#forget(sessionId);
     const isRemoved = await database.transaction(() => store.remove(sessionId));
-    if (isRemoved) log.fail(sessionId, 'canceled', reason);
+    if (isRemoved) await log.fail(sessionId, 'canceled', reason);
     return isRemoved;
   }
 
@@ -165,7 +187,7 @@ export class RegisteredCalls {
     const { clock, database, store, log, onError } = this.#options;
     try {
       const expired = await database.transaction(() => store.removeExpired());
-      for (const sessionId of expired) log.fail(sessionId, 'canceled', NOBODY_CAME);
+      for (const sessionId of expired) await log.fail(sessionId, 'canceled', NOBODY_CAME);
     } catch (error) {
       onError(errorOf(error));
     }

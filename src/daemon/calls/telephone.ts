@@ -4,6 +4,7 @@ import { isAllowedExtension } from '../../telephony/carriers/sip/open.js';
 import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
 import { type OutboundCall, type OwnCall, Switchboard } from '../../telephony/calls/switchboard.js';
 import type { CallAgent } from '../../telephony/calls/call-agent.js';
+import type { MayTransfer } from '../../session/line/line-actions.js';
 import type { CallRefusal, Carrier, CarrierCall } from '../../telephony/carriers/carrier.js';
 import type { CallMediaHost } from '../../telephony/carriers/sip/call-media-host.js';
 import { JoinedCarriers } from '../../telephony/carriers/joined.js';
@@ -37,7 +38,7 @@ export interface TelephoneOptions {
   /** Statistics of SIP trunks. */
   figures?: CarrierStatistics | undefined;
   /** As `SwitchboardOptions.mayTransfer`. */
-  mayTransfer: (target: string) => string | null;
+  mayTransfer: MayTransfer;
   events: CallEventBus;
   onError: (error: Error) => void;
 }
@@ -84,7 +85,7 @@ export class Telephone {
   static async open(options: TelephoneOptions): Promise<Telephone> {
     const { engine, phones, settings, figures, openCallMedia, admission } = options;
     const { maxSessions } = admission;
-    const takesCalls = (): boolean => admission.isOpen && !admission.isFull;
+    const takesCalls = (): boolean => admission.isOpen;
     const onError = (error: unknown): void => options.onError(errorOf(error));
     return new Telephone(
       await openNetworks({
@@ -158,9 +159,9 @@ export class Telephone {
 
   /** A consultation call before an attended transfer. The log has it as a separate call. */
   #ownCall({ agent, askedFor, ...call }: OwnCall): Pick<CallAgent, 'observe' | 'onStatus'> {
-    const { log, events } = this.#options;
+    const { log, events, onError } = this.#options;
     const { sessionId, agentId } = call;
-    log.begin({
+    const begun = log.begin({
       ...call,
       channel: 'phone',
       direction: 'outbound',
@@ -168,15 +169,16 @@ export class Telephone {
       metadata: { asked_for: askedFor },
       status: 'dispatching',
     });
+    begun.catch((error: unknown) => onError(errorOf(error)));
     return {
       observe: events.observer(sessionId, agentId ?? null),
-      onStatus: (status, reason) => log.status(sessionId, status, reason),
+      onStatus: (status, reason) => log.noteStatus(sessionId, status, reason),
     };
   }
 
   /** The agent of a number, or the reason why no agent answers. */
   async #route(call: CarrierCall<SessionLine>): Promise<CallAgent | CallRefusal> {
-    const { agents, phones, log, events, admission } = this.#options;
+    const { agents, phones, log, events, admission, onError } = this.#options;
     const { from, to } = call;
     if (!admission.isOpen) return 'full';
     if (isCallId(to)) return this.#registered(call);
@@ -189,17 +191,26 @@ export class Telephone {
     const extensions = overriddenExtensions(stored, own.extensions);
     if (agent.status === 'disabled') return 'unavailable';
     const id = randomUUID();
-    const callId = log.unusedCallId(call.id);
-    log.begin({
-      sessionId: id,
-      callId,
-      channel: 'phone',
-      agentId,
-      agentConfig: agent,
-      phones: { from, to },
-      status: 'ringing',
-    });
     this.#coming.add(id);
+    const callId = await log.unusedCallId(call.id).catch((error: unknown) => {
+      this.#coming.delete(id);
+      throw error;
+    });
+    // The agent is prepared meanwhile. A call that cannot be stored is not taken.
+    log
+      .begin({
+        sessionId: id,
+        callId,
+        channel: 'phone',
+        agentId,
+        agentConfig: agent,
+        phones: { from, to },
+        status: 'ringing',
+      })
+      .catch((error: unknown) => {
+        onError(errorOf(error));
+        call.hangUp('failed');
+      });
     return {
       id,
       callId,
@@ -208,7 +219,7 @@ export class Telephone {
       script,
       extensions,
       observe: events.observer(id, agentId),
-      onStatus: (status, reason) => log.status(id, status, reason),
+      onStatus: (status, reason) => log.noteStatus(id, status, reason),
     };
   }
 
@@ -233,7 +244,7 @@ export class Telephone {
       agentId,
       continuation,
       observe: events.observer(id, agentId),
-      onStatus: (status, reason) => log.status(id, status, reason),
+      onStatus: (status, reason) => log.noteStatus(id, status, reason),
     };
   }
 }

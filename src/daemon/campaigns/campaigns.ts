@@ -67,8 +67,8 @@ export class Campaigns {
   }
 
   /** Updates the records of calls that an earlier process placed. The log has closed these calls. */
-  recover(): void {
-    this.#runner.recover();
+  recover(): Promise<void> {
+    return this.#runner.recover();
   }
 
   /** Resumes the campaigns that ran in an earlier process. */
@@ -222,6 +222,11 @@ export class Campaigns {
   /** Call this in the transaction that closes the call in the log. */
   callEnded({ sessionId, status, item }: StoredCall): void {
     this.#runner.callOver(sessionId, { status, error: item.error_message });
+  }
+
+  /** As `CampaignRunner.begin`. */
+  begin(seq: number, sessionId: string): boolean {
+    return this.#runner.begin(seq, sessionId);
   }
 
   /** Call this when the log will close no more calls. */

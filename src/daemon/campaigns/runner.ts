@@ -143,7 +143,7 @@ export interface CampaignRunnerOptions {
   /** As `Dialer.dial`. */
   dial: (request: DialRequest) => Promise<DialledCall>;
   /** The end of a call that an earlier process placed; null = unknown. */
-  endOf: (sessionId: string) => CallOver | null;
+  endOf: (sessionId: string) => Promise<CallOver | null>;
   scheduleOf: (campaign: StoredCampaign) => CampaignSchedule;
   /** False once the daemon refuses new calls. */
   isOpen: () => boolean;
@@ -169,6 +169,8 @@ export class CampaignRunner {
   readonly #scheduler: Scheduler;
   /** Calls whose end is not stored yet, by session. */
   readonly #underWay = new Map<string, UnderWay>();
+  /** Records whose calls are about to be accepted. */
+  readonly #placing = new Map<number, (sessionId: string) => boolean>();
   #cancelTimer: Cancel = () => undefined;
   #isWorking = false;
   #isRescheduled = false;
@@ -184,11 +186,11 @@ export class CampaignRunner {
    * Updates the records of an earlier process before any campaign starts. Each of its calls counts as an attempt,
    * because one transaction wrote the call and the attempt.
    */
-  recover(): void {
+  async recover(): Promise<void> {
     const { campaigns, records, endOf } = this.#options;
     for (const record of records.calling()) {
       const { sessionId } = record;
-      const over = sessionId === null ? null : endOf(sessionId);
+      const over = sessionId === null ? null : await endOf(sessionId);
       this.#settle(record, sessionId ?? '', over ?? { status: 'error', error: STOPPED });
     }
     for (const { id } of campaigns.list()) this.#finishPaused(id);
@@ -238,6 +240,11 @@ export class CampaignRunner {
    */
   callOver(sessionId: string, over: CallOver): void {
     if (this.#underWay.has(sessionId)) this.#ended(sessionId, over);
+  }
+
+  /** Call this in the transaction that places a record's call. Returns false if it may not be called any more. */
+  begin(seq: number, sessionId: string): boolean {
+    return this.#placing.get(seq)?.(sessionId) ?? false;
   }
 
   /** Places no more calls. Calls that end after this count as interrupted. */
@@ -306,20 +313,21 @@ export class CampaignRunner {
     const record = records.bySeq(seq);
     if (campaign === null || campaign.caller === null || record === null) return this.#fail(campaignId, 'no caller');
     let reserved: string | null = null;
-    const onReserved = ({ sessionId }: { sessionId: string }): void => {
-      if (this.#closed || !this.#scheduler.isRunning(campaignId)) throw new RecordChanged();
-      if (!records.begin(seq, sessionId, nowUnixMs())) throw new RecordChanged();
+    this.#placing.set(seq, (sessionId) => {
+      if (this.#closed || !this.#scheduler.isRunning(campaignId)) return false;
+      if (!records.begin(seq, sessionId, nowUnixMs())) return false;
       reserved = sessionId;
       this.#underWay.set(sessionId, { seq, campaignId, cancel: () => undefined });
       this.#scheduler.began(campaignId, nowUnixMs());
-    };
+      return true;
+    });
     try {
       const { sessionId, finished } = await dial({
         from: campaign.caller,
         to: record.phone,
         campaignId,
         metadata: record.metadata,
-        onReserved,
+        record: { seq },
         includeMetadataInPrompt: campaign.includeMetadataInPrompt,
       });
       this.#isFull = false;
@@ -328,6 +336,8 @@ export class CampaignRunner {
     } catch (error) {
       if (reserved !== null && this.#underWay.delete(reserved)) this.#scheduler.ended(campaignId);
       if (!(error instanceof RecordChanged)) this.#refused(record, error);
+    } finally {
+      this.#placing.delete(seq);
     }
   }
 

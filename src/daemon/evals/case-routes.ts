@@ -70,7 +70,7 @@ function fromCallRoute(api: Api, archive: CaseRoutesOptions['archive']): void {
       refusal: 'NOT_FOUND',
     }),
     handle: async ({ body: { call_id: id, audio = false } }) => {
-      const call = archive.store.byCallId(id) ?? archive.get(id);
+      const call = (await archive.store.byCallId(id)) ?? (await archive.get(id));
       if (call.endedUs === null) throw faultOf(['body', 'call_id'], 'The call has not ended');
       if (audio && call.recording === null) throw faultOf(['body', 'audio'], 'The call has no recording');
       const log = await logOf(await archive.trace(call.sessionId));

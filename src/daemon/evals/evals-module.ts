@@ -5,7 +5,7 @@ import { databaseFile } from '../../store/database.js';
 import { newDelivery } from '../../tools/outbox.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallArchive } from '../call-log/call-archive.js';
-import type { DaemonContext } from '../context.js';
+import { type DaemonContext, sqliteOf } from '../context.js';
 import type { DaemonModule } from '../module.js';
 import { caseRoutes } from './case-routes.js';
 import { ChildRunner } from './child-runner.js';
@@ -28,7 +28,7 @@ export function evalsModule(
   context: DaemonContext,
   { agents, archive }: { agents: AgentRegistry; archive: CallArchive },
 ): DaemonModule {
-  const { settings, engine, clock, nowUnixMs, database, stores, faults, admission } = context;
+  const { settings, engine, clock, nowUnixMs, stores, faults, admission } = context;
   const onError = faults.report;
   const store = stores.evalRuns;
   const suites = new EvalSuites({ store: stores.evalSuites, agents, nowUnixMs });
@@ -60,10 +60,11 @@ export function evalsModule(
     report: (run, webhook) => {
       const nowMs = nowUnixMs();
       const message = { type: 'eval_run.finished', timestamp: new Date(nowMs).toISOString(), data: runReply(run) };
-      stores.outbox.add(newDelivery(run.id, webhook, JSON.stringify(message), nowMs));
+      // Runs at once on SQLite, in the transaction of the run's end.
+      stores.outbox.add(newDelivery(run.id, webhook, JSON.stringify(message), nowMs)).catch(onError);
     },
     reported: () => stores.outbox.wake(),
-    atomically: (work) => database.transaction(work)(),
+    atomically: (work) => sqliteOf(context).transaction(work)(),
   });
   const retention = new EvalRetention({
     store,
@@ -127,7 +128,7 @@ class EvalRetention {
   async purge(): Promise<void> {
     const { store, runs, nowUnixMs, days } = this.#options;
     await this.#daily.inBatches(
-      () => store.endedBefore(nowUnixMs() - days * DAY_MS, 1),
+      async () => store.endedBefore(nowUnixMs() - days * DAY_MS, 1),
       async ([id]) => {
         if (id !== undefined) await runs.remove(id);
       },

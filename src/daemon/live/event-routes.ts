@@ -140,9 +140,9 @@ export function eventRoutes(api: Api, { events, calls, clock }: EventRoutesOptio
     description: 'Starts with the first stored event. The stream ends when the call has ended.',
     params: { session_id: z.string().min(1).max(200) },
     errors: ['STREAMS_FULL', 'NOT_FOUND'],
-    handle: (call) => {
+    handle: async (call) => {
       const { session_id: sessionId } = call.params;
-      if (calls.get(sessionId) === null) throw new ParleyError('NOT_FOUND', { what: 'call', id: sessionId });
+      if ((await calls.get(sessionId)) === null) throw new ParleyError('NOT_FOUND', { what: 'call', id: sessionId });
       return open(call, sessionId);
     },
   });
@@ -167,7 +167,7 @@ export async function watch({ events, calls, stream, sessionId, lastId }: Watche
     stream.begin();
     let at = await startOf(lastId, { events, stream, sessionId });
     if (sessionId !== null && events.after(at, sessionId) === null) {
-      const call = calls.get(sessionId);
+      const call = await calls.get(sessionId);
       if (call !== null && (lastId === null || call.endedUs !== null)) {
         await stream.send(JSON.stringify({ session_id: sessionId, ...statusOf(call) }), { event: 'status' });
       }

@@ -77,14 +77,14 @@ function late(ns: number): number {
 /** Values that are read at each scrape. */
 export interface MetricSources {
   /** Calls that have not ended, by channel and status. */
-  calls: () => readonly { channel: string; status: string; count: number }[];
+  calls: () => Promise<readonly { channel: string; status: string; count: number }[]>;
   /** Running sessions. */
   sessions: () => number;
   /** The limit of sessions. */
   maxSessions: number;
   clock: Clock;
   /** Messages to webhooks that have not been delivered. */
-  outbox: () => number;
+  outbox: () => Promise<number>;
   ready: () => boolean;
   /** The lines of each media thread, null = it is not up; and the number of threads that ended unexpectedly. */
   media: { readonly loads: readonly (number | null)[]; readonly deaths: number };
@@ -137,7 +137,13 @@ export class Metrics {
   readonly #requests;
   readonly #requestTimes;
 
+  readonly #sources: MetricSources;
+  /** As the database had them last. */
+  #calls: Awaited<ReturnType<MetricSources['calls']>> = [];
+  #outbox = 0;
+
   constructor(sources: MetricSources) {
+    this.#sources = sources;
     const registry = this.#registry;
     this.#loop = new EventLoopDelay(sources.clock);
     const version = packageVersion();
@@ -150,7 +156,7 @@ export class Metrics {
       { value: sources.maxSessions },
     ]);
     registry.read('gauge', 'parley_calls', 'Calls in progress, by channel and status.', () =>
-      sources.calls().map(({ channel, status, count }) => ({ labels: { channel, status }, value: count })),
+      this.#calls.map(({ channel, status, count }) => ({ labels: { channel, status }, value: count })),
     );
     this.#ended = registry.counter('parley_sessions_ended_total', 'Ended conversations, by status.');
     this.#lengths = registry.histogram('parley_session_seconds', 'Duration of conversations.', CALL_BOUNDS);
@@ -200,7 +206,7 @@ export class Metrics {
       sources.faults.count === 0 ? [] : [{ value: sources.faults.count }],
     );
     registry.read('gauge', 'parley_webhook_outbox', 'Messages to webhooks that have not been delivered.', () => [
-      { value: sources.outbox() },
+      { value: this.#outbox },
     ]);
     this.#requests = registry.counter('parley_http_requests_total', 'HTTP requests, by route and status.');
     this.#requestTimes = registry.histogram('parley_http_request_seconds', 'Duration of HTTP answers.', HTTP_BOUNDS);
@@ -236,7 +242,13 @@ export class Metrics {
   }
 
   /** All metrics in Prometheus's text format. */
-  text(): string {
+  async text(): Promise<string> {
+    const { calls, outbox } = this.#sources;
+    try {
+      [this.#calls, this.#outbox] = await Promise.all([calls(), outbox()]);
+    } catch {
+      // The database cannot be reached: what was known last.
+    }
     return this.#registry.text();
   }
 

@@ -150,14 +150,14 @@ export class WebSessions {
       observe: events.observer(id, agentId),
     });
     const session = await starting
-      .catch((error: unknown) => {
-        if (callId !== null) log.fail(id, 'failed', reasonOf(error));
+      .catch(async (error: unknown) => {
+        if (callId !== null) await log.fail(id, 'failed', reasonOf(error));
         throw promptFault(error) ?? error;
       })
       .finally(() => this.#starting--);
     try {
-      if (callId === null) log.begin({ sessionId: id, channel, agentId, agentConfig: agent, metadata });
-      else log.status(id, 'in-progress');
+      if (callId === null) await log.begin({ sessionId: id, channel, agentId, agentConfig: agent, metadata });
+      else await log.status(id, 'in-progress');
     } catch (error) {
       await session.close();
       throw error;
@@ -167,8 +167,11 @@ export class WebSessions {
 
   /** Ends a session whose connection failed. */
   async abandon(session: SessionHandle, reason: string): Promise<void> {
-    this.#options.log.fail(session.id, 'failed', reason);
-    await session.close();
+    try {
+      await this.#options.log.fail(session.id, 'failed', reason);
+    } finally {
+      await session.close();
+    }
   }
 
   /** What a client overrides for its session. @throws ParleyError AUTH_FORBIDDEN, CONFIG_INVALID */

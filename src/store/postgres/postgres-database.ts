@@ -2,7 +2,15 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { updateSchema } from './schema.js';
 import { postgresCode, postgresFault } from './faults.js';
-import { type StatementResult, sql, type SqlDatabase, type Statement, type Transaction } from '../sql/statement.js';
+import {
+  inTurn,
+  run,
+  type StatementResult,
+  sql,
+  type SqlDatabase,
+  type Statement,
+  type Transaction,
+} from '../sql/statement.js';
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`, with `?sslmode=verify-full` and the like. */
@@ -99,6 +107,21 @@ export class PostgresDatabase implements SqlDatabase {
     }
   }
 
+  read<T>(work: () => Transaction<T>): Promise<T> {
+    return this.transaction(work);
+  }
+
+  lazyTransaction<T>(work: () => Transaction<T>): Promise<T> {
+    return this.transaction(function* () {
+      yield* run(sql`SET LOCAL synchronous_commit = off`);
+      return yield* work();
+    });
+  }
+
+  async scrub(): Promise<void> {
+    // Deleted rows stay in the server's files until its autovacuum and its next checkpoints.
+  }
+
   *nowUs(): Transaction<number> {
     if (this.#nowUnixMs !== null) return Math.floor(this.#nowUnixMs() * 1000);
     const [row] = (yield sql`SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint AS now`).rows;
@@ -117,12 +140,11 @@ export class PostgresDatabase implements SqlDatabase {
     let fault: Error | undefined;
     try {
       await client.query('BEGIN');
-      // Released at the end of the transaction. Each statement sees what was committed before it began.
-      if (lock !== undefined) await this.#run(client, sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`);
-      let step = work.next();
-      while (step.done !== true) step = work.next(await this.#run(client, step.value));
+      // Each statement sees what was committed before it began.
+      if (lock !== undefined) await this.#runAll(client, inTurn(this, lock));
+      const result = await this.#runAll(client, work);
       await client.query('COMMIT');
-      return step.value;
+      return result;
     } catch (error) {
       await client.query('ROLLBACK').catch((lost: Error) => (fault = lost));
       throw postgresFault(error);
@@ -131,6 +153,12 @@ export class PostgresDatabase implements SqlDatabase {
       // A connection that could not be rolled back is closed.
       client.release(fault);
     }
+  }
+
+  async #runAll<T>(client: pg.PoolClient, work: Transaction<T>): Promise<T> {
+    let step = work.next();
+    while (step.done !== true) step = work.next(await this.#run(client, step.value));
+    return step.value;
   }
 
   async #connect(): Promise<pg.PoolClient> {

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
+import { CallEventBus } from '../../../src/daemon/call-event-bus.js';
+import { CallLog } from '../../../src/daemon/call-log/call-log.js';
 import {
   type CallRegistration,
   isCallId,
@@ -8,9 +10,10 @@ import {
   RegisteredCalls,
 } from '../../../src/daemon/calls/registered-calls.js';
 import { Engine } from '../../../src/engine/engine.js';
-import type { StoredCall } from '../../../src/store/calls.js';
+import { CallStore } from '../../../src/store/calls.js';
 import { RegisteredCallStore } from '../../../src/store/registered-calls.js';
 import { SecretBox } from '../../../src/store/secret-box.js';
+import { sql } from '../../../src/store/sql/statement.js';
 import { isPostgresInstalled, postgres, type TestDatabase } from '../../store/support/backends.js';
 
 const REGISTRATION: CallRegistration = {
@@ -35,29 +38,33 @@ describe.skipIf(!isPostgresInstalled)('a registered call on several nodes', () =
   });
   afterEach(() => test.remove());
 
-  const node = (name: string): RegisteredCalls =>
-    new RegisteredCalls({
+  const node = (name: string): RegisteredCalls => {
+    const calls = new CallStore(test.database, name);
+    const events = new CallEventBus();
+    events.onCall(({ sessionId, status, item }) => {
+      log.push(`${name}: ${sessionId} ${status} ${item.error_message ?? ''}`.trim());
+    });
+    return new RegisteredCalls({
       engine,
       clock,
+      calls,
       agents: { get: () => ({ id: 'baker', name: 'Baker', config: { llm: { model: 'scripted' } } }) },
-      log: {
-        begin: ({ sessionId }) => {
-          log.push(`${name} begins ${sessionId}`);
-          return { sessionId } as StoredCall;
-        },
-        fail: (sessionId, status, reason) => void log.push(`${name}: ${sessionId} ${status} ${reason ?? ''}`),
-      },
+      log: new CallLog({ database: test.database, store: calls, events }),
       database: test.database,
       store: new RegisteredCallStore<RegisteredCall>(test.database, new SecretBox(Buffer.alloc(32))),
       onError: (error) => expect.fail(error.message),
     });
+  };
+  const nodeOf = async (sessionId: string): Promise<unknown> =>
+    await test.database.first(sql`SELECT node_id FROM calls WHERE session_id = ${sessionId}`);
 
   it('is taken by one of them, with all that was registered', async () => {
     const [one, other] = [node('one'), node('other')];
     const { callId, sessionId, address } = await one.register(REGISTRATION, (id) => `sip:${id}@192.0.2.1`);
     expect([isCallId(callId), address]).toEqual([true, `sip:${callId}@192.0.2.1`]);
+    expect(await nodeOf(sessionId)).toEqual({ node_id: null });
     await expect(other.take(callId, 'talk')).rejects.toThrow('no registered call');
-    const all = await Promise.allSettled([other, one, other].map((each) => each.take(callId, 'phone')));
+    const all = await Promise.allSettled([other, other, other].map((each) => each.take(callId, 'phone')));
     const [taken, ...more] = all.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
     expect(more).toEqual([]);
     expect(taken).toMatchObject({
@@ -69,8 +76,9 @@ describe.skipIf(!isPostgresInstalled)('a registered call on several nodes', () =
       includeMetadataInPrompt: true,
       phones: { from: '+12025550101', to: '' },
     });
+    expect(await nodeOf(sessionId)).toEqual({ node_id: 'other' });
     expect(await one.end(sessionId)).toBe(false);
-    expect(log).toEqual([`one begins ${sessionId}`]);
+    expect(log).toEqual([`one: ${sessionId} registered`]);
     await Promise.all([one.close(), other.close()]);
   });
 
@@ -79,7 +87,7 @@ describe.skipIf(!isPostgresInstalled)('a registered call on several nodes', () =
     const { callId, sessionId } = await one.register(REGISTRATION);
     expect([await other.end(sessionId), await one.end(sessionId)]).toEqual([true, false]);
     await expect(one.take(callId, 'talk')).rejects.toThrow('no registered call');
-    expect(log).toEqual([`one begins ${sessionId}`, `other: ${sessionId} canceled `]);
+    expect(log).toEqual([`one: ${sessionId} registered`, `other: ${sessionId} canceled`]);
     await Promise.all([one.close(), other.close()]);
   });
 

@@ -92,7 +92,7 @@ async function ringAtOnce(
       },
       engine,
       phones,
-      log: new CallLog({ store: new CallStore(database, () => 0) }),
+      log: new CallLog({ database: sqlite, store: new CallStore(sqlite) }),
       admission,
       events: new CallEventBus(),
       mayTransfer: () => null,

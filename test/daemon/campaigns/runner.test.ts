@@ -10,7 +10,7 @@ import { InvalidConfigError } from '../../../src/schema/issues.js';
 import { isWithinHours } from '../../../src/daemon/campaigns/calling-hours.js';
 import { placeOfNumber, zonesOfPlace } from '../../../src/daemon/campaigns/phone-zones.js';
 import { type CallOver, CampaignRunner } from '../../../src/daemon/campaigns/runner.js';
-import type { DialEnd, DialledCall, DialRequest } from '../../../src/daemon/calls/dial.js';
+import { type DialEnd, type DialledCall, type DialRequest, RecordChanged } from '../../../src/daemon/calls/dial.js';
 import { ParleyError } from '../../../src/base/errors.js';
 import { Random } from '../../../src/base/random.js';
 import { CampaignRecordStore, type StoredRecord } from '../../../src/store/campaign-records.js';
@@ -130,7 +130,7 @@ class Rig {
       campaigns: this.campaigns,
       records: this.records,
       dial: (request) => this.#dial(request),
-      endOf: (sessionId) => this.#callsOver.get(sessionId) ?? null,
+      endOf: async (sessionId) => this.#callsOver.get(sessionId) ?? null,
       scheduleOf: ({ overrides }) => ({ ...this.#schedule, ...overrides }),
       isOpen: () => this.isOpen,
       isFilling: () => false,
@@ -144,7 +144,8 @@ class Rig {
     await Promise.resolve(); // the agent is checked
     this.guard(request);
     const ids = { sessionId: randomUUID(), callId: randomUUID() };
-    this.#database.transaction(() => request.onReserved?.(ids)).immediate();
+    const begin = (): boolean => this.runner.begin(request.record?.seq ?? 0, ids.sessionId);
+    if (!this.#database.transaction(begin).immediate()) throw new RecordChanged();
     const { to } = request;
     const campaignId = request.campaignId ?? '';
     const attempt = this.placed.filter((call) => call.to === to).length + 1;
@@ -318,7 +319,7 @@ describe('after a crash', () => {
     for (let round = 0; round < 12; round++) {
       await rig.clock.advanceBy(1700);
       rig.crash();
-      rig.runner.recover();
+      await rig.runner.recover();
       rig.runner.resume();
     }
     await rig.clock.advanceBy(DAY_MS);
@@ -338,7 +339,7 @@ describe('after a crash', () => {
     const { sessionId } = rig.all('a')[0] as StoredRecord;
     await rig.clock.advanceBy(70_000);
     rig.crash();
-    rig.runner.recover();
+    await rig.runner.recover();
     rig.runner.resume();
     expect(rig.all('a')[0]).toMatchObject({ status: 'finished', attempts: 1, sessionId });
   });

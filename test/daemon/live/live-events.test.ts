@@ -110,7 +110,7 @@ describe('somebody who watches', () => {
     };
     const watching = watch({
       events,
-      calls: { get: () => null },
+      calls: { get: async () => null },
       sessionId: null,
       lastId: null,
       stream: stream as unknown as EventStream,

@@ -45,10 +45,10 @@ function statusOf(headers: Record<string, string>): Promise<number> {
 /** Of a daemon without calls. */
 function metricsOfNothing(): Metrics {
   return new Metrics({
-    calls: () => [],
+    calls: async () => [],
     sessions: () => 0,
     maxSessions: 1,
-    outbox: () => 0,
+    outbox: async () => 0,
     ready: () => true,
     clock: new VirtualClock(),
     media: { loads: [], deaths: 0 },
@@ -94,7 +94,7 @@ describe('/metrics', () => {
     expect(after.get('parley_webhook_outbox')).toBe(0);
   });
 
-  it('counts tokens and costs by who took them, and names a hundred agents', () => {
+  it('counts tokens and costs by who took them, and names a hundred agents', async () => {
     const metrics = metricsOfNothing();
     const llm = {
       provider: 'openai',
@@ -112,7 +112,7 @@ describe('/metrics', () => {
       const answered = { type: 'answered', metrics: { responseMs: 400 } } as unknown as SessionEvent;
       metrics.session(`agent ${String(agent)}`, answered);
     }
-    const text = metrics.text();
+    const text = await metrics.text();
     metrics.close();
     expect(text).toContain('parley_llm_tokens_total{provider="openai",model="gpt-4o",kind="prompt"} 100\n');
     expect(text).toContain('parley_llm_tokens_total{provider="openai",model="gpt-4o",kind="cached"} 60\n');
@@ -123,7 +123,7 @@ describe('/metrics', () => {
     expect(text).toContain('parley_agent_response_seconds_count{agent="other"} 50\n');
   });
 
-  it('counts what providers took and how they failed, and names a hundred of them', () => {
+  it('counts what providers took and how they failed, and names a hundred of them', async () => {
     const metrics = metricsOfNothing();
     const tell = (event: Extract<SessionEvent, { type: 'provider' }>): void => metrics.session('a', event);
     tell({ type: 'provider', stage: 'tts', provider: 'rime', firstMs: 240 });
@@ -133,7 +133,7 @@ describe('/metrics', () => {
     for (let n = 0; n < 150; n++) {
       tell({ type: 'provider', stage: 'stt', provider: `own ${String(n)}`, firstMs: 100 });
     }
-    const text = metrics.text();
+    const text = await metrics.text();
     metrics.close();
     expect(text).toContain('parley_provider_first_seconds_bucket{stage="tts",provider="rime",le="0.2"} 0\n');
     expect(text).toContain('parley_provider_first_seconds_bucket{stage="tts",provider="rime",le="0.3"} 1\n');

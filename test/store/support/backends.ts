@@ -18,6 +18,10 @@ export interface TestDatabase {
   readonly database: SqlDatabase;
   /** Live tables of a node that is alone. */
   readonly tables: LiveTables;
+  /** Of a SQLite database. */
+  readonly folder: string;
+  /** Another connection, as another process has it. */
+  readonly connect: (nowUnixMs?: () => number) => Promise<SqlDatabase>;
   /** Closes and deletes it. */
   readonly remove: () => Promise<void>;
 }
@@ -33,13 +37,19 @@ export const sqlite: Backend = {
   name: 'SQLite',
   open: async (nowUnixMs) => {
     const folder = mkdtempSync(join(tmpdir(), 'parley-store-'));
-    const file = openDatabase(folder);
-    const database = new SqliteDatabase(file, nowUnixMs);
+    const opened: SqlDatabase[] = [];
+    const connect = async (now?: () => number): Promise<SqlDatabase> => {
+      const database = new SqliteDatabase(openDatabase(folder), now);
+      opened.push(database);
+      return database;
+    };
     const remove = async (): Promise<void> => {
-      await database.close();
+      for (const database of opened) await database.close();
       rmSync(folder, { recursive: true });
     };
-    return { database, tables: new SqliteLiveTables(file), remove };
+    const file = openDatabase(folder);
+    opened.push(new SqliteDatabase(file));
+    return { folder, connect, remove, database: await connect(nowUnixMs), tables: new SqliteLiveTables(file) };
   },
 };
 
@@ -47,9 +57,19 @@ export const postgres: Backend = {
   name: 'PostgreSQL',
   open: async (nowUnixMs) => {
     const { url, remove } = await postgresUrl();
-    const database = await openPostgres(url, nowUnixMs);
+    const opened: SqlDatabase[] = [];
+    const connect = async (now?: () => number): Promise<SqlDatabase> => {
+      const database = await openPostgres(url, now);
+      opened.push(database);
+      return database;
+    };
+    const removeAll = async (): Promise<void> => {
+      for (const database of opened) await database.close();
+      await remove();
+    };
+    const database = await connect(nowUnixMs);
     const tables = new PostgresLiveTables(database, NO_CHANGES);
-    return { database, tables, remove: () => database.close().then(remove) };
+    return { connect, database, tables, folder: '', remove: removeAll };
   },
 };
 

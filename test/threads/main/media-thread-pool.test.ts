@@ -43,7 +43,7 @@ describe('media threads', () => {
     doNotCall,
     sessionMemory,
     recordings: join(folder, 'recordings'),
-    history: { keep: (item) => kept[kept.push(item) - 1] ?? item },
+    history: { keep: async (item) => kept[kept.push(item) - 1] ?? item },
   });
   const threads = new MediaThreadPool({
     count: 2,
