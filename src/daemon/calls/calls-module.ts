@@ -10,6 +10,7 @@ import { callRoutes } from './call-routes.js';
 import { CarrierEndpoint } from './carrier-routes.js';
 import { Dialer } from './dialer.js';
 import { doNotCallRoutes } from './do-not-call-routes.js';
+import { KillSwitch } from './kill-switch.js';
 import { LazyTelephone } from './lazy-telephone.js';
 import { CallPlacing } from './placing.js';
 import type { RecordStarts } from './dial.js';
@@ -34,7 +35,7 @@ export interface CallsModuleOptions {
 }
 
 export function callsModule(context: DaemonContext, options: CallsModuleOptions): CallsModule {
-  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, admission } = context;
+  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, changes, admission } = context;
   const { http, agents, log, media, trunks, records } = options;
   const { phones, doNotCall, calls, dials } = stores;
   const guards = settings.calls;
@@ -81,6 +82,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     openTelephone,
     maxDurationS: settings.maxDurationS,
   });
+  const killSwitch = new KillSwitch({ dials, changes, endCalls: () => void dialer.endAll() });
   const carriers = new CarrierEndpoint({
     clock,
     endpointAt: async (path) => (await telephone.open()).endpointAt(path),
@@ -101,7 +103,10 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     warmUp: async () => {
       await telephone.open();
     },
-    stop: () => carriers.close(),
+    stop: () => {
+      carriers.close();
+      killSwitch.close();
+    },
     close: async () => {
       await registered.close();
       await dialer.close();

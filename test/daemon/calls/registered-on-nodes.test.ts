@@ -55,8 +55,8 @@ describe.skipIf(!isPostgresInstalled)('a registered call on several nodes', () =
       onError: (error) => expect.fail(error.message),
     });
   };
-  const nodeOf = async (sessionId: string): Promise<unknown> =>
-    await test.database.first(sql`SELECT node_id FROM calls WHERE session_id = ${sessionId}`);
+  const nodeOf = (sessionId: string): Promise<unknown> =>
+    test.database.first(sql`SELECT node_id FROM calls WHERE session_id = ${sessionId}`);
 
   it('is taken by one of them, with all that was registered', async () => {
     const [one, other] = [node('one'), node('other')];
