@@ -1,6 +1,7 @@
 import type { CallGuards } from '../settings/setting-groups.js';
 import { ParleyError, type ErrorCode } from '../base/errors.js';
 import { run, sql, type SqlDatabase, type Statement, type Transaction } from './sql/statement.js';
+import type { RowOwner } from './row-owner.js';
 
 /** The parts of a call that the limits depend on. */
 export interface Reservation {
@@ -62,12 +63,12 @@ export const DIALS_LOCK = 'dials';
  */
 export class DialStore {
   readonly #database: SqlDatabase;
-  readonly #nodeId: string | null;
+  readonly #node: RowOwner | null;
 
-  /** @param nodeId of the node that has the calls which are reserved; null = there is one node */
-  constructor(database: SqlDatabase, nodeId: string | null = null) {
+  /** @param node has the calls that are reserved; null = there is one node */
+  constructor(database: SqlDatabase, node: RowOwner | null = null) {
     this.#database = database;
-    this.#nodeId = nodeId;
+    this.#node = node;
   }
 
   /**
@@ -96,7 +97,7 @@ export class DialStore {
     yield* check(to, maxDurationS, limits, now);
     yield* run(
       sql`INSERT INTO dials (session_id, to_phone, at_us, reserved_s, node_id)
-          VALUES (${sessionId}, ${to}, ${now}, ${maxDurationS}, ${this.#nodeId})`,
+          VALUES (${sessionId}, ${to}, ${now}, ${maxDurationS}, ${this.#node?.id ?? null})`,
     );
     if (idempotency !== null) {
       const { client, key, fingerprint } = idempotency;

@@ -152,7 +152,7 @@ describe.each(backends)('in a database of $name', ({ open }) => {
     it('of a dead node are free again, those of others are not', async () => {
       const { database } = opened;
       for (const node of ['a', 'b']) {
-        await database.transaction(() => new DialStore(database, node).reserve(reservation(), WIDE));
+        await database.transaction(() => new DialStore(database, { id: node }).reserve(reservation(), WIDE));
       }
       await dials.closeOf('a');
       expect((await dials.usage()).concurrent).toBe(1);

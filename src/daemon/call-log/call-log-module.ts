@@ -6,6 +6,7 @@ import { type DaemonContext, sqliteOf } from '../context.js';
 import type { HttpModule } from '../http/http-module.js';
 import type { DaemonModule } from '../module.js';
 import { CallArchive, webhookItem } from './call-archive.js';
+import type { CallFiles } from '../files/call-files.js';
 import type { CallLog } from './call-log.js';
 import { callLogRoutes } from './call-log-routes.js';
 import { CallWebhook } from './call-webhook.js';
@@ -21,11 +22,12 @@ export interface CallLogModule extends DaemonModule {
   readonly recovery: Recovery;
 }
 
-/** @param flushTrace makes other threads write their part of a session's event log */
+/** @param flushTrace makes other threads write their part of a session's event log, as `MediaHost.flushTrace` */
 export function callLogModule(
   context: DaemonContext,
   { access, clients, links }: HttpModule,
-  flushTrace: (sessionId: string) => Promise<void>,
+  files: CallFiles,
+  flushTrace: (sessionId: string) => Promise<boolean>,
 ): CallLogModule {
   const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, queues } = context;
   const onError = faults.report;
@@ -42,6 +44,7 @@ export function callLogModule(
     onError,
     store: stores.calls,
     evals: stores.evalRuns,
+    files,
     multiplierOf: stores.voices.multiplierOf,
     flushTrace,
   });
@@ -71,7 +74,7 @@ export function callLogModule(
     unfinished: stores.unfinished,
     outbox: stores.outbox,
   });
-  const erasers = [callEraser(database, settings.dataDir), campaignEraser(sqliteOf(context))];
+  const erasers = [callEraser(database, files), campaignEraser(sqliteOf(context))];
   const erasure = new Erasure(database, erasers);
   return {
     name: 'call-log',

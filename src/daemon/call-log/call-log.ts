@@ -14,7 +14,7 @@ import type { CallChannel, CallStore, NewCall, StoredCall } from '../../store/ca
 import type { SqlDatabase, Transaction } from '../../store/sql/statement.js';
 import { DirectWrites, type Written, type Writes } from '../../store/writes.js';
 import { CallEventBus } from '../call-event-bus.js';
-import type { CallFiles } from './call-files.js';
+import type { CallFiles } from '../files/call-files.js';
 import { type MultiplierOf, priced } from './pricing.js';
 
 /** The data of a call at its start. */

@@ -33,6 +33,12 @@ const NODES = `
   ALTER TABLE unfinished_sessions ADD COLUMN node_id TEXT COLLATE "C";
   ALTER TABLE campaign_records ADD COLUMN node_id TEXT COLLATE "C";
   ALTER TABLE eval_runs ADD COLUMN node_id TEXT COLLATE "C";
+  CREATE TABLE file_deletions (
+    key TEXT COLLATE "C" PRIMARY KEY,
+    ts_us BIGINT NOT NULL,
+    done BIGINT NOT NULL
+  );
+  CREATE INDEX file_deletions_open ON file_deletions (ts_us) WHERE done = 0;
   CREATE TABLE registered_calls (
     call_id TEXT COLLATE "C" PRIMARY KEY,
     session_id TEXT COLLATE "C" NOT NULL UNIQUE,
@@ -56,7 +62,12 @@ const SHARED = `
     id TEXT COLLATE "C" PRIMARY KEY,
     expires_us BIGINT NOT NULL
   );
-  CREATE INDEX session_token_uses_expiry ON session_token_uses (expires_us);`;
+  CREATE INDEX session_token_uses_expiry ON session_token_uses (expires_us);
+  CREATE TABLE journals (
+    id TEXT COLLATE "C" PRIMARY KEY,
+    done BIGINT NOT NULL
+  );
+  CREATE INDEX webhook_deliveries_done ON webhook_deliveries (created_unix_ms) WHERE due_unix_ms IS NULL;`;
 
 const MIGRATIONS: readonly Migration[] = [
   { version: 16, readableFrom: 16, text: BASELINE },

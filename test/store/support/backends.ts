@@ -16,12 +16,12 @@ import { PostgresCluster } from '../../../scripts/postgres-cluster.mjs';
 /** A new database with parley's schema. */
 export interface TestDatabase {
   readonly database: SqlDatabase;
-  /** Live tables of a node that is alone. */
-  readonly tables: LiveTables;
   /** Of a SQLite database. */
   readonly folder: string;
   /** Another connection, as another process has it. */
   readonly connect: (nowUnixMs?: () => number) => Promise<SqlDatabase>;
+  /** Live tables of a node that is alone. */
+  readonly tables: LiveTables;
   /** Closes and deletes it. */
   readonly remove: () => Promise<void>;
 }
@@ -38,8 +38,9 @@ export const sqlite: Backend = {
   open: async (nowUnixMs) => {
     const folder = mkdtempSync(join(tmpdir(), 'parley-store-'));
     const opened: SqlDatabase[] = [];
-    const connect = async (now?: () => number): Promise<SqlDatabase> => {
-      const database = new SqliteDatabase(openDatabase(folder), now);
+    const file = openDatabase(folder);
+    const connect = async (now?: () => number, own = openDatabase(folder)): Promise<SqlDatabase> => {
+      const database = new SqliteDatabase(own, now);
       opened.push(database);
       return database;
     };
@@ -47,9 +48,7 @@ export const sqlite: Backend = {
       for (const database of opened) await database.close();
       rmSync(folder, { recursive: true });
     };
-    const file = openDatabase(folder);
-    opened.push(new SqliteDatabase(file));
-    return { folder, connect, remove, database: await connect(nowUnixMs), tables: new SqliteLiveTables(file) };
+    return { folder, connect, remove, tables: new SqliteLiveTables(file), database: await connect(nowUnixMs, file) };
   },
 };
 
@@ -69,7 +68,7 @@ export const postgres: Backend = {
     };
     const database = await connect(nowUnixMs);
     const tables = new PostgresLiveTables(database, NO_CHANGES);
-    return { connect, database, tables, folder: '', remove: removeAll };
+    return { connect, tables, database, folder: '', remove: removeAll };
   },
 };
 
