@@ -205,7 +205,7 @@ export class CallStore {
   /** Makes a call one of this node. Returns it; null = it has ended, or has been deleted. */
   *claim(sessionId: string): Transaction<StoredCall | null> {
     return yield* firstCall(
-      sql`UPDATE calls SET node_id = ${this.#nodeId} WHERE session_id = ${sessionId} AND ended_us IS NULL RETURNING *`,
+      sql`UPDATE calls SET node_id = ${this.#node?.id ?? null} WHERE session_id = ${sessionId} AND ended_us IS NULL RETURNING *`,
     );
   }
 

@@ -150,7 +150,7 @@ export class DialStore {
    */
   async stop(by: string | null, { endRunning = false }: { endRunning?: boolean } = {}): Promise<number> {
     const database = this.#database;
-    const own = this.#nodeId;
+    const own = this.#node?.id ?? null;
     const requests = Number(endRunning);
     // With the lock: when this resolves, no reservation that has not seen it is under way.
     return database.transaction(function* () {

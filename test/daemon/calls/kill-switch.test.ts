@@ -38,7 +38,7 @@ describe.skipIf(!isPostgresInstalled)('the kill switch on several nodes', () => 
     );
 
   it('stops calls on all, and ends those in progress where that is wanted, each time', async () => {
-    const [one, other] = [new DialStore(database, 'one'), new DialStore(database, 'other')];
+    const [one, other] = [new DialStore(database, { id: 'one' }), new DialStore(database, { id: 'other' })];
     const endCalls = vi.fn<() => void>();
     const killSwitch = new KillSwitch({ dials: other, changes: feed, endCalls });
     await reserve(one, 'a');

@@ -39,7 +39,7 @@ describe.skipIf(!isPostgresInstalled)('a registered call on several nodes', () =
   afterEach(() => test.remove());
 
   const node = (name: string): RegisteredCalls => {
-    const calls = new CallStore(test.database, name);
+    const calls = new CallStore(test.database, { id: name });
     const events = new CallEventBus();
     events.onCall(({ sessionId, status, item }) => {
       log.push(`${name}: ${sessionId} ${status} ${item.error_message ?? ''}`.trim());
