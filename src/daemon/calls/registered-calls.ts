@@ -9,7 +9,7 @@ import type { AgentRegistry } from '../agents/agents.js';
 import type { CallLog } from '../call-log/call-log.js';
 import type { CallStore } from '../../store/calls.js';
 import type { RegisteredCallStore, RegisteredWay } from '../../store/registered-calls.js';
-import type { SqlDatabase } from '../../store/sql/statement.js';
+import type { SqlDatabase, Transaction } from '../../store/sql/statement.js';
 import type { CallIds } from './dial.js';
 import { checkRequestedAgent, requestedAgent, type RequestedAgent } from '../agents/requested-agent.js';
 
@@ -113,8 +113,8 @@ export class RegisteredCalls {
    * @throws ParleyError NOT_FOUND, DATABASE_UNREACHABLE
    */
   async take(callId: string, way: RegisteredWay): Promise<RegisteredCall> {
-    const { database, store, calls, log } = this.#options;
-    const taken = await database.transaction(function* () {
+    const { store, calls, log } = this.#options;
+    const taken = await this.#changed(function* () {
       const registration = yield* store.take(callId, way);
       const stored = registration === null ? null : yield* calls.claim(registration.sessionId);
       return registration === null || stored === null ? null : { stored, call: registration.call };
@@ -175,9 +175,9 @@ export class RegisteredCalls {
   }
 
   async #end(sessionId: string, reason: string | null): Promise<boolean> {
-    const { database, store, log } = this.#options;
+    const { store, log } = this.#options;
     this.#forget(sessionId);
-    const isRemoved = await database.transaction(() => store.remove(sessionId));
+    const isRemoved = await this.#changed(() => store.remove(sessionId));
     if (isRemoved) await log.fail(sessionId, 'canceled', reason);
     return isRemoved;
   }
@@ -195,6 +195,12 @@ export class RegisteredCalls {
     this.#cancelSweep = clock.schedule(clock.nowMs() + SWEEP_MS, () => {
       void clock.settle(this.#sweep(), clock.nowMs());
     });
+  }
+
+  #changed<T>(work: () => Transaction<T>): Promise<T> {
+    const { database } = this.#options;
+    // On SQLite, registrations end with the process: nobody waits for the disk.
+    return database.dialect === 'sqlite' ? database.lazyTransaction(work) : database.transaction(work);
   }
 
   #forget(sessionId: string): void {
