@@ -7,6 +7,7 @@ import { type Leases, SoleLeases } from '../store/leases.js';
 import { Queues } from '../base/queues.js';
 import { openOwnDatabase } from '../store/folder-lock.js';
 import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
+import { type Changes, NO_CHANGES } from '../store/sql/changes.js';
 import type { SqlDatabase } from '../store/sql/statement.js';
 import { DirectWrites, type Writes } from '../store/writes.js';
 import { AdmissionControl } from './admission-control.js';
@@ -33,6 +34,8 @@ export interface DaemonContext {
   readonly database: SqlDatabase;
   /** The file of a SQLite database; null = the database is PostgreSQL. */
   readonly sqlite: Database | null;
+  /** Changes of tables, also by other nodes. */
+  readonly changes: Changes;
   /** Writes of calls that go on. */
   readonly writes: Writes;
   /** The order of the writes about each session. */
@@ -90,6 +93,7 @@ export async function openContext({ settings, engine, log = NO_LOG, onError }: C
     nowUnixMs,
     database,
     sqlite,
+    changes: NO_CHANGES,
     writes,
     queues,
     stores,

@@ -12,6 +12,7 @@ import { errorReplies } from '../../../src/daemon/http/replies.js';
 import { SessionTokens } from '../../../src/daemon/http/session-tokens.js';
 import { ThisNode } from '../../../src/daemon/nodes/this-node.js';
 import type { StoredKey } from '../../../src/store/keys.js';
+import { MemoryTokenUses } from '../../../src/store/token-uses.js';
 
 const KEYS: StoredKey[] = (['private', 'public'] as const).map((kind) => ({
   id: kind,
@@ -33,7 +34,7 @@ class House {
   readonly app: FastifyInstance = Fastify({ trustProxy: false });
   readonly forwarder: Forwarder;
   readonly passes: NodePasses;
-  readonly tokens = new SessionTokens(nowUnixMs);
+  readonly tokens = new SessionTokens({ keys: [SHARED_KEY], uses: new MemoryTokenUses(nowUnixMs), nowUnixMs });
   readonly clock = new RealClock();
   address = '';
   streams = 0;
@@ -50,6 +51,7 @@ class House {
       keys: {
         find: (text) => KEYS.find(({ id }) => id === text) ?? null,
         get: (id) => KEYS.find((one) => one.id === id) ?? null,
+        latest: async (id) => KEYS.find((one) => one.id === id) ?? null,
         list: () => KEYS,
       },
       tokens: this.tokens,
@@ -99,7 +101,7 @@ class House {
       method: 'POST',
       path: '/enter/{owner}',
       params: { owner: z.string() },
-      gate: (request) => void access.tokenHolder(request.raw),
+      gate: async (request) => void (await access.tokenHolder(request.raw)),
       owner: ({ params }) => ({ nodeId: params.owner, what: 'call', isNeeded: true }),
       handle: ({ request }) => ({ by: node.id, holder: access.identityOf(request.raw).holder?.id }),
     });
@@ -178,7 +180,7 @@ describe('requests that another node answers', () => {
       const response = await fetch(`${near.address}/enter/${far.node.id}`, { method: 'POST', headers });
       return { status: response.status, body: await response.json() };
     };
-    const { token } = near.tokens.mint({ id: 'public', agents: [], origins: ['*'] });
+    const { token } = near.tokens.mint('public');
     expect(await enter(token)).toEqual({ status: 200, body: { by: far.node.id, holder: 'public' } });
     expect(await enter(token)).toMatchObject({ status: 401 });
   });

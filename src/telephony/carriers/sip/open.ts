@@ -24,6 +24,8 @@ export interface SipTrunksParts {
   password: string | null;
   /** The initial own numbers among the trunks' numbers. */
   owned?: readonly string[];
+  /** As `SipCarrierOptions.isAddress`. */
+  isAddress?: ((user: string) => boolean) | undefined;
   /** Opens the host of lines and media; loaded late. Default: the engine's thread. */
   openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
   /** Statistics of trunks and their media. */
@@ -166,6 +168,7 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
     settings,
     password,
     owned = [],
+    isAddress,
     openCallMedia,
     takesCalls,
     leadRegistration,
@@ -206,6 +209,7 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
     openMedia: mediaOf(trunk),
     ...addressOptions(trunk, owned, advertisedAddress ?? anyAddress),
     ...manners(trunk, readers),
+    isAddress,
     takesCalls,
     leadRegistration: leadRegistration && ((work) => leadRegistration(trunk.name, work)),
     countryOf,
