@@ -27,13 +27,17 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { type LatencyRun, type LatencyRunOptions, runLatency } from '../dist/benchmark/latency-run.js';
+import {
+  type LatencyRun,
+  type LatencyRunOptions,
+  runLatency,
+  sumOfCosts,
+  summarise,
+} from '../dist/benchmark/latency-run.js';
 import { isLine, type LineName, LINES } from '../dist/benchmark/lines/registry.js';
 import type { ToolUse } from '../dist/benchmark/doubles/recorded-stt.js';
 import { FASTEST, INSTANT, type ProviderTimes, PUBLISHED } from '../dist/benchmark/provider-set.js';
-import { sumOfCosts } from '../dist/benchmark/model-cost.js';
 import { readRecordings } from '../dist/benchmark/recording.js';
-import { summarise } from '../dist/benchmark/latency-summary.js';
 import { type NamedRun, reportText } from '../dist/benchmark/report.js';
 import { reportPage } from '../dist/benchmark/report-page.js';
 import { atDesk, openDemoDesk } from '../dist/cli/shared/demo-desk.js';

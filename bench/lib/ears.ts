@@ -3,7 +3,7 @@ import { VirtualClock } from '../../dist/base/virtual-clock.js';
 import { loadAgentFile } from '../../dist/agent/agent-file.js';
 import { resolveAgent } from '../../dist/agent/resolve.js';
 import type { ConversationEvent } from '../../dist/conversation/events.js';
-import { speechHints } from '../../dist/engine/stt-hints.js';
+import { speechHints } from '../../dist/engine/session-factory.js';
 import { parseScript, speechHints as scriptHints } from '../../dist/providers/llm/scripted/index.js';
 import { EmbeddedStt } from '../../dist/providers/stt/embedded/provider.js';
 import type { SpeechHints, SttStream } from '../../dist/providers/stt/stt.js';

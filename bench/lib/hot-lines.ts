@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import { g722Decoder, g722Encoder } from '../../dist/audio/codecs/g722.js';
-import { OpenAiReply } from '../../dist/providers/llm/vendors/openai-wire.js';
+import { OpenAiReply } from '../../dist/providers/llm/vendors/openai.js';
 import { serialiseRtp } from '../../dist/transports/rtp/packet.js';
 import { parseSdp } from '../../dist/transports/rtp/sdp.js';
 import { newSrtpKey, SrtpReceiver, SrtpSender } from '../../dist/transports/rtp/srtp.js';

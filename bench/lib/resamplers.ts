@@ -1,6 +1,5 @@
 import createSpeex from '@echogarden/speex-resampler-wasm/simd';
-import { polyphases, type Polyphase } from '../../dist/audio/dsp/polyphase.js';
-import { Resampler } from '../../dist/audio/dsp/resample.js';
+import { polyphases, type Polyphase, Resampler } from '../../dist/audio/dsp/resample.js';
 import type { Resample } from './resampler-quality.js';
 import { sound } from './rivals.js';
 

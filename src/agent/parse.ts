@@ -1,6 +1,5 @@
-import { agentConfigSchema, type AgentConfig } from './agent.js';
+import { agentConfigSchema, type AgentConfig, VOICE_PROVIDERS } from './agent.js';
 import { InvalidConfigError, type Location, type ValidationIssue, parseWith } from '../schema/issues.js';
-import { VOICE_PROVIDERS } from './voice.js';
 
 /** Speech recognition vendors that the interface names. */
 export const STT_PROVIDERS = ['deepgram', 'gladia', 'talkscriber'] as const;

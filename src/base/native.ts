@@ -18,7 +18,7 @@ export interface NativeKernels {
   g722Encode(state: Int32Array, samples: Int16Array, out: Uint8Array): void;
   /** Decodes G.722. @param out twice as long as `codes` */
   g722Decode(state: Int32Array, codes: Uint8Array, out: Int16Array): void;
-  /** The inner loop of resampling: see `Polyphase` in src/audio/dsp/polyphase.ts. */
+  /** The inner loop of resampling: see `Polyphase` in src/audio/dsp/resample.ts. */
   readonly polyphase: (
     history: Float64Array,
     coefficients: Float64Array,

@@ -2,18 +2,17 @@ import { VirtualClock } from '../base/virtual-clock.js';
 import type { AgentConfig } from '../agent/agent.js';
 import { Engine } from '../engine/engine.js';
 import type { EngineOptions, SessionRequest } from '../engine/options.js';
-import { type BenchSummary, summarise } from './latency-summary.js';
 import type { ToolUse } from './doubles/recorded-stt.js';
 import type { OpenLine } from './lines/line.js';
 import { type LineName, lineOpener } from './lines/registry.js';
-import { addWasted, type ModelCost, noModelCost } from './model-cost.js';
-import { type MeasuredTurn, type SessionTimes, measureTurns } from './measured-turn.js';
+import { type MeasuredTurn, type SessionTimes, measureTurns, type LatencyStage, STAGES } from './measured-turn.js';
 import { doubles, type ProviderTimes } from './provider-set.js';
 import type { LabelledRecording } from './recording.js';
 import { FRAME_MS, HEARING_RATE_HZ, samplesToMs } from '../audio/frame.js';
 import { delay } from '../base/clock.js';
 import type { SessionReport } from '../session/record/session-report.js';
 import { openFileLine } from './lines/file-line.js';
+import { nearestRank } from '../session/record/session-metrics.js';
 
 export interface PlayedRecording {
   turns: readonly MeasuredTurn[];
@@ -183,4 +182,101 @@ export async function runLatency(options: LatencyRunOptions): Promise<LatencyRun
   }
   const turns = measured.flat();
   return { turns, summary: summarise(turns), faults, cost };
+}
+
+/** What a run asked of the model, and what of it was thrown away because it was not the answer. Tokens are estimated. */
+export interface ModelCost {
+  /** Requests to doubles; 0 with other models. */
+  requests: number;
+  wastedPromptTokens: number;
+  wastedAnswerTokens: number;
+}
+
+/** Characters of an English token, about. */
+const CHARS_PER_TOKEN = 4;
+
+export function noModelCost(): ModelCost {
+  return { requests: 0, wastedPromptTokens: 0, wastedAnswerTokens: 0 };
+}
+
+/**
+ * Adds what one session threw away.
+ * @param isDouble the model reports no usage of its own: what is reported are second requests that lost
+ */
+export function addWasted(
+  cost: ModelCost,
+  { speculation, promptTokens }: Pick<SessionReport, 'speculation' | 'promptTokens'>,
+  isDouble: boolean,
+): void {
+  cost.wastedPromptTokens += speculation.wastedPromptChars / CHARS_PER_TOKEN + (isDouble ? promptTokens : 0);
+  cost.wastedAnswerTokens += speculation.wastedModelChars / CHARS_PER_TOKEN;
+}
+
+export function sumOfCosts(costs: readonly ModelCost[]): ModelCost {
+  const sum = noModelCost();
+  for (const cost of costs) {
+    sum.requests += cost.requests;
+    sum.wastedPromptTokens += cost.wastedPromptTokens;
+    sum.wastedAnswerTokens += cost.wastedAnswerTokens;
+  }
+  return sum;
+}
+
+/** Percentiles in milliseconds, by nearest rank: each is a measured value. */
+export interface Spread {
+  count: number;
+  p50: number;
+  p90: number;
+  p95: number;
+  p99: number;
+}
+
+export interface BenchSummary {
+  turns: number;
+  answered: number;
+  /** The agent spoke before the user had finished. */
+  cutOff: number;
+  unanswered: number;
+  /** Answers that started before the decision that the turn is over. */
+  speculative: number;
+  response: Spread | null;
+  /** First turns of recordings, later turns, and turns with a tool call. */
+  byKind: { first: Spread | null; later: Spread | null; tool: Spread | null };
+  stages: Readonly<Record<LatencyStage, Spread | null>>;
+  /** From the decision that the turn is over to the first frame at the far end. */
+  afterDecision: Spread | null;
+}
+
+export function summarise(turns: readonly MeasuredTurn[]): BenchSummary {
+  const of = (outcome: MeasuredTurn['outcome']): number => turns.filter((turn) => turn.outcome === outcome).length;
+  const response = (among: readonly MeasuredTurn[]): Spread | null =>
+    spread(among.flatMap((turn) => turn.responseMs ?? []));
+  const plain = turns.filter(({ tool }) => !tool);
+  return {
+    turns: turns.length,
+    answered: of('answered'),
+    cutOff: of('cut off'),
+    unanswered: of('unanswered'),
+    speculative: turns.filter(({ speculative, outcome }) => speculative && outcome === 'answered').length,
+    response: response(turns),
+    byKind: {
+      first: response(plain.filter(({ index }) => index === 0)),
+      later: response(plain.filter(({ index }) => index > 0)),
+      tool: response(turns.filter(({ tool }) => tool)),
+    },
+    stages: Object.fromEntries(
+      STAGES.map((stage) => [stage, spread(turns.flatMap((turn) => turn.stages[stage] ?? []))]),
+    ) as BenchSummary['stages'],
+    afterDecision: spread(
+      turns.flatMap(({ responseMs, stages: { endOfTurn } }) =>
+        responseMs === null || endOfTurn === null ? [] : responseMs - endOfTurn,
+      ),
+    ),
+  };
+}
+
+export function spread(values: readonly number[]): Spread | null {
+  if (values.length === 0) return null;
+  const at = nearestRank(values);
+  return { count: values.length, p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99) };
 }

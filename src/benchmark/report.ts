@@ -1,6 +1,5 @@
 import { cpus, loadavg } from 'node:os';
-import type { LatencyRun } from './latency-run.js';
-import type { BenchSummary } from './latency-summary.js';
+import type { LatencyRun, BenchSummary } from './latency-run.js';
 import { STAGES } from './measured-turn.js';
 import { packageVersion } from '../package-files.js';
 

@@ -16,13 +16,13 @@ import {
 import { McpServers } from '../tools/mcp/tools.js';
 import { WebhookOutbox, MemoryOutboxStore } from '../tools/outbox.js';
 import { Fallbacks } from './fallbacks.js';
-import { Hedges } from './hedges.js';
+import { Hedges } from '../providers/failover/hedged-llm.js';
 import { LineDecorators } from './line-decorators.js';
 import type { EngineParts } from './options.js';
 import { Providers, voiceChoice } from './providers.js';
 import { Refusals } from './refusals.js';
 import { type Recorder, SessionRecorder } from './session-recorder.js';
-import { WarmModels } from './warm-models.js';
+import type { LlmProvider } from '../providers/llm/llm.js';
 
 /** What all conversations of an engine share. */
 export interface EngineServices {
@@ -182,4 +182,26 @@ export async function closeServices(services: EngineServices): Promise<void> {
   await decorators.close();
   await Promise.all([recorder.close(), mcp.close()]);
   await Promise.all([providers.close(), client.close(), operatorClient.close()]);
+}
+
+/** Vendors' connections stay open for a minute without requests. */
+const WARM_MS = 45_000;
+
+/** Opens connections to language models when calls begin, so that the first turn does not wait for one. */
+export class WarmModels {
+  readonly #clock: Clock;
+  readonly #sinceMs = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Does not wait: a failure shows in the first request. */
+  open(llm: LlmProvider, model: string): void {
+    if (llm.virtualTime || this.#clock.virtual) return;
+    const nowMs = this.#clock.nowMs();
+    if (nowMs - (this.#sinceMs.get(model) ?? -Infinity) < WARM_MS) return;
+    this.#sinceMs.set(model, nowMs);
+    void llm.warmUp().catch(() => undefined);
+  }
 }

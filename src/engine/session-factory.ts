@@ -15,16 +15,17 @@ import type { SessionTrace } from '../session/record/trace-folder.js';
 import { Session } from '../session/session.js';
 import type { SessionOptions } from '../session/session-options.js';
 import { callFacts, unfinishedSession } from './call-facts.js';
+import type { SessionRecord } from './session-recorder.js';
 import { messagesBefore, rememberWhenOver } from './continuation.js';
 import { finalWait } from './fallbacks.js';
-import { chooseVoice, NO_LANGUAGE_VENDORS, spokenLanguages } from './languages.js';
+import { chooseVoice, NO_LANGUAGE_VENDORS, spokenLanguages, languageWishes } from './languages.js';
 import type { AgentRequest, SessionRequest } from './options.js';
 import { prepareSpokenAgent } from './prepare-agent.js';
 import type { RemoteLine, SessionHandle } from './remote-line.js';
 import type { EngineServices } from './services.js';
-import type { SessionRecord } from './session-recorder.js';
 import { speculationOf } from './speculation-budget.js';
-import { speechHints } from './stt-hints.js';
+import { baseLanguage } from '../base/language.js';
+import { machineSentences } from '../conversation/voicemail/voicemail-hints.js';
 
 type SpokenAgent = Awaited<ReturnType<typeof prepareSpokenAgent>>;
 
@@ -249,5 +250,45 @@ export function conversationConfig(
     limits: agent.limits,
     history: agent.history,
     toolSpeech: Object.fromEntries(toolSpeech),
+  };
+}
+
+/**
+ * Hints for the recogniser from an agent's configuration.
+ * @param script hints from its script. (Without the script's texts: they are the agent's words and would bias the
+ * embedded recogniser towards them.)
+ * @param direction on an outbound call a machine may answer, so its sentences are hints, too
+ * @param language the recognised language; the script's phrases are in the agent's own, the default
+ */
+export function speechHints(
+  agent: ResolvedAgent,
+  script: SpeechHints | null,
+  direction: ConversationConfig['direction'] = 'inbound',
+  language: string = agent.language,
+): SpeechHints {
+  const listensForMachines = direction === 'outbound' && agent.flow.voicemail !== null;
+  const machines = listensForMachines
+    ? [...(agent.flow.voicemail?.detectionPhrases ?? []), ...machineSentences(language)]
+    : [];
+  const isOwnLanguage = agent.language === 'multi' || baseLanguage(language) === baseLanguage(agent.language);
+  const texts = [
+    agent.prompt,
+    agent.flow.opening.firstMessage ?? '',
+    ...agent.flow.filler.messages,
+    ...agent.tools.flatMap((tool) => [
+      tool.description,
+      ...(tool.params ?? []).map((param) => param.description ?? ''),
+      ...(tool.messages ?? []),
+    ]),
+  ];
+  return {
+    phrases: [
+      ...(isOwnLanguage ? (script?.phrases ?? []) : []),
+      ...machines,
+      ...languageWishes(language, agent.switchLanguage?.languages ?? []),
+    ],
+    texts: texts.filter((text) => text !== ''),
+    // The agent's keywords override those of the script.
+    keywords: new Map([...(script?.keywords ?? []), ...agent.keywords]),
   };
 }

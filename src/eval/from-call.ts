@@ -3,8 +3,7 @@ import type { LogEntry } from '../session/record/event-log.js';
 import type { CallHistoryItem } from '../session/record/call-history.js';
 import type { CallerStep } from './suite/caller-schema.js';
 import type { Expectation } from './suite/expectation-schema.js';
-import type { EvalCase } from './suite/suite-schema.js';
-import type { MockReply, ToolMock } from './suite/tool-schema.js';
+import type { EvalCase, MockReply, ToolMock } from './suite/suite-schema.js';
 
 /** A turn of the user in a recording: milliseconds from its start. */
 export interface RecordedSpeech {

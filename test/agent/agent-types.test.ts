@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { format } from 'prettier';
 import { expect, it } from 'vitest';
 import { agentFileJsonSchema } from '../../src/agent/agent-schema.js';
-import { suiteJsonSchema } from '../../src/eval/suite/suite-json-schema.js';
+import { suiteJsonSchema } from '../../src/eval/suite/suite-schema.js';
 import { packageFile } from '../../src/package-files.js';
 import { agentTypes } from './agent-types.js';
 

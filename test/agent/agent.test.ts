@@ -1,12 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import * as z from 'zod';
-import { agentConfigSchema, type AgentConfig } from '../../src/agent/agent.js';
+import { agentConfigSchema, type AgentConfig, VOICE_PROVIDERS } from '../../src/agent/agent.js';
 import { InvalidConfigError, type ValidationIssue } from '../../src/schema/issues.js';
 import { LANGUAGES } from '../../src/agent/language.js';
 import { resolveAgent } from '../../src/agent/resolve.js';
 import { parseAgentConfig } from '../../src/agent/parse.js';
-import { VOICE_PROVIDERS } from '../../src/agent/voice.js';
 import { FULL } from './full-config.js';
 
 function issuesIn(value: unknown, rules: Parameters<typeof parseAgentConfig>[1] = {}): readonly ValidationIssue[] {

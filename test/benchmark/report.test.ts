@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { latencies } from '../../src/benchmark/provider-set.js';
-import { spread, summarise } from '../../src/benchmark/latency-summary.js';
+import { spread, summarise } from '../../src/benchmark/latency-run.js';
 import type { MeasuredTurn } from '../../src/benchmark/measured-turn.js';
 import { markdownTable, reportRows } from '../../src/benchmark/report.js';
 import { reportPage } from '../../src/benchmark/report-page.js';

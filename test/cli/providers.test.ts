@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { VOICE_PROVIDERS } from '../../src/agent/voice.js';
+import { VOICE_PROVIDERS } from '../../src/agent/agent.js';
 import { RealtimeDouble } from '../vendors/realtime/double.js';
 import { ElevenLabsDouble } from '../vendors/tts/elevenlabs.js';
 import { KEY } from '../vendors/tts/speech-double.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { plivoSignature } from '../../src/telephony/carriers/plivo/signature.js';
+import { plivoSignature } from '../../src/telephony/carriers/plivo/carrier.js';
 import { AUTH_ID, PlivoDouble } from '../vendors/carriers/plivo/double.js';
 import { describeAccount, PUBLIC_URL } from './carrier-account.js';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { twilioSignature } from '../../src/telephony/carriers/twilio/signature.js';
+import { twilioSignature } from '../../src/telephony/carriers/twilio/carrier.js';
 import { ACCOUNT_SID, TwilioDouble } from '../vendors/carriers/twilio/double.js';
 import { describeAccount, PUBLIC_URL } from './carrier-account.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { resolveAgent } from '../../src/agent/resolve.js';
-import { speechHints } from '../../src/engine/stt-hints.js';
+import { speechHints } from '../../src/engine/session-factory.js';
 
 const agent = resolveAgent({
   flow: { voicemail: { action: 'hangup', detection_phrases: ['the office is closed for {Season}'] } },

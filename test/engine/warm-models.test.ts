@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.js';
-import { WarmModels } from '../../src/engine/warm-models.js';
+import { WarmModels } from '../../src/engine/services.js';
 import type { LlmProvider } from '../../src/providers/llm/llm.js';
 
 function model(virtualTime = false): LlmProvider & { warmed: number } {

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AgentFile, parseAgentFile } from '../../src/agent/agent-file.js';
-import { describeAgent, toolNames } from '../../src/eval/describe-agent.js';
 import {
+  describeAgent,
+  toolNames,
   checkedCase,
   generateMessages,
   type GenerateOptions,

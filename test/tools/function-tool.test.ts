@@ -3,7 +3,7 @@ import { RealClock } from '../../src/base/real-clock.js';
 import { VirtualClock } from '../../src/base/virtual-clock.js';
 import type { AgentFunction } from '../../src/agent/function.js';
 import { GuardedClient } from '../../src/net/guarded-client.js';
-import { FunctionTool, type FunctionToolOptions } from '../../src/tools/function-tool.js';
+import { FunctionTool, type FunctionToolOptions } from '../../src/tools/toolbox.js';
 import type { ToolContext, ToolResult } from '../../src/tools/tool.js';
 import { event, httpServer, type LocalServer } from '../net/local-server.js';
 

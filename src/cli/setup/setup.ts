@@ -1,21 +1,22 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { languageSchema } from '../../agent/language.js';
-import { ParleyError } from '../../base/errors.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
 import { LocalModels } from '../../providers/local/local-models.js';
 import { baseUrlSchema } from '../../schema/field.js';
 import { loadSettings } from '../../settings/load-settings.js';
-import type { Settings } from '../../settings/settings.js';
+import type { Settings, SettingsFile } from '../../settings/settings.js';
 import { VENDORS } from '../../settings/vendor-settings.js';
 import { install } from '../models/install.js';
 import { DownloadProgress } from '../models/progress.js';
 import { type CommandIo, defineCommand, type FlagOptions, UsageError } from '../shared/command.js';
 import { localModelsOf } from '../shared/local-models.js';
 import { Questions } from './ask.js';
-import { writeKeys, writeSettings } from './files.js';
 import { embeddedPart, isEmbedded, type Part, proposal, settingsFor, type Wishes } from './plan.js';
 import { type RoundTrip, roundTrip } from './round-trip.js';
 import { type Survey, surveyOf } from './survey.js';
+import { copyFile, readFile, rename, writeFile } from 'node:fs/promises';
+import { readJsonFile } from '../../schema/json-file.js';
 
 const OPTIONS = {
   yes: { type: 'boolean', short: 'y', default: false },
@@ -295,4 +296,48 @@ function resultText(parts: readonly Part[], trip: RoundTrip, config: string, env
     `Settings are in ${config}${envFile === null ? '' : `, keys in ${envFile}`}\n`,
     `Start with: ${load}npx parley serve --config ${config}\n`,
   ].join('');
+}
+
+/** Members that a new setup replaces or removes. */
+const MEMBERS = ['stt', 'sttModel', 'tts', 'voiceId', 'turnModelPath', 'llmModel', 'language'] as const;
+
+/**
+ * Writes the settings file. An existing one keeps its other members; its text is kept in `FILE.bak`.
+ * @throws ParleyError FILE_NOT_WRITABLE, CONFIG_INVALID for an existing file that is no JSON object
+ */
+export async function writeSettings(path: string, members: SettingsFile): Promise<void> {
+  const before = existsSync(path) ? ((await readJsonFile(path, { comments: true })) as Record<string, unknown>) : {};
+  const kept = Object.entries(before).filter(([name]) => !(MEMBERS as readonly string[]).includes(name));
+  await written(path, async () => {
+    if (existsSync(path)) await copyFile(path, `${path}.bak`);
+    await replace(path, `${JSON.stringify({ ...Object.fromEntries(kept), ...members }, null, 2)}\n`, 0o644);
+  });
+}
+
+/** Adds keys to a file of environment variables that only its owner can read. Other lines stay. */
+export async function writeKeys(path: string, keys: Readonly<Record<string, string>>): Promise<void> {
+  await written(path, async () => {
+    const before = existsSync(path) ? (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '') : [];
+    const others = before.filter((line) => !Object.keys(keys).some((name) => line.startsWith(`${name}=`)));
+    const lines = [
+      ...others,
+      ...Object.entries(keys).map(([name, key]) => `${name}='${key.replaceAll("'", "'\\''")}'`),
+    ];
+    await replace(path, `${lines.join('\n')}\n`, 0o600);
+  });
+}
+
+/** A reader sees the old file or the new one, never a part. */
+async function replace(path: string, text: string, mode: number): Promise<void> {
+  await writeFile(`${path}.new`, text, { mode });
+  await rename(`${path}.new`, path);
+}
+
+async function written(path: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof ParleyError) throw error;
+    throw new ParleyError('FILE_NOT_WRITABLE', { path, reason: reasonOf(error) }, { cause: error });
+  }
 }

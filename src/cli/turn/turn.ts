@@ -8,8 +8,7 @@ import { type CommandIo, defineCommand, type FlagOptions, unknownAction, UsageEr
 import { openOutput } from '../shared/output-file.js';
 import type { Interval } from './judge-model.js';
 import { labelledPauses } from './pause-labels.js';
-import { type PauseRow, readPauseRows } from './pause-rows.js';
-import { LEAST_PAUSES, train, type Training } from './train.js';
+import { type PauseRow, readPauseRows, LEAST_PAUSES, train, type Training } from './train.js';
 
 const OPTIONS = {
   out: { type: 'string' },

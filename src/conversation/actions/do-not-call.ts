@@ -3,7 +3,7 @@ import type { Core, RunningAction } from '../core.js';
 import { phrasesFor } from '../language/phrases.js';
 import { beginEnding } from '../reply/ending.js';
 import { cancelReply } from '../reply/reply.js';
-import { dropSpeculation } from '../reply/speculation-drop.js';
+import { dropSpeculation } from '../reply/early.js';
 import { baseLanguage } from '../../base/language.js';
 
 /**

@@ -1,7 +1,7 @@
 import type { Core } from '../core.js';
 import { beginEnding } from '../reply/ending.js';
 import { newReply } from '../reply/reply.js';
-import { dropSpeculation } from '../reply/speculation-drop.js';
+import { dropSpeculation } from '../reply/early.js';
 import { beginTransfer, targetOf, transferTo } from '../actions/transfer.js';
 
 /** Commands of a custom LLM outside an answer. */

@@ -1,7 +1,6 @@
 import type { ChatMessage } from '../../agent/chat.js';
 import type { Core } from '../core.js';
-import { essence } from '../language/courtesy.js';
-import { sameForm } from '../language/words.js';
+import { essence, sameForm } from '../language/words.js';
 import { modelMessages } from '../speech/history.js';
 import type { SpeculationState } from '../state.js';
 import { scoreNow, turnText } from '../turn/user-turn.js';
@@ -72,4 +71,23 @@ export function noteEarly(core: Core, { early, modelChars }: SpeculationState, r
   const kept = guesses.begun < REMEMBERED ? 1 : (REMEMBERED - 1) / REMEMBERED;
   guesses.begun = guesses.begun * kept + 1;
   guesses.right = guesses.right * kept + (right ? 1 : 0);
+}
+
+/** Discards the speculative reply before any of it is played. */
+export function dropSpeculation(core: Core, reason: string): void {
+  const { speculation } = core.state;
+  if (speculation === null) return;
+  core.state.speculation = null;
+  core.disarm('speculation');
+  const { requestId } = speculation.reply;
+  core.emit({ type: 'llm.cancel', requestId });
+  let voiceChars = 0;
+  for (const { utteranceId, text } of speculation.sentences) {
+    if (utteranceId === null) continue;
+    voiceChars += text.length;
+    core.emit({ type: 'speak.cancel', utteranceId });
+  }
+  const { promptChars, modelChars } = speculation;
+  noteEarly(core, speculation, false);
+  core.trace('speculation.dropped', { requestId, reason, promptChars, modelChars, voiceChars });
 }

@@ -3,7 +3,7 @@ import type { Core } from '../core.js';
 import type { EndStatus } from '../events.js';
 import { setToolResult } from '../speech/history.js';
 import { cancelReply } from './reply.js';
-import { dropSpeculation } from './speculation-drop.js';
+import { dropSpeculation } from './early.js';
 import { type EndingState, noDeadlines } from '../state.js';
 
 /** The end of the call: plays the last words, then closes the line, once. */

@@ -5,7 +5,6 @@ import type { ConversationEvent } from '../events.js';
 import { armFiller } from './filler.js';
 import { addAssistantMessage, modelMessages } from '../speech/history.js';
 import { phrasesFor } from '../language/phrases.js';
-import { screeningAnswer } from './screening.js';
 import { type Cut, cutSentences, isSpeakable } from '../speech/sentences.js';
 import { OPENING_TURN, type ReplyState } from '../state.js';
 
@@ -251,4 +250,19 @@ export function freeCallId(id: string, taken: ReadonlySet<string>): string {
   let free = base;
   for (let count = 2; taken.has(free); count++) free = `${base}-${String(count)}`;
   return free;
+}
+
+/** The question of a call screener, as the model gets it. */
+
+const NOTE = '[An automatic call screening, not the person you are calling, says:]';
+
+export function screeningTurn(message: string): string {
+  return message.startsWith(NOTE) ? message : `${NOTE} ${message}`;
+}
+
+/** The answer to a screener's question if the model has none; null = the turn is not one. */
+export function screeningAnswer(core: Core, turnText: string): string | null {
+  if (!turnText.startsWith(NOTE)) return null;
+  const { firstMessage } = core.config.opening;
+  return firstMessage !== null && isSpeakable(firstMessage) ? firstMessage : phrasesFor(core.language).screened;
 }

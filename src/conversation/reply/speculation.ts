@@ -1,7 +1,7 @@
 import { pauseAfterLast } from '../speech/agent-speech.js';
 import type { Core } from '../core.js';
 import type { ConversationEvent } from '../events.js';
-import { charsOf, comparable, mayBeginEarly, MOST_A_TURN, noteEarly, tokensOf } from './early.js';
+import { charsOf, comparable, mayBeginEarly, MOST_A_TURN, noteEarly, tokensOf, dropSpeculation } from './early.js';
 import { armFiller } from './filler.js';
 import { modelMessages } from '../speech/history.js';
 import {
@@ -17,8 +17,7 @@ import {
   speakPiece,
   type TurnToAnswer,
 } from './reply.js';
-import { endRound } from './tool-round.js';
-import { dropSpeculation } from './speculation-drop.js';
+import { endRound } from './tool-calls.js';
 import type { SpeculationState } from '../state.js';
 import { isEcho, isHeardOut, isOpen, MIN_UNTRANSCRIBED_MS, turnText } from '../turn/user-turn.js';
 

@@ -4,7 +4,7 @@ import type { Core } from '../core.js';
 import { beginEnding, endNow, fallSilent } from '../reply/ending.js';
 import type { UtteranceKind } from '../events.js';
 import { addUserMessage } from '../speech/history.js';
-import { screeningTurn } from '../reply/screening.js';
+import { screeningTurn } from '../reply/reply.js';
 import { isSpeakable } from '../speech/sentences.js';
 import type { VoicemailState } from '../state.js';
 import { closeTurn, notAfterNow, turnText, type TurnTranscript } from '../turn/user-turn.js';

@@ -5,9 +5,8 @@ import type { CodecName } from '../../transports/rtp/media-codec.js';
 import type { LineConditions } from '../suite/suite-schema.js';
 import type { CallerEndOptions } from './caller-end.js';
 import type { CallerLine, CallerLineEvents } from './caller-line.js';
-import { lineCodecs } from './line-codec.js';
+import { lineCodecs, VoiceLine } from './voice-line.js';
 import { TransportLine } from './transport-line.js';
-import { VoiceLine } from './voice-line.js';
 
 /** A line for speech, ready for one call. */
 export interface PreparedLine {

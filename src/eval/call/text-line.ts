@@ -1,5 +1,7 @@
 import { MemoryTransport } from '../../transports/memory.js';
 import type { CallerLine, CallerLineEvents, CallerWords } from './caller-line.js';
+import type { SttProvider } from '../../providers/stt/stt.js';
+import type { VadProvider } from '../../providers/vad/vad.js';
 
 /** A line for typed words and keys. */
 export class TextLine implements CallerLine {
@@ -41,3 +43,33 @@ export class TextLine implements CallerLine {
     return Promise.resolve();
   }
 }
+
+const WINDOW_SAMPLES = 512;
+
+/** Voice activity detection for a line without audio. */
+export const silentVad: VadProvider = {
+  name: 'silent',
+  warmUp: () => Promise.resolve(),
+  createDetector: () => ({
+    windowSamples: WINDOW_SAMPLES,
+    process: () => undefined,
+    reset: () => undefined,
+    close: () => undefined,
+  }),
+};
+
+/** A recogniser for a line without audio. */
+export const silentStt: SttProvider = {
+  name: 'silent',
+  virtualTime: true,
+  warmUp: () => Promise.resolve(),
+  open: () =>
+    Promise.resolve({
+      push: () => undefined,
+      speechStarted: () => undefined,
+      speechStopped: () => undefined,
+      endTurn: () => undefined,
+      close: () => Promise.resolve(),
+    }),
+  close: () => Promise.resolve(),
+};

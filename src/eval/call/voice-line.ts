@@ -2,12 +2,14 @@ import { frameSamples } from '../../audio/frame.js';
 import { dialTones } from '../../audio/tones/dtmf.js';
 import type { Cancel } from '../../base/clock.js';
 import type { Ticker } from '../../base/ticker.js';
-import { PhonePath } from '../../telephony/carriers/simulated/path.js';
+import { PhonePath, type FrameCodec, g711Codec } from '../../telephony/carriers/simulated/path.js';
 import { LineInput } from '../../transports/line-input.js';
 import type { TransferOutcome, Transport, TransportMessage, TransportSink } from '../../transports/transport.js';
 import { CallerEnd, type CallerEndOptions } from './caller-end.js';
 import type { CallerLine, CallerLineEvents, CallerWords } from './caller-line.js';
-import type { LineCodecs } from './line-codec.js';
+import { G722Decoder, G722Encoder } from '../../audio/codecs/g722.js';
+import { loadOpus } from '../../audio/codecs/opus.js';
+import type { LineConditions } from '../suite/suite-schema.js';
 
 export interface VoiceLineOptions extends CallerEndOptions {
   ticker: Ticker;
@@ -135,4 +137,60 @@ export class VoiceLine implements CallerLine, Transport {
     if (!this.#input.isOver) this.#input.audio(said ?? new Int16Array(this.#frame));
     if (this.#draining !== null && --this.#draining <= 0) this.#over();
   }
+}
+
+const WIDEBAND_RATE_HZ = 16_000;
+
+/** One codec for each direction of a line, and their release. */
+export interface LineCodecs {
+  toAgent: FrameCodec;
+  toCaller: FrameCodec;
+  close(): void;
+}
+
+/** @param name default G.711 with the μ-law */
+export async function lineCodecs(name: LineConditions['codec'] = 'mulaw'): Promise<LineCodecs> {
+  if (name === 'opus') return opusCodecs();
+  const make = (): FrameCodec => (name === 'g722' ? g722() : name === 'pcm' ? pcm() : g711Codec(name));
+  return { toAgent: make(), toCaller: make(), close: () => undefined };
+}
+
+function g722(): FrameCodec {
+  const [encoder, decoder] = [new G722Encoder(), new G722Decoder()];
+  return {
+    sampleRateHz: WIDEBAND_RATE_HZ,
+    encode: (frame) => encoder.encode(frame),
+    decode: (packet, out) => void decoder.decode(packet, out),
+  };
+}
+
+/** 16 bits a sample, without loss. */
+function pcm(): FrameCodec {
+  return {
+    sampleRateHz: WIDEBAND_RATE_HZ,
+    encode: (frame) => new Uint8Array(frame.slice().buffer),
+    decode: (packet, out) => out.set(new Int16Array(packet.buffer, packet.byteOffset, packet.byteLength / 2)),
+  };
+}
+
+async function opusCodecs(): Promise<LineCodecs> {
+  const opus = await loadOpus();
+  const open: { close(): void }[] = [];
+  const make = (): FrameCodec => {
+    const encoder = opus.encoder({ sampleRateHz: WIDEBAND_RATE_HZ, dtx: false });
+    const decoder = opus.decoder(WIDEBAND_RATE_HZ);
+    open.push(encoder, decoder);
+    return {
+      sampleRateHz: WIDEBAND_RATE_HZ,
+      encode: (frame) => encoder.encode(frame).slice(),
+      decode: (packet, out) => out.set(decoder.decode(packet)),
+    };
+  };
+  const codecs = { toAgent: make(), toCaller: make() };
+  return {
+    ...codecs,
+    close: () => {
+      for (const one of open) one.close();
+    },
+  };
 }

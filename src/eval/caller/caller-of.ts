@@ -2,17 +2,16 @@ import type { Random } from '../../base/random.js';
 import { InvalidConfigError } from '../../schema/issues.js';
 import type { EvalModels } from '../ask-model.js';
 import type { EvalCase, EvalMode } from '../suite/suite-schema.js';
-import type { SimulatedCaller, CallerAudio } from './caller.js';
+import type { SimulatedCaller, CallerAudio, CallerMove } from './caller.js';
 import { ModelCaller } from './model-caller.js';
 import { callerPhrases, PERSONA_LANGUAGES } from './phrases.js';
-import { RecordingCaller } from './recording-caller.js';
 import { RulePersona } from './rule-persona.js';
 import { ScriptCaller } from './script-caller.js';
 
 /** The persona model that needs no model. */
 const EMBEDDED_PERSONA = 'embedded';
 
-export interface CallerOfOptions {
+interface CallerOfOptions {
   mode: EvalMode;
   random: Random;
   nowMs: () => number;
@@ -52,4 +51,26 @@ export function callerOf(one: EvalCase, options: CallerOfOptions): SimulatedCall
 
 function fault(loc: readonly string[], msg: string): InvalidConfigError {
   return new InvalidConfigError([{ loc, msg, type: 'value_error' }]);
+}
+
+/** How long the line stays open after the recording, in ms. */
+const AFTER_MS = 6_000;
+
+/** The caller's side of a whole recorded call, played from the start of the call whatever the agent does. */
+class RecordingCaller implements SimulatedCaller {
+  readonly reactionMs = 0;
+  readonly patienceMs = 0;
+  readonly speaksAtOnce = true;
+  readonly #audio: CallerAudio;
+  readonly #text: string;
+
+  /** @param text what is said in it; empty = not known */
+  constructor(audio: CallerAudio, text: string) {
+    this.#audio = audio;
+    this.#text = text;
+  }
+
+  next(): readonly CallerMove[] {
+    return [{ play: this.#audio, text: this.#text }, { waitMs: AFTER_MS }, { hangUp: true }];
+  }
 }

@@ -1,7 +1,7 @@
 import { delay, type Clock } from '../../base/clock.js';
 import type { InterceptedCall, ToolInterceptor, ToolResult } from '../../tools/tool.js';
 import { argumentsMatch } from '../expectations/matchers.js';
-import type { MockReply, ToolMock } from '../suite/tool-schema.js';
+import type { MockReply, ToolMock } from '../suite/suite-schema.js';
 
 const DELAY_MS = 100;
 

@@ -2,9 +2,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { reasonOf } from '../../base/errors.js';
 import { readOnnxFacts } from '../local/onnx-facts.js';
 import { logMel, MEL_BANDS } from './log-mel.js';
-import { asProbability, openModel, type OnnxRuntime, type OnnxSession } from './onnx-runtime.js';
+import { asProbability, openModel, type OnnxRuntime, type OnnxSession, StreamRunner } from './stream-runner.js';
 import { signatureOf, type TurnSignature } from './signature.js';
-import { StreamRunner } from './stream-runner.js';
 
 /** What the thread is started with. */
 export interface OnnxWorkerData {

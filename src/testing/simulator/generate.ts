@@ -1,9 +1,8 @@
-import { randomConfig } from './random-config.js';
-import { randomLine, randomModel, randomTools, randomVoice } from './random-providers.js';
-import { randomUser } from './random-user.js';
 import { Random } from '../../base/random.js';
 import type { Act, Script } from './script.js';
 import type { ConversationEvent } from '../../conversation/events.js';
+import { type ConfigChanges, DEFAULT_CONVERSATION, OPTIONAL_SECTIONS } from '../../agent/flow/conversation-config.js';
+import type { ReplyTiming, ScriptedCall } from '../../stage/model.js';
 
 /** Generators of a script's acts. */
 const SOURCES: readonly ((random: Random) => Act[])[] = [
@@ -65,5 +64,358 @@ function randomStray(random: Random): ConversationEvent {
     [0.3, { type: 'ears.failed', reason: 'stray' }],
     [0.3, { type: 'command.end' }],
     [1, { type: 'time' }],
+  ]);
+}
+
+const GOODBYES = [[], ['Goodbye.'], ['So long.', 'Thank you for calling. Goodbye.']] as const;
+const DESK = { phone: '+4930123456', description: 'the desk' };
+const FILLERS = [[], ['Hm.'], ['Let me think.', 'One second.', '…']] as const;
+
+/**
+ * Random settings of a conversation. A test checks that it varies every member of ConversationConfig. Switches and
+ * numbers vary without a mention here; other members need values.
+ */
+export function randomConfig(random: Random): ConfigChanges {
+  const config: ConfigChanges = {};
+  const sections = Object.entries({ ...turnSections(random), ...callSections(random), ...modelSections(random) });
+  // Most conversations differ from the defaults in some sections, few in all.
+  const share = random.pick([0.2, 0.5, 1]);
+  for (const [name, section] of sections) {
+    if (random.chance(share)) Object.assign(config, { [name]: withOtherMembers(name, section(), random) });
+  }
+  // Conversations that nothing else ends last until the limit; longer ones would find nothing more.
+  config.limits = { ...config.limits, maxDurationMs: random.pick([10_000, 60_000, 120_000, 240_000]) };
+  return config;
+}
+
+const ALL_SECTIONS: Readonly<Record<string, unknown>> = { ...DEFAULT_CONVERSATION, ...OPTIONAL_SECTIONS };
+
+/** Adds switches and numbers that the functions below do not mention: both values, or 0 to twice the default. */
+function withOtherMembers(name: string, section: unknown, random: Random): unknown {
+  const all = ALL_SECTIONS[name];
+  // `randomConfig` sets the one missing limit.
+  if (!isSection(section) || !isSection(all) || name === 'limits') return section;
+  const others = Object.entries(all).filter(([member]) => !Object.hasOwn(section, member));
+  const values: Record<string, unknown> = { ...section };
+  for (const [member, usual] of others) {
+    if (typeof usual === 'boolean') values[member] = random.chance(0.5);
+    if (typeof usual === 'number') values[member] = random.pick([0, usual, 2 * usual]);
+  }
+  return values;
+}
+
+function isSection(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+type Sections = { [Key in keyof ConfigChanges]: () => ConfigChanges[Key] };
+
+/** Sections about turn-taking. */
+const turnSections = (random: Random): Sections => ({
+  language: () => random.pick(['en-US', 'en-GB', 'de-DE', 'fr-FR', 'hi-IN', 'ja-JP', 'zh-CN', 'ko-KR']),
+  systemPrompt: () => random.pick(['', 'You are the desk of a restaurant.']),
+  direction: () => random.pick(['inbound', 'outbound'] as const),
+  opening: () => ({
+    firstMessage: random.pick([null, '', 'Hello.', 'Hello, this is the desk of the restaurant. How can I help you?']),
+    userStarts: random.chance(0.5),
+    userStartTimeoutMs: random.pick([0, 2000, 8000]),
+  }),
+  interruption: () => ({
+    allowed: random.chance(0.7),
+    keepMessage: random.chance(0.5),
+    openingAllowed: random.chance(0.5),
+    maxHoldMs: random.pick([400, 2000, 4000]),
+    wordsAfterStopMs: random.pick([0, 500, 1500]),
+  }),
+  endpointing: () => ({
+    responseDelayMs: random.pick([0, 700, 3000]),
+    numberInputDelayMs: random.pick([0, 1000, 3000]),
+    minSilenceMs: random.pick([0, 280, 800]),
+    maxSilenceMs: random.pick([200, 1600, 4000]),
+    finalTranscriptMs: random.pick([0, 600, 1200]),
+    stuckMs: random.pick([1000, 5000, 12_000]),
+  }),
+  speculation: () => ({
+    enabled: random.chance(0.5),
+    costPerTurn: random.pick([null, 0.0001]),
+    promptPrice: random.pick([0, 2]),
+    completionPrice: random.pick([0, 8]),
+    earlySilenceMs: random.pick([0, 600]),
+  }),
+  modelHears: () => random.chance(0.5),
+  filler: () => ({ afterMs: random.pick([null, 0, 800, 4000]), messages: [...random.pick(FILLERS)] }),
+});
+
+/** Sections about the call. */
+const callSections = (random: Random): Sections => ({
+  endCall: () => ({
+    enabled: random.chance(0.8),
+    instruction: random.pick([null, 'Use it when all is said.']),
+    messages: [...random.pick(GOODBYES)],
+  }),
+  voicemail: () =>
+    random.chance(0.8)
+      ? {
+          action: random.pick(['hangup', 'message'] as const),
+          message: random.pick([null, 'This is the desk of the restaurant. Please call us back.']),
+          continueOnVoiceActivity: random.chance(0.5),
+          detectionPhrases: random.pick([[], ['a table for']]),
+        }
+      : null,
+  transfer: () =>
+    random.chance(0.8)
+      ? {
+          targets: random.pick([[], [DESK], [DESK, { phone: '+4930123457', description: null }]]),
+          instruction: random.pick([null, 'Use it when the user is angry.']),
+          messages: random.pick([[], ['I will put you through.']]),
+          attended: random.chance(0.3)
+            ? {
+                briefing: random.pick([null, 'Somebody wants to talk to you. {summary}']),
+                confirm: random.chance(0.5),
+                ringMs: random.pick([5_000, 20_000]),
+                holdSound: random.pick(['none', 'music'] as const),
+                holdMessages: random.pick([[], ['One moment, please.', 'Still ringing.']]),
+              }
+            : null,
+        }
+      : null,
+  switchLanguage: () => (random.chance(0.7) ? { languages: random.pick([[], ['en-US', 'fr'], ['de', 'ja']]) } : null),
+  earlier: () =>
+    random.pick([
+      [],
+      [
+        { role: 'user' as const, content: 'A table for two.' },
+        { role: 'assistant' as const, content: 'When?' },
+      ],
+    ]),
+  doNotCall: () => random.chance(0.7),
+  keypad: () => ({ enabled: random.chance(0.7), instruction: random.pick([null, 'Use it in menus.']) }),
+  inactivity: () =>
+    random.chance(0.8)
+      ? { idleMs: random.pick([1000, 5000, 15_000]), message: random.pick([null, 'Hello?', 'Are you there?']) }
+      : null,
+  limits: () => ({ maxIdleMs: random.pick([null, 4000, 20_000]), message: random.pick([null, 'Time is up.']) }),
+});
+
+/** Sections about the model and deadlines. */
+const modelSections = (random: Random): Sections => ({
+  history: () => ({ messageLimit: random.pick([null, 1, 4]), toolResultLimit: random.pick([null, 0, 1]) }),
+  toolSpeech: () => ({
+    slow: {
+      messages: random.pick([[], ['One moment.'], ['I am looking it up.', 'Let me have a look.']]),
+      responseMode: random.pick(['strict', 'flexible'] as const),
+      executeAfterMessage: random.chance(0.5),
+    },
+  }),
+  deadlines: () => ({
+    llmFirstMs: random.pick([1500, 4000, 9000]),
+    llmGapMs: random.pick([1000, 4000, 8000]),
+    stallFillerMs: random.pick([500, 2500, 5000]),
+    speechStartMs: random.pick([500, 2000, 5000]),
+    toolMs: random.pick([1000, 10_000, 60_000]),
+    transferMs: random.pick([1000, 20_000, 60_000]),
+    closingMs: random.pick([0, 3000, 15_000]),
+  }),
+});
+
+const REPLIES = [
+  'Yes.',
+  'For how many people?',
+  'We open at noon and close at eleven. On Sundays we are closed.',
+  'Well, there is a table by the window, one in the garden, and one at the bar. Which of these would you like to have?',
+  '…',
+  'one two three four five six seven',
+] as const;
+const TOOLS = ['lookup', 'slow', 'never', 'missing', 'constructor'] as const;
+const ACTIONS = ['end_call', 'end_call', 'transfer_call', 'press_digits', 'switch_language', 'do_not_call'] as const;
+const ARGUMENTS = [
+  '{}',
+  '',
+  '{"message":"Goodbye then."}',
+  '{"message":5}',
+  '{"digits":"1w2#"}',
+  '{"language":"fr"}',
+  '{broken',
+] as const;
+
+/** The model's replies. */
+export function randomModel(random: Random): Act[] {
+  const acts: Act[] = [];
+  const trouble = random.pick([0, 0.2, 0.7]);
+  const count = random.int(0, 8);
+  if (random.chance(0.25)) acts.push({ on: 'model', does: 'speaksItself', with: [] });
+  for (let index = 0; index < count; index++) {
+    const timing = randomTiming(random, trouble);
+    const saying = random.chance(0.5) ? { saying: random.pick(REPLIES) } : {};
+    const unwell = random.chance(trouble);
+    acts.push(
+      random.weighted<Act>([
+        [6, { on: 'model', does: 'says', with: [random.pick(REPLIES), timing] }],
+        [3, { on: 'model', does: 'calls', with: [randomCalls(random), { ...timing, ...saying }] }],
+        [unwell ? 4 : 0, { on: 'model', does: 'fails', with: [{ ...timing, ...saying }] }],
+        [unwell ? 4 : 0, { on: 'model', does: 'stalls', with: [{ ...timing, ...saying }] }],
+        [unwell ? 2 : 0, { on: 'model', does: 'saysNothing', with: [timing] }],
+      ]),
+    );
+  }
+  return acts;
+}
+
+/** Behaviours of the tools. */
+export function randomTools(random: Random): Act[] {
+  const afterMs = (): number => random.pick([0, 300, 2000, 12_000]);
+  return [
+    { on: 'tools', does: random.chance(0.8) ? 'answers' : 'fails', with: ['lookup', 'x', { afterMs: afterMs() }] },
+    { on: 'tools', does: 'answers', with: ['slow', 'y', { afterMs: afterMs() }] },
+    { on: 'tools', does: 'neverAnswers', with: ['never'] },
+  ];
+}
+
+/** Outcomes of transfers. */
+export function randomLine(random: Random): Act[] {
+  const afterMs = random.pick([0, 2000, 15_000]);
+  return random.weighted<Act[]>([
+    [1, []],
+    [1, [{ on: 'line', does: 'connects', with: [{ afterMs }] }]],
+    [1, [{ on: 'line', does: 'doesNotConnect', with: ['busy', { afterMs }] }]],
+    [1, [{ on: 'line', does: 'rings', with: [] }]],
+  ]);
+}
+
+/** Faults of the agent's utterances, in order. */
+export function randomVoice(random: Random): Act[] {
+  const acts: Act[] = [];
+  const count = random.chance(0.5) ? 0 : random.int(1, 4);
+  for (let index = 0; index < count; index++) {
+    const afterMs = random.pick([0, 300, 2000]);
+    acts.push(
+      random.weighted<Act>([
+        [4, { on: 'voice', does: 'speaks', with: [{ count: random.int(1, 3) }] }],
+        [2, { on: 'voice', does: 'isLate', with: [{ afterMs: random.pick([0, 400, 1900, 4800, 7000]) }] }],
+        [1, { on: 'voice', does: 'fails', with: [{ count: random.int(1, 3), afterMs }] }],
+        [1, { on: 'voice', does: 'stalls', with: [{ count: random.int(1, 3), afterMs }] }],
+        [1, { on: 'voice', does: 'givesNoAudio', with: [{ count: random.int(1, 2) }] }],
+      ]),
+    );
+  }
+  return acts;
+}
+
+function randomTiming(random: Random, trouble: number): ReplyTiming {
+  const usual = { afterMs: random.pick([0, 150, 600]), gapMs: random.pick([0, 20]) };
+  if (!random.chance(trouble)) return usual;
+  return { afterMs: random.pick([2000, 5000, 11_000]), gapMs: random.pick([0, 20, 300, 3000, 9000]) };
+}
+
+function randomCalls(random: Random): ScriptedCall[] {
+  const names: string[] = random.chance(0.2) ? [random.pick(TOOLS)] : [];
+  if (random.chance(0.4)) names.push(random.pick(ACTIONS));
+  while (names.length === 0 || random.chance(0.3)) names.push(random.pick(TOOLS));
+  return names.map((name) => {
+    const call = { name, args: random.pick(ARGUMENTS) };
+    return random.chance(0.3) ? { ...call, id: random.pick(['same', '', '__proto__']) } : call;
+  });
+}
+
+const WORDS = [
+  'yes',
+  'no',
+  'mm-hm',
+  'okay, I see',
+  'stop',
+  'wait',
+  'bye',
+  'thank you, goodbye',
+  'um',
+  'a table for',
+  'four people, please.',
+  'five five one',
+  'What time do you open?',
+  'I would like to book a table for tomorrow evening at eight.',
+  'No, that is not what I said, listen to me for a moment, please.',
+  'ja genau',
+  'はい',
+  'hello',
+  'how can I help you', // as the agent says itself
+  'let me think',
+  '',
+  '…',
+] as const;
+
+const GREETING = [
+  'The mobile phone you are calling is switched off.',
+  'You have reached the desk.',
+  'We cannot take your call right now.',
+  'Please leave a message after the tone.',
+  'Who is calling, please?',
+] as const;
+
+/** The acts of a user, with random errors of detection and recognition. */
+export function randomUser(random: Random): Act[] {
+  const acts: Act[] = [];
+  // Some users are fast, some slow.
+  const paceMs = random.pick([600, 2500, 6000]);
+  const trouble = random.pick([0, 0.15, 0.6]);
+  let atMs = random.int(0, 5000);
+  let segment = 0;
+  if (random.chance(0.1)) {
+    // A machine answers, perhaps followed by a person.
+    const sentences = GREETING.slice(random.int(0, 4), random.int(1, 5));
+    const beep = random.chance(0.7) ? { beepAfterMs: random.pick([0, 500, 4000]) } : {};
+    acts.push({
+      on: 'user',
+      does: 'greets',
+      with: [sentences, { from: atMs, pauseMs: random.pick([200, 1500]), ...beep }],
+    });
+    segment = sentences.length;
+    atMs += 60 * sentences.join('').length;
+  }
+  const says = (): void => {
+    const words = random.pick(WORDS);
+    const from = atMs;
+    const to = from + Math.max(120, words.split(' ').length * random.int(150, 400));
+    const heard = { from, to, segment: segment++, ...(random.chance(trouble) && troubleHearing(random)) };
+    acts.push({ on: 'user', does: 'says', with: [words, heard] });
+    if (random.chance(trouble * 0.4)) {
+      // The recogniser revises its words, perhaps long after the final transcript.
+      const revised = { ...heard, vad: false, final: random.chance(0.7), finalMs: random.int(0, 3000), interim: false };
+      acts.push({ on: 'user', does: 'says', with: [random.pick(WORDS), revised] });
+    }
+    atMs = to;
+  };
+  const makesNoise = (): void => {
+    const to = atMs + random.pick([80, 400, 1500, 6000]);
+    acts.push({ on: 'user', does: 'noise', with: [{ from: atMs, to }] });
+    atMs = to;
+  };
+  const count = random.int(0, 14);
+  for (let index = 0; index < count; index++) {
+    atMs += random.chance(0.3) ? random.int(0, 500) : random.int(0, paceMs);
+    random.weighted<() => void>([
+      [14, says],
+      [3, makesNoise],
+      [0.3, () => acts.push({ on: 'user', does: 'noiseWithoutEnd', with: [{ from: atMs }] })],
+      [
+        1.5,
+        () => acts.push({ on: 'user', does: 'presses', with: [random.pick(['1', '55', '7#', '#']), { at: atMs }] }),
+      ],
+      [0.3, () => acts.push({ on: 'user', does: 'beeps', with: [{ at: atMs }] })],
+      [1.5, () => acts.push({ on: 'user', does: 'types', with: [random.pick(WORDS), { at: atMs }] })],
+    ])();
+  }
+  if (random.chance(0.8)) {
+    const at = random.chance(0.15) ? random.int(0, atMs + 1000) : atMs + random.int(0, 15_000);
+    acts.push({ on: 'user', does: 'hangsUp', with: [{ at, error: random.chance(0.1) ? 'the line broke' : null }] });
+  }
+  return acts;
+}
+
+function troubleHearing(random: Random): { vad?: boolean; final?: boolean; finalMs?: number; understood?: boolean } {
+  return random.weighted([
+    [3, { finalMs: random.pick([0, 40, 1500, 4000]) }],
+    [2, { final: false }],
+    [2, { understood: false }],
+    [1, { vad: false }],
+    [1, { interim: false, finalMs: random.pick([250, 2500]) }],
   ]);
 }

@@ -1,8 +1,15 @@
 import type { Cancel, Clock } from '../../base/clock.js';
 import type { McpServerSetting } from '../../settings/setting-items.js';
 import { reasonOf } from '../../base/errors.js';
-import { McpConnection, type McpToolInfo } from './connection.js';
-import { type LinkEvents, type McpLink, type JsonRpcMessage, MAX_MESSAGE_BYTES, readMessage } from './link.js';
+import {
+  McpConnection,
+  type McpToolInfo,
+  type LinkEvents,
+  type McpLink,
+  type JsonRpcMessage,
+  MAX_MESSAGE_BYTES,
+  readMessage,
+} from './connection.js';
 import { createParser } from 'eventsource-parser';
 import type { Dispatcher } from 'undici';
 import { readBody } from '../../net/body.js';

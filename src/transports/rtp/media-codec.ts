@@ -5,7 +5,7 @@ import { LossConcealer } from '../../audio/dsp/plc.js';
 import { Scratch } from '../../audio/dsp/scratch.js';
 import { ParleyError } from '../../base/errors.js';
 import { type MediaDecoder, OpusMediaDecoder } from './inbound-stream.js';
-import { INITIAL_LOSS } from './reports.js';
+import { INITIAL_LOSS } from './rtcp.js';
 
 /** Codecs of calls, by their names in SDP. */
 export type CodecName = 'PCMU' | 'PCMA' | 'G722' | 'opus';

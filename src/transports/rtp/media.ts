@@ -13,7 +13,7 @@ import type { Agreement } from './negotiation.js';
 import type { PortPair } from './ports.js';
 import { Receiver } from './receiver.js';
 import { Sender } from './sender.js';
-import type { ReportStats } from './reports.js';
+import type { ReportStats } from './rtcp.js';
 import type { RtpTotals } from './totals.js';
 import type { RtpPacket } from './packet.js';
 import { type Unheard, Wire } from './wire.js';

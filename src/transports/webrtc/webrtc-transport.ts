@@ -9,7 +9,7 @@ import type { LineStats, Transport, TransportMessage, TransportSink } from '../t
 import { checkOffer } from './offer.js';
 import { OPUS_CLOCK_HZ, type WebRtcPeer } from './peer.js';
 import { InboundStream, OpusMediaDecoder } from '../rtp/inbound-stream.js';
-import { INITIAL_LOSS, ReportedLoss } from '../rtp/reports.js';
+import { INITIAL_LOSS, ReportedLoss } from '../rtp/rtcp.js';
 
 type Encoder = Pick<OpusEncoder, 'encode' | 'expectLoss' | 'close'>;
 type Decoder = Pick<OpusDecoder, 'decode' | 'recover' | 'conceal' | 'close'>;

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { polyphase, polyphases, polyphaseScript } from '../../../src/audio/dsp/polyphase.js';
-import { resample, Resampler } from '../../../src/audio/dsp/resample.js';
+import { polyphase, polyphases, polyphaseScript, resample, Resampler } from '../../../src/audio/dsp/resample.js';
 import { sincTable } from '../../../src/audio/dsp/sinc-table.js';
 import { nativeKernels } from '../../../src/base/native.js';
 import { concat, db, noise, pieces, seededRandom, sine, splitTone, toSamples } from '../signals.js';

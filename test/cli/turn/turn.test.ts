@@ -8,7 +8,7 @@ import { resample } from '../../../src/audio/dsp/resample.js';
 import { Random } from '../../../src/base/random.js';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import { aucOf } from '../../../src/cli/turn/judge-model.js';
-import { fitLogistic } from '../../../src/cli/turn/logistic.js';
+import { fitLogistic } from '../../../src/cli/turn/train.js';
 import { logisticProbability, ProsodicTurnModel } from '../../../src/providers/turn/prosodic.js';
 import { DEMO_AGENT, fixture, inFolder, parley } from '../support.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { goertzelPower } from './spectrum.js';
-import { pinkNoise, repeatedNoise, whiteNoise } from '../../../src/eval/call/noise.js';
+import { pinkNoise, repeatedNoise, whiteNoise } from '../../../src/eval/call/caller-end.js';
 import { Random } from '../../../src/base/random.js';
 
 const COUNT = 200_000;

@@ -3,9 +3,8 @@ import { levelOf } from '../../../src/audio/dsp/level.js';
 import { Random } from '../../../src/base/random.js';
 import { Ticker } from '../../../src/base/ticker.js';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
-import { lineCodecs } from '../../../src/eval/call/line-codec.js';
+import { lineCodecs, VoiceLine } from '../../../src/eval/call/voice-line.js';
 import { atCallerLevel, joinedSpeech } from '../../../src/eval/call/caller-level.js';
-import { VoiceLine } from '../../../src/eval/call/voice-line.js';
 import type { LineConditions } from '../../../src/eval/suite/suite-schema.js';
 
 const RATE_HZ = 16_000;

@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Random } from '../../../src/base/random.js';
 import { CallerError, type CallerMove, type CallerView } from '../../../src/eval/caller/caller.js';
-import { ModelCaller, type ModelCallerOptions } from '../../../src/eval/caller/model-caller.js';
-import { personaMessages, personaPrompt } from '../../../src/eval/caller/persona-prompt.js';
+import {
+  ModelCaller,
+  type ModelCallerOptions,
+  personaMessages,
+  personaPrompt,
+} from '../../../src/eval/caller/model-caller.js';
 import type { Persona } from '../../../src/eval/suite/caller-schema.js';
 import { BAD_ANSWERS, calls, limited, MODEL, ModelServer } from '../model-server.js';
 

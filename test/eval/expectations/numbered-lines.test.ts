@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { lineOfQuote, lineText, numberedLines } from '../../../src/eval/expectations/numbered-lines.js';
+import { lineOfQuote, lineText, numberedLines } from '../../../src/eval/expectations/judge.js';
 import { BOOKING } from '../call-of.js';
 
 it('numbers the lines of a call, with their times', () => {

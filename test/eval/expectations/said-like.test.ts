@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import type { CheckOutcome } from '../../../src/eval/expectations/check.js';
-import { saidLike, type SaidLikeOptions, utterances } from '../../../src/eval/expectations/said-like.js';
+import { saidLike, type SaidLikeOptions, utterances } from '../../../src/eval/expectations/deciders.js';
 import type { EvalLine } from '../../../src/eval/result.js';
 import { Embedder } from '../../../src/tools/knowledge/embeddings.js';
 import { EmbeddingsDouble } from '../embeddings-double.js';

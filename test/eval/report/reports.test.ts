@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseDocument } from 'htmlparser2';
 import { stripVTControlCharacters } from 'node:util';
-import { compared } from '../../../src/eval/compare.js';
+import { compared } from '../../../src/eval/run-suite.js';
 import { htmlReport } from '../../../src/eval/report/html-report.js';
 import { junitReport } from '../../../src/eval/report/junit-report.js';
 import { textReport } from '../../../src/eval/report/text-report.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import { MockTools } from '../../../src/eval/tools/mock-tools.js';
-import type { ToolMock } from '../../../src/eval/suite/tool-schema.js';
+import type { ToolMock } from '../../../src/eval/suite/suite-schema.js';
 import type { ToolResult } from '../../../src/tools/tool.js';
 
 const REAL: ToolResult = { ok: true, content: 'real' };

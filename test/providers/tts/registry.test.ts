@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { VENDORS, type Vendors } from '../../../src/settings/vendor-settings.js';
-import { EspeakTts } from '../../../src/providers/tts/espeak/espeak.js';
-import { findEspeak } from '../../../src/providers/tts/espeak/espeak-process.js';
+import { EspeakTts, findEspeak } from '../../../src/providers/tts/espeak/espeak.js';
 import { TTS_PROVIDERS, ttsProvider, chooseTts } from '../../../src/providers/tts/registry.js';
 import { codeOf, requestFor, speakAll } from './requests.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { detectLanguage } from '../../../src/session/hearing/detect-language.js';
+import { detectLanguage } from '../../../src/session/hearing/language-providers.js';
 
 const SENTENCES: Readonly<Record<string, readonly string[]>> = {
   en: ['I would like to book a table for two', 'what time do you open on Sundays', 'can you help me with this'],

@@ -5,7 +5,7 @@ import { Random } from '../../../src/base/random.js';
 import { isRtcp, parseRtp, serialiseRtp } from '../../../src/transports/rtp/packet.js';
 import { RtpPorts } from '../../../src/transports/rtp/ports.js';
 import { openRtpSession } from '../../../src/transports/rtp/session.js';
-import type { MediaAddress } from '../../../src/transports/rtp/source-lock.js';
+import type { MediaAddress } from '../../../src/transports/rtp/wire.js';
 import { lineOfKey, newSrtpKey, SrtpSender } from '../../../src/transports/rtp/srtp.js';
 import type { SrtpKey } from '../../../src/transports/rtp/srtp-cipher.js';
 import { Ear } from './pair.js';

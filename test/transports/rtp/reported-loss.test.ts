@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ReportedLoss } from '../../../src/transports/rtp/reports.js';
+import { ReportedLoss } from '../../../src/transports/rtp/rtcp.js';
 
 /** What is to be expected after these reports. */
 function after(shares: readonly number[]): number {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type MediaAddress, SourceLock } from '../../../src/transports/rtp/source-lock.js';
+import { type MediaAddress, SourceLock } from '../../../src/transports/rtp/wire.js';
 
 const EXPECTED: MediaAddress = { address: '10.0.0.9', port: 5_000 };
 const BEHIND_NAT: MediaAddress = { address: '198.51.100.7', port: 61_000 };

@@ -1,7 +1,7 @@
 import { afterEach } from 'vitest';
 import { levelOf } from '../../../src/audio/dsp/level.js';
 import { isRtcp, parseRtp, type RtpPacket } from '../../../src/transports/rtp/packet.js';
-import type { MediaAddress } from '../../../src/transports/rtp/source-lock.js';
+import type { MediaAddress } from '../../../src/transports/rtp/wire.js';
 import { Ear, type VirtualPair, virtualPair } from './pair.js';
 
 let pair: VirtualPair | null = null;

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { expect, it } from 'vitest';
-import { isSigned } from '../../../src/telephony/carriers/plivo/signature.ts';
+import { isSigned } from '../../../src/telephony/carriers/plivo/carrier.ts';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { AUTH_ID, PlivoDouble } from '../carriers/plivo/double.ts';
 import { socketPair } from '../carriers/socket-pair.ts';

@@ -1,6 +1,6 @@
 import { Telnyx } from 'telnyx';
 import { expect, it } from 'vitest';
-import { isSigned, publicKeyOf } from '../../../src/telephony/carriers/telnyx/signature.ts';
+import { isSigned, publicKeyOf } from '../../../src/telephony/carriers/telnyx/carrier.ts';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { socketPair } from '../carriers/socket-pair.ts';
 import { CONNECTION_ID, TelnyxDouble } from '../carriers/telnyx/double.ts';

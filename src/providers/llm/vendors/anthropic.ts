@@ -2,19 +2,13 @@ import type { Clock } from '../../../base/clock.js';
 import { RealClock } from '../../../base/real-clock.js';
 import { ParleyError, reasonOf } from '../../../base/errors.js';
 import { Deadlines } from '../../deadlines.js';
-import { parseObject } from '../../wire/json.js';
+import { parseObject, type JsonObject, numberOf, objectOf, textOf } from '../../wire/json.js';
 import { serverSentEvents } from '../../wire/server-sent-events.js';
 import { failed, refused, withoutSecrets } from '../../wire/vendor-error.js';
 import { VendorHttp, type VendorReply } from '../../wire/vendor-http.js';
-import {
-  type AnthropicEvent,
-  AnthropicReply,
-  requestBody,
-  type ModelSupport,
-  supportOf,
-  withoutRefused,
-} from './anthropic-wire.js';
-import type { LlmPiece, LlmProvider, LlmRequest } from '../llm.js';
+import type { LlmPiece, LlmProvider, LlmRequest, LlmUsage } from '../llm.js';
+import type { ChatMessage, ToolCall } from '../../../agent/chat.js';
+import { parseJson } from '../../../base/json.js';
 
 export interface AnthropicOptions {
   apiKey: string;
@@ -155,4 +149,248 @@ async function* readEvents(body: AsyncIterable<Buffer>, reply: AnthropicReply): 
     yield event;
   }
   if (!ended) throw new Error('the stream broke off');
+}
+
+/**
+ * The wire format of Anthropic's Messages API (POST /v1/messages with `stream: true`). Pure; `anthropic.ts` does the
+ * I/O. Source: platform.claude.com/docs/en/api/messages and …/build-with-claude/streaming and
+ * …/build-with-claude/prompt-caching, with the types of the official SDK 1.12.0.
+ */
+
+/** Cap on output tokens: no caller listens to more. */
+const MAX_TOKENS = 4096;
+const MAX_CALLS = 64;
+const MAX_ARGUMENT_CHARS = 262_144;
+const CACHED = { cache_control: { type: 'ephemeral' } } as const;
+/** Placeholders for an empty user turn: a request has to begin and end with a user message. */
+const BEGINNING = '[The conversation begins.]';
+const SILENCE = '[The user says nothing.]';
+
+type Block = Record<string, unknown>;
+interface WireMessage {
+  role: 'user' | 'assistant';
+  content: Block[];
+}
+
+/** The request body. Marks tools, system prompt and history for caching: the next turn has the same prefix. */
+export function requestBody(request: LlmRequest, model: string, support: ModelSupport): string {
+  const { messages, tools, temperature, requiredTool } = request;
+  const { system, conversation } = wireMessages(messages);
+  const last = conversation.at(-1)?.content.at(-1);
+  if (last !== undefined) Object.assign(last, CACHED);
+  const body: Block = { model, max_tokens: MAX_TOKENS, messages: conversation, stream: true };
+  if (system !== '') body['system'] = [{ type: 'text', text: system, ...CACHED }];
+  // Anthropic's range ends at 1.
+  if (support.temperature) body['temperature'] = Math.min(1, temperature);
+  if (support.thinking === 'low') body['output_config'] = { effort: 'low' };
+  else if (support.thinking !== 'default') body['thinking'] = { type: support.thinking };
+  if (tools.length > 0) {
+    body['tools'] = tools.map(({ name, description, parameters }, index) => ({
+      name,
+      description,
+      input_schema: { type: 'object', ...parameters },
+      cache_control: index === tools.length - 1 ? CACHED.cache_control : undefined,
+    }));
+  }
+  if (requiredTool !== undefined && support.requiredTool) body['tool_choice'] = { type: 'tool', name: requiredTool };
+  return JSON.stringify(body);
+}
+
+/**
+ * Messages in the API's form: the leading system messages are separate, later ones join the user's; turns alternate and
+ * are not empty; each tool call is directly followed by its result, and each result has a call.
+ */
+export function wireMessages(messages: readonly ChatMessage[]): { system: string; conversation: WireMessage[] } {
+  const begins = messages.findIndex(({ role }) => role !== 'system');
+  const opening = begins < 0 ? messages : messages.slice(0, begins);
+  const rest = begins < 0 ? [] : messages.slice(begins);
+  const results = new Map<string, string>();
+  for (const message of rest) if (message.role === 'tool') results.set(message.toolCallId, message.content);
+  const conversation: WireMessage[] = [];
+  const add = (role: WireMessage['role'], blocks: readonly Block[]): void => {
+    if (blocks.length === 0) return;
+    const last = conversation.at(-1);
+    if (last?.role === role) last.content.push(...blocks);
+    else conversation.push({ role, content: [...blocks] });
+  };
+  for (const message of rest) {
+    if (message.role === 'tool') continue;
+    if (message.role !== 'assistant') {
+      add('user', textBlocks(message.content));
+      continue;
+    }
+    const calls = message.toolCalls ?? [];
+    if (conversation.length === 0) add('user', textBlocks(BEGINNING));
+    add('assistant', [...textBlocks(message.content), ...calls.map(callBlock)]);
+    add(
+      'user',
+      calls.map(({ id }) => ({
+        type: 'tool_result',
+        tool_use_id: wireId(id),
+        content: results.get(id) ?? 'Interrupted before its result was known.',
+      })),
+    );
+  }
+  if (conversation.length === 0) add('user', textBlocks(BEGINNING));
+  if (conversation.at(-1)?.role === 'assistant') add('user', textBlocks(SILENCE));
+  return {
+    system: opening
+      .map(({ content }) => content)
+      .join('\n\n')
+      .trim(),
+    conversation,
+  };
+}
+
+function textBlocks(text: string): Block[] {
+  return text.trim() === '' ? [] : [{ type: 'text', text }];
+}
+
+function callBlock({ id, name, arguments: text }: ToolCall): Block {
+  let input: JsonObject | null = null;
+  try {
+    input = objectOf(parseJson(text));
+  } catch {
+    // The model produced invalid JSON; the result shows it the consequence.
+  }
+  return { type: 'tool_use', id: wireId(id), name, input: input ?? {} };
+}
+
+/** Call ids of other models may contain characters that the API refuses. */
+function wireId(id: string): string {
+  return id.replace(/[^\w-]/g, '_').slice(0, 64) || '_';
+}
+
+/** What one stream event contains. */
+export interface AnthropicEvent {
+  text: string;
+  /** Usage since the last event. */
+  usage?: Omit<LlmUsage, 'type' | 'by'>;
+  /** The message is complete. */
+  ended?: boolean;
+  /** The server reports an error in mid-stream. */
+  error?: { type: string; message: string };
+}
+
+/** A reply as its events arrive: parses them and collects the tool calls. */
+export class AnthropicReply {
+  readonly #calls = new Map<number, ToolCall>();
+  #counted = NOTHING;
+  /** Why the message ended, in the API's term. */
+  stopReason: string | null = null;
+
+  /** The calls collected so far, in the order they began. */
+  get calls(): readonly ToolCall[] {
+    return [...this.#calls.values()].map((call) => ({ ...call, arguments: call.arguments || '{}' }));
+  }
+
+  /** Takes a parsed event. Ignores unknown events and members of unexpected types. */
+  read(event: JsonObject): AnthropicEvent {
+    switch (event['type']) {
+      case 'message_start':
+        return { text: '', ...this.#count(objectOf(objectOf(event['message'])?.['usage'])) };
+      case 'content_block_start':
+        return { text: this.#begin(numberOf(event['index']) ?? 0, objectOf(event['content_block'])) };
+      case 'content_block_delta':
+        return { text: this.#take(numberOf(event['index']) ?? 0, objectOf(event['delta'])) };
+      case 'message_delta':
+        this.stopReason = textOf(objectOf(event['delta'])?.['stop_reason']) ?? this.stopReason;
+        return { text: '', ...this.#count(objectOf(event['usage'])) };
+      case 'message_stop':
+        return { text: '', ended: true };
+      case 'error': {
+        const error = objectOf(event['error']);
+        const type = textOf(error?.['type']) ?? 'error';
+        return { text: '', error: { type, message: textOf(error?.['message']) ?? type } };
+      }
+      default: // ping, content_block_stop
+        return { text: '' };
+    }
+  }
+
+  #begin(index: number, block: JsonObject | null): string {
+    if (block?.['type'] === 'text') return textOf(block['text']) ?? '';
+    if (block?.['type'] !== 'tool_use') return '';
+    if (this.#calls.size >= MAX_CALLS) throw new Error('too many tool calls in one reply');
+    const [id, name] = [textOf(block['id']) ?? `call_${String(index)}`, textOf(block['name']) ?? ''];
+    this.#calls.set(index, { id, name, arguments: '' });
+    return '';
+  }
+
+  #take(index: number, delta: JsonObject | null): string {
+    if (delta?.['type'] === 'text_delta') return textOf(delta['text']) ?? '';
+    const call = this.#calls.get(index);
+    if (delta?.['type'] !== 'input_json_delta' || call === undefined) return '';
+    call.arguments += textOf(delta['partial_json']) ?? '';
+    if (call.arguments.length > MAX_ARGUMENT_CHARS) throw new Error('a tool call is too long');
+    return '';
+  }
+
+  /**
+   * Reported counts are totals and arrive in parts: input tokens come before the answer, so a cancelled answer has them
+   * too. Cache reads and writes are part of the input.
+   */
+  #count(usage: JsonObject | null): Pick<AnthropicEvent, 'usage'> {
+    const before = this.#counted;
+    const total = (name: string, known: number): number => Math.max(known, numberOf(usage?.[name]) ?? 0);
+    const now = {
+      uncached: total('input_tokens', before.uncached),
+      cached: total('cache_read_input_tokens', before.cached),
+      written: total('cache_creation_input_tokens', before.written),
+      completion: total('output_tokens', before.completion),
+    };
+    this.#counted = now;
+    const cachedTokens = now.cached - before.cached;
+    const cacheWriteTokens = now.written - before.written;
+    const promptTokens = now.uncached - before.uncached + cachedTokens + cacheWriteTokens;
+    const completionTokens = now.completion - before.completion;
+    if (promptTokens === 0 && completionTokens === 0) return {};
+    return { usage: { promptTokens, cachedTokens, cacheWriteTokens, completionTokens } };
+  }
+}
+
+const NOTHING = { uncached: 0, cached: 0, written: 0, completion: 0 };
+
+/** What a model takes: newer models refuse parameters that older ones accept. */
+export interface ModelSupport {
+  temperature: boolean;
+  /**
+   * The least thinking the model allows, to keep latency low: none, none before the first words, little, or the model's
+   * default.
+   */
+  thinking: 'disabled' | 'between_tools' | 'low' | 'default';
+  /** Whether a tool can be required. If not, the prompt asks for it. */
+  requiredTool: boolean;
+}
+
+const EVERYTHING: ModelSupport = { temperature: true, thinking: 'disabled', requiredTool: true };
+
+/**
+ * By prefix of the model name, which saves a refused request on the first call. Source:
+ * platform.claude.com/docs/en/models/sonnet-5-5/whats-new-sonnet-5-5, …/opus-5-5/overview, …/haiku-5-5/migration-guide
+ * (November 2026).
+ */
+const KNOWN: readonly (readonly [RegExp, ModelSupport])[] = [
+  [/^claude-(3|haiku-4|sonnet-4|opus-4)/, EVERYTHING],
+  [/^claude-sonnet-5-5/, { temperature: false, thinking: 'between_tools', requiredTool: false }],
+  [/^claude-(opus-5-5|fable|mythos)/, { temperature: false, thinking: 'low', requiredTool: false }],
+  [/^claude-(haiku|sonnet|opus)-5/, { temperature: false, thinking: 'disabled', requiredTool: true }],
+];
+
+/** What a model of this name takes, as far as is known. */
+export function supportOf(model: string): ModelSupport {
+  return KNOWN.find(([name]) => name.test(model))?.[1] ?? EVERYTHING;
+}
+
+/** What to retry with after this refusal; null = the refusal has another reason. */
+export function withoutRefused(support: ModelSupport, refusal: string): ModelSupport | null {
+  const { temperature, thinking, requiredTool } = support;
+  if (temperature && /temperature|sampling/i.test(refusal)) return { ...support, temperature: false };
+  // Checked before thinking, which such a refusal may name as its reason.
+  if (requiredTool && /tool_choice|forced tool/i.test(refusal)) return { ...support, requiredTool: false };
+  if (thinking === 'disabled' && /between_tools/.test(refusal)) return { ...support, thinking: 'between_tools' };
+  if ((thinking === 'disabled' || thinking === 'between_tools') && /thinking/i.test(refusal)) {
+    return { ...support, thinking: 'low' };
+  }
+  return thinking === 'low' && /output_config|effort/i.test(refusal) ? { ...support, thinking: 'default' } : null;
 }

@@ -1,4 +1,4 @@
-import { CLAUSE_PAUSE_MS, SENTENCE_PAUSE_MS } from '../../../audio/pauses.js';
+import { CLAUSE_PAUSE_MS, SENTENCE_PAUSE_MS } from '../tts.js';
 
 /**
  * Cuts text where a speaker would breathe. Pure; takes time linear in the text.

@@ -1,15 +1,20 @@
 import { ParleyError } from '../../../base/errors.js';
-import type { CallEnd } from '../carrier.js';
+import { type CallEnd, type CallRefusal, isBusyTone } from '../carrier.js';
 import { DocumentControl } from '../media-socket/document-control.js';
 import { TRANSFER_RING_S, type CallDocuments } from '../media-socket/leg-redirects.js';
 import type { LegParts } from '../media-socket/leg-control.js';
 import type { SocketControl } from '../media-socket/socket-carrier.js';
 import type { TwilioApi } from './api.js';
-import { endOf } from './statuses.js';
-import { HANG_UP_XML } from '../media-socket/response-xml.js';
-import { conferenceTwiml, connectTwiml, dialTwiml, rejectTwiml } from './twiml.js';
+import {
+  HANG_UP_XML,
+  type DialVerb,
+  escapedXml,
+  responseXml,
+  type StreamRequest,
+} from '../media-socket/response-xml.js';
+import type { TransferOutcome } from '../../../transports/transport.js';
 
-export interface TwilioControlOptions extends LegParts<TwilioControl> {
+interface TwilioControlOptions extends LegParts<TwilioControl> {
   api: TwilioApi;
   /** A webhook or media socket address for this call. */
   url: (what: 'next' | 'status' | 'dialled' | 'answered' | 'machine' | 'media', more?: string) => string;
@@ -107,4 +112,74 @@ function documentsOf(options: TwilioControlOptions): CallDocuments {
 
 function connecting({ url }: TwilioControlOptions, keys = ''): string {
   return connectTwiml({ streamUrl: url('media'), nextUrl: url('next') }, keys);
+}
+
+/** SIP answers for a rejected call (RFC 3261, 21.6.2; RFC 8197; RFC 8688). */
+const DECLINED = new Set(['603', '607', '608']);
+
+/**
+ * The end for a Twilio status; null = the call continues.
+ * @param form of the callback
+ * @param wasAnswered whether audio flowed both ways
+ */
+function endOf(status: string, form: URLSearchParams, wasAnswered: boolean): CallEnd | null {
+  const sip = form.get('SipResponseCode') ?? '';
+  const error = form.get('ErrorMessage') ?? form.get('ErrorCode') ?? '';
+  const details = [sip === '' ? '' : `SIP ${sip}`, error.slice(0, 200)].filter((one) => one !== '').join(', ');
+  const reason = details === '' ? status : `${status} (${details})`;
+  const end = (cause: CallEnd['cause'], by: CallEnd['by']): CallEnd => ({ cause, by, reason });
+  switch (status) {
+    case 'completed':
+      // Answered, and over before audio flowed: the called person hung up.
+      return end('hangup', 'remote');
+    case 'busy':
+      return DECLINED.has(sip) ? end('rejected', 'remote') : end('busy', 'remote');
+    case 'no-answer':
+      return end('no-answer', 'network');
+    case 'canceled':
+      return wasAnswered ? end('hangup', 'network') : end('canceled', 'network');
+    case 'failed':
+      return DECLINED.has(sip) ? end('rejected', 'remote') : end('failed', 'network');
+    default:
+      return null;
+  }
+}
+
+/** The outcome of a transfer as reported by `<Dial>`. */
+export function dialOutcome(form: URLSearchParams): TransferOutcome {
+  const [status, sip] = [form.get('DialCallStatus') ?? '', form.get('DialSipResponseCode') ?? ''];
+  if (status === 'completed' || status === 'answered') return { ok: true };
+  if (DECLINED.has(sip)) return { ok: false, reason: 'rejected' };
+  return { ok: false, reason: status === 'busy' || status === 'no-answer' ? status : 'failed' };
+}
+
+/** TwiML instructions. @see https://www.twilio.com/docs/voice/twiml (2026-11-22) */
+
+/**
+ * Connects the audio to a media socket, both ways, until it closes; then Twilio asks for instructions.
+ * @param first keys to press before
+ */
+function connectTwiml({ streamUrl, nextUrl }: StreamRequest, first = ''): string {
+  const play = first === '' ? '' : `<Play digits="${escapedXml(first)}"/>`;
+  const stream = `<Connect><Stream url="${escapedXml(streamUrl)}"/></Connect>`;
+  return responseXml(`${play}${stream}<Redirect method="POST">${escapedXml(nextUrl)}</Redirect>`);
+}
+
+/** Connects the far end to a target, with ringback. */
+function dialTwiml({ target, from, ringS, statusUrl, actionUrl }: DialVerb): string {
+  const noun = /^sips?:/i.test(target) ? 'Sip' : 'Number';
+  const callback = `statusCallbackEvent="answered" statusCallback="${escapedXml(statusUrl)}" statusCallbackMethod="POST"`;
+  const dial = `timeout="${String(ringS)}" callerId="${escapedXml(from)}" action="${escapedXml(actionUrl)}" method="POST"`;
+  return responseXml(`<Dial ${dial}><${noun} ${callback}>${escapedXml(target)}</${noun}></Dial>`);
+}
+
+/** Moves the far end to a conference with the party that it is connected to; it ends when either leaves. */
+function conferenceTwiml(room: string): string {
+  const rules = 'beep="false" startConferenceOnEnter="true" endConferenceOnExit="true" waitUrl=""';
+  return responseXml(`<Dial><Conference ${rules}>${escapedXml(room)}</Conference></Dial>`);
+}
+
+/** The caller hears a busy tone or that the number is not in service, free of charge. */
+export function rejectTwiml(refusal: CallRefusal): string {
+  return responseXml(`<Reject reason="${isBusyTone(refusal) ? 'busy' : 'rejected'}"/>`);
 }

@@ -4,11 +4,8 @@ import { type WebhookReply, segmentsBelow, UNKNOWN } from '../media-socket/webho
 import type { Rest } from '../media-socket/rest.js';
 import type { LegParts } from '../media-socket/leg-control.js';
 import { TwilioApi } from './api.js';
-import { TwilioControl } from './call-control.js';
-import { isSigned } from './signature.js';
-import { dialOutcome } from './statuses.js';
+import { TwilioControl, dialOutcome, rejectTwiml } from './call-control.js';
 import { EMPTY_XML, HANG_UP_XML } from '../media-socket/response-xml.js';
-import { rejectTwiml } from './twiml.js';
 import {
   DocumentCarrier,
   type DocumentCarrierOptions,
@@ -20,6 +17,8 @@ import { parseJson } from '../../../base/json.js';
 import type { MediaDialect, MediaMessage } from '../media-socket/dialect.js';
 import { MessageFields } from '../media-socket/message-fields.js';
 import { cutNumber, cutPayload } from '../media-socket/audio-sequence.js';
+import { createHmac } from 'node:crypto';
+import { isEqualSecret } from '../../../base/secret.js';
 
 /** Twilio Media Streams' messages. @see https://www.twilio.com/docs/voice/media-streams/websocket-messages (2026-11-22) */
 export const TWILIO_MESSAGES: MediaDialect = {
@@ -175,4 +174,35 @@ function passedOn(form: URLSearchParams): Record<string, string> {
   const forwardedFrom = form.get('ForwardedFrom');
   if (forwardedFrom !== null) passed['diversion'] ??= forwardedFrom.slice(0, 100);
   return passed;
+}
+
+/**
+ * Twilio's request signature: base64 of the HMAC-SHA1, with the account's auth token, of the requested address followed
+ * by every form field, sorted by name; repeated fields are sorted by their distinct values.
+ * (twilio.com/docs/usage/webhooks/webhooks-security; twilio-node 6.2.0 agrees with it in the tests.)
+ *
+ * @param url as Twilio knows it, with its query
+ */
+export function twilioSignature(authToken: string, url: string, form: URLSearchParams): string {
+  let text = url;
+  for (const name of [...new Set(form.keys())].sort()) {
+    for (const value of [...new Set(form.getAll(name))].sort()) text += name + value;
+  }
+  return createHmac('sha1', authToken).update(text, 'utf8').digest('base64');
+}
+
+/** Whether a signature is Twilio's, with or without the port in the address. */
+export function isSigned(authToken: string, signature: string, url: string, form: URLSearchParams): boolean {
+  return portForms(url).some((form_) => isEqualSecret(signature, twilioSignature(authToken, form_, form)));
+}
+
+/** Twilio signs the standard port sometimes with, sometimes without the number. */
+function portForms(url: string): string[] {
+  const match = /^(https?|wss?):\/\/([^/?#:]+|\[[^\]]+\])(:\d+)?(.*)$/.exec(url);
+  if (match === null) return [url];
+  const [, scheme = '', host = '', port, rest = ''] = match;
+  const standard = scheme === 'https' || scheme === 'wss' ? ':443' : ':80';
+  const forms = [url, `${scheme}://${host}${rest}`];
+  if (port === undefined) forms.push(`${scheme}://${host}${standard}${rest}`);
+  return forms;
 }

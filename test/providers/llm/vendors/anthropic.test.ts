@@ -3,8 +3,7 @@ import { RealClock } from '../../../../src/base/real-clock.js';
 import { VirtualClock } from '../../../../src/base/virtual-clock.js';
 import type { ChatMessage } from '../../../../src/agent/chat.js';
 import { ParleyError } from '../../../../src/base/errors.js';
-import { AnthropicProvider } from '../../../../src/providers/llm/vendors/anthropic.js';
-import { wireMessages } from '../../../../src/providers/llm/vendors/anthropic-wire.js';
+import { AnthropicProvider, wireMessages } from '../../../../src/providers/llm/vendors/anthropic.js';
 import type { LlmPiece, LlmRequest } from '../../../../src/providers/llm/llm.js';
 import {
   AnthropicDouble,

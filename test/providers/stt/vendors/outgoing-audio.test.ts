@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { OutgoingAudio } from '../../../../src/providers/stt/shared/socket-stream.js';
+import { OutgoingAudio } from '../../../../src/providers/stt/shared/socket-provider.js';
 import { SampleMap, LeadAudio } from '../../../../src/providers/stt/shared/outgoing-audio.js';
 
 const samples = (length: number, value = 1): Int16Array => new Int16Array(length).fill(value);

@@ -2,8 +2,13 @@ import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LANGUAGES } from '../../../../src/agent/language.js';
-import { EspeakTts, type EspeakOptions } from '../../../../src/providers/tts/espeak/espeak.js';
-import { espeakVoiceFor, findEspeak, parseEspeakVoices } from '../../../../src/providers/tts/espeak/espeak-process.js';
+import {
+  EspeakTts,
+  type EspeakOptions,
+  espeakVoiceFor,
+  findEspeak,
+  parseEspeakVoices,
+} from '../../../../src/providers/tts/espeak/espeak.js';
 import type { TtsRequest } from '../../../../src/providers/tts/tts.js';
 import {
   abortAfterFirstBlock,

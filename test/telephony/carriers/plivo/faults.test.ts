@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { plivoSignature } from '../../../../src/telephony/carriers/plivo/signature.js';
+import { plivoSignature } from '../../../../src/telephony/carriers/plivo/carrier.js';
 import { describeFaults } from '../socket-faults.js';
 import { NUMBERS, OWN, PUBLIC_URL, STRANGER } from '../socket-rig.js';
 import { AUTH_TOKEN, openRig } from './support.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isSigned, plivoSignature } from '../../../../src/telephony/carriers/plivo/signature.js';
+import { isSigned, plivoSignature } from '../../../../src/telephony/carriers/plivo/carrier.js';
 
 const TOKEN = 'an auth token of 40 letters-------------';
 const NONCE = '05429567804466091622';

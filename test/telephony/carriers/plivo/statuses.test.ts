@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dialOutcome, endOf } from '../../../../src/telephony/carriers/plivo/statuses.js';
+import { dialOutcome, endOf } from '../../../../src/telephony/carriers/plivo/call-control.js';
 
 function end(fields: Record<string, string>, direction: 'inbound' | 'outbound' = 'outbound', wasAnswered = false) {
   const { cause, by } = endOf(new URLSearchParams(fields), direction, wasAnswered);

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { twilioSignature } from '../../../../src/telephony/carriers/twilio/signature.js';
+import { twilioSignature } from '../../../../src/telephony/carriers/twilio/carrier.js';
 import { ACCOUNT_SID } from '../../../vendors/carriers/twilio/double.js';
 import { describeFaults } from '../socket-faults.js';
 import { NUMBERS, PUBLIC_URL } from '../socket-rig.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isSigned, twilioSignature } from '../../../../src/telephony/carriers/twilio/signature.js';
+import { isSigned, twilioSignature } from '../../../../src/telephony/carriers/twilio/carrier.js';
 
 /** Twilio's own example (docs/usage/webhooks/webhooks-security), and two that twilio-node 6.2.0 has signed. */
 const EXAMPLE = {

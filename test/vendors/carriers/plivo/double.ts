@@ -1,6 +1,6 @@
 import type { MediaSocket } from '../../../../src/telephony/carriers/media-socket/media-socket.js';
 import type { Rest, RestReply, RestRequest } from '../../../../src/telephony/carriers/media-socket/rest.js';
-import { plivoSignature } from '../../../../src/telephony/carriers/plivo/signature.js';
+import { plivoSignature } from '../../../../src/telephony/carriers/plivo/carrier.js';
 import { type Clock, delay } from '../../../../src/base/clock.js';
 import type { CarrierDouble } from '../carrier-double.js';
 import type { Doorway } from '../doorway.js';
