@@ -19,7 +19,7 @@ import { parseArgs } from 'node:util';
 import { RealClock } from '../dist/base/real-clock.js';
 import { DEFAULT_SETTINGS } from '../dist/settings/settings.js';
 import { CallArchive } from '../dist/daemon/call-log/call-archive.js';
-import { CallFiles } from '../dist/daemon/call-log/call-files.js';
+import { CallFiles } from '../dist/daemon/files/call-files.js';
 import { CallLog } from '../dist/daemon/call-log/call-log.js';
 import { callFilter, type CallQuery } from '../dist/daemon/call-log/call-filter.js';
 import { Retention, type RetentionOptions } from '../dist/daemon/call-log/retention.js';
@@ -179,11 +179,12 @@ function pageTable(fresh: typeof database): string {
 }
 
 function archiveOf(own: typeof database): CallArchive {
-  const links = new SignedUrls({ key: Buffer.alloc(32), nowUnixMs: () => START_MS, base: () => 'http://127.0.0.1' });
+  const links = new SignedUrls({ keys: [Buffer.alloc(32)], nowUnixMs: () => START_MS, base: () => 'http://127.0.0.1' });
   const settings = { ...DEFAULT_SETTINGS, dataDir: folder };
   const others = { clock: new RealClock(), nowUnixMs: () => START_MS, onError: (error: Error) => console.error(error) };
   const store = new CallStore(own, () => START_MS);
-  return new CallArchive({ settings, database: own, store, evals: { call: () => null }, links, ...others });
+  const files = new CallFiles(folder);
+  return new CallArchive({ settings, database: own, store, files, evals: { call: () => null }, links, ...others });
 }
 
 function exportTable(): string {
