@@ -106,6 +106,8 @@ describe('a daemon with a store for files', { timeout: 60_000 }, () => {
     expect(link).toContain(`${double.endpoint}/calls/parley/recordings/${id}.wav?`);
     const followed = await fetch(link, { headers: { range: 'bytes=0-3' } });
     expect([followed.status, await followed.text()]).toEqual([206, 'RIFF']);
+    const direct = await fetch(`${recording?.recording_url ?? ''}&redirect=0`, { redirect: 'manual' });
+    expect([direct.status, (await direct.text()).slice(0, 4)]).toEqual([200, 'RIFF']);
     expect(followed.headers.get('content-disposition')).toBe(`inline; filename="${id}.wav"`);
   });
 
