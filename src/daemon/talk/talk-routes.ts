@@ -24,7 +24,7 @@ export interface TalkEndpointOptions {
   socketsPerAddress: number;
   /** How far audio runs ahead of real time, in milliseconds. */
   leadMs: number;
-  admission: Pick<AdmissionControl, 'isOpen'>;
+  admission: Pick<AdmissionControl, 'fault'>;
   onError: (error: Error) => void;
 }
 
@@ -100,8 +100,9 @@ export class TalkEndpoint {
 
   #onUpgrade({ request, socket, head }: Upgrade): void {
     const { access, clients, requests, admission } = this.#options;
-    if (!admission.isOpen) {
-      refuseUpgrade(socket, new ParleyError('DAEMON_DRAINING'));
+    const { fault } = admission;
+    if (fault !== null) {
+      refuseUpgrade(socket, fault);
       return;
     }
     try {
