@@ -241,9 +241,7 @@ class CallDesk {
 
   async erase(phone: string, json: boolean): Promise<void> {
     const erasers =
-      this.#database === null || this.#file === null
-        ? []
-        : [callEraser(this.#database, this.#files), campaignEraser(this.#file)];
+      this.#database === null ? [] : [callEraser(this.#database, this.#files), campaignEraser(this.#database)];
     const erased = await new Erasure(this.#database, erasers).erase(phone);
     const counts = Object.entries(erased).map(([what, count]) => `${what.replaceAll('_', ' ')}: ${String(count)}`);
     this.#io.stdout.write(json ? `${JSON.stringify({ erased })}\n` : `erased: ${counts.join(', ') || 'nothing'}\n`);

@@ -2,7 +2,7 @@ import type { CallHistoryItem } from '../../session/record/call-history.js';
 import type { StoredCall } from '../../store/calls.js';
 import { DeliveryStore } from '../../store/deliveries.js';
 import { StoredOutbox } from '../../store/outbox.js';
-import { type DaemonContext, sqliteOf } from '../context.js';
+import type { DaemonContext } from '../context.js';
 import type { HttpModule } from '../http/http-module.js';
 import type { DaemonModule } from '../module.js';
 import { CallArchive, webhookItem } from './call-archive.js';
@@ -63,8 +63,7 @@ export function callLogModule(
     unfinished: stores.unfinished,
     outbox: stores.outbox,
   });
-  const erasers = [callEraser(database, files), campaignEraser(sqliteOf(context))];
-  const erasure = new Erasure(database, erasers);
+  const erasure = new Erasure(database, [callEraser(database, files), campaignEraser(database)]);
   return {
     name: 'call-log',
     log,

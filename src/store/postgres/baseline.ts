@@ -278,29 +278,33 @@ const TABLES = `
 
 /** The triggers of the same names in a data folder's database. */
 const TRIGGERS = `
-  CREATE FUNCTION parley_count_record(counted TEXT, of_status TEXT, added BIGINT) RETURNS void LANGUAGE sql AS $$
-    INSERT INTO campaign_counts VALUES (counted, of_status, added)
-      ON CONFLICT (campaign_id, status) DO UPDATE SET count = campaign_counts.count + EXCLUDED.count
+  CREATE FUNCTION parley_count_record(counted TEXT, of_status TEXT) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO campaign_counts VALUES (counted, of_status, 1)
+      ON CONFLICT (campaign_id, status) DO UPDATE SET count = campaign_counts.count + 1
+  $$;
+  CREATE FUNCTION parley_uncount_record(counted TEXT, of_status TEXT) RETURNS void LANGUAGE sql AS $$
+    -- None is there any more where the campaign has been deleted.
+    UPDATE campaign_counts SET count = count - 1 WHERE campaign_id = counted AND status = of_status
   $$;
   CREATE FUNCTION parley_campaign_records_changed() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     IF TG_OP = 'INSERT' THEN
-      PERFORM parley_count_record(NEW.campaign_id, NEW.status, 1);
+      PERFORM parley_count_record(NEW.campaign_id, NEW.status);
     ELSIF TG_OP = 'DELETE' THEN
-      PERFORM parley_count_record(OLD.campaign_id, OLD.status, -1);
+      PERFORM parley_uncount_record(OLD.campaign_id, OLD.status);
     ELSIF OLD.status < NEW.status THEN -- always in the same order: two records that swap places would lock each other out
-      PERFORM parley_count_record(OLD.campaign_id, OLD.status, -1);
-      PERFORM parley_count_record(NEW.campaign_id, NEW.status, 1);
+      PERFORM parley_uncount_record(OLD.campaign_id, OLD.status);
+      PERFORM parley_count_record(NEW.campaign_id, NEW.status);
     ELSE
-      PERFORM parley_count_record(NEW.campaign_id, NEW.status, 1);
-      PERFORM parley_count_record(OLD.campaign_id, OLD.status, -1);
+      PERFORM parley_count_record(NEW.campaign_id, NEW.status);
+      PERFORM parley_uncount_record(OLD.campaign_id, OLD.status);
     END IF;
     RETURN NULL;
   END $$;
   CREATE FUNCTION parley_campaign_rejections_changed() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
-    IF TG_OP = 'INSERT' THEN PERFORM parley_count_record(NEW.campaign_id, 'rejected', 1);
-    ELSE PERFORM parley_count_record(OLD.campaign_id, 'rejected', -1);
+    IF TG_OP = 'INSERT' THEN PERFORM parley_count_record(NEW.campaign_id, 'rejected');
+    ELSE PERFORM parley_uncount_record(OLD.campaign_id, 'rejected');
     END IF;
     RETURN NULL;
   END $$;
