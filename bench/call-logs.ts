@@ -186,7 +186,7 @@ async function pageTable(fresh: typeof database): Promise<string> {
 }
 
 function archiveOf(own: typeof database): CallArchive {
-  const links = new SignedUrls({ key: Buffer.alloc(32), nowUnixMs: () => START_MS, base: () => 'http://127.0.0.1' });
+  const links = new SignedUrls({ keys: [Buffer.alloc(32)], nowUnixMs: () => START_MS, base: () => 'http://127.0.0.1' });
   const settings = { ...DEFAULT_SETTINGS, dataDir: folder };
   const others = { clock: new RealClock(), nowUnixMs: () => START_MS, onError: (error: Error) => console.error(error) };
   const sql = new SqliteDatabase(own, () => START_MS);

@@ -7,6 +7,7 @@ import type { Settings } from '../settings/settings.js';
 import { Queues } from '../base/queues.js';
 import { Random } from '../base/random.js';
 import type { Leases } from '../store/leases.js';
+import type { Changes } from '../store/sql/changes.js';
 import type { SqlDatabase } from '../store/sql/statement.js';
 import type { Writes } from '../store/writes.js';
 import { AdmissionControl } from './admission-control.js';
@@ -33,6 +34,8 @@ export interface DaemonContext {
   readonly databaseState: DatabaseState;
   /** Work that one of all nodes does. */
   readonly leases: Leases;
+  /** Changes of tables, also by other nodes. */
+  readonly changes: Changes;
   /** Writes of calls that go on. */
   readonly writes: Writes;
   /** The order of the writes about each session. */
@@ -70,7 +73,7 @@ export async function openContext({ settings, engine, log = NO_LOG, onError }: C
     chance: () => random.next(),
     onError: faults.report,
   });
-  const { database, sqlite, leases, tables, writes, state } = opened;
+  const { database, sqlite, leases, tables, changes, writes, state } = opened;
   const [node, queues] = [new ThisNode(), new Queues()];
   let stores: Stores;
   try {
@@ -90,6 +93,7 @@ export async function openContext({ settings, engine, log = NO_LOG, onError }: C
     nowUnixMs,
     database,
     sqlite,
+    changes,
     writes,
     queues,
     stores,

@@ -4,6 +4,7 @@ import type { ParleyError } from '../base/errors.js';
 import type { Settings } from '../settings/settings.js';
 import type { Leases } from '../store/leases.js';
 import type { LiveTables } from '../store/sql/live-table.js';
+import type { Changes } from '../store/sql/changes.js';
 import type { SqlDatabase } from '../store/sql/statement.js';
 import type { Writes } from '../store/writes.js';
 
@@ -13,6 +14,8 @@ export interface DaemonDatabase {
   /** The file of a SQLite database; null = the database is PostgreSQL. */
   readonly sqlite: Database | null;
   readonly tables: LiveTables;
+  /** Changes of tables, also by other nodes. */
+  readonly changes: Changes;
   readonly leases: Leases;
   /** Writes of calls that go on. */
   readonly writes: Writes;

@@ -1,5 +1,6 @@
 import { openOwnDatabase } from '../store/folder-lock.js';
 import { SoleLeases } from '../store/leases.js';
+import { NO_CHANGES } from '../store/sql/changes.js';
 import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
 import { SqliteLiveTables } from '../store/sqlite/sqlite-live-tables.js';
 import { DirectWrites } from '../store/writes.js';
@@ -24,6 +25,7 @@ async function openSqlite({ settings, nowUnixMs }: DaemonDatabaseOptions): Promi
     database,
     sqlite,
     tables: new SqliteLiveTables(sqlite),
+    changes: NO_CHANGES,
     leases: new SoleLeases(),
     writes: new DirectWrites(database),
     state: { fault: null, waiting: 0, dropped: 0 },

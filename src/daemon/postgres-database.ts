@@ -57,6 +57,7 @@ export async function openPostgres(
       leases,
       close,
       sqlite: null,
+      changes,
       tables: new PostgresLiveTables(database, changes),
       writes: waiting,
       state: new PostgresState(database, waiting),

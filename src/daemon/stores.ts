@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../base/clock.js';
 import type { Settings } from '../settings/settings.js';
@@ -26,6 +27,7 @@ import type { Writes } from '../store/writes.js';
 import type { Queues } from '../base/queues.js';
 import type { LiveTables } from '../store/sql/live-table.js';
 import type { RowOwner } from '../store/row-owner.js';
+import { MemoryTokenUses, SqlTokenUses, type TokenUses } from '../store/token-uses.js';
 import { VoiceStore } from '../store/voices.js';
 import { AgentData } from './agents/agent-data.js';
 import type { DaemonModule } from './module.js';
@@ -45,7 +47,10 @@ export interface StoresOptions {
 }
 
 /** Stores that are read without waiting, and what they need. */
-type LiveStores = Pick<Stores, 'box' | 'signingKeys' | 'keys' | 'phones' | 'agents' | 'voices'>;
+type LiveStores = Pick<
+  Stores,
+  'box' | 'signingKeys' | 'sharedKeys' | 'tokenUses' | 'keys' | 'phones' | 'agents' | 'voices'
+>;
 
 /** The daemon's stores. */
 export class Stores implements DaemonModule {
@@ -54,6 +59,9 @@ export class Stores implements DaemonModule {
   readonly box: SecretBox;
   /** The first one signs, all verify. */
   readonly signingKeys: Keys;
+  /** Keys that all processes on this database have. On SQLite, which has one, they are new at each start. */
+  readonly sharedKeys: Keys;
+  readonly tokenUses: TokenUses;
   readonly phones: PhoneStore;
   readonly agents: AgentStore;
   /** Knowledge and memories of agents. */
@@ -80,6 +88,8 @@ export class Stores implements DaemonModule {
     this.keys = live.keys;
     this.box = live.box;
     this.signingKeys = live.signingKeys;
+    this.sharedKeys = live.sharedKeys;
+    this.tokenUses = live.tokenUses;
     this.phones = live.phones;
     this.agents = live.agents;
     this.voices = live.voices;
@@ -102,9 +112,13 @@ export class Stores implements DaemonModule {
     const { settings, database, tables, nowUnixMs } = options;
     const use = { database, nowUnixMs };
     const box = await openSecretBox(use, settings);
+    const signingKeys = await openSigningKeys(use, settings);
+    const isShared = database.dialect === 'postgres';
     return new Stores(options, {
       box,
-      signingKeys: await openSigningKeys(use, settings),
+      signingKeys,
+      sharedKeys: isShared ? signingKeys : [randomBytes(32)],
+      tokenUses: isShared ? new SqlTokenUses(database, nowUnixMs) : new MemoryTokenUses(nowUnixMs),
       keys: await KeyStore.open(database, tables, nowUnixMs),
       phones: await PhoneStore.open(database, tables, box),
       agents: await AgentStore.open(database, tables, box),

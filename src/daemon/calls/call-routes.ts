@@ -212,13 +212,8 @@ function registrationRoutes(api: Api, { registered, telephone }: CallRoutesOptio
     }),
     handle: async ({ body }) => {
       const phone = await telephone.open();
-      let sipUri = '';
-      const { callId } = await registered.register(registrationOf(body), (id) => {
-        const { uri, cancel } = phone.expect(id);
-        sipUri = uri;
-        return cancel;
-      });
-      return { call_id: callId, sip_uri: sipUri };
+      const { callId, address } = await registered.register(registrationOf(body), (id) => phone.addressOf(id));
+      return { call_id: callId, sip_uri: address };
     },
   });
 }

@@ -1,5 +1,6 @@
 import { ParleyError } from '../../base/errors.js';
 import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
+import { RegisteredCallStore } from '../../store/registered-calls.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallLog } from '../call-log/call-log.js';
 import type { DaemonContext } from '../context.js';
@@ -10,6 +11,7 @@ import { callRoutes } from './call-routes.js';
 import { CarrierEndpoint } from './carrier-routes.js';
 import { Dialer } from './dialer.js';
 import { doNotCallRoutes } from './do-not-call-routes.js';
+import { KillSwitch } from './kill-switch.js';
 import { LazyTelephone } from './lazy-telephone.js';
 import { CallPlacing } from './placing.js';
 import type { RecordStarts } from './dial.js';
@@ -34,11 +36,20 @@ export interface CallsModuleOptions {
 }
 
 export function callsModule(context: DaemonContext, options: CallsModuleOptions): CallsModule {
-  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, admission } = context;
+  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, changes, admission } = context;
   const { http, agents, log, media, trunks, records } = options;
   const { phones, doNotCall, calls, dials } = stores;
   const guards = settings.calls;
-  const registered = new RegisteredCalls({ engine, agents, log, clock, onError: faults.report });
+  const registered = new RegisteredCalls({
+    engine,
+    agents,
+    log,
+    clock,
+    database,
+    calls,
+    store: new RegisteredCallStore(database, stores.box),
+    onError: faults.report,
+  });
   events.within(function* (call, agoUs) {
     if (call.direction === 'outbound' && call.status === 'in-progress') yield* dials.answered(call.sessionId, agoUs);
   });
@@ -73,6 +84,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     openTelephone,
     maxDurationS: settings.maxDurationS,
   });
+  const killSwitch = new KillSwitch({ dials, changes, endCalls: () => void dialer.endAll() });
   const carriers = new CarrierEndpoint({
     clock,
     endpointAt: async (path) => (await telephone.open()).endpointAt(path),
@@ -89,10 +101,14 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
       callRoutes(api, { engine, dialer, registered, dials, guards, calls, telephone });
       carriers.routes(http.app, http.upgrades);
     },
+    recover: () => registered.recover(),
     warmUp: async () => {
       await telephone.open();
     },
-    stop: () => carriers.close(),
+    stop: () => {
+      carriers.close();
+      killSwitch.close();
+    },
     close: async () => {
       await registered.close();
       await dialer.close();

@@ -25,6 +25,8 @@ export interface NetworksOptions {
   settings: NetworkSettings;
   /** As `SipTrunksParts.openCallMedia`. */
   openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
+  /** As `SipTrunksParts.isAddress`. */
+  isAddress: (user: string) => boolean;
   /** Statistics of SIP trunks. */
   figures?: CarrierStatistics | undefined;
   /** False while the daemon refuses new calls. */
@@ -68,6 +70,7 @@ export async function openNetworks({
   phones,
   settings,
   openCallMedia,
+  isAddress,
   figures = new CarrierStatistics(),
   takesCalls,
   maxSessions,
@@ -86,6 +89,7 @@ export async function openNetworks({
       onError,
       owned,
       figures,
+      isAddress,
       openCallMedia,
       takesCalls,
       mostCalls: maxSessions,

@@ -9,7 +9,6 @@ import type { CallRefusal, Carrier, CarrierCall } from '../../telephony/carriers
 import type { CallMediaHost } from '../../telephony/carriers/sip/call-media-host.js';
 import { JoinedCarriers } from '../../telephony/carriers/joined.js';
 import type { WebhookEndpoint } from '../../telephony/carriers/media-socket/webhook-endpoint.js';
-import type { Cancel } from '../../base/clock.js';
 import { overriddenExtensions } from '../../agent/extensions/extensions.js';
 import { movedParts } from '../../agent/extensions/old-place.js';
 import { overriddenAgent } from '../../agent/override-agent.js';
@@ -22,7 +21,7 @@ import type { AgentRegistry } from '../agents/agents.js';
 import type { CallEventBus } from '../call-event-bus.js';
 import type { CallLog } from '../call-log/call-log.js';
 import { type NetworkSettings, type Networks, openNetworks } from './networks.js';
-import type { RegisteredCalls } from './registered-calls.js';
+import { isCallId, type RegisteredCalls } from './registered-calls.js';
 
 export interface TelephoneOptions {
   engine: Engine;
@@ -86,10 +85,20 @@ export class Telephone {
   static async open(options: TelephoneOptions): Promise<Telephone> {
     const { engine, phones, settings, figures, openCallMedia, admission } = options;
     const { maxSessions } = admission;
-    const takesCalls = (): boolean => admission.isOpen && !admission.isFull;
+    const takesCalls = (): boolean => admission.isOpen;
     const onError = (error: unknown): void => options.onError(errorOf(error));
     return new Telephone(
-      await openNetworks({ engine, phones, settings, figures, openCallMedia, takesCalls, maxSessions, onError }),
+      await openNetworks({
+        engine,
+        phones,
+        settings,
+        figures,
+        openCallMedia,
+        takesCalls,
+        maxSessions,
+        onError,
+        isAddress: isCallId,
+      }),
       options,
     );
   }
@@ -117,15 +126,11 @@ export class Telephone {
     return this.networkOf(number) === this.#networks.simulated.name;
   }
 
-  /**
-   * Makes the trunks expect a registered call.
-   * @returns the address to call, and a function that ends the wait
-   * @throws ParleyError SIP_NO_TRUNK
-   */
-  expect(callId: string): { uri: string; cancel: Cancel } {
+  /** The address at which a PBX calls a registered call. @throws ParleyError SIP_NO_TRUNK */
+  addressOf(callId: string): string {
     const { sip } = this.#networks;
     if (sip === null) throw new ParleyError('SIP_NO_TRUNK');
-    return sip.expect(callId);
+    return sip.addressOf(callId);
   }
 
   /** Places a call for an agent and logs it until its end. @throws ParleyError as `Switchboard.place` */
@@ -176,7 +181,7 @@ export class Telephone {
     const { agents, phones, log, events, admission, onError } = this.#options;
     const { from, to } = call;
     if (!admission.isOpen) return 'full';
-    if (this.#networks.sip?.isExpected(to) === true) return this.#registered(call);
+    if (isCallId(to)) return this.#registered(call);
     const phone = phones.get(to);
     if (phone === null || phone.status !== 'active' || phone.agentId === null) return 'unavailable';
     if (admission.isFull) return 'full';
@@ -219,10 +224,11 @@ export class Telephone {
   }
 
   /** The agent of a registered call. */
-  #registered({ from, to }: CarrierCall<SessionLine>): CallAgent | CallRefusal {
+  async #registered({ from, to }: CarrierCall<SessionLine>): Promise<CallAgent | CallRefusal> {
     const { log, events, admission, registered } = this.#options;
     if (admission.isFull) return 'full';
-    const call = registered.take(to, 'phone');
+    const call = await registered.take(to, 'phone').catch(unlessNotFound);
+    if (call === null) return 'unknown';
     const { sessionId: id, callId, agentId, agent, metadata, includeMetadataInPrompt, continuation } = call;
     const { script, extensions } = call;
     log.came(id, { from, to });
@@ -241,4 +247,10 @@ export class Telephone {
       onStatus: (status, reason) => log.noteStatus(id, status, reason),
     };
   }
+}
+
+/** @throws any other error */
+function unlessNotFound(error: unknown): null {
+  if (error instanceof ParleyError && error.code === 'NOT_FOUND') return null;
+  throw error;
 }

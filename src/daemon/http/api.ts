@@ -44,9 +44,8 @@ export class Api {
       method,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
       // Before the body is read: a client without a key learns nothing about faults of its request.
-      onRequest: (request, _reply, done) => {
-        this.#admit(request, gate);
-        done();
+      onRequest: async (request) => {
+        await this.#admit(request, gate);
       },
       handler: (request, reply) => {
         const parts = checked((checks ??= checksOf(endpoint)), request) as Omit<
@@ -60,9 +59,9 @@ export class Api {
     app.route(route);
   }
 
-  #admit(request: FastifyRequest, gate: AnyEndpoint['gate']): void {
+  async #admit(request: FastifyRequest, gate: AnyEndpoint['gate']): Promise<void> {
     if (gate === 'open') return;
-    if (typeof gate === 'function') gate(request);
+    if (typeof gate === 'function') await gate(request);
     else this.#access.privateKey(request);
   }
 }

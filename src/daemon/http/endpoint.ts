@@ -31,7 +31,7 @@ export interface EndpointExamples {
 }
 
 /** Who may call an endpoint: holders of a private key, anyone, or those for whom the function does not throw. */
-export type Gate = 'private' | 'open' | ((request: FastifyRequest) => void);
+export type Gate = 'private' | 'open' | ((request: FastifyRequest) => void | Promise<void>);
 
 /**
  * One endpoint: the source of its route, its validation and its part of the OpenAPI document.

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -40,8 +40,8 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpMo
   const { settings, clock, nowUnixMs, stores, log, faults } = context;
   const { host, port, publicUrl } = settings;
   let address = `http://${host}:${String(port)}`;
-  const pageKey = settings.publicKey ?? `pk_page_${randomBytes(24).toString('base64url')}`;
-  const tokens = new SessionTokens(nowUnixMs);
+  const pageKeys = settings.publicKey === null ? stores.sharedKeys.map(pageKeyOf) : [settings.publicKey];
+  const tokens = new SessionTokens({ keys: stores.sharedKeys, uses: stores.tokenUses, nowUnixMs });
   const clients = new Clients(settings, (proxy) => {
     const hint =
       'its visitors count as one. trustedProxies (PARLEY_TRUSTED_PROXIES) names proxies, see docs/operation.md';
@@ -54,7 +54,7 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpMo
     keys: stores.keys,
     allowedOrigins: settings.allowedOrigins,
     allowMissingOrigin: settings.allowMissingOrigin,
-    ownPublicKeys: new Set(settings.page ? [pageKey] : []),
+    ownPublicKeys: new Set(settings.page ? pageKeys : []),
     loopback: isLoopbackName(host),
   });
   const app = openServer(settings, clock, tls);
@@ -78,7 +78,7 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpMo
       isPublic: publicUrl !== null,
     }),
     upgrades: new Upgrades(app.server),
-    pageKey,
+    pageKey: pageKeys[0] ?? '',
     listen: async () => {
       await app.listen({ host, port });
       const bound = app.server.address() as AddressInfo;
@@ -102,4 +102,9 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpMo
       tls?.close();
     },
   };
+}
+
+/** The public key of the page. All nodes have the same one: a page of one may talk with another. */
+function pageKeyOf(key: Buffer): string {
+  return `pk_page_${createHmac('sha256', key).update('page key').digest().subarray(0, 24).toString('base64url')}`;
 }

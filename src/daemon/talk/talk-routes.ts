@@ -145,7 +145,7 @@ export class TalkEndpoint {
     text: string | null,
   ): Promise<void> {
     const { webSessions } = this.#options;
-    const { requested, playsThroughPauses } = this.#requested(parseJson(text), caller);
+    const { requested, playsThroughPauses } = await this.#requested(parseJson(text), caller);
     transport.playsThroughPauses = playsThroughPauses;
     await this.#takeOver(requested);
     const session = await webSessions.begin(requested, transport, 'talk');
@@ -166,13 +166,16 @@ export class TalkEndpoint {
   }
 
   /** @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, NOT_FOUND, CONFIG_INVALID, SESSIONS_FULL */
-  #requested(message: unknown, caller: Caller): { requested: RequestedSession; playsThroughPauses: boolean } {
+  async #requested(
+    message: unknown,
+    caller: Caller,
+  ): Promise<{ requested: RequestedSession; playsThroughPauses: boolean }> {
     const { webSessions } = this.#options;
     if (isRegistered(message)) {
       const { data } = parseWith(registeredSchema, message, ['initiate']);
-      webSessions.enter(data.public_key, caller);
+      await webSessions.enter(data.public_key, caller);
       return {
-        requested: webSessions.registered(data.call_id),
+        requested: await webSessions.registered(data.call_id),
         playsThroughPauses: data.background_in_pauses === true,
       };
     }
@@ -180,7 +183,7 @@ export class TalkEndpoint {
     const { public_key: key, agent, background_in_pauses: inPauses, ...fields } = data;
     const place = ['initiate', 'data', 'agent'];
     const requested = webSessions.requested(
-      webSessions.enter(key, caller),
+      await webSessions.enter(key, caller),
       { id: agent.agent_id ?? null, config: agent.agent_config, extensions: agent.agent_extensions, place },
       fields,
     );

@@ -57,7 +57,8 @@ const NODES = `
     registration TEXT NOT NULL,
     expires_us BIGINT NOT NULL
   );
-  CREATE INDEX registered_calls_expiry ON registered_calls (expires_us);`;
+  CREATE INDEX registered_calls_expiry ON registered_calls (expires_us);
+  ALTER TABLE calls_stopped ADD COLUMN end_requests BIGINT NOT NULL DEFAULT 0;`;
 
 /** What only nodes that share a database need. */
 const SHARED = `

@@ -7,6 +7,7 @@ import { errorReplies } from '../../../src/daemon/http/replies.js';
 import { Clients } from '../../../src/daemon/http/clients.js';
 import { SessionTokens } from '../../../src/daemon/http/session-tokens.js';
 import type { StoredKey } from '../../../src/store/keys.js';
+import { MemoryTokenUses } from '../../../src/store/token-uses.js';
 
 const KEY: StoredKey = {
   id: '1',
@@ -26,8 +27,8 @@ export function appWith<P extends Shape, Q extends Shape, B extends z.ZodType, R
   const app = Fastify();
   app.setErrorHandler(errorReplies(() => undefined));
   const access = new Access({
-    keys: { find: (key) => (key === 'sk' ? KEY : null), get: () => KEY, list: () => [KEY] },
-    tokens: new SessionTokens(() => 0),
+    keys: { find: (key) => (key === 'sk' ? KEY : null), latest: async () => KEY, list: () => [KEY] },
+    tokens: new SessionTokens({ keys: [Buffer.alloc(32)], uses: new MemoryTokenUses(() => 0), nowUnixMs: () => 0 }),
     clients: new Clients({ trustedProxies: [], forwardedHeader: 'x-forwarded-for' }),
     publicUrl: null,
     allowedOrigins: [],

@@ -23,6 +23,8 @@ export interface SipTrunksParts {
   password: string | null;
   /** The initial own numbers among the trunks' numbers. */
   owned?: readonly string[];
+  /** As `SipCarrierOptions.isAddress`. */
+  isAddress?: ((user: string) => boolean) | undefined;
   /** Opens the host of lines and media; loaded late. Default: the engine's thread. */
   openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
   /** Statistics of trunks and their media. */
@@ -158,7 +160,7 @@ async function loadModules() {
 export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
   const { SipTrunks, Sockets, systemNames, RtpPorts, assertReachable, rtpSessionOver, LocalCallMedia, CallIntake } =
     await loadModules();
-  const { engine, settings, password, owned = [], openCallMedia, takesCalls, mostCalls, onError } = parts;
+  const { engine, settings, password, owned = [], isAddress, openCallMedia, takesCalls, mostCalls, onError } = parts;
   const { figures = new CarrierStatistics() } = parts;
   const { clock, ticker } = engine;
   const mediaHost = (await openCallMedia?.()) ?? new LocalCallMedia(engine);
@@ -193,6 +195,7 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
     openMedia: mediaOf(trunk),
     ...addressOptions(trunk, owned, advertisedAddress ?? anyAddress),
     ...manners(trunk, readers),
+    isAddress,
     takesCalls,
     countryOf,
     onRegistration: (state) => {
