@@ -111,9 +111,3 @@ export async function openContext({ settings, engine, log = NO_LOG, onError }: C
     closeDatabase: () => opened.close(),
   };
 }
-
-/** The file of a SQLite database, for parts that know no other one yet. */
-export function sqliteOf({ sqlite }: DaemonContext): Database {
-  if (sqlite === null) throw new Error('this part of the daemon has no PostgreSQL yet');
-  return sqlite;
-}

@@ -82,8 +82,7 @@ export class Stores implements DaemonModule {
   readonly #onError: (error: Error) => void;
 
   private constructor(options: StoresOptions, live: LiveStores) {
-    const { settings, database, writes, queues, node, clock, nowUnixMs, onError } = options;
-    const sqlite = onlySqlite(options.sqlite);
+    const { settings, database, sqlite, writes, queues, node, clock, nowUnixMs, onError } = options;
     this.#onError = onError;
     this.keys = live.keys;
     this.box = live.box;
@@ -93,18 +92,18 @@ export class Stores implements DaemonModule {
     this.phones = live.phones;
     this.agents = live.agents;
     this.voices = live.voices;
-    this.agentData = new AgentData({ settings, onError, database: sqlite, clock, nowUnixMs });
+    this.agentData = new AgentData({ settings, onError, database, writes, clock, nowUnixMs });
     this.doNotCall = new DoNotCallStore(database);
     this.calls = new CallStore(database, node);
     this.dials = new DialStore(database, node);
-    this.evalSuites = new EvalSuiteStore(sqlite);
-    this.evalRuns = new EvalRunStore(sqlite, this.box);
+    this.evalSuites = new EvalSuiteStore(database);
+    this.evalRuns = new EvalRunStore(database, this.box);
     this.outbox = new StoredOutbox(database, this.box, 'agent', writes);
     this.unfinished = new UnfinishedStore(database, this.box, node);
     this.#unfinished = new UnfinishedWrites(this.unfinished, writes, queues);
     this.#doNotCall = doNotCallOfSessions(this.doNotCall, writes);
     this.#sessions = memoryOfSessions(new SessionStore(database), writes);
-    this.#checkpointer = options.sqlite === null ? null : new Checkpointer({ database: sqlite, clock, onError });
+    this.#checkpointer = sqlite === null ? null : new Checkpointer({ database: sqlite, clock, onError });
   }
 
   /** @throws ParleyError SECRETS_UNREADABLE if encrypted data cannot be decrypted, SECRETS_DIFFER */
@@ -158,10 +157,4 @@ export class Stores implements DaemonModule {
   async close(): Promise<void> {
     await Promise.all([this.agentData.close(), this.#checkpointer?.close()]);
   }
-}
-
-/** For stores that know no other database yet. */
-function onlySqlite(sqlite: Database | null): Database {
-  if (sqlite === null) throw new Error('some stores have no PostgreSQL yet');
-  return sqlite;
 }

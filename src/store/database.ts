@@ -334,6 +334,7 @@ export const MIGRATIONS: readonly string[] = [
      until_us INTEGER NOT NULL
    ) STRICT;
    ALTER TABLE eval_runs ADD COLUMN node_id TEXT;
+   ALTER TABLE eval_runs ADD COLUMN cancel INTEGER NOT NULL DEFAULT 0;
    CREATE TABLE file_deletions (
      key TEXT PRIMARY KEY,
      ts_us INTEGER NOT NULL,

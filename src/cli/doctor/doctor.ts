@@ -15,6 +15,7 @@ import { type Check, hint, ok, problem } from './check.js';
 import { checkLocalModels } from './local-models.js';
 import { checkDataFolder, checkMachine } from './machine.js';
 import { checkListening, checkProviders } from './network.js';
+import { checkPostgres } from './postgres.js';
 
 const OPTIONS = {
   config: { type: 'string' },
@@ -69,6 +70,7 @@ async function checkInstallation(flags: Record<string, string | undefined>, io: 
       : warnings.map((text) => hint('settings', text, 'check the spelling'))),
     ...checkKey(settings),
     ...checkDatabases(settings.dataDir),
+    ...(await checkPostgres(settings, nowUnixMs)),
     ...(await checkListening(settings, nowUnixMs())),
     ...(await checkProviders(settings, detection.models, ollama)),
     ...(await checkDefaultProviders(flags, io)),

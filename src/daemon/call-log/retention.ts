@@ -56,14 +56,14 @@ export class Retention {
       }
     };
     await this.#daily.inBatches(
-      () => store.endedBefore(callsUnixMs * 1000, BATCH),
+      async () => store.endedBefore(callsUnixMs * 1000, BATCH),
       async (calls) => {
         await removeFiles(calls);
         purged.calls += await store.removeLazily(calls);
       },
     );
     await this.#daily.inBatches(
-      () => store.recordedBefore(filesUnixMs * 1000, BATCH),
+      async () => store.recordedBefore(filesUnixMs * 1000, BATCH),
       async (calls) => {
         await removeFiles(calls);
         await store.forgetRecordings(calls);

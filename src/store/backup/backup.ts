@@ -11,6 +11,8 @@ import * as z from 'zod';
 
 export interface BackupOptions {
   dataDir: string;
+  /** Whether the data are in PostgreSQL: the folder has only keys and recordings. */
+  withoutDatabases: boolean;
   /** The file to write. It must not exist. */
   to: string;
   /** Include the recordings, not only their list. */
@@ -28,8 +30,9 @@ const ALL_PAGES = 0x7fff_ffff;
  * snapshot. The file appears only when it is complete, and only its owner can read it.
  * @throws ParleyError FILE_NOT_READABLE, FILE_NOT_WRITABLE
  */
-export async function backUp({ dataDir, to, recordings, keys, unixMs }: BackupOptions): Promise<Manifest> {
-  if (!existsSync(join(dataDir, 'parley.db'))) {
+export async function backUp(options: BackupOptions): Promise<Manifest> {
+  const { dataDir, withoutDatabases, to, recordings, keys, unixMs } = options;
+  if (!withoutDatabases && !existsSync(join(dataDir, 'parley.db'))) {
     throw new ParleyError('FILE_NOT_READABLE', { path: dataDir, reason: 'it holds no data of a daemon' });
   }
   if (existsSync(to)) throw new ParleyError('FILE_NOT_WRITABLE', { path: to, reason: 'the file exists already' });
@@ -38,7 +41,7 @@ export async function backUp({ dataDir, to, recordings, keys, unixMs }: BackupOp
   try {
     folder = await mkdtemp(join(dirname(target), '.parley-backup-'));
     const copies = folder;
-    for (const name of DATABASES)
+    for (const name of withoutDatabases ? [] : DATABASES)
       if (existsSync(join(dataDir, name))) await snapshot(join(dataDir, name), join(copies, name));
     for (const name of KEY_FILES) {
       if (keys && existsSync(join(dataDir, name))) await copyFile(join(dataDir, name), join(copies, name));

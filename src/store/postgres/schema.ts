@@ -2,6 +2,8 @@ import type pg from 'pg';
 import { ParleyError } from '../../base/errors.js';
 import { BASELINE } from './baseline.js';
 import { CHANGES } from './changes.js';
+import { KNOWLEDGE } from './knowledge-schema.js';
+import { MIGRATION } from './migration-schema.js';
 
 /** A step from one schema version to the next. */
 interface Migration {
@@ -44,6 +46,7 @@ const NODES = `
     until_us BIGINT NOT NULL
   );
   ALTER TABLE eval_runs ADD COLUMN node_id TEXT COLLATE "C";
+  ALTER TABLE eval_runs ADD COLUMN cancel BIGINT NOT NULL DEFAULT 0;
   CREATE TABLE file_deletions (
     key TEXT COLLATE "C" PRIMARY KEY,
     ts_us BIGINT NOT NULL,
@@ -82,14 +85,14 @@ const SHARED = `
 
 const MIGRATIONS: readonly Migration[] = [
   { version: 16, readableFrom: 16, text: BASELINE },
-  { version: 17, readableFrom: 16, text: [NODES, SHARED, CHANGES].join('\n') },
+  { version: 17, readableFrom: 16, text: [NODES, SHARED, KNOWLEDGE, MIGRATION, CHANGES].join('\n') },
 ];
 
 /** The schema version of this parley on PostgreSQL. */
 export const POSTGRES_SCHEMA_VERSION = Math.max(...MIGRATIONS.map(({ version }) => version));
 
 /** The oldest server that has all that the statements need, as in `server_version_num`. */
-const MIN_SERVER_VERSION = 150_000;
+export const MIN_SERVER_VERSION = 150_000;
 const MIN_SERVER_MAJOR = MIN_SERVER_VERSION / 10_000;
 
 /** Nodes that start at the same time wait for the first one's update of the schema. */
@@ -122,6 +125,16 @@ export async function updateSchema(client: pg.Client): Promise<void> {
     await client.query('ROLLBACK').catch(() => undefined); // the connection may be lost
     throw error;
   }
+}
+
+/** @throws ParleyError DATABASE_UNUSABLE for a database into which a data folder was not copied to its end */
+export async function checkMigrated(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ database: string }>(
+    `SELECT current_database() AS database FROM migration WHERE state <> 'verified' LIMIT 1`,
+  );
+  if (rows[0] === undefined) return;
+  const reason = 'a data folder has been copied into it only in part; run parley migrate again';
+  throw new ParleyError('DATABASE_UNUSABLE', { path: rows[0].database, reason });
 }
 
 /**
