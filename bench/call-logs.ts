@@ -191,7 +191,7 @@ function archiveOf(own: typeof database): CallArchive {
   const others = { clock: new RealClock(), nowUnixMs: () => START_MS, onError: (error: Error) => console.error(error) };
   const sql = new SqliteDatabase(own, () => START_MS);
   const store = new CallStore(sql);
-  return new CallArchive({ settings, database: sql, store, evals: { call: () => null }, links, ...others });
+  return new CallArchive({ settings, database: sql, store, evals: { call: async () => null }, links, ...others });
 }
 
 function exportTable(): string {
