@@ -3,7 +3,7 @@ import { openTrunk, ticker } from '../sip/rig.mjs';
 
 const LOUD = 300;
 /** Whoever has heard the agent and then nothing for so long hangs up. */
-const QUIET_FRAMES = 50;
+const QUIET_FRAMES = 125;
 /** Nobody stays longer, ms. */
 const LONGEST_MS = 20_000;
 const FRAME_MS = 20;

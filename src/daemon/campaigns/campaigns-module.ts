@@ -57,6 +57,7 @@ export function campaignsModule(
     records: parts,
     routes: (api) => campaignRoutes(api, campaigns, clock),
     recover: () => (isShared ? undefined : campaigns.recover()),
+    takeOver: (nodeId) => campaigns.recoverOf(nodeId),
     resume: () => campaigns.resume(),
     stop: () => campaigns.shut(),
     close: () => campaigns.close(),
