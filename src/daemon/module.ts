@@ -20,6 +20,8 @@ export interface DaemonModule {
   warmUp?(): Promise<readonly string[] | void>;
   /** All modules are warm: continues the work of an earlier process. */
   resume?(): void;
+  /** A node has died: ends what it has left. May be called again for the same node. Modules do so in the order of `recover`. */
+  takeOver?(nodeId: string): Promise<void>;
   /** The daemon is about to close: starts nothing new. */
   stop?(): void;
   /** Ends its work and frees its resources. Called once, after the modules before it in the list have closed. */

@@ -146,7 +146,7 @@ export class PostgresKnowledgeTables implements KnowledgeTables {
     const queries = terms.map(({ word, isPrefix }) => `'${word.slice(0, MAX_WORD)}'${isPrefix ? ':*' : ''}`);
     const any = queries.join(' | ');
     const rows = await this.#database.all<{ id: number }>(sql`
-      WITH wanted AS (
+      WITH wanted AS MATERIALIZED (
         SELECT number, CAST(term AS tsquery) AS query
         FROM json_array_elements_text(CAST(${JSON.stringify(queries)} AS json)) WITH ORDINALITY AS terms (term, number)
       ), found AS MATERIALIZED (
