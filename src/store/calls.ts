@@ -3,6 +3,7 @@ import { wholeAgentConfig } from '../agent/whole-agent.js';
 import { type CallHistoryItem, shownItem } from '../session/record/call-history.js';
 import { reversed } from './phone-pattern.js';
 import { inTurn, run, sql, type SqlDatabase, type Statement, type Transaction } from './sql/statement.js';
+import type { RowOwner } from './row-owner.js';
 
 /** How a person and an agent are connected. */
 export type CallChannel = 'phone' | 'talk' | 'webrtc' | 'chat';
@@ -55,14 +56,14 @@ const ORDER = 'calls';
 /** All calls, past and present. The row of a call is written before it rings, and updated during the call. */
 export class CallStore {
   readonly #database: SqlDatabase;
-  readonly #nodeId: string | null;
+  readonly #node: RowOwner | null;
   /** The time of the call that was added last, even if that call has been deleted. */
   #lastUs = 0;
 
-  /** @param nodeId of the node that has the calls which are added; null = there is one node */
-  constructor(database: SqlDatabase, nodeId: string | null = null) {
+  /** @param node has the calls that are added; null = there is one node */
+  constructor(database: SqlDatabase, node: RowOwner | null = null) {
     this.#database = database;
-    this.#nodeId = nodeId;
+    this.#node = node;
   }
 
   *add(call: NewCall): Transaction<StoredCall> {
@@ -77,7 +78,7 @@ export class CallStore {
       sql`INSERT INTO calls (ts_us, session_id, call_id, channel, direction, agent_id, campaign_id, from_phone, to_phone,
             status, item, node_id)
           VALUES (${tsUs}, ${sessionId}, ${callId}, ${channel}, ${direction}, ${agentId}, ${campaignId}, ${fromPhone},
-            ${toPhone}, ${status}, ${itemText(item)}, ${this.#nodeId})`,
+            ${toPhone}, ${status}, ${itemText(item)}, ${this.#node?.id ?? null})`,
     );
     yield* noteNumbers([fromPhone, toPhone]);
     return { ...call, item, tsUs, endedUs: null, recording: null };
@@ -194,6 +195,18 @@ export class CallStore {
   /** Calls that have not ended, oldest first. */
   open(): Promise<StoredCall[]> {
     return this.#all(sql`SELECT * FROM calls WHERE ended_us IS NULL ORDER BY ts_us`);
+  }
+
+  /** Leaves a call to the node that will claim it. */
+  *release(sessionId: string): Transaction<void> {
+    yield* run(sql`UPDATE calls SET node_id = NULL WHERE session_id = ${sessionId}`);
+  }
+
+  /** Makes a call one of this node. Returns it; null = it has ended, or has been deleted. */
+  *claim(sessionId: string): Transaction<StoredCall | null> {
+    return yield* firstCall(
+      sql`UPDATE calls SET node_id = ${this.#node?.id ?? null} WHERE session_id = ${sessionId} AND ended_us IS NULL RETURNING *`,
+    );
   }
 
   /** Calls of a node that have not ended, oldest first. */

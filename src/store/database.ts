@@ -348,7 +348,8 @@ export const MIGRATIONS: readonly string[] = [
      registration TEXT NOT NULL,
      expires_us INTEGER NOT NULL
    ) STRICT;
-   CREATE INDEX registered_calls_expiry ON registered_calls (expires_us)`,
+   CREATE INDEX registered_calls_expiry ON registered_calls (expires_us);
+   ALTER TABLE calls_stopped ADD COLUMN end_requests INTEGER NOT NULL DEFAULT 0`,
 ];
 
 /** The schema version of this parley. */

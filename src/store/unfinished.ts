@@ -1,6 +1,7 @@
 import type { FunctionCall } from '../session/record/session-report.js';
 import type { SecretBox } from './secret-box.js';
 import { run, sql, type SqlDatabase, type Statement, type Transaction } from './sql/statement.js';
+import type { RowOwner } from './row-owner.js';
 
 const RECORD = 'unfinished_sessions.record';
 const RUN = 'after_call_runs.run';
@@ -32,13 +33,13 @@ export interface SealedRun {
 export class UnfinishedStore<T extends { sessionId: string }> {
   readonly #database: SqlDatabase;
   readonly #box: SecretBox;
-  readonly #nodeId: string | null;
+  readonly #node: RowOwner | null;
 
-  /** @param nodeId of the node that has the sessions which are added; null = there is one node */
-  constructor(database: SqlDatabase, box: SecretBox, nodeId: string | null = null) {
+  /** @param node has the sessions that are added; null = there is one node */
+  constructor(database: SqlDatabase, box: SecretBox, node: RowOwner | null = null) {
     this.#database = database;
     this.#box = box;
-    this.#nodeId = nodeId;
+    this.#node = node;
   }
 
   put(session: T): Promise<void> {
@@ -53,7 +54,7 @@ export class UnfinishedStore<T extends { sessionId: string }> {
   *putting({ sessionId, record }: SealedSession): Transaction<void> {
     yield* run(
       sql`INSERT INTO unfinished_sessions (session_id, record, node_id)
-          SELECT ${sessionId}, ${record}, ${this.#nodeId}
+          SELECT ${sessionId}, ${record}, ${this.#node?.id ?? null}
           WHERE NOT EXISTS (SELECT 1 FROM calls WHERE session_id = ${sessionId} AND ended_us IS NOT NULL)
           ON CONFLICT (session_id) DO UPDATE SET record = excluded.record`,
     );

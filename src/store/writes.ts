@@ -4,7 +4,7 @@ import type { SqlDatabase, Transaction } from './sql/statement.js';
  * The statements of a write. `agoUs`: how long ago it was asked for. It may run twice, so its rows have keys that it always
  * gets.
  */
-export type Operation<T, R> = (data: T, agoUs: number) => Transaction<R>;
+export type WriteOperation<T, R> = (data: T, agoUs: number) => Transaction<R>;
 
 /** What a write has stored; null = the database cannot be reached, and the write waits for it. */
 export type Written<R> = { readonly result: R } | null;
@@ -16,7 +16,7 @@ export interface Writes {
    * @param name never changes: waiting writes outlive the process
    * @returns writes data, which is plain JSON. Resolves when it is safe
    */
-  operation<T, R>(name: string, work: Operation<T, R>): (data: T) => Promise<Written<R>>;
+  operation<T, R>(name: string, work: WriteOperation<T, R>): (data: T) => Promise<Written<R>>;
 }
 
 /** Writes to a database that can always be reached. */
@@ -27,7 +27,7 @@ export class DirectWrites implements Writes {
     this.#database = database;
   }
 
-  operation<T, R>(_name: string, work: Operation<T, R>): (data: T) => Promise<Written<R>> {
+  operation<T, R>(_name: string, work: WriteOperation<T, R>): (data: T) => Promise<Written<R>> {
     return async (data) => ({ result: await this.#database.transaction(() => work(data, 0)) });
   }
 }

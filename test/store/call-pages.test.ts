@@ -167,7 +167,7 @@ describe.each(backends)('pages of the call log in $name', ({ name, open }) => {
     const calls = await Promise.all(
       Array.from({ length: 30 }, (_, at) => {
         const node = nodes[at % nodes.length] ?? database;
-        return add(node, new CallStore(node, `n${String(at % nodes.length)}`), call);
+        return add(node, new CallStore(node, { id: `n${String(at % nodes.length)}` }), call);
       }),
     );
     expect(new Set(calls.map(({ tsUs }) => tsUs)).size).toBe(30);

@@ -29,13 +29,15 @@ export function callLogModule(
   files: CallFiles,
   flushTrace: (sessionId: string) => Promise<boolean>,
 ): CallLogModule {
-  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, queues } = context;
+  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, queues, owners, leases } =
+    context;
   const onError = faults.report;
   const itemOf = (call: StoredCall): CallHistoryItem => webhookItem(call, links);
   const archive = new CallArchive({
     settings,
     database,
     clock,
+    leases,
     nowUnixMs,
     links,
     events,
@@ -51,18 +53,7 @@ export function callLogModule(
   const { log, traces } = archive;
   engine.keepIn(traces === null ? { history: log } : { history: log, traces });
   const outbox = new StoredOutbox(database, stores.box, 'operator');
-  const { callWebhook: to } = settings;
-  const webhook = new CallWebhook({
-    to: to === null ? null : { url: to.url, headers: to.headers ?? {} },
-    secret: settings.webhookSecret,
-    store: outbox,
-    clock,
-    nowUnixMs,
-    itemOf,
-    onLost: (sessionId, reason) => onError(new Error(`callWebhook, about ${sessionId}: ${reason}`)),
-  });
-  events.within((call) => webhook.within(call));
-  events.onCall((call) => webhook.onCall(call));
+  const webhook = callWebhook(context, outbox, itemOf);
   const recovery = new Recovery({
     engine,
     database,
@@ -89,7 +80,7 @@ export function callLogModule(
           outbox.wake();
         },
       });
-      callLogRoutes(api, { archive, access, clients, links });
+      callLogRoutes(api, { archive, access, clients, links, owners });
       erasureRoutes(api, erasure);
     },
     recover: async () => {
@@ -99,6 +90,7 @@ export function callLogModule(
       archive.start();
     },
     warmUp: () => webhook.open(),
+    takeOver: (nodeId) => recovery.closeCallsOf(nodeId),
     resume: () => void recovery.run(),
     stop: () => recovery.close(),
     close: async () => {
@@ -106,4 +98,25 @@ export function callLogModule(
       await Promise.all([archive.close(), webhook.close()]);
     },
   };
+}
+
+/** The operator's webhook, which is told of the changes of calls. */
+function callWebhook(
+  { settings, clock, nowUnixMs, events, faults }: DaemonContext,
+  store: StoredOutbox,
+  itemOf: (call: StoredCall) => CallHistoryItem,
+): CallWebhook {
+  const { callWebhook: to, webhookSecret: secret } = settings;
+  const webhook = new CallWebhook({
+    to: to === null ? null : { url: to.url, headers: to.headers ?? {} },
+    secret,
+    store,
+    clock,
+    nowUnixMs,
+    itemOf,
+    onLost: (sessionId, reason) => faults.report(new Error(`callWebhook, about ${sessionId}: ${reason}`)),
+  });
+  events.within((call) => webhook.within(call));
+  events.onCall((call) => webhook.onCall(call));
+  return webhook;
 }

@@ -1,4 +1,6 @@
+import { ParleyError } from '../../base/errors.js';
 import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
+import { RegisteredCallStore } from '../../store/registered-calls.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallLog } from '../call-log/call-log.js';
 import type { DaemonContext } from '../context.js';
@@ -9,6 +11,7 @@ import { callRoutes } from './call-routes.js';
 import { CarrierEndpoint } from './carrier-routes.js';
 import { Dialer } from './dialer.js';
 import { doNotCallRoutes } from './do-not-call-routes.js';
+import { KillSwitch } from './kill-switch.js';
 import { LazyTelephone } from './lazy-telephone.js';
 import { CallPlacing } from './placing.js';
 import type { RecordStarts } from './dial.js';
@@ -33,14 +36,25 @@ export interface CallsModuleOptions {
 }
 
 export function callsModule(context: DaemonContext, options: CallsModuleOptions): CallsModule {
-  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, admission } = context;
+  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, changes, admission } = context;
+  const { leases, owners } = context;
   const { http, agents, log, media, trunks, records } = options;
   const { phones, doNotCall, calls, dials } = stores;
   const guards = settings.calls;
-  const registered = new RegisteredCalls({ engine, agents, log, clock, onError: faults.report });
+  const registered = new RegisteredCalls({
+    engine,
+    agents,
+    log,
+    clock,
+    database,
+    calls,
+    store: new RegisteredCallStore(database, stores.box),
+    onError: faults.report,
+  });
   events.within(function* (call, agoUs) {
     if (call.direction === 'outbound' && call.status === 'in-progress') yield* dials.answered(call.sessionId, agoUs);
   });
+  const isStopped = lastKnown(async () => (await dials.stopped()) !== null, false);
   const telephone = new LazyTelephone(async () => ({
     engine,
     settings,
@@ -49,10 +63,11 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     log,
     registered,
     admission,
+    leases,
     events,
     figures: trunks,
     openCallMedia: () => media.callMedia(),
-    mayTransfer: async () => (guards.enabled && (await dials.stopped()) === null ? null : 'outbound calls are stopped'),
+    mayTransfer: async () => (guards.enabled && !(await isStopped()) ? null : 'outbound calls are stopped'),
     onError: faults.report,
   }));
   const openTelephone = (): ReturnType<LazyTelephone['open']> => telephone.open();
@@ -71,6 +86,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     openTelephone,
     maxDurationS: settings.maxDurationS,
   });
+  const killSwitch = new KillSwitch({ dials, changes, endCalls: () => void dialer.endAll() });
   const carriers = new CarrierEndpoint({
     clock,
     endpointAt: async (path) => (await telephone.open()).endpointAt(path),
@@ -84,17 +100,38 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
       phoneRoutes(api, { engine, nowUnixMs, agents, phones, openTelephone });
       trunkRoutes(api, { nowUnixMs, figures: trunks, nowMs: () => clock.nowMs(), open: openTelephone });
       doNotCallRoutes(api, doNotCall, nowUnixMs);
-      callRoutes(api, { engine, dialer, registered, dials, guards, calls, telephone });
+      callRoutes(api, { engine, dialer, registered, dials, guards, calls, telephone, owners });
       carriers.routes(http.app, http.upgrades);
     },
+    recover: () => registered.recover(),
     warmUp: async () => {
       await telephone.open();
     },
-    stop: () => carriers.close(),
+    disown: () => {
+      dialer.endAll();
+      void telephone.opened?.then((opened) => opened.hangUpAll()).catch(() => undefined);
+    },
+    stop: () => {
+      carriers.close();
+      killSwitch.close();
+    },
     close: async () => {
       await registered.close();
       await dialer.close();
       await telephone.close();
     },
+  };
+}
+
+/** Asks the database. While it cannot be reached, calls that go on use what was known last. */
+function lastKnown<T>(ask: () => Promise<T>, first: T): () => Promise<T> {
+  let known = first;
+  return async () => {
+    try {
+      known = await ask();
+    } catch (error) {
+      if (!(error instanceof ParleyError) || error.code !== 'DATABASE_UNREACHABLE') throw error;
+    }
+    return known;
   };
 }

@@ -125,8 +125,12 @@ export class Dialer {
 
   /** Refuses calls until `resume`, even after a restart. @returns the number of calls that it ends */
   async stop(by: string | null, { endRunning }: { endRunning: boolean }): Promise<number> {
-    await this.#options.dials.stop(by);
-    if (!endRunning) return 0;
+    const others = await this.#options.dials.stop(by, { endRunning });
+    return endRunning ? others + this.endAll() : 0;
+  }
+
+  /** Ends the calls of this node. Returns their number. */
+  endAll(): number {
     for (const run of this.#runs.values()) run.end();
     return this.#runs.size;
   }
@@ -139,7 +143,7 @@ export class Dialer {
     return this.#options.dials.stopped();
   }
 
-  /** Ends every call. */
+  /** Ends every call and waits for their ends. */
   async close(): Promise<void> {
     for (const run of this.#runs.values()) run.end();
     await Promise.all([...this.#runs.values()].map(({ finished }) => finished));

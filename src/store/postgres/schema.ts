@@ -60,7 +60,8 @@ const NODES = `
     registration TEXT NOT NULL,
     expires_us BIGINT NOT NULL
   );
-  CREATE INDEX registered_calls_expiry ON registered_calls (expires_us);`;
+  CREATE INDEX registered_calls_expiry ON registered_calls (expires_us);
+  ALTER TABLE calls_stopped ADD COLUMN end_requests BIGINT NOT NULL DEFAULT 0;`;
 
 /** What only nodes that share a database need. */
 const SHARED = `
@@ -75,7 +76,12 @@ const SHARED = `
     id TEXT COLLATE "C" PRIMARY KEY,
     expires_us BIGINT NOT NULL
   );
-  CREATE INDEX session_token_uses_expiry ON session_token_uses (expires_us);`;
+  CREATE INDEX session_token_uses_expiry ON session_token_uses (expires_us);
+  CREATE TABLE waiting_writes (
+    id TEXT COLLATE "C" PRIMARY KEY,
+    done BIGINT NOT NULL
+  );
+  CREATE INDEX webhook_deliveries_done ON webhook_deliveries (created_unix_ms) WHERE due_unix_ms IS NULL;`;
 
 const MIGRATIONS: readonly Migration[] = [
   { version: 16, readableFrom: 16, text: BASELINE },

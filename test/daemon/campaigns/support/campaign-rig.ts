@@ -187,7 +187,7 @@ export class RigNode {
     const store = new CallStore(database);
     this.#log = new CallLog({ database, store, events });
     this.#deafLog = new CallLog({ database, store });
-    this.#dials = new DialStore(database, id);
+    this.#dials = new DialStore(database, { id });
     this.#placing = new CallPlacing({ database, dials: this.#dials, log: this.#log, records: parts });
     this.runner = new CampaignRunner({
       clock: rig.clock,
