@@ -27,7 +27,9 @@ describe.runIf(isPostgresInstalled)('commands with PARLEY_DATABASE_URL', () => {
 
   it('list, create and revoke keys', async () => {
     expect(await run('keys', 'list', '--json')).toMatchObject({ code: 0, out: '[]\n' });
-    const created = JSON.parse((await run('keys', 'create', 'private', '--name', 'ci', '--json')).out) as { id: string };
+    const created = JSON.parse((await run('keys', 'create', 'private', '--name', 'ci', '--json')).out) as {
+      id: string;
+    };
     expect((await run('keys', 'list')).out).toContain(created.id);
     expect(await run('keys', 'revoke', created.id)).toMatchObject({ code: 0 });
     expect(readdirSync(dataDir)).toEqual([]);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { RealClock } from '../../../src/base/real-clock.js';
+import { nowUnixMs, RealClock } from '../../../src/base/real-clock.js';
 import { EvalFiles } from '../../../src/daemon/evals/eval-files.js';
 import { EvalRuns, type EvalRunRequest } from '../../../src/daemon/evals/eval-runs.js';
 import { EvalSuites } from '../../../src/daemon/evals/eval-suites.js';
@@ -64,7 +64,7 @@ describe.runIf(isPostgresInstalled)('runs of nodes that share a database', { tim
       agents,
       runner,
       store: new EvalRunStore(database, new SecretBox(Buffer.alloc(32), [])),
-      suites: new EvalSuites({ agents, store: new EvalSuiteStore(database), nowUnixMs: Date.now }),
+      suites: new EvalSuites({ agents, store: new EvalSuiteStore(database), nowUnixMs }),
       files: new EvalFiles(dataDir, new CallFiles(dataDir)),
       recordingOf: async () => null,
       settings: { ...DEFAULT_EVALS, runs: 1 },
@@ -72,7 +72,7 @@ describe.runIf(isPostgresInstalled)('runs of nodes that share a database', { tim
       prices: {},
       multiplierOf: () => 1,
       clock: new RealClock(),
-      nowUnixMs: Date.now,
+      nowUnixMs,
       admission: { enter: () => undefined, isOpen: true },
       report: function* () {
         // No run has a webhook.
