@@ -6,7 +6,7 @@ import type { HttpModule } from '../http/http-module.js';
 import type { Media } from '../media.js';
 import type { DaemonModule } from '../module.js';
 import { callRoutes } from './call-routes.js';
-import { CarrierEndpoint } from './carrier-routes.js';
+import { CarrierEndpoint, nodeTokenPrefix } from './carrier-routes.js';
 import { Dialer } from './dialer.js';
 import { doNotCallRoutes } from './do-not-call-routes.js';
 import { LazyTelephone } from './lazy-telephone.js';
@@ -51,6 +51,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     registered,
     admission,
     leases,
+    tokenPrefix: () => (context.database.dialect === 'sqlite' ? '' : nodeTokenPrefix(context.node.id)),
     events,
     figures: trunks,
     openCallMedia: () => media.callMedia(),
@@ -76,6 +77,8 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
   const carriers = new CarrierEndpoint({
     clock,
     endpointAt: async (path) => (await telephone.open()).endpointAt(path),
+    owners,
+    forwarder: http.forwarder,
     onError: faults.report,
   });
   return {

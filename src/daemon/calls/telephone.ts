@@ -36,6 +36,8 @@ export interface TelephoneOptions {
   registered: Pick<RegisteredCalls, 'take'>;
   admission: AdmissionControl;
   leases: Pick<Leases, 'lead'>;
+  /** As `CarrierAccount.tokenPrefix`. */
+  tokenPrefix?: () => string;
   /** As `NetworksOptions.openCallMedia`. */
   openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
   /** Statistics of SIP trunks. */
@@ -86,7 +88,7 @@ export class Telephone {
 
   /** @throws ParleyError FILE_NOT_READABLE, InvalidConfigError if the file of simulated numbers is invalid */
   static async open(options: TelephoneOptions): Promise<Telephone> {
-    const { engine, phones, settings, figures, openCallMedia, admission, leases } = options;
+    const { engine, phones, settings, figures, openCallMedia, admission, leases, tokenPrefix } = options;
     const { maxSessions } = admission;
     const takesCalls = (): boolean => admission.isOpen && !admission.isFull;
     const onError = (error: unknown): void => options.onError(errorOf(error));
@@ -99,6 +101,7 @@ export class Telephone {
         openCallMedia,
         takesCalls,
         leases,
+        tokenPrefix,
         maxSessions,
         onError,
       }),

@@ -1,11 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Agent, Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.js';
 import { abortAfter, raceAbort } from '../../base/deadlines.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
-import type { NodeIdentity } from '../nodes/this-node.js';
+import { refuseUpgrade, type Upgrade } from './upgrades.js';
 import { type NodePasses, PASS_HEADER, type PassedRequest } from './node-pass.js';
 
 /** The node that has what a request is about. */
@@ -26,7 +28,7 @@ export interface NodeAddresses {
 }
 
 export interface ForwarderOptions {
-  node: Pick<NodeIdentity, 'id'>;
+  node: { readonly id: string };
   nodes: NodeAddresses;
   passes: NodePasses;
   clock: Clock;
@@ -99,6 +101,47 @@ export class Forwarder {
     reply.raw.flushHeaders();
     // A side that goes ends the other one.
     await pipeline(answer.body, reply.raw).catch(() => reply.raw.destroy());
+    return true;
+  }
+
+  /**
+   * Lets another node take a WebSocket, and carries its bytes. Returns false if this one should: the owner is this node
+   * or gone, or the request comes from a node.
+   */
+  async pipe({ nodeId, what }: Owner, { request, path, socket, head }: Upgrade): Promise<boolean> {
+    const { node, nodes, passes, clock } = this.#options;
+    if (nodeId === node.id || passes.has(request)) return false;
+    const address = await nodes.addressOf(nodeId);
+    if (address === null) return false;
+    const url = new URL(address);
+    const { host: _host, ...headers } = request.headers;
+    headers[PASS_HEADER] = passes.headerFor(nodeId, request, { method: 'GET', url: path, body: null });
+    const outgoing = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url.origin, { path, headers });
+    const cancel = clock.schedule(clock.nowMs() + HEAD_MS, () => outgoing.destroy(new Error('it does not answer')));
+    socket.once('close', () => outgoing.destroy());
+    outgoing.once('error', (error) => {
+      cancel();
+      if (!socket.destroyed)
+        refuseUpgrade(socket, new ParleyError('NODE_UNREACHABLE', { what, reason: error.message }));
+    });
+    outgoing.once('response', (response) => {
+      cancel();
+      response.resume();
+      socket.end(`${headText(response)}connection: close\r\n\r\n`);
+    });
+    outgoing.once('upgrade', (response: IncomingMessage, far: Duplex, farHead: Buffer) => {
+      cancel();
+      socket.write(`${headText(response)}\r\n`);
+      socket.write(farHead);
+      far.write(head);
+      // A side that goes ends the other one.
+      for (const [one, other] of [[socket, far] as const, [far, socket] as const]) {
+        one.on('error', () => one.destroy());
+        one.once('close', () => other.destroy());
+        one.pipe(other);
+      }
+    });
+    outgoing.end();
     return true;
   }
 
@@ -192,6 +235,18 @@ export class Forwarder {
     );
     return this.#agent;
   }
+}
+
+/** The status line and the headers of an answer. */
+function headText({ statusCode = 502, statusMessage = '', rawHeaders }: IncomingMessage): string {
+  let text = `HTTP/1.1 ${String(statusCode)} ${statusMessage}\r\n`;
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? '';
+    // Of an answer without the upgrade, only the head is passed on.
+    if (statusCode !== 101 && OF_CONNECTION.has(name.toLowerCase())) continue;
+    text += `${name}: ${rawHeaders[at + 1] ?? ''}\r\n`;
+  }
+  return text;
 }
 
 async function jsonOf({ statusCode, body }: Dispatcher.ResponseData): Promise<unknown> {
