@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
 import { loadSettings } from '../settings/load-settings.js';
@@ -13,9 +12,7 @@ import type { CallHistoryItem } from '../session/record/call-history.js';
 import { afterwards, transcriptOf, transcriptOfChat } from '../session/record/transcript.js';
 import { type CallFilter, CallPages } from '../store/call-pages.js';
 import { CallStore, type StoredCall } from '../store/calls.js';
-import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
 import type { SqlDatabase } from '../store/sql/statement.js';
-import { databaseFile, openDatabase } from '../store/database.js';
 import { readLog } from '../replay/read-log.js';
 import { callTable, callView } from './shared/call-view.js';
 import {
@@ -27,6 +24,7 @@ import {
   UsageError,
   numberOf,
 } from './shared/command.js';
+import { type CommandDatabase, hasDatabase, openCommandDatabase } from './shared/command-database.js';
 import { openOutput } from './shared/output-file.js';
 
 /** Columns of top-level members; `PARTS` has those of nested objects. */
@@ -137,7 +135,7 @@ Flags:
     }
     if (action === 'erase' && values.phone === undefined) throw new UsageError('erase needs --phone NUMBER');
     const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
-    const work = new CallDesk(settings, io);
+    const work = await CallDesk.open(settings, io);
     try {
       if (action === 'list') await work.list(values);
       else if (action === 'show') await work.show(session ?? '', values.json);
@@ -152,24 +150,28 @@ Flags:
 
 type Values = Flags<typeof OPTIONS>['values'];
 
-/** The calls of a data folder, which a daemon may be using at the same time. */
+/** The calls of a database, which daemons may be using at the same time. */
 class CallDesk {
   readonly #settings: Settings;
   readonly #io: CommandIo;
   readonly #files: CallFiles;
   readonly #closeFiles: () => Promise<void>;
-  readonly #file: ReturnType<typeof openDatabase> | null;
+  readonly #opened: CommandDatabase | null;
   readonly #database: SqlDatabase | null;
 
-  constructor(settings: Settings, io: CommandIo) {
+  private constructor(settings: Settings, io: CommandIo, opened: CommandDatabase | null) {
     this.#settings = settings;
     this.#io = io;
-    // Reading does not create a database.
-    this.#file = existsSync(databaseFile(settings.dataDir)) ? openDatabase(settings.dataDir) : null;
-    this.#database = this.#file === null ? null : new SqliteDatabase(this.#file);
+    this.#opened = opened;
+    this.#database = opened?.database ?? null;
     const { files, close } = openCallFiles(settings, this.#database);
     this.#files = files;
     this.#closeFiles = close;
+  }
+
+  static async open(settings: Settings, io: CommandIo): Promise<CallDesk> {
+    // Reading does not create a database.
+    return new CallDesk(settings, io, hasDatabase(settings) ? await openCommandDatabase(settings) : null);
   }
 
   async list(flags: Values): Promise<void> {
@@ -241,9 +243,7 @@ class CallDesk {
 
   async erase(phone: string, json: boolean): Promise<void> {
     const erasers =
-      this.#database === null || this.#file === null
-        ? []
-        : [callEraser(this.#database, this.#files), campaignEraser(this.#file)];
+      this.#database === null ? [] : [callEraser(this.#database, this.#files), campaignEraser(this.#database)];
     const erased = await new Erasure(this.#database, erasers).erase(phone);
     const counts = Object.entries(erased).map(([what, count]) => `${what.replaceAll('_', ' ')}: ${String(count)}`);
     this.#io.stdout.write(json ? `${JSON.stringify({ erased })}\n` : `erased: ${counts.join(', ') || 'nothing'}\n`);
@@ -251,7 +251,7 @@ class CallDesk {
 
   async close(): Promise<void> {
     await this.#closeFiles();
-    this.#file?.close();
+    await this.#opened?.close();
   }
 
   /** As in the REST API, but with the address of the recording on the disk or in the store. */

@@ -95,6 +95,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: "replace the daemon's data with a backup",
     load: async () => (await import('./restore.js')).restore,
   },
+  migrate: {
+    summary: 'copy a data folder into a PostgreSQL database',
+    load: async () => (await import('./migrate.js')).migrate,
+  },
   replay: {
     summary: "replay a session's event log, with the same or other settings",
     load: async () => (await import('./replay.js')).replay,

@@ -4,7 +4,7 @@ import type { MediaThreadPool } from '../threads/main/media-thread-pool.js';
 import { type MediaHost, type WebRtcLine, LocalMediaHost } from '../threads/media-host.js';
 import type { PeerSettings } from '../transports/webrtc/peer.js';
 import { traceFolder } from './call-log/call-archive.js';
-import { type DaemonContext, sqliteOf } from './context.js';
+import type { DaemonContext } from './context.js';
 import type { DaemonModule } from './module.js';
 import type { EventLoop } from './operations/node-load.js';
 
@@ -104,11 +104,8 @@ export class Media implements DaemonModule, MediaHost {
       clock: engine.clock,
       stores: engine.options,
       onFault: faults.report,
-      settings: {
-        options,
-        database: sqliteOf(this.#context).name,
-        traces: settings.traces ? traceFolder(settings) : null,
-      },
+      voices: () => this.#context.stores.voices.list(),
+      settings: { options, traces: settings.traces ? traceFolder(settings) : null },
     });
     return this.#threads;
   }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../base/clock.js';
 import type { Settings } from '../settings/settings.js';
@@ -16,12 +17,17 @@ import { PhoneStore } from '../store/phones.js';
 import type { SecretBox } from '../store/secret-box.js';
 import { type Keys, openSecretBox, openSigningKeys } from '../store/secret-keys.js';
 import { SessionStore } from '../store/sessions.js';
+import { doNotCallOfSessions, memoryOfSessions } from '../store/session-writes.js';
+import type { DoNotCallList } from '../session/after-call/do-not-call.js';
+import type { SessionMemory } from '../session/after-call/memory.js';
 import { UnfinishedStore } from '../store/unfinished.js';
 import { UnfinishedWrites } from '../store/unfinished-writes.js';
 import type { SqlDatabase } from '../store/sql/statement.js';
 import type { Writes } from '../store/writes.js';
 import type { Queues } from '../base/queues.js';
-import { SqliteLiveTables } from '../store/sqlite/sqlite-live-tables.js';
+import type { LiveTables } from '../store/sql/live-table.js';
+import type { RowOwner } from '../store/row-owner.js';
+import { MemoryTokenUses, SqlTokenUses, type TokenUses } from '../store/token-uses.js';
 import { VoiceStore } from '../store/voices.js';
 import { AgentData } from './agents/agent-data.js';
 import type { DaemonModule } from './module.js';
@@ -29,7 +35,10 @@ import type { DaemonModule } from './module.js';
 export interface StoresOptions {
   settings: Settings;
   database: SqlDatabase;
-  sqlite: Database;
+  sqlite: Database | null;
+  tables: LiveTables;
+  /** Of this process: its rows carry the id. */
+  node: RowOwner;
   writes: Writes;
   queues: Queues;
   clock: Clock;
@@ -38,7 +47,10 @@ export interface StoresOptions {
 }
 
 /** Stores that are read without waiting, and what they need. */
-type LiveStores = Pick<Stores, 'box' | 'signingKeys' | 'keys' | 'phones' | 'agents' | 'voices'>;
+type LiveStores = Pick<
+  Stores,
+  'box' | 'signingKeys' | 'sharedKeys' | 'tokenUses' | 'keys' | 'phones' | 'agents' | 'voices'
+>;
 
 /** The daemon's stores. */
 export class Stores implements DaemonModule {
@@ -47,6 +59,9 @@ export class Stores implements DaemonModule {
   readonly box: SecretBox;
   /** The first one signs, all verify. */
   readonly signingKeys: Keys;
+  /** Keys that all processes on this database have. On SQLite, which has one, they are new at each start. */
+  readonly sharedKeys: Keys;
+  readonly tokenUses: TokenUses;
   readonly phones: PhoneStore;
   readonly agents: AgentStore;
   /** Knowledge and memories of agents. */
@@ -61,41 +76,48 @@ export class Stores implements DaemonModule {
   readonly outbox: StoredOutbox;
   readonly unfinished: UnfinishedStore<UnfinishedSession>;
   readonly #unfinished: UnfinishedWrites<UnfinishedSession>;
-  readonly #sessions: SessionStore;
-  readonly #checkpointer: Checkpointer;
+  readonly #doNotCall: DoNotCallList;
+  readonly #sessions: SessionMemory;
+  readonly #checkpointer: Checkpointer | null;
   readonly #onError: (error: Error) => void;
 
   private constructor(options: StoresOptions, live: LiveStores) {
-    const { settings, database, sqlite, writes, queues, clock, nowUnixMs, onError } = options;
+    const { settings, database, sqlite, writes, queues, node, clock, nowUnixMs, onError } = options;
     this.#onError = onError;
     this.keys = live.keys;
     this.box = live.box;
     this.signingKeys = live.signingKeys;
+    this.sharedKeys = live.sharedKeys;
+    this.tokenUses = live.tokenUses;
     this.phones = live.phones;
     this.agents = live.agents;
     this.voices = live.voices;
-    this.agentData = new AgentData({ settings, onError, database: sqlite, clock, nowUnixMs });
+    this.agentData = new AgentData({ settings, onError, database, writes, clock, nowUnixMs });
     this.doNotCall = new DoNotCallStore(database);
-    this.calls = new CallStore(database);
-    this.dials = new DialStore(database);
-    this.evalSuites = new EvalSuiteStore(sqlite);
-    this.evalRuns = new EvalRunStore(sqlite, this.box);
+    this.calls = new CallStore(database, node);
+    this.dials = new DialStore(database, node);
+    this.evalSuites = new EvalSuiteStore(database);
+    this.evalRuns = new EvalRunStore(database, this.box);
     this.outbox = new StoredOutbox(database, this.box, 'agent', writes);
-    this.unfinished = new UnfinishedStore(database, this.box);
+    this.unfinished = new UnfinishedStore(database, this.box, node);
     this.#unfinished = new UnfinishedWrites(this.unfinished, writes, queues);
-    this.#sessions = new SessionStore(database);
-    this.#checkpointer = new Checkpointer({ database: sqlite, clock, onError });
+    this.#doNotCall = doNotCallOfSessions(this.doNotCall, writes);
+    this.#sessions = memoryOfSessions(new SessionStore(database), writes);
+    this.#checkpointer = sqlite === null ? null : new Checkpointer({ database: sqlite, clock, onError });
   }
 
   /** @throws ParleyError SECRETS_UNREADABLE if encrypted data cannot be decrypted, SECRETS_DIFFER */
   static async open(options: StoresOptions): Promise<Stores> {
-    const { settings, database, sqlite, nowUnixMs } = options;
-    const tables = new SqliteLiveTables(sqlite);
+    const { settings, database, tables, nowUnixMs } = options;
     const use = { database, nowUnixMs };
     const box = await openSecretBox(use, settings);
+    const signingKeys = await openSigningKeys(use, settings);
+    const isShared = database.dialect === 'postgres';
     return new Stores(options, {
       box,
-      signingKeys: await openSigningKeys(use, settings),
+      signingKeys,
+      sharedKeys: isShared ? signingKeys : [randomBytes(32)],
+      tokenUses: isShared ? new SqlTokenUses(database, nowUnixMs) : new MemoryTokenUses(nowUnixMs),
       keys: await KeyStore.open(database, tables, nowUnixMs),
       phones: await PhoneStore.open(database, tables, box),
       agents: await AgentStore.open(database, tables, box),
@@ -109,7 +131,7 @@ export class Stores implements DaemonModule {
     return {
       knowledge,
       memories,
-      doNotCall: this.doNotCall,
+      doNotCall: this.#doNotCall,
       voices: this.voices,
       sessionMemory: this.#sessions,
       outboxStore: this.outbox,
@@ -127,12 +149,12 @@ export class Stores implements DaemonModule {
 
   /** Opens everything that the first call needs. */
   async warmUp(): Promise<void> {
-    this.#checkpointer.start();
+    this.#checkpointer?.start();
     await this.agentData.warmUp();
   }
 
   /** May be called twice. Does not close the database. */
   async close(): Promise<void> {
-    await Promise.all([this.agentData.close(), this.#checkpointer.close()]);
+    await Promise.all([this.agentData.close(), this.#checkpointer?.close()]);
   }
 }

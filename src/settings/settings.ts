@@ -112,7 +112,8 @@ export const settingsFileSchema = z.strictObject({
   ),
   publicKey: setting(
     secretSchema.nullable(),
-    "Public API key, also used by the daemon's own page. Unset = the page gets a new key at each start.",
+    "Public API key, also used by the daemon's own page. Unset = the page gets a new key at each start, or " +
+      'on PostgreSQL one that all nodes have.',
     { env: 'PARLEY_PUBLIC_KEY', secret: true },
   ),
   secretKey: setting(

@@ -197,6 +197,18 @@ export class CallStore {
     return this.#all(sql`SELECT * FROM calls WHERE ended_us IS NULL ORDER BY ts_us`);
   }
 
+  /** Leaves a call to the node that will claim it. */
+  *release(sessionId: string): Transaction<void> {
+    yield* run(sql`UPDATE calls SET node_id = NULL WHERE session_id = ${sessionId}`);
+  }
+
+  /** Makes a call one of this node. Returns it; null = it has ended, or has been deleted. */
+  *claim(sessionId: string): Transaction<StoredCall | null> {
+    return yield* firstCall(
+      sql`UPDATE calls SET node_id = ${this.#node?.id ?? null} WHERE session_id = ${sessionId} AND ended_us IS NULL RETURNING *`,
+    );
+  }
+
   /** Calls of a node that have not ended, oldest first. */
   openOf(nodeId: string): Promise<StoredCall[]> {
     return this.#all(sql`SELECT * FROM calls WHERE ended_us IS NULL AND node_id = ${nodeId} ORDER BY ts_us`);

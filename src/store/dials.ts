@@ -27,6 +27,8 @@ export interface Stop {
   /** Unix seconds. */
   at: number;
   by: string | null;
+  /** Identifies the latest request to end the calls in progress; null = there was none. */
+  ending: string | null;
 }
 
 type Limits = Pick<
@@ -141,14 +143,23 @@ export class DialStore {
     return this.#database.read(() => this.#usage());
   }
 
-  /** Refuses reservations until `resume`, in every process on this database. */
-  async stop(by: string | null): Promise<void> {
+  /**
+   * Refuses reservations until `resume`, in every process on this database.
+   * @param endRunning whether all nodes end their calls in progress: `KillSwitch` does
+   * @returns the number of open reservations of other nodes
+   */
+  async stop(by: string | null, { endRunning = false }: { endRunning?: boolean } = {}): Promise<number> {
     const database = this.#database;
+    const own = this.#node?.id ?? null;
+    const requests = Number(endRunning);
     // With the lock: when this resolves, no reservation that has not seen it is under way.
-    await database.transaction(function* () {
+    return database.transaction(function* () {
       yield* run(
-        sql`INSERT INTO calls_stopped ("only", at_us, by) VALUES (1, ${yield* database.nowUs()}, ${by}) ON CONFLICT DO NOTHING`,
+        sql`INSERT INTO calls_stopped ("only", at_us, by, end_requests)
+            VALUES (1, ${yield* database.nowUs()}, ${by}, ${requests})
+            ON CONFLICT ("only") DO UPDATE SET end_requests = calls_stopped.end_requests + excluded.end_requests`,
       );
+      return yield* countSince(sql`ended_us IS NULL AND node_id IS DISTINCT FROM ${own}`);
     }, DIALS_LOCK);
   }
 
@@ -158,8 +169,10 @@ export class DialStore {
 
   /** Null = calls are not stopped. */
   async stopped(): Promise<Stop | null> {
-    const row = await this.#database.first<{ at_us: number; by: string | null }>(STOPPED);
-    return row === null ? null : { at: Math.floor(row.at_us / 1e6), by: row.by };
+    const row = await this.#database.first<{ at_us: number; by: string | null; end_requests: number }>(STOPPED);
+    if (row === null) return null;
+    const { at_us: at, by, end_requests: requests } = row;
+    return { by, at: Math.floor(at / 1e6), ending: requests === 0 ? null : `${String(at)}.${String(requests)}` };
   }
 
   async #close(condition: Statement): Promise<void> {
@@ -190,7 +203,7 @@ export class DialStore {
   }
 }
 
-const STOPPED = sql`SELECT at_us, by FROM calls_stopped`;
+const STOPPED = sql`SELECT at_us, by, end_requests FROM calls_stopped`;
 
 function* countSince(condition: Statement): Transaction<number> {
   const [row] = (yield sql`SELECT COUNT(*) AS count FROM dials WHERE ${condition}`).rows as [{ count: number }];

@@ -200,7 +200,7 @@ describe.each(backends)('in a database of $name', ({ open }) => {
     it('is none while calls are stopped, for every connection', async () => {
       await new DialStore(await opened.connect(() => nowMs)).stop('k1');
       expect(await tried({})).toMatch('CALLS_STOPPED');
-      expect(await dials.stopped()).toEqual({ at: nowMs / 1000, by: 'k1' });
+      expect(await dials.stopped()).toEqual({ at: nowMs / 1000, by: 'k1', ending: null });
       await dials.resume();
       expect(await tried({})).toBe('s2');
     });

@@ -100,7 +100,7 @@ export class CallArchive {
 
   /** A call or a test call. @throws ParleyError NOT_FOUND */
   async get(sessionId: string): Promise<StoredCall> {
-    return (await this.store.get(sessionId)) ?? this.#options.evals.call(sessionId) ?? missing(sessionId);
+    return (await this.store.get(sessionId)) ?? (await this.#options.evals.call(sessionId)) ?? missing(sessionId);
   }
 
   /** As `/call-logs` shows it, with a fresh link to the recording. */

@@ -2,7 +2,7 @@ import type { CallHistoryItem } from '../../session/record/call-history.js';
 import type { StoredCall } from '../../store/calls.js';
 import { DeliveryStore } from '../../store/deliveries.js';
 import { StoredOutbox } from '../../store/outbox.js';
-import { type DaemonContext, sqliteOf } from '../context.js';
+import type { DaemonContext } from '../context.js';
 import type { HttpModule } from '../http/http-module.js';
 import type { DaemonModule } from '../module.js';
 import { CallArchive, webhookItem } from './call-archive.js';
@@ -53,18 +53,7 @@ export function callLogModule(
   const { log, traces } = archive;
   engine.keepIn(traces === null ? { history: log } : { history: log, traces });
   const outbox = new StoredOutbox(database, stores.box, 'operator');
-  const { callWebhook: to } = settings;
-  const webhook = new CallWebhook({
-    to: to === null ? null : { url: to.url, headers: to.headers ?? {} },
-    secret: settings.webhookSecret,
-    store: outbox,
-    clock,
-    nowUnixMs,
-    itemOf,
-    onLost: (sessionId, reason) => onError(new Error(`callWebhook, about ${sessionId}: ${reason}`)),
-  });
-  events.within((call) => webhook.within(call));
-  events.onCall((call) => webhook.onCall(call));
+  const webhook = callWebhook(context, outbox, itemOf);
   const recovery = new Recovery({
     engine,
     database,
@@ -76,8 +65,7 @@ export function callLogModule(
     unfinished: stores.unfinished,
     outbox: stores.outbox,
   });
-  const erasers = [callEraser(database, files), campaignEraser(sqliteOf(context))];
-  const erasure = new Erasure(database, erasers);
+  const erasure = new Erasure(database, [callEraser(database, files), campaignEraser(database)]);
   return {
     name: 'call-log',
     log,
@@ -110,4 +98,25 @@ export function callLogModule(
       await Promise.all([archive.close(), webhook.close()]);
     },
   };
+}
+
+/** The operator's webhook, which is told of the changes of calls. */
+function callWebhook(
+  { settings, clock, nowUnixMs, events, faults }: DaemonContext,
+  store: StoredOutbox,
+  itemOf: (call: StoredCall) => CallHistoryItem,
+): CallWebhook {
+  const { callWebhook: to, webhookSecret: secret } = settings;
+  const webhook = new CallWebhook({
+    to: to === null ? null : { url: to.url, headers: to.headers ?? {} },
+    secret,
+    store,
+    clock,
+    nowUnixMs,
+    itemOf,
+    onLost: (sessionId, reason) => faults.report(new Error(`callWebhook, about ${sessionId}: ${reason}`)),
+  });
+  events.within((call) => webhook.within(call));
+  events.onCall((call) => webhook.onCall(call));
+  return webhook;
 }

@@ -165,6 +165,12 @@ const pageQuery = {
 const linkQuery = {
   expires: signedQuery.expires.exactOptional(),
   signature: signedQuery.signature.exactOptional(),
+  redirect: z
+    .literal('0')
+    .exactOptional()
+    .describe(
+      'The recording itself, also where the setting `files` has `redirect=1`; for pages that may not load others.',
+    ),
 };
 
 const tag = 'call logs';
@@ -249,11 +255,11 @@ function fileRoutes(api: Api, { archive, access, links, owners }: CallLogRoutesO
     content: 'audio/wav',
     errors: ['NOT_FOUND', 'LINK_INVALID', 'FILE_STORE_FAILED', 'FILE_STORE_REFUSED', 'NODE_UNREACHABLE'],
     owner: ({ params: { session_id: id } }) => owners.of(id),
-    handle: async ({ params: { session_id: id }, request, reply }) => {
+    handle: async ({ params: { session_id: id }, query, request, reply }) => {
       const call = await archive.get(id);
       const [contentType, name] = ['audio/wav', `${fileNameOf(id)}.wav`];
       const link =
-        request.method === 'GET'
+        request.method === 'GET' && query.redirect === undefined
           ? await archive.files.redirect(call, { contentType, disposition: dispositionOf(name) }, REDIRECT_S)
           : null;
       if (link !== null) return reply.header('cache-control', 'private, no-store').redirect(link, 307);

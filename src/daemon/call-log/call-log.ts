@@ -123,10 +123,18 @@ export class CallLog implements CallHistory {
     return withParts(this.#events, this.#store.add(newCall(call)));
   }
 
-  /** Tells listeners about a stored call. */
-  began(call: StoredCall): void {
-    this.#open.set(call.sessionId, call);
+  /**
+   * Tells listeners about a stored call.
+   * @param isOurs whether its next changes come from this process
+   */
+  began(call: StoredCall, isOurs = true): void {
+    if (isOurs) this.#open.set(call.sessionId, call);
     this.#events.emit('call.created', call);
+  }
+
+  /** The next changes of a stored call come from this process. */
+  claimed(call: StoredCall): void {
+    this.#open.set(call.sessionId, call);
   }
 
   /** Runs a work when all writes about a session that were asked for before have ended. */

@@ -100,9 +100,9 @@ export function callEraser(database: SqlDatabase, files: CallFiles): Eraser {
 }
 
 /** Deletes the records and refusals of a number in all campaigns, except records with a call in progress. */
-export function campaignEraser(database: Database): Eraser {
+export function campaignEraser(database: SqlDatabase): Eraser {
   const records = new CampaignRecordStore(database);
-  return (number) => Promise.resolve({ campaign_records: records.erase(number) });
+  return async (number) => ({ campaign_records: await records.erase(number) });
 }
 
 const number = z.strictObject({ phone: z.string().min(1).max(100).describe('The whole number, such as +12025550103') });

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js';
 import type { CallStore, StoredCall } from '../../store/calls.js';
 import type { CallFiles, RemovedFiles } from '../files/call-files.js';
 import { type Leases, SoleLeases } from '../../store/leases.js';
-import { errorOf } from '../../base/errors.js';
+import { errorOf, ParleyError } from '../../base/errors.js';
 import { DailyPurge, DAY_MS } from '../daily-purge.js';
 
 export interface RetentionOptions {
@@ -50,7 +50,7 @@ export class Retention {
 
   /** Deletes what is too old now. */
   async purge(): Promise<Purged> {
-    const { store, files, nowUnixMs, onError } = this.#options;
+    const { store, files, nowUnixMs } = this.#options;
     const { callsUnixMs, filesUnixMs } = this.#limits();
     const purged: Purged = { calls: 0, recordings: 0, traces: 0 };
     const add = ({ recordings, traces }: RemovedFiles): void => {
@@ -58,21 +58,18 @@ export class Retention {
       purged.traces += traces;
     };
     const removeFiles = async (calls: readonly StoredCall[]): Promise<void> => {
-      try {
-        add(await files.expire(calls));
-      } catch (error) {
-        onError(errorOf(error)); // the calls are deleted anyway; the sweeps find the files later
-      }
+      // The calls are deleted anyway: the sweeps find what is left of their files.
+      await files.expire(calls).then(add, (error: unknown) => this.#report(error));
     };
     await this.#daily.inBatches(
-      () => store.endedBefore(callsUnixMs * 1000, BATCH),
+      async () => store.endedBefore(callsUnixMs * 1000, BATCH),
       async (calls) => {
         await removeFiles(calls);
         purged.calls += await store.removeLazily(calls);
       },
     );
     await this.#daily.inBatches(
-      () => store.recordedBefore(filesUnixMs * 1000, BATCH),
+      async () => store.recordedBefore(filesUnixMs * 1000, BATCH),
       async (calls) => {
         await removeFiles(calls);
         await store.forgetRecordings(calls);
@@ -80,7 +77,9 @@ export class Retention {
     );
     // Traces of calls without a recording, and files without a call.
     add(await this.#sweep(this.#daily.closed));
-    add(await files.sweepStore(filesUnixMs, nowUnixMs(), this.#daily.closed));
+    await files
+      .sweepStore(filesUnixMs, nowUnixMs(), this.#daily.closed)
+      .then(add, (error: unknown) => this.#report(error));
     return purged;
   }
 
@@ -94,6 +93,12 @@ export class Retention {
     const { nowUnixMs, days, recordingDays } = this.#options;
     const callsUnixMs = nowUnixMs() - days * DAY_MS;
     return { callsUnixMs, filesUnixMs: Math.max(callsUnixMs, nowUnixMs() - recordingDays * DAY_MS) };
+  }
+
+  /** A store that is away is no fault of ours, and the next run finds what this one has left. */
+  #report(error: unknown): void {
+    const isAway = error instanceof ParleyError && error.code === 'FILE_STORE_FAILED';
+    if (!isAway) this.#options.onError(errorOf(error));
   }
 
   /** May be called twice. Resolves when no deletion runs. */

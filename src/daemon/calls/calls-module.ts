@@ -1,4 +1,6 @@
+import { ParleyError } from '../../base/errors.js';
 import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
+import { RegisteredCallStore } from '../../store/registered-calls.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallLog } from '../call-log/call-log.js';
 import type { DaemonContext } from '../context.js';
@@ -9,11 +11,12 @@ import { callRoutes } from './call-routes.js';
 import { CarrierEndpoint, nodeTokenPrefix } from './carrier-routes.js';
 import { Dialer } from './dialer.js';
 import { doNotCallRoutes } from './do-not-call-routes.js';
+import { KillSwitch } from './kill-switch.js';
 import { LazyTelephone } from './lazy-telephone.js';
 import { CallPlacing } from './placing.js';
 import type { RecordStarts } from './dial.js';
 import { phoneRoutes } from './phone-routes.js';
-import { RegisteredCalls } from './registered-calls.js';
+import { type RegisteredCall, RegisteredCalls } from './registered-calls.js';
 import { trunkRoutes } from './trunk-routes.js';
 
 /** Numbers, carriers and phone calls. */
@@ -33,30 +36,24 @@ export interface CallsModuleOptions {
 }
 
 export function callsModule(context: DaemonContext, options: CallsModuleOptions): CallsModule {
-  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, admission, leases, owners } =
-    context;
+  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, changes } = context;
+  const { admission, owners } = context;
   const { http, agents, log, media, trunks, records } = options;
   const { phones, doNotCall, calls, dials } = stores;
   const guards = settings.calls;
-  const registered = new RegisteredCalls({ engine, agents, log, clock, onError: faults.report });
+  const registered = registeredCalls(context, { agents, log });
   events.within(function* (call, agoUs) {
     if (call.direction === 'outbound' && call.status === 'in-progress') yield* dials.answered(call.sessionId, agoUs);
   });
+  const isStopped = lastKnown(async () => (await dials.stopped()) !== null, false);
   const telephone = new LazyTelephone(async () => ({
-    engine,
-    settings,
+    ...telephoneParts(context),
     agents,
-    phones,
     log,
     registered,
-    admission,
-    leases,
-    tokenPrefix: () => (context.database.dialect === 'sqlite' ? '' : nodeTokenPrefix(context.node.id)),
-    events,
     figures: trunks,
     openCallMedia: () => media.callMedia(),
-    mayTransfer: async () => (guards.enabled && (await dials.stopped()) === null ? null : 'outbound calls are stopped'),
-    onError: faults.report,
+    mayTransfer: async () => (guards.enabled && !(await isStopped()) ? null : 'outbound calls are stopped'),
   }));
   const openTelephone = (): ReturnType<LazyTelephone['open']> => telephone.open();
   const dialer = new Dialer({
@@ -74,6 +71,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     openTelephone,
     maxDurationS: settings.maxDurationS,
   });
+  const killSwitch = new KillSwitch({ dials, changes, endCalls: () => void dialer.endAll() });
   const carriers = new CarrierEndpoint({
     clock,
     endpointAt: async (path) => (await telephone.open()).endpointAt(path),
@@ -92,6 +90,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
       callRoutes(api, { engine, dialer, registered, dials, guards, calls, telephone, owners });
       carriers.routes(http.app, http.upgrades);
     },
+    recover: () => registered.recover(),
     warmUp: async () => {
       await telephone.open();
     },
@@ -99,11 +98,69 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
       dialer.endAll();
       void telephone.opened?.then((opened) => opened.hangUpAll()).catch(() => undefined);
     },
-    stop: () => carriers.close(),
+    stop: () => {
+      carriers.close();
+      killSwitch.close();
+    },
     close: async () => {
       await registered.close();
       await dialer.close();
       await telephone.close();
     },
+  };
+}
+
+function registeredCalls(
+  { engine, clock, database, stores, faults }: DaemonContext,
+  { agents, log }: Pick<CallsModuleOptions, 'agents' | 'log'>,
+): RegisteredCalls {
+  const store = new RegisteredCallStore<RegisteredCall>(database, stores.box);
+  return new RegisteredCalls({
+    engine,
+    agents,
+    log,
+    clock,
+    database,
+    calls: stores.calls,
+    store,
+    onError: faults.report,
+  });
+}
+
+/** What the telephone has of the daemon. */
+function telephoneParts({
+  engine,
+  settings,
+  stores,
+  admission,
+  leases,
+  database,
+  node,
+  events,
+  faults,
+}: DaemonContext) {
+  return {
+    engine,
+    settings,
+    phones: stores.phones,
+    admission,
+    leases,
+    // Of a file there is one node: nobody asks whose a token is.
+    tokenPrefix: () => (database.dialect === 'sqlite' ? '' : nodeTokenPrefix(node.id)),
+    events,
+    onError: faults.report,
+  };
+}
+
+/** Asks the database. While it cannot be reached, calls that go on use what was known last. */
+function lastKnown<T>(ask: () => Promise<T>, first: T): () => Promise<T> {
+  let known = first;
+  return async () => {
+    try {
+      known = await ask();
+    } catch (error) {
+      if (!(error instanceof ParleyError) || error.code !== 'DATABASE_UNREACHABLE') throw error;
+    }
+    return known;
   };
 }

@@ -125,11 +125,11 @@ export class Dialer {
 
   /** Refuses calls until `resume`, even after a restart. @returns the number of calls that it ends */
   async stop(by: string | null, { endRunning }: { endRunning: boolean }): Promise<number> {
-    await this.#options.dials.stop(by);
-    return endRunning ? this.endAll() : 0;
+    const others = await this.#options.dials.stop(by, { endRunning });
+    return endRunning ? others + this.endAll() : 0;
   }
 
-  /** Ends every call. Returns their number. */
+  /** Ends the calls of this node. Returns their number. */
   endAll(): number {
     for (const run of this.#runs.values()) run.end();
     return this.#runs.size;

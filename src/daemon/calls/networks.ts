@@ -26,6 +26,8 @@ export interface NetworksOptions {
   settings: NetworkSettings;
   /** As `SipTrunksParts.openCallMedia`. */
   openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
+  /** As `SipTrunksParts.isAddress`. */
+  isAddress: (user: string) => boolean;
   /** Statistics of SIP trunks. */
   figures?: CarrierStatistics | undefined;
   /** False while the daemon refuses new calls. */
@@ -74,6 +76,7 @@ export async function openNetworks({
   phones,
   settings,
   openCallMedia,
+  isAddress,
   figures = new CarrierStatistics(),
   takesCalls,
   leases,
@@ -94,6 +97,7 @@ export async function openNetworks({
       onError,
       owned,
       figures,
+      isAddress,
       openCallMedia,
       takesCalls,
       leadRegistration: (trunk, work) => leases.lead(`registration ${trunk}`, work),

@@ -9,7 +9,6 @@ import type { CallRefusal, Carrier, CarrierCall } from '../../telephony/carriers
 import type { CallMediaHost } from '../../telephony/carriers/sip/call-media-host.js';
 import { JoinedCarriers } from '../../telephony/carriers/joined.js';
 import type { WebhookEndpoint } from '../../telephony/carriers/media-socket/webhook-endpoint.js';
-import type { Cancel } from '../../base/clock.js';
 import { overriddenExtensions } from '../../agent/extensions/extensions.js';
 import { movedParts } from '../../agent/extensions/old-place.js';
 import { overriddenAgent } from '../../agent/override-agent.js';
@@ -23,7 +22,7 @@ import type { AgentRegistry } from '../agents/agents.js';
 import type { CallEventBus } from '../call-event-bus.js';
 import type { CallLog } from '../call-log/call-log.js';
 import { type NetworkSettings, type Networks, openNetworks } from './networks.js';
-import type { RegisteredCalls } from './registered-calls.js';
+import { isCallId, type RegisteredCalls } from './registered-calls.js';
 
 export interface TelephoneOptions {
   engine: Engine;
@@ -104,6 +103,7 @@ export class Telephone {
         tokenPrefix,
         maxSessions,
         onError,
+        isAddress: isCallId,
       }),
       options,
     );
@@ -132,15 +132,11 @@ export class Telephone {
     return this.networkOf(number) === this.#networks.simulated.name;
   }
 
-  /**
-   * Makes the trunks expect a registered call.
-   * @returns the address to call, and a function that ends the wait
-   * @throws ParleyError SIP_NO_TRUNK
-   */
-  expect(callId: string): { uri: string; cancel: Cancel } {
+  /** The address at which a PBX calls a registered call. @throws ParleyError SIP_NO_TRUNK */
+  addressOf(callId: string): string {
     const { sip } = this.#networks;
     if (sip === null) throw new ParleyError('SIP_NO_TRUNK');
-    return sip.expect(callId);
+    return sip.addressOf(callId);
   }
 
   /** Places a call for an agent and logs it until its end. @throws ParleyError as `Switchboard.place` */
@@ -196,7 +192,7 @@ export class Telephone {
     const { agents, phones, log, events, admission, onError } = this.#options;
     const { from, to } = call;
     if (!admission.isOpen) return 'full';
-    if (this.#networks.sip?.isExpected(to) === true) return this.#registered(call);
+    if (isCallId(to)) return this.#registered(call);
     const phone = phones.get(to);
     if (phone === null || phone.status !== 'active' || phone.agentId === null) return 'unavailable';
     if (admission.isFull) return 'full';
@@ -239,10 +235,11 @@ export class Telephone {
   }
 
   /** The agent of a registered call. */
-  #registered({ from, to }: CarrierCall<SessionLine>): CallAgent | CallRefusal {
+  async #registered({ from, to }: CarrierCall<SessionLine>): Promise<CallAgent | CallRefusal> {
     const { log, events, admission, registered } = this.#options;
     if (admission.isFull) return 'full';
-    const call = registered.take(to, 'phone');
+    const call = await registered.take(to, 'phone').catch(unlessNotFound);
+    if (call === null) return 'unknown';
     const { sessionId: id, callId, agentId, agent, metadata, includeMetadataInPrompt, continuation } = call;
     const { script, extensions } = call;
     log.came(id, { from, to });
@@ -261,4 +258,10 @@ export class Telephone {
       onStatus: (status, reason) => log.noteStatus(id, status, reason),
     };
   }
+}
+
+/** @throws any other error */
+function unlessNotFound(error: unknown): null {
+  if (error instanceof ParleyError && error.code === 'NOT_FOUND') return null;
+  throw error;
 }

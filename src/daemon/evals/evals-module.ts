@@ -1,11 +1,10 @@
 import * as z from 'zod';
 import { RealClock } from '../../base/real-clock.js';
 import { embeddingRoute } from '../../settings/models.js';
-import { databaseFile } from '../../store/database.js';
 import { newDelivery } from '../../tools/outbox.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallArchive } from '../call-log/call-archive.js';
-import { type DaemonContext, sqliteOf } from '../context.js';
+import type { DaemonContext } from '../context.js';
 import type { DaemonModule } from '../module.js';
 import { caseRoutes } from './case-routes.js';
 import { ChildRunner } from './child-runner.js';
@@ -37,7 +36,7 @@ export function evalsModule(
     engine,
     onError,
     knowledge: stores.agentData.knowledge,
-    database: databaseFile(settings.dataDir),
+    voices: () => stores.voices.list(),
     embedding: embeddingRoute(settings),
     prices: settings.prices,
     settings: settings.evals,
@@ -61,14 +60,13 @@ export function evalsModule(
     traces: settings.traces,
     prices: settings.prices,
     multiplierOf: stores.voices.multiplierOf,
-    report: (run, webhook) => {
+    report: function* (run, webhook) {
       const nowMs = nowUnixMs();
       const message = { type: 'eval_run.finished', timestamp: new Date(nowMs).toISOString(), data: runReply(run) };
-      // Runs at once on SQLite, in the transaction of the run's end.
-      stores.outbox.add(newDelivery(run.id, webhook, JSON.stringify(message), nowMs)).catch(onError);
+      yield* stores.outbox.adding(newDelivery(run.id, webhook, JSON.stringify(message), nowMs));
     },
     reported: () => stores.outbox.wake(),
-    atomically: (work) => sqliteOf(context).transaction(work)(),
+    node: context.node,
   });
   const retention = new EvalRetention({
     store,
@@ -80,7 +78,7 @@ export function evalsModule(
     days: settings.evals.retentionDays,
   });
   agents.onRemove(async (agentId) => {
-    for (const { id } of suites.list(agentId)) await runs.empty('suite', id);
+    for (const { id } of await suites.list(agentId)) await runs.empty('suite', id);
     await runs.empty('agent', agentId);
   });
   return {
@@ -96,6 +94,7 @@ export function evalsModule(
       await runs.recover();
       retention.start();
     },
+    takeOver: (nodeId) => runs.takeOver(nodeId),
     resume: () => runs.resume(),
     stop: () => runs.stop(),
     close: async () => {
@@ -170,8 +169,8 @@ function runProgressRoutes(api: Api, runs: EvalRuns, clock: Clock): void {
     answer: progressSchema,
     errors: ['NOT_FOUND', 'STREAMS_FULL'],
     examples: () => ({ answer: { status: 'running', reason: null, done: 12, total: 25, passed: 11, failed: 1 } }),
-    handle: ({ params: { run_id: id }, reply }) => {
-      const run = runs.get(id);
+    handle: async ({ params: { run_id: id }, reply }) => {
+      const run = await runs.get(id);
       if (streams >= MOST_STREAMS) throw new ParleyError('STREAMS_FULL', { limit: MOST_STREAMS, retryAfterS: RETRY_S });
       streams++;
       void sendProgress(new EventStream(reply, clock), run, {

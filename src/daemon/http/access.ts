@@ -4,11 +4,12 @@ import { ParleyError } from '../../base/errors.js';
 import type { KeyBinding, KeyStore, StoredKey } from '../../store/keys.js';
 import type { Client, Clients } from './clients.js';
 import type { Settings } from '../../settings/settings.js';
+import type { SessionTokens } from './session-tokens.js';
 
 export interface AccessOptions {
-  keys: Pick<KeyStore, 'find' | 'get' | 'list'>;
+  keys: Pick<KeyStore, 'find' | 'get' | 'latest' | 'list'>;
   /** Session tokens. Each is valid once, with the rights of the key that made it. */
-  tokens: { redeem: (token: string) => PublicKey | null };
+  tokens: Pick<SessionTokens, 'redeem'>;
   /** Web origins that may open sessions, beside the daemon's own; `*` = all. */
   allowedOrigins: readonly string[];
   /** Finds the client of a request. */
@@ -20,7 +21,7 @@ export interface AccessOptions {
    * forwarded the request: such clients are the operator's own.
    */
   allowMissingOrigin: boolean | null;
-  /** Public keys that are not stored: the key of the daemon's own page. */
+  /** Public keys that are not stored: those of the daemon's own page. */
   ownPublicKeys: ReadonlySet<string>;
   /** Whether the daemon listens on loopback only. */
   loopback: boolean;
@@ -94,8 +95,8 @@ export class Access {
    * Checks the public key or the session token of a talk session, and the page that it comes from. The token is valid
    * only once. @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN
    */
-  talker(keyOrToken: string, caller: Caller): PublicKey {
-    const key = this.#minting(keyOrToken) ?? this.#publicKey(keyOrToken);
+  async talker(keyOrToken: string, caller: Caller): Promise<PublicKey> {
+    const key = (await this.#minting(keyOrToken)) ?? this.#publicKey(keyOrToken);
     this.origin(caller, key);
     return key;
   }
@@ -104,11 +105,11 @@ export class Access {
    * The key whose session token a request has in `authorization`. The token becomes invalid at the first call.
    * @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN also for a public key
    */
-  tokenHolder(request: IncomingMessage): PublicKey {
+  async tokenHolder(request: IncomingMessage): Promise<PublicKey> {
     const known = this.#holders.get(request);
     if (known !== undefined) return known;
     const token = bearer(request.headers.authorization);
-    const key = this.#minting(token);
+    const key = await this.#minting(token);
     if (key === null) {
       this.#publicKey(token);
       throw new ParleyError('AUTH_FORBIDDEN', {
@@ -131,10 +132,15 @@ export class Access {
     if (holder !== null) this.#holders.set(request, holder);
   }
 
-  #minting(token: string): PublicKey | null {
-    const key = this.#options.tokens.redeem(token);
+  /** The key that made a token; null = it is no valid token. @throws ParleyError AUTH_REQUIRED */
+  async #minting(token: string): Promise<PublicKey | null> {
+    const { tokens, keys } = this.#options;
+    const claim = await tokens.redeem(token);
+    if (claim === null) return null;
+    if (claim.keyId === null) return PAGE_KEY;
+    const key = await keys.latest(claim.keyId);
     // It may have been revoked in the meantime.
-    if (key?.id != null && this.#options.keys.get(key.id) === null) throw new ParleyError('AUTH_REQUIRED');
+    if (key?.kind !== 'public') throw new ParleyError('AUTH_REQUIRED');
     return key;
   }
 

@@ -61,9 +61,8 @@ export class Api {
       method,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
       // Before the body is read: a client without a key learns nothing about faults of its request.
-      onRequest: (request, _reply, done) => {
-        this.#admit(request, gate);
-        done();
+      onRequest: async (request) => {
+        await this.#admit(request, gate);
       },
       handler: (request, reply) => {
         this.#passes.checkBody(request.raw, Buffer.isBuffer(request.body) ? request.body : null);
@@ -75,17 +74,14 @@ export class Api {
     app.route(route);
   }
 
-  /** Lets the node that has what the request is about answer it, and asks all nodes if it is about all. */
-  #answer(endpoint: AnyEndpoint, call: Call): ReturnType<AnyEndpoint['handle']> {
-    const { owner, everywhere, handle } = endpoint;
-    if (owner !== undefined) return this.#ownersAnswer(owner, endpoint, call);
-    if (everywhere?.when(call) !== true) return handle(call);
-    return this.#joinedAnswer(everywhere.join, endpoint, call);
+  /** Lets the node that has what the request is about answer it. */
+  #answer({ owner, handle }: AnyEndpoint, call: Call): ReturnType<AnyEndpoint['handle']> {
+    return owner === undefined ? handle(call) : this.#ownersAnswer(owner, handle, call);
   }
 
   async #ownersAnswer(
     ownerOf: NonNullable<AnyEndpoint['owner']>,
-    { handle }: AnyEndpoint,
+    handle: AnyEndpoint['handle'],
     call: Call,
   ): Promise<unknown> {
     const owner = await ownerOf(call);
@@ -93,18 +89,9 @@ export class Api {
     return isAnswered ? call.reply : handle(call);
   }
 
-  async #joinedAnswer(
-    join: (answers: readonly unknown[]) => unknown,
-    { handle }: AnyEndpoint,
-    call: Call,
-  ): Promise<unknown> {
-    const own = await handle(call);
-    return join([own, ...(await this.#forwarder.spread(call.request))]);
-  }
-
-  #admit(request: FastifyRequest, gate: AnyEndpoint['gate']): void {
+  async #admit(request: FastifyRequest, gate: AnyEndpoint['gate']): Promise<void> {
     if (gate === 'open') return;
-    if (typeof gate === 'function') gate(request);
+    if (typeof gate === 'function') await gate(request);
     else this.#access.privateKey(request);
   }
 }

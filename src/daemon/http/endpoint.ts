@@ -32,7 +32,7 @@ export interface EndpointExamples {
 }
 
 /** Who may call an endpoint: holders of a private key, anyone, or those for whom the function does not throw. */
-export type Gate = 'private' | 'open' | ((request: FastifyRequest) => void);
+export type Gate = 'private' | 'open' | ((request: FastifyRequest) => void | Promise<void>);
 
 /**
  * One endpoint: the source of its route, its validation and its part of the OpenAPI document.
@@ -81,11 +81,6 @@ export interface Endpoint<P extends Shape, Q extends Shape, B extends z.ZodType,
    * Null = any node can answer. Not with `upload`.
    */
   owner?: (call: Pick<CheckedRequest<P, Q, B>, 'params' | 'query' | 'body'>) => Promise<Owner | null> | Owner | null;
-  /** For what concerns all nodes: the other ones get the request, too, and `join` makes one answer of all. */
-  everywhere?: {
-    when: (call: Pick<CheckedRequest<P, Q, B>, 'params' | 'query' | 'body'>) => boolean;
-    join: (answers: readonly z.output<R>[]) => z.output<R>;
-  };
   handle: (call: CheckedRequest<P, Q, B>) => Promise<z.output<R> | FastifyReply> | z.output<R> | FastifyReply;
 }
 

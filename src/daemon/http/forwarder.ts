@@ -23,8 +23,6 @@ export interface Owner {
 export interface NodeAddresses {
   /** The address of another node that lives; null = there is no such node. */
   addressOf(id: string): Promise<string | null>;
-  /** Ids of all other nodes that live. */
-  others(): Promise<readonly string[]>;
 }
 
 export interface ForwarderOptions {
@@ -39,8 +37,6 @@ const HEAD_MS = 30_000;
 /** A stream sends at least a comment every ten seconds. */
 const SILENCE_MS = 45_000;
 const CONNECT_MS = 3_000;
-/** Largest answer that is read as a whole. */
-const MOST_BYTES = 1_048_576;
 
 /** Headers about one connection (RFC 9110, 7.6.1), and those that the sender sets itself. */
 const OF_CONNECTION = new Set([
@@ -146,35 +142,6 @@ export class Forwarder {
   }
 
   /**
-   * Sends a request to all other nodes, too.
-   * @returns their JSON answers
-   * @throws ParleyError NODE_UNREACHABLE if one does not answer; the others have done it
-   */
-  async spread(request: FastifyRequest): Promise<readonly unknown[]> {
-    const { nodes, passes, clock } = this.#options;
-    if (passes.has(request.raw)) return [];
-    const ids = await nodes.others();
-    const whole = abortAfter(clock, HEAD_MS);
-    const asked = ids.map(async (nodeId) => {
-      try {
-        const address = await nodes.addressOf(nodeId);
-        if (address === null) return [];
-        const parts = { ...passedOf(request), nodeId, address };
-        return [await jsonOf(await this.#send(clientOf(request), parts, whole.signal))];
-      } catch (error) {
-        const what = `rest of what "${request.method} ${request.routeOptions.url ?? ''}" is about`;
-        throw new ParleyError('NODE_UNREACHABLE', { what, reason: `${nodeId}: ${reasonOf(error)}` }, { cause: error });
-      }
-    });
-    const answers = await Promise.allSettled(asked);
-    whole.cancel();
-    return answers.flatMap((answer) => {
-      if (answer.status === 'rejected') throw answer.reason as Error;
-      return answer.value;
-    });
-  }
-
-  /**
    * Asks another node for something, as a node.
    * @returns the answer, whose body may still come; null = there is no such node
    * @throws what the network refuses; the signal's reason
@@ -247,16 +214,6 @@ function headText({ statusCode = 502, statusMessage = '', rawHeaders }: Incoming
     text += `${name}: ${rawHeaders[at + 1] ?? ''}\r\n`;
   }
   return text;
-}
-
-async function jsonOf({ statusCode, body }: Dispatcher.ResponseData): Promise<unknown> {
-  let text = '';
-  for await (const piece of body) {
-    text += String(piece);
-    if (text.length > MOST_BYTES) throw new Error('its answer is too long');
-  }
-  if (statusCode !== 200) throw new Error(`it answered ${String(statusCode)}: ${text.slice(0, 200)}`);
-  return JSON.parse(text);
 }
 
 function clientOf({ raw }: FastifyRequest): { from: IncomingMessage; headers: IncomingHttpHeaders } {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -46,8 +46,8 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
   const { settings, clock, nowUnixMs, stores, log, faults, node } = context;
   const { host, port, publicUrl } = settings;
   let address = `http://${host}:${String(port)}`;
-  const pageKey = settings.publicKey ?? `pk_page_${randomBytes(24).toString('base64url')}`;
-  const tokens = new SessionTokens(nowUnixMs);
+  const pageKeys = settings.publicKey === null ? stores.sharedKeys.map(pageKeyOf) : [settings.publicKey];
+  const tokens = new SessionTokens({ keys: stores.sharedKeys, uses: stores.tokenUses, nowUnixMs });
   const clients = new Clients(settings, (proxy) => {
     const hint =
       'its visitors count as one. trustedProxies (PARLEY_TRUSTED_PROXIES) names proxies, see docs/operation.md';
@@ -60,7 +60,7 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
     keys: stores.keys,
     allowedOrigins: settings.allowedOrigins,
     allowMissingOrigin: settings.allowMissingOrigin,
-    ownPublicKeys: new Set(settings.page ? [pageKey] : []),
+    ownPublicKeys: new Set(settings.page ? pageKeys : []),
     loopback: isLoopbackName(host),
   });
   const app = openServer(settings, clock, tls);
@@ -92,7 +92,7 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
     upgrades: new Upgrades(app.server, passes),
     passes,
     forwarder,
-    pageKey,
+    pageKey: pageKeys[0] ?? '',
     listen: async () => {
       await app.listen({ host, port });
       const bound = app.server.address() as AddressInfo;
@@ -117,4 +117,9 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
       tls?.close();
     },
   };
+}
+
+/** The public key of the page. All nodes have the same one: a page of one may talk with another. */
+function pageKeyOf(key: Buffer): string {
+  return `pk_page_${createHmac('sha256', key).update('page key').digest().subarray(0, 24).toString('base64url')}`;
 }

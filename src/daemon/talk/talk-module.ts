@@ -188,7 +188,7 @@ function sessionTokenRoutes(api: Api, { access, tokens, admission, iceServers }:
     }),
     handle: ({ request }) => {
       admission.enter();
-      const { token, expiresAt } = tokens.mint(access.publicKey(request.raw));
+      const { token, expiresAt } = tokens.mint(access.publicKey(request.raw).id);
       return { token, expires_at: expiresAt, ice_servers: [...iceServers] };
     },
   });

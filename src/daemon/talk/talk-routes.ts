@@ -24,7 +24,7 @@ export interface TalkEndpointOptions {
   socketsPerAddress: number;
   /** How far audio runs ahead of real time, in milliseconds. */
   leadMs: number;
-  admission: Pick<AdmissionControl, 'isOpen'>;
+  admission: Pick<AdmissionControl, 'fault'>;
   /** Ends the lost connection of a session that another node has, so that its messages are stored. */
   abandonElsewhere: (sessionId: string, agentId: string | null) => Promise<void>;
   onError: (error: Error) => void;
@@ -102,8 +102,9 @@ export class TalkEndpoint {
 
   #onUpgrade({ request, socket, head }: Upgrade): void {
     const { access, clients, requests, admission } = this.#options;
-    if (!admission.isOpen) {
-      refuseUpgrade(socket, new ParleyError('DAEMON_DRAINING'));
+    const { fault } = admission;
+    if (fault !== null) {
+      refuseUpgrade(socket, fault);
       return;
     }
     try {
@@ -146,7 +147,7 @@ export class TalkEndpoint {
     text: string | null,
   ): Promise<void> {
     const { webSessions } = this.#options;
-    const { requested, playsThroughPauses } = this.#requested(parseJson(text), caller);
+    const { requested, playsThroughPauses } = await this.#requested(parseJson(text), caller);
     transport.playsThroughPauses = playsThroughPauses;
     await this.#takeOver(requested);
     const session = await webSessions.begin(requested, transport, 'talk');
@@ -175,13 +176,16 @@ export class TalkEndpoint {
   }
 
   /** @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, NOT_FOUND, CONFIG_INVALID, SESSIONS_FULL */
-  #requested(message: unknown, caller: Caller): { requested: RequestedSession; playsThroughPauses: boolean } {
+  async #requested(
+    message: unknown,
+    caller: Caller,
+  ): Promise<{ requested: RequestedSession; playsThroughPauses: boolean }> {
     const { webSessions } = this.#options;
     if (isRegistered(message)) {
       const { data } = parseWith(registeredSchema, message, ['initiate']);
-      webSessions.enter(data.public_key, caller);
+      await webSessions.enter(data.public_key, caller);
       return {
-        requested: webSessions.registered(data.call_id),
+        requested: await webSessions.registered(data.call_id),
         playsThroughPauses: data.background_in_pauses === true,
       };
     }
@@ -189,7 +193,7 @@ export class TalkEndpoint {
     const { public_key: key, agent, background_in_pauses: inPauses, ...fields } = data;
     const place = ['initiate', 'data', 'agent'];
     const requested = webSessions.requested(
-      webSessions.enter(key, caller),
+      await webSessions.enter(key, caller),
       { id: agent.agent_id ?? null, config: agent.agent_config, extensions: agent.agent_extensions, place },
       fields,
     );

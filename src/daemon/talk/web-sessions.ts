@@ -74,8 +74,8 @@ export class WebSessions {
    * Admits a client with a public key or a session token, which becomes invalid.
    * @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, SESSIONS_FULL
    */
-  enter(keyOrToken: string, caller: Caller): PublicKey {
-    const key = this.#options.access.talker(keyOrToken, caller);
+  async enter(keyOrToken: string, caller: Caller): Promise<PublicKey> {
+    const key = await this.#options.access.talker(keyOrToken, caller);
     this.checkRoom();
     return key;
   }
@@ -122,7 +122,7 @@ export class WebSessions {
   }
 
   /** A registered call. Its id is enough, because the registration needed a private key. @throws ParleyError NOT_FOUND */
-  registered(callId: string): RequestedSession {
+  registered(callId: string): Promise<RequestedSession> {
     return this.#options.registered.take(callId, 'talk');
   }
 

@@ -88,8 +88,8 @@ export function webRtcRoutes(api: Api, { calls, webSessions, access, admission, 
       'channel of the client carries the messages of the talk socket. With `session_id` no session starts, and the ' +
       'members for new sessions are refused.',
     errors: ['NOT_FOUND', 'AGENT_DISABLED', 'SESSIONS_FULL', 'DAEMON_DRAINING', 'OFFER_INVALID', 'RTP_PORTS_FULL'],
-    gate: (request: FastifyRequest) => {
-      if (access.keyOf(request)?.kind !== 'private') access.tokenHolder(request.raw);
+    gate: async (request: FastifyRequest) => {
+      if (access.keyOf(request)?.kind !== 'private') await access.tokenHolder(request.raw);
     },
     examples: () => ({
       body: { agent_id: 'the-crooked-fork', offer: { type: 'offer', sdp: exampleSdp('actpass') } },

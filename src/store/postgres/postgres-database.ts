@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { updateSchema } from './schema.js';
+import { checkMigrated, updateSchema } from './schema.js';
 import { postgresCode, postgresFault } from './faults.js';
 import {
   inTurn,
@@ -8,6 +8,7 @@ import {
   type StatementResult,
   sql,
   type SqlDatabase,
+  type SqlValue,
   type Statement,
   type Transaction,
 } from '../sql/statement.js';
@@ -21,9 +22,15 @@ export interface PostgresOptions {
   statementTimeoutMs: number;
   /** Called for a connection that fails while nobody uses it. The pool replaces it. */
   onError: (error: Error) => void;
+  /** Whether the database may be one into which a data folder is being copied. Default false. */
+  forMigration?: boolean;
   /** Milliseconds since 1970, for tests in simulated time. Default: the server's clock. */
   nowUnixMs?: () => number;
 }
+
+/** Connections of a node: of its pool, and one each for changes and leases, and two for the knowledge base. */
+export const NODE_POOL_SIZE = 10;
+export const NODE_CONNECTIONS = NODE_POOL_SIZE + 4;
 
 /** Until a connection is made, or one of the pool is free. */
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -65,7 +72,8 @@ export class PostgresDatabase implements SqlDatabase {
 
   /**
    * Creates or updates the schema and opens the database.
-   * @throws ParleyError DATABASE_UNREACHABLE, or DATABASE_UNUSABLE for a later schema, an older server or missing rights
+   * @throws ParleyError DATABASE_UNREACHABLE, or DATABASE_UNUSABLE for a later schema, an older server, missing rights
+   *   or half a copy of a data folder
    */
   static async open(options: PostgresOptions): Promise<PostgresDatabase> {
     const client = new pg.Client({
@@ -77,6 +85,7 @@ export class PostgresDatabase implements SqlDatabase {
     try {
       await client.connect();
       await updateSchema(client);
+      if (options.forMigration !== true) await checkMigrated(client);
     } catch (error) {
       throw postgresFault(error);
     } finally {
@@ -173,7 +182,7 @@ export class PostgresDatabase implements SqlDatabase {
     try {
       const { rows, rowCount } = await client.query<Record<string, unknown>>({
         ...this.#prepared(text),
-        values: values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value)),
+        values: values.map(storable),
       });
       return { rows, changes: rowCount ?? 0 };
     } catch (error) {
@@ -192,4 +201,10 @@ export class PostgresDatabase implements SqlDatabase {
     }
     return prepared;
   }
+}
+
+/** PostgreSQL's texts have no character 0. */
+export function storable(value: SqlValue): Exclude<SqlValue, Uint8Array> | Buffer {
+  if (typeof value === 'string') return value.replaceAll('\0', '\uFFFD');
+  return value instanceof Uint8Array ? Buffer.from(value) : value;
 }

@@ -6,6 +6,8 @@ import { REGISTERED_MS, RegisteredCalls } from '../../../src/daemon/calls/regist
 import { Engine } from '../../../src/engine/engine.js';
 import { CallStore } from '../../../src/store/calls.js';
 import { openDatabase } from '../../../src/store/database.js';
+import { RegisteredCallStore } from '../../../src/store/registered-calls.js';
+import { SecretBox } from '../../../src/store/secret-box.js';
 import { SqliteDatabase } from '../../../src/store/sqlite/sqlite-database.js';
 import { Callers } from '../callers.js';
 import { PUBLIC_KEY } from '../house.js';
@@ -97,7 +99,16 @@ describe('POST /register_call', () => {
     events.on('call.ended', () => (isOver = true));
     const log = new CallLog({ database, store, events });
     const agents = { get: () => ({ id: 'baker', name: 'Baker', config: { llm: { model: 'scripted' } } }) };
-    const registered = new RegisteredCalls({ engine, agents, log, clock, onError: () => undefined });
+    const registered = new RegisteredCalls({
+      engine,
+      agents,
+      log,
+      clock,
+      database,
+      calls: store,
+      store: new RegisteredCallStore(database, new SecretBox(Buffer.alloc(32))),
+      onError: (error) => expect.fail(error.message),
+    });
     const registration = { agentId: 'baker', agentConfig: null, agentExtensions: null, metadata: {} };
     const ids = await registered.register({
       ...registration,
@@ -108,7 +119,7 @@ describe('POST /register_call', () => {
     await clock.runUntil(() => isOver, REGISTERED_MS + 1000);
     expect(clock.nowMs()).toBe(REGISTERED_MS);
     expect(await store.get(ids.sessionId)).toMatchObject({ status: 'canceled' });
-    expect(() => registered.take(ids.callId, 'talk')).toThrow('no registered call');
+    await expect(registered.take(ids.callId, 'talk')).rejects.toThrow('no registered call');
     await engine.close();
     await database.close();
   });

@@ -11,6 +11,7 @@ import { Clients } from '../../../src/daemon/http/clients.js';
 import { SessionTokens } from '../../../src/daemon/http/session-tokens.js';
 import { ThisNode } from '../../../src/daemon/nodes/this-node.js';
 import type { StoredKey } from '../../../src/store/keys.js';
+import { MemoryTokenUses } from '../../../src/store/token-uses.js';
 
 const KEY: StoredKey = {
   id: '1',
@@ -31,8 +32,8 @@ export function appWith<P extends Shape, Q extends Shape, B extends z.ZodType, R
   app.setErrorHandler(errorReplies(() => undefined));
   const clients = new Clients({ trustedProxies: [], forwardedHeader: 'x-forwarded-for' });
   const access = new Access({
-    keys: { find: (key) => (key === 'sk' ? KEY : null), get: () => KEY, list: () => [KEY] },
-    tokens: new SessionTokens(() => 0),
+    keys: { find: (key) => (key === 'sk' ? KEY : null), get: () => KEY, latest: async () => KEY, list: () => [KEY] },
+    tokens: new SessionTokens({ keys: [Buffer.alloc(32)], uses: new MemoryTokenUses(() => 0), nowUnixMs: () => 0 }),
     clients,
     publicUrl: null,
     allowedOrigins: [],
@@ -43,7 +44,7 @@ export function appWith<P extends Shape, Q extends Shape, B extends z.ZodType, R
   const node = new ThisNode();
   const clock = new RealClock();
   const passes = new NodePasses({ node, keys: [Buffer.alloc(32)], nowUnixMs: () => 0, access, clients });
-  const nodes = { addressOf: () => Promise.resolve(null), others: () => Promise.resolve([]) };
+  const nodes = { addressOf: () => Promise.resolve(null) };
   const api = new Api(app, { access, passes, forwarder: new Forwarder({ node, nodes, passes, clock }) });
   api.add(endpoint);
   return { app, api };

@@ -51,7 +51,8 @@ describe('media threads', () => {
     clock,
     stores: engine.options,
     onFault: ({ message }) => void faults.push(message),
-    settings: { options: plainOptions(engine.options) ?? {}, database: database.name, traces: null },
+    voices: () => [],
+    settings: { options: plainOptions(engine.options) ?? {}, traces: null },
   });
   const callers: WeriftCaller[] = [];
 
