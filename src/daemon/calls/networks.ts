@@ -34,6 +34,8 @@ export interface NetworksOptions {
   takesCalls: () => boolean;
   /** Of all nodes, one registers with a registrar. */
   leases: Pick<Leases, 'lead'>;
+  /** As `CarrierAccount.tokenPrefix`. */
+  tokenPrefix?: (() => string) | undefined;
   /** Maximum of concurrent sessions over all channels. */
   maxSessions: number;
   onError: (error: unknown) => void;
@@ -50,6 +52,7 @@ export type NetworkSettings = Pick<
   | 'plivo'
   | 'plivoAuthToken'
   | 'publicUrl'
+  | 'nodePublicUrl'
 >;
 
 /** The phone networks of the settings, and the simulated one. */
@@ -79,6 +82,7 @@ export async function openNetworks({
   figures = new CarrierStatistics(),
   takesCalls,
   leases,
+  tokenPrefix,
   maxSessions,
   onError,
 }: NetworksOptions): Promise<Networks> {
@@ -107,7 +111,7 @@ export async function openNetworks({
     closing.push(() => trunks.close());
     sip = trunks;
   }
-  const accounts = await openAccounts({ engine, settings, figures, onError, ownedBy });
+  const accounts = await openAccounts({ engine, settings, figures, tokenPrefix, onError, ownedBy });
   for (const { carrier, owned, name, close } of accounts) {
     joined.push({ carrier, owned, name });
     endpoints.push(carrier);
@@ -162,15 +166,15 @@ interface OpenAccount {
   close: () => Promise<void>;
 }
 
-interface OpenAccountsOptions extends Pick<NetworksOptions, 'engine' | 'settings' | 'onError'> {
+interface OpenAccountsOptions extends Pick<NetworksOptions, 'engine' | 'settings' | 'tokenPrefix' | 'onError'> {
   figures: CarrierStatistics;
   ownedBy: (name: string) => string[];
 }
 
 /** Opens the accounts with carriers that have media sockets. */
 async function openAccounts(options: OpenAccountsOptions): Promise<OpenAccount[]> {
-  const { engine, settings, figures, onError, ownedBy } = options;
-  const { twilio, telnyx, plivo, publicUrl } = settings;
+  const { engine, settings, figures, tokenPrefix = () => '', onError, ownedBy } = options;
+  const { twilio, telnyx, plivo, publicUrl, nodePublicUrl: ownPublicUrl } = settings;
   const accounts: OpenAccount[] = [];
   const join = async (
     name: string,
@@ -183,6 +187,8 @@ async function openAccounts(options: OpenAccountsOptions): Promise<OpenAccount[]
       onError,
       owned,
       publicUrl,
+      ownPublicUrl,
+      tokenPrefix,
       onRefused: (reason, why) => refusals.addOf(name, reason, why),
     });
     accounts.push({

@@ -97,7 +97,7 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
       base: () => publicUrl ?? address,
       isPublic: publicUrl !== null,
     }),
-    upgrades: new Upgrades(app.server),
+    upgrades: new Upgrades(app.server, passes),
     passes,
     forwarder,
     pageKey: pageKeys[0] ?? '',
