@@ -19,7 +19,7 @@ import { parseArgs } from 'node:util';
 import { RealClock } from '../dist/base/real-clock.js';
 import { DEFAULT_SETTINGS } from '../dist/settings/settings.js';
 import { CallArchive } from '../dist/daemon/call-log/call-archive.js';
-import { CallFiles } from '../dist/daemon/call-log/call-files.js';
+import { CallFiles } from '../dist/daemon/files/call-files.js';
 import { CallLog } from '../dist/daemon/call-log/call-log.js';
 import { callFilter, type CallQuery } from '../dist/daemon/call-log/call-filter.js';
 import { Retention, type RetentionOptions } from '../dist/daemon/call-log/retention.js';
@@ -30,6 +30,7 @@ import type { SessionReport } from '../dist/session/record/session-report.js';
 import { SignedUrls } from '../dist/daemon/http/signed-urls.js';
 import { TraceFolder } from '../dist/session/record/trace-folder.js';
 import { CallStore } from '../dist/store/calls.js';
+import { SoleLeases } from '../dist/store/leases.js';
 import { SqliteDatabase } from '../dist/store/sqlite/sqlite-database.js';
 import { Checkpointer } from '../dist/store/checkpointer.js';
 import { databaseFile, openDatabase } from '../dist/store/database.js';
@@ -188,10 +189,25 @@ async function pageTable(fresh: typeof database): Promise<string> {
 function archiveOf(own: typeof database): CallArchive {
   const links = new SignedUrls({ keys: [Buffer.alloc(32)], nowUnixMs: () => START_MS, base: () => 'http://127.0.0.1' });
   const settings = { ...DEFAULT_SETTINGS, dataDir: folder };
-  const others = { clock: new RealClock(), nowUnixMs: () => START_MS, onError: (error: Error) => console.error(error) };
+  const leases = new SoleLeases();
+  const others = {
+    leases,
+    clock: new RealClock(),
+    nowUnixMs: () => START_MS,
+    onError: (error: Error) => console.error(error),
+  };
   const sql = new SqliteDatabase(own, () => START_MS);
   const store = new CallStore(sql);
-  return new CallArchive({ settings, database: sql, store, evals: { call: () => null }, links, ...others });
+  const files = new CallFiles(folder);
+  return new CallArchive({
+    settings,
+    database: sql,
+    store,
+    files,
+    evals: { call: async () => null },
+    links,
+    ...others,
+  });
 }
 
 function exportTable(): string {
@@ -303,6 +319,7 @@ async function purgeTable(): Promise<string> {
   };
   const retention = new Retention({
     store: timed,
+    leases: new SoleLeases(),
     files: new CallFiles(folder),
     clock: new RealClock(),
     nowUnixMs: () => newest,

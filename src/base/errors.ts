@@ -271,6 +271,12 @@ const CATALOGUE = {
     httpStatus: 503,
     retryable: true,
   },
+  NODE_UNREACHABLE: {
+    message: 'The node that has the {what} cannot be reached: {reason}',
+    httpStatus: 503,
+    retryable: true,
+  },
+  NODE_REFUSED: { message: 'The request of another node is refused: {reason}', httpStatus: 403, retryable: false },
   FILE_STORE_FAILED: { message: 'The file store {store} failed: {reason}', httpStatus: 503, retryable: true },
   FILE_STORE_REFUSED: {
     message: 'The file store {store} refused the request: {reason}',

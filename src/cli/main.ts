@@ -55,6 +55,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'create, start and watch campaigns of a running daemon',
     load: async () => (await import('./campaigns.js')).campaigns,
   },
+  nodes: {
+    summary: 'list the daemons that share a database',
+    load: async () => (await import('./nodes.js')).nodes,
+  },
   memories: {
     summary: "list or erase agents' memories of their users",
     load: async () => (await import('./memories.js')).memories,

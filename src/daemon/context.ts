@@ -12,6 +12,7 @@ import type { SqlDatabase } from '../store/sql/statement.js';
 import type { Writes } from '../store/writes.js';
 import { AdmissionControl } from './admission-control.js';
 import { CallEventBus } from './call-event-bus.js';
+import { CallOwners } from './nodes/call-owners.js';
 import type { DatabaseState } from './daemon-database.js';
 import { openDaemonDatabase } from './open-database.js';
 import { ThisNode } from './nodes/this-node.js';
@@ -23,6 +24,10 @@ export interface DaemonContext {
   readonly settings: Settings;
   /** Read its id when a row is written: it may change. */
   readonly node: ThisNode;
+  /** Work that one of all nodes does. */
+  readonly leases: Leases;
+  /** The nodes of calls. */
+  readonly owners: CallOwners;
   readonly engine: Engine;
   /** The engine's. */
   readonly clock: Clock;
@@ -32,8 +37,6 @@ export interface DaemonContext {
   /** The file of a SQLite database; null = the database is PostgreSQL. */
   readonly sqlite: Database | null;
   readonly databaseState: DatabaseState;
-  /** Work that one of all nodes does. */
-  readonly leases: Leases;
   /** Changes of tables, also by other nodes. */
   readonly changes: Changes;
   /** Writes of calls that go on. */
@@ -88,6 +91,7 @@ export async function openContext({ settings, engine, log = NO_LOG, onError }: C
     settings,
     node,
     leases,
+    owners: new CallOwners(sqlite === null ? database : null),
     engine,
     clock,
     nowUnixMs,

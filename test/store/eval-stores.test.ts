@@ -74,7 +74,11 @@ describe.each(backends)('stores of evals in $name', ({ open }) => {
     expect(await runs.get('1')).toEqual(ended);
     expect(told).toEqual(['done', WEBHOOK]);
     expect(await opened.database.all(sql`SELECT number FROM do_not_call`)).toEqual([{ number: '+1' }]);
-    expect([await runs.result('1'), await runs.call('eval-1-0'), await runs.callsOf('1')]).toEqual(['{}', call, [call]]);
+    expect([await runs.result('1'), await runs.call('eval-1-0'), await runs.callsOf('1')]).toEqual([
+      '{}',
+      call,
+      [call],
+    ]);
     expect(await runs.end('1', end({ status: 'failed' }), report)).toBeNull();
     expect(await runs.get('1')).toMatchObject({ status: 'done' });
   });
@@ -97,7 +101,13 @@ describe.each(backends)('stores of evals in $name', ({ open }) => {
     const all = { suiteId: null, agentId: null, status: null, beforeSeq: null, limit: 9 };
     const found = await runs.list(all);
     expect(found.map(({ id }) => id)).toEqual(['3', '2', '1']);
-    const page = await runs.list({ ...all, suiteId: 'bread', agentId: 'baker', beforeSeq: found[0]?.seq ?? 0, limit: 1 });
+    const page = await runs.list({
+      ...all,
+      suiteId: 'bread',
+      agentId: 'baker',
+      beforeSeq: found[0]?.seq ?? 0,
+      limit: 1,
+    });
     expect(page.map(({ id }) => id)).toEqual(['2']);
     expect((await runs.list({ ...all, status: 'running' })).map(({ id }) => id)).toEqual(['1']);
     expect(await runs.list({ ...all, agentId: 'none' })).toEqual([]);

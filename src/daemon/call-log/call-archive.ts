@@ -13,6 +13,7 @@ import type { OpenFile } from '../../store/files/file-store.js';
 import { CallLog, type CallLogOptions } from './call-log.js';
 import { Retention } from './retention.js';
 import type { SignedUrls } from '../http/signed-urls.js';
+import type { Leases } from '../../store/leases.js';
 import type { EvalRunStore } from '../../store/eval-runs.js';
 
 export interface CallArchiveOptions extends Pick<CallLogOptions, 'multiplierOf' | 'events' | 'writes' | 'queues'> {
@@ -23,6 +24,7 @@ export interface CallArchiveOptions extends Pick<CallLogOptions, 'multiplierOf' 
   evals: Pick<EvalRunStore, 'call'>;
   /** A real one. */
   clock: Clock;
+  leases: Pick<Leases, 'lead'>;
   nowUnixMs: () => number;
   links: SignedUrls;
   onError: (error: Error) => void;
@@ -47,7 +49,7 @@ export class CallArchive {
 
   constructor(options: CallArchiveOptions) {
     this.#options = options;
-    const { settings, database, store, clock, nowUnixMs, links, onError } = options;
+    const { settings, database, store, clock, leases, nowUnixMs, links, onError } = options;
     this.store = store;
     this.#pages = new CallPages(database);
     this.files = options.files;
@@ -64,6 +66,7 @@ export class CallArchive {
       store: this.store,
       files: this.files,
       clock,
+      leases,
       nowUnixMs,
       onError,
       days: settings.retentionDays,

@@ -29,13 +29,15 @@ export function callLogModule(
   files: CallFiles,
   flushTrace: (sessionId: string) => Promise<boolean>,
 ): CallLogModule {
-  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, queues } = context;
+  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, queues, owners, leases } =
+    context;
   const onError = faults.report;
   const itemOf = (call: StoredCall): CallHistoryItem => webhookItem(call, links);
   const archive = new CallArchive({
     settings,
     database,
     clock,
+    leases,
     nowUnixMs,
     links,
     events,
@@ -78,7 +80,7 @@ export function callLogModule(
           outbox.wake();
         },
       });
-      callLogRoutes(api, { archive, access, clients, links });
+      callLogRoutes(api, { archive, access, clients, links, owners });
       erasureRoutes(api, erasure);
     },
     recover: async () => {
@@ -88,6 +90,7 @@ export function callLogModule(
       archive.start();
     },
     warmUp: () => webhook.open(),
+    takeOver: (nodeId) => recovery.closeCallsOf(nodeId),
     resume: () => void recovery.run(),
     stop: () => recovery.close(),
     close: async () => {

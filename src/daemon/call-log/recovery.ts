@@ -66,14 +66,18 @@ export class Recovery {
     const { archive, unfinished, dials } = this.#options;
     await dials.closeOf(nodeId);
     this.#waiting.push(...(await unfinished.idsOf(nodeId)));
-    await this.#close(await archive.store.openOf(nodeId));
+    await this.#close(
+      await archive.store.openOf(nodeId),
+      `The node ${nodeId} stopped responding while the call went on.`,
+    );
     await this.run();
   }
 
-  async #close(calls: readonly StoredCall[]): Promise<void> {
+  /** @param reason why they end; null = what their traces say */
+  async #close(calls: readonly StoredCall[], reason: string | null = null): Promise<void> {
     const { log } = this.#options.archive;
     for (const call of calls) {
-      const { item, recording } = await this.#rebuilt(call);
+      const { item, recording } = await this.#rebuilt(call, reason);
       await log.close(item, recording);
     }
   }
@@ -121,7 +125,10 @@ export class Recovery {
   }
 
   /** The final item of an open call. */
-  async #rebuilt(call: StoredCall): Promise<{ item: CallHistoryItem; recording: string | null }> {
+  async #rebuilt(
+    call: StoredCall,
+    reason: string | null,
+  ): Promise<{ item: CallHistoryItem; recording: string | null }> {
     const record = await this.#options.unfinished.get(call.sessionId);
     const left = await this.#left(call, record);
     const report = reportOf(left.parts);
@@ -130,7 +137,7 @@ export class Recovery {
     const item = callHistoryItem(report, { ...facts, outcome });
     // The logged reason says more than a rebuilt one.
     return {
-      item: { ...item, error_message: call.item.error_message ?? item.error_message },
+      item: { ...item, error_message: call.item.error_message ?? reason ?? item.error_message },
       recording: report.recording,
     };
   }

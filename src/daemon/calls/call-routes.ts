@@ -4,6 +4,7 @@ import { agentConfigSchema } from '../../agent/agent.js';
 import { agentExtensionsSchema } from '../../agent/extensions/extensions.js';
 import { movingSchema, REQUEST_NAMES } from '../../agent/extensions/old-place.js';
 import { continuationSchema } from '../../agent/continuation.js';
+import type { CallOwners } from '../nodes/call-owners.js';
 import type { CallGuards } from '../../settings/setting-groups.js';
 import type { DialStore } from '../../store/dials.js';
 import type { Api } from '../http/api.js';
@@ -232,8 +233,9 @@ function terminateRoute(api: Api, options: CallRoutesOptions): void {
     body: terminateSchema,
     params: { session_id: z.string().min(1).max(200) },
     answer: success,
-    errors: ['NOT_FOUND', 'SESSION_CLOSED'],
+    errors: ['NOT_FOUND', 'SESSION_CLOSED', 'NODE_UNREACHABLE'],
     examples: () => ({ body: { message: 'We have to hang up now. Goodbye.' } }),
+    owner: ({ params }) => options.owners.ofRunning(params.session_id),
     handle: async ({ params, body }) => {
       const message = body?.message?.trim() ?? '';
       await endSession(params.session_id, options, message === '' ? null : message);
@@ -253,7 +255,12 @@ function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): vo
     description: 'Stays in effect until `POST /calls/resume`, even after a restart. Does not affect inbound calls.',
     body: stopSchema,
     answer: z.strictObject({ success: z.boolean(), ended: z.int().describe('The number of calls that it ends.') }),
+    errors: ['NODE_UNREACHABLE'],
     examples: () => ({ body: { end_running: true }, answer: { success: true, ended: 1 } }),
+    everywhere: {
+      when: ({ body }) => body.end_running,
+      join: (answers) => ({ success: true, ended: answers.reduce((sum, { ended }) => sum + ended, 0) }),
+    },
     handle: async ({ body, key }) => ({
       success: true,
       ended: await dialer.stop(key?.id ?? null, { endRunning: body.end_running }),
@@ -344,6 +351,7 @@ export interface EndingOptions {
   registered: Pick<RegisteredCalls, 'end'>;
   calls: Pick<CallStore, 'get'>;
   telephone: LazyTelephone;
+  owners: Pick<CallOwners, 'ofRunning'>;
 }
 
 /**

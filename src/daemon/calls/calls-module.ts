@@ -37,6 +37,7 @@ export interface CallsModuleOptions {
 
 export function callsModule(context: DaemonContext, options: CallsModuleOptions): CallsModule {
   const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, changes, admission } = context;
+  const { leases, owners } = context;
   const { http, agents, log, media, trunks, records } = options;
   const { phones, doNotCall, calls, dials } = stores;
   const guards = settings.calls;
@@ -62,6 +63,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     log,
     registered,
     admission,
+    leases,
     events,
     figures: trunks,
     openCallMedia: () => media.callMedia(),
@@ -98,12 +100,16 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
       phoneRoutes(api, { engine, nowUnixMs, agents, phones, openTelephone });
       trunkRoutes(api, { nowUnixMs, figures: trunks, nowMs: () => clock.nowMs(), open: openTelephone });
       doNotCallRoutes(api, doNotCall, nowUnixMs);
-      callRoutes(api, { engine, dialer, registered, dials, guards, calls, telephone });
+      callRoutes(api, { engine, dialer, registered, dials, guards, calls, telephone, owners });
       carriers.routes(http.app, http.upgrades);
     },
     recover: () => registered.recover(),
     warmUp: async () => {
       await telephone.open();
+    },
+    disown: () => {
+      dialer.endAll();
+      void telephone.opened?.then((opened) => opened.hangUpAll()).catch(() => undefined);
     },
     stop: () => {
       carriers.close();

@@ -143,7 +143,7 @@ export class Dialer {
     return this.#options.dials.stopped();
   }
 
-  /** Ends every call. */
+  /** Ends every call and waits for their ends. */
   async close(): Promise<void> {
     for (const run of this.#runs.values()) run.end();
     await Promise.all([...this.#runs.values()].map(({ finished }) => finished));

@@ -17,6 +17,7 @@ import type { SipTrunks } from '../../telephony/carriers/sip/trunks.js';
 import type { Settings } from '../../settings/settings.js';
 import type { SessionLine } from '../../engine/remote-line.js';
 import type { Engine } from '../../engine/engine.js';
+import type { Leases } from '../../store/leases.js';
 import type { PhoneStore } from '../../store/phones.js';
 
 export interface NetworksOptions {
@@ -31,6 +32,8 @@ export interface NetworksOptions {
   figures?: CarrierStatistics | undefined;
   /** False while the daemon refuses new calls. */
   takesCalls: () => boolean;
+  /** Of all nodes, one registers with a registrar. */
+  leases: Pick<Leases, 'lead'>;
   /** Maximum of concurrent sessions over all channels. */
   maxSessions: number;
   onError: (error: unknown) => void;
@@ -73,6 +76,7 @@ export async function openNetworks({
   isAddress,
   figures = new CarrierStatistics(),
   takesCalls,
+  leases,
   maxSessions,
   onError,
 }: NetworksOptions): Promise<Networks> {
@@ -92,6 +96,7 @@ export async function openNetworks({
       isAddress,
       openCallMedia,
       takesCalls,
+      leadRegistration: (trunk, work) => leases.lead(`registration ${trunk}`, work),
       mostCalls: maxSessions,
       settings: settings.sip,
       password: settings.sipPassword,

@@ -15,6 +15,7 @@ import { overriddenAgent } from '../../agent/override-agent.js';
 import type { Engine } from '../../engine/engine.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
 import type { SessionLine } from '../../engine/remote-line.js';
+import type { Leases } from '../../store/leases.js';
 import type { PhoneStore } from '../../store/phones.js';
 import type { AdmissionControl } from '../admission-control.js';
 import type { AgentRegistry } from '../agents/agents.js';
@@ -33,6 +34,7 @@ export interface TelephoneOptions {
   /** Calls registered for SIP. */
   registered: Pick<RegisteredCalls, 'take'>;
   admission: AdmissionControl;
+  leases: Pick<Leases, 'lead'>;
   /** As `NetworksOptions.openCallMedia`. */
   openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
   /** Statistics of SIP trunks. */
@@ -83,9 +85,9 @@ export class Telephone {
 
   /** @throws ParleyError FILE_NOT_READABLE, InvalidConfigError if the file of simulated numbers is invalid */
   static async open(options: TelephoneOptions): Promise<Telephone> {
-    const { engine, phones, settings, figures, openCallMedia, admission } = options;
+    const { engine, phones, settings, figures, openCallMedia, admission, leases } = options;
     const { maxSessions } = admission;
-    const takesCalls = (): boolean => admission.isOpen;
+    const takesCalls = (): boolean => admission.isOpen && !admission.isFull;
     const onError = (error: unknown): void => options.onError(errorOf(error));
     return new Telephone(
       await openNetworks({
@@ -95,6 +97,7 @@ export class Telephone {
         figures,
         openCallMedia,
         takesCalls,
+        leases,
         maxSessions,
         onError,
         isAddress: isCallId,
@@ -144,6 +147,11 @@ export class Telephone {
   find(sessionId: string): AgentCall | null {
     for (const call of this.#switchboard.calls) if (call.sessionId === sessionId) return call;
     return null;
+  }
+
+  /** Ends all calls in progress. */
+  hangUpAll(): void {
+    for (const call of this.#switchboard.calls) void call.hangUp();
   }
 
   /** The number of inbound calls whose session does not exist yet. Each counts against `maxSessions`. */

@@ -16,6 +16,7 @@ import { reportRoutes } from './report-routes.js';
 import { runRoutes } from './run-routes.js';
 import { suiteRoutes } from './suite-routes.js';
 import type { Clock } from '../../base/clock.js';
+import type { Leases } from '../../store/leases.js';
 import type { EvalRunStore } from '../../store/eval-runs.js';
 import { DailyPurge, DAY_MS } from '../daily-purge.js';
 import { ParleyError } from '../../base/errors.js';
@@ -27,7 +28,7 @@ export function evalsModule(
   context: DaemonContext,
   { agents, archive }: { agents: AgentRegistry; archive: CallArchive },
 ): DaemonModule {
-  const { settings, engine, clock, nowUnixMs, stores, faults, admission } = context;
+  const { settings, engine, clock, nowUnixMs, stores, faults, admission, leases } = context;
   const onError = faults.report;
   const store = stores.evalRuns;
   const suites = new EvalSuites({ store: stores.evalSuites, agents, nowUnixMs });
@@ -71,6 +72,7 @@ export function evalsModule(
     store,
     runs,
     clock,
+    leases,
     nowUnixMs,
     onError,
     days: settings.evals.retentionDays,
@@ -105,6 +107,7 @@ interface EvalRetentionOptions {
   store: Pick<EvalRunStore, 'endedBefore'>;
   runs: Pick<EvalRuns, 'remove'>;
   clock: Clock;
+  leases: Pick<Leases, 'lead'>;
   nowUnixMs: () => number;
   /** How long runs are kept. */
   days: number;
@@ -118,7 +121,8 @@ class EvalRetention {
 
   constructor(options: EvalRetentionOptions) {
     this.#options = options;
-    this.#daily = new DailyPurge(options.clock, () => this.purge(), options.onError);
+    const { clock, leases, onError } = options;
+    this.#daily = new DailyPurge({ clock, leases, name: 'retention of evals', purge: () => this.purge(), onError });
   }
 
   start(): void {

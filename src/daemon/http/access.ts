@@ -7,7 +7,7 @@ import type { Settings } from '../../settings/settings.js';
 import type { SessionTokens } from './session-tokens.js';
 
 export interface AccessOptions {
-  keys: Pick<KeyStore, 'find' | 'latest' | 'list'>;
+  keys: Pick<KeyStore, 'find' | 'get' | 'latest' | 'list'>;
   /** Session tokens. Each is valid once, with the rights of the key that made it. */
   tokens: Pick<SessionTokens, 'redeem'>;
   /** Web origins that may open sessions, beside the daemon's own; `*` = all. */
@@ -33,6 +33,12 @@ export interface PublicKey extends KeyBinding {
   id: string | null;
 }
 
+/** The stored key of a request, or the key that made its session token. */
+export interface RequestIdentity {
+  keyId: string | null;
+  holder: PublicKey | null;
+}
+
 /** The origin of a request. Requests of the daemon's own pages have its host in their Origin. */
 export interface Caller extends Pick<Client, 'host' | 'viaProxy' | 'isForwarded'> {
   origin: string | undefined;
@@ -45,6 +51,8 @@ export class Access {
   readonly #options: AccessOptions;
   /** The keys of open requests. */
   readonly #found = new WeakMap<IncomingMessage, StoredKey | null>();
+  /** The keys whose tokens open requests have. */
+  readonly #holders = new WeakMap<IncomingMessage, PublicKey>();
 
   constructor(options: AccessOptions) {
     this.#options = options;
@@ -93,8 +101,14 @@ export class Access {
     return key;
   }
 
-  /** The key of a session token, which becomes invalid. @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN also for a public key */
-  async tokenHolder(token: string, caller: Caller): Promise<PublicKey> {
+  /**
+   * The key whose session token a request has in `authorization`. The token becomes invalid at the first call.
+   * @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN also for a public key
+   */
+  async tokenHolder(request: IncomingMessage): Promise<PublicKey> {
+    const known = this.#holders.get(request);
+    if (known !== undefined) return known;
+    const token = bearer(request.headers.authorization);
     const key = await this.#minting(token);
     if (key === null) {
       this.#publicKey(token);
@@ -102,8 +116,20 @@ export class Access {
         reason: 'it is a public key; create a token with POST /sessions/token',
       });
     }
-    this.origin(caller, key);
+    this.origin(this.callerOf(request), key);
+    this.#holders.set(request, key);
     return key;
+  }
+
+  /** What was checked of a request, for the node that answers it. */
+  identityOf(request: IncomingMessage): RequestIdentity {
+    return { keyId: this.#found.get(request)?.id ?? null, holder: this.#holders.get(request) ?? null };
+  }
+
+  /** Another node has checked a request. */
+  assume(request: IncomingMessage, { keyId, holder }: RequestIdentity): void {
+    if (keyId !== null) this.#found.set(request, this.#options.keys.get(keyId));
+    if (holder !== null) this.#holders.set(request, holder);
   }
 
   /** The key that made a token; null = it is no valid token. @throws ParleyError AUTH_REQUIRED */

@@ -7,7 +7,9 @@ import type { DaemonModule } from '../module.js';
 import { Access, isLoopbackName } from './access.js';
 import { Api } from './api.js';
 import { Clients } from './clients.js';
+import { Forwarder, type NodeAddresses } from './forwarder.js';
 import { keyRoutes } from './key-routes.js';
+import { NodePasses } from './node-pass.js';
 import { openApiRoutes } from './openapi.js';
 import { countRequests, RateLimit } from './rate-limit.js';
 import { answerUnknownRoutes, errorReplies } from './replies.js';
@@ -30,14 +32,18 @@ export interface HttpModule extends DaemonModule {
   readonly tokens: SessionTokens;
   readonly links: SignedUrls;
   readonly upgrades: Upgrades;
+  /** Of requests that come from other nodes. */
+  readonly passes: NodePasses;
+  /** Passes requests on to other nodes. */
+  readonly forwarder: Forwarder;
   /** The public key of the daemon's own page. */
   readonly pageKey: string;
   /** Resolves with the address once the server listens. */
   listen: () => Promise<string>;
 }
 
-export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpModule {
-  const { settings, clock, nowUnixMs, stores, log, faults } = context;
+export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: NodeAddresses): HttpModule {
+  const { settings, clock, nowUnixMs, stores, log, faults, node } = context;
   const { host, port, publicUrl } = settings;
   let address = `http://${host}:${String(port)}`;
   const pageKeys = settings.publicKey === null ? stores.sharedKeys.map(pageKeyOf) : [settings.publicKey];
@@ -60,13 +66,19 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpMo
   const app = openServer(settings, clock, tls);
   app.setErrorHandler(errorReplies((error, request) => faults.report(error, { request })));
   answerUnknownRoutes(app);
+  const passes = new NodePasses({ node, keys: stores.signingKeys, nowUnixMs, access, clients });
+  const forwarder = new Forwarder({ node, nodes, passes, clock });
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    passes.admit(raw);
+    done();
+  });
   const requests = new RateLimit(settings.limits.requestsPerMinute, () => clock.nowMs());
-  countRequests(app, { requests, clients, access });
+  countRequests(app, { requests, clients, access, passes });
   answerPages(app, access);
   return {
     name: 'http',
     app,
-    api: new Api(app, access),
+    api: new Api(app, { access, passes, forwarder }),
     access,
     clients,
     requests,
@@ -78,6 +90,8 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpMo
       isPublic: publicUrl !== null,
     }),
     upgrades: new Upgrades(app.server),
+    passes,
+    forwarder,
     pageKey: pageKeys[0] ?? '',
     listen: async () => {
       await app.listen({ host, port });
@@ -99,6 +113,7 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpMo
       const cutOff = clock.schedule(clock.nowMs() + LAST_ANSWERS_MS, () => app.server.closeAllConnections());
       await app.close();
       cutOff();
+      await forwarder.close();
       tls?.close();
     },
   };

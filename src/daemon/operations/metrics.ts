@@ -10,6 +10,7 @@ import type { SessionReport } from '../../session/record/session-report.js';
 import type { TurnMetrics } from '../../session/record/session-metrics.js';
 import { fileMetrics, type FileFigures } from './file-metrics.js';
 import { MetricRegistry, type MetricSample } from './metric-registry.js';
+import { type EventLoop, NodeLoad } from './node-load.js';
 import { UNHEARD_KINDS } from '../../transports/rtp/totals.js';
 import { hopText } from '../../telephony/sip/hop.js';
 
@@ -51,6 +52,12 @@ export class EventLoopDelay {
     };
   }
 
+  /** The delay that one of a hundred readings of the last window exceeds, in seconds. */
+  get lateS(): number {
+    this.#endWindow();
+    return (this.#quantiles ?? this.#look())[1] ?? 0;
+  }
+
   close(): void {
     this.#delay.disable();
   }
@@ -90,7 +97,7 @@ export interface MetricSources {
   database: Pick<DatabaseState, 'fault' | 'waiting' | 'dropped'>;
   ready: () => boolean;
   /** The lines of each media thread, null = it is not up; and the number of threads that ended unexpectedly. */
-  media: { readonly loads: readonly (number | null)[]; readonly deaths: number };
+  media: { readonly loads: readonly (number | null)[]; readonly deaths: number; readonly loops: readonly EventLoop[] };
   /** Internal faults of parley. */
   faults: { readonly count: number };
   trunks: CarrierStatistics;
@@ -159,6 +166,19 @@ export class Metrics {
     registry.read('gauge', 'parley_sessions', 'Running conversations.', () => [{ value: sources.sessions() }]);
     registry.read('gauge', 'parley_sessions_limit', 'The limit of concurrent conversations.', () => [
       { value: sources.maxSessions },
+    ]);
+    const load = new NodeLoad({
+      clock: sources.clock,
+      sessions: sources.sessions,
+      maxSessions: sources.maxSessions,
+      lateS: () => this.#loop.lateS,
+      threads: () => sources.media.loops,
+    });
+    registry.read('gauge', 'parley_load', 'How busy the node is, 0 to 1: the scarcest of what calls need.', () => [
+      { value: load.value },
+    ]);
+    registry.read('gauge', 'parley_capacity_sessions', 'Conversations that the node takes: 0 while it drains.', () => [
+      { value: sources.ready() ? sources.maxSessions : 0 },
     ]);
     registry.read('gauge', 'parley_calls', 'Calls in progress, by channel and status.', () =>
       this.#calls.map(({ channel, status, count }) => ({ labels: { channel, status }, value: count })),

@@ -25,6 +25,8 @@ export interface TalkEndpointOptions {
   /** How far audio runs ahead of real time, in milliseconds. */
   leadMs: number;
   admission: Pick<AdmissionControl, 'fault'>;
+  /** Ends the lost connection of a session that another node has, so that its messages are stored. */
+  abandonElsewhere: (sessionId: string, agentId: string | null) => Promise<void>;
   onError: (error: Error) => void;
 }
 
@@ -155,14 +157,22 @@ export class TalkEndpoint {
   }
 
   /**
-   * A client whose connection broke continues its session in a new one. The daemon may not have noticed the break. It
-   * ends the old session now, so that its messages are stored.
+   * A client whose connection broke continues its session in a new one, perhaps on another node. The daemon may not have
+   * noticed the break. It ends the old session now, so that its messages are stored.
    */
   async #takeOver({ continuation, agentId }: RequestedSession): Promise<void> {
-    const lost = this.#talking.get(continuation?.session_id ?? '');
-    if (lost === undefined || lost.agentId !== agentId) return;
+    const sessionId = continuation?.session_id ?? null;
+    if (sessionId === null || (await this.abandon(sessionId, agentId))) return;
+    await this.#options.abandonElsewhere(sessionId, agentId);
+  }
+
+  /** Ends a session whose client has lost its connection. Returns false if this node has none of this agent. */
+  async abandon(sessionId: string, agentId: string | null): Promise<boolean> {
+    const lost = this.#talking.get(sessionId);
+    if (lost === undefined || lost.agentId !== agentId) return false;
     lost.transport.abandon();
     await lost.session.finished;
+    return true;
   }
 
   /** @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, NOT_FOUND, CONFIG_INVALID, SESSIONS_FULL */

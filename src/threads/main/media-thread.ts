@@ -88,6 +88,11 @@ export class MediaThread implements LineChannel {
     return this.#lines.size;
   }
 
+  /** Its event loop. */
+  get eventLoop(): Worker['performance'] {
+    return this.#worker.performance;
+  }
+
   /** Loads the engine, like `Engine.warmUp`. @throws its error, MEDIA_THREAD_LOST */
   async warmUp(): Promise<readonly string[]> {
     const unreached = await this.#rpc.ask('warmUp', null, { timeoutMs: WARM_UP_MS });

@@ -7,6 +7,7 @@ import { CallFiles } from '../../../src/daemon/files/call-files.js';
 import { CallLog } from '../../../src/daemon/call-log/call-log.js';
 import { Retention, type RetentionOptions } from '../../../src/daemon/call-log/retention.js';
 import type { SessionReport } from '../../../src/session/record/session-report.js';
+import { SoleLeases } from '../../../src/store/leases.js';
 import { CallStore } from '../../../src/store/calls.js';
 import { openDatabase } from '../../../src/store/database.js';
 import { SessionStore } from '../../../src/store/sessions.js';
@@ -58,6 +59,7 @@ function retention(options: Partial<RetentionOptions> = {}): Retention {
     store,
     files,
     clock,
+    leases: new SoleLeases(),
     nowUnixMs: () => nowMs,
     days: 30,
     recordingDays: 7,
