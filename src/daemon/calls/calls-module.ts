@@ -41,16 +41,8 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
   const { http, agents, log, media, trunks, records } = options;
   const { phones, doNotCall, calls, dials } = stores;
   const guards = settings.calls;
-  const registered = new RegisteredCalls({
-    engine,
-    agents,
-    log,
-    clock,
-    database,
-    calls,
-    store: new RegisteredCallStore(database, stores.box),
-    onError: faults.report,
-  });
+  const registration = { engine, agents, log, clock, database, calls, onError: faults.report };
+  const registered = new RegisteredCalls({ ...registration, store: new RegisteredCallStore(database, stores.box) });
   events.within(function* (call, agoUs) {
     if (call.direction === 'outbound' && call.status === 'in-progress') yield* dials.answered(call.sessionId, agoUs);
   });

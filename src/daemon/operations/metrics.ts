@@ -163,23 +163,7 @@ export class Metrics {
     registry.read('gauge', 'parley_ready', '1 once the engines are warm and while new calls are taken.', () => [
       { value: sources.ready() ? 1 : 0 },
     ]);
-    registry.read('gauge', 'parley_sessions', 'Running conversations.', () => [{ value: sources.sessions() }]);
-    registry.read('gauge', 'parley_sessions_limit', 'The limit of concurrent conversations.', () => [
-      { value: sources.maxSessions },
-    ]);
-    const load = new NodeLoad({
-      clock: sources.clock,
-      sessions: sources.sessions,
-      maxSessions: sources.maxSessions,
-      lateS: () => this.#loop.lateS,
-      threads: () => sources.media.loops,
-    });
-    registry.read('gauge', 'parley_load', 'How busy the node is, 0 to 1: the scarcest of what calls need.', () => [
-      { value: load.value },
-    ]);
-    registry.read('gauge', 'parley_capacity_sessions', 'Conversations that the node takes: 0 while it drains.', () => [
-      { value: sources.ready() ? sources.maxSessions : 0 },
-    ]);
+    this.#capacity(registry);
     registry.read('gauge', 'parley_calls', 'Calls in progress, by channel and status.', () =>
       this.#calls.map(({ channel, status, count }) => ({ labels: { channel, status }, value: count })),
     );
@@ -231,21 +215,34 @@ export class Metrics {
     registry.read('counter', 'parley_errors_total', 'Internal faults of parley. The log has the details.', () =>
       sources.faults.count === 0 ? [] : [{ value: sources.faults.count }],
     );
-    registry.read('gauge', 'parley_database_reachable', '0 while PostgreSQL cannot be reached.', () => [
-      { value: sources.database.fault === null ? 1 : 0 },
-    ]);
-    registry.read('gauge', 'parley_waiting_writes', 'Writes of running calls that wait for PostgreSQL.', () => [
-      { value: sources.database.waiting },
-    ]);
-    registry.read('counter', 'parley_lost_writes_total', 'Writes of running calls that are lost.', () => [
-      { value: sources.database.dropped },
-    ]);
+    databaseMetrics(registry, sources.database);
     registry.read('gauge', 'parley_webhook_outbox', 'Messages to webhooks that have not been delivered.', () => [
       { value: this.#outbox },
     ]);
     this.#requests = registry.counter('parley_http_requests_total', 'HTTP requests, by route and status.');
     this.#requestTimes = registry.histogram('parley_http_request_seconds', 'Duration of HTTP answers.', HTTP_BOUNDS);
     this.#process(registry);
+  }
+
+  #capacity(registry: MetricRegistry): void {
+    const sources = this.#sources;
+    registry.read('gauge', 'parley_sessions', 'Running conversations.', () => [{ value: sources.sessions() }]);
+    registry.read('gauge', 'parley_sessions_limit', 'The limit of concurrent conversations.', () => [
+      { value: sources.maxSessions },
+    ]);
+    const load = new NodeLoad({
+      clock: sources.clock,
+      sessions: sources.sessions,
+      maxSessions: sources.maxSessions,
+      lateS: () => this.#loop.lateS,
+      threads: () => sources.media.loops,
+    });
+    registry.read('gauge', 'parley_load', 'How busy the node is, 0 to 1: the scarcest of what calls need.', () => [
+      { value: load.value },
+    ]);
+    registry.read('gauge', 'parley_capacity_sessions', 'Conversations that the node takes: 0 while it drains.', () => [
+      { value: sources.ready() ? sources.maxSessions : 0 },
+    ]);
   }
 
   /** Counts an event of a session. */
@@ -337,6 +334,18 @@ export class Metrics {
 function labelOf(name: string, named: Set<string>): string {
   if (named.size < MOST_NAMES) named.add(name);
   return named.has(name) ? name : 'other';
+}
+
+function databaseMetrics(registry: MetricRegistry, database: MetricSources['database']): void {
+  registry.read('gauge', 'parley_database_reachable', '0 while PostgreSQL cannot be reached.', () => [
+    { value: database.fault === null ? 1 : 0 },
+  ]);
+  registry.read('gauge', 'parley_waiting_writes', 'Writes of running calls that wait for PostgreSQL.', () => [
+    { value: database.waiting },
+  ]);
+  registry.read('counter', 'parley_lost_writes_total', 'Writes of running calls that are lost.', () => [
+    { value: database.dropped },
+  ]);
 }
 
 /** The metrics of SIP trunks and their media, and of other carriers. docs/operation.md lists them. */
