@@ -3,8 +3,7 @@ import { delay } from '../../../src/base/clock.js';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import { ParleyError } from '../../../src/base/errors.js';
 import { Health, switchText } from '../../../src/providers/failover/health.js';
-import { FailoverStt } from '../../../src/providers/failover/stt.js';
-import type { SttEntry } from '../../../src/providers/failover/stt-attempt.js';
+import { FailoverStt, type SttEntry } from '../../../src/providers/failover/stt.js';
 import type { SttEvents, SttOptions, SttProvider, SttStream } from '../../../src/providers/stt/stt.js';
 
 const FRAME = 320;

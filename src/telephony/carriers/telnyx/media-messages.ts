@@ -1,6 +1,5 @@
 import { parseJson } from '../../../base/json.js';
-import type { MediaDialect } from '../media-socket/dialect.js';
-import type { MediaEncoding } from '../media-socket/encodings.js';
+import type { MediaDialect, MediaEncoding } from '../media-socket/dialect.js';
 import { MessageFields } from '../media-socket/message-fields.js';
 import { type SequencedMessage, sequenceReader, soundIn, cutNumber } from '../media-socket/audio-sequence.js';
 import type { MediaSocket } from '../media-socket/media-socket.js';

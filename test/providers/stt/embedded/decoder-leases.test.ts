@@ -3,7 +3,7 @@ import { VirtualClock } from '../../../../src/base/virtual-clock.js';
 import type { Grammar } from '../../../../src/providers/stt/lm/fsg.js';
 import type { SpeechLanguage } from '../../../../src/providers/stt/lm/text.js';
 import { DecoderLeases } from '../../../../src/providers/stt/embedded/decoder-leases.js';
-import type { SpeakerMean } from '../../../../src/providers/stt/embedded/speaker.js';
+import type { SpeakerMean } from '../../../../src/providers/stt/embedded/decoder.js';
 import type { TurnDecoder } from '../../../../src/providers/stt/embedded/turn-decoder.js';
 import type { Vocabulary } from '../../../../src/providers/stt/embedded/vocabulary.js';
 

@@ -8,7 +8,7 @@ import {
   espeakVoiceFor,
   findEspeak,
   parseEspeakVoices,
-} from '../../../../src/providers/tts/espeak/espeak.js';
+} from '../../../../src/providers/tts/espeak.js';
 import type { TtsRequest } from '../../../../src/providers/tts/tts.js';
 import {
   abortAfterFirstBlock,
