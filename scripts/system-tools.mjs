@@ -10,6 +10,8 @@ export const SYSTEM_TOOLS = [
   { command: 'ffmpeg', package: 'ffmpeg', why: 'backgrounds of all common formats are decoded with the real program' },
   { command: 'espeak-ng', package: 'espeak-ng', why: 'the espeak-ng voice is tested with the real program' },
   { command: 'sipp', package: 'sip-tester', why: 'SIP is tested with calls of another implementation' },
+  { command: 'kamailio', package: 'kamailio', why: 'nodes are tested behind the real SIP proxy' },
+  { command: 'promtool', package: 'prometheus', why: 'alert rules are checked and tested by Prometheus' },
   { command: 'bzip2', package: 'bzip2', why: 'models come in archives that it unpacks' },
   { command: 'nginx', package: 'nginx-light', why: 'the daemon is tested behind the real reverse proxy' },
   { command: 'caddy', package: 'caddy', why: 'the daemon is tested behind the real reverse proxy' },

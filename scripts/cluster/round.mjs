@@ -116,7 +116,7 @@ class Cluster {
     });
     await Promise.all(nodes.map((node) => node.start()));
     const proxy = await startProxy(folder, nodes);
-    const kamailio = startKamailio({ folder, port: proxyPort, daemons: sipPorts });
+    const kamailio = startKamailio({ folder, port: proxyPort, daemons: sipPorts, carriers: [callerPort] });
     return new Cluster({ postgres, sockets, nodes, proxy, kamailio, far });
   }
 

@@ -1,160 +1,55 @@
-/** Two daemons behind a real Kamailio, set up as docs/sip.md says; for scripts/sip/run.mjs. */
-import assert from 'node:assert/strict';
+/** The real Kamailio on loopback, with deploy/kamailio/kamailio.cfg as it is. */
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { clock, HOST, openTrunk, OWN, talk, until, wait } from './rig.mjs';
 
-const PROXY = 15_890;
-const CALLER = 15_892;
-const DAEMONS = [15_894, 15_896];
-
-/** What the recipe leaves to the rest of a kamailio.cfg. */
-const REST = `
-fork=yes
-children=1
-log_stderror=yes
-loadmodule "tm.so"
-loadmodule "tmx.so"
-loadmodule "sl.so"
-loadmodule "rr.so"
-loadmodule "pv.so"
-loadmodule "siputils.so"
-loadmodule "textops.so"
-loadmodule "ctl.so"
-modparam("tm", "fr_timer", 3000) # asks the next daemon where one is dead
-`;
-/** How Kamailio has its daemons, in their order, such as `AP`: active, and asked with OPTIONS. @param {string} folder */
-function states(folder) {
-  try {
-    const args = ['-s', `unix:${controlOf(folder)}`, 'dispatcher.list'];
-    const list = execFileSync('kamcmd', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
-    const flags = [...list.matchAll(/URI: sip:[^:]+:(\d+)\s+FLAGS: (\w+)/g)];
-    return DAEMONS.map((port) => flags.find(([, its]) => Number(its) === port)?.[2] ?? '');
-  } catch {
-    return []; // it does not listen yet
-  }
-}
-
-/** @param {string} folder */
-const controlOf = (folder) => join(folder, 'control');
-
-const REQUEST_ROUTE = `
-request_route {
-    if (has_totag()) {
-        if (loose_route()) { t_relay(); exit; }
-        if (is_method("ACK") && t_check_trans()) t_relay();
-        exit;
-    }
-    if (is_method("CANCEL")) { if (t_check_trans()) t_relay(); exit; }
-    if (is_method("INVITE")) route(DISPATCH);
-}
-`;
+const HOST = '127.0.0.1';
+const CLOSE_MS = 5000;
+export const KAMAILIO_CFG = fileURLToPath(new URL('../../deploy/kamailio/kamailio.cfg', import.meta.url));
 
 /**
- * @param {string} folder
- * @param {number} port of Kamailio's own
- * @param {number[]} daemons
+ * Starts Kamailio before some daemons.
+ * @param {{ folder: string, port: number, daemons: readonly number[], carriers: readonly number[] }} options `folder`:
+ *   for its files; ports of SIP sockets on loopback, preferred carriers first
  */
-function configuration(folder, port, daemons) {
-  const docs = readFileSync(fileURLToPath(new URL('../../docs/sip.md', import.meta.url)), 'utf8');
-  const recipe = /### Kamailio\n.*?```c\n(.*?)```/s.exec(docs)?.[1] ?? '';
+export function startKamailio({ folder, port, daemons, carriers }) {
   const list = join(folder, 'dispatcher.list');
-  writeFileSync(list, daemons.map((daemon) => `1 sip:${HOST}:${String(daemon)}\n`).join(''));
-  const file = join(folder, 'kamailio.cfg');
-  const own = recipe
-    .replace('/etc/kamailio/dispatcher.list', list)
-    .replace('"ds_ping_interval", 5', '"ds_ping_interval", 1');
-  // Routes come behind all modules and their parameters.
-  const [modules = '', routes = ''] = own.split(/(?=route\[DISPATCH\])/);
-  const control = `modparam("ctl", "binrpc", "unix:${controlOf(folder)}")\n`;
-  const listen = `listen=udp:${HOST}:${String(port)}\n`;
-  writeFileSync(file, `#!KAMAILIO\n${listen}${REST}${control}${modules}${REQUEST_ROUTE}${routes}`);
-  return file;
-}
-
-/**
- * Starts Kamailio before some daemons, set up as docs/sip.md says.
- * @param {{ folder: string, port: number, daemons: number[] }} options
- */
-export function startKamailio({ folder, port, daemons }) {
-  const args = ['-DD', '-E', '-f', configuration(folder, port, daemons), '-m', '64', '-M', '8'];
-  /** @type {string[]} */
-  const errors = [];
+  const control = `unix:${join(folder, 'kamailio-control')}`;
+  const nodes = daemons.map((at) => `1 sip:${HOST}:${at}\n`);
+  writeFileSync(list, [...nodes, ...carriers.map((at, rank) => `2 sip:${HOST}:${at} 0 ${9 - rank}\n`)].join(''));
+  const defined = [`DISPATCHER_LIST="${list}"`, `CONTROL_SOCKET="${control}"`, 'PING_S=1'];
+  const own = ['-DD', '-E', '-m', '64', '-M', '8', '-f', KAMAILIO_CFG, '-l', `udp:${HOST}:${port}`];
+  const args = [...own, ...defined.flatMap((definition) => ['-A', definition])];
   const child = spawn('kamailio', args, { stdio: ['ignore', 'ignore', 'pipe'] });
-  child.stderr.on('data', (text) => errors.push(String(text)));
-  const ended = new Promise((resolve) => child.once('exit', resolve));
+  let errors = '';
+  child.stderr.on('data', (text) => (errors += String(text)));
+  const ended = once(child, 'exit');
   return {
-    errors: () => errors.join(''),
+    /** What it has said so far. */
+    errors: () => errors,
+    /**
+     * How it has a destination, such as `AP`: active (inactive: `IP`), and asked with OPTIONS. Empty: not at all.
+     * @param {number} at its port
+     */
+    stateOf(at) {
+      try {
+        const kamcmd = ['-s', control, 'dispatcher.list'];
+        const said = execFileSync('kamcmd', kamcmd, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+        const flags = [...said.matchAll(/URI: sip:[^:]+:(\d+)\s+FLAGS: (\w+)/g)];
+        return flags.find(([, its]) => Number(its) === at)?.[2] ?? '';
+      } catch {
+        return ''; // it does not listen yet
+      }
+    },
+    /** May be called twice. */
     async close() {
       child.kill();
-      if (child.exitCode === null) await Promise.race([ended, wait(5000)]);
+      const patience = new AbortController();
+      await Promise.race([ended, wait(CLOSE_MS, undefined, { signal: patience.signal }).catch(() => undefined)]);
+      patience.abort();
     },
   };
-}
-
-/** Calls go to both in turns; to the other one alone where one is full, and where one shuts down. */
-export async function callsBehindKamailio() {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-kamailio-'));
-  const servers = [{ protocol: /** @type {const} */ ('UDP'), port: PROXY }];
-  const kamailio = startKamailio({ folder, port: PROXY, daemons: DAEMONS });
-  /** Of the first: it has no room; it shuts down, and says so to OPTIONS. */
-  const first = { isFull: false, isClosing: false };
-  const taken = [0, 0];
-  let refused = 0;
-  const daemons = await Promise.all(
-    DAEMONS.map((port, at) =>
-      openTrunk({ port, servers, options: { domain: HOST, takesCalls: () => at !== 0 || !first.isClosing } }),
-    ),
-  );
-  for (const [at, daemon] of daemons.entries()) {
-    daemon.receiveCalls((call) => {
-      if (at === 0 && (first.isFull || first.isClosing)) {
-        refused++;
-        return call.hangUp('full');
-      }
-      taken[at] = (taken[at] ?? 0) + 1;
-      talk(call);
-      call.answer();
-    });
-  }
-  const caller = await openTrunk({
-    port: CALLER,
-    servers,
-    options: { domain: HOST, numbers: ['+12025550177'], owned: ['+12025550177'] },
-  });
-  const call = async () => {
-    const placed = caller.placeCall({ from: '+12025550177', to: OWN, ringTimeoutMs: 10_000 });
-    const heard = talk(placed);
-    await until(() => placed.state === 'answered' || placed.state === 'ended', 'the call is answered');
-    assert.equal(placed.end, null, kamailio.errors());
-    await until(() => heard.loud > 10, 'the daemon is heard');
-    placed.hangUp();
-    await until(() => placed.state === 'ended', 'the call is over');
-  };
-  try {
-    const become = async (/** @type {string} */ wanted) => {
-      const endMs = clock.nowMs() + 60_000;
-      while (states(folder).join() !== wanted) {
-        assert.ok(clock.nowMs() < endMs, `${states(folder).join()}, not ${wanted}: ${kamailio.errors()}`);
-        await wait(100);
-      }
-    };
-    await become('AP,AP');
-    for (let count = 0; count < 4; count++) await call();
-    assert.deepEqual([taken, refused], [[2, 2], 0]);
-    first.isFull = true;
-    for (let count = 0; count < 4; count++) await call();
-    assert.deepEqual([taken, refused], [[2, 6], 2], 'each second call is refused by the first, and taken by the other');
-    first.isClosing = true;
-    await become('IP,AP');
-    for (let count = 0; count < 4; count++) await call();
-    assert.deepEqual([taken, refused], [[2, 10], 2], 'nobody asks a daemon that shuts down');
-  } finally {
-    await Promise.all([caller, ...daemons].map((carrier) => carrier.close()));
-    await kamailio.close();
-    rmSync(folder, { recursive: true, force: true });
-  }
 }

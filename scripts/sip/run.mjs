@@ -1,6 +1,6 @@
 /**
  * `npm run test:sip`: parley's SIP trunk against sipp (Debian: sip-tester), in both roles, with media, and against baresip
- * Asterisk and Kamailio where they are installed. One line a case;
+ * and Asterisk where they are installed. One line a case;
  * the last line is `N passed, N failed`. Names of cases as arguments run these alone. Uses the build in dist.
  */
 import { hasTool } from '../system-tools.mjs';
@@ -8,7 +8,6 @@ import { agentsOnATrunk } from './agents.mjs';
 import { callsWithAsterisk } from './asterisk.mjs';
 import { callsWithBaresip } from './baresip.mjs';
 import { CASES } from './cases.mjs';
-import { callsBehindKamailio } from './kamailio.mjs';
 import { tidy } from './rig.mjs';
 import { callsWithThreads } from './threads.mjs';
 import { TRANSFERS } from './transfers.mjs';
@@ -38,8 +37,6 @@ if (hasTool('baresip')) {
   }
   all.push(['baresip, both ways, over TLS with SRTP on IPv6', () => callsWithBaresip('TLS', '::1')]);
 } else console.log('– baresip is not installed (Debian: apt-get install baresip-core): its calls are left out');
-if (hasTool('kamailio')) all.push(['two daemons behind Kamailio', callsBehindKamailio]);
-else console.log('– kamailio is not installed: calls behind it are left out');
 if (hasTool('asterisk')) all.push(['Asterisk, both ways, by address and registered', callsWithAsterisk]);
 else console.log('– asterisk is not installed: its calls are left out');
 for (const [name, run] of all) {

@@ -270,6 +270,12 @@ const CATALOGUE = {
     httpStatus: 503,
     retryable: true,
   },
+  FILE_STORE_FAILED: { message: 'The file store {store} failed: {reason}', httpStatus: 503, retryable: true },
+  FILE_STORE_REFUSED: {
+    message: 'The file store {store} refused the request: {reason}',
+    httpStatus: 502,
+    retryable: false,
+  },
   DATA_FOLDER_IN_USE: {
     message: 'Another daemon is using the data folder {path}; stop it, or set PARLEY_DATA_DIR to another folder',
     httpStatus: 409,

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
 import { loadSettings } from '../settings/load-settings.js';
 import type { Settings } from '../settings/settings.js';
-import { CallFiles } from '../daemon/call-log/call-files.js';
+import { CallFiles } from '../daemon/files/call-files.js';
+import { openCallFiles } from '../daemon/files/open-call-files.js';
 import { callFilter, callQuery } from '../daemon/call-log/call-filter.js';
 import { callEraser, campaignEraser, Erasure } from '../daemon/call-log/erasure.js';
 import { ParleyError } from '../base/errors.js';
@@ -14,6 +14,7 @@ import { afterwards, transcriptOf, transcriptOfChat } from '../session/record/tr
 import { type CallFilter, CallPages } from '../store/call-pages.js';
 import { CallStore, type StoredCall } from '../store/calls.js';
 import { databaseFile, openDatabase } from '../store/database.js';
+import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
 import { readLog } from '../replay/read-log.js';
 import { callTable, callView } from './shared/call-view.js';
 import {
@@ -143,7 +144,7 @@ Flags:
       else await work.erase(values.phone ?? '', values.json);
       return 0;
     } finally {
-      work.close();
+      await work.close();
     }
   },
 });
@@ -155,14 +156,20 @@ class CallDesk {
   readonly #settings: Settings;
   readonly #io: CommandIo;
   readonly #files: CallFiles;
+  readonly #closeFiles: () => Promise<void>;
   readonly #database: ReturnType<typeof openDatabase> | null;
 
   constructor(settings: Settings, io: CommandIo) {
     this.#settings = settings;
     this.#io = io;
-    this.#files = new CallFiles(settings.dataDir);
     // Reading does not create a database.
     this.#database = existsSync(databaseFile(settings.dataDir)) ? openDatabase(settings.dataDir) : null;
+    const { files, close } = openCallFiles(
+      settings,
+      this.#database === null ? null : new SqliteDatabase(this.#database),
+    );
+    this.#files = files;
+    this.#closeFiles = close;
   }
 
   list(flags: Values): void {
@@ -189,15 +196,17 @@ class CallDesk {
       this.#io.stdout.write(`${JSON.stringify(this.#item(call))}\n`);
       return;
     }
-    const path = this.#files.traceOf(call.sessionId);
-    const trace = await readFile(path, 'utf8').catch(() => null);
+    const key = CallFiles.traceKey(call.sessionId);
+    const trace = (await this.#files.read(key))?.toString('utf8') ?? null;
     // The trace of an opted-out session contains no words.
     const timed = trace === null ? [] : transcriptOf(readLog(trace)).filter(({ text }) => text !== '');
     const story =
       timed.length > 0 && call.item.chat !== '[]' ? [...timed, ...afterwards(call.item)] : transcriptOfChat(call.item);
-    const recording = this.#files.recordingOf(call);
+    const recording = call.recording === null ? null : this.#files.addressOf(call.recording);
     const { unit = 'credits' } = this.#settings.prices;
-    this.#io.stdout.write(callView({ call, story, recording, trace: trace === null ? null : path, unit }));
+    this.#io.stdout.write(
+      callView({ call, story, recording, trace: trace === null ? null : this.#files.addressOf(key), unit }),
+    );
   }
 
   async export(flags: Values): Promise<void> {
@@ -232,22 +241,23 @@ class CallDesk {
 
   async erase(phone: string, json: boolean): Promise<void> {
     const erasers =
-      this.#database === null
-        ? []
-        : [callEraser(this.#database, this.#settings.dataDir), campaignEraser(this.#database)];
+      this.#database === null ? [] : [callEraser(this.#database, this.#files), campaignEraser(this.#database)];
     const erased = await new Erasure(this.#database, erasers).erase(phone);
     const counts = Object.entries(erased).map(([what, count]) => `${what.replaceAll('_', ' ')}: ${String(count)}`);
     this.#io.stdout.write(json ? `${JSON.stringify({ erased })}\n` : `erased: ${counts.join(', ') || 'nothing'}\n`);
   }
 
-  close(): void {
+  async close(): Promise<void> {
+    await this.#closeFiles();
     this.#database?.close();
   }
 
-  /** As in the REST API, but with the address of the local recording. */
+  /** As in the REST API, but with the address of the recording on the disk or in the store. */
   #item(call: StoredCall): CallHistoryItem {
-    const path = this.#files.recordingOf(call);
-    return { ...call.item, recording: path === null ? null : { recording_url: pathToFileURL(path).href } };
+    if (call.recording === null) return { ...call.item, recording: null };
+    const address = this.#files.addressOf(call.recording);
+    const recording_url = address.startsWith('s3://') ? address : pathToFileURL(address).href;
+    return { ...call.item, recording: { recording_url } };
   }
 
   /** @throws ParleyError NOT_FOUND, UsageError for an ambiguous prefix */

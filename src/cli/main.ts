@@ -44,8 +44,8 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./numbers.js')).numbers,
   },
   keys: {
-    summary: "list, create or revoke the daemon's API keys",
-    load: async () => (await import('./keys.js')).keys,
+    summary: "list, create or revoke the daemon's API keys, change the secret key",
+    load: async () => (await import('./keys/keys.js')).keys,
   },
   calls: {
     summary: 'list, show, export or erase calls of the call log',

@@ -3,6 +3,7 @@ import { ParleyError } from '../base/errors.js';
 import type { Engine } from '../engine/engine.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { Settings } from '../settings/settings.js';
+import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
 import type { AgentRegistry, HostedAgent } from './agents/agents.js';
 import { agentsModule } from './agents/agents-module.js';
 import { callLogModule } from './call-log/call-log-module.js';
@@ -10,6 +11,7 @@ import { callsModule } from './calls/calls-module.js';
 import { campaignsModule } from './campaigns/campaigns-module.js';
 import { type DaemonContext, openContext } from './context.js';
 import { evalsModule } from './evals/evals-module.js';
+import { filesModule } from './files/files-module.js';
 import { weakKey } from './http/access.js';
 import { loadBrowserFiles } from './http/browser-files.js';
 import { type HttpModule, httpModule } from './http/http-module.js';
@@ -56,7 +58,7 @@ export class Daemon {
   readonly #agentFiles: readonly HostedAgent[];
   readonly #context: DaemonContext;
   readonly #http: HttpModule;
-  /** In the order of closing: modules that make calls first, the call log last. */
+  /** In the order of closing: modules that make calls first, the call log and its files last. */
   readonly #modules: readonly DaemonModule[];
   #closing: Promise<void> | null = null;
 
@@ -70,9 +72,12 @@ export class Daemon {
     this.#context = context;
     const http = httpModule(context, tls);
     const media = new Media(context);
-    const callLog = callLogModule(context, http, (sessionId) => media.flushTrace(sessionId));
+    const fileStore = filesModule(context, new SqliteDatabase(context.database), (session) =>
+      callLog.archive.isTraceOpen(session),
+    );
+    const callLog = callLogModule(context, http, fileStore.callFiles, (session) => media.flushTrace(session));
     const live = liveModule(context);
-    const operations = operationsModule(context, http, media);
+    const operations = operationsModule(context, http, { media, files: fileStore.queue });
     events.on('session.event', ({ sessionId, agentId, event }) => onSessionEvent?.(sessionId, agentId ?? '', event));
     const agents = agentsModule(context, http, agentInUse);
     const { registry } = agents;
@@ -84,7 +89,20 @@ export class Daemon {
     const evals = evalsModule(context, { agents: registry, archive: callLog.archive });
     this.agents = registry;
     this.#http = http;
-    this.#modules = [telephone, talk, evals, media, agents, live, campaigns, http, operations, stores, callLog];
+    this.#modules = [
+      telephone,
+      talk,
+      evals,
+      media,
+      agents,
+      live,
+      campaigns,
+      http,
+      operations,
+      stores,
+      callLog,
+      fileStore,
+    ];
     for (const module of this.#modules) module.routes?.(http.api);
   }
 

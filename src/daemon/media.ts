@@ -58,8 +58,8 @@ export class Media implements DaemonModule, MediaHost {
     return this.#threads?.deaths ?? 0;
   }
 
-  async flushTrace(sessionId: string): Promise<void> {
-    await this.#threads?.flushTrace(sessionId);
+  async flushTrace(sessionId: string): Promise<boolean> {
+    return (await this.#threads?.flushTrace(sessionId)) ?? false;
   }
 
   /** Ends all sessions, the engine and the threads. */

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { agentConfigSchema } from '../agent/agent.js';
 import { type CampaignSchedule, DEFAULT_CAMPAIGN_SCHEDULE } from './campaign-schedule.js';
 import { failoverSchema } from './failover.js';
+import { fileLocationSchema } from './file-location.js';
 import { DEFAULT_LANGUAGE, languageSchema } from '../agent/language.js';
 import { pricesSchema } from './prices.js';
 import { secretKeyBytes } from '../base/secret.js';
@@ -63,6 +64,29 @@ export const settingsFileSchema = z.strictObject({
     'PostgreSQL database for all stored data, `postgres://user:password@host:port/database`, shared by all ' +
       '[nodes](scale-out.md). Unset = SQLite in `dataDir`.',
     { env: 'PARLEY_DATABASE_URL', secret: true },
+  ),
+  files: setting(
+    fileLocationSchema.nullable(),
+    'S3-compatible store for recordings and traces, `s3://bucket/prefix?region=…`, see [files in ' +
+      'S3](scale-out.md#files-in-s3). Unset = `dataDir`.',
+    { env: 'PARLEY_FILES' },
+  ),
+  filesAccessKeyId: setting(secretSchema.nullable(), 'Id of the access key for `files`.', {
+    env: 'AWS_ACCESS_KEY_ID',
+    secret: true,
+  }),
+  filesSecretAccessKey: setting(secretSchema.nullable(), 'The secret of that access key.', {
+    env: 'AWS_SECRET_ACCESS_KEY',
+    secret: true,
+  }),
+  filesSessionToken: setting(
+    z
+      .string()
+      .max(10_000)
+      .regex(/^[\x21-\x7e]+$/, 'Input should be printable characters without spaces')
+      .nullable(),
+    'Token of a temporary access key. Unset = the key is permanent.',
+    { env: 'AWS_SESSION_TOKEN', secret: true },
   ),
   apiKey: setting(
     secretSchema.nullable(),
@@ -410,6 +434,10 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   port: 8080,
   host: '127.0.0.1',
   databaseUrl: null,
+  files: null,
+  filesAccessKeyId: null,
+  filesSecretAccessKey: null,
+  filesSessionToken: null,
   apiKey: null,
   publicKey: null,
   secretKey: null,

@@ -324,6 +324,12 @@ export const MIGRATIONS: readonly string[] = [
    ALTER TABLE unfinished_sessions ADD COLUMN node_id TEXT;
    ALTER TABLE campaign_records ADD COLUMN node_id TEXT;
    ALTER TABLE eval_runs ADD COLUMN node_id TEXT;
+   CREATE TABLE file_deletions (
+     key TEXT PRIMARY KEY,
+     ts_us INTEGER NOT NULL,
+     done INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX file_deletions_open ON file_deletions (ts_us) WHERE done = 0;
    CREATE TABLE registered_calls (
      call_id TEXT PRIMARY KEY,
      session_id TEXT NOT NULL UNIQUE,

@@ -1,5 +1,6 @@
+import { ParleyError } from '../base/errors.js';
 import type { SecretBox } from './secret-box.js';
-import type { SqlValue, Statement, Transaction } from './sql/statement.js';
+import type { SqlDatabase, SqlValue, Statement, Transaction } from './sql/statement.js';
 
 /** A column with encrypted texts. `table.column` is their purpose. */
 export interface SealedColumn {
@@ -21,6 +22,11 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'after_call_runs', column: 'run', key: ['session_id', 'tool'] },
   { table: 'registered_calls', column: 'registration', key: ['call_id'] },
 ];
+
+/** Rows of a page that is read into memory. */
+const PAGE = 500;
+/** The last one finds nothing. Others have to come after rows that were written meanwhile. */
+const MAX_PASSES = 5;
 
 /** A part of a column's rows, in the order of their keys. */
 export interface ResealedPage {
@@ -67,6 +73,44 @@ export function* resealAll(box: SecretBox): Transaction<void> {
   }
 }
 
+export interface ReencryptOptions {
+  /** Its abort ends the work between two pages. Called again, it goes on with what is left. */
+  signal: AbortSignal;
+  /** Called after each page, with the column and the number of texts that were encrypted until then. */
+  onProgress: (column: SealedColumn, count: number) => void;
+}
+
+/**
+ * Encrypts everything with the box's current key, page by page, while others use the database. Returns the number of
+ * texts that were encrypted anew.
+ * @throws ParleyError SECRETS_UNREADABLE, SECRETS_DIFFER if others go on to encrypt with another key
+ */
+export async function reencrypt(
+  database: SqlDatabase,
+  box: SecretBox,
+  { signal, onProgress }: ReencryptOptions,
+): Promise<number> {
+  let count = 0;
+  for (let pass = 0; pass < MAX_PASSES; pass++) {
+    const before = count;
+    for (const sealed of SEALED_COLUMNS) {
+      let page: ResealedPage = { count: 0, last: [] };
+      while (page.last !== null) {
+        signal.throwIfAborted();
+        const after = page.last.length === 0 ? null : page.last;
+        page = await database.transaction(() => resealPage(sealed, box, after, PAGE));
+        count += page.count;
+        onProgress(sealed, count);
+      }
+    }
+    if (count === before) return count;
+  }
+  throw new ParleyError('SECRETS_DIFFER', {
+    what: 'The key of a running node',
+    reason: 'while everything was encrypted with the current key, a node went on to encrypt with another one',
+  });
+}
+
 /** Whether the database holds encrypted texts, which a new key could not open. */
 export function* isAnythingSealed(): Transaction<boolean> {
   for (const { table, column } of SEALED_COLUMNS) {
@@ -76,9 +120,6 @@ export function* isAnythingSealed(): Transaction<boolean> {
   }
   return false;
 }
-
-/** Rows of a page that is read into memory. */
-const PAGE = 500;
 
 function pageOf(
   { table, column, key }: SealedColumn,

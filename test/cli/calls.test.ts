@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CallFiles } from '../../src/daemon/call-log/call-files.js';
+import { CallFiles } from '../../src/daemon/files/call-files.js';
 import { CallLog } from '../../src/daemon/call-log/call-log.js';
 import type { CallHistoryItem } from '../../src/session/record/call-history.js';
 import type { SessionReport } from '../../src/session/record/session-report.js';
@@ -47,13 +47,13 @@ function kept(...some: { id: string; phone: string; change?: Partial<CallHistory
     const recording = recorded ? join(files.recordings, `${id}.wav`) : null;
     for (const [path, text] of [
       [recording, 'RIFF'],
-      [files.traceOf(id), ''],
+      [files.traceHere(id), ''],
     ] as const) {
       if (path === null) continue;
       mkdirSync(join(path, '..'), { recursive: true });
       writeFileSync(path, text);
     }
-    rmSync(files.traceOf(id));
+    rmSync(files.traceHere(id));
     const item = { ...begun.item, call_status: 'user-ended', duration: 75, chat: CHAT, ...change };
     log.keep(item, { recording } as SessionReport);
     nowMs += 60_000;
@@ -132,7 +132,7 @@ describe('parley calls', () => {
         position: nowhere,
       },
     ];
-    const path = new CallFiles(dataDir).traceOf('traced');
+    const path = new CallFiles(dataDir).traceHere('traced');
     writeFileSync(path, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
     const { out } = await run('show', 'traced');
     expect(out).toContain(

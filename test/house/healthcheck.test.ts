@@ -27,7 +27,7 @@ async function portOf(made: Server): Promise<number> {
 function check(port: number): Promise<number> {
   const env = { ...process.env, PARLEY_PORT: String(port) };
   return new Promise((resolve) => {
-    execFile(process.execPath, [fileURLToPath(packageFile('packaging/healthcheck.mjs'))], { env }, (error) =>
+    execFile(process.execPath, [fileURLToPath(packageFile('deploy/healthcheck.mjs'))], { env }, (error) =>
       resolve(error === null ? 0 : Number(error.code)),
     );
   });

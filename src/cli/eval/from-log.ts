@@ -1,14 +1,16 @@
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { stringify } from 'yaml';
 import { decodeWav, encodeWav, type WavAudio } from '../../audio/files/wav.js';
 import { ParleyError } from '../../base/errors.js';
-import { CallFiles } from '../../daemon/call-log/call-files.js';
+import { CallFiles } from '../../daemon/files/call-files.js';
+import { openCallFiles } from '../../daemon/files/open-call-files.js';
 import { caseFromCall, cutSpeech, type RecordedSpeech, stretchOf } from '../../eval/from-call.js';
 import type { EvalSuite } from '../../eval/suite/suite-schema.js';
 import { readLog } from '../../replay/read-log.js';
 import { loadSettings } from '../../settings/load-settings.js';
+import type { Settings } from '../../settings/settings.js';
 import { CallStore, type StoredCall } from '../../store/calls.js';
 import { databaseFile, openDatabase } from '../../store/database.js';
 import { type CommandIo, UsageError } from '../shared/command.js';
@@ -29,10 +31,9 @@ interface FromLogOptions {
 export async function caseFromLog(id: string, options: FromLogOptions, io: Pick<CommandIo, 'env'>): Promise<string> {
   const { settings } = await loadSettings({ env: io.env, flags: options.settings });
   const call = findCall(id, settings.dataDir);
-  const files = new CallFiles(settings.dataDir);
-  const trace = files.traceOf(call.sessionId);
-  const log = existsSync(trace) ? readLog(await readFile(trace, 'utf8')).entries : [];
-  const audio = options.audio ? await turnsOf(files.recordingOf(call), options.out) : null;
+  const { trace, recording } = await filesOf(call, settings, options);
+  const log = trace === null ? [] : readLog(trace.toString('utf8')).entries;
+  const audio = recording === null || options.out === null ? null : new RecordedTurns(recording, options.out);
   const made = caseFromCall(call.item, log, audio === null ? undefined : (speech, index) => audio.cut(speech, index));
   await audio?.write();
   const suite: EvalSuite = { name: `From call ${call.sessionId}`, cases: [made] };
@@ -53,12 +54,26 @@ function findCall(id: string, dataDir: string): StoredCall {
   }
 }
 
-/** Cuts turns out of a recording, the user's channel, into files beside the suite. */
-async function turnsOf(recording: string | null, out: string | null): Promise<RecordedTurns> {
-  if (out === null) throw new UsageError('--audio needs --out FILE: the turns are written beside it');
-  if (recording === null) throw new UsageError('the call has no recording; leave --audio out');
-  return new RecordedTurns(decodeWav(await readFile(recording), { channel: 0 }), out);
+/** A call's event log, and the user's channel of its recording if it is wanted. */
+async function filesOf(
+  call: StoredCall,
+  settings: Settings,
+  { audio, out }: FromLogOptions,
+): Promise<{ trace: Buffer | null; recording: WavAudio | null }> {
+  if (audio && out === null) throw new UsageError('--audio needs --out FILE: the turns are written beside it');
+  const { files, close } = openCallFiles(settings, null);
+  try {
+    const trace = await files.read(CallFiles.traceKey(call.sessionId));
+    if (!audio) return { trace, recording: null };
+    const recording = call.recording === null ? null : await files.read(call.recording);
+    if (recording === null) throw new UsageError('the call has no recording; leave --audio out');
+    return { trace, recording: decodeWav(recording, { channel: 0 }) };
+  } finally {
+    await close();
+  }
 }
+
+/** Cuts turns out of a recording into files beside the suite. */
 
 class RecordedTurns {
   readonly #audio: WavAudio;

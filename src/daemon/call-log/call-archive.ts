@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { join } from 'node:path';
 import type { Clock } from '../../base/clock.js';
 import type { Settings } from '../../settings/settings.js';
 import { encodeUrlText } from '../../base/url-text.js';
@@ -7,7 +8,8 @@ import { type CallHistoryItem, shownItem } from '../../session/record/call-histo
 import { type SessionTraces, TraceFolder } from '../../session/record/trace-folder.js';
 import { type CallFilter, CallPages } from '../../store/call-pages.js';
 import { type CallStore, itemJson, type StoredCall } from '../../store/calls.js';
-import { CallFiles } from './call-files.js';
+import type { CallFiles } from '../files/call-files.js';
+import type { OpenFile } from '../../store/files/file-store.js';
 import { CallLog, type CallLogOptions } from './call-log.js';
 import { Retention } from './retention.js';
 import type { SignedUrls } from '../http/signed-urls.js';
@@ -24,8 +26,9 @@ export interface CallArchiveOptions extends Pick<CallLogOptions, 'multiplierOf' 
   nowUnixMs: () => number;
   links: SignedUrls;
   onError: (error: Error) => void;
+  files: CallFiles;
   /** As `MediaHost.flushTrace`. Default: all sessions run on this thread. */
-  flushTrace?: (sessionId: string) => Promise<void>;
+  flushTrace?: (sessionId: string) => Promise<boolean>;
 }
 
 /** Lifetimes of links to recordings in seconds: of those in API answers, and of those in webhooks. */
@@ -47,7 +50,7 @@ export class CallArchive {
     const { settings, database, store, clock, nowUnixMs, links, onError } = options;
     this.store = store;
     this.#pages = new CallPages(database);
-    this.files = new CallFiles(settings.dataDir);
+    this.files = options.files;
     this.#traces = new TraceFolder({ ...traceFolder(settings), clock });
     this.log = new CallLog({
       ...options,
@@ -103,18 +106,18 @@ export class CallArchive {
     return shownItem({ ...call.item, recording });
   }
 
-  /** @throws ParleyError NOT_FOUND */
-  recording(sessionId: string): string {
-    const path = this.files.recordingOf(this.get(sessionId));
-    if (path === null) throw new ParleyError('NOT_FOUND', { what: 'recording of the session', id: sessionId });
-    return path;
+  /** A session's event log with all events so far; null = it has none. @throws ParleyError NOT_FOUND, FILE_STORE_… */
+  async trace(sessionId: string): Promise<OpenFile | null> {
+    this.get(sessionId);
+    await this.isTraceOpen(sessionId);
+    return this.files.trace(sessionId);
   }
 
-  /** The path of a session's event log, with all events so far. @throws ParleyError NOT_FOUND */
-  async trace(sessionId: string): Promise<string> {
-    this.get(sessionId);
-    await Promise.all([this.#traces.flush(sessionId), this.#options.flushTrace?.(sessionId)]);
-    return this.files.traceOf(sessionId);
+  /** Writes all events of a session so far to its event log. Returns whether it may get more. */
+  async isTraceOpen(sessionId: string): Promise<boolean> {
+    const { flushTrace = () => false } = this.#options;
+    const open = await Promise.all([this.#traces.flush(sessionId), flushTrace(sessionId)]);
+    return open.includes(true);
   }
 
   /** Deletes a call, its recording and its trace. @throws ParleyError NOT_FOUND, also for a test call; CALL_GOES_ON */
@@ -150,7 +153,7 @@ export function traceFolder({ dataDir, limits }: Pick<Settings, 'dataDir' | 'lim
   path: string;
   maxBytes: number;
 } {
-  return { path: new CallFiles(dataDir).traces, maxBytes: limits.traceBytes };
+  return { path: join(dataDir, 'traces'), maxBytes: limits.traceBytes };
 }
 
 /** The path of its URL. */

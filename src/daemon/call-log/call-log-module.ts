@@ -6,6 +6,7 @@ import type { DaemonContext } from '../context.js';
 import type { HttpModule } from '../http/http-module.js';
 import type { DaemonModule } from '../module.js';
 import { CallArchive, webhookItem } from './call-archive.js';
+import type { CallFiles } from '../files/call-files.js';
 import type { CallLog } from './call-log.js';
 import { callLogRoutes } from './call-log-routes.js';
 import { CallWebhook } from './call-webhook.js';
@@ -19,11 +20,12 @@ export interface CallLogModule extends DaemonModule {
   readonly archive: CallArchive;
 }
 
-/** @param flushTrace makes other threads write their part of a session's event log */
+/** @param flushTrace makes other threads write their part of a session's event log, as `MediaHost.flushTrace` */
 export function callLogModule(
   context: DaemonContext,
   { access, clients, links }: HttpModule,
-  flushTrace: (sessionId: string) => Promise<void>,
+  files: CallFiles,
+  flushTrace: (sessionId: string) => Promise<boolean>,
 ): CallLogModule {
   const { settings, engine, clock, nowUnixMs, database, stores, faults, events } = context;
   const onError = faults.report;
@@ -40,6 +42,7 @@ export function callLogModule(
     onError,
     store: stores.calls,
     evals: stores.evalRuns,
+    files,
     multiplierOf: stores.voices.multiplierOf,
     flushTrace,
   });
@@ -67,7 +70,7 @@ export function callLogModule(
     unfinished: stores.unfinished,
     outbox: stores.outbox,
   });
-  const erasure = new Erasure(database, [callEraser(database, settings.dataDir), campaignEraser(database)]);
+  const erasure = new Erasure(database, [callEraser(database, files), campaignEraser(database)]);
   return {
     name: 'call-log',
     log,

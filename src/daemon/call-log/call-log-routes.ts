@@ -8,7 +8,7 @@ import type { Api } from '../http/api.js';
 import { success } from '../http/endpoint.js';
 import type { CallArchive } from './call-archive.js';
 import { callFilter, callQuery } from './call-filter.js';
-import { fileReply } from '../http/file-reply.js';
+import { dispositionOf, fileReply } from '../http/file-reply.js';
 import type { Clients } from '../http/clients.js';
 import { type SignedUrls, signedQuery } from '../http/signed-urls.js';
 
@@ -221,6 +221,9 @@ function callRoutes(api: Api, { archive, clients, links }: CallLogRoutesOptions)
   });
 }
 
+/** Lifetime of a link to the store that a client is redirected to, in seconds: a player asks for ranges again and again. */
+const REDIRECT_S = 3600;
+
 /** The files of a call: its recording and its event log. */
 function fileRoutes(api: Api, { archive, access, links }: CallLogRoutesOptions): void {
   api.add({
@@ -231,22 +234,27 @@ function fileRoutes(api: Api, { archive, access, links }: CallLogRoutesOptions):
     params,
     query: linkQuery,
     summary: 'The recording of a call: the user left, the agent right',
-    description: 'Needs a private key, or the link in the call, which is signed and expires. Supports range requests.',
+    description:
+      'Needs a private key, or the link in the call, which is signed and expires. Supports range requests. With ' +
+      '`redirect=1` in the setting `files`, the answer for a recording in the store is a redirect to it.',
     gate: (request) => {
       if (/[?&]signature=/.test(request.url)) links.check(request.url);
       else access.privateKey(request);
     },
     security: 'optional',
     content: 'audio/wav',
-    errors: ['NOT_FOUND', 'LINK_INVALID'],
-    handle: ({ params: { session_id: id }, request, reply }) =>
-      fileReply(request, reply, {
-        path: archive.recording(id),
-        contentType: 'audio/wav',
-        name: `${fileNameOf(id)}.wav`,
-        what: 'recording of the session',
-        id,
-      }),
+    errors: ['NOT_FOUND', 'LINK_INVALID', 'FILE_STORE_FAILED', 'FILE_STORE_REFUSED'],
+    handle: async ({ params: { session_id: id }, request, reply }) => {
+      const call = archive.get(id);
+      const [contentType, name] = ['audio/wav', `${fileNameOf(id)}.wav`];
+      const link =
+        request.method === 'GET'
+          ? await archive.files.redirect(call, { contentType, disposition: dispositionOf(name) }, REDIRECT_S)
+          : null;
+      if (link !== null) return reply.header('cache-control', 'private, no-store').redirect(link, 307);
+      const file = await archive.files.recording(call);
+      return fileReply(request, reply, { file, contentType, name, what: 'recording of the session', id });
+    },
   });
 
   api.add({
@@ -258,10 +266,10 @@ function fileRoutes(api: Api, { archive, access, links }: CallLogRoutesOptions):
     summary: 'The event log of a session, for parley replay',
     description: 'Lines of JSON. For a running session, the events so far.',
     content: 'application/x-ndjson',
-    errors: ['NOT_FOUND'],
+    errors: ['NOT_FOUND', 'FILE_STORE_FAILED', 'FILE_STORE_REFUSED'],
     handle: async ({ params: { session_id: id }, request, reply }) =>
       fileReply(request, reply, {
-        path: await archive.trace(id),
+        file: await archive.trace(id),
         contentType: 'application/x-ndjson',
         name: `${fileNameOf(id)}.jsonl`,
         what: 'trace of the session',

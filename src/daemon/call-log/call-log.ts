@@ -9,7 +9,7 @@ import { unconnected } from '../../session/record/end-reason.js';
 import type { SessionReport } from '../../session/record/session-report.js';
 import type { CallChannel, CallStore, StoredCall } from '../../store/calls.js';
 import { CallEventBus } from '../call-event-bus.js';
-import type { CallFiles } from './call-files.js';
+import type { CallFiles } from '../files/call-files.js';
 import { type MultiplierOf, priced } from './pricing.js';
 
 /** The data of a call at its start. */

@@ -6,7 +6,7 @@ import { CampaignRecordStore } from '../../store/campaign-records.js';
 import { CallStore } from '../../store/calls.js';
 import { LeftoverStore } from '../../store/leftovers.js';
 import { phonePattern } from '../../store/phone-pattern.js';
-import { CallFiles } from './call-files.js';
+import type { CallFiles } from '../files/call-files.js';
 import type { Api } from '../http/api.js';
 
 /** Deletes the data of one part of the daemon about a number. Returns counts by kind. */
@@ -65,10 +65,9 @@ export class Erasure {
  * Deletes calls from and to a number with their transcripts, recordings, traces, memories, webhook messages and the
  * messages stored for later sessions. It only counts calls that have not ended.
  */
-export function callEraser(database: Database, dataDir: string): Eraser {
+export function callEraser(database: Database, files: CallFiles): Eraser {
   const store = new CallStore(database, () => 0);
   const pages = new CallPages(database);
-  const files = new CallFiles(dataDir);
   const leftovers = new LeftoverStore(database);
   return async (number) => {
     const erased = {

@@ -130,7 +130,7 @@ export class Recovery {
 
   #trace(sessionId: string): EventLog | null {
     try {
-      return readLog(readFileSync(this.#options.archive.files.traceOf(sessionId), 'utf8'));
+      return readLog(readFileSync(this.#options.archive.files.traceHere(sessionId), 'utf8'));
     } catch {
       return null; // there is none, or its first line is incomplete
     }

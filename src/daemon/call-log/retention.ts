@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js';
 import type { CallStore, StoredCall } from '../../store/calls.js';
-import type { CallFiles, RemovedFiles } from './call-files.js';
+import type { CallFiles, RemovedFiles } from '../files/call-files.js';
 import { errorOf } from '../../base/errors.js';
 import { DailyPurge, DAY_MS } from '../daily-purge.js';
 
@@ -44,15 +44,15 @@ export class Retention {
     const callsUnixMs = nowUnixMs() - days * DAY_MS;
     const filesUnixMs = Math.max(callsUnixMs, nowUnixMs() - recordingDays * DAY_MS);
     const purged: Purged = { calls: 0, recordings: 0, traces: 0 };
+    const add = ({ recordings, traces }: RemovedFiles): void => {
+      purged.recordings += recordings;
+      purged.traces += traces;
+    };
     const removeFiles = async (calls: readonly StoredCall[]): Promise<void> => {
-      for (const call of calls) {
-        try {
-          const { recordings, traces } = await files.remove(call);
-          purged.recordings += recordings;
-          purged.traces += traces;
-        } catch (error) {
-          onError(errorOf(error)); // the call is deleted anyway; `sweep` finds the file later
-        }
+      try {
+        add(await files.expire(calls));
+      } catch (error) {
+        onError(errorOf(error)); // the calls are deleted anyway; the sweeps find the files later
       }
     };
     await this.#daily.inBatches(
@@ -70,8 +70,9 @@ export class Retention {
       },
     );
     // Traces of calls without a recording, and files without a call.
-    const swept = await files.sweep(filesUnixMs, this.#daily.closed);
-    return { ...purged, recordings: purged.recordings + swept.recordings, traces: purged.traces + swept.traces };
+    add(await files.sweep(filesUnixMs, this.#daily.closed));
+    add(await files.sweepStore(filesUnixMs, nowUnixMs(), this.#daily.closed));
+    return purged;
   }
 
   /** May be called twice. Resolves when no deletion runs. */

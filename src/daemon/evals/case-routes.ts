@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { stringify } from 'yaml';
 import * as z from 'zod';
 import { ParleyError } from '../../base/errors.js';
@@ -7,6 +6,7 @@ import { readLog } from '../../replay/read-log.js';
 import { faultOf } from '../../schema/issues.js';
 import type { LogEntry } from '../../session/record/event-log.js';
 import type { CallArchive } from '../call-log/call-archive.js';
+import { contentOf, type OpenFile } from '../../store/files/file-store.js';
 import type { Api } from '../http/api.js';
 import type { EvalSuites } from './eval-suites.js';
 import { turnName } from './recorded-turns.js';
@@ -85,13 +85,9 @@ function playOf(sessionId: string, speech: RecordedSpeech): string {
   return turnName(sessionId, fromMs, toMs);
 }
 
-/** The entries of an event log; none if there is no such file. @throws ParleyError LOG_INVALID */
-async function logOf(path: string): Promise<readonly LogEntry[]> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  });
-  return text === null ? [] : readLog(text).entries;
+/** The entries of an event log; none if there is no such file. @throws ParleyError LOG_INVALID, FILE_STORE_… */
+async function logOf(file: OpenFile | null): Promise<readonly LogEntry[]> {
+  return file === null ? [] : readLog((await contentOf(file)).toString('utf8')).entries;
 }
 
 /** Reads, adds and changes cases of suites. */

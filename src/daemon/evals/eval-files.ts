@@ -2,7 +2,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileNameOf } from '../../session/record/file-name.js';
 import type { StoredCall } from '../../store/calls.js';
-import { CallFiles } from '../call-log/call-files.js';
+import type { CallFiles } from '../files/call-files.js';
 
 /**
  * The files of test calls. While a run goes on, they are in a folder of their own. Then they move to the folders of all
@@ -12,8 +12,8 @@ export class EvalFiles {
   readonly #calls: CallFiles;
   readonly #folder: string;
 
-  constructor(dataDir: string) {
-    this.#calls = new CallFiles(dataDir);
+  constructor(dataDir: string, calls: CallFiles) {
+    this.#calls = calls;
     this.#folder = join(dataDir, 'evals');
   }
 
@@ -39,7 +39,7 @@ export class EvalFiles {
 
   /** Moves an event log to those of calls. */
   async keepTrace(sessionId: string, path: string): Promise<void> {
-    await moved(path, this.#calls.traces, this.#calls.traceOf(sessionId));
+    await moved(path, this.#calls.traces, this.#calls.traceHere(sessionId));
   }
 
   /** Deletes the files of calls. */

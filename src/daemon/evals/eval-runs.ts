@@ -25,7 +25,7 @@ export interface EvalRunsOptions {
   runner: SuiteRunner;
   files: EvalFiles;
   /** The path of a call's recording. @throws ParleyError for a call that has none */
-  recordingOf: (sessionId: string) => Promise<string> | string;
+  recordingOf: (sessionId: string) => Promise<Buffer | null>;
   settings: EvalSettings;
   /** Whether event logs of calls are kept. */
   traces: boolean;

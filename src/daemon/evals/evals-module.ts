@@ -51,8 +51,11 @@ export function evalsModule(
     nowUnixMs,
     admission,
     onError,
-    files: new EvalFiles(settings.dataDir),
-    recordingOf: (sessionId) => archive.recording(sessionId),
+    files: new EvalFiles(settings.dataDir, archive.files),
+    recordingOf: async (sessionId) => {
+      const { recording } = archive.get(sessionId);
+      return recording === null ? null : archive.files.read(recording);
+    },
     settings: settings.evals,
     traces: settings.traces,
     prices: settings.prices,

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeWav, encodeWav, type WavAudio } from '../../audio/files/wav.js';
 import { ParleyError } from '../../base/errors.js';
@@ -31,13 +31,13 @@ function parsed(name: string): { sessionId: string; fromMs: number; toMs: number
 
 /**
  * Writes the recorded turns that a suite plays into a folder.
- * @param recordingOf the path of a call's recording; rejects with a ParleyError if there is none
+ * @param recordingOf a call's recording; null or a rejection with NOT_FOUND = it is gone
  * @returns the suite with the names of files. A turn whose recording is gone keeps its name: only its case fails
  */
 export async function withRecordedTurns(
   suite: EvalSuite,
   folder: string,
-  recordingOf: (sessionId: string) => Promise<string> | string,
+  recordingOf: (sessionId: string) => Promise<Buffer | null>,
 ): Promise<EvalSuite> {
   const recordings = new Map<string, WavAudio | null>();
   const files = new Map<string, string>();
@@ -78,12 +78,13 @@ function namesIn({ cases, defaults = {} }: EvalSuite): Set<string> {
 /** The user's channel; null = the recording is gone. */
 async function read(
   sessionId: string,
-  recordingOf: (sessionId: string) => Promise<string> | string,
+  recordingOf: (sessionId: string) => Promise<Buffer | null>,
 ): Promise<WavAudio | null> {
   try {
-    return decodeWav(await readFile(await recordingOf(sessionId)), { channel: 0 });
+    const recording = await recordingOf(sessionId);
+    return recording === null ? null : decodeWav(recording, { channel: 0 });
   } catch (error) {
-    if (error instanceof ParleyError || (error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (error instanceof ParleyError && !error.retryable) return null;
     throw error;
   }
 }

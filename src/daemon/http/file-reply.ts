@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { ParleyError } from '../../base/errors.js';
+import type { OpenFile } from '../../store/files/file-store.js';
 
 export interface FileReplyOptions {
-  path: string;
+  /** Closed when it is sent; null = there is none. */
+  file: OpenFile | null;
   contentType: string;
   /** The file name for saving. */
   name: string;
@@ -25,18 +26,15 @@ const STALLED_MS = 30_000;
 export async function fileReply(
   request: FastifyRequest,
   reply: FastifyReply,
-  { path, contentType, name, what, id }: FileReplyOptions,
+  { file, contentType, name, what, id }: FileReplyOptions,
 ): Promise<FastifyReply> {
-  const file = await open(path, 'r').catch(() => {
-    throw new ParleyError('NOT_FOUND', { what, id });
-  });
+  if (file === null) throw new ParleyError('NOT_FOUND', { what, id });
   try {
-    const { size, mtimeMs } = await file.stat();
-    const etag = `"${size.toString(16)}-${Math.floor(mtimeMs).toString(16)}"`;
+    const { bytes: size, etag } = file;
     void reply.headers({
       'accept-ranges': 'bytes',
       'content-type': contentType,
-      'content-disposition': `inline; filename="${name.replaceAll(/[^\w.-]/g, '_')}"`,
+      'content-disposition': dispositionOf(name),
       'cache-control': 'private, no-cache',
       'x-content-type-options': 'nosniff',
       etag,
@@ -44,7 +42,6 @@ export async function fileReply(
     const { 'if-range': condition, range: asked } = request.headers;
     const range = condition === undefined || condition === etag ? rangeOf(asked, size) : 'whole';
     if (range === 'none') {
-      await file.close();
       void reply
         .code(416)
         .header('content-range', `bytes */${String(size)}`)
@@ -57,24 +54,25 @@ export async function fileReply(
     }
     void reply.header('content-length', String(end - start + 1));
     return await sent(request, reply, file, [start, end]);
-  } catch (error) {
+  } finally {
     await file.close();
-    throw error;
   }
+}
+
+/** The header that shows a file in a browser, and names it for saving. */
+export function dispositionOf(name: string): string {
+  return `inline; filename="${name.replaceAll(/[^\w.-]/g, '_')}"`;
 }
 
 async function sent(
   { method }: FastifyRequest,
   reply: FastifyReply,
-  file: FileHandle,
+  file: OpenFile,
   [start, end]: readonly [number, number],
 ): Promise<FastifyReply> {
-  if (method === 'HEAD' || end < start) {
-    await file.close();
-    return reply.send(Readable.from([])); // Fastify would set the length of a text
-  }
+  if (method === 'HEAD' || end < start) return reply.send(Readable.from([])); // Fastify would set the length of a text
   reply.raw.setTimeout(STALLED_MS, () => reply.raw.destroy());
-  return reply.send(file.createReadStream({ start, end }));
+  return reply.send(await file.stream(start, end));
 }
 
 /** First and last byte; `whole` = no range, an invalid one or several; `none` = the range is outside the file. */

@@ -7,6 +7,7 @@ import type { CostItem } from '../../session/record/call-history.js';
 import type { SessionEvent } from '../../session/session-options.js';
 import type { SessionReport } from '../../session/record/session-report.js';
 import type { TurnMetrics } from '../../session/record/session-metrics.js';
+import { fileMetrics, type FileFigures } from './file-metrics.js';
 import { MetricRegistry, type MetricSample } from './metric-registry.js';
 import { UNHEARD_KINDS } from '../../transports/rtp/totals.js';
 import { hopText } from '../../telephony/sip/hop.js';
@@ -91,6 +92,8 @@ export interface MetricSources {
   /** Internal faults of parley. */
   faults: { readonly count: number };
   trunks: CarrierStatistics;
+  /** Null = there is no store for files. */
+  files: FileFigures | null;
 }
 
 /** Seconds. The relevant response times are between 0.2 s and a few seconds. */
@@ -196,6 +199,7 @@ export class Metrics {
       { value: sources.media.deaths },
     ]);
     trunkMetrics(registry, sources.trunks);
+    if (sources.files !== null) fileMetrics(registry, sources.files);
     registry.read('counter', 'parley_errors_total', 'Internal faults of parley. The log has the details.', () =>
       sources.faults.count === 0 ? [] : [{ value: sources.faults.count }],
     );

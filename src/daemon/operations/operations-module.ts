@@ -9,6 +9,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { SessionEvent } from '../../session/session-options.js';
 import type { SessionReport } from '../../session/record/session-report.js';
 import type { Client, Clients } from '../http/clients.js';
+import type { FileFigures } from './file-metrics.js';
 import type { FaultReporter, Log, LogFields, LogLevel } from './log.js';
 import { Metrics, type MetricSources } from './metrics.js';
 import type { SessionSpans } from './session-spans.js';
@@ -26,7 +27,7 @@ export interface OperationsModule extends DaemonModule {
 export function operationsModule(
   context: DaemonContext,
   { app, access, clients }: HttpModule,
-  media: Media,
+  { media, files }: { media: Media; files: FileFigures | null },
 ): OperationsModule {
   const { settings, engine, clock, nowUnixMs, database, log, faults, events, admission } = context;
   const { otlpEndpoint: endpoint } = settings;
@@ -37,6 +38,7 @@ export function operationsModule(
     clock,
     nowUnixMs,
     media,
+    files,
     calls: () => underWay.calls(),
     outbox: () => underWay.outbox(),
     sessions: () => engine.sessions.size,

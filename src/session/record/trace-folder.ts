@@ -47,10 +47,11 @@ export class TraceFolder implements SessionTraces {
 
   open(sessionId: string, onFault: (reason: string) => void): SessionTrace {
     const file = new TraceFile({ ...this.#options, path: this.pathOf(sessionId) }, this.#options.path, onFault);
-    this.#open.set(sessionId, file);
+    const name = fileNameOf(sessionId);
+    this.#open.set(name, file);
     const close = async (): Promise<void> => {
       await file.close();
-      if (this.#open.get(sessionId) === file) this.#open.delete(sessionId);
+      if (this.#open.get(name) === file) this.#open.delete(name);
     };
     return { log: (entry) => file.write(entry), close };
   }
@@ -60,9 +61,14 @@ export class TraceFolder implements SessionTraces {
     return join(this.#options.path, `${fileNameOf(sessionId)}.jsonl`);
   }
 
-  /** Resolves when all entries of a session so far are in its file. */
-  async flush(sessionId: string): Promise<void> {
-    await this.#open.get(sessionId)?.flush();
+  /**
+   * Resolves when all entries of a session so far are in its file: with whether it may get more.
+   * @param sessionId or the name of its file, without the extension
+   */
+  async flush(sessionId: string): Promise<boolean> {
+    const file = this.#open.get(fileNameOf(sessionId));
+    await file?.flush();
+    return file !== undefined;
   }
 
   /** May be called twice. */

@@ -33,6 +33,12 @@ const NODES = `
   ALTER TABLE unfinished_sessions ADD COLUMN node_id TEXT COLLATE "C";
   ALTER TABLE campaign_records ADD COLUMN node_id TEXT COLLATE "C";
   ALTER TABLE eval_runs ADD COLUMN node_id TEXT COLLATE "C";
+  CREATE TABLE file_deletions (
+    key TEXT COLLATE "C" PRIMARY KEY,
+    ts_us BIGINT NOT NULL,
+    done BIGINT NOT NULL
+  );
+  CREATE INDEX file_deletions_open ON file_deletions (ts_us) WHERE done = 0;
   CREATE TABLE registered_calls (
     call_id TEXT COLLATE "C" PRIMARY KEY,
     session_id TEXT COLLATE "C" NOT NULL UNIQUE,

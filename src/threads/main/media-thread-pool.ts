@@ -94,9 +94,10 @@ export class MediaThreadPool implements MediaHost {
     return this.threads.find((thread) => line instanceof PhoneLineProxy && thread.has(line)) ?? null;
   }
 
-  /** Resolves when all entries of a session so far are in its log file. */
-  async flushTrace(session: string): Promise<void> {
-    await Promise.all(this.threads.map((thread) => thread.flushTrace(session)));
+  /** Resolves when all entries of a session so far are in its log file: with whether it may get more. */
+  async flushTrace(session: string): Promise<boolean> {
+    const open = await Promise.all(this.threads.map((thread) => thread.flushTrace(session)));
+    return open.includes(true);
   }
 
   /** Ends all sessions and threads. May be called twice. */

@@ -181,9 +181,9 @@ export class MediaThread implements LineChannel {
     }
   }
 
-  /** Resolves when all entries of a session of this thread so far are in its log file; for other sessions at once. */
-  async flushTrace(session: string): Promise<void> {
-    await this.#rpc.ask('flushTrace', session, { timeoutMs: FLUSH_MS }).catch(() => undefined);
+  /** Resolves when all entries of a session of this thread so far are in its log file: with whether it may get more. */
+  flushTrace(session: string): Promise<boolean> {
+    return this.#rpc.ask('flushTrace', session, { timeoutMs: FLUSH_MS }).catch(() => false);
   }
 
   /** Ends its sessions and the thread. May be called twice. */

@@ -109,8 +109,8 @@ export type ThreadMethods = {
   sendText: (what: { session: string; text: string }) => void;
   finish: (what: { session: string; target: string | null }) => void;
   noteFault: (what: { session: string; name: string; reason: string }) => void;
-  /** Resolves when all entries of a session so far are in its log file. */
-  flushTrace: (session: string) => Promise<void>;
+  /** Resolves when all entries of a session so far are in its log file: with whether it may get more. */
+  flushTrace: (session: string) => Promise<boolean>;
   /** Ends its sessions and frees everything. */
   close: (nothing: null) => Promise<void>;
 };

@@ -78,7 +78,7 @@ export class MediaWorker {
       sendText: ({ session, text }) => of(session)?.sendText(text),
       finish: ({ session, target }) => of(session)?.finish(target),
       noteFault: ({ session, name, reason }) => of(session)?.noteFault(name, reason),
-      flushTrace: async (session) => this.#stores.traces?.flush(session),
+      flushTrace: async (session) => this.#stores.traces?.flush(session) ?? false,
       close: () => this.#close(),
     };
   }

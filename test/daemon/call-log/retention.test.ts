@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
-import { CallFiles } from '../../../src/daemon/call-log/call-files.js';
+import { CallFiles } from '../../../src/daemon/files/call-files.js';
 import { CallLog } from '../../../src/daemon/call-log/call-log.js';
 import { Retention, type RetentionOptions } from '../../../src/daemon/call-log/retention.js';
 import type { SessionReport } from '../../../src/session/record/session-report.js';
@@ -40,7 +40,7 @@ function kept(id: string, daysAgo: number, ends = true): void {
   const log = new CallLog({ store: new CallStore(database, () => unixMs), files });
   const begun = log.begin({ sessionId: id, channel: 'talk', agentId: 'baker', agentConfig: {} });
   const recording = join(files.recordings, `${id}.wav`);
-  for (const path of [recording, files.traceOf(id)]) {
+  for (const path of [recording, files.traceHere(id)]) {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, 'sound');
     utimesSync(path, unixMs / 1000, unixMs / 1000);

@@ -53,6 +53,7 @@ function metricsOfNothing(): Metrics {
     clock: new VirtualClock(),
     media: { loads: [], deaths: 0 },
     faults: { count: 0 },
+    files: null,
     trunks: new CarrierStatistics(() => undefined),
   });
 }

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
-import { loadSettings } from '../settings/load-settings.js';
-import { originSchema } from '../settings/setting-items.js';
-import { ParleyError } from '../base/errors.js';
-import { nowUnixMs } from '../base/real-clock.js';
-import { hasAgent } from '../store/agents.js';
-import { databaseFile, openDatabase } from '../store/database.js';
-import { KEY_VARIABLES, KeyStore, type StoredKey } from '../store/keys.js';
-import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
-import { SqliteLiveTables } from '../store/sqlite/sqlite-live-tables.js';
-import { type CommandIo, defineCommand, type FlagOptions, unknownAction, UsageError } from './shared/command.js';
+import { loadSettings } from '../../settings/load-settings.js';
+import { originSchema } from '../../settings/setting-items.js';
+import { ParleyError } from '../../base/errors.js';
+import { nowUnixMs } from '../../base/real-clock.js';
+import { hasAgent } from '../../store/agents.js';
+import { databaseFile } from '../../store/database.js';
+import { KEY_VARIABLES, KeyStore, type StoredKey } from '../../store/keys.js';
+import { openCommandDatabase } from '../shared/command-database.js';
+import { type CommandIo, defineCommand, type FlagOptions, unknownAction, UsageError } from '../shared/command.js';
+import { rotateKeys } from './rotate.js';
 
 const OPTIONS = {
   name: { type: 'string' },
@@ -24,9 +24,14 @@ Usage: parley keys list [--json]
        parley keys create private --name NAME
        parley keys create public --name NAME [--agent ID …] [--origin ORIGIN …]
        parley keys revoke ID …
+       parley keys rotate [--json]
 
-Manages the daemon's API keys. A private key allows everything. A public key only opens sessions and may appear in web
+Manages the daemon's API keys, and the key that encrypts stored secrets. A private key allows everything. A public key only opens sessions and may appear in web
 pages. A key is shown once, at its creation. Changes apply at once, also to a running daemon.
+
+rotate changes the key that encrypts stored secrets. A key in the data folder is replaced by a new one, while no daemon
+runs. A key in PARLEY_SECRET_KEY takes the place of those in PARLEY_OLD_SECRET_KEYS, while all nodes run with both.
+docs/keys.md has the steps. If it is interrupted, run it again.
 
 Flags:
   --name NAME           owner or purpose of the key
@@ -40,26 +45,31 @@ Flags:
   positionals: true,
   async run({ values, positionals }, io) {
     const [action, ...rest] = positionals;
+    if (action === 'rotate') {
+      const isMore = values.name !== undefined || [...rest, ...values.agent, ...values.origin].length > 0;
+      if (isMore) throw new UsageError('rotate takes --data-dir and --json only');
+      const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
+      return rotateKeys(settings, io, values.json);
+    }
     const wanted = { name: values.name, agents: values.agent, origins: values.origin };
     const work = workOf(action, rest, wanted);
     const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
-    if (action !== 'create' && !existsSync(databaseFile(settings.dataDir))) {
+    if (settings.databaseUrl === null && action !== 'create' && !existsSync(databaseFile(settings.dataDir))) {
       if (action !== 'list')
         throw new ParleyError('NOT_FOUND', { what: 'database in the data folder', id: settings.dataDir });
       if (values.json) io.stdout.write('[]\n');
       else io.stderr.write(`no keys in ${settings.dataDir}; the daemon creates one at its first start\n`);
       return 0;
     }
-    const database = openDatabase(settings.dataDir);
+    const { database, tables, close } = await openCommandDatabase(settings);
     try {
-      const sqlite = new SqliteDatabase(database);
       for (const id of wanted.agents) {
-        if (!(await hasAgent(sqlite, id))) throw new ParleyError('NOT_FOUND', { what: 'agent', id });
+        if (!(await hasAgent(database, id))) throw new ParleyError('NOT_FOUND', { what: 'agent', id });
       }
-      const store = await KeyStore.open(sqlite, new SqliteLiveTables(database), nowUnixMs);
+      const store = await KeyStore.open(database, tables, nowUnixMs);
       return await work(store, io, values.json);
     } finally {
-      database.close();
+      await close();
     }
   },
 });
@@ -73,7 +83,7 @@ function workOf(
   { name, agents, origins }: { name: string | undefined; agents: readonly string[]; origins: readonly string[] },
 ): Work {
   if (action !== 'list' && action !== 'create' && action !== 'revoke') {
-    throw unknownAction(action, ['list', 'create', 'revoke']);
+    throw unknownAction(action, ['list', 'create', 'revoke', 'rotate']);
   }
   if (action !== 'create' && (name !== undefined || agents.length > 0 || origins.length > 0)) {
     throw new UsageError('--name, --agent and --origin apply to create only');
