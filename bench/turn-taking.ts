@@ -127,8 +127,8 @@ async function heardBy(turns: ReturnType<typeof turnsIn>): Promise<HeardTurn[]> 
   const heard: HeardTurn[] = [];
   for (const turn of turns) {
     if (embedded !== null && turn.language !== 'en') continue;
-    const told = await ears(turn);
-    heard.push({ turn, told, pauses: pausesOf(turn, told) });
+    const reported = await ears(turn);
+    heard.push({ turn, reported, pauses: pausesOf(turn, reported) });
   }
   await embedded?.close();
   return heard;

@@ -188,11 +188,11 @@ export class CapacityHost {
   }
 
   async open(offers: string[]): Promise<string[]> {
-    const told = await this.#all(
+    const reported = await this.#all(
       (own) => own.open(offers),
       (thread, n) => thread.ask('open', this.#share(offers, n)),
     );
-    return offers.map((_, n) => told[n % told.length]?.[Math.floor(n / told.length)] ?? '');
+    return offers.map((_, n) => reported[n % reported.length]?.[Math.floor(n / reported.length)] ?? '');
   }
 
   async begin(answers: string[]): Promise<void> {

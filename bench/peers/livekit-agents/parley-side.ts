@@ -99,14 +99,15 @@ function toldVad(): { provider: VadProvider; tell: (isSpeech: boolean) => void }
   let probability = 0;
   const createDetector: VadProvider['createDetector'] = () => {
     let taken = 0;
-    let told = 0;
+    let reported = 0;
     return {
       windowSamples,
       process(samples, onWindow) {
         taken += samples.length;
-        for (; told + windowSamples <= taken; told += windowSamples) onWindow(probability, told + windowSamples);
+        for (; reported + windowSamples <= taken; reported += windowSamples)
+          onWindow(probability, reported + windowSamples);
       },
-      reset: () => void (taken = told = 0),
+      reset: () => void (taken = reported = 0),
       close: () => undefined,
     };
   };

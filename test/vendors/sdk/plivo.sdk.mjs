@@ -75,8 +75,13 @@ it('places, looks at, transfers and ends a call, and what is asked about it is s
   answer.addStream('wss://voice.example.com/media', stream);
   answer.addRedirect(`${ROOT}/next`, { method: 'POST' });
   const dial = new plivo.Response();
-  const told = { action: `${ROOT}/dialled`, callbackUrl: `${ROOT}/told`, callbackMethod: 'POST', dialMusic: 'real' };
-  dial.addDial({ ...told, method: 'POST', timeout: 30, callerId: OWN }).addNumber(BUSY);
+  const reported = {
+    action: `${ROOT}/dialled`,
+    callbackUrl: `${ROOT}/told`,
+    callbackMethod: 'POST',
+    dialMusic: 'real',
+  };
+  dial.addDial({ ...reported, method: 'POST', timeout: 30, callerId: OWN }).addNumber(BUSY);
   const hangUp = new plivo.Response();
   hangUp.addHangup({ reason: 'busy' });
   Object.assign(documents, {

@@ -117,9 +117,9 @@ describe('a loaded process', () => {
     await engine.ready();
     await clock.advanceTo(5000);
     const { pid } = engine;
-    const { id, ended: told } = join(engine);
+    const { id, ended: reported } = join(engine);
     engine.send({ type: 'open', id });
-    expect(await told).toMatchObject({ code: 'PROVIDER_FAILED' });
+    expect(await reported).toMatchObject({ code: 'PROVIDER_FAILED' });
     await new Promise((resolve) => setImmediate(resolve));
     expect(engine.pid).not.toBeNull();
     expect(engine.pid).not.toBe(pid);

@@ -63,14 +63,14 @@ export class Bench {
 
   /** A client transaction, and what its user was told. */
   ask(method: string, hop: Hop = UDP) {
-    const told: (number | string)[] = [];
+    const reported: (number | string)[] = [];
     const transaction = this.transactions.request(requestOf(method, { branch: '' }), hop, {
-      onResponse: ({ status }) => told.push(status),
-      onFailure: (failure) => told.push(failure),
+      onResponse: ({ status }) => reported.push(status),
+      onFailure: (failure) => reported.push(failure),
     });
     const receive = (status: number): void =>
       this.transactions.receiveResponse(responseTo(transaction.request, status, { toTag: 'b2' }));
-    return { told, transaction, receive };
+    return { reported, transaction, receive };
   }
 
   /** A server transaction. */
