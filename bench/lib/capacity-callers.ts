@@ -15,7 +15,7 @@ import type { Methods } from './remote.js';
 export type CallerMethods = {
   /** The callers' offers; empty ones where the way has none. */
   offer: (nothing: null) => Promise<string[]>;
-  /** Connects, and begins to send. @param told by the sessions. Resolves to the answers, empty where there is none */
+  /** Connects, and begins to send. @param reported by the sessions. Resolves to the answers, empty where there is none */
   connect: (reported: string[]) => Promise<string[]>;
   /** Processor time so far, ms. */
   cpuMs: (nothing: null) => Promise<number>;

@@ -13,7 +13,7 @@ import { Hearing } from '../../dist/session/hearing/hearing.js';
 import { TurnJudge } from '../../dist/session/hearing/turn-judge.js';
 import { MIN_PAUSE_MS, type Stretch, type Turn } from './turns.js';
 
-/** What a session's core would be told of a turn, and when, in ms from its first sample. */
+/** What a session's core would learn of a turn, and when, in ms from its first sample. */
 export interface Judged {
   atMs: number;
   event: ConversationEvent;

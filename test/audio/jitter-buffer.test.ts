@@ -115,7 +115,7 @@ describe('where nothing comes', () => {
       for (const arrival of buffer.poll(nowMs)) silentMs += arrival.kind === 'silence' ? arrival.ms : Number.NaN;
     }
     expect(silentMs).toBe(940);
-    // It speaks again a second later: all its time has been told.
+    // It speaks again a second later: all its time has been given.
     expect(reported(buffer.push(packet(11, { timestamp: 61 * 960 }), 1_250))).toEqual(['_60', 11]);
     expect(buffer.stats).toMatchObject({ lost: 0, lagMs: 0 });
   });

@@ -45,7 +45,7 @@ class Rig {
   }
 }
 
-/** A clock that wakes whoever waits when it is told to, however early or late that is. */
+/** A clock that wakes whoever waits when it is asked to, however early or late that is. */
 class UnevenClock implements Clock {
   readonly virtual = false;
   atMs = 0;

@@ -50,7 +50,7 @@ describe('calls from a trunk that says what it likes', () => {
     for (const item of await histories()) expect(item['carrier_call_log']).toMatchObject({ callId: FIRST.callId });
   }, 60_000);
 
-  it('is told why a call is refused, and so is the operator', async () => {
+  it('learns why a call is refused, and so is the operator', async () => {
     const nobody = caller.invite({ ...FIRST, callId: 'nobody', to: 'frontdesk' });
     expect(await nobody.final).toMatchObject({ status: 404 });
     const mute = caller.invite({ ...FIRST, callId: 'mute', payloads: '18' });

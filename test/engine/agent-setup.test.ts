@@ -26,7 +26,7 @@ function makeEngine(options: EngineOptions): Engine {
   return engine;
 }
 
-/** What the model is offered and, where it makes a call, told; the user types "go". */
+/** What the model is offered and, where it makes a call, given; the user types "go". */
 async function converse(
   engine: Engine,
   agent: AgentConfig,

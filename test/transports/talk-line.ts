@@ -6,8 +6,8 @@ import { TalkSocketTransport, type TalkSocketOptions } from '../../src/transport
 import type { TransportSink } from '../../src/transports/transport.js';
 import { Inbox } from './inbox.js';
 
-/** What a sink was told, in order. */
-export interface Told {
+/** What a sink got, in order. */
+export interface Reported {
   samples: number[];
   digits: string[];
   texts: string[];
@@ -18,9 +18,9 @@ export interface Told {
 /** A talk transport with a real client at the other end of a real socket; only the clock is virtual. */
 export class TalkLine {
   readonly clock: VirtualClock;
-  readonly reported: Told = { samples: [], digits: [], texts: [], forms: [], closed: [] };
+  readonly reported: Reported = { samples: [], digits: [], texts: [], forms: [], closed: [] };
   readonly inbox: Inbox;
-  /** Resolves when the sink is told that the line is gone. */
+  /** Resolves when the sink learns that the line is gone. */
   readonly closed: Promise<Error | undefined>;
   #settles = 0;
   #tellClosed!: (error: Error | undefined) => void;

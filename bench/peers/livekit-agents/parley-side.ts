@@ -66,10 +66,10 @@ async function openLine(engine: Engine, clock: RealClock, options: LineOptions):
   };
 }
 
-/** Says what it is told to say. */
+/** Says what it gets to say. */
 class ToldRecogniser {
   readonly provider: SttProvider = {
-    name: 'told',
+    name: 'scripted',
     virtualTime: true,
     warmUp: () => Promise.resolve(),
     close: () => Promise.resolve(),
@@ -93,7 +93,7 @@ class ToldRecogniser {
   }
 }
 
-/** Hears what it is told to hear. */
+/** Hears what it gets to hear. */
 function toldVad(): { provider: VadProvider; tell: (isSpeech: boolean) => void } {
   const windowSamples = 512;
   let probability = 0;
@@ -112,7 +112,7 @@ function toldVad(): { provider: VadProvider; tell: (isSpeech: boolean) => void }
     };
   };
   return {
-    provider: { name: 'told', warmUp: () => Promise.resolve(), createDetector },
+    provider: { name: 'scripted', warmUp: () => Promise.resolve(), createDetector },
     tell: (isSpeech) => void (probability = isSpeech ? 1 : 0),
   };
 }

@@ -13,7 +13,7 @@ import { concat, noise, pieces, seededRandom, sine, toSamples, voiceLike } from 
 
 const RATE = 8000;
 
-/** The first sign, and the millisecond in which it is told. */
+/** The first sign, and the millisecond in which it is reported. */
 function found(samples: Int16Array, rate = RATE, cuts = [rate / 50]): { sign: FaxSign; atMs: number } | null {
   const detector = new FaxDetector(rate);
   let pushed = 0;

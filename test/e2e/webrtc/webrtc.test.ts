@@ -117,7 +117,7 @@ describe.skipIf(!hasTool('chromium'))('WebRTC, from a real browser', { timeout: 
     await caller.do('call.line.sender.dtmf.insertDTMF("4711#", 100, 70)');
     await caller.message('onresponsetext', { after: answered, text: 'sesame', final: true });
 
-    // The page is told that it is over.
+    // The page learns that it is over.
     await caller.send({ method: 'text', data: 'Goodbye.' });
     await caller.message('onsessionended');
     await caller.page.close();

@@ -6,7 +6,7 @@ import { answerTone } from '../../../src/testing/doubles/fax-signals.js';
 
 const RATE = 8000;
 
-/** What is told of a fax machine that answers after so much silence, and when. */
+/** What is reported of a fax machine that answers after so much silence, and when. */
 function hear(silenceMs: number, hearsFax = true): { event: ConversationEvent; atMs: number }[] {
   const reported: { event: ConversationEvent; atMs: number }[] = [];
   let nowMs = 0;
@@ -59,7 +59,7 @@ describe('special information tones', () => {
   it.each([
     [true, [{ type: 'sit', end: 'failed' }]],
     [false, []],
-  ])('are told once, where an announcement may answer: %s', (hearsAnnouncements, expected) => {
+  ])('are reported once, where an announcement may answer: %s', (hearsAnnouncements, expected) => {
     const reported: ConversationEvent[] = [];
     const hearing = new Hearing(
       {

@@ -4,7 +4,7 @@ import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import type { SttEvents, SttOptions, SttProvider, SttStream, SttTranscript } from '../../../src/providers/stt/stt.js';
 import { Recogniser } from '../../../src/session/hearing/recogniser.js';
 
-/** A stream that writes down what it is told. */
+/** A stream that writes down what it gets. */
 class ToldStream implements SttStream {
   readonly reported: string[] = [];
   closed = 0;

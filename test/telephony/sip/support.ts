@@ -17,7 +17,7 @@ import { parseMessage } from '../../../src/telephony/sip/parse.js';
 import { UserAgent } from '../../../src/telephony/sip/user-agent.js';
 import { Random } from '../../../src/base/random.js';
 
-/** Media that agree to everything but what says `nothing`, and write down what they were told. */
+/** Media that agree to everything but what says `nothing`, and write down what they got. */
 export class TestMedia implements OfferAnswer {
   readonly reported: string[] = [];
   readonly #name: string;
@@ -155,7 +155,7 @@ export function phoneAt(
 export interface Placed {
   call: SipOutboundCall;
   media: TestMedia;
-  /** What was told, in order. */
+  /** What was reported, in order. */
   reported: string[];
   leg: () => Leg;
   failure: () => OutboundFailure;
@@ -196,7 +196,7 @@ export function place(from: Phone, to: Hop, options: Partial<OutboundOptions> = 
   return { call, media, reported, leg: () => there(leg), failure: () => there(failed) };
 }
 
-/** Takes a call that came in, as far as it is told. */
+/** Takes a call that came in, as far as it is reported. */
 export function take(call: InboundCall, upTo: 'prepared' | 'ringing' | 'answered' = 'answered') {
   const reported: string[] = [];
   const media = new TestMedia('bob');

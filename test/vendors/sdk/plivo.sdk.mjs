@@ -77,7 +77,7 @@ it('places, looks at, transfers and ends a call, and what is asked about it is s
   const dial = new plivo.Response();
   const reported = {
     action: `${ROOT}/dialled`,
-    callbackUrl: `${ROOT}/told`,
+    callbackUrl: `${ROOT}/leg`,
     callbackMethod: 'POST',
     dialMusic: 'real',
   };
@@ -101,7 +101,7 @@ it('places, looks at, transfers and ends a call, and what is asked about it is s
   const live = await sdk.calls.getLiveCall(call.id);
   expect([live.callUuid, live.callStatus]).toEqual([call.id, 'in-progress']);
   await sdk.calls.transfer(call.id, { legs: 'aleg', alegUrl: `${ROOT}/dial`, alegMethod: 'POST' });
-  sockets[0].close(); // the call goes elsewhere when its stream is over
+  sockets[0].close(); // the call is redirected when its stream is over
   await clock.advanceBy(2_000);
   expect(call.stream).not.toBeNull(); // the target was busy
   await sdk.calls.hangup(call.id);
@@ -109,7 +109,7 @@ it('places, looks at, transfers and ends a call, and what is asked about it is s
   await expect(sdk.calls.getLiveCall(call.id)).rejects.toMatchObject({ status: 404 });
   const paths = asked.map(({ url }) => new URL(url).pathname);
   expect(paths).toEqual([
-    ...['/ring', '/answer', '/media', '/machine', '/dial', '/told', '/dialled', '/media', '/hangup'],
+    ...['/ring', '/answer', '/media', '/machine', '/dial', '/leg', '/dialled', '/media', '/hangup'],
   ]);
   expectSigned(asked);
   expect([...double.violations, ...call.errors]).toEqual([]);

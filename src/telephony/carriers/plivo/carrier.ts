@@ -164,7 +164,7 @@ export class PlivoCarrier extends DocumentCarrier<PlivoControl> {
       case 'ring':
         control?.rang(callId);
         return xmlReply(EMPTY_XML);
-      case 'told':
+      case 'leg':
         control?.targetStatus(more, form.get('DialAction') ?? '');
         return xmlReply(EMPTY_XML);
       case 'machine':

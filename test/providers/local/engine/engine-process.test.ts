@@ -26,7 +26,7 @@ function faulty(fault: string, options: Partial<EngineProcessOptions> = {}): Eng
   return make({ load: { engine: 'listen', config: { fault }, threads: 1, idleMs: null }, entry: FAULTY, ...options });
 }
 
-/** A user, and how it was told of the end. */
+/** A user, and how it learned of the end. */
 function join(engine: EngineProcess): { id: number; ended: Promise<ParleyError> } {
   let end: (error: ParleyError) => void = () => undefined;
   const ended = new Promise<ParleyError>((resolve) => (end = resolve));

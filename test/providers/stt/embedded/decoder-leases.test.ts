@@ -274,7 +274,7 @@ describe('where all decoders are lent', () => {
     expect(desk.decoders).toHaveLength(2);
   });
 
-  it('a session that closes while it waits is told so, and waits no more', async () => {
+  it('a session that closes while it waits learns so, and waits no more', async () => {
     const desk = new Desk(1);
     desk.open(1);
     desk.open(2);

@@ -92,7 +92,7 @@ export class Listener {
     await this.#play(new Int16Array((ms * RATE_HZ) / 1000), () => undefined);
   }
 
-  /** Speech followed by `quietMs` of silence; the onset is told 60 ms late and the end 240 ms late. */
+  /** Speech followed by `quietMs` of silence; the onset is reported 60 ms late and the end 240 ms late. */
   async speech(samples: Int16Array, quietMs = 300): Promise<void> {
     const onset = this.#position;
     const end = onset + samples.length;

@@ -55,7 +55,7 @@ it('is no longer final when the user goes on', () => {
   expect(lines().at(-1)).toBe('0? yes please');
 });
 
-it('counts a segment a turn, and none for a turn of which nothing was told', () => {
+it('counts a segment a turn, and none for a turn of which nothing was reported', () => {
   segments.update(0, piece('yes', true));
   segments.endTurn(100);
   segments.endTurn(200);

@@ -72,7 +72,7 @@ describe.skipIf(sileroKernel('native') === null)('Silero, many streams together'
     expect(probabilities(reset, window)).toEqual(first);
   });
 
-  it('goes on where somebody who is told of a window throws, and lets the error be seen', async () => {
+  it('goes on where a listener to a window throws, and lets the error be seen', async () => {
     const vad = new SileroVad();
     const window = signals[0]!.subarray(0, SILERO_WINDOW);
     const others = process.listeners('uncaughtException');

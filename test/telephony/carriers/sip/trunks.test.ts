@@ -77,7 +77,7 @@ async function openTrunks(trunks: readonly Trunk[], callers: Record<string, stri
       call.answer();
     });
   }
-  /** A user agent elsewhere, with real media. */
+  /** A user agent outside, with real media. */
   const phone = (hop: typeof HOPS.bob | typeof CARL | typeof HOPS.eve, password?: string) => {
     const agent = phoneAt(wire, hop, 9, password === undefined ? undefined : { user: 'pbx', password });
     const callUs = async (to: string): Promise<Placed> => {

@@ -61,7 +61,7 @@ export class Bench {
       .map(({ atMs }) => atMs);
   }
 
-  /** A client transaction, and what its user was told. */
+  /** A client transaction, and what its user got. */
   ask(method: string, hop: Hop = UDP) {
     const reported: (number | string)[] = [];
     const transaction = this.transactions.request(requestOf(method, { branch: '' }), hop, {

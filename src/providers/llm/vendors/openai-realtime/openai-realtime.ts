@@ -261,7 +261,7 @@ const COMMIT = '{"type":"input_audio_buffer.commit"}';
  * whether or not it will be answered.
  */
 export function realtimeStt({ name, line, secrets, clock }: RealtimeSttOptions): SttProvider {
-  const ears = new SocketSttProvider(
+  const stt = new SocketSttProvider(
     {
       name,
       abilities: { models: true, multilingual: true, feedsModel: true, understands: OPENAI_HEARS },
@@ -273,14 +273,14 @@ export function realtimeStt({ name, line, secrets, clock }: RealtimeSttOptions):
     { apiKey: secrets[0] ?? '' },
   );
   // Sets the session up before anyone speaks; a slow or transient failure is retried when someone does.
-  ears.warmUp = async () => {
+  stt.warmUp = async () => {
     try {
       await waitAtMost(clock, WARM_UP_MS, line.ready());
     } catch (error) {
       if (!(error instanceof ParleyError) || !error.retryable) throw error;
     }
   };
-  return ears;
+  return stt;
 }
 
 function transcriptionOf({ model = DEFAULT_MODEL, language, multilingual = false, hints }: SttOptions) {
