@@ -17,7 +17,7 @@ export interface GuardedRequest {
   /** Upper case. Default GET. */
   method?: string;
   headers?: Readonly<Record<string, string>>;
-  body?: string | Uint8Array;
+  body?: string | Uint8Array | undefined;
   /** Timeout for the whole reply. */
   timeoutMs: number;
   /** Maximum reply body in bytes. Default: the client's. */

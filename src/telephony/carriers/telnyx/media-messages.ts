@@ -43,9 +43,9 @@ function read(text: string): SequencedMessage | null {
     case 'media':
       return soundIn(message, fields);
     case 'dtmf':
-      return { type: 'digits', digits: fields.text(fields.objectIn(message, 'dtmf')['digit'], 'dtmf.digit') };
+      return fields.digits(message);
     case 'mark':
-      return { type: 'mark', name: fields.text(fields.objectIn(message, 'mark')['name'], 'mark.name') };
+      return fields.mark(message);
     case 'stop':
       return { type: 'stop' };
     case 'error': {
@@ -54,7 +54,7 @@ function read(text: string): SequencedMessage | null {
       throw fields.unreadable(`it reports ${words.join(', ').slice(0, 200)}`);
     }
     default:
-      throw fields.unreadable(`the event ${String(message?.['event']).slice(0, 40)} is not known`);
+      throw fields.unknownEvent(message);
   }
 }
 
