@@ -19,7 +19,6 @@ export interface RemoteLine {
   close(): Promise<void>;
 }
 
-/** The line of a session. */
 export type SessionLine = Transport | RemoteLine;
 
 export interface RemoteSession {

@@ -1,7 +1,6 @@
 import type { ChatMessage, ToolCall, ToolSpec } from '../agent/chat.js';
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
 
-/** An event of the model. */
 export type ModelEvent = Extract<ConversationEvent, { requestId: number }>;
 
 /** Timing of a scripted reply. */

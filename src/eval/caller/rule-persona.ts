@@ -35,7 +35,6 @@ export interface RulePersonaOptions {
   persona: Persona;
   phrases: CallerPhrases;
   random: Random;
-  /** The caller is called. */
   isCalled: boolean;
 }
 

@@ -324,7 +324,6 @@ export function runEspeak(program: string, speech: EspeakSpeech): Mailbox<Engine
   return mailbox;
 }
 
-/** The voices that the program has. */
 export function listEspeakVoices(program: string, signal: AbortSignal): Promise<EspeakVoice[]> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, ['--voices'], { stdio: ['ignore', 'pipe', 'ignore'], signal, killSignal: 'SIGKILL' });

@@ -6,7 +6,6 @@ import type { Recogniser } from './recogniser.js';
 import type { SessionContext } from '../session-context.js';
 import type { Voice } from '../speech/voice.js';
 
-/** The providers for a language. */
 export interface LanguageProviders {
   stt: SttProvider;
   /** Hints for the recogniser. */
