@@ -19,7 +19,7 @@ import { parseArgs } from 'node:util';
 import { RealClock } from '../dist/base/real-clock.js';
 import { DEFAULT_SETTINGS } from '../dist/settings/settings.js';
 import { CallArchive } from '../dist/daemon/call-log/call-archive.js';
-import { CallFiles } from '../dist/daemon/call-log/call-files.js';
+import { CallFiles } from '../dist/daemon/files/call-files.js';
 import { CallLog } from '../dist/daemon/call-log/call-log.js';
 import { callFilter, type CallQuery } from '../dist/daemon/call-log/call-filter.js';
 import { Retention, type RetentionOptions } from '../dist/daemon/call-log/retention.js';
@@ -30,6 +30,8 @@ import type { SessionReport } from '../dist/session/record/session-report.js';
 import { SignedUrls } from '../dist/daemon/http/signed-urls.js';
 import { TraceFolder } from '../dist/session/record/trace-folder.js';
 import { CallStore } from '../dist/store/calls.js';
+import { SoleLeases } from '../dist/store/leases.js';
+import { SqliteDatabase } from '../dist/store/sqlite/sqlite-database.js';
 import { Checkpointer } from '../dist/store/checkpointer.js';
 import { databaseFile, openDatabase } from '../dist/store/database.js';
 import { machine } from './lib/machine.js';
@@ -55,10 +57,10 @@ const pick = <T>(all: readonly T[]): T => chance.pick(all);
 const database = openDatabase(folder);
 try {
   console.log(`${machine()}\n`);
-  fill();
+  await fill();
   database.close();
   const again = openDatabase(folder); // nothing of the filling is in its cache
-  console.log(pageTable(again));
+  console.log(await pageTable(again));
   again.close();
   console.log(`\n${exportTable()}\n`);
   console.log(`${await traceTable()}\n`);
@@ -68,30 +70,32 @@ try {
 }
 
 /** A call every 100 s or so: 115 days for 100,000. */
-function fill(): void {
+async function fill(): Promise<void> {
   const [ours, people] = [numbers('+1415555', 5), numbers('+1202', 30_000)];
   const startMs = performance.now();
   let nowMs = START_MS;
-  const store = new CallStore(database, () => nowMs);
-  const log = new CallLog({ store, files: new CallFiles(folder) });
+  const own = new SqliteDatabase(database, () => nowMs);
+  const log = new CallLog({ database: own, store: new CallStore(own), files: new CallFiles(folder) });
   database.pragma('synchronous = OFF');
   const words = Array.from({ length: 4000 }, () =>
     random()
       .toString(36)
       .slice(2, 2 + Math.ceil(random() * 9)),
   );
-  const many = database.transaction((from: number, to: number) => {
+  const many = async (from: number, to: number): Promise<void> => {
+    database.exec('BEGIN');
     for (let n = from; n < to; n++) {
       nowMs += 200_000 * random();
       const phones = random() < 0.5 ? { from: pick(people), to: pick(ours) } : { from: pick(ours), to: pick(people) };
       const agentId = `agent-${String(Math.floor(40 * random() ** 2))}`;
       const campaign = random() < 0.4 ? { campaignId: `campaign-${String(Math.floor(20 * random()))}` } : {};
       const ids = { sessionId: crypto.randomUUID(), callId: crypto.randomUUID(), channel: 'phone', agentId } as const;
-      const begun = log.begin({ ...ids, ...campaign, phones, agentConfig: { prompt: said(words, 1500) } });
-      log.keep({ ...begun.item, ...ended(words) }, { recording: null } as SessionReport);
+      const begun = await log.begin({ ...ids, ...campaign, phones, agentConfig: { prompt: said(words, 1500) } });
+      await log.keep({ ...begun.item, ...ended(words) }, { recording: null } as SessionReport);
     }
-  });
-  for (let n = 0; n < count; n += 1000) many(n, Math.min(count, n + 1000));
+    database.exec('COMMIT');
+  };
+  for (let n = 0; n < count; n += 1000) await many(n, Math.min(count, n + 1000));
   database.pragma('wal_checkpoint(TRUNCATE)');
   const [mb, s] = [statSync(databaseFile(folder)).size / 1e6, (performance.now() - startMs) / 1000];
   console.log(`${String(count)} calls: ${mb.toFixed(0)} MB, written in ${s.toFixed(0)} s\n`);
@@ -125,7 +129,7 @@ function numbers(start: string, many: number): string[] {
   return Array.from({ length: many }, (_, n) => `${start}${String(n).padStart(7, '0')}`);
 }
 
-function pageTable(fresh: typeof database): string {
+async function pageTable(fresh: typeof database): Promise<string> {
   const archive = archiveOf(fresh);
   const newest = fresh.prepare<unknown[], number>('SELECT MAX(ts_us) FROM calls').pluck().get() ?? 0;
   const oldest = START_MS * 1000;
@@ -162,28 +166,48 @@ function pageTable(fresh: typeof database): string {
       { agent_id: 'agent-0', campaign_id: 'campaign-3', phone_number: '+1202*', call_status: 'error', end_time: day },
     ],
   ];
-  const rows = queries.map(([name, query]) => {
+  const rows: (string | number)[][] = [];
+  for (const [name, query] of queries) {
     const filter = callFilter(query);
-    const times = [20, 100].map((limit) =>
-      Array.from({ length: Number(values.pages) }, () => {
+    const row: (string | number)[] = [name];
+    for (const limit of [20, 100]) {
+      const times: number[] = [];
+      for (let page = 0; page < Number(values.pages); page++) {
         const beforeUs = random() < 0.3 ? null : Math.floor(oldest + random() * (newest - oldest));
         const before = process.cpuUsage();
-        archive.page(filter, limit, beforeUs);
+        await archive.page(filter, limit, beforeUs);
         const { user, system } = process.cpuUsage(before);
-        return (user + system) / 1000;
-      }),
-    );
-    return [name, ...times.flatMap((all) => [quantile(all, 0.5), quantile(all, 0.99)])];
-  });
+        times.push((user + system) / 1000);
+      }
+      row.push(quantile(times, 0.5), quantile(times, 0.99));
+    }
+    rows.push(row);
+  }
   return markdownTable([['page, CPU ms', 'of 20, p50', 'p99', 'of 100, p50', 'p99'], ...rows]);
 }
 
 function archiveOf(own: typeof database): CallArchive {
-  const links = new SignedUrls({ key: Buffer.alloc(32), nowUnixMs: () => START_MS, base: () => 'http://127.0.0.1' });
+  const links = new SignedUrls({ keys: [Buffer.alloc(32)], nowUnixMs: () => START_MS, base: () => 'http://127.0.0.1' });
   const settings = { ...DEFAULT_SETTINGS, dataDir: folder };
-  const others = { clock: new RealClock(), nowUnixMs: () => START_MS, onError: (error: Error) => console.error(error) };
-  const store = new CallStore(own, () => START_MS);
-  return new CallArchive({ settings, database: own, store, evals: { call: () => null }, links, ...others });
+  const leases = new SoleLeases();
+  const others = {
+    leases,
+    clock: new RealClock(),
+    nowUnixMs: () => START_MS,
+    onError: (error: Error) => console.error(error),
+  };
+  const sql = new SqliteDatabase(own, () => START_MS);
+  const store = new CallStore(sql);
+  const files = new CallFiles(folder);
+  return new CallArchive({
+    settings,
+    database: sql,
+    store,
+    files,
+    evals: { call: async () => null },
+    links,
+    ...others,
+  });
 }
 
 function exportTable(): string {
@@ -273,7 +297,7 @@ async function checkpointer(database: ReturnType<typeof openDatabase>): Promise<
 async function purgeTable(): Promise<string> {
   const own = openDatabase(folder);
   const checkpoints = await checkpointer(own);
-  const store = new CallStore(own, () => START_MS);
+  const store = new CallStore(new SqliteDatabase(own));
   const newest = (own.prepare<unknown[], number>('SELECT MAX(ts_us) FROM calls').pluck().get() ?? 0) / 1000;
   const errors: Error[] = [];
   const batches: number[] = [];
@@ -295,6 +319,7 @@ async function purgeTable(): Promise<string> {
   };
   const retention = new Retention({
     store: timed,
+    leases: new SoleLeases(),
     files: new CallFiles(folder),
     clock: new RealClock(),
     nowUnixMs: () => newest,

@@ -8,14 +8,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { RealClock } from '../dist/base/real-clock.js';
 import { DEFAULT_SETTINGS } from '../dist/settings/settings.js';
 import { Daemon } from '../dist/daemon/daemon.js';
 import { placeOfNumber } from '../dist/daemon/campaigns/phone-zones.js';
 import { Scheduler } from '../dist/daemon/campaigns/scheduler.js';
 import { Engine } from '../dist/engine/engine.js';
+import { CampaignCallStore } from '../dist/store/campaign-calls.js';
 import { CampaignRecordStore } from '../dist/store/campaign-records.js';
 import { CampaignStore } from '../dist/store/campaigns.js';
 import { openDatabase } from '../dist/store/database.js';
+import { SqliteDatabase } from '../dist/store/sqlite/sqlite-database.js';
 import { median, quantile } from './lib/numbers.js';
 
 const UPLOAD = 10_000;
@@ -28,7 +31,7 @@ const phoneOf = (index: number): string =>
   `+1${AREAS[index % AREAS.length] ?? ''}${String(2_000_000 + Math.floor(index / AREAS.length))}`;
 
 await upload();
-for (const size of [1000, 10_000, 100_000]) decide(size);
+for (const size of [1000, 10_000, 100_000]) await decide(size);
 
 async function upload(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-bench-'));
@@ -71,12 +74,14 @@ async function upload(): Promise<void> {
   rmSync(dataDir, { recursive: true, force: true });
 }
 
-function decide(size: number): void {
+async function decide(size: number): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-bench-'));
-  const database = openDatabase(dataDir);
+  // A Friday.
+  let nowMs = Date.parse('2026-11-20T18:00:00Z');
+  const database = new SqliteDatabase(openDatabase(dataDir), () => nowMs);
   const campaigns = new CampaignStore(database);
   const records = new CampaignRecordStore(database);
-  campaigns.add({
+  await campaigns.add({
     id: 'a',
     name: 'a',
     status: 'started',
@@ -87,41 +92,41 @@ function decide(size: number): void {
     lastCallMs: null,
     createdAt: 0,
   });
-  records.add(
+  await records.add(
     'a',
     Array.from({ length: size }, (_, index) => {
       const phone = phoneOf(index);
       return { phone, metadata: { Name: `Person ${String(index)}` }, place: placeOfNumber(phone), dueMs: index };
     }),
+    'upload',
   );
-  const scheduler = new Scheduler(records);
   const always = { hoursStart: '00:00', hoursEnd: '24:00', perMinute: 60_000, concurrent: 10_000 };
-  scheduler.start('a', { ...DEFAULT_SETTINGS.campaigns, ...always, timezone: 'UTC' }, null);
-  // A Friday.
-  let nowMs = Date.parse('2026-11-20T18:00:00Z');
+  const schedule = { ...DEFAULT_SETTINGS.campaigns, ...always, timezone: 'UTC' };
+  const calls = new CampaignCallStore(database, { id: 'bench' });
+  const scheduler = new Scheduler({ clock: new RealClock(), calls, scheduleOf: () => schedule });
   const looks: number[] = [];
   const whole: number[] = [];
   for (let count = 0; count < DECISIONS; count++) {
     nowMs += 10;
     const startMs = performance.now();
-    const found = scheduler.next(nowMs);
+    const found = await scheduler.next();
     looks.push(performance.now() - startMs);
     if (found.type !== 'call') throw new Error(`nobody to call: ${found.type}`);
-    records.begin(found.record.seq, `session ${String(count)}`, nowMs);
-    scheduler.began('a', nowMs);
+    const { record } = found.claim;
+    const sessionId = `session ${String(count)}`;
+    await database.transaction(() => calls.begin(record, { sessionId, nowMs, concurrent: schedule.concurrent }));
     const end = { status: 'finished', dueMs: null, retried: {}, reason: null } as const;
-    records.end(found.record.seq, `session ${String(count)}`, end);
-    scheduler.ended('a');
+    await database.transaction(() => calls.end(record.seq, sessionId, end));
     whole.push(performance.now() - startMs);
   }
   const countMs = performance.now();
-  records.counts('a');
+  await records.counts('a');
   const counted = performance.now() - countMs;
   const micro = (list: number[], share: number): string => (quantile(list, share) * 1000).toFixed(0);
   console.log(
     `${String(size)} records: a decision ${micro(looks, 0.5)} us (p99 ${micro(looks, 0.99)}), ` +
       `with both writes ${micro(whole, 0.5)} us; counting them ${(counted * 1000).toFixed(0)} us`,
   );
-  database.close();
+  await database.close();
   rmSync(dataDir, { recursive: true, force: true });
 }

@@ -5,8 +5,10 @@
 import { get } from 'node:http';
 import { get as getTls } from 'node:https';
 
-const { PARLEY_PORT: port = '8080' } = process.env;
-const options = { host: '127.0.0.1', port, path: '/healthz', timeout: 2000, agent: false };
+const { PARLEY_PORT: port = '8080', PARLEY_HOST: address = '' } = process.env;
+/** Where it listens; a daemon on all interfaces is on this one, too. */
+const host = ['', '0.0.0.0', '::'].includes(address) ? '127.0.0.1' : address;
+const options = { host, port, path: '/healthz', timeout: 2000, agent: false };
 
 /** Certificates name the public host, not this address, so they are not verified. */
 const healthy = (await answers(get, options)) || (await answers(getTls, { ...options, rejectUnauthorized: false }));

@@ -204,6 +204,7 @@ export const STATES = [
   { name: 'numbers-error', where: console_('#/numbers'), before: gone('/phones'), show: sees('Try again') },
   { name: 'knowledge-empty', where: console_('#/knowledge'), fresh: true, show: sees('No files yet') },
   { name: 'knowledge', where: console_('#/knowledge'), show: (page) => page.locator('.item').first().waitFor(WAIT) },
+  { name: 'nodes', where: console_('#/nodes'), show: (page) => page.locator('tbody tr').first().waitFor(WAIT) },
   { name: 'keys-loading', where: console_('#/keys'), before: silent('/keys') },
   { name: 'keys', where: console_('#/keys'), show: newKey },
   { name: 'keys', where: console_('#/keys'), size: 'small', show: newKey },

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
+import { installDeployTools } from './deploy-tools/install.mjs';
 import { installTools } from './system-tools.mjs';
 import { countTests } from './test-counts.mjs';
 
@@ -44,6 +45,11 @@ const TESTS = [
 let failures = 0;
 for (const { command, why } of tools()) {
   console.log(`${inCi ? '✗' : '–'} ${command} is not installed, so some tests are left out: ${why}`);
+  if (inCi) failures++;
+}
+const deploy = installDeployTools();
+if (!deploy.isInstalled) {
+  console.log(`${inCi ? '✗' : '–'} scripts/deploy-tools are not installed, so the chart is not checked\n${deploy.log}`);
   if (inCi) failures++;
 }
 for (const [name, command] of STEPS) if (!(await step(name, command))) failures++;

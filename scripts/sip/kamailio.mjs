@@ -1,4 +1,4 @@
-/** The real Kamailio on loopback, with deploy/kamailio/kamailio.cfg as it is. */
+/** The real Kamailio on loopback, with deploy/cluster/kamailio.cfg as it is. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const HOST = '127.0.0.1';
 const CLOSE_MS = 5000;
-export const KAMAILIO_CFG = fileURLToPath(new URL('../../deploy/kamailio/kamailio.cfg', import.meta.url));
+export const KAMAILIO_CFG = fileURLToPath(new URL('../../deploy/cluster/kamailio.cfg', import.meta.url));
 
 /**
  * Starts Kamailio before some daemons.

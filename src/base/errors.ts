@@ -113,6 +113,7 @@ const CATALOGUE = {
   FILE_NOT_WRITABLE: { message: 'Cannot write {path}: {reason}', httpStatus: 500, retryable: false },
   DISK_FULL: { message: 'The disk is full; free some space', httpStatus: 507, retryable: true },
   DATABASE_UNUSABLE: { message: 'The database {path} cannot be used: {reason}', httpStatus: 500, retryable: false },
+  MIGRATION_REFUSED: { message: 'The data folder {path} was not copied: {reason}', httpStatus: 409, retryable: false },
   DATABASE_UNREACHABLE: { message: 'The database cannot be reached: {reason}', httpStatus: 503, retryable: true },
   SQLITE_MISSING: {
     message:
@@ -270,6 +271,12 @@ const CATALOGUE = {
     httpStatus: 503,
     retryable: true,
   },
+  NODE_UNREACHABLE: {
+    message: 'The node that has the {what} cannot be reached: {reason}',
+    httpStatus: 503,
+    retryable: true,
+  },
+  NODE_REFUSED: { message: 'The request of another node is refused: {reason}', httpStatus: 403, retryable: false },
   FILE_STORE_FAILED: { message: 'The file store {store} failed: {reason}', httpStatus: 503, retryable: true },
   FILE_STORE_REFUSED: {
     message: 'The file store {store} refused the request: {reason}',

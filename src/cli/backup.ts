@@ -14,7 +14,8 @@ export const backup = defineCommand({
   help: `
 Usage: parley backup FILE [flags]
 
-Writes the daemon's data into one tar archive. The daemon may be running: the databases are consistent snapshots, and
+Writes the daemon's data into one tar archive. With PARLEY_DATABASE_URL, it has only the files of this node's data
+folder: back up the database with pg_dump. The daemon may be running: the databases are consistent snapshots, and
 they are verified. The archive contains the keys that encrypt stored secrets, so protect it like the data folder.
 
 Flags:
@@ -31,6 +32,7 @@ Flags:
     const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
     const manifest = await backUp({
       dataDir: settings.dataDir,
+      withoutDatabases: settings.databaseUrl !== null,
       to,
       recordings: values.recordings,
       keys: !values['without-keys'],
@@ -41,6 +43,11 @@ Flags:
       return 0;
     }
     for (const { name, bytes } of manifest.files) io.stdout.write(`${name}  ${String(bytes)} bytes\n`);
+    if (settings.databaseUrl !== null) {
+      io.stderr.write(
+        'the data are in PostgreSQL, and not in this archive: pg_dump -Fc "$PARLEY_DATABASE_URL" > FILE\n',
+      );
+    }
     const { length } = manifest.recordings;
     if (length > 0 && !values.recordings) {
       io.stderr.write(`${String(length)} recordings listed, not copied; --recordings copies them\n`);

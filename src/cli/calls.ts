@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
 import { loadSettings } from '../settings/load-settings.js';
@@ -13,8 +12,7 @@ import type { CallHistoryItem } from '../session/record/call-history.js';
 import { afterwards, transcriptOf, transcriptOfChat } from '../session/record/transcript.js';
 import { type CallFilter, CallPages } from '../store/call-pages.js';
 import { CallStore, type StoredCall } from '../store/calls.js';
-import { databaseFile, openDatabase } from '../store/database.js';
-import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
+import type { SqlDatabase } from '../store/sql/statement.js';
 import { readLog } from '../replay/read-log.js';
 import { callTable, callView } from './shared/call-view.js';
 import {
@@ -26,6 +24,7 @@ import {
   UsageError,
   numberOf,
 } from './shared/command.js';
+import { type CommandDatabase, hasDatabase, openCommandDatabase } from './shared/command-database.js';
 import { openOutput } from './shared/output-file.js';
 
 /** Columns of top-level members; `PARTS` has those of nested objects. */
@@ -136,9 +135,9 @@ Flags:
     }
     if (action === 'erase' && values.phone === undefined) throw new UsageError('erase needs --phone NUMBER');
     const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
-    const work = new CallDesk(settings, io);
+    const work = await CallDesk.open(settings, io);
     try {
-      if (action === 'list') work.list(values);
+      if (action === 'list') await work.list(values);
       else if (action === 'show') await work.show(session ?? '', values.json);
       else if (action === 'export') await work.export(values);
       else await work.erase(values.phone ?? '', values.json);
@@ -151,34 +150,37 @@ Flags:
 
 type Values = Flags<typeof OPTIONS>['values'];
 
-/** The calls of a data folder, which a daemon may be using at the same time. */
+/** The calls of a database, which daemons may be using at the same time. */
 class CallDesk {
   readonly #settings: Settings;
   readonly #io: CommandIo;
   readonly #files: CallFiles;
   readonly #closeFiles: () => Promise<void>;
-  readonly #database: ReturnType<typeof openDatabase> | null;
+  readonly #opened: CommandDatabase | null;
+  readonly #database: SqlDatabase | null;
 
-  constructor(settings: Settings, io: CommandIo) {
+  private constructor(settings: Settings, io: CommandIo, opened: CommandDatabase | null) {
     this.#settings = settings;
     this.#io = io;
-    // Reading does not create a database.
-    this.#database = existsSync(databaseFile(settings.dataDir)) ? openDatabase(settings.dataDir) : null;
-    const { files, close } = openCallFiles(
-      settings,
-      this.#database === null ? null : new SqliteDatabase(this.#database),
-    );
+    this.#opened = opened;
+    this.#database = opened?.database ?? null;
+    const { files, close } = openCallFiles(settings, this.#database);
     this.#files = files;
     this.#closeFiles = close;
   }
 
-  list(flags: Values): void {
+  static async open(settings: Settings, io: CommandIo): Promise<CallDesk> {
+    // Reading does not create a database.
+    return new CallDesk(settings, io, hasDatabase(settings) ? await openCommandDatabase(settings) : null);
+  }
+
+  async list(flags: Values): Promise<void> {
     const { stdout, stderr } = this.#io;
     const limit = flags.limit === undefined ? 20 : numberOf('--limit', flags.limit, 1, 100);
     const after = flags.after === undefined ? 0 : numberOf('--after', flags.after, 0, 1e12);
     const filter = filterOf(flags);
     const pages = this.#database === null ? null : new CallPages(this.#database);
-    const page = pages?.page(filter, limit, after === 0 ? null : Math.round(after * 1e6));
+    const page = await pages?.page(filter, limit, after === 0 ? null : Math.round(after * 1e6));
     const { calls: found, nextUs } = page ?? { calls: [], nextUs: null };
     if (flags.json) {
       const next_cursor = nextUs === null ? 0 : nextUs / 1e6;
@@ -191,7 +193,7 @@ class CallDesk {
   }
 
   async show(session: string, json: boolean): Promise<void> {
-    const call = this.#find(session);
+    const call = await this.#find(session);
     if (json) {
       this.#io.stdout.write(`${JSON.stringify(this.#item(call))}\n`);
       return;
@@ -226,7 +228,7 @@ class CallDesk {
       let beforeUs: number | null = null;
       do {
         this.#io.signal.throwIfAborted();
-        const page: ReturnType<CallPages['page']> | undefined = pages?.page(filter, BATCH, beforeUs);
+        const page: Awaited<ReturnType<CallPages['page']>> | undefined = await pages?.page(filter, BATCH, beforeUs);
         const items = (page?.calls ?? []).map((call) => this.#item(call));
         await write(items.map((item) => (format === 'csv' ? csvLine(item) : JSON.stringify(item))));
         count += items.length;
@@ -249,7 +251,7 @@ class CallDesk {
 
   async close(): Promise<void> {
     await this.#closeFiles();
-    this.#database?.close();
+    await this.#opened?.close();
   }
 
   /** As in the REST API, but with the address of the recording on the disk or in the store. */
@@ -261,8 +263,8 @@ class CallDesk {
   }
 
   /** @throws ParleyError NOT_FOUND, UsageError for an ambiguous prefix */
-  #find(session: string): StoredCall {
-    const found = this.#database === null ? [] : new CallStore(this.#database, () => 0).beginningWith(session, 2);
+  async #find(session: string): Promise<StoredCall> {
+    const found = this.#database === null ? [] : await new CallStore(this.#database).beginningWith(session, 2);
     const [first, second] = found;
     if (first === undefined) throw new ParleyError('NOT_FOUND', { what: 'call', id: session });
     if (second !== undefined && first.sessionId !== session) {

@@ -9,7 +9,7 @@ import {
   unknownAction,
   UsageError,
 } from './shared/command.js';
-import { DaemonClient } from './shared/daemon-client.js';
+import { type DaemonClient, daemonClient, DEFAULT_URL } from './shared/daemon-client.js';
 import { ProgressBar } from './shared/progress.js';
 import { type FileRecord, readRecords } from './shared/record-file.js';
 
@@ -107,7 +107,6 @@ interface Entry {
 /** Maximum records per upload, and bytes of JSON: the daemon accepts twice as much. */
 const MOST_RECORDS = 5000;
 const MOST_BYTES = 4_000_000;
-const DEFAULT_URL = 'http://127.0.0.1:8080';
 /** Number of rejections shown; `records --status rejected` lists all. */
 const SHOWN = 20;
 
@@ -165,12 +164,7 @@ Flags:
       const count = action.takes === 1 ? '1 argument' : `${String(action.takes)} arguments`;
       throw new UsageError(`${name} takes ${count}, not ${String(rest.length)}`);
     }
-    const url = values.url ?? io.env['PARLEY_URL'] ?? DEFAULT_URL;
-    const key = values.key ?? io.env['PARLEY_API_KEY'] ?? '';
-    if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-      throw new UsageError(`--url must be an http:// or https:// address, not ${url}`);
-    if (key === '') throw new UsageError('the API key is missing: set PARLEY_API_KEY, or pass --key');
-    return action.run(new CampaignDesk(new DaemonClient({ url, key, signal: io.signal }), io), rest, values);
+    return action.run(new CampaignDesk(daemonClient(values, io), io), rest, values);
   },
 });
 

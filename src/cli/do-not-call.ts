@@ -49,7 +49,7 @@ Flags:
       }
       return missing === 0 ? 0 : 1;
     } finally {
-      stores.close();
+      await stores.close();
     }
   },
 });

@@ -55,6 +55,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'create, start and watch campaigns of a running daemon',
     load: async () => (await import('./campaigns.js')).campaigns,
   },
+  nodes: {
+    summary: 'list the daemons that share a database',
+    load: async () => (await import('./nodes.js')).nodes,
+  },
   memories: {
     summary: "list or erase agents' memories of their users",
     load: async () => (await import('./memories.js')).memories,
@@ -90,6 +94,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   restore: {
     summary: "replace the daemon's data with a backup",
     load: async () => (await import('./restore.js')).restore,
+  },
+  migrate: {
+    summary: 'copy a data folder into a PostgreSQL database',
+    load: async () => (await import('./migrate.js')).migrate,
   },
   replay: {
     summary: "replay a session's event log, with the same or other settings",

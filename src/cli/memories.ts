@@ -32,14 +32,14 @@ Flags:
     const { user = null, agent: agentId = null } = values;
     if (what === 'erase' && user === null) throw new UsageError('erase needs --user USER');
     const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
-    const { store, close } = openMemories(settings);
+    const { store, close } = await openMemories(settings);
     try {
       if (what === 'erase' && user !== null) {
-        const erased = store.erase({ user, agentId });
+        const erased = await store.erase({ user, agentId });
         io.stdout.write(values.json ? `${JSON.stringify({ erased })}\n` : `erased: ${String(erased)}\n`);
         return 0;
       }
-      const found = store.list({ user, agentId });
+      const found = await store.list({ user, agentId });
       if (values.json) {
         io.stdout.write(`${JSON.stringify(found)}\n`);
         return 0;
@@ -52,7 +52,7 @@ Flags:
       if (found.length === 0) io.stderr.write('no memories\n');
       return 0;
     } finally {
-      close();
+      await close();
     }
   },
 });

@@ -10,7 +10,8 @@ export const restore = defineCommand({
 Usage: parley restore FILE [flags]
 
 Replaces the daemon's data with an archive of \`parley backup\`. Stop the daemon first. The previous data move to a folder
-beside the data folder. Campaigns that were calling are paused: check them, then start them again.
+beside the data folder. Campaigns that were calling are paused: check them, then start them again. With
+PARLEY_DATABASE_URL, it takes archives of such nodes only: restore the database with pg_restore.
 
 Flags:
   --data-dir DIR        the daemon's data folder
@@ -24,6 +25,7 @@ Flags:
     const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
     const { manifest, keptAside, pausedCampaigns } = await restoreBackup({
       dataDir: settings.dataDir,
+      withoutDatabases: settings.databaseUrl !== null,
       from,
       unixMs: nowUnixMs(),
     });

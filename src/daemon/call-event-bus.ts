@@ -24,8 +24,9 @@ export interface CallEventMap {
 /**
  * Writes what belongs to a change of a call. It may run again from the start, so it changes nothing but the database, and
  * its rows have keys that the same change always gets.
+ * @param agoUs how long ago the call changed
  */
-export type CallPart = (call: StoredCall) => Transaction<void>;
+export type CallPart = (call: StoredCall, agoUs: number) => Transaction<void>;
 
 /** Events of calls. Listeners run synchronously, in the order in which they were added, after the change is stored. */
 export class CallEventBus extends EventEmitter<CallEventMap> {
@@ -37,8 +38,8 @@ export class CallEventBus extends EventEmitter<CallEventMap> {
   }
 
   /** The statements of all parts about a change. Run them in its transaction, after the call's own. */
-  *partsOf(call: StoredCall): Transaction<void> {
-    for (const part of this.#parts) yield* part(call);
+  *partsOf(call: StoredCall, agoUs = 0): Transaction<void> {
+    for (const part of this.#parts) yield* part(call, agoUs);
   }
 
   /** Adds a listener for all changes of calls in the log. */

@@ -3,11 +3,11 @@ import { ParleyError } from '../base/errors.js';
 import type { Engine } from '../engine/engine.js';
 import type { SessionEvent } from '../session/session-options.js';
 import type { Settings } from '../settings/settings.js';
-import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
 import type { AgentRegistry, HostedAgent } from './agents/agents.js';
 import { agentsModule } from './agents/agents-module.js';
 import { callLogModule } from './call-log/call-log-module.js';
 import { callsModule } from './calls/calls-module.js';
+import type { RecordStarts } from './calls/dial.js';
 import { campaignsModule } from './campaigns/campaigns-module.js';
 import { type DaemonContext, openContext } from './context.js';
 import { evalsModule } from './evals/evals-module.js';
@@ -19,6 +19,7 @@ import { TlsFiles } from './http/tls.js';
 import { liveModule } from './live/live-module.js';
 import { Media } from './media.js';
 import type { DaemonModule } from './module.js';
+import { nodesModule, type NodesModule } from './nodes/nodes-module.js';
 import type { Log } from './operations/log.js';
 import { operationsModule } from './operations/operations-module.js';
 import { talkModule } from './talk/talk-module.js';
@@ -58,6 +59,7 @@ export class Daemon {
   readonly #agentFiles: readonly HostedAgent[];
   readonly #context: DaemonContext;
   readonly #http: HttpModule;
+  readonly #nodes: NodesModule;
   /** In the order of closing: modules that make calls first, the call log and its files last. */
   readonly #modules: readonly DaemonModule[];
   #closing: Promise<void> | null = null;
@@ -70,25 +72,34 @@ export class Daemon {
     this.newPrivateKey = newPrivateKey;
     const { events, stores } = context;
     this.#context = context;
-    const http = httpModule(context, tls);
+    const nodes = nodesModule(context, {
+      takeOver: async (nodeId) => {
+        for (const module of this.#modules.toReversed()) await module.takeOver?.(nodeId);
+      },
+      onDisowned: () => {
+        for (const module of this.#modules) module.disown?.();
+      },
+    });
+    const http = httpModule(context, tls, nodes.nodes);
     const media = new Media(context);
-    const fileStore = filesModule(context, new SqliteDatabase(context.database), (session) =>
-      callLog.archive.isTraceOpen(session),
-    );
+    const fileStore = filesModule(context, (session) => callLog.archive.isTraceOpen(session));
     const callLog = callLogModule(context, http, fileStore.callFiles, (session) => media.flushTrace(session));
-    const live = liveModule(context);
+    const live = liveModule(context, http, nodes.nodes);
     const operations = operationsModule(context, http, { media, files: fileStore.queue });
     events.on('session.event', ({ sessionId, agentId, event }) => onSessionEvent?.(sessionId, agentId ?? '', event));
     const agents = agentsModule(context, http, agentInUse);
     const { registry } = agents;
     const { log: calls } = callLog;
-    const telephone = callsModule(context, { http, media, agents: registry, log: calls, trunks: operations.trunks });
+    const records: RecordStarts = { begin: (...record) => campaigns.records.begin(...record) };
+    const { trunks } = operations;
+    const telephone = callsModule(context, { http, media, trunks, records, agents: registry, log: calls });
     const { dialer, registered } = telephone;
     const campaigns = campaignsModule(context, { dialer, agents: registry });
     const talk = talkModule(context, { http, media, registered, files, agents: registry, log: calls });
     const evals = evalsModule(context, { agents: registry, archive: callLog.archive });
     this.agents = registry;
     this.#http = http;
+    this.#nodes = nodes;
     this.#modules = [
       telephone,
       talk,
@@ -102,6 +113,7 @@ export class Daemon {
       stores,
       callLog,
       fileStore,
+      nodes,
     ];
     for (const module of this.#modules) module.routes?.(http.api);
   }
@@ -135,7 +147,9 @@ export class Daemon {
   /** Recovers the state of an earlier process, then starts to listen. Resolves with the address. */
   async listen(): Promise<string> {
     for (const module of this.#modules.toReversed()) await module.recover?.();
-    return this.#http.listen();
+    const address = await this.#http.listen();
+    this.#nodes.listens(address);
+    return address;
   }
 
   /** Stores the agents of its options and a demo, as `AgentRegistry.adopt`. @throws ParleyError CONFIG_INVALID naming an agent */
@@ -162,15 +176,24 @@ export class Daemon {
    */
   async drain(hurry?: AbortSignal): Promise<void> {
     const { admission, settings } = this.#context;
+    this.#shut();
     await admission.drain(settings.drainS * 1000, hurry);
     await this.close();
   }
 
   /** Refuses new calls, ends the running ones and frees all resources. May be called twice. */
   close(): Promise<void> {
-    this.#context.admission.shut();
+    this.#shut();
     this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  /** Takes no new calls. */
+  #shut(): void {
+    const { admission } = this.#context;
+    if (!admission.isOpen) return;
+    admission.shut();
+    for (const module of this.#modules) module.drain?.();
   }
 
   async #close(): Promise<void> {

@@ -6,6 +6,7 @@ import type { PeerSettings } from '../transports/webrtc/peer.js';
 import { traceFolder } from './call-log/call-archive.js';
 import type { DaemonContext } from './context.js';
 import type { DaemonModule } from './module.js';
+import type { EventLoop } from './operations/node-load.js';
 
 /** How long sessions may take to end when the daemon closes. */
 const DRAIN_MS = 10_000;
@@ -53,6 +54,11 @@ export class Media implements DaemonModule, MediaHost {
     return this.#threads?.loads ?? [];
   }
 
+  /** The event loops of the threads that are up. */
+  get loops(): readonly EventLoop[] {
+    return this.#threads?.threads.map(({ eventLoop }) => eventLoop) ?? [];
+  }
+
   /** Threads that have ended unexpectedly. */
   get deaths(): number {
     return this.#threads?.deaths ?? 0;
@@ -60,6 +66,11 @@ export class Media implements DaemonModule, MediaHost {
 
   async flushTrace(sessionId: string): Promise<boolean> {
     return (await this.#threads?.flushTrace(sessionId)) ?? false;
+  }
+
+  /** Ends all sessions. */
+  disown(): void {
+    for (const session of this.#context.engine.sessions) void session.close();
   }
 
   /** Ends all sessions, the engine and the threads. */
@@ -71,7 +82,7 @@ export class Media implements DaemonModule, MediaHost {
   }
 
   async #open(): Promise<MediaThreadPool | null> {
-    const { settings, engine, database, log, faults } = this.#context;
+    const { settings, engine, log, faults } = this.#context;
     const count = settings.media.threads;
     if (count === 0) return null;
     // Loaded on demand: neither a daemon without threads nor the first health check waits for it.
@@ -93,7 +104,8 @@ export class Media implements DaemonModule, MediaHost {
       clock: engine.clock,
       stores: engine.options,
       onFault: faults.report,
-      settings: { options, database: database.name, traces: settings.traces ? traceFolder(settings) : null },
+      voices: () => this.#context.stores.voices.list(),
+      settings: { options, traces: settings.traces ? traceFolder(settings) : null },
     });
     return this.#threads;
   }

@@ -20,6 +20,12 @@ export interface DaemonModule {
   warmUp?(): Promise<readonly string[] | void>;
   /** All modules are warm: continues the work of an earlier process. */
   resume?(): void;
+  /** The daemon takes no new calls. Running ones continue. Called once, before `stop`. */
+  drain?(): void;
+  /** A node has died: ends what it has left. May be called again for the same node. Modules do so in the order of `recover`. */
+  takeOver?(nodeId: string): Promise<void>;
+  /** Other nodes took this one for dead and have closed its calls: ends their lines, because others may call again. */
+  disown?(): void;
   /** The daemon is about to close: starts nothing new. */
   stop?(): void;
   /** Ends its work and frees its resources. Called once, after the modules before it in the list have closed. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../base/clock.js';
 import type { Settings } from '../settings/settings.js';
@@ -10,28 +11,39 @@ import { DoNotCallStore } from '../store/do-not-call.js';
 import { EvalRunStore } from '../store/eval-runs.js';
 import { EvalSuiteStore } from '../store/eval-suites.js';
 import { KeyStore } from '../store/keys.js';
-import { SqliteOutboxStore } from '../store/outbox.js';
+import { DialStore } from '../store/dials.js';
+import { StoredOutbox } from '../store/outbox.js';
 import { PhoneStore } from '../store/phones.js';
 import type { SecretBox } from '../store/secret-box.js';
 import { type Keys, openSecretBox, openSigningKeys } from '../store/secret-keys.js';
 import { SessionStore } from '../store/sessions.js';
 import { UnfinishedStore } from '../store/unfinished.js';
-import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
+import { UnfinishedWrites } from '../store/unfinished-writes.js';
+import type { SqlDatabase } from '../store/sql/statement.js';
+import type { Writes } from '../store/writes.js';
+import type { Queues } from '../base/queues.js';
 import { SqliteLiveTables } from '../store/sqlite/sqlite-live-tables.js';
+import { MemoryTokenUses, SqlTokenUses, type TokenUses } from '../store/token-uses.js';
 import { VoiceStore } from '../store/voices.js';
 import { AgentData } from './agents/agent-data.js';
 import type { DaemonModule } from './module.js';
 
 export interface StoresOptions {
   settings: Settings;
-  database: Database;
+  database: SqlDatabase;
+  sqlite: Database;
+  writes: Writes;
+  queues: Queues;
   clock: Clock;
   nowUnixMs: () => number;
   onError: (error: Error) => void;
 }
 
 /** Stores that are read without waiting, and what they need. */
-type LiveStores = Pick<Stores, 'box' | 'signingKeys' | 'keys' | 'phones' | 'agents' | 'voices'>;
+type LiveStores = Pick<
+  Stores,
+  'box' | 'signingKeys' | 'sharedKeys' | 'tokenUses' | 'keys' | 'phones' | 'agents' | 'voices'
+>;
 
 /** The daemon's stores. */
 export class Stores implements DaemonModule {
@@ -40,6 +52,9 @@ export class Stores implements DaemonModule {
   readonly box: SecretBox;
   /** The first one signs, all verify. */
   readonly signingKeys: Keys;
+  /** Keys that all processes on this database have. On SQLite, which has one, they are new at each start. */
+  readonly sharedKeys: Keys;
+  readonly tokenUses: TokenUses;
   readonly phones: PhoneStore;
   readonly agents: AgentStore;
   /** Knowledge and memories of agents. */
@@ -47,48 +62,58 @@ export class Stores implements DaemonModule {
   readonly doNotCall: DoNotCallStore;
   readonly voices: VoiceStore;
   readonly calls: CallStore;
+  readonly dials: DialStore;
   readonly evalSuites: EvalSuiteStore;
   readonly evalRuns: EvalRunStore;
   /** Messages to agents' own webhooks. */
-  readonly outbox: SqliteOutboxStore;
+  readonly outbox: StoredOutbox;
   readonly unfinished: UnfinishedStore<UnfinishedSession>;
+  readonly #unfinished: UnfinishedWrites<UnfinishedSession>;
   readonly #sessions: SessionStore;
   readonly #checkpointer: Checkpointer;
   readonly #onError: (error: Error) => void;
 
-  private constructor({ settings, database, clock, nowUnixMs, onError }: StoresOptions, live: LiveStores) {
+  private constructor(options: StoresOptions, live: LiveStores) {
+    const { settings, database, sqlite, writes, queues, clock, nowUnixMs, onError } = options;
     this.#onError = onError;
     this.keys = live.keys;
     this.box = live.box;
     this.signingKeys = live.signingKeys;
+    this.sharedKeys = live.sharedKeys;
+    this.tokenUses = live.tokenUses;
     this.phones = live.phones;
     this.agents = live.agents;
     this.voices = live.voices;
-    this.agentData = new AgentData({ settings, database, onError, clock, nowUnixMs });
-    const sqlite = new SqliteDatabase(database);
-    this.doNotCall = new DoNotCallStore(sqlite);
-    this.calls = new CallStore(database, nowUnixMs);
+    this.agentData = new AgentData({ settings, onError, database, writes, clock, nowUnixMs });
+    this.doNotCall = new DoNotCallStore(database);
+    this.calls = new CallStore(database);
+    this.dials = new DialStore(database);
     this.evalSuites = new EvalSuiteStore(database);
     this.evalRuns = new EvalRunStore(database, this.box);
-    this.outbox = new SqliteOutboxStore(database, this.box);
+    this.outbox = new StoredOutbox(database, this.box, 'agent', writes);
     this.unfinished = new UnfinishedStore(database, this.box);
-    this.#sessions = new SessionStore(sqlite);
-    this.#checkpointer = new Checkpointer({ database, clock, onError });
+    this.#unfinished = new UnfinishedWrites(this.unfinished, writes, queues);
+    this.#sessions = new SessionStore(database);
+    this.#checkpointer = new Checkpointer({ database: sqlite, clock, onError });
   }
 
   /** @throws ParleyError SECRETS_UNREADABLE if encrypted data cannot be decrypted, SECRETS_DIFFER */
   static async open(options: StoresOptions): Promise<Stores> {
-    const { settings, database, nowUnixMs } = options;
-    const [sqlite, tables] = [new SqliteDatabase(database), new SqliteLiveTables(database)];
-    const use = { database: sqlite, nowUnixMs };
+    const { settings, database, sqlite, nowUnixMs } = options;
+    const tables = new SqliteLiveTables(sqlite);
+    const use = { database, nowUnixMs };
     const box = await openSecretBox(use, settings);
+    const signingKeys = await openSigningKeys(use, settings);
+    const isShared = database.dialect === 'postgres';
     return new Stores(options, {
       box,
-      signingKeys: await openSigningKeys(use, settings),
-      keys: await KeyStore.open(sqlite, tables, nowUnixMs),
-      phones: await PhoneStore.open(sqlite, tables, box),
-      agents: await AgentStore.open(sqlite, tables, box),
-      voices: await VoiceStore.open(sqlite, tables),
+      signingKeys,
+      sharedKeys: isShared ? signingKeys : [randomBytes(32)],
+      tokenUses: isShared ? new SqlTokenUses(database, nowUnixMs) : new MemoryTokenUses(nowUnixMs),
+      keys: await KeyStore.open(database, tables, nowUnixMs),
+      phones: await PhoneStore.open(database, tables, box),
+      agents: await AgentStore.open(database, tables, box),
+      voices: await VoiceStore.open(database, tables),
     });
   }
 
@@ -102,7 +127,7 @@ export class Stores implements DaemonModule {
       voices: this.voices,
       sessionMemory: this.#sessions,
       outboxStore: this.outbox,
-      unfinished: this.unfinished,
+      unfinished: this.#unfinished,
       onWebhookLost: (sessionId, reason) => this.#onError(new Error(`session_data_webhook of ${sessionId}: ${reason}`)),
     };
   }

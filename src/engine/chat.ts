@@ -132,11 +132,9 @@ export class Chats {
     const { agent } = prepared;
     const record = { to: agent.webhooks.sessionData, facts: callFacts(request, prepared, startUnixMs) };
     const kept = agent.privacy.optOut ? { ...chat, messages: [], functionCalls: [] } : chat;
-    try {
-      this.#services.options.unfinished?.put(unfinishedSession(id, record, request, kept));
-    } catch {
+    this.#services.options.unfinished?.put(unfinishedSession(id, record, request, kept)).catch(() => {
       faults.set('history.failed', 1);
-    }
+    });
   }
 
   /** The work after the answer. Resolves when all of it is done; never rejects. */

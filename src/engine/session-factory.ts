@@ -181,11 +181,9 @@ export class SessionFactory {
   #record(session: SessionHandle, record: SessionRecord, request: AgentRequest): void {
     const { options, recorder } = this.#services;
     if (record.to === null && options.history == null && options.recorder == null) return;
-    try {
-      options.unfinished?.put(unfinishedSession(session.id, record, request, null));
-    } catch (error) {
+    options.unfinished?.put(unfinishedSession(session.id, record, request, null)).catch((error: unknown) => {
       session.noteFault('history.failed', reasonOf(error));
-    }
+    });
     void recorder.record(session, record);
   }
 }

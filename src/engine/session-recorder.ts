@@ -12,7 +12,7 @@ import type { UnfinishedSessions } from './unfinished-session.js';
 /** A log of calls. */
 export interface CallHistory {
   /** Returns the stored item, which `session_data_webhook` also gets. */
-  keep(item: CallHistoryItem, report: SessionReport): CallHistoryItem;
+  keep(item: CallHistoryItem, report: SessionReport): Promise<CallHistoryItem>;
 }
 
 /** A session or chat to record. */
@@ -75,19 +75,24 @@ export class SessionRecorder implements Recorder {
     const report = await session.finished;
     const ended = outcome === null ? null : ((await waitAtMost(this.#options.clock, OUTCOME_MS, outcome())) ?? null);
     const item = callHistoryItem(report, { ...facts, outcome: ended });
-    const kept = this.#keep(session, item, report);
+    const kept = await this.#keep(session, item, report);
     const wasHeld = outcome !== null || report.durationMs > 0;
     const { outbox, unfinished } = this.#options;
     if (to !== null && wasHeld) {
-      outbox.send(session.id, to, JSON.stringify(shownItem(kept)), sessionMessageId(session.id, facts.startUnixMs));
+      await outbox.send(
+        session.id,
+        to,
+        JSON.stringify(shownItem(kept)),
+        sessionMessageId(session.id, facts.startUnixMs),
+      );
     }
-    unfinished?.remove(session.id);
+    await unfinished?.remove(session.id);
   }
 
   /** The webhook is sent even if the history cannot be written. */
-  #keep(session: RecordedSession, item: CallHistoryItem, report: SessionReport): CallHistoryItem {
+  async #keep(session: RecordedSession, item: CallHistoryItem, report: SessionReport): Promise<CallHistoryItem> {
     try {
-      return this.#options.history?.keep(item, report) ?? item;
+      return (await this.#options.history?.keep(item, report)) ?? item;
     } catch (error) {
       session.noteFault('history.failed', reasonOf(error));
       return item;

@@ -30,9 +30,9 @@ export interface UnfinishedChat {
 /** Stores sessions until all work after them is done. Survives the process. */
 export interface UnfinishedSessions extends AfterCallMarks {
   /** Adds or replaces a session. */
-  put(session: UnfinishedSession): void;
+  put(session: UnfinishedSession): Promise<void>;
   /** The session is in the history and its webhook in the outbox. */
-  remove(sessionId: string): void;
+  remove(sessionId: string): Promise<void>;
 }
 
 /** The remains of an unfinished session. */

@@ -65,6 +65,23 @@ export const settingsFileSchema = z.strictObject({
       '[nodes](scale-out.md). Unset = SQLite in `dataDir`.',
     { env: 'PARLEY_DATABASE_URL', secret: true },
   ),
+  nodeUrl: setting(
+    baseUrlSchema.nullable(),
+    'Address at which other [nodes](scale-out.md#nodes) reach this one, such as http://10.0.0.1:8080. Unset = where it ' +
+      'listens, if `host` is the address of one interface.',
+    { env: 'PARLEY_NODE_URL' },
+  ),
+  nodePublicUrl: setting(
+    baseUrlSchema.nullable(),
+    'Address at which clients and carriers reach this node and no other one, for media that must come back to it. Unset ' +
+      '= `publicUrl`; other nodes then pass on what is for this one.',
+    { env: 'PARLEY_NODE_PUBLIC_URL' },
+  ),
+  nodeTimeoutS: setting(
+    z.number().min(1).max(600),
+    'A node without a heartbeat for this long counts as dead: another one closes its calls.',
+    { env: 'PARLEY_NODE_TIMEOUT_S', unit: 's' },
+  ),
   files: setting(
     fileLocationSchema.nullable(),
     'S3-compatible store for recordings and traces, `s3://bucket/prefix?region=…`, see [files in ' +
@@ -95,7 +112,8 @@ export const settingsFileSchema = z.strictObject({
   ),
   publicKey: setting(
     secretSchema.nullable(),
-    "Public API key, also used by the daemon's own page. Unset = the page gets a new key at each start.",
+    "Public API key, also used by the daemon's own page. Unset = the page gets a new key at each start, or " +
+      'on PostgreSQL one that all nodes have.',
     { env: 'PARLEY_PUBLIC_KEY', secret: true },
   ),
   secretKey: setting(
@@ -434,6 +452,9 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   port: 8080,
   host: '127.0.0.1',
   databaseUrl: null,
+  nodeUrl: null,
+  nodePublicUrl: null,
+  nodeTimeoutS: 10,
   files: null,
   filesAccessKeyId: null,
   filesSecretAccessKey: null,

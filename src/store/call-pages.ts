@@ -1,6 +1,6 @@
-import type Database from 'better-sqlite3';
 import { type CallRow, callOf, type SplitRow, type StoredCall } from './calls.js';
 import { type PhonePattern, phonePattern, reversed } from './phone-pattern.js';
+import { sql, type SqlDatabase, type SqlValue, type Statement, type Transaction } from './sql/statement.js';
 
 /** Which calls a page has. A condition that is left out does not apply. */
 export interface CallFilter {
@@ -29,22 +29,17 @@ export interface CallPagesOptions {
   fewCalls?: number;
 }
 
-type PageOf<T> = (filter: CallFilter, limit: number, beforeUs: number | null) => CallPage<T>;
-
 const LATEST = Number.MAX_SAFE_INTEGER;
 
-/** The agent's configuration, separate from the rest of the item; null = the item is nested too deep for SQLite. */
-const SPLIT = `CASE WHEN json_valid(item) THEN item -> '$.agent_config' END AS agent_config,
-  CASE WHEN json_valid(item) THEN json_remove(item, '$.agent_config') END AS rest`;
+/** The agent's configuration, separate from the rest of the item; null = the database does not read it. */
+const SPLIT = {
+  sqlite: sql`CASE WHEN json_valid(item) THEN item -> '$.agent_config' END AS agent_config,
+    CASE WHEN json_valid(item) THEN json_remove(item, '$.agent_config') END AS rest`,
+  // It reads no JSON with the character 0.
+  postgres: sql`NULL AS agent_config, NULL AS rest`,
+};
 
-/** Conditions that every call of a page fulfils. */
-const CONDITIONS = `ts_us < @before AND ts_us >= @after
-  AND (@agentId IS NULL OR agent_id = @agentId) AND (@campaignId IS NULL OR campaign_id = @campaignId)
-  AND (@statuses IS NULL OR status IN (SELECT value FROM json_each(@statuses)))
-  AND (@numbers IS NULL OR from_phone IN (SELECT value FROM json_each(@numbers))
-    OR to_phone IN (SELECT value FROM json_each(@numbers)))
-  AND (@glob IS NULL OR from_phone GLOB @glob OR to_phone GLOB @glob)`;
-
+/** The index of calls by each column and time. The index by column, status and time has `_status` after its name. */
 const KEYS = {
   agent_id: 'calls_of_agent',
   campaign_id: 'calls_of_campaign',
@@ -53,26 +48,15 @@ const KEYS = {
 };
 type Key = keyof typeof KEYS;
 
+/** The first columns of an index that ends with the time, with the values that they have. */
+type Prefix = readonly (readonly [column: Key | 'status', value: string])[];
+
 interface PageConditions {
-  before: number;
-  after: number;
+  beforeUs: number;
+  afterUs: number;
   limit: number;
-  agentId: string | null;
-  campaignId: string | null;
-  /** JSON arrays. */
-  statuses: string | null;
-  numbers: string | null;
-  /** A pattern that one of the two numbers matches. */
-  glob: string | null;
-}
-
-type Times = Database.Statement<unknown[], number>;
-
-/** Calls by one column, newest first. */
-interface ByKey {
-  all: Times;
-  ofStatus: Times;
-  isRare: Database.Statement<unknown[], number>;
+  /** What every call of the page fulfils beside that. */
+  rest: Statement;
 }
 
 /**
@@ -84,129 +68,198 @@ interface ByKey {
  * covers all filters.
  */
 export class CallPages {
-  readonly #page: PageOf<CallRow>;
-  readonly #rows: PageOf<SplitRow>;
-  readonly #database: Database.Database;
-  readonly #byKey: Readonly<Record<Key, ByKey>>;
+  readonly #database: SqlDatabase;
   readonly #maxNumbers: number;
-  readonly #byStatus: Times;
-  readonly #byTime: Times;
-  readonly #beginning: Database.Statement<unknown[], string>;
-  readonly #ending: Database.Statement<unknown[], string>;
+  readonly #fewCalls: number;
 
-  constructor(database: Database.Database, { maxNumbers = 25, fewCalls = 1000 }: CallPagesOptions = {}) {
+  constructor(database: SqlDatabase, { maxNumbers = 25, fewCalls = 1000 }: CallPagesOptions = {}) {
     this.#database = database;
     this.#maxNumbers = maxNumbers;
-    const key = (name: Key): ByKey => ({
-      all: this.#times(KEYS[name], `${name} = @key AND`),
-      ofStatus: this.#times(`${KEYS[name]}_status`, `${name} = @key AND status = @status AND`),
-      isRare: database
-        .prepare<unknown[], number>(
-          `SELECT COUNT(*) < ${String(fewCalls)} FROM
-             (SELECT 1 FROM calls INDEXED BY ${KEYS[name]} WHERE ${name} = ? LIMIT ${String(fewCalls)})`,
-        )
-        .pluck(),
-    });
-    this.#byKey = {
-      agent_id: key('agent_id'),
-      campaign_id: key('campaign_id'),
-      from_phone: key('from_phone'),
-      to_phone: key('to_phone'),
-    };
-    this.#byStatus = this.#times('calls_of_status', 'status = @status AND');
-    this.#byTime = this.#times('calls_in_time');
-    const numbers = (condition: string): Database.Statement<unknown[], string> =>
-      database
-        .prepare<unknown[], string>(
-          `SELECT number FROM call_numbers WHERE ${condition} LIMIT ${String(maxNumbers + 1)}`,
-        )
-        .pluck();
-    // "~" sorts after every character of a number.
-    this.#beginning = numbers(`number >= ? AND number < ? || '~'`);
-    this.#ending = numbers(`reversed >= ? AND reversed < ? || '~'`);
-    this.#page = this.#pageOf(database.prepare('SELECT * FROM calls WHERE ts_us = ?'));
-    this.#rows = this.#pageOf(database.prepare(`SELECT *, ${SPLIT} FROM calls WHERE ts_us = ?`));
-  }
-
-  /** Reads calls by time. */
-  #pageOf<T extends CallRow>(get: Database.Statement<unknown[], T>): PageOf<T> {
-    // One transaction: no call disappears between the search and the read.
-    return this.#database.transaction((filter: CallFilter, limit: number, beforeUs: number | null): CallPage<T> => {
-      const found = this.#find(filter, limit + 1, beforeUs);
-      const calls = found.slice(0, limit).flatMap((tsUs) => {
-        const row = get.get(tsUs);
-        return row === undefined ? [] : [row];
-      });
-      return { calls, nextUs: found.length > limit ? (calls.at(-1)?.ts_us ?? null) : null };
-    });
+    this.#fewCalls = fewCalls;
   }
 
   /** @param beforeUs `nextUs` of the previous page; null = the first page */
-  page(filter: CallFilter, limit: number, beforeUs: number | null = null): CallPage {
-    const { calls, nextUs } = this.#page(filter, limit, beforeUs);
+  async page(filter: CallFilter, limit: number, beforeUs: number | null = null): Promise<CallPage> {
+    const { calls, nextUs } = await this.#page<CallRow>(sql`*`, filter, limit, beforeUs);
     return { calls: calls.map(callOf), nextUs };
   }
 
   /** As `page`, but rows of the table. */
-  rows(filter: CallFilter, limit: number, beforeUs: number | null = null): CallPage<SplitRow> {
-    return this.#rows(filter, limit, beforeUs);
+  rows(filter: CallFilter, limit: number, beforeUs: number | null = null): Promise<CallPage<SplitRow>> {
+    return this.#page<SplitRow>(sql`*, ${SPLIT[this.#database.dialect]}`, filter, limit, beforeUs);
   }
 
-  #times(index: string, key = ''): Times {
-    return this.#database
-      .prepare<unknown[], number>(
-        `SELECT ts_us FROM calls INDEXED BY ${index} WHERE ${key} ${CONDITIONS} ORDER BY ts_us DESC LIMIT @limit`,
-      )
-      .pluck();
-  }
-
-  /** Times of calls, newest first. */
-  #find(filter: CallFilter, limit: number, beforeUs: number | null): number[] {
-    const { agentId = null, campaignId = null, statuses, phone, fromUs = 0, toUs = LATEST - 1 } = filter;
-    const numbers = phone === undefined ? null : this.#numbers(phonePattern(phone));
-    const conditions: PageConditions = {
-      before: Math.min(beforeUs ?? LATEST, toUs + 1),
-      after: fromUs,
-      limit,
-      agentId,
-      campaignId,
-      statuses: statuses === undefined ? null : JSON.stringify(statuses),
-      numbers: Array.isArray(numbers) ? JSON.stringify(numbers) : null,
-      glob: typeof numbers === 'string' ? numbers : null,
-    };
-    const keys = keysOf(agentId, campaignId, Array.isArray(numbers) ? numbers : null);
-    const isOne = keys.length === 1 && conditions.glob === null;
-    const key = isOne ? keys[0] : keys.find((each) => this.#isRare(each));
-    if (key !== undefined) return merged(this.#listsOf(key, conditions, statuses), limit);
-    if (keys.length > 0 || conditions.glob !== null || statuses === undefined) return this.#byTime.all(conditions);
-    return merged(
-      statuses.map((status) => this.#byStatus.all({ ...conditions, status })),
-      limit,
-    );
-  }
-
-  #listsOf(key: readonly KeyValue[], conditions: PageConditions, statuses: readonly string[] | undefined): number[][] {
-    return key.flatMap(([name, value]) => {
-      const { all, ofStatus } = this.#byKey[name];
-      if (statuses === undefined) return [all.all({ ...conditions, key: value })];
-      return statuses.map((status) => ofStatus.all({ ...conditions, key: value, status }));
+  #page<T extends CallRow>(
+    columns: Statement,
+    filter: CallFilter,
+    limit: number,
+    beforeUs: number | null,
+  ): Promise<CallPage<T>> {
+    const [database, find] = [this.#database, (): Transaction<number[]> => this.#find(filter, limit + 1, beforeUs)];
+    // One transaction: no call disappears between the search and the read on SQLite. On PostgreSQL, it is missing then.
+    return database.read(function* () {
+      if (database.dialect === 'postgres') yield ORDERED_BY_INDEX;
+      const found = yield* find();
+      const times = found.slice(0, limit);
+      const calls = times.length === 0 ? [] : yield* rowsAt<T>(columns, times);
+      return { calls, nextUs: found.length > limit ? (times.at(-1) ?? null) : null };
     });
   }
 
-  #isRare(key: readonly KeyValue[]): boolean {
-    return key.every(([name, value]) => this.#byKey[name].isRare.get(value) === 1);
+  /** Times of calls, newest first. */
+  *#find(filter: CallFilter, limit: number, beforeUs: number | null): Transaction<number[]> {
+    const { agentId = null, campaignId = null, statuses, phone, fromUs = 0, toUs = LATEST - 1 } = filter;
+    const numbers = phone === undefined ? null : yield* this.#numbers(phonePattern(phone));
+    const isMany = numbers !== null && !Array.isArray(numbers);
+    const conditions: PageConditions = {
+      beforeUs: Math.min(beforeUs ?? LATEST, toUs + 1),
+      afterUs: fromUs,
+      limit,
+      rest: restOf(agentId, campaignId, statuses, numbers),
+    };
+    const keys = keysOf(agentId, campaignId, isMany ? null : numbers);
+    const key = keys.length === 1 && !isMany ? keys[0] : yield* this.#rareOf(keys);
+    const prefixes = key?.flatMap((each) => this.#prefixesOf(each, statuses));
+    if (prefixes !== undefined) return yield* this.#latestOf(prefixes, conditions);
+    if (keys.length > 0 || isMany || statuses === undefined) return yield* this.#times(null, conditions);
+    return yield* this.#latestOf(
+      statuses.map((status) => [['status', status]]),
+      conditions,
+    );
   }
 
-  /** The numbers that match a pattern, or the pattern for GLOB if they are too many. */
-  #numbers(pattern: PhonePattern): string[] | string {
-    if (pattern.kind === 'whole') return [pattern.number];
-    const [numbers, start, glob] =
-      pattern.kind === 'begins'
-        ? [this.#beginning, pattern.start, `${pattern.start}*`]
-        : [this.#ending, reversed(pattern.digits), `*${pattern.digits}`];
-    const found = numbers.all(start, start);
-    return found.length > this.#maxNumbers ? glob : found;
+  #prefixesOf(key: KeyValue, statuses: readonly string[] | undefined): Prefix[] {
+    return statuses?.map((status): Prefix => [key, ['status', status]]) ?? [[key]];
   }
+
+  *#latestOf(prefixes: readonly Prefix[], conditions: PageConditions): Transaction<number[]> {
+    const lists: number[][] = [];
+    for (const prefix of prefixes) lists.push(yield* this.#times(prefix, conditions));
+    return merged(lists, conditions.limit);
+  }
+
+  /** @param prefix null = all calls */
+  *#times(prefix: Prefix | null, { beforeUs, afterUs, limit, rest }: PageConditions): Transaction<number[]> {
+    const { rows } = yield sql`SELECT ts_us FROM ${this.#entries(prefix ?? [], afterUs, beforeUs)} ${rest}
+      ORDER BY ${this.#order(prefix ?? [])} LIMIT ${limit}`;
+    return (rows as { ts_us: number }[]).map(({ ts_us: ts }) => ts);
+  }
+
+  /**
+   * Calls in a span of time, by the entries of one index. SQLite is told which one. PostgreSQL is asked for a span of its
+   * keys, in its order, so that no other index would do, whatever the statistics of the table are.
+   */
+  #entries(prefix: Prefix, afterUs: number, beforeUs: number): Statement {
+    if (this.#database.dialect === 'sqlite') {
+      const equal = prefix.map(([column, value]) => sql`${name(column)} = ${value} AND`);
+      return sql`calls INDEXED BY ${name(indexOf(prefix))} WHERE ${joined(equal, ' ')}
+        ts_us >= ${afterUs} AND ts_us < ${beforeUs}`;
+    }
+    if (prefix.length === 0) return sql`calls WHERE ts_us >= ${afterUs} AND ts_us < ${beforeUs}`;
+    const columns = joined([...prefix.map(([column]) => name(column)), name('ts_us')], ', ');
+    const values = joined(
+      prefix.map(([, value]) => sql`${value}`),
+      ', ',
+    );
+    // Some of the indexes have only calls with a value.
+    return sql`calls WHERE ${name(prefix[0]?.[0] ?? 'ts_us')} IS NOT NULL
+      AND (${columns}) >= (${values}, ${afterUs}) AND (${columns}) < (${values}, ${beforeUs})`;
+  }
+
+  #order(prefix: Prefix): Statement {
+    const columns = this.#database.dialect === 'sqlite' ? [] : prefix.map(([column]) => name(column));
+    return joined(
+      [...columns, name('ts_us')].map((column) => sql`${column} DESC`),
+      ', ',
+    );
+  }
+
+  /** The first of several lists of keys whose keys all match few calls. */
+  *#rareOf(keys: readonly KeyValue[][]): Transaction<readonly KeyValue[] | undefined> {
+    for (const key of keys) if (yield* this.#isRare(key)) return key;
+    return undefined;
+  }
+
+  *#isRare(key: readonly KeyValue[]): Transaction<boolean> {
+    for (const each of key) {
+      const entries = this.#entries([each], 0, LATEST);
+      const { rows } = yield sql`SELECT COUNT(*) AS count FROM
+        (SELECT 1 AS one FROM ${entries} ORDER BY ${this.#order([each])} LIMIT ${this.#fewCalls}) AS few`;
+      if ((rows as [{ count: number }])[0].count >= this.#fewCalls) return false;
+    }
+    return true;
+  }
+
+  /** The numbers that match a pattern, or a condition on a number if they are too many. */
+  *#numbers(pattern: PhonePattern): Transaction<string[] | NumberCondition> {
+    if (pattern.kind === 'whole') return [pattern.number];
+    // "~" sorts after every character of a number.
+    const spanOf = (column: Statement, start: string): Statement =>
+      sql`${column} >= ${start} AND ${column} < ${`${start}~`}`;
+    const [span, condition]: [Statement, NumberCondition] =
+      pattern.kind === 'begins'
+        ? [spanOf(sql`number`, pattern.start), (column) => spanOf(column, pattern.start)]
+        : [spanOf(sql`reversed`, reversed(pattern.digits)), (column) => sql`${column} LIKE ${`%${pattern.digits}`}`];
+    const { rows } = yield sql`SELECT number FROM call_numbers WHERE ${span} LIMIT ${this.#maxNumbers + 1}`;
+    if (rows.length > this.#maxNumbers) return condition;
+    return (rows as { number: string }[]).map(({ number }) => number);
+  }
+}
+
+/** Makes PostgreSQL read calls in the order of an index, however few it expects to find. */
+const ORDERED_BY_INDEX = sql`SELECT set_config('enable_sort', 'off', true),
+  set_config('enable_incremental_sort', 'off', true)`;
+
+function* rowsAt<T extends CallRow>(columns: Statement, times: readonly number[]): Transaction<T[]> {
+  const { rows } = yield sql`SELECT ${columns} FROM calls WHERE ts_us IN (${listOf(times)})`;
+  return (rows as T[]).toSorted((a, b) => b.ts_us - a.ts_us);
+}
+
+/** A condition on a column with a number. */
+type NumberCondition = (column: Statement) => Statement;
+
+/** The conditions of a filter except that on the time. */
+function restOf(
+  agentId: string | null,
+  campaignId: string | null,
+  statuses: readonly string[] | undefined,
+  numbers: readonly string[] | NumberCondition | null,
+): Statement {
+  const isOne = (values: readonly string[]): NumberCondition => {
+    return (column) => (values.length === 0 ? sql`1 = 0` : sql`${column} IN (${listOf(values)})`);
+  };
+  const conditions: Statement[] = [];
+  if (agentId !== null) conditions.push(sql`AND agent_id = ${agentId}`);
+  if (campaignId !== null) conditions.push(sql`AND campaign_id = ${campaignId}`);
+  if (statuses !== undefined) conditions.push(sql`AND ${isOne(statuses)(sql`status`)}`);
+  if (numbers !== null) {
+    const matches = typeof numbers === 'function' ? numbers : isOne(numbers);
+    conditions.push(sql`AND (${matches(sql`from_phone`)} OR ${matches(sql`to_phone`)})`);
+  }
+  return joined(conditions, ' ');
+}
+
+function indexOf(prefix: Prefix): string {
+  const [first, second] = prefix;
+  if (first === undefined) return 'calls_in_time';
+  if (first[0] === 'status') return 'calls_of_status';
+  return second === undefined ? KEYS[first[0]] : `${KEYS[first[0]]}_status`;
+}
+
+/** A name of the schema as part of a statement. */
+function name(text: string): Statement {
+  return { text, values: [] };
+}
+
+function listOf(values: readonly SqlValue[]): Statement {
+  return joined(
+    values.map((value) => sql`${value}`),
+    ', ',
+  );
+}
+
+function joined(parts: readonly Statement[], between: string): Statement {
+  return { text: parts.map(({ text }) => text).join(between), values: parts.flatMap(({ values }) => values) };
 }
 
 /** A column and its value. */

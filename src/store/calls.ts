@@ -1,8 +1,9 @@
-import type Database from 'better-sqlite3';
 import type { AgentConfig } from '../agent/agent.js';
 import { wholeAgentConfig } from '../agent/whole-agent.js';
 import { type CallHistoryItem, shownItem } from '../session/record/call-history.js';
 import { reversed } from './phone-pattern.js';
+import { inTurn, run, sql, type SqlDatabase, type Statement, type Transaction } from './sql/statement.js';
+import type { RowOwner } from './row-owner.js';
 
 /** How a person and an agent are connected. */
 export type CallChannel = 'phone' | 'talk' | 'webrtc' | 'chat';
@@ -49,198 +50,213 @@ export interface CallRow {
   item: string;
 }
 
+/** Transactions that add calls come one after the other: a call is visible before a later one gets its time. */
+const ORDER = 'calls';
+
 /** All calls, past and present. The row of a call is written before it rings, and updated during the call. */
 export class CallStore {
-  readonly #database: Database.Database;
-  readonly #add: (call: NewCall) => StoredCall;
-  readonly #status: Database.Statement<unknown[]>;
-  readonly #reason: Database.Statement<unknown[]>;
-  readonly #end: Database.Statement<unknown[]>;
-  readonly #amend: Database.Statement<unknown[]>;
-  readonly #setPhones: (sessionId: string, phones: { readonly from: string; readonly to: string }) => void;
-  readonly #get: Database.Statement<unknown[], CallRow>;
-  readonly #beginning: Database.Statement<unknown[], CallRow>;
-  readonly #byCallId: Database.Statement<unknown[], CallRow>;
-  readonly #open: Database.Statement<unknown[], CallRow>;
-  readonly #ended: Database.Statement<unknown[], CallRow>;
-  readonly #recorded: Database.Statement<unknown[], CallRow>;
-  readonly #forgetRecordings: (calls: readonly StoredCall[]) => void;
-  readonly #remove: (calls: readonly StoredCall[]) => number;
-  readonly #nowUs: () => number;
+  readonly #database: SqlDatabase;
+  readonly #node: RowOwner | null;
   /** The time of the call that was added last, even if that call has been deleted. */
   #lastUs = 0;
 
-  /** @param nowUnixMs milliseconds since 1970, with a fraction if the clock has one */
-  constructor(database: Database.Database, nowUnixMs: () => number) {
+  /** @param node has the calls that are added; null = there is one node */
+  constructor(database: SqlDatabase, node: RowOwner | null = null) {
     this.#database = database;
-    this.#nowUs = () => Math.floor(nowUnixMs() * 1000);
-    const insert = database.prepare(
-      `INSERT INTO calls (ts_us, session_id, call_id, channel, direction, agent_id, campaign_id, from_phone, to_phone,
-         status, item)
-       VALUES (@tsUs, @sessionId, @callId, @channel, @direction, @agentId, @campaignId, @fromPhone, @toPhone, @status,
-         @item)`,
-    );
-    const note = database.prepare('INSERT OR IGNORE INTO call_numbers (number, reversed) VALUES (?, ?)');
-    const latest = database.prepare<unknown[], { ts: number | null }>('SELECT MAX(ts_us) AS ts FROM calls');
-    this.#add = database.transaction((call: NewCall) => {
-      // Later than all others, even after the clock was set back: pages through the log must not miss it.
-      const tsUs = Math.max(this.#nowUs(), (latest.get()?.ts ?? 0) + 1, this.#lastUs + 1);
-      this.#lastUs = tsUs;
-      const item = { ...call.item, ts: tsUs / 1e6 };
-      insert.run({ ...call, tsUs, item: itemText(item) });
-      for (const number of [call.fromPhone, call.toPhone]) if (number !== null) note.run(number, reversed(number));
-      return { ...call, item, tsUs, endedUs: null, recording: null };
-    });
-    const phone = database.prepare(
-      'UPDATE calls SET from_phone = @from, to_phone = @to WHERE session_id = @sessionId AND ended_us IS NULL',
-    );
-    this.#setPhones = database.transaction((sessionId: string, { from, to }: { from: string; to: string }) => {
-      if (phone.run({ sessionId, from, to }).changes === 0) return;
-      for (const number of [from, to]) note.run(number, reversed(number));
-    });
-    this.#status = database.prepare('UPDATE calls SET status = ? WHERE session_id = ? AND ended_us IS NULL');
-    this.#reason = database.prepare(
-      `UPDATE calls SET status = ?, item = json_set(item, '$.error_message', ?)
-       WHERE session_id = ? AND ended_us IS NULL`,
-    );
-    this.#end = database.prepare(
-      `UPDATE calls SET status = @status, item = @item, recording = @recording, ended_us = @endedUs
-       WHERE session_id = @sessionId AND ended_us IS NULL`,
-    );
-    this.#amend = database.prepare(
-      'UPDATE calls SET item = @item WHERE session_id = @sessionId AND ended_us IS NOT NULL',
-    );
-    this.#get = database.prepare('SELECT * FROM calls WHERE session_id = ?');
-    // "~" sorts after every character of an id.
-    this.#beginning = database.prepare(
-      `SELECT * FROM calls WHERE session_id >= ? AND session_id < ? || '~' ORDER BY session_id LIMIT ?`,
-    );
-    this.#byCallId = database.prepare('SELECT * FROM calls WHERE call_id = ?');
-    const remove = database.prepare('DELETE FROM calls WHERE ts_us = ? AND ended_us IS NOT NULL');
-    const forget = database.prepare(
-      `DELETE FROM call_numbers WHERE number = @number
-         AND NOT EXISTS (SELECT 1 FROM calls WHERE from_phone = @number)
-         AND NOT EXISTS (SELECT 1 FROM calls WHERE to_phone = @number)`,
-    );
-    const said = database.prepare('DELETE FROM finished_sessions WHERE id = ?');
-    const unfinished = database.prepare('DELETE FROM unfinished_sessions WHERE session_id = ?');
-    const deliveries = database.prepare('DELETE FROM webhook_deliveries WHERE session_id = ? AND due_unix_ms IS NULL');
-    this.#remove = database.transaction((calls: readonly StoredCall[]) => {
-      let removed = 0;
-      for (const { tsUs, sessionId, fromPhone, toPhone } of calls) {
-        if (remove.run(tsUs).changes === 0) continue;
-        removed++;
-        said.run(sessionId);
-        unfinished.run(sessionId);
-        deliveries.run(sessionId);
-        for (const number of [fromPhone, toPhone]) if (number !== null) forget.run({ number });
-      }
-      return removed;
-    });
-    this.#ended = database.prepare(
-      'SELECT * FROM calls WHERE ts_us < ? AND ended_us IS NOT NULL ORDER BY ts_us LIMIT ?',
-    );
-    this.#recorded = database.prepare(
-      'SELECT * FROM calls INDEXED BY calls_recorded WHERE recording IS NOT NULL AND ts_us < ? ORDER BY ts_us LIMIT ?',
-    );
-    const unrecord = database.prepare('UPDATE calls SET recording = NULL WHERE ts_us = ?');
-    this.#forgetRecordings = database.transaction((calls: readonly StoredCall[]) => {
-      for (const { tsUs } of calls) unrecord.run(tsUs);
-    });
-    this.#open = database.prepare('SELECT * FROM calls WHERE ended_us IS NULL ORDER BY ts_us');
+    this.#node = node;
   }
 
-  add(call: NewCall): StoredCall {
-    return this.#add(call);
+  *add(call: NewCall): Transaction<StoredCall> {
+    yield* inTurn(this.#database, ORDER);
+    const [latest] = (yield sql`SELECT MAX(ts_us) AS ts FROM calls`).rows as [{ ts: number | null }];
+    // Later than all others, even after the clock was set back: pages through the log must not miss it.
+    const tsUs = Math.max(yield* this.#database.nowUs(), (latest.ts ?? 0) + 1, this.#lastUs + 1);
+    this.#lastUs = tsUs;
+    const item = { ...call.item, ts: tsUs / 1e6 };
+    const { sessionId, callId, channel, direction, agentId, campaignId, fromPhone, toPhone, status } = call;
+    yield* run(
+      sql`INSERT INTO calls (ts_us, session_id, call_id, channel, direction, agent_id, campaign_id, from_phone, to_phone,
+            status, item, node_id)
+          VALUES (${tsUs}, ${sessionId}, ${callId}, ${channel}, ${direction}, ${agentId}, ${campaignId}, ${fromPhone},
+            ${toPhone}, ${status}, ${itemText(item)}, ${this.#node?.id ?? null})`,
+    );
+    yield* noteNumbers([fromPhone, toPhone]);
+    return { ...call, item, tsUs, endedUs: null, recording: null };
   }
 
   /**
-   * Updates the status of a call that has not ended. Returns whether there is such a call.
+   * Updates the status of a call that has not ended. Returns the call; null = there is no such call.
    * @param reason the new `error_message`; null = no change
    */
-  setStatus(sessionId: string, status: string, reason: string | null = null): boolean {
-    const { changes } =
-      reason === null ? this.#status.run(status, sessionId) : this.#reason.run(status, reason, sessionId);
-    return changes > 0;
+  *setStatus(sessionId: string, status: string, reason: string | null = null): Transaction<StoredCall | null> {
+    let item = sql`item`;
+    if (reason !== null) {
+      const call = yield* this.find(sessionId);
+      if (call?.endedUs !== null) return null;
+      item = sql`${itemText({ ...call.item, error_message: reason })}`;
+    }
+    return yield* firstCall(
+      sql`UPDATE calls SET status = ${status}, item = ${item} WHERE session_id = ${sessionId} AND ended_us IS NULL
+          RETURNING *`,
+    );
   }
 
   /** Stores the numbers of a call that has not ended, if they were unknown when it was added. */
-  setPhones(sessionId: string, phones: { readonly from: string; readonly to: string }): void {
-    this.#setPhones(sessionId, phones);
+  *setPhones(sessionId: string, { from, to }: { readonly from: string; readonly to: string }): Transaction<void> {
+    const changes = yield* run(
+      sql`UPDATE calls SET from_phone = ${from}, to_phone = ${to} WHERE session_id = ${sessionId} AND ended_us IS NULL`,
+    );
+    if (changes > 0) yield* noteNumbers([from, to]);
   }
 
-  /** Closes a call. Returns the stored call; null = no call with this id is open. */
-  end(sessionId: string, item: CallHistoryItem, recording: string | null): StoredCall | null {
-    const call = this.get(sessionId);
-    if (call === null || call.endedUs !== null) return null;
+  /**
+   * Closes a call. Returns the stored call; null = no call with this id is open.
+   * @param agoUs how long ago it ended
+   */
+  *end(sessionId: string, item: CallHistoryItem, recording: string | null, agoUs = 0): Transaction<StoredCall | null> {
+    const call = yield* this.find(sessionId);
+    if (call?.endedUs !== null) return null;
     const kept = { ...item, ts: call.tsUs / 1e6, recording: null };
-    const status = item.call_status;
-    const endedUs = this.#nowUs();
-    this.#end.run({ sessionId, status, recording, endedUs, item: itemText(kept) });
-    return { ...call, status, recording, endedUs, item: kept };
+    const endedUs = (yield* this.#database.nowUs()) - agoUs;
+    return yield* firstCall(
+      sql`UPDATE calls SET status = ${item.call_status}, item = ${itemText(kept)}, recording = ${recording},
+            ended_us = ${endedUs}
+          WHERE session_id = ${sessionId} AND ended_us IS NULL RETURNING *`,
+    );
   }
 
   /** Updates the item of a call that has ended. Returns the call; null = there is no such call. */
-  amend(sessionId: string, item: CallHistoryItem): StoredCall | null {
-    const call = this.get(sessionId);
+  *amend(sessionId: string, item: CallHistoryItem): Transaction<StoredCall | null> {
+    const call = yield* this.find(sessionId);
     if (call?.endedUs == null) return null;
     const kept = { ...item, ts: call.tsUs / 1e6, call_status: call.status, recording: null };
-    this.#amend.run({ sessionId, item: itemText(kept) });
+    yield* run(sql`UPDATE calls SET item = ${itemText(kept)} WHERE session_id = ${sessionId} AND ended_us IS NOT NULL`);
     return { ...call, item: kept };
   }
 
-  get(sessionId: string): StoredCall | null {
-    const row = this.#get.get(sessionId);
-    return row === undefined ? null : callOf(row);
+  /** As `get`, in a transaction. */
+  *find(sessionId: string): Transaction<StoredCall | null> {
+    return yield* firstCall(sql`SELECT * FROM calls WHERE session_id = ${sessionId}`);
+  }
+
+  async get(sessionId: string): Promise<StoredCall | null> {
+    return this.#first(sql`SELECT * FROM calls WHERE session_id = ${sessionId}`);
   }
 
   /** Calls whose session id has this prefix. */
-  beginningWith(start: string, limit: number): StoredCall[] {
-    return this.#beginning.all(start, start, limit).map(callOf);
+  beginningWith(start: string, limit: number): Promise<StoredCall[]> {
+    // "~" sorts after every character of an id.
+    return this.#all(
+      sql`SELECT * FROM calls WHERE session_id >= ${start} AND session_id < ${`${start}~`} ORDER BY session_id
+          LIMIT ${limit}`,
+    );
   }
 
-  byCallId(callId: string): StoredCall | null {
-    const row = this.#byCallId.get(callId);
-    return row === undefined ? null : callOf(row);
+  byCallId(callId: string): Promise<StoredCall | null> {
+    return this.#first(sql`SELECT * FROM calls WHERE call_id = ${callId}`);
   }
 
   /** Calls that started before a time and have ended, oldest first. */
-  endedBefore(tsUs: number, limit: number): StoredCall[] {
-    return this.#ended.all(tsUs, limit).map(callOf);
+  endedBefore(tsUs: number, limit: number): Promise<StoredCall[]> {
+    return this.#all(
+      sql`SELECT * FROM calls WHERE ts_us < ${tsUs} AND ended_us IS NOT NULL ORDER BY ts_us LIMIT ${limit}`,
+    );
   }
 
   /** Calls with a recording that started before a time, oldest first. */
-  recordedBefore(tsUs: number, limit: number): StoredCall[] {
-    return this.#recorded.all(tsUs, limit).map(callOf);
+  recordedBefore(tsUs: number, limit: number): Promise<StoredCall[]> {
+    // PostgreSQL takes this index by itself: it is the smaller one.
+    const indexed = this.#database.dialect === 'sqlite' ? sql`INDEXED BY calls_recorded` : sql``;
+    return this.#all(
+      sql`SELECT * FROM calls ${indexed} WHERE recording IS NOT NULL AND ts_us < ${tsUs} ORDER BY ts_us LIMIT ${limit}`,
+    );
   }
 
   /** Marks the recordings of these calls as deleted. */
-  forgetRecordings(calls: readonly StoredCall[]): void {
-    this.#forgetRecordings(calls);
+  async forgetRecordings(calls: readonly StoredCall[]): Promise<void> {
+    await this.#database.transaction(function* () {
+      for (const { tsUs } of calls) yield* run(sql`UPDATE calls SET recording = NULL WHERE ts_us = ${tsUs}`);
+    });
   }
 
   /**
    * Deletes calls that have ended, all or none, with the stored messages for later sessions and their finished webhook
    * messages. Returns the number of deleted calls.
    */
-  remove(calls: readonly StoredCall[]): number {
-    return this.#remove(calls);
+  remove(calls: readonly StoredCall[]): Promise<number> {
+    return this.#database.transaction(() => removal(calls));
   }
 
   /** As `remove`, without waiting for the disk: after a power failure, the calls may be back. */
-  removeLazily(calls: readonly StoredCall[]): number {
-    this.#database.pragma('synchronous = NORMAL');
-    try {
-      return this.#remove(calls);
-    } finally {
-      this.#database.pragma('synchronous = FULL');
-    }
+  removeLazily(calls: readonly StoredCall[]): Promise<number> {
+    return this.#database.lazyTransaction(() => removal(calls));
   }
 
   /** Calls that have not ended, oldest first. */
-  open(): StoredCall[] {
-    return this.#open.all().map(callOf);
+  open(): Promise<StoredCall[]> {
+    return this.#all(sql`SELECT * FROM calls WHERE ended_us IS NULL ORDER BY ts_us`);
   }
+
+  /** Leaves a call to the node that will claim it. */
+  *release(sessionId: string): Transaction<void> {
+    yield* run(sql`UPDATE calls SET node_id = NULL WHERE session_id = ${sessionId}`);
+  }
+
+  /** Makes a call one of this node. Returns it; null = it has ended, or has been deleted. */
+  *claim(sessionId: string): Transaction<StoredCall | null> {
+    return yield* firstCall(
+      sql`UPDATE calls SET node_id = ${this.#node?.id ?? null} WHERE session_id = ${sessionId} AND ended_us IS NULL RETURNING *`,
+    );
+  }
+
+  /** Calls of a node that have not ended, oldest first. */
+  openOf(nodeId: string): Promise<StoredCall[]> {
+    return this.#all(sql`SELECT * FROM calls WHERE ended_us IS NULL AND node_id = ${nodeId} ORDER BY ts_us`);
+  }
+
+  async #first(statement: Statement): Promise<StoredCall | null> {
+    const row = await this.#database.first<CallRow>(statement);
+    return row === null ? null : callOf(row);
+  }
+
+  async #all(statement: Statement): Promise<StoredCall[]> {
+    return (await this.#database.all<CallRow>(statement)).map(callOf);
+  }
+}
+
+function* firstCall(statement: Statement): Transaction<StoredCall | null> {
+  const [row] = (yield statement).rows as (CallRow | undefined)[];
+  return row === undefined ? null : callOf(row);
+}
+
+/** Adds numbers to the table that searches for parts of numbers read. */
+function* noteNumbers(numbers: readonly (string | null)[]): Transaction<void> {
+  for (const number of numbers) {
+    if (number === null) continue;
+    yield* run(
+      sql`INSERT INTO call_numbers (number, reversed) VALUES (${number}, ${reversed(number)}) ON CONFLICT DO NOTHING`,
+    );
+  }
+}
+
+function* removal(calls: readonly StoredCall[]): Transaction<number> {
+  let removed = 0;
+  for (const { tsUs, sessionId, fromPhone, toPhone } of calls) {
+    if ((yield* run(sql`DELETE FROM calls WHERE ts_us = ${tsUs} AND ended_us IS NOT NULL`)) === 0) continue;
+    removed++;
+    yield* run(sql`DELETE FROM finished_sessions WHERE id = ${sessionId}`);
+    yield* run(sql`DELETE FROM unfinished_sessions WHERE session_id = ${sessionId}`);
+    yield* run(sql`DELETE FROM webhook_deliveries WHERE session_id = ${sessionId} AND due_unix_ms IS NULL`);
+    for (const number of [fromPhone, toPhone]) {
+      if (number === null) continue;
+      yield* run(
+        sql`DELETE FROM call_numbers WHERE number = ${number}
+              AND NOT EXISTS (SELECT 1 FROM calls WHERE from_phone = ${number})
+              AND NOT EXISTS (SELECT 1 FROM calls WHERE to_phone = ${number})`,
+      );
+    }
+  }
+  return removed;
 }
 
 /** The part of an item that the columns do not have, as it is stored. */

@@ -1,5 +1,5 @@
-import type Database from 'better-sqlite3';
 import type { CampaignSchedule } from '../settings/campaign-schedule.js';
+import { run, sql, type SqlDatabase, type SqlValue, type Statement, type Transaction } from './sql/statement.js';
 
 /**
  * - `idle`: not started yet.
@@ -27,9 +27,10 @@ export interface StoredCampaign {
   createdAt: number;
 }
 
-export type CampaignChange = Partial<Omit<StoredCampaign, 'id' | 'createdAt'>>;
+export type CampaignChange = Partial<Omit<StoredCampaign, 'id' | 'lastCallMs' | 'createdAt'>>;
 
-interface Row {
+/** A row of the table. */
+export interface CampaignRow {
   id: string;
   name: string;
   status: CampaignStatus;
@@ -41,68 +42,83 @@ interface Row {
   created_at: number;
 }
 
-/** The daemon's campaigns. `CampaignRecordStore` has the people whom they call. */
+/** All but `finished`. */
+const CHANGEABLE: readonly CampaignStatus[] = ['idle', 'started', 'paused', 'failed'];
+
+/** The lock of what adds records to a campaign and what finishes it: a finished campaign gets no more records. */
+export function campaignLock(id: string): string {
+  return `campaign ${id}`;
+}
+
+/** The daemon's campaigns. `CampaignRecordStore` has the people whom they call, `CampaignCallStore` their calls. */
 export class CampaignStore {
-  readonly #add: Database.Statement<unknown[]>;
-  readonly #get: Database.Statement<unknown[], Row>;
-  readonly #list: Database.Statement<unknown[], Row>;
-  readonly #update: Database.Statement<unknown[]>;
-  readonly #remove: Database.Statement<unknown[]>;
-  readonly #change: (id: string, change: CampaignChange) => StoredCampaign | null;
+  readonly #database: SqlDatabase;
 
-  constructor(database: Database.Database) {
-    this.#add = database.prepare(
-      `INSERT INTO campaigns (id, name, status, caller, include_metadata_in_prompt, overrides, reason, last_call_ms,
-         created_at)
-       VALUES (@id, @name, @status, @caller, @include, @overrides, @reason, @lastCallMs, @createdAt)`,
-    );
-    this.#get = database.prepare('SELECT * FROM campaigns WHERE id = ?');
-    this.#list = database.prepare('SELECT * FROM campaigns ORDER BY created_at, rowid');
-    this.#update = database.prepare(
-      `UPDATE campaigns SET name = @name, status = @status, caller = @caller, include_metadata_in_prompt = @include,
-         overrides = @overrides, reason = @reason, last_call_ms = @lastCallMs
-       WHERE id = @id`,
-    );
-    this.#remove = database.prepare('DELETE FROM campaigns WHERE id = ?');
-    this.#change = database.transaction((id: string, change: CampaignChange) => {
-      const campaign = this.get(id);
-      if (campaign === null) return null;
-      const changed = { ...campaign, ...change };
-      this.#update.run(bound(changed));
-      return changed;
-    });
+  constructor(database: SqlDatabase) {
+    this.#database = database;
   }
 
-  add(campaign: StoredCampaign): void {
-    this.#add.run(bound(campaign));
+  async add(campaign: StoredCampaign): Promise<void> {
+    const { id, name, status, caller, includeMetadataInPrompt, overrides, reason, lastCallMs, createdAt } = campaign;
+    await this.#database.run(
+      sql`INSERT INTO campaigns (id, name, status, caller, include_metadata_in_prompt, overrides, reason, last_call_ms,
+            created_at)
+          VALUES (${id}, ${name}, ${status}, ${caller}, ${includeMetadataInPrompt ? 1 : 0},
+            ${JSON.stringify(overrides)}, ${reason}, ${lastCallMs}, ${createdAt})`,
+    );
   }
 
-  get(id: string): StoredCampaign | null {
-    const row = this.#get.get(id);
-    return row === undefined ? null : stored(row);
+  async get(id: string): Promise<StoredCampaign | null> {
+    const row = await this.#database.first<CampaignRow>(sql`SELECT * FROM campaigns WHERE id = ${id}`);
+    return row === null ? null : campaignOf(row);
   }
 
   /** In the order of creation. */
-  list(): StoredCampaign[] {
-    return this.#list.all().map(stored);
+  async list(): Promise<StoredCampaign[]> {
+    const rows = await this.#database.all<CampaignRow>(sql`SELECT * FROM campaigns ORDER BY created_at, rowid`);
+    return rows.map(campaignOf);
   }
 
-  /** Returns the changed campaign; null = there is none with this id. */
-  change(id: string, change: CampaignChange): StoredCampaign | null {
-    return this.#change(id, change);
+  /**
+   * Returns the changed campaign; null = there is none with this id and one of these statuses.
+   * @param from default all but `finished`
+   */
+  async change(
+    id: string,
+    change: CampaignChange,
+    from: readonly CampaignStatus[] = CHANGEABLE,
+  ): Promise<StoredCampaign | null> {
+    const row = await this.#database.first<CampaignRow>(
+      sql`UPDATE campaigns SET ${changesOf(change)} WHERE id = ${id} AND status IN (${listOf(from)}) RETURNING *`,
+    );
+    return row === null ? null : campaignOf(row);
+  }
+
+  /** Finishes a campaign that has this status and nothing left to do. Returns whether it did. */
+  finish(id: string, from: CampaignStatus): Promise<boolean> {
+    const database = this.#database;
+    return database.transaction(() => finishCampaign(database, id, from), campaignLock(id));
+  }
+
+  /** Finishes a campaign that is to be removed. Returns false if it runs, a call of it is in progress, or there is none. */
+  retire(id: string): Promise<boolean> {
+    return this.#database.transaction(function* () {
+      const retired = yield* run(
+        sql`UPDATE campaigns SET status = 'finished' WHERE id = ${id} AND status <> 'started'
+              AND NOT EXISTS (SELECT 1 FROM campaign_records WHERE campaign_id = ${id} AND calling = 1)`,
+      );
+      return retired > 0;
+    }, campaignLock(id));
   }
 
   /** Deletes a campaign with its records. Returns whether it existed. */
-  remove(id: string): boolean {
-    return this.#remove.run(id).changes > 0;
+  async remove(id: string): Promise<boolean> {
+    return (await this.#database.run(sql`DELETE FROM campaigns WHERE id = ${id}`)) > 0;
   }
 }
 
-function bound({ includeMetadataInPrompt, overrides, ...rest }: StoredCampaign): Record<string, unknown> {
-  return { ...rest, include: includeMetadataInPrompt ? 1 : 0, overrides: JSON.stringify(overrides) };
-}
-
-function stored(row: Row): StoredCampaign {
+/** The campaign of a row. */
+export function campaignOf(row: CampaignRow): StoredCampaign {
   return {
     id: row.id,
     name: row.name,
@@ -114,4 +130,43 @@ function stored(row: Row): StoredCampaign {
     lastCallMs: row.last_call_ms,
     createdAt: row.created_at,
   };
+}
+
+/**
+ * Finishes a campaign that has this status, unless a record waits or is being called, or an upload is under way. Run it
+ * with the lock of the campaign. Returns whether it did.
+ */
+export function* finishCampaign(database: SqlDatabase, id: string, from: CampaignStatus): Transaction<boolean> {
+  const nowUs = yield* database.nowUs();
+  const finished = yield* run(
+    sql`UPDATE campaigns SET status = 'finished' WHERE id = ${id} AND status = ${from}
+          AND NOT EXISTS (SELECT 1 FROM campaign_records WHERE campaign_id = ${id} AND due_ms IS NOT NULL)
+          AND NOT EXISTS (SELECT 1 FROM campaign_records WHERE campaign_id = ${id} AND calling = 1)
+          AND NOT EXISTS (SELECT 1 FROM campaign_uploads WHERE campaign_id = ${id} AND until_us > ${nowUs})`,
+  );
+  return finished > 0;
+}
+
+/** A campaign as a generator reads it. */
+export function* readCampaign(id: string): Transaction<StoredCampaign | null> {
+  const row = (yield sql`SELECT * FROM campaigns WHERE id = ${id}`).rows[0];
+  return row === undefined ? null : campaignOf(row as CampaignRow);
+}
+
+/** Only the given columns: others may change at the same time. */
+function changesOf({ name, status, caller, includeMetadataInPrompt, overrides, reason }: CampaignChange): Statement {
+  const sets: [string, SqlValue][] = [];
+  if (name !== undefined) sets.push(['name = ?', name]);
+  if (status !== undefined) sets.push(['status = ?', status]);
+  if (caller !== undefined) sets.push(['caller = ?', caller]);
+  if (includeMetadataInPrompt !== undefined)
+    sets.push(['include_metadata_in_prompt = ?', includeMetadataInPrompt ? 1 : 0]);
+  if (overrides !== undefined) sets.push(['overrides = ?', JSON.stringify(overrides)]);
+  if (reason !== undefined) sets.push(['reason = ?', reason]);
+  if (sets.length === 0) return sql`id = id`;
+  return { text: sets.map(([set]) => set).join(', '), values: sets.map(([, value]) => value) };
+}
+
+function listOf(values: readonly SqlValue[]): Statement {
+  return { text: values.map(() => '?').join(', '), values };
 }

@@ -323,7 +323,18 @@ export const MIGRATIONS: readonly string[] = [
    ALTER TABLE dials ADD COLUMN node_id TEXT;
    ALTER TABLE unfinished_sessions ADD COLUMN node_id TEXT;
    ALTER TABLE campaign_records ADD COLUMN node_id TEXT;
+   ALTER TABLE campaign_records ADD COLUMN claimed_until_us INTEGER;
+   CREATE INDEX campaign_records_claimed ON campaign_records (campaign_id, claimed_until_us)
+     WHERE claimed_until_us IS NOT NULL;
+   ALTER TABLE campaigns ADD COLUMN claimed_us INTEGER;
+   CREATE INDEX campaigns_started ON campaigns (id) WHERE status = 'started';
+   CREATE TABLE campaign_uploads (
+     id TEXT PRIMARY KEY,
+     campaign_id TEXT NOT NULL REFERENCES campaigns (id) ON DELETE CASCADE,
+     until_us INTEGER NOT NULL
+   ) STRICT;
    ALTER TABLE eval_runs ADD COLUMN node_id TEXT;
+   ALTER TABLE eval_runs ADD COLUMN cancel INTEGER NOT NULL DEFAULT 0;
    CREATE TABLE file_deletions (
      key TEXT PRIMARY KEY,
      ts_us INTEGER NOT NULL,
@@ -337,7 +348,8 @@ export const MIGRATIONS: readonly string[] = [
      registration TEXT NOT NULL,
      expires_us INTEGER NOT NULL
    ) STRICT;
-   CREATE INDEX registered_calls_expiry ON registered_calls (expires_us)`,
+   CREATE INDEX registered_calls_expiry ON registered_calls (expires_us);
+   ALTER TABLE calls_stopped ADD COLUMN end_requests INTEGER NOT NULL DEFAULT 0`,
 ];
 
 /** The schema version of this parley. */

@@ -1,7 +1,7 @@
-import type Database from 'better-sqlite3';
 import { redactUrl } from '../agent/redact.js';
 import { type WebhookOwner, DELIVERY_URL } from './outbox.js';
 import type { SecretBox } from './secret-box.js';
+import { sql, type SqlDatabase } from './sql/statement.js';
 
 /** Waiting for an attempt, delivered, or given up. */
 export type DeliveryState = 'pending' | 'delivered' | 'failed';
@@ -46,48 +46,46 @@ interface Row {
   error: string | null;
 }
 
-const STATE = `CASE WHEN due_unix_ms IS NOT NULL THEN 'pending'
+const STATE = sql`CASE WHEN due_unix_ms IS NOT NULL THEN 'pending'
   WHEN delivered_unix_ms IS NOT NULL THEN 'delivered' ELSE 'failed' END`;
-const COLUMNS = `seq, id, audience, session_id, url, ${STATE} AS state, attempts, created_unix_ms, due_unix_ms,
+const COLUMNS = sql`seq, id, audience, session_id, url, ${STATE} AS state, attempts, created_unix_ms, due_unix_ms,
   delivered_unix_ms, error`;
 
 /** Delivery states of the messages in the outboxes, for operators. */
 export class DeliveryStore {
+  readonly #database: SqlDatabase;
   readonly #box: SecretBox;
-  readonly #list: Database.Statement<unknown[], Row>;
-  readonly #ofSession: Database.Statement<unknown[], Row>;
-  readonly #get: Database.Statement<unknown[], Row>;
-  readonly #resend: Database.Statement<unknown[]>;
 
-  constructor(database: Database.Database, box: SecretBox) {
+  constructor(database: SqlDatabase, box: SecretBox) {
+    this.#database = database;
     this.#box = box;
-    const rest = `(@before IS NULL OR seq < @before) AND (@state IS NULL OR ${STATE} = @state)
-      ORDER BY seq DESC LIMIT @limit`;
-    this.#list = database.prepare(`SELECT ${COLUMNS} FROM webhook_deliveries WHERE ${rest}`);
-    this.#ofSession = database.prepare(
-      `SELECT ${COLUMNS} FROM webhook_deliveries WHERE session_id = @sessionId AND ${rest}`,
-    );
-    this.#get = database.prepare(`SELECT ${COLUMNS} FROM webhook_deliveries WHERE id = ?`);
-    this.#resend = database.prepare(
-      `UPDATE webhook_deliveries SET due_unix_ms = ?, attempts = 0, delivered_unix_ms = NULL, error = NULL WHERE id = ?`,
-    );
   }
 
   /** Newest first. */
-  list({ sessionId, state, before, limit }: DeliveryQuery): StoredDelivery[] {
-    const page = { state, before, limit };
-    const rows = sessionId === null ? this.#list.all(page) : this.#ofSession.all({ ...page, sessionId });
+  async list({ sessionId, state, before, limit }: DeliveryQuery): Promise<StoredDelivery[]> {
+    const conditions = [
+      sessionId === null ? [] : sql`session_id = ${sessionId}`,
+      before === null ? [] : sql`seq < ${before}`,
+      state === null ? [] : sql`${STATE} = ${state}`,
+    ].flat();
+    const where = conditions.reduce((all, condition) => sql`${all} AND ${condition}`, sql`WHERE 1 = 1`);
+    const rows = await this.#database.all<Row>(
+      sql`SELECT ${COLUMNS} FROM webhook_deliveries ${where} ORDER BY seq DESC LIMIT ${limit}`,
+    );
     return rows.map((row) => this.#delivery(row));
   }
 
-  get(id: string): StoredDelivery | null {
-    const row = this.#get.get(id);
-    return row === undefined ? null : this.#delivery(row);
+  async get(id: string): Promise<StoredDelivery | null> {
+    const row = await this.#database.first<Row>(sql`SELECT ${COLUMNS} FROM webhook_deliveries WHERE id = ${id}`);
+    return row === null ? null : this.#delivery(row);
   }
 
   /** Makes a message in any state due now, with all its attempts. Returns it; null = it does not exist. */
-  resend(id: string, unixMs: number): StoredDelivery | null {
-    this.#resend.run(unixMs, id);
+  async resend(id: string, unixMs: number): Promise<StoredDelivery | null> {
+    await this.#database.run(
+      sql`UPDATE webhook_deliveries SET due_unix_ms = ${unixMs}, attempts = 0, delivered_unix_ms = NULL, error = NULL
+          WHERE id = ${id}`,
+    );
     return this.get(id);
   }
 

@@ -1,4 +1,4 @@
-import type Database from 'better-sqlite3';
+import { run, sql, type SqlDatabase, type Statement, type Transaction } from './sql/statement.js';
 
 /** The latest version of a test suite. */
 export interface StoredEvalSuite {
@@ -39,82 +39,75 @@ const MAX_VERSIONS = 1000;
 
 /** The daemon's test suites with their earlier versions. */
 export class EvalSuiteStore {
-  readonly #get: Database.Statement<unknown[], Row>;
-  readonly #list: Database.Statement<unknown[], Row>;
-  readonly #versions: Database.Statement<unknown[], Row>;
-  readonly #remove: Database.Statement<unknown[]>;
-  readonly #add: (suite: StoredEvalSuite) => void;
-  readonly #change: (suite: StoredEvalSuite) => void;
+  readonly #database: SqlDatabase;
 
-  constructor(database: Database.Database) {
-    const columns = 'kept.version, name, text, suite, changed_at, changed_by';
-    const latest = `SELECT id, agent_id, created_at, ${columns} FROM eval_suites
-      JOIN eval_suite_versions AS kept ON suite_id = id AND kept.version = eval_suites.version`;
-    this.#get = database.prepare(`${latest} WHERE id = ?`);
-    this.#list = database.prepare(
-      `${latest} WHERE @agentId IS NULL OR agent_id = @agentId ORDER BY created_at, eval_suites.rowid`,
-    );
-    this.#versions = database.prepare(
-      `SELECT suite_id AS id, NULL AS agent_id, 0 AS created_at, ${columns} FROM eval_suite_versions AS kept
-       WHERE suite_id = ? AND kept.version < ? ORDER BY kept.version DESC LIMIT ?`,
-    );
-    this.#remove = database.prepare('DELETE FROM eval_suites WHERE id = ?');
-    const insert = database.prepare(
-      'INSERT INTO eval_suites (id, agent_id, version, created_at) VALUES (@id, @agentId, @version, @createdAt)',
-    );
-    const move = database.prepare('UPDATE eval_suites SET version = @version, agent_id = @agentId WHERE id = @id');
-    const keep = database.prepare(
-      `INSERT INTO eval_suite_versions (suite_id, version, name, text, suite, changed_at, changed_by)
-       VALUES (@id, @version, @name, @text, @suite, @changedAt, @changedBy)`,
-    );
-    const purge = database.prepare('DELETE FROM eval_suite_versions WHERE suite_id = ? AND version <= ?');
-    this.#add = database.transaction((suite: StoredEvalSuite) => {
-      insert.run(suite);
-      keep.run(suite);
-    });
-    this.#change = database.transaction((suite: StoredEvalSuite) => {
-      keep.run(suite);
-      move.run(suite);
-      purge.run(suite.id, suite.version - MAX_VERSIONS);
-    });
+  constructor(database: SqlDatabase) {
+    this.#database = database;
   }
 
-  get(id: string): StoredEvalSuite | null {
-    const row = this.#get.get(id);
-    return row === undefined ? null : stored(row);
+  async get(id: string): Promise<StoredEvalSuite | null> {
+    const row = await this.#database.first<Row>(latest(sql`id = ${id}`));
+    return row === null ? null : stored(row);
   }
 
   /** In the order of creation. @param agentId null = suites of all agents */
-  list(agentId: string | null): StoredEvalSuite[] {
-    return this.#list.all({ agentId }).map(stored);
+  async list(agentId: string | null): Promise<StoredEvalSuite[]> {
+    const wanted = agentId === null ? sql`TRUE` : sql`agent_id = ${agentId}`;
+    return (await this.#database.all<Row>(latest(wanted))).map(stored);
   }
 
   /** @param suite its first version */
-  add(suite: StoredEvalSuite): void {
-    this.#add(suite);
+  async add(suite: StoredEvalSuite): Promise<void> {
+    const { id, agentId, version, createdAt } = suite;
+    await this.#database.transaction(function* () {
+      yield* run(sql`INSERT INTO eval_suites (id, agent_id, version, created_at)
+        VALUES (${id}, ${agentId}, ${version}, ${createdAt})`);
+      yield* keep(suite);
+    });
   }
 
-  /** @param suite with its next version */
-  change(suite: StoredEvalSuite): void {
-    this.#change(suite);
+  /**
+   * Saves the next version of a suite.
+   * @returns whether it is the next one: another change may have come first
+   */
+  change(suite: StoredEvalSuite): Promise<boolean> {
+    const { id, agentId, version } = suite;
+    return this.#database.transaction(function* () {
+      const changed = yield* run(sql`UPDATE eval_suites SET version = ${version}, agent_id = ${agentId}
+        WHERE id = ${id} AND version = ${version - 1}`);
+      if (changed === 0) return false;
+      yield* keep(suite);
+      yield* run(sql`DELETE FROM eval_suite_versions WHERE suite_id = ${id} AND version <= ${version - MAX_VERSIONS}`);
+      return true;
+    });
   }
 
   /** Latest first. @param before only versions before this one */
-  versions(id: string, { limit, before }: { limit: number; before: number }): EvalSuiteVersion[] {
-    return this.#versions.all(id, before, limit).map(({ version, name, text, suite, changed_at, changed_by }) => ({
-      version,
-      name,
-      text,
-      suite,
-      changedAt: changed_at,
-      changedBy: changed_by,
-    }));
+  async versions(id: string, { limit, before }: { limit: number; before: number }): Promise<EvalSuiteVersion[]> {
+    const rows = await this.#database.all<Omit<Row, 'id' | 'agent_id' | 'created_at'>>(
+      sql`SELECT version, name, text, suite, changed_at, changed_by FROM eval_suite_versions
+          WHERE suite_id = ${id} AND version < ${before} ORDER BY version DESC LIMIT ${limit}`,
+    );
+    return rows.map(({ changed_at: changedAt, changed_by: changedBy, version, name, text, suite }) => {
+      return { version, name, text, suite, changedAt, changedBy };
+    });
   }
 
   /** Deletes a suite with its versions and its runs. Returns whether it existed. */
-  remove(id: string): boolean {
-    return this.#remove.run(id).changes > 0;
+  async remove(id: string): Promise<boolean> {
+    return (await this.#database.run(sql`DELETE FROM eval_suites WHERE id = ${id}`)) > 0;
   }
+}
+
+function latest(condition: Statement): Statement {
+  return sql`SELECT id, agent_id, created_at, kept.version, name, text, suite, changed_at, changed_by
+    FROM eval_suites JOIN eval_suite_versions AS kept ON suite_id = id AND kept.version = eval_suites.version
+    WHERE ${condition} ORDER BY created_at, eval_suites.rowid`;
+}
+
+function* keep({ id, version, name, text, suite, changedAt, changedBy }: StoredEvalSuite): Transaction<void> {
+  yield* run(sql`INSERT INTO eval_suite_versions (suite_id, version, name, text, suite, changed_at, changed_by)
+    VALUES (${id}, ${version}, ${name}, ${text}, ${suite}, ${changedAt}, ${changedBy})`);
 }
 
 function stored(row: Row): StoredEvalSuite {

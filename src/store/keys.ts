@@ -128,6 +128,12 @@ export class KeyStore {
     return this.#live.get(id);
   }
 
+  /** As `get`, but also finds a key that another node has just made. */
+  async latest(id: string): Promise<StoredKey | null> {
+    if (this.get(id) === null) await this.#live.refresh(id);
+    return this.get(id);
+  }
+
   /** Valid keys. */
   list(): readonly StoredKey[] {
     return this.#live.all();

@@ -9,7 +9,7 @@ import type { KnowledgeFile, KnowledgeQuery, Passage } from '../tools/knowledge/
 import { fuse, textQuery } from '../tools/knowledge/query.js';
 import { readInThread } from '../tools/knowledge/read-in-thread.js';
 import type { KnowledgeSettings, NewFile } from './knowledge-protocol.js';
-import { KnowledgeTables } from './knowledge-tables.js';
+import type { KnowledgeTables } from './knowledge-tables.js';
 import { KnowledgeVectors } from './knowledge-vectors.js';
 
 /** Candidates of each ranking. */
@@ -24,16 +24,26 @@ export class KnowledgeIndex {
   /** Settles when no file is being read. */
   #reading: Promise<unknown> = Promise.resolve();
 
-  /** @throws Error if the database cannot be opened */
-  constructor(settings: KnowledgeSettings, onFault: (reason: string) => void) {
+  private constructor(settings: KnowledgeSettings, tables: KnowledgeTables, onFault: (reason: string) => void) {
     this.#settings = settings;
-    this.#tables = new KnowledgeTables(settings.path);
+    this.#tables = tables;
     const { embedding } = settings;
     this.#vectors =
       embedding === null
         ? null
-        : new KnowledgeVectors({ embedder: new Embedder(embedding, this.#clock), tables: this.#tables, onFault });
+        : new KnowledgeVectors({ embedder: new Embedder(embedding, this.#clock), tables, onFault });
     this.#vectors?.fill();
+  }
+
+  /** @throws Error if the database cannot be opened */
+  static async open(settings: KnowledgeSettings, onFault: (reason: string) => void): Promise<KnowledgeIndex> {
+    const { path, databaseUrl } = settings;
+    // Each loaded when it is needed.
+    const tables =
+      databaseUrl === null
+        ? new (await import('./sqlite/sqlite-knowledge-tables.js')).SqliteKnowledgeTables(path)
+        : await (await import('./postgres/postgres-knowledge-tables.js')).PostgresKnowledgeTables.open(databaseUrl);
+    return new KnowledgeIndex(settings, tables, onFault);
   }
 
   /** @throws ParleyError FILE_NOT_READABLE, KNOWLEDGE_FILE_TOO_LARGE, KNOWLEDGE_FULL, CONFIG_INVALID if the id is taken */
@@ -43,36 +53,33 @@ export class KnowledgeIndex {
     return added;
   }
 
-  remove(id: string): boolean {
-    const removed = this.#tables.remove(id);
-    if (removed) this.#vectors?.forget(id);
-    return removed;
+  remove(id: string): Promise<boolean> {
+    return this.#tables.remove(id);
   }
 
-  list(): KnowledgeFile[] {
+  list(): Promise<KnowledgeFile[]> {
     return this.#tables.files();
   }
 
-  known(ids: readonly string[]): string[] {
+  known(ids: readonly string[]): Promise<string[]> {
     return this.#tables.known(ids);
   }
 
-  filesOf(agentId: string): string[] {
+  filesOf(agentId: string): Promise<string[]> {
     return this.#tables.filesOf(agentId);
   }
 
   /** @throws ParleyError NOT_FOUND for an unknown file; then nothing changes */
-  setAgentFiles(agentId: string, fileIds: readonly string[]): void {
-    const known = new Set(this.known(fileIds));
-    const unknown = fileIds.find((id) => !known.has(id));
-    if (unknown !== undefined) throw new ParleyError('NOT_FOUND', { what: 'knowledge file', id: unknown });
-    this.#tables.setAgentFiles(agentId, fileIds);
+  setAgentFiles(agentId: string, fileIds: readonly string[]): Promise<void> {
+    return this.#tables.setAgentFiles(agentId, fileIds);
   }
 
   async search({ text, fileIds, language, limit }: Omit<KnowledgeQuery, 'signal'>): Promise<Passage[]> {
-    const { match } = textQuery(text, language);
-    const byWords = match === null ? [] : this.#tables.matches(match, fileIds, CANDIDATES);
-    const byMeaning = (await this.#vectors?.nearest(text, fileIds, CANDIDATES)) ?? null;
+    const { terms } = textQuery(text, language);
+    const [byWords, byMeaning] = await Promise.all([
+      terms.length === 0 ? [] : this.#tables.matches(terms, fileIds, CANDIDATES),
+      this.#vectors?.nearest(text, fileIds, CANDIDATES) ?? null,
+    ]);
     const ids = byMeaning === null ? byWords : fuse([byWords, byMeaning]);
     return this.#tables.passages(ids.slice(0, limit));
   }
@@ -92,24 +99,21 @@ export class KnowledgeIndex {
     const { limits } = this.#settings;
     const format = formatOf(name, fileType);
     if (format === null) throw unreadable(name, `its format is not one of ${READABLE}`);
-    if (this.#tables.has(id))
-      throw new ParleyError('CONFIG_INVALID', { reason: `two knowledge files are called ${id}` });
-    if (this.#tables.count() >= limits.files) throw new ParleyError('KNOWLEDGE_FULL', { limit: limits.files });
     const size = typeof source === 'string' ? await sizeOf(source, name) : source.byteLength;
     if (size > limits.fileBytes) throw new ParleyError('KNOWLEDGE_FILE_TOO_LARGE', { name, limit: limits.fileBytes });
     const createdAt = unixSeconds(nowUnixMs());
     const file = { id, name, description, fileType: mimeTypeOf(format), size, createdAt };
     let passages = 0;
-    this.#tables.begin(file);
+    await this.#tables.begin(file, limits.files);
     try {
-      const append = (chunks: Parameters<KnowledgeTables['append']>[1]): void => {
-        this.#tables.append(id, chunks);
+      const append = async (chunks: Parameters<KnowledgeTables['append']>[1]): Promise<void> => {
+        await this.#tables.append(id, chunks);
         passages += chunks.length;
       };
       await readInThread({ name, fileType, source }, append, this.#clock);
-      this.#tables.complete(id);
+      await this.#tables.complete(id);
     } catch (error) {
-      this.#tables.remove(id);
+      await this.#tables.remove(id);
       throw error;
     }
     this.#vectors?.fill();

@@ -5,7 +5,9 @@ import type { KnowledgeLimits } from '../tools/knowledge/knowledge.js';
 /** The messages between the knowledge base and its thread. */
 
 export interface KnowledgeSettings {
-  /** The database file; null = in memory. */
+  /** A PostgreSQL database; null = a file. */
+  databaseUrl: string | null;
+  /** The file; null = in memory. */
   path: string | null;
   limits: KnowledgeLimits;
   /** Null = search by words only. */

@@ -1,6 +1,6 @@
 import { reasonOf } from '../base/errors.js';
 import { EMBEDDING_BATCH, type Embedder } from '../tools/knowledge/embeddings.js';
-import type { KnowledgeTables } from './knowledge-tables.js';
+import type { KnowledgeTables, PassageVector } from './knowledge-tables.js';
 
 export interface KnowledgeVectorsOptions {
   embedder: Embedder;
@@ -17,6 +17,8 @@ const QUESTION_TIMEOUT_MS = 1_000;
 const MAX_CACHED_NUMBERS = 64_000_000;
 
 interface FileVectors {
+  /** Of the file, when they were read. */
+  version: number;
   ids: readonly number[];
   vectors: readonly Float32Array[];
   numbers: number;
@@ -50,23 +52,24 @@ export class KnowledgeVectors {
     while (this.#filling !== null) await this.#filling;
   }
 
-  forget(fileId: string): void {
-    this.#cache.delete(fileId);
-  }
-
   /** Ids of the passages nearest to the question, nearest first; null = the model gave no vector in time. */
   async nearest(question: string, fileIds: readonly string[], limit: number): Promise<number[] | null> {
-    const { embedder, onFault } = this.#options;
-    let target: Float32Array | undefined;
+    const { embedder, tables, onFault } = this.#options;
+    let vector: Float32Array | undefined;
     try {
-      [target] = await embedder.embed([question], QUESTION_TIMEOUT_MS);
+      [vector] = await embedder.embed([question], QUESTION_TIMEOUT_MS);
     } catch (error) {
       onFault(`a question was not embedded: ${reasonOf(error)}`);
     }
-    if (target === undefined) return null;
+    if (vector === undefined) return null;
+    const found = await tables.nearest({ model: embedder.route.model, vector, fileIds, limit });
+    return found ?? this.#nearest(vector, fileIds, limit);
+  }
+
+  async #nearest(target: Float32Array, fileIds: readonly string[], limit: number): Promise<number[]> {
     const scored: { id: number; score: number }[] = [];
-    for (const fileId of fileIds) {
-      const { ids, vectors } = this.#vectorsOf(fileId);
+    for (const [fileId, version] of await this.#options.tables.versions(fileIds)) {
+      const { ids, vectors } = await this.#vectorsOf(fileId, version);
       vectors.forEach((vector, index) => {
         if (vector.length === target.length) scored.push({ id: ids[index] ?? 0, score: dot(vector, target) });
       });
@@ -81,24 +84,25 @@ export class KnowledgeVectors {
     const { embedder, tables } = this.#options;
     const { model } = embedder.route;
     for (;;) {
-      const missing = tables.withoutVector(model, EMBEDDING_BATCH);
+      const missing = await tables.withoutVector(model, EMBEDDING_BATCH);
       if (missing.length === 0) return;
       const texts = missing.map(({ text }) => text);
       const vectors = await embedder.embed(texts, PASSAGES_TIMEOUT_MS);
-      tables.putVectors(
+      await tables.putVectors(
         model,
         missing.flatMap(({ id }, index) => {
           const vector = vectors[index];
           return vector === undefined ? [] : [{ id, vector }];
         }),
       );
-      for (const { fileId } of missing) this.forget(fileId);
     }
   }
 
-  #vectorsOf(fileId: string): FileVectors {
+  async #vectorsOf(fileId: string, version: number): Promise<FileVectors> {
     const { tables, embedder } = this.#options;
-    const rows = this.#cache.get(fileId) ?? this.#read(tables.vectorsOf(fileId, embedder.route.model));
+    const cached = this.#cache.get(fileId);
+    const rows =
+      cached?.version === version ? cached : fileVectors(version, await tables.vectorsOf(fileId, embedder.route.model));
     this.#cache.delete(fileId);
     this.#cache.set(fileId, rows);
     let numbers = [...this.#cache.values()].reduce((sum, it) => sum + it.numbers, 0);
@@ -109,11 +113,11 @@ export class KnowledgeVectors {
     }
     return rows;
   }
+}
 
-  #read(rows: readonly { id: number; vector: Float32Array }[]): FileVectors {
-    const vectors = rows.map(({ vector }) => vector);
-    return { ids: rows.map(({ id }) => id), vectors, numbers: vectors.reduce((sum, it) => sum + it.length, 0) };
-  }
+function fileVectors(version: number, rows: readonly PassageVector[]): FileVectors {
+  const vectors = rows.map(({ vector }) => vector);
+  return { version, vectors, ids: rows.map(({ id }) => id), numbers: vectors.reduce((sum, it) => sum + it.length, 0) };
 }
 
 /** The cosine of the angle between two vectors of length 1. */

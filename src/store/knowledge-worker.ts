@@ -8,13 +8,22 @@ const port = parentPort;
 if (port === null) throw new Error('This file runs as a worker thread');
 const send = (answer: KnowledgeAnswer): void => port.postMessage(answer);
 
-const index = new KnowledgeIndex(workerData as KnowledgeSettings, (fault) => send({ id: null, fault }));
+let opening: Promise<KnowledgeIndex> | null = null;
+
+/** A database that cannot be opened now is tried again with the next request. */
+function open(): Promise<KnowledgeIndex> {
+  opening ??= KnowledgeIndex.open(workerData as KnowledgeSettings, (fault) => send({ id: null, fault })).catch(
+    (error: unknown) => {
+      opening = null;
+      throw error;
+    },
+  );
+  return opening;
+}
 
 port.on('message', ({ id, method, args }: KnowledgeRequest) => {
-  const work = index[method].bind(index) as (...args: readonly unknown[]) => unknown;
-  new Promise((resolve) => {
-    resolve(work(...args));
-  })
+  open()
+    .then((index) => (index[method].bind(index) as (...args: readonly unknown[]) => unknown)(...args))
     .then((value) => send({ id, ok: true, value }))
     .catch((error: unknown) => {
       const known = error instanceof ParleyError ? error : null;

@@ -17,6 +17,8 @@ import type { KnowledgeAnswer, KnowledgeRequest, KnowledgeSettings, NewFile } fr
 export interface KnowledgeBaseOptions {
   /** The database file, created if missing. Default: in memory, lost when the process ends. */
   path?: string;
+  /** A PostgreSQL database in place of the file: `postgres://…`. Default: none. */
+  databaseUrl?: string | null;
   limits?: Partial<KnowledgeLimits>;
   /** The model whose vectors allow a search by meaning. Default: search by words only. */
   embedding?: EmbeddingRoute | null;
@@ -30,7 +32,7 @@ interface Waiting {
 }
 
 /**
- * Files that agents can consult, in SQLite. A thread does all work. The first request starts the thread, which keeps
+ * Files that agents can consult, in SQLite or PostgreSQL. A thread does all work. The first request starts the thread, which keeps
  * the process alive only while a request is open.
  */
 export class KnowledgeBase implements Knowledge {
@@ -42,8 +44,8 @@ export class KnowledgeBase implements Knowledge {
   #closed = false;
 
   constructor(options: KnowledgeBaseOptions = {}) {
-    const { path = null, limits, embedding = null, onFault = () => undefined } = options;
-    this.#settings = { path, limits: { ...DEFAULT_KNOWLEDGE_LIMITS, ...limits }, embedding };
+    const { path = null, databaseUrl = null, limits, embedding = null, onFault = () => undefined } = options;
+    this.#settings = { path, databaseUrl, limits: { ...DEFAULT_KNOWLEDGE_LIMITS, ...limits }, embedding };
     this.#onFault = onFault;
   }
 
@@ -101,10 +103,9 @@ export class KnowledgeBase implements Knowledge {
 
   /** Nothing has ever been added. Such a knowledge base needs no thread, which takes about 20 MB. */
   get #isNew(): boolean {
-    const { path } = this.#settings;
-    return (
-      !this.#closed && this.#worker === undefined && path !== null && !existsSync(path) && existsSync(dirname(path))
-    );
+    const { path, databaseUrl } = this.#settings;
+    const isFile = path !== null && databaseUrl === null;
+    return !this.#closed && this.#worker === undefined && isFile && !existsSync(path) && existsSync(dirname(path));
   }
 
   #request(method: KnowledgeRequest['method'], ...args: readonly unknown[]): Promise<unknown> {

@@ -1,4 +1,4 @@
-import type Database from 'better-sqlite3';
+import { run, sql, type SqlDatabase } from './sql/statement.js';
 
 /** Counts of deleted rows of sessions or of a number, beside the calls. */
 export interface Leftovers {
@@ -14,50 +14,39 @@ export interface Leftovers {
 
 /** Deletes the data of a person's sessions and of their number. */
 export class LeftoverStore {
-  readonly #database: Database.Database;
-  readonly #ofSessions: (sessionIds: readonly string[]) => Leftovers;
-  readonly #ofNumber: (number: string) => Leftovers;
+  readonly #database: SqlDatabase;
 
-  constructor(database: Database.Database) {
+  constructor(database: SqlDatabase) {
     this.#database = database;
-    const memory = database.prepare('DELETE FROM memories WHERE session_id = ?');
-    const session = database.prepare('DELETE FROM finished_sessions WHERE id = ?');
-    const delivery = database.prepare('DELETE FROM webhook_deliveries WHERE session_id = ?');
-    this.#ofSessions = database.transaction((sessionIds: readonly string[]) => ({
-      memories: sum(sessionIds, (id) => memory.run(id).changes),
-      sessions: sum(sessionIds, (id) => session.run(id).changes),
-      deliveries: sum(sessionIds, (id) => delivery.run(id).changes),
-      dials: 0,
-    }));
-    // The row still counts for the daily limits, without its number.
-    const dials = database.prepare("UPDATE dials SET to_phone = 'erased' WHERE to_phone = ? AND ended_us IS NOT NULL");
-    const memories = database.prepare('DELETE FROM memories WHERE user = ?');
-    const sessions = database.prepare(
-      'DELETE FROM finished_sessions WHERE id IN (SELECT session_id FROM session_identifiers WHERE value = ?)',
-    );
-    this.#ofNumber = database.transaction((number: string) => ({
-      memories: memories.run(number).changes,
-      sessions: sessions.run(number).changes,
-      deliveries: 0,
-      dials: dials.run(number).changes,
-    }));
   }
 
-  eraseSessions(sessionIds: readonly string[]): Leftovers {
-    return this.#ofSessions(sessionIds);
+  eraseSessions(sessionIds: readonly string[]): Promise<Leftovers> {
+    return this.#database.transaction(function* () {
+      const erased = { memories: 0, sessions: 0, deliveries: 0, dials: 0 };
+      for (const id of sessionIds) {
+        erased.memories += yield* run(sql`DELETE FROM memories WHERE session_id = ${id}`);
+        erased.sessions += yield* run(sql`DELETE FROM finished_sessions WHERE id = ${id}`);
+        erased.deliveries += yield* run(sql`DELETE FROM webhook_deliveries WHERE session_id = ${id}`);
+      }
+      return erased;
+    });
   }
 
   /** Deletes the data of a user whose name is a number. */
-  eraseNumber(number: string): Leftovers {
-    return this.#ofNumber(number);
+  eraseNumber(number: string): Promise<Leftovers> {
+    return this.#database.transaction(function* () {
+      return {
+        memories: yield* run(sql`DELETE FROM memories WHERE "user" = ${number}`),
+        sessions: yield* run(
+          sql`DELETE FROM finished_sessions
+              WHERE id IN (SELECT session_id FROM session_identifiers WHERE value = ${number})`,
+        ),
+        deliveries: 0,
+        // The row still counts for the daily limits, without its number.
+        dials: yield* run(
+          sql`UPDATE dials SET to_phone = 'erased' WHERE to_phone = ${number} AND ended_us IS NOT NULL`,
+        ),
+      };
+    });
   }
-
-  /** Writes the write-ahead log back, so that it holds no deleted content. */
-  settle(): void {
-    this.#database.pragma('wal_checkpoint(TRUNCATE)');
-  }
-}
-
-function sum(ids: readonly string[], count: (id: string) => number): number {
-  return ids.reduce((total, id) => total + count(id), 0);
 }

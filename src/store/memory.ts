@@ -1,8 +1,11 @@
-import type Database from 'better-sqlite3';
 import type { Memory, MemoryStore } from '../session/after-call/memory.js';
+import { run, sql, type SqlDatabase, type Statement, type Transaction } from './sql/statement.js';
+import { DirectWrites, type Writes } from './writes.js';
 
-export interface SqliteMemoriesOptions {
-  database: Database.Database;
+export interface StoredMemoriesOptions {
+  database: SqlDatabase;
+  /** Default: the database can always be reached. */
+  writes?: Writes;
   /** Older memories are not returned, and `purge` deletes them. */
   retentionDays: number;
   nowUnixMs: () => number;
@@ -19,61 +22,65 @@ interface Row {
 const DAY_MS = 86_400_000;
 
 /** Memories of agents about their users. */
-export class SqliteMemories implements MemoryStore {
-  readonly #options: SqliteMemoriesOptions;
-  readonly #keep: Database.Statement<unknown[]>;
-  readonly #recall: Database.Statement<unknown[], Row>;
-  readonly #list: Database.Statement<unknown[], Row>;
-  readonly #erase: Database.Statement<unknown[]>;
-  readonly #purge: Database.Statement<unknown[]>;
+export class StoredMemories implements MemoryStore {
+  readonly #options: StoredMemoriesOptions;
+  readonly #keep: (memory: Memory) => Promise<unknown>;
 
-  constructor(options: SqliteMemoriesOptions) {
+  constructor(options: StoredMemoriesOptions) {
     this.#options = options;
-    const { database } = options;
-    this.#keep = database.prepare(
-      `INSERT OR REPLACE INTO memories (session_id, agent_id, user, text, unix_ms)
-       VALUES (@sessionId, @agentId, @user, @text, @unixMs)`,
-    );
-    this.#recall = database.prepare(
-      `SELECT * FROM memories WHERE agent_id = ? AND user = ? AND unix_ms > ? ORDER BY unix_ms DESC, rowid DESC LIMIT ?`,
-    );
-    const chosen = '(@user IS NULL OR user = @user) AND (@agentId IS NULL OR agent_id = @agentId)';
-    this.#list = database.prepare(
-      `SELECT * FROM memories WHERE ${chosen} AND unix_ms > @after ORDER BY unix_ms DESC, rowid DESC`,
-    );
-    this.#erase = database.prepare(`DELETE FROM memories WHERE ${chosen}`);
-    this.#purge = database.prepare('DELETE FROM memories WHERE unix_ms <= ?');
+    const { database, writes = new DirectWrites(database) } = options;
+    this.#keep = writes.operation('memories.keep', keeping);
   }
 
   async keep(memory: Memory): Promise<void> {
-    this.#keep.run(memory);
+    await this.#keep(memory);
   }
 
   async recall(agentId: string, user: string, limit: number): Promise<readonly Memory[]> {
-    return this.#recall.all(agentId, user, this.#oldestUnixMs(), limit).map(memoryOf);
+    return this.#select(sql`agent_id = ${agentId} AND "user" = ${user}`, sql`LIMIT ${limit}`);
   }
 
   /** Newest first. @param of null = of all users or agents */
-  list(of: { user?: string | null; agentId?: string | null }): Memory[] {
-    const { user = null, agentId = null } = of;
-    return this.#list.all({ user, agentId, after: this.#oldestUnixMs() }).map(memoryOf);
+  async list(of: { user?: string | null; agentId?: string | null }): Promise<Memory[]> {
+    return this.#select(chosen(of), sql``);
   }
 
   /** Returns the number of deleted memories. */
-  erase(of: { user: string; agentId?: string | null }): number {
-    const { user, agentId = null } = of;
-    return this.#erase.run({ user, agentId }).changes;
+  erase(of: { user: string; agentId?: string | null }): Promise<number> {
+    return this.#options.database.run(sql`DELETE FROM memories WHERE ${chosen(of)}`);
   }
 
   /** Deletes memories that are too old. Returns their number. */
-  purge(): number {
-    return this.#purge.run(this.#oldestUnixMs()).changes;
+  purge(): Promise<number> {
+    return this.#options.database.run(sql`DELETE FROM memories WHERE unix_ms <= ${this.#oldestUnixMs()}`);
+  }
+
+  async #select(condition: Statement, limit: Statement): Promise<Memory[]> {
+    const rows = await this.#options.database.all<Row>(
+      sql`SELECT agent_id, "user", session_id, text, unix_ms FROM memories
+          WHERE ${condition} AND unix_ms > ${this.#oldestUnixMs()} ORDER BY unix_ms DESC, rowid DESC ${limit}`,
+    );
+    return rows.map(memoryOf);
   }
 
   #oldestUnixMs(): number {
     const { nowUnixMs, retentionDays } = this.#options;
     return nowUnixMs() - retentionDays * DAY_MS;
   }
+}
+
+function* keeping({ sessionId, agentId, user, text, unixMs }: Memory): Transaction<void> {
+  yield* run(
+    sql`INSERT INTO memories (session_id, agent_id, "user", text, unix_ms)
+        VALUES (${sessionId}, ${agentId}, ${user}, ${text}, ${unixMs})
+        ON CONFLICT (session_id) DO UPDATE SET agent_id = excluded.agent_id, "user" = excluded."user",
+          text = excluded.text, unix_ms = excluded.unix_ms`,
+  );
+}
+
+function chosen({ user = null, agentId = null }: { user?: string | null; agentId?: string | null }): Statement {
+  const ofUser = user === null ? sql`TRUE` : sql`"user" = ${user}`;
+  return agentId === null ? ofUser : sql`${ofUser} AND agent_id = ${agentId}`;
 }
 
 function memoryOf({ agent_id, user, session_id, text, unix_ms }: Row): Memory {

@@ -1,12 +1,15 @@
-import type Database from 'better-sqlite3';
 import type { Delivery, OutboxStore } from '../tools/outbox.js';
 import type { SecretBox } from './secret-box.js';
+import { run, sql, type SqlDatabase, type Statement, type Transaction } from './sql/statement.js';
+import { DirectWrites, type Writes } from './writes.js';
 
 /** Who configured the address: an agent's owner, or the operator, who may use private addresses. */
 export type WebhookOwner = 'agent' | 'operator';
 
 interface Row {
   id: string;
+  seq: number;
+  due_unix_ms: number;
   session_id: string;
   url: string;
   headers: string;
@@ -22,80 +25,105 @@ const KEEP_DONE_MS = 30 * 24 * 3_600_000;
 export const DELIVERY_URL = 'webhook_deliveries.url';
 const HEADERS = 'webhook_deliveries.headers';
 
+/** A message whose credentials are encrypted. */
+interface SealedDelivery extends Omit<Delivery, 'url' | 'headers'> {
+  url: string;
+  headers: string;
+}
+
+/** On PostgreSQL, an attempt that takes longer has failed with its node: another node makes the next one. */
+const LEASE_MS = 60_000;
+/** How often to look for messages of nodes that have died. */
+const POLL_MS = 30_000;
+
 /**
- * The daemon's outgoing messages to webhooks of one owner. Messages survive the process. Addresses and headers are
- * encrypted, because they may hold credentials.
+ * The daemon's outgoing messages to webhooks of one owner. Messages survive the process, and any node sends them. Addresses
+ * and headers are encrypted, because they may hold credentials.
  */
-export class SqliteOutboxStore implements OutboxStore {
+export class StoredOutbox implements OutboxStore {
+  readonly pollMs: number | undefined;
+  readonly #database: SqlDatabase;
   readonly #box: SecretBox;
   readonly #owner: WebhookOwner;
-  readonly #add: (delivery: Delivery) => void;
-  readonly #due: Database.Statement<unknown[], Row>;
-  readonly #next: Database.Statement<unknown[], { due: number | null }>;
-  readonly #delivered: Database.Statement<unknown[]>;
-  readonly #failed: Database.Statement<unknown[]>;
-  readonly #abandon: Database.Statement<unknown[]>;
+  readonly #add: (delivery: SealedDelivery) => Promise<unknown>;
   #wake: () => void = () => undefined;
 
-  constructor(database: Database.Database, box: SecretBox, owner: WebhookOwner = 'agent') {
+  /** @param writes default: the database can always be reached */
+  constructor(
+    database: SqlDatabase,
+    box: SecretBox,
+    owner: WebhookOwner = 'agent',
+    writes: Writes = new DirectWrites(database),
+  ) {
+    this.pollMs = database.dialect === 'sqlite' ? undefined : POLL_MS;
+    this.#database = database;
     this.#box = box;
     this.#owner = owner;
-    const insert = database.prepare(
-      `INSERT OR IGNORE INTO webhook_deliveries
-         (id, session_id, url, headers, body, created_unix_ms, attempts, due_unix_ms, audience)
-       VALUES (@id, @sessionId, @url, @headers, @body, @createdUnixMs, @attempts, @createdUnixMs, @audience)`,
+    this.#add = writes.operation(`outbox.${owner}`, (delivery: SealedDelivery) => this.#adding(delivery));
+  }
+
+  async add(delivery: Delivery): Promise<void> {
+    await this.#add(this.#sealed(delivery));
+  }
+
+  /** As `add`, in a transaction. Call `wake` after it. */
+  adding(delivery: Delivery): Transaction<void> {
+    return this.#adding(this.#sealed(delivery));
+  }
+
+  #sealed({ url, headers, ...rest }: Delivery): SealedDelivery {
+    const box = this.#box;
+    return { ...rest, url: box.seal(url, DELIVERY_URL), headers: box.seal(JSON.stringify(headers), HEADERS) };
+  }
+
+  *#adding(delivery: SealedDelivery): Transaction<void> {
+    const { id, sessionId, url, headers, body, createdUnixMs, attempts } = delivery;
+    yield* run(
+      sql`DELETE FROM webhook_deliveries WHERE due_unix_ms IS NULL AND created_unix_ms < ${createdUnixMs - KEEP_DONE_MS}`,
     );
-    const purge = database.prepare('DELETE FROM webhook_deliveries WHERE due_unix_ms IS NULL AND created_unix_ms < ?');
-    this.#add = database.transaction((delivery: Delivery) => {
-      purge.run(delivery.createdUnixMs - KEEP_DONE_MS);
-      const headers = box.seal(JSON.stringify(delivery.headers), HEADERS);
-      insert.run({ ...delivery, headers, url: box.seal(delivery.url, DELIVERY_URL), audience: owner });
-    });
-    const heads = `SELECT MIN(seq) FROM webhook_deliveries WHERE due_unix_ms IS NOT NULL AND audience = '${owner}'
-      GROUP BY session_id`;
-    this.#due = database.prepare(
-      `SELECT id, session_id, url, headers, body, created_unix_ms, attempts FROM webhook_deliveries
-       WHERE seq IN (${heads}) AND due_unix_ms <= ? ORDER BY due_unix_ms, seq LIMIT 100`,
-    );
-    this.#next = database.prepare(`SELECT MIN(due_unix_ms) AS due FROM webhook_deliveries WHERE seq IN (${heads})`);
-    this.#delivered = database.prepare(
-      `UPDATE webhook_deliveries SET attempts = attempts + 1, due_unix_ms = NULL, delivered_unix_ms = ?, error = NULL
-       WHERE id = ?`,
-    );
-    this.#failed = database.prepare(
-      'UPDATE webhook_deliveries SET attempts = attempts + 1, due_unix_ms = ?, error = ? WHERE id = ?',
-    );
-    this.#abandon = database.prepare(
-      'UPDATE webhook_deliveries SET due_unix_ms = NULL, error = ? WHERE due_unix_ms IS NOT NULL AND audience = ?',
+    yield* run(
+      sql`INSERT INTO webhook_deliveries
+            (id, session_id, url, headers, body, created_unix_ms, attempts, due_unix_ms, audience)
+          VALUES (${id}, ${sessionId}, ${url}, ${headers}, ${body}, ${createdUnixMs}, ${attempts}, ${createdUnixMs},
+            ${this.#owner})
+          ON CONFLICT DO NOTHING`,
     );
   }
 
-  add(delivery: Delivery): void {
-    this.#add(delivery);
+  async due(unixMs: number, limit: number, busy: readonly string[]): Promise<Delivery[]> {
+    const rows = await this.#database.all<Row>(this.#dueStatement(unixMs, limit, busy));
+    return rows
+      .toSorted((a, b) => a.due_unix_ms - b.due_unix_ms || a.seq - b.seq)
+      .map((row) => ({
+        id: row.id,
+        sessionId: row.session_id,
+        url: this.#box.open(row.url, DELIVERY_URL),
+        headers: JSON.parse(this.#box.open(row.headers, HEADERS)) as Record<string, string>,
+        body: row.body,
+        createdUnixMs: row.created_unix_ms,
+        attempts: row.attempts,
+      }));
   }
 
-  due(unixMs: number): Delivery[] {
-    return this.#due.all(unixMs).map((row) => ({
-      id: row.id,
-      sessionId: row.session_id,
-      url: this.#box.open(row.url, DELIVERY_URL),
-      headers: JSON.parse(this.#box.open(row.headers, HEADERS)) as Record<string, string>,
-      body: row.body,
-      createdUnixMs: row.created_unix_ms,
-      attempts: row.attempts,
-    }));
+  async nextDueUnixMs(): Promise<number | null> {
+    const next = await this.#database.first<{ due: number | null }>(
+      sql`SELECT MIN(due_unix_ms) AS due FROM webhook_deliveries WHERE seq IN (${this.#heads})`,
+    );
+    return next?.due ?? null;
   }
 
-  nextDueUnixMs(): number | null {
-    return this.#next.get()?.due ?? null;
+  async delivered(id: string, unixMs: number): Promise<void> {
+    await this.#database.run(
+      sql`UPDATE webhook_deliveries
+          SET attempts = attempts + 1, due_unix_ms = NULL, delivered_unix_ms = ${unixMs}, error = NULL WHERE id = ${id}`,
+    );
   }
 
-  delivered(id: string, unixMs: number): void {
-    this.#delivered.run(unixMs, id);
-  }
-
-  failed(id: string, reason: string, retryUnixMs: number | null): void {
-    this.#failed.run(retryUnixMs, reason, id);
+  async failed(id: string, reason: string, retryUnixMs: number | null): Promise<void> {
+    await this.#database.run(
+      sql`UPDATE webhook_deliveries SET attempts = attempts + 1, due_unix_ms = ${retryUnixMs}, error = ${reason}
+          WHERE id = ${id}`,
+    );
   }
 
   onDue(listener: () => void): void {
@@ -108,7 +136,30 @@ export class SqliteOutboxStore implements OutboxStore {
   }
 
   /** Gives up all open messages. */
-  abandon(reason: string): void {
-    this.#abandon.run(reason, this.#owner);
+  async abandon(reason: string): Promise<void> {
+    await this.#database.run(
+      sql`UPDATE webhook_deliveries SET due_unix_ms = NULL, error = ${reason}
+          WHERE due_unix_ms IS NOT NULL AND audience = ${this.#owner}`,
+    );
+  }
+
+  /** The first open message of each session. */
+  get #heads(): Statement {
+    return sql`SELECT MIN(seq) FROM webhook_deliveries WHERE due_unix_ms IS NOT NULL AND audience = ${this.#owner}
+      GROUP BY session_id`;
+  }
+
+  #dueStatement(unixMs: number, limit: number, busy: readonly string[]): Statement {
+    const columns = sql`id, seq, session_id, url, headers, body, created_unix_ms, attempts`;
+    const others = busy.reduce((all, id) => sql`${all} AND session_id <> ${id}`, sql``);
+    const due = sql`seq IN (${this.#heads}) AND due_unix_ms <= ${unixMs} ${others}
+      ORDER BY due_unix_ms, seq LIMIT ${limit}`;
+    if (this.#database.dialect === 'sqlite') {
+      return sql`SELECT ${columns}, due_unix_ms FROM webhook_deliveries WHERE ${due}`;
+    }
+    // Another node that asks at the same time gets other messages.
+    return sql`UPDATE webhook_deliveries m SET due_unix_ms = ${unixMs + LEASE_MS}
+      FROM (SELECT seq AS taken, due_unix_ms AS was FROM webhook_deliveries WHERE ${due} FOR UPDATE SKIP LOCKED) t
+      WHERE seq = taken RETURNING ${columns}, was AS due_unix_ms`;
   }
 }

@@ -47,6 +47,23 @@ export const VOICE_VIEW: TableView<Row, StoredVoice> = {
   decode: stored,
 };
 
+/** Custom voices in a thread or process without a database. */
+export class VoiceList {
+  readonly #voices: readonly StoredVoice[];
+
+  constructor(voices: readonly StoredVoice[]) {
+    this.#voices = voices;
+  }
+
+  /** Null = there is no custom voice with this name. */
+  find(provider: string, voiceId: string): StoredVoice | null {
+    return this.#voices.find((voice) => voice.provider === provider && voice.voiceId === voiceId) ?? null;
+  }
+
+  /** 1 = the voice is not a custom one. */
+  readonly multiplierOf = (provider: string, voiceId: string): number => this.find(provider, voiceId)?.multiplier ?? 1;
+}
+
 /** The custom voices. Sessions look them up without waiting. */
 export class VoiceStore {
   readonly #database: SqlDatabase;

@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomUUID } from 'node:crypto';
-import type { Cancel, Clock } from '../base/clock.js';
+import { type Cancel, type Clock, delay } from '../base/clock.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import type { GuardedClient } from '../net/guarded-client.js';
 import { waitAtMost } from '../base/deadlines.js';
@@ -9,10 +9,10 @@ import type { WebhookAddress } from '../agent/webhook.js';
 /** Delivers events to webhooks, with retries. */
 export interface Outbox {
   /**
-   * Queues a message; it is stored when this returns. Messages of one session are delivered in this order.
+   * Queues a message. Resolves when it is stored. Messages of one session are delivered in this order.
    * @param id of the message: a known id is ignored. Default: a random one
    */
-  send(sessionId: string, to: WebhookAddress, body: string, id?: string): void;
+  send(sessionId: string, to: WebhookAddress, body: string, id?: string): Promise<void>;
   /** Stops sending. Waits for requests in flight, with a time limit. Idempotent. */
   close(): Promise<void>;
 }
@@ -31,16 +31,23 @@ export interface Delivery extends WebhookAddress {
 /** Storage for an outbox. */
 export interface OutboxStore {
   /** A message with a known id is ignored. */
-  add(delivery: Delivery): void;
-  /** The first queued message of each session, if it is due, the longest due first. */
-  due(unixMs: number): Delivery[];
+  add(delivery: Delivery): Promise<void>;
+  /**
+   * The first queued message of each session, if it is due, the longest due first. Other processes on the same storage do
+   * not get them while this one tries to deliver them.
+   * @param limit messages at most
+   * @param busy sessions to leave out
+   */
+  due(unixMs: number, limit: number, busy: readonly string[]): Promise<Delivery[]>;
   /** When the next message is due; null = the queue is empty. */
-  nextDueUnixMs(): number | null;
-  delivered(id: string, unixMs: number): void;
+  nextDueUnixMs(): Promise<number | null>;
+  delivered(id: string, unixMs: number): Promise<void>;
   /** @param retryUnixMs null = no more retries */
-  failed(id: string, reason: string, retryUnixMs: number | null): void;
+  failed(id: string, reason: string, retryUnixMs: number | null): Promise<void>;
   /** Subscribes to messages that become due by other means. Default: there are none. */
   onDue?(listener: () => void): void;
+  /** How often to look for messages of other processes, ms. Default: there are none. */
+  readonly pollMs?: number | undefined;
 }
 
 export interface WebhookOutboxOptions {
@@ -63,6 +70,8 @@ const TIMEOUT_MS = 15_000;
 const MAX_RUNNING = 8;
 /** How long `close` waits for requests in flight. */
 const CLOSE_MS = 5_000;
+/** How long to wait for a store that cannot be reached. */
+const STORE_RETRY_MS = 5_000;
 /** Longest timer: the wall clock may be adjusted meanwhile. */
 const MAX_SLEEP_MS = 600_000;
 
@@ -95,6 +104,10 @@ export class WebhookOutbox implements Outbox {
   readonly #running = new Map<string, Promise<void>>();
   readonly #abort = new AbortController();
   #cancelTimer: Cancel = () => undefined;
+  /** The reading of the store that goes on. */
+  #reading: Promise<void> | null = null;
+  /** Whether the store has changed since that began. */
+  #isStale = false;
   #closing: Promise<void> | null = null;
 
   /** Resumes with the messages in the store. */
@@ -104,9 +117,9 @@ export class WebhookOutbox implements Outbox {
     this.#work();
   }
 
-  send(sessionId: string, to: WebhookAddress, body: string, id?: string): void {
+  async send(sessionId: string, to: WebhookAddress, body: string, id?: string): Promise<void> {
     const { store, nowUnixMs } = this.#options;
-    store.add(newDelivery(sessionId, to, body, nowUnixMs(), id));
+    await store.add(newDelivery(sessionId, to, body, nowUnixMs(), id));
     this.#work();
   }
 
@@ -119,45 +132,72 @@ export class WebhookOutbox implements Outbox {
     this.#cancelTimer();
     await waitAtMost(this.#options.clock, CLOSE_MS, this.#idle());
     this.#abort.abort(new Error('parley shuts down'));
+    await this.#reading;
     await Promise.all(this.#running.values());
   }
 
   /** Resolves when nothing runs. Messages that are due but queued are still tried. */
   async #idle(): Promise<void> {
-    while (this.#running.size > 0) await Promise.race(this.#running.values());
+    for (;;) {
+      await this.#reading;
+      if (this.#running.size === 0) return;
+      await Promise.race(this.#running.values());
+    }
   }
 
   /** Sends what is due, and arms the timer for the next message. */
   #work(): void {
     this.#cancelTimer();
     if (this.#abort.signal.aborted) return;
-    const { store, clock, nowUnixMs } = this.#options;
+    this.#isStale = true;
+    this.#reading ??= this.#readAll();
+  }
+
+  async #readAll(): Promise<void> {
+    const { clock } = this.#options;
+    while (this.#isStale && !this.#abort.signal.aborted) {
+      this.#isStale = false;
+      const waitMs = await this.#read().catch(() => STORE_RETRY_MS);
+      if (waitMs === null || this.#isStale || this.#closing !== null) continue;
+      this.#cancelTimer = clock.schedule(clock.nowMs() + waitMs, () => this.#work());
+    }
+    this.#reading = null;
+  }
+
+  /** Starts what is due. Resolves with the time to wait; null = a finished attempt or a new message ends the wait. */
+  async #read(): Promise<number | null> {
+    const { store, nowUnixMs } = this.#options;
+    const free = MAX_RUNNING - this.#running.size;
+    if (free <= 0) return null;
     const nowMs = nowUnixMs();
-    for (const delivery of store.due(nowMs)) {
-      if (this.#running.size >= MAX_RUNNING) return; // a finished attempt calls this again
-      if (this.#running.has(delivery.sessionId)) continue;
+    for (const delivery of await store.due(nowMs, free, [...this.#running.keys()])) {
       const attempt = this.#attempt(delivery).finally(() => {
         this.#running.delete(delivery.sessionId);
         this.#work();
       });
       this.#running.set(delivery.sessionId, attempt);
     }
-    const next = store.nextDueUnixMs();
-    if (next === null || this.#closing !== null || this.#running.size > 0) return;
-    const waitMs = Math.min(MAX_SLEEP_MS, Math.max(0, next - nowMs));
-    this.#cancelTimer = clock.schedule(clock.nowMs() + waitMs, () => this.#work());
+    if (this.#running.size > 0) return null;
+    const next = await store.nextDueUnixMs();
+    const untilNext = next === null ? Infinity : Math.max(0, next - nowMs);
+    const waitMs = Math.min(untilNext, store.pollMs ?? Infinity, MAX_SLEEP_MS);
+    return next === null && store.pollMs === undefined ? null : waitMs;
   }
 
   async #attempt(delivery: Delivery): Promise<void> {
-    const { store, nowUnixMs, onLost } = this.#options;
+    const { store, clock, nowUnixMs, onLost } = this.#options;
     const failure = await this.#post(delivery);
-    if (failure === null) {
-      store.delivered(delivery.id, nowUnixMs());
-      return;
+    const waitMs = failure === null || failure.final ? undefined : BACK_OFF_MS[delivery.attempts];
+    try {
+      if (failure === null) await store.delivered(delivery.id, nowUnixMs());
+      else {
+        await store.failed(delivery.id, failure.reason, waitMs === undefined ? null : nowUnixMs() + waitMs);
+        if (waitMs === undefined) onLost?.(delivery, failure.reason);
+      }
+    } catch {
+      // The store cannot be reached: another attempt follows, as after a crash.
+      await delay(clock, STORE_RETRY_MS, this.#abort.signal).catch(() => undefined);
     }
-    const waitMs = failure.final ? undefined : BACK_OFF_MS[delivery.attempts];
-    store.failed(delivery.id, failure.reason, waitMs === undefined ? null : nowUnixMs() + waitMs);
-    if (waitMs === undefined) onLost?.(delivery, failure.reason);
   }
 
   /** Null on success. */
@@ -213,27 +253,28 @@ export class MemoryOutboxStore implements OutboxStore {
   /** In insertion order. */
   readonly #open = new Map<string, Kept>();
 
-  add(delivery: Delivery): void {
+  async add(delivery: Delivery): Promise<void> {
     this.#open.set(delivery.id, { delivery: { ...delivery }, dueUnixMs: delivery.createdUnixMs });
   }
 
-  due(unixMs: number): Delivery[] {
+  async due(unixMs: number, limit: number, busy: readonly string[]): Promise<Delivery[]> {
     return this.#heads()
-      .filter(({ dueUnixMs }) => dueUnixMs <= unixMs)
+      .filter(({ dueUnixMs, delivery }) => dueUnixMs <= unixMs && !busy.includes(delivery.sessionId))
       .sort((a, b) => a.dueUnixMs - b.dueUnixMs)
+      .slice(0, limit)
       .map(({ delivery }) => ({ ...delivery }));
   }
 
-  nextDueUnixMs(): number | null {
+  async nextDueUnixMs(): Promise<number | null> {
     const heads = this.#heads();
     return heads.length === 0 ? null : Math.min(...heads.map(({ dueUnixMs }) => dueUnixMs));
   }
 
-  delivered(id: string): void {
+  async delivered(id: string): Promise<void> {
     this.#open.delete(id);
   }
 
-  failed(id: string, _reason: string, retryUnixMs: number | null): void {
+  async failed(id: string, _reason: string, retryUnixMs: number | null): Promise<void> {
     const kept = this.#open.get(id);
     if (kept === undefined) return;
     kept.delivery.attempts++;

@@ -8,6 +8,7 @@ import type { CallHistoryItem } from '../../src/session/record/call-history.js';
 import type { SessionReport } from '../../src/session/record/session-report.js';
 import { CallStore } from '../../src/store/calls.js';
 import { openDatabase } from '../../src/store/database.js';
+import { SqliteDatabase } from '../../src/store/sqlite/sqlite-database.js';
 import { parley } from './support.js';
 
 let folder: string;
@@ -33,14 +34,16 @@ const CHAT = JSON.stringify([
 ]);
 
 /** Calls one minute apart from noon on; the last one of each is the newest. */
-function kept(...some: { id: string; phone: string; change?: Partial<CallHistoryItem>; recorded?: boolean }[]): void {
-  const database = openDatabase(dataDir);
+async function kept(
+  ...some: { id: string; phone: string; change?: Partial<CallHistoryItem>; recorded?: boolean }[]
+): Promise<void> {
   let nowMs = Date.UTC(2026, 2, 1, 12);
+  const database = new SqliteDatabase(openDatabase(dataDir), () => nowMs);
   const files = new CallFiles(dataDir);
-  const store = new CallStore(database, () => nowMs);
-  const log = new CallLog({ store, files });
+  const store = new CallStore(database);
+  const log = new CallLog({ database, store, files });
   for (const { id, phone, change = {}, recorded = false } of some) {
-    const begun = log.begin({
+    const begun = await log.begin({
       ...({ sessionId: id, callId: `call-${id}`, channel: 'phone', agentId: 'baker', agentConfig: {} } as const),
       phones: { from: phone, to: '+14155550100' },
     });
@@ -55,17 +58,17 @@ function kept(...some: { id: string; phone: string; change?: Partial<CallHistory
     }
     rmSync(files.traceHere(id));
     const item = { ...begun.item, call_status: 'user-ended', duration: 75, chat: CHAT, ...change };
-    log.keep(item, { recording } as SessionReport);
+    await log.keep(item, { recording } as SessionReport);
     nowMs += 60_000;
   }
-  database.close();
+  await database.close();
 }
 
 describe('parley calls', () => {
   it('lists calls in a table of 100 columns, with filters and pages', async () => {
     expect(await run('list')).toMatchObject({ code: 0, out: '', err: 'no calls\n' });
     expect(existsSync(dataDir)).toBe(false);
-    kept(
+    await kept(
       { id: 'aaaaaaaa-1', phone: ANN },
       { id: 'bbbbbbbb-2', phone: BEN, change: { call_status: 'voicemail-message', agent_id: 'x' } },
       { id: 'cccccccc-3', phone: ANN, change: { call_status: 'busy', duration: 0 } },
@@ -93,7 +96,7 @@ describe('parley calls', () => {
   });
 
   it('shows a call with what was said and done', async () => {
-    kept({ id: 'aaaaaaaa-1', phone: ANN, recorded: true }, { id: 'aaab', phone: BEN });
+    await kept({ id: 'aaaaaaaa-1', phone: ANN, recorded: true }, { id: 'aaab', phone: BEN });
     const { out } = await run('show', 'aaaaaaaa');
     expect(out).toContain('2026-03-01 12:00:00 UTC  user-ended after 1:15  phone, inbound');
     expect(out).toMatch(/from\s+\+12025550103/);
@@ -113,7 +116,7 @@ describe('parley calls', () => {
   });
 
   it('shows when things were said, from the trace', async () => {
-    kept({ id: 'traced', phone: ANN });
+    await kept({ id: 'traced', phone: ANN });
     const nowhere = { utteranceId: null, heardChars: 0 };
     const playing = { utteranceId: 1, heardChars: 5 };
     const call = { id: 't1', name: 'book', arguments: '{}' };
@@ -142,7 +145,7 @@ describe('parley calls', () => {
   });
 
   it('exports all of them as lines of JSON or CSV', async () => {
-    kept({ id: 'one', phone: ANN }, { id: 'two', phone: BEN, change: { error_message: '=HYPERLINK("x")' } });
+    await kept({ id: 'one', phone: ANN }, { id: 'two', phone: BEN, change: { error_message: '=HYPERLINK("x")' } });
     const { out, err } = await run('export');
     const items = out
       .trimEnd()
@@ -160,7 +163,7 @@ describe('parley calls', () => {
   });
 
   it('erases the calls of a number with their files', async () => {
-    kept({ id: 'one', phone: ANN, recorded: true }, { id: 'two', phone: BEN });
+    await kept({ id: 'one', phone: ANN, recorded: true }, { id: 'two', phone: BEN });
     expect((await run('erase', '--phone', '+1 202 555 0103')).out).toMatch(
       /^erased: calls: 1, going on: 0, recordings: 1,/,
     );

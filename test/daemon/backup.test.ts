@@ -181,6 +181,13 @@ async function later(dataDir: string): Promise<Buffer> {
   const database = new Database(join(other, 'parley.db'));
   database.pragma('user_version = 9999');
   database.close();
-  await backUp({ dataDir: other, to: join(other, 'b.tar'), recordings: false, keys: true, unixMs: 0 });
+  await backUp({
+    dataDir: other,
+    withoutDatabases: false,
+    to: join(other, 'b.tar'),
+    recordings: false,
+    keys: true,
+    unixMs: 0,
+  });
   return readFileSync(join(other, 'b.tar'));
 }

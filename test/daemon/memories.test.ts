@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { nowUnixMs } from '../../src/base/real-clock.js';
 import { openDatabase } from '../../src/store/database.js';
-import { SqliteMemories } from '../../src/store/memory.js';
+import { StoredMemories } from '../../src/store/memory.js';
+import { SqliteDatabase } from '../../src/store/sqlite/sqlite-database.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from './house.js';
 
 let house: House;
@@ -15,13 +16,13 @@ function ask(path: string, method = 'GET', key = PRIVATE_KEY): Promise<{ status:
 }
 
 it("a user's memories are read and erased, of one agent or of all", async () => {
-  const database = openDatabase(house.dataDir);
+  const database = new SqliteDatabase(openDatabase(house.dataDir));
   const unixMs = nowUnixMs();
-  const store = new SqliteMemories({ database, retentionDays: 365, nowUnixMs: () => unixMs });
+  const store = new StoredMemories({ database, retentionDays: 365, nowUnixMs: () => unixMs });
   for (const agentId of ['baker', 'cook']) {
     await store.keep({ agentId, user: '+12025550123', sessionId: agentId, text: 'Likes rye.', unixMs });
   }
-  database.close();
+  await database.close();
   const user = encodeURIComponent('+12025550123');
   const { status, body } = await ask(`/memories/${user}?agent_id=baker`);
   expect([status, body]).toEqual([

@@ -17,7 +17,7 @@ const THEIRS = '+12025550101';
 const PATIENCE = { timeout: 20_000, interval: 100 };
 const PLACES = ['proxy', 'one', 'two', 'far', 'carrier', 'second', 'prober'] as const;
 
-/** Two daemons behind a real Kamailio with deploy/kamailio/kamailio.cfg, and sipp as the carrier. */
+/** Two daemons behind a real Kamailio with deploy/cluster/kamailio.cfg, and sipp as the carrier. */
 describe.skipIf(!hasTool('kamailio') || !hasTool('sipp'))('two nodes behind Kamailio', () => {
   const ports = {} as Record<(typeof PLACES)[number], number>;
   let folder = '';
@@ -37,7 +37,7 @@ describe.skipIf(!hasTool('kamailio') || !hasTool('sipp'))('two nodes behind Kama
     // The first has room for one conversation.
     [one, two] = await Promise.all([node('one', 1), node('two', 20)]);
     far = await FarPhones.open(ports.far, ports.proxy, [THEIRS]);
-  });
+  }, 180_000);
 
   afterAll(async () => {
     await Promise.all([one?.close(), two?.close(), far?.close()]);

@@ -43,7 +43,7 @@ afterEach(async () => {
 
 function engineOf(options: EngineOptions = {}): Engine {
   const history = {
-    keep: (item: CallHistoryItem) => {
+    keep: async (item: CallHistoryItem) => {
       kept.push(item);
       return { ...item, ts: 7 };
     },

@@ -17,15 +17,15 @@ afterEach(() => {
 
 const answer: RequestListener = (request, response) => response.writeHead(request.url === '/healthz' ? 200 : 404).end();
 
-async function portOf(made: Server): Promise<number> {
+async function portOf(made: Server, host = '127.0.0.1'): Promise<number> {
   server = made;
-  await new Promise<void>((resolve) => void made.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => void made.listen(0, host, resolve));
   return (made.address() as AddressInfo).port;
 }
 
 /** The exit code of the container's health check. */
-function check(port: number): Promise<number> {
-  const env = { ...process.env, PARLEY_PORT: String(port) };
+function check(port: number, host = '0.0.0.0'): Promise<number> {
+  const env = { ...process.env, PARLEY_PORT: String(port), PARLEY_HOST: host };
   return new Promise((resolve) => {
     execFile(process.execPath, [fileURLToPath(packageFile('deploy/healthcheck.mjs'))], { env }, (error) =>
       resolve(error === null ? 0 : Number(error.code)),
@@ -35,6 +35,10 @@ function check(port: number): Promise<number> {
 
 it('calls a daemon healthy that answers by HTTP', async () => {
   expect(await check(await portOf(createServer(answer)))).toBe(0);
+});
+
+it('asks where the daemon listens', async () => {
+  expect(await check(await portOf(createServer(answer), '127.0.0.2'), '127.0.0.2')).toBe(0);
 });
 
 it('calls a daemon healthy that answers by HTTPS, whatever name its certificate has', async () => {

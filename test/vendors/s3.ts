@@ -29,8 +29,11 @@ export interface S3Call {
   bytes: number;
 }
 
-/** What the double does with a request in place of answering it: an error of S3, a broken connection, or silence. */
-export type S3Fault = { status: number; code: string } | 'reset' | 'hang' | 'late error';
+/**
+ * What the double does with a request in place of answering it: an error of S3, a broken connection in the middle of the
+ * body (cut) or after it (reset), or silence.
+ */
+export type S3Fault = { status: number; code: string } | 'cut' | 'reset' | 'hang' | 'late error';
 
 export interface S3Options {
   bucket?: string;
@@ -146,11 +149,17 @@ export class S3Double {
       const url = new URL(request.url ?? '/', this.endpoint);
       const [, bucket = '', ...parts] = url.pathname.split('/').map(decodeURIComponent);
       const query = Object.fromEntries(url.searchParams);
-      const body = await buffer(request);
       const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
-      const call: S3Call = { method: request.method ?? '', key: parts.join('/'), query, headers, bytes: body.length };
+      const bytes = Number(headers['content-length'] ?? 0);
+      const call: S3Call = { method: request.method ?? '', key: parts.join('/'), query, headers, bytes };
       this.calls.push(call);
       const fault = this.fault(call);
+      if (fault === 'cut') {
+        await once(request, 'data');
+        request.socket.destroy();
+        return;
+      }
+      const body = await buffer(request);
       if (fault === 'hang') return;
       if (fault === 'reset') {
         request.socket.destroy();

@@ -12,9 +12,11 @@ import { type CommandIo, defineCommand, type FlagOptions } from '../shared/comma
 import { checkDefaults, engineSettings } from '../shared/engine-settings.js';
 import { checkAccounts, checkTrunks } from './carriers.js';
 import { type Check, hint, ok, problem } from './check.js';
+import { checkFiles } from './files.js';
 import { checkLocalModels } from './local-models.js';
 import { checkDataFolder, checkMachine } from './machine.js';
 import { checkListening, checkProviders } from './network.js';
+import { checkPostgres } from './postgres.js';
 
 const OPTIONS = {
   config: { type: 'string' },
@@ -26,8 +28,9 @@ export const doctor = defineCommand({
   help: `
 Usage: parley doctor [flags]
 
-Checks the installation and suggests fixes: machine and programs, settings, port, HTTPS, data folder and databases, API
-keys, vendors, local models, SIP trunks and carrier accounts. Changes nothing. Exit code 1 if there is a problem.
+Checks the installation and suggests fixes: machine and programs, settings, port, HTTPS, data folder and databases, file
+store, API keys, vendors, local models, SIP trunks and carrier accounts. Changes nothing, but writes and deletes a small
+file in the store. Exit code 1 if there is a problem.
 
 Flags:
   --config FILE         settings file (JSON), as for parley serve
@@ -69,6 +72,8 @@ async function checkInstallation(flags: Record<string, string | undefined>, io: 
       : warnings.map((text) => hint('settings', text, 'check the spelling'))),
     ...checkKey(settings),
     ...checkDatabases(settings.dataDir),
+    ...(await checkPostgres(settings, nowUnixMs)),
+    ...(await checkFiles(settings)),
     ...(await checkListening(settings, nowUnixMs())),
     ...(await checkProviders(settings, detection.models, ollama)),
     ...(await checkDefaultProviders(flags, io)),

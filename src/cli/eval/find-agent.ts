@@ -4,12 +4,10 @@ import { ParleyError } from '../../base/errors.js';
 import type { EvalAgent } from '../../eval/agent.js';
 import { loadSettings } from '../../settings/load-settings.js';
 import { AgentStore } from '../../store/agents.js';
-import { databaseFile, openDatabase } from '../../store/database.js';
 import { nowUnixMs } from '../../base/real-clock.js';
 import { openSecretBox } from '../../store/secret-keys.js';
-import { SqliteDatabase } from '../../store/sqlite/sqlite-database.js';
-import { SqliteLiveTables } from '../../store/sqlite/sqlite-live-tables.js';
 import type { CommandIo } from '../shared/command.js';
+import { hasDatabase, openCommandDatabase } from '../shared/command-database.js';
 
 /**
  * An agent by the path of its file, or by `ID[@VERSION]` in the data folder.
@@ -27,12 +25,11 @@ export async function findAgent(
   const [id = '', version] = named.split('@');
   const { settings } = await loadSettings({ env: io.env, flags });
   const notFound = new ParleyError('NOT_FOUND', { what: 'agent', id: named });
-  if (!existsSync(databaseFile(settings.dataDir))) throw notFound;
-  const database = openDatabase(settings.dataDir);
+  if (!hasDatabase(settings)) throw notFound;
+  const { database, tables, close } = await openCommandDatabase(settings);
   try {
-    const sqlite = new SqliteDatabase(database);
-    const box = await openSecretBox({ database: sqlite, nowUnixMs }, settings);
-    const store = await AgentStore.open(sqlite, new SqliteLiveTables(database), box);
+    const box = await openSecretBox({ database, nowUnixMs }, settings);
+    const store = await AgentStore.open(database, tables, box);
     const current = store.get(id);
     if (current === null) throw notFound;
     const number = version === undefined ? current.version : Number(version);
@@ -44,6 +41,6 @@ export async function findAgent(
     const { config, script, extensions } = found;
     return { name: `${id}@${String(number)}`, config, script: script ?? undefined, extensions, agentId: id };
   } finally {
-    database.close();
+    await close();
   }
 }

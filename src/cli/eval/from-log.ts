@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { stringify } from 'yaml';
@@ -12,8 +11,8 @@ import { readLog } from '../../replay/read-log.js';
 import { loadSettings } from '../../settings/load-settings.js';
 import type { Settings } from '../../settings/settings.js';
 import { CallStore, type StoredCall } from '../../store/calls.js';
-import { databaseFile, openDatabase } from '../../store/database.js';
 import { type CommandIo, UsageError } from '../shared/command.js';
+import { type DatabasePlace, hasDatabase, openCommandDatabase } from '../shared/command-database.js';
 
 interface FromLogOptions {
   /** The suite's path; null = standard output. */
@@ -30,7 +29,7 @@ interface FromLogOptions {
  */
 export async function caseFromLog(id: string, options: FromLogOptions, io: Pick<CommandIo, 'env'>): Promise<string> {
   const { settings } = await loadSettings({ env: io.env, flags: options.settings });
-  const call = findCall(id, settings.dataDir);
+  const call = await findCall(id, settings);
   const { trace, recording } = await filesOf(call, settings, options);
   const log = trace === null ? [] : readLog(trace.toString('utf8')).entries;
   const audio = recording === null || options.out === null ? null : new RecordedTurns(recording, options.out);
@@ -40,17 +39,17 @@ export async function caseFromLog(id: string, options: FromLogOptions, io: Pick<
   return stringify(suite, { lineWidth: 120 });
 }
 
-function findCall(id: string, dataDir: string): StoredCall {
+async function findCall(id: string, settings: DatabasePlace): Promise<StoredCall> {
   const notFound = new ParleyError('NOT_FOUND', { what: 'call', id });
-  if (!existsSync(databaseFile(dataDir))) throw notFound;
-  const database = openDatabase(dataDir);
+  if (!hasDatabase(settings)) throw notFound;
+  const { database, close } = await openCommandDatabase(settings);
   try {
-    const store = new CallStore(database, () => 0);
-    const found = store.get(id) ?? store.byCallId(id) ?? store.beginningWith(id, 1)[0];
+    const store = new CallStore(database);
+    const found = (await store.get(id)) ?? (await store.byCallId(id)) ?? (await store.beginningWith(id, 1))[0];
     if (found === undefined) throw notFound;
     return found;
   } finally {
-    database.close();
+    await close();
   }
 }
 

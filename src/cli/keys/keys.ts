@@ -1,12 +1,10 @@
-import { existsSync } from 'node:fs';
 import { loadSettings } from '../../settings/load-settings.js';
 import { originSchema } from '../../settings/setting-items.js';
 import { ParleyError } from '../../base/errors.js';
 import { nowUnixMs } from '../../base/real-clock.js';
 import { hasAgent } from '../../store/agents.js';
-import { databaseFile } from '../../store/database.js';
 import { KEY_VARIABLES, KeyStore, type StoredKey } from '../../store/keys.js';
-import { openCommandDatabase } from '../shared/command-database.js';
+import { hasDatabase, openCommandDatabase } from '../shared/command-database.js';
 import { type CommandIo, defineCommand, type FlagOptions, unknownAction, UsageError } from '../shared/command.js';
 import { rotateKeys } from './rotate.js';
 
@@ -54,7 +52,7 @@ Flags:
     const wanted = { name: values.name, agents: values.agent, origins: values.origin };
     const work = workOf(action, rest, wanted);
     const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
-    if (settings.databaseUrl === null && action !== 'create' && !existsSync(databaseFile(settings.dataDir))) {
+    if (action !== 'create' && !hasDatabase(settings)) {
       if (action !== 'list')
         throw new ParleyError('NOT_FOUND', { what: 'database in the data folder', id: settings.dataDir });
       if (values.json) io.stdout.write('[]\n');

@@ -52,7 +52,7 @@ export async function openAgentEngine(
   const onFault = (reason: string): void => void io.stderr.write(`knowledge: ${reason}\n`);
   const knowledge = await openKnowledge(options.knowledge, settings, onFault);
   const remembers = (file.config.memory?.user_identifier_key ?? '') !== '' && !clock.virtual;
-  const memories = remembers ? openMemories(settings) : null;
+  const memories = remembers ? await openMemories(settings) : null;
   const desk = usesDemoDesk(file.config) ? await openDemoDesk() : null;
   const callStores = new CallStores(settings);
   const stores: Pick<EngineOptions, 'knowledge' | 'memories'> = {};
@@ -69,8 +69,8 @@ export async function openAgentEngine(
       await engine.close();
       await desk?.close();
       await knowledge?.close();
-      memories?.close();
-      callStores.close();
+      await memories?.close();
+      await callStores.close();
     },
   };
 }

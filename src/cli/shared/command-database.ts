@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import type { Settings } from '../../settings/settings.js';
-import { openDatabase } from '../../store/database.js';
+import { databaseFile, openDatabase } from '../../store/database.js';
 import { PostgresDatabase } from '../../store/postgres/postgres-database.js';
 import { PostgresLiveTables } from '../../store/postgres/postgres-live-tables.js';
 import { NO_CHANGES } from '../../store/sql/changes.js';
@@ -18,11 +19,16 @@ export interface CommandDatabase {
   close: () => Promise<void>;
 }
 
+/** Where the daemon's data are. */
+export type DatabasePlace = Pick<Settings, 'databaseUrl' | 'dataDir'>;
+
+/** Whether there is a database. A data folder has none before the daemon's first start. */
+export function hasDatabase({ databaseUrl, dataDir }: DatabasePlace): boolean {
+  return databaseUrl !== null || existsSync(databaseFile(dataDir));
+}
+
 /** Opens the database of the settings: PostgreSQL, or the one in the data folder. @throws ParleyError as both */
-export async function openCommandDatabase({
-  databaseUrl,
-  dataDir,
-}: Pick<Settings, 'databaseUrl' | 'dataDir'>): Promise<CommandDatabase> {
+export async function openCommandDatabase({ databaseUrl, dataDir }: DatabasePlace): Promise<CommandDatabase> {
   if (databaseUrl === null) {
     const file = openDatabase(dataDir);
     const database = new SqliteDatabase(file);

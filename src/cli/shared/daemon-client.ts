@@ -1,5 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import { ParleyError, reasonOf } from '../../base/errors.js';
+import { type CommandIo, UsageError } from './command.js';
 
 export interface DaemonClientOptions {
   /** Address of the daemon, such as `http://127.0.0.1:8080`. */
@@ -7,6 +8,21 @@ export interface DaemonClientOptions {
   /** A private key. */
   key: string;
   signal: AbortSignal;
+}
+
+export const DEFAULT_URL = 'http://127.0.0.1:8080';
+
+/** A client for the daemon of a command's flags or of the environment. @throws UsageError */
+export function daemonClient(
+  flags: { url?: string | undefined; key?: string | undefined },
+  { env, signal }: Pick<CommandIo, 'env' | 'signal'>,
+): DaemonClient {
+  const url = flags.url ?? env['PARLEY_URL'] ?? DEFAULT_URL;
+  const key = flags.key ?? env['PARLEY_API_KEY'] ?? '';
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new UsageError(`--url must be an http:// or https:// address, not ${url}`);
+  if (key === '') throw new UsageError('the API key is missing: set PARLEY_API_KEY, or pass --key');
+  return new DaemonClient({ url, key, signal });
 }
 
 /** Timeout of a reply; the largest upload takes a second. */

@@ -1,44 +1,48 @@
-import { existsSync } from 'node:fs';
 import { nowUnixMs } from '../../base/real-clock.js';
 import type { Settings } from '../../settings/settings.js';
 import type { EngineOptions } from '../../engine/options.js';
 import type { DoNotCallEntry, DoNotCallList } from '../../session/after-call/do-not-call.js';
 import { RecentSessions } from '../../session/after-call/memory.js';
-import { databaseFile, openDatabase } from '../../store/database.js';
 import { DoNotCallStore } from '../../store/do-not-call.js';
-import { SqliteMemories } from '../../store/memory.js';
+import { StoredMemories } from '../../store/memory.js';
 import { SessionStore } from '../../store/sessions.js';
-import { SqliteDatabase } from '../../store/sqlite/sqlite-database.js';
+import type { SqlDatabase } from '../../store/sql/statement.js';
+import { type CommandDatabase, type DatabasePlace, hasDatabase, openCommandDatabase } from './command-database.js';
 
-/** Opens the memories in the data folder and deletes expired ones. @throws ParleyError FILE_NOT_WRITABLE */
-export function openMemories(settings: Settings): { store: SqliteMemories; close: () => void } {
-  const database = openDatabase(settings.dataDir);
-  const { memoryRetentionDays: retentionDays } = settings;
-  const store = new SqliteMemories({ database, retentionDays, nowUnixMs });
-  store.purge();
-  return { store, close: () => void database.close() };
+/** Opens the memories in the daemon's database and deletes expired ones. @throws ParleyError FILE_NOT_WRITABLE, DATABASE_… */
+export async function openMemories(settings: Settings): Promise<{ store: StoredMemories; close: () => Promise<void> }> {
+  const { database, close } = await openCommandDatabase(settings);
+  try {
+    const { memoryRetentionDays: retentionDays } = settings;
+    const store = new StoredMemories({ database, retentionDays, nowUnixMs });
+    await store.purge();
+    return { store, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 /** Stores that terminal calls share with the daemon: the do-not-call list and the sessions. */
 export class CallStores {
-  readonly #dataDir: string;
-  #database: ReturnType<typeof openDatabase> | null = null;
+  readonly #place: DatabasePlace;
+  #opened: Promise<CommandDatabase> | null = null;
 
-  constructor({ dataDir }: Pick<Settings, 'dataDir'>) {
-    this.#dataDir = dataDir;
+  constructor(place: DatabasePlace) {
+    this.#place = place;
   }
 
   /** For `new Engine`. Reads the daemon's sessions; keeps the terminal's own in memory only. */
   engine(): Required<Pick<EngineOptions, 'doNotCall' | 'sessionMemory'>> {
     const recent = new RecentSessions();
-    const stored = (): SessionStore | null =>
-      this.#isThere() ? new SessionStore(new SqliteDatabase(this.#open())) : null;
+    const stored = async (): Promise<SessionStore | null> =>
+      this.#isThere ? new SessionStore(await this.#database()) : null;
     return {
       doNotCall: this.doNotCall(),
       sessionMemory: {
-        byId: async (id, agentId) => (await recent.byId(id, agentId)) ?? stored()?.byId(id, agentId) ?? null,
+        byId: async (id, agentId) => (await recent.byId(id, agentId)) ?? (await stored())?.byId(id, agentId) ?? null,
         latest: async (name, value, agentId) =>
-          (await recent.latest(name, value, agentId)) ?? stored()?.latest(name, value, agentId) ?? null,
+          (await recent.latest(name, value, agentId)) ?? (await stored())?.latest(name, value, agentId) ?? null,
         keep: (session) => recent.keep(session),
       },
     };
@@ -46,26 +50,28 @@ export class CallStores {
 
   /** The do-not-call list; the database is created on the first write. */
   doNotCall(): DoNotCallList {
-    const store = (): DoNotCallStore => new DoNotCallStore(new SqliteDatabase(this.#open()));
+    const store = async (): Promise<DoNotCallStore> => new DoNotCallStore(await this.#database());
     return {
-      has: async (number) => this.#isThere() && store().has(number),
-      add: (entry: DoNotCallEntry) => store().add(entry),
-      remove: async (number) => this.#isThere() && store().remove(number),
-      list: async () => (this.#isThere() ? store().list() : []),
+      has: async (number) => this.#isThere && (await store()).has(number),
+      add: async (entry: DoNotCallEntry) => (await store()).add(entry),
+      remove: async (number) => this.#isThere && (await store()).remove(number),
+      list: async () => (this.#isThere ? (await store()).list() : []),
     };
   }
 
-  close(): void {
-    this.#database?.close();
-    this.#database = null;
+  /** May be called twice. */
+  async close(): Promise<void> {
+    const opened = this.#opened;
+    this.#opened = null;
+    await (await opened)?.close();
   }
 
-  #isThere(): boolean {
-    return this.#database !== null || existsSync(databaseFile(this.#dataDir));
+  get #isThere(): boolean {
+    return this.#opened !== null || hasDatabase(this.#place);
   }
 
-  #open(): ReturnType<typeof openDatabase> {
-    this.#database ??= openDatabase(this.#dataDir);
-    return this.#database;
+  async #database(): Promise<SqlDatabase> {
+    this.#opened ??= openCommandDatabase(this.#place);
+    return (await this.#opened).database;
   }
 }

@@ -13,7 +13,7 @@ import { knowledgeRoutes } from './knowledge-routes.js';
 import { voiceRoutes } from './voice-routes.js';
 import { Voices } from './voices.js';
 import { unixSeconds } from '../../base/real-clock.js';
-import type { SqliteMemories } from '../../store/memory.js';
+import type { StoredMemories } from '../../store/memory.js';
 import type { Api } from '../http/api.js';
 
 /** Agents, with their knowledge, memories, widgets and voices. */
@@ -70,7 +70,7 @@ const memory = z
   .meta({ id: 'Memory', description: "An agent's memory of one session." });
 
 /** Reads and deletes the memories of agents about a user. */
-function memoryRoutes(api: Api, memories: SqliteMemories): void {
+function memoryRoutes(api: Api, memories: StoredMemories): void {
   api.add({
     id: 'getMemories',
     method: 'GET',
@@ -91,8 +91,8 @@ function memoryRoutes(api: Api, memories: SqliteMemories): void {
         },
       ],
     }),
-    handle: ({ params: { user }, query: { agent_id: agentId = null } }) =>
-      memories.list({ user, agentId }).map((kept) => ({
+    handle: async ({ params: { user }, query: { agent_id: agentId = null } }) =>
+      (await memories.list({ user, agentId })).map((kept) => ({
         agent_id: kept.agentId,
         user: kept.user,
         session_id: kept.sessionId,
@@ -111,9 +111,9 @@ function memoryRoutes(api: Api, memories: SqliteMemories): void {
     summary: 'Delete the memories of agents about a user',
     answer: z.strictObject({ success: z.boolean(), erased: z.int() }),
     examples: () => ({ answer: { success: true, erased: 1 } }),
-    handle: ({ params: { user }, query: { agent_id: agentId = null } }) => ({
+    handle: async ({ params: { user }, query: { agent_id: agentId = null } }) => ({
       success: true,
-      erased: memories.erase({ user, agentId }),
+      erased: await memories.erase({ user, agentId }),
     }),
   });
 }

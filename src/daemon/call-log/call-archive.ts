@@ -1,4 +1,3 @@
-import type { Database } from 'better-sqlite3';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.js';
 import type { Settings } from '../../settings/settings.js';
@@ -8,21 +7,24 @@ import { type CallHistoryItem, shownItem } from '../../session/record/call-histo
 import { type SessionTraces, TraceFolder } from '../../session/record/trace-folder.js';
 import { type CallFilter, CallPages } from '../../store/call-pages.js';
 import { type CallStore, itemJson, type StoredCall } from '../../store/calls.js';
+import type { SqlDatabase } from '../../store/sql/statement.js';
 import type { CallFiles } from '../files/call-files.js';
 import type { OpenFile } from '../../store/files/file-store.js';
 import { CallLog, type CallLogOptions } from './call-log.js';
 import { Retention } from './retention.js';
 import type { SignedUrls } from '../http/signed-urls.js';
+import type { Leases } from '../../store/leases.js';
 import type { EvalRunStore } from '../../store/eval-runs.js';
 
-export interface CallArchiveOptions extends Pick<CallLogOptions, 'multiplierOf' | 'events' | 'atomically'> {
+export interface CallArchiveOptions extends Pick<CallLogOptions, 'multiplierOf' | 'events' | 'writes' | 'queues'> {
   settings: Pick<Settings, 'dataDir' | 'prices' | 'traces' | 'retentionDays' | 'recordingRetentionDays' | 'limits'>;
-  database: Database;
+  database: SqlDatabase;
   store: CallStore;
   /** Test calls. */
   evals: Pick<EvalRunStore, 'call'>;
   /** A real one. */
   clock: Clock;
+  leases: Pick<Leases, 'lead'>;
   nowUnixMs: () => number;
   links: SignedUrls;
   onError: (error: Error) => void;
@@ -47,7 +49,7 @@ export class CallArchive {
 
   constructor(options: CallArchiveOptions) {
     this.#options = options;
-    const { settings, database, store, clock, nowUnixMs, links, onError } = options;
+    const { settings, database, store, clock, leases, nowUnixMs, links, onError } = options;
     this.store = store;
     this.#pages = new CallPages(database);
     this.files = options.files;
@@ -64,6 +66,7 @@ export class CallArchive {
       store: this.store,
       files: this.files,
       clock,
+      leases,
       nowUnixMs,
       onError,
       days: settings.retentionDays,
@@ -86,8 +89,8 @@ export class CallArchive {
    * @param beforeUs `nextUs` of the previous page
    * @param base as for `SignedUrls.url`, for the recordings
    */
-  page(filter: CallFilter, limit: number, beforeUs: number | null, base?: string): string {
-    const { calls, nextUs } = this.#pages.rows(filter, limit, beforeUs);
+  async page(filter: CallFilter, limit: number, beforeUs: number | null, base?: string): Promise<string> {
+    const { calls, nextUs } = await this.#pages.rows(filter, limit, beforeUs);
     const items = calls.map((row) => {
       const { session_id: id, recording } = row;
       return itemJson(row, recording === null ? null : this.#askedUrl(id, base));
@@ -96,8 +99,8 @@ export class CallArchive {
   }
 
   /** A call or a test call. @throws ParleyError NOT_FOUND */
-  get(sessionId: string): StoredCall {
-    return this.store.get(sessionId) ?? this.#options.evals.call(sessionId) ?? missing(sessionId);
+  async get(sessionId: string): Promise<StoredCall> {
+    return (await this.store.get(sessionId)) ?? (await this.#options.evals.call(sessionId)) ?? missing(sessionId);
   }
 
   /** As `/call-logs` shows it, with a fresh link to the recording. */
@@ -108,7 +111,7 @@ export class CallArchive {
 
   /** A session's event log with all events so far; null = it has none. @throws ParleyError NOT_FOUND, FILE_STORE_… */
   async trace(sessionId: string): Promise<OpenFile | null> {
-    this.get(sessionId);
+    await this.get(sessionId);
     await this.isTraceOpen(sessionId);
     return this.files.trace(sessionId);
   }
@@ -122,10 +125,10 @@ export class CallArchive {
 
   /** Deletes a call, its recording and its trace. @throws ParleyError NOT_FOUND, also for a test call; CALL_GOES_ON */
   async remove(sessionId: string): Promise<void> {
-    const call = this.store.get(sessionId) ?? missing(sessionId);
+    const call = (await this.store.get(sessionId)) ?? missing(sessionId);
     if (call.endedUs === null) throw new ParleyError('CALL_GOES_ON', { id: sessionId });
     await this.files.remove(call);
-    this.store.remove([call]);
+    await this.store.remove([call]);
   }
 
   #askedUrl(sessionId: string, base?: string): string {
@@ -134,7 +137,7 @@ export class CallArchive {
 
   /** May be called twice. Does not close the database. */
   async close(): Promise<void> {
-    await Promise.all([this.#retention.close(), this.#traces.close()]);
+    await Promise.all([this.#retention.close(), this.#traces.close(), this.log.idle()]);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { CallHistoryItem } from '../../session/record/call-history.js';
 import type { StoredCall } from '../../store/calls.js';
 import { DeliveryStore } from '../../store/deliveries.js';
-import { SqliteOutboxStore } from '../../store/outbox.js';
+import { StoredOutbox } from '../../store/outbox.js';
 import type { DaemonContext } from '../context.js';
 import type { HttpModule } from '../http/http-module.js';
 import type { DaemonModule } from '../module.js';
@@ -18,6 +18,8 @@ import { webhookRoutes } from './webhook-routes.js';
 export interface CallLogModule extends DaemonModule {
   readonly log: CallLog;
   readonly archive: CallArchive;
+  /** Closes the calls of dead nodes. */
+  readonly recovery: Recovery;
 }
 
 /** @param flushTrace makes other threads write their part of a session's event log, as `MediaHost.flushTrace` */
@@ -27,18 +29,20 @@ export function callLogModule(
   files: CallFiles,
   flushTrace: (sessionId: string) => Promise<boolean>,
 ): CallLogModule {
-  const { settings, engine, clock, nowUnixMs, database, stores, faults, events } = context;
+  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, queues, owners, leases } =
+    context;
   const onError = faults.report;
-  const atomically = <T>(work: () => T): T => database.transaction(work)();
   const itemOf = (call: StoredCall): CallHistoryItem => webhookItem(call, links);
   const archive = new CallArchive({
     settings,
     database,
     clock,
+    leases,
     nowUnixMs,
     links,
     events,
-    atomically,
+    writes,
+    queues,
     onError,
     store: stores.calls,
     evals: stores.evalRuns,
@@ -48,7 +52,7 @@ export function callLogModule(
   });
   const { log, traces } = archive;
   engine.keepIn(traces === null ? { history: log } : { history: log, traces });
-  const outbox = new SqliteOutboxStore(database, stores.box, 'operator');
+  const outbox = new StoredOutbox(database, stores.box, 'operator');
   const { callWebhook: to } = settings;
   const webhook = new CallWebhook({
     to: to === null ? null : { url: to.url, headers: to.headers ?? {} },
@@ -59,14 +63,16 @@ export function callLogModule(
     itemOf,
     onLost: (sessionId, reason) => onError(new Error(`callWebhook, about ${sessionId}: ${reason}`)),
   });
+  events.within((call) => webhook.within(call));
   events.onCall((call) => webhook.onCall(call));
   const recovery = new Recovery({
     engine,
+    database,
     onError,
-    atomically,
     archive,
     nowUnixMs,
     itemOf,
+    dials: stores.dials,
     unfinished: stores.unfinished,
     outbox: stores.outbox,
   });
@@ -75,6 +81,7 @@ export function callLogModule(
     name: 'call-log',
     log,
     archive,
+    recovery,
     routes: (api) => {
       webhookRoutes(api, {
         deliveries: new DeliveryStore(database, stores.box),
@@ -84,14 +91,17 @@ export function callLogModule(
           outbox.wake();
         },
       });
-      callLogRoutes(api, { archive, access, clients, links });
+      callLogRoutes(api, { archive, access, clients, links, owners });
       erasureRoutes(api, erasure);
     },
     recover: async () => {
-      await recovery.closeCalls();
+      await webhook.recover();
+      // With PostgreSQL, other nodes close the calls of a dead one.
+      if (database.dialect === 'sqlite') await recovery.closeCalls();
       archive.start();
     },
     warmUp: () => webhook.open(),
+    takeOver: (nodeId) => recovery.closeCallsOf(nodeId),
     resume: () => void recovery.run(),
     stop: () => recovery.close(),
     close: async () => {

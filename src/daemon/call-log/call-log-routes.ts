@@ -10,6 +10,7 @@ import type { CallArchive } from './call-archive.js';
 import { callFilter, callQuery } from './call-filter.js';
 import { dispositionOf, fileReply } from '../http/file-reply.js';
 import type { Clients } from '../http/clients.js';
+import type { CallOwners } from '../nodes/call-owners.js';
 import { type SignedUrls, signedQuery } from '../http/signed-urls.js';
 
 export interface CallLogRoutesOptions {
@@ -17,6 +18,8 @@ export interface CallLogRoutesOptions {
   access: Access;
   clients: Clients;
   links: SignedUrls;
+  /** The node of a call has its files. */
+  owners: Pick<CallOwners, 'of'>;
 }
 
 const percentiles = z
@@ -162,6 +165,12 @@ const pageQuery = {
 const linkQuery = {
   expires: signedQuery.expires.exactOptional(),
   signature: signedQuery.signature.exactOptional(),
+  redirect: z
+    .literal('0')
+    .exactOptional()
+    .describe(
+      'The recording itself, also where the setting `files` has `redirect=1`; for pages that may not load others.',
+    ),
 };
 
 const tag = 'call logs';
@@ -173,7 +182,7 @@ export function callLogRoutes(api: Api, options: CallLogRoutesOptions): void {
 }
 
 /** Lists, reads and deletes calls. */
-function callRoutes(api: Api, { archive, clients, links }: CallLogRoutesOptions): void {
+function callRoutes(api: Api, { archive, clients, links, owners }: CallLogRoutesOptions): void {
   api.add({
     id: 'listCallLogs',
     method: 'GET',
@@ -184,9 +193,9 @@ function callRoutes(api: Api, { archive, clients, links }: CallLogRoutesOptions)
     description: 'Pages neither skip nor repeat a call, even while calls are added. `next_cursor` is 0 at the end.',
     answer: z.strictObject({ histories: z.array(callHistory), next_cursor: z.number() }).meta({ id: 'CallHistories' }),
     examples: () => ({ answer: { histories: [exampleCall()], next_cursor: 0 } }),
-    handle: ({ query: { limit, start_after_ts: after = 0, ...query }, request, reply }) => {
+    handle: async ({ query: { limit, start_after_ts: after = 0, ...query }, request, reply }) => {
       const beforeUs = after === 0 ? null : Math.round(after * 1e6);
-      const page = archive.page(callFilter(query), limit, beforeUs, links.baseOf(clients.of(request.raw)));
+      const page = await archive.page(callFilter(query), limit, beforeUs, links.baseOf(clients.of(request.raw)));
       return reply.type('application/json; charset=utf-8').send(page);
     },
   });
@@ -201,8 +210,8 @@ function callRoutes(api: Api, { archive, clients, links }: CallLogRoutesOptions)
     answer: callHistory,
     errors: ['NOT_FOUND'],
     examples: () => ({ answer: exampleCall() }),
-    handle: ({ params: { session_id: id }, request }) =>
-      replyOf(archive.shown(archive.get(id), links.baseOf(clients.of(request.raw)))),
+    handle: async ({ params: { session_id: id }, request }) =>
+      replyOf(archive.shown(await archive.get(id), links.baseOf(clients.of(request.raw)))),
   });
 
   api.add({
@@ -214,6 +223,7 @@ function callRoutes(api: Api, { archive, clients, links }: CallLogRoutesOptions)
     summary: 'Delete a call with its recording and its trace',
     answer: success,
     errors: ['NOT_FOUND', 'CALL_GOES_ON'],
+    owner: ({ params: { session_id: id } }) => owners.of(id),
     handle: async ({ params: { session_id: id } }) => {
       await archive.remove(id);
       return { success: true };
@@ -225,7 +235,7 @@ function callRoutes(api: Api, { archive, clients, links }: CallLogRoutesOptions)
 const REDIRECT_S = 3600;
 
 /** The files of a call: its recording and its event log. */
-function fileRoutes(api: Api, { archive, access, links }: CallLogRoutesOptions): void {
+function fileRoutes(api: Api, { archive, access, links, owners }: CallLogRoutesOptions): void {
   api.add({
     id: 'getRecording',
     method: 'GET',
@@ -243,12 +253,13 @@ function fileRoutes(api: Api, { archive, access, links }: CallLogRoutesOptions):
     },
     security: 'optional',
     content: 'audio/wav',
-    errors: ['NOT_FOUND', 'LINK_INVALID', 'FILE_STORE_FAILED', 'FILE_STORE_REFUSED'],
-    handle: async ({ params: { session_id: id }, request, reply }) => {
-      const call = archive.get(id);
+    errors: ['NOT_FOUND', 'LINK_INVALID', 'FILE_STORE_FAILED', 'FILE_STORE_REFUSED', 'NODE_UNREACHABLE'],
+    owner: ({ params: { session_id: id } }) => owners.of(id),
+    handle: async ({ params: { session_id: id }, query, request, reply }) => {
+      const call = await archive.get(id);
       const [contentType, name] = ['audio/wav', `${fileNameOf(id)}.wav`];
       const link =
-        request.method === 'GET'
+        request.method === 'GET' && query.redirect === undefined
           ? await archive.files.redirect(call, { contentType, disposition: dispositionOf(name) }, REDIRECT_S)
           : null;
       if (link !== null) return reply.header('cache-control', 'private, no-store').redirect(link, 307);
@@ -266,7 +277,8 @@ function fileRoutes(api: Api, { archive, access, links }: CallLogRoutesOptions):
     summary: 'The event log of a session, for parley replay',
     description: 'Lines of JSON. For a running session, the events so far.',
     content: 'application/x-ndjson',
-    errors: ['NOT_FOUND', 'FILE_STORE_FAILED', 'FILE_STORE_REFUSED'],
+    errors: ['NOT_FOUND', 'FILE_STORE_FAILED', 'FILE_STORE_REFUSED', 'NODE_UNREACHABLE'],
+    owner: ({ params: { session_id: id } }) => owners.of(id),
     handle: async ({ params: { session_id: id }, request, reply }) =>
       fileReply(request, reply, {
         file: await archive.trace(id),

@@ -7,7 +7,12 @@ import type { CallHistory } from '../../engine/session-recorder.js';
 import { type CallHistoryItem } from '../../session/record/call-history.js';
 import { unconnected } from '../../session/record/end-reason.js';
 import type { SessionReport } from '../../session/record/session-report.js';
-import type { CallChannel, CallStore, StoredCall } from '../../store/calls.js';
+import { errorOf } from '../../base/errors.js';
+import { Queues } from '../../base/queues.js';
+import { nowUnixMs } from '../../base/real-clock.js';
+import type { CallChannel, CallStore, NewCall, StoredCall } from '../../store/calls.js';
+import type { SqlDatabase, Transaction } from '../../store/sql/statement.js';
+import { DirectWrites, type Written, type Writes } from '../../store/writes.js';
 import { CallEventBus } from '../call-event-bus.js';
 import type { CallFiles } from '../files/call-files.js';
 import { type MultiplierOf, priced } from './pricing.js';
@@ -32,7 +37,12 @@ export interface CallBeginning {
 }
 
 export interface CallLogOptions {
+  database: SqlDatabase;
   store: CallStore;
+  /** Default: `database` can always be reached. */
+  writes?: Writes;
+  /** The order of the writes about each session. Default: of the log's own. */
+  queues?: Queues;
   /** Default: recordings are stored with absolute paths, and none is looked for. */
   files?: CallFiles;
   /** Converts a time in a carrier's record to Unix milliseconds. Default: unchanged. */
@@ -45,93 +55,129 @@ export interface CallLogOptions {
   recordingUrl?: (sessionId: string) => string;
   /** Emits changes of calls. Default: no events. */
   events?: CallEventBus;
-  /** Runs a change and its listeners in one transaction. Default: no transaction. */
-  atomically?: <T>(work: () => T) => T;
+  /** Reports a status that could not be stored. Default: nobody is told. */
+  onError?: (error: Error) => void;
 }
 
-/** Writes each call to the store, from before it rings until after it has ended. */
+interface StatusChange {
+  sessionId: string;
+  status: string;
+  reason: string | null;
+}
+
+interface CallEnd {
+  item: CallHistoryItem;
+  recording: string | null;
+}
+
+/**
+ * Writes each call to the store, from before it rings until after it has ended. The changes of a call are stored in the
+ * order in which they are asked for; then listeners are told.
+ */
 export class CallLog implements CallHistory {
   readonly #options: CallLogOptions;
   readonly #store: CallStore;
   readonly #events: CallEventBus;
-  readonly #atomically: <T>(work: () => T) => T;
+  readonly #queues: Queues;
+  /** Calls of this process that have not ended, as far as their changes are stored or wait for the database. */
+  readonly #open = new Map<string, StoredCall>();
+  readonly #setStatus: (data: StatusChange) => Promise<Written<StoredCall | null>>;
+  readonly #setPhones: (data: { sessionId: string; from: string; to: string }) => Promise<Written<void>>;
+  readonly #setEnd: (data: CallEnd) => Promise<Written<StoredCall | null>>;
 
   constructor(options: CallLogOptions) {
     this.#options = options;
-    this.#store = options.store;
-    this.#events = options.events ?? new CallEventBus();
-    this.#atomically = options.atomically ?? ((work) => work());
+    const { store, events = new CallEventBus(), queues = new Queues() } = options;
+    const { writes = new DirectWrites(options.database) } = options;
+    this.#store = store;
+    this.#events = events;
+    this.#queues = queues;
+    this.#setStatus = writes.operation('call.status', ({ sessionId, status, reason }, agoUs) =>
+      withParts(events, store.setStatus(sessionId, status, reason), agoUs),
+    );
+    this.#setPhones = writes.operation('call.phones', ({ sessionId, ...phones }) => store.setPhones(sessionId, phones));
+    this.#setEnd = writes.operation('call.end', ({ item, recording }, agoUs) =>
+      withParts(events, store.end(item.session_id, item, recording, agoUs), agoUs),
+    );
   }
 
   /**
    * An id that no call in the log has. A network may reuse an id: SIP callers retry with the Call-ID of a call that they
    * gave up, and proxies keep it (RFC 3261, 8.1.3.5). The id of the later call starts with that of the network.
    */
-  unusedCallId(networkId: string): string {
-    return this.#store.byCallId(networkId) === null ? networkId : `${networkId}-${randomUUID()}`;
+  async unusedCallId(networkId: string): Promise<string> {
+    return (await this.#store.byCallId(networkId)) === null ? networkId : `${networkId}-${randomUUID()}`;
   }
 
-  begin(call: CallBeginning): StoredCall {
-    return this.#atomically(() => this.#begin(call));
-  }
-
-  #begin(call: CallBeginning): StoredCall {
-    const { direction = 'inbound', status = 'in-progress', phones = null, callId = null, campaignId = null } = call;
-    const begun = this.#store.add({
-      sessionId: call.sessionId,
-      callId,
-      channel: call.channel,
-      direction,
-      agentId: call.agentId,
-      campaignId,
-      fromPhone: phones?.from ?? null,
-      toPhone: phones?.to ?? null,
-      status,
-      item: {
-        agent_id: call.agentId,
-        agent_config: redactAgentConfig(call.agentConfig),
-        duration: 0,
-        ts: 0,
-        chat: '[]',
-        chars_used: 0,
-        session_id: call.sessionId,
-        call_id: callId,
-        cost_breakdown: [],
-        voip: phones === null ? null : { from: phones.from, to: phones.to, direction, transfer: null },
-        recording: null,
-        metadata: call.metadata ?? {},
-        function_calls: [],
-        call_status: status,
-        campaign_id: campaignId,
-        error_message: null,
-        call_metrics: NO_METRICS,
-        carrier_call_log: null,
-      },
+  /** Resolves when the call is stored. @throws ParleyError DATABASE_UNREACHABLE */
+  begin(call: CallBeginning): Promise<StoredCall> {
+    return this.inOrder(call.sessionId, async () => {
+      const begun = await this.#options.database.transaction(() => this.beginning(call));
+      this.began(begun);
+      return begun;
     });
-    this.#events.emit('call.created', begun);
-    return begun;
+  }
+
+  /** The statements of `begin`, for a larger transaction. Run it with `inOrder`, and call `began` after it. */
+  beginning(call: CallBeginning): Transaction<StoredCall> {
+    return withParts(this.#events, this.#store.add(newCall(call)));
+  }
+
+  /**
+   * Tells listeners about a stored call.
+   * @param isOurs whether its next changes come from this process
+   */
+  began(call: StoredCall, isOurs = true): void {
+    if (isOurs) this.#open.set(call.sessionId, call);
+    this.#events.emit('call.created', call);
+  }
+
+  /** The next changes of a stored call come from this process. */
+  claimed(call: StoredCall): void {
+    this.#open.set(call.sessionId, call);
+  }
+
+  /** Runs a work when all writes about a session that were asked for before have ended. */
+  inOrder<T>(sessionId: string, work: () => Promise<T>): Promise<T> {
+    return this.#queues.run(sessionId, work);
   }
 
   /** Stores the numbers of a registered call when its client connects. */
   came(sessionId: string, phones: { readonly from: string; readonly to: string }): void {
-    this.#store.setPhones(sessionId, phones);
+    this.#reported(
+      this.inOrder(sessionId, async () => {
+        await this.#setPhones({ sessionId, ...phones });
+        const call = this.#open.get(sessionId);
+        if (call !== undefined) this.#open.set(sessionId, { ...call, fromPhone: phones.from, toPhone: phones.to });
+      }),
+    );
   }
 
   /** @param reason why the call ended; null = it has not ended, or the status says it */
-  status(sessionId: string, status: string, reason: string | null = null): void {
-    this.#atomically(() => {
-      const call = this.#store.setStatus(sessionId, status, reason) ? this.#store.get(sessionId) : null;
-      if (call !== null) this.#events.emit('call.status', call);
+  status(sessionId: string, status: string, reason: string | null = null): Promise<void> {
+    return this.inOrder(sessionId, async () => {
+      const written = await this.#setStatus({ sessionId, status, reason });
+      const call = written === null ? this.#withStatus(sessionId, status, reason) : written.result;
+      if (call === null) return;
+      if (this.#open.has(sessionId)) this.#open.set(sessionId, call);
+      this.#events.emit('call.status', call);
     });
   }
 
+  /** As `status`, for observers, which cannot wait: reports a fault. */
+  noteStatus(sessionId: string, status: string, reason: string | null = null): void {
+    this.#reported(this.status(sessionId, status, reason));
+  }
+
   /** Closes the call of a session that has ended. Returns the item for webhooks. */
-  keep(item: CallHistoryItem, report: SessionReport): CallHistoryItem {
+  async keep(item: CallHistoryItem, report: SessionReport): Promise<CallHistoryItem> {
     const { recordingUrl } = this.#options;
+    const { recording } = report;
     // The operator's guards may have given the session a shorter limit than the agent's configuration.
-    const begun = this.#store.get(item.session_id)?.item.agent_config;
-    const kept = this.#end({ ...item, agent_config: begun ?? item.agent_config }, report.recording) ?? item;
-    if (recordingUrl === undefined || report.recording === null) return kept;
+    const kept =
+      (await this.#end(item.session_id, recording, (begun) => ({ ...item, agent_config: begun.item.agent_config }))) ??
+      item;
+    if (recordingUrl === undefined || recording === null) return kept;
     return { ...kept, recording: { recording_url: recordingUrl(item.session_id) } };
   }
 
@@ -140,19 +186,18 @@ export class CallLog implements CallHistory {
    * @param reason a sentence for people; null = the status says it
    * @param carrier the carrier's record of the call
    */
-  fail(
+  async fail(
     sessionId: string,
     status: string,
     reason: string | null,
     carrier: CallHistoryItem['carrier_call_log'] = null,
-  ): void {
-    const call = this.#store.get(sessionId);
-    if (call === null) return;
+  ): Promise<void> {
     const error_message = reason ?? unconnected({ status, error: null, carrier });
-    this.#end({ ...call.item, call_status: status, error_message, carrier_call_log: carrier }, null);
+    const facts = { call_status: status, error_message, carrier_call_log: carrier };
+    await this.#end(sessionId, null, ({ item }) => ({ ...item, ...facts }));
   }
 
-  /** Closes a phone call, even if no session could be created for it. */
+  /** Closes a phone call, even if no session could be created for it. Never rejects. */
   async follow(call: AgentCall): Promise<void> {
     const hasSession = await call.session.then(
       () => true,
@@ -161,17 +206,22 @@ export class CallLog implements CallHistory {
     const { status, error, carrier: record } = await call.finished;
     if (hasSession) return;
     const carrier = record === null ? null : { ...record };
-    this.fail(call.sessionId, status, unconnected({ status, error, carrier }), carrier);
+    this.#reported(this.fail(call.sessionId, status, unconnected({ status, error, carrier }), carrier));
   }
 
   /** Closes a call whose process died. */
-  close(item: CallHistoryItem, recording: string | null): void {
-    this.#end(item, recording);
+  async close(item: CallHistoryItem, recording: string | null): Promise<void> {
+    await this.#end(item.session_id, recording, () => item);
   }
 
-  /** Updates the item of a call that has ended. Returns the call; null = there is none. */
-  amend(item: CallHistoryItem): StoredCall | null {
+  /** The statements that update the item of a call that has ended. They return the call; null = there is none. */
+  amend(item: CallHistoryItem): Transaction<StoredCall | null> {
     return this.#store.amend(item.session_id, this.#priced(item));
+  }
+
+  /** Resolves when no change waits to be stored. */
+  idle(): Promise<void> {
+    return this.#queues.idle();
   }
 
   #priced(item: CallHistoryItem): CallHistoryItem {
@@ -179,17 +229,90 @@ export class CallLog implements CallHistory {
     return { ...item, cost_breakdown: priced(item, prices, multiplierOf) };
   }
 
-  #end(item: CallHistoryItem, recording: string | null): CallHistoryItem | null {
+  /** @param itemOf the item at the end of the call that has begun */
+  #end(
+    sessionId: string,
+    recording: string | null,
+    itemOf: (begun: StoredCall) => CallHistoryItem,
+  ): Promise<CallHistoryItem | null> {
     const { files, unixMsOf = (ms) => ms } = this.#options;
-    const costs = { ...this.#priced(item), carrier_call_log: dated(item.carrier_call_log, unixMsOf) };
-    const kept = files === undefined ? recording : files.kept(recording);
-    const ended = this.#atomically(() => {
-      const call = this.#store.end(item.session_id, costs, kept);
-      if (call !== null) this.#events.emit('call.ended', call);
-      return call;
+    return this.inOrder(sessionId, async () => {
+      const begun = this.#open.get(sessionId) ?? (await this.#store.get(sessionId));
+      if (begun?.endedUs !== null) return null;
+      const item = itemOf(begun);
+      const costs = { ...this.#priced(item), carrier_call_log: dated(item.carrier_call_log, unixMsOf) };
+      const kept = files === undefined ? recording : files.kept(recording);
+      const written = await this.#setEnd({ item: costs, recording: kept });
+      this.#open.delete(sessionId);
+      const ended = written === null ? this.#ended(begun, costs, kept) : written.result;
+      if (ended !== null) this.#events.emit('call.ended', ended);
+      return ended?.item ?? null;
     });
-    return ended?.item ?? null;
   }
+
+  /** A call as it will be stored; null = it is not of this process. */
+  #withStatus(sessionId: string, status: string, reason: string | null): StoredCall | null {
+    const call = this.#open.get(sessionId);
+    if (call === undefined) return null;
+    const error_message = reason ?? call.item.error_message;
+    return { ...call, status, item: { ...call.item, error_message, call_status: status } };
+  }
+
+  #ended(begun: StoredCall, item: CallHistoryItem, recording: string | null): StoredCall {
+    const kept = { ...item, ts: begun.tsUs / 1e6, recording: null };
+    const endedUs = Math.floor(nowUnixMs() * 1000);
+    return { ...begun, recording, endedUs, status: item.call_status, item: kept };
+  }
+
+  #reported(work: Promise<unknown>): void {
+    work.catch((error: unknown) => this.#options.onError?.(errorOf(error)));
+  }
+}
+
+/** Runs the parts of other modules in the transaction that changes a call. */
+function* withParts<T extends StoredCall | null>(
+  events: CallEventBus,
+  change: Transaction<T>,
+  agoUs = 0,
+): Transaction<T> {
+  const call = yield* change;
+  if (call !== null) yield* events.partsOf(call, agoUs);
+  return call;
+}
+
+function newCall(call: CallBeginning): NewCall {
+  const { direction = 'inbound', status = 'in-progress', phones = null, callId = null, campaignId = null } = call;
+  return {
+    sessionId: call.sessionId,
+    callId,
+    channel: call.channel,
+    direction,
+    agentId: call.agentId,
+    campaignId,
+    fromPhone: phones?.from ?? null,
+    toPhone: phones?.to ?? null,
+    status,
+    item: {
+      agent_id: call.agentId,
+      agent_config: redactAgentConfig(call.agentConfig),
+      duration: 0,
+      ts: 0,
+      chat: '[]',
+      chars_used: 0,
+      session_id: call.sessionId,
+      call_id: callId,
+      cost_breakdown: [],
+      voip: phones === null ? null : { from: phones.from, to: phones.to, direction, transfer: null },
+      recording: null,
+      metadata: call.metadata ?? {},
+      function_calls: [],
+      call_status: status,
+      campaign_id: campaignId,
+      error_message: null,
+      call_metrics: NO_METRICS,
+      carrier_call_log: null,
+    },
+  };
 }
 
 const NO_METRICS: CallHistoryItem['call_metrics'] = {

@@ -1,16 +1,18 @@
+import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
 import { RealClock } from '../../base/real-clock.js';
 import type { WebhookAddress } from '../../agent/webhook.js';
 import type { CallHistoryItem } from '../../session/record/call-history.js';
 import type { StoredCall } from '../../store/calls.js';
-import type { SqliteOutboxStore } from '../../store/outbox.js';
+import type { StoredOutbox } from '../../store/outbox.js';
+import type { Transaction } from '../../store/sql/statement.js';
 import { newDelivery, type WebhookOutbox } from '../../tools/outbox.js';
 import type { GuardedClient } from '../../net/guarded-client.js';
 
 export interface CallWebhookOptions {
   /** Null = there is no webhook. */
   to: WebhookAddress | null;
-  store: SqliteOutboxStore;
+  store: StoredOutbox;
   /** `whsec_…`; null = not signed. */
   secret: string | null;
   clock: Clock;
@@ -41,7 +43,12 @@ export class CallWebhook {
 
   constructor(options: CallWebhookOptions) {
     this.#options = options;
-    if (options.to === null) options.store.abandon('the setting callWebhook is no longer set');
+  }
+
+  /** Gives up the messages of an earlier process if there is no webhook any more. */
+  async recover(): Promise<void> {
+    const { to, store } = this.#options;
+    if (to === null) await store.abandon('the setting callWebhook is no longer set');
   }
 
   /** Starts to send, beginning with the messages of an earlier process. */
@@ -67,16 +74,22 @@ export class CallWebhook {
     });
   }
 
-  /** Call this in the transaction that changes the call. */
-  onCall(call: StoredCall): void {
+  /** The message about a change of a call, in the transaction that changes it. */
+  *within(call: StoredCall): Transaction<void> {
     const { to, store, nowUnixMs, itemOf } = this.#options;
-    if (to === null || call.channel === 'chat') return;
-    const type = call.endedUs !== null ? 'call.ended' : call.status === 'in-progress' ? 'call.started' : null;
-    if (type === null) return;
+    const type = typeOf(call);
+    if (to === null || type === null) return;
     const nowMs = nowUnixMs();
     const message: CallMessage = { type, timestamp: new Date(nowMs).toISOString(), data: itemOf(call) };
-    store.add(newDelivery(call.sessionId, to, JSON.stringify(message), nowMs));
-    store.wake();
+    // The same for the same change, in case that it is written twice.
+    const id = callMessageId(call.sessionId, type);
+    yield* store.adding(newDelivery(call.sessionId, to, JSON.stringify(message), nowMs, id));
+  }
+
+  /** Call this after the transaction. */
+  onCall(call: StoredCall): void {
+    const { to, store } = this.#options;
+    if (to !== null && typeOf(call) !== null) store.wake();
   }
 
   async close(): Promise<void> {
@@ -84,4 +97,15 @@ export class CallWebhook {
     await this.#outbox?.close();
     await this.#client?.close();
   }
+}
+
+/** Null = nothing is sent. */
+function typeOf({ channel, endedUs, status }: StoredCall): CallMessage['type'] | null {
+  if (channel === 'chat') return null;
+  if (endedUs !== null) return 'call.ended';
+  return status === 'in-progress' ? 'call.started' : null;
+}
+
+function callMessageId(sessionId: string, type: CallMessage['type']): string {
+  return `msg_${createHash('sha256').update(`${sessionId} ${type}`).digest('hex').slice(0, 32)}`;
 }

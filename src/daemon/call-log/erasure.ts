@@ -5,6 +5,7 @@ import { CallPages } from '../../store/call-pages.js';
 import { CampaignRecordStore } from '../../store/campaign-records.js';
 import { CallStore } from '../../store/calls.js';
 import { LeftoverStore } from '../../store/leftovers.js';
+import type { SqlDatabase } from '../../store/sql/statement.js';
 import { phonePattern } from '../../store/phone-pattern.js';
 import type { CallFiles } from '../files/call-files.js';
 import type { Api } from '../http/api.js';
@@ -17,12 +18,12 @@ const BATCH = 10;
 
 /** Deletes all data about a phone number. The do-not-call list keeps the number, because it protects the person. */
 export class Erasure {
-  readonly #database: Database | null;
+  readonly #database: SqlDatabase | null;
   readonly #erasers: readonly Eraser[];
   readonly #running = new Set<Promise<unknown>>();
 
   /** @param database null = there is nothing to erase from */
-  constructor(database: Database | null, erasers: readonly Eraser[]) {
+  constructor(database: SqlDatabase | null, erasers: readonly Eraser[]) {
     this.#database = database;
     this.#erasers = erasers;
   }
@@ -56,7 +57,7 @@ export class Erasure {
       }
     }
     // Last: deleted content must remain neither in the write-ahead log nor in free pages.
-    if (this.#database !== null) new LeftoverStore(this.#database).settle();
+    await this.#database?.scrub();
     return erased;
   }
 }
@@ -65,8 +66,8 @@ export class Erasure {
  * Deletes calls from and to a number with their transcripts, recordings, traces, memories, webhook messages and the
  * messages stored for later sessions. It only counts calls that have not ended.
  */
-export function callEraser(database: Database, files: CallFiles): Eraser {
-  const store = new CallStore(database, () => 0);
+export function callEraser(database: SqlDatabase, files: CallFiles): Eraser {
+  const store = new CallStore(database);
   const pages = new CallPages(database);
   const leftovers = new LeftoverStore(database);
   return async (number) => {
@@ -85,23 +86,23 @@ export function callEraser(database: Database, files: CallFiles): Eraser {
     };
     let beforeUs: number | null = null;
     do {
-      const page = pages.page({ phone: number }, BATCH, beforeUs);
+      const page: Awaited<ReturnType<CallPages['page']>> = await pages.page({ phone: number }, BATCH, beforeUs);
       const ended = page.calls.filter(({ endedUs }) => endedUs !== null);
       add({ going_on: page.calls.length - ended.length });
       for (const call of ended) add({ ...(await files.remove(call)) });
-      add(leftovers.eraseSessions(ended.map(({ sessionId }) => sessionId)));
-      add({ calls: store.remove(ended) });
+      add(await leftovers.eraseSessions(ended.map(({ sessionId }) => sessionId)));
+      add({ calls: await store.remove(ended) });
       beforeUs = page.nextUs;
     } while (beforeUs !== null);
-    add(leftovers.eraseNumber(number));
+    add(await leftovers.eraseNumber(number));
     return erased;
   };
 }
 
 /** Deletes the records and refusals of a number in all campaigns, except records with a call in progress. */
-export function campaignEraser(database: Database): Eraser {
+export function campaignEraser(database: SqlDatabase): Eraser {
   const records = new CampaignRecordStore(database);
-  return (number) => Promise.resolve({ campaign_records: records.erase(number) });
+  return async (number) => ({ campaign_records: await records.erase(number) });
 }
 
 const number = z.strictObject({ phone: z.string().min(1).max(100).describe('The whole number, such as +12025550103') });

@@ -7,7 +7,9 @@ import { type CallFacts, callHistoryItem, type CallHistoryItem } from '../../ses
 import type { CallOutcome } from '../../session/record/end-reason.js';
 import { type FunctionCall, reportOf } from '../../session/record/session-report.js';
 import type { StoredCall } from '../../store/calls.js';
-import type { SqliteOutboxStore } from '../../store/outbox.js';
+import type { DialStore } from '../../store/dials.js';
+import type { StoredOutbox } from '../../store/outbox.js';
+import type { SqlDatabase } from '../../store/sql/statement.js';
 import type { AfterCallRecord, UnfinishedStore } from '../../store/unfinished.js';
 import { type EventLog, readLog } from '../../replay/read-log.js';
 import { newDelivery, sessionMessageId } from '../../tools/outbox.js';
@@ -15,16 +17,16 @@ import type { CallArchive } from './call-archive.js';
 import { goesOn } from './call-filter.js';
 
 export interface RecoveryOptions {
+  database: SqlDatabase;
   unfinished: UnfinishedStore<UnfinishedSession>;
+  dials: Pick<DialStore, 'closeOpen' | 'closeOf'>;
   archive: Pick<CallArchive, 'store' | 'log' | 'files'>;
   /** The item of a call for webhooks. */
   itemOf: (call: StoredCall) => CallHistoryItem;
   engine: Pick<Engine, 'finishSession'>;
   /** Of agents' webhooks. */
-  outbox: Pick<SqliteOutboxStore, 'add' | 'wake'>;
+  outbox: Pick<StoredOutbox, 'adding' | 'wake'>;
   nowUnixMs: () => number;
-  /** Runs `work` in one transaction. */
-  atomically: <T>(work: () => T) => T;
   onError: (error: Error) => void;
 }
 
@@ -40,20 +42,43 @@ const UNANSWERED = 'The daemon stopped before the answer was complete.';
  */
 export class Recovery {
   readonly #options: RecoveryOptions;
-  readonly #waiting: string[];
+  /** Sessions to finish, once the engines are warm. */
+  readonly #waiting: string[] = [];
   #isClosed = false;
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
-    this.#waiting = options.unfinished.ids();
   }
 
-  /** Closes the open calls of an earlier process. `run` runs their functions and webhooks. */
+  /** Closes all open calls: no other process has any. `run` runs their functions and webhooks. */
   async closeCalls(): Promise<void> {
-    const { archive } = this.#options;
-    for (const call of archive.store.open()) {
-      const { item, recording } = await this.#rebuilt(call);
-      archive.log.close(item, recording);
+    const { archive, unfinished, dials } = this.#options;
+    await dials.closeOpen();
+    this.#waiting.push(...(await unfinished.ids()));
+    await this.#close(await archive.store.open());
+  }
+
+  /**
+   * Closes the open calls of a node that has died, and finishes its sessions as `run`. One node at a time does this for a
+   * dead one. What it has not done when it dies itself, the next one does.
+   */
+  async closeCallsOf(nodeId: string): Promise<void> {
+    const { archive, unfinished, dials } = this.#options;
+    await dials.closeOf(nodeId);
+    this.#waiting.push(...(await unfinished.idsOf(nodeId)));
+    await this.#close(
+      await archive.store.openOf(nodeId),
+      `The node ${nodeId} stopped responding while the call went on.`,
+    );
+    await this.run();
+  }
+
+  /** @param reason why they end; null = what their traces say */
+  async #close(calls: readonly StoredCall[], reason: string | null = null): Promise<void> {
+    const { log } = this.#options.archive;
+    for (const call of calls) {
+      const { item, recording } = await this.#rebuilt(call, reason);
+      await log.close(item, recording);
     }
   }
 
@@ -73,34 +98,38 @@ export class Recovery {
   }
 
   async #finish(sessionId: string): Promise<void> {
-    const { unfinished, archive, engine, outbox, nowUnixMs, atomically, itemOf } = this.#options;
-    const record = unfinished.get(sessionId);
-    const call = archive.store.get(sessionId);
+    const { database, unfinished, archive, engine, outbox, nowUnixMs, itemOf } = this.#options;
+    const record = await unfinished.get(sessionId);
+    const call = await archive.store.get(sessionId);
     if (record === null || call === null) {
-      unfinished.remove(sessionId); // it never started, or has been deleted
+      await unfinished.remove(sessionId); // it never started, or has been deleted
       return;
     }
     const { to, facts } = record;
     const left = await this.#left(call, record);
     const report = await engine.finishSession(record, left);
     if (this.#isClosed) return;
-    const functionCalls = [...report.functionCalls, ...unfinished.runs(sessionId).flatMap(known(report.functionCalls))];
+    const runs = await unfinished.runs(sessionId);
+    const functionCalls = [...report.functionCalls, ...runs.flatMap(known(report.functionCalls))];
     const item = callHistoryItem({ ...report, functionCalls }, { ...facts, outcome: null });
     const { function_calls, cost_breakdown } = item;
-    atomically(() => {
-      const kept = archive.log.amend({ ...call.item, function_calls, cost_breakdown });
+    await database.transaction(function* () {
+      const kept = yield* archive.log.amend({ ...call.item, function_calls, cost_breakdown });
       if (kept !== null && to !== null && (left.ran || facts.phones !== null)) {
         const id = sessionMessageId(sessionId, facts.startUnixMs);
-        outbox.add(newDelivery(sessionId, to, JSON.stringify(itemOf(kept)), nowUnixMs(), id));
+        yield* outbox.adding(newDelivery(sessionId, to, JSON.stringify(itemOf(kept)), nowUnixMs(), id));
       }
-      unfinished.remove(sessionId);
+      yield* unfinished.removing(sessionId);
     });
     outbox.wake();
   }
 
   /** The final item of an open call. */
-  async #rebuilt(call: StoredCall): Promise<{ item: CallHistoryItem; recording: string | null }> {
-    const record = this.#options.unfinished.get(call.sessionId);
+  async #rebuilt(
+    call: StoredCall,
+    reason: string | null,
+  ): Promise<{ item: CallHistoryItem; recording: string | null }> {
+    const record = await this.#options.unfinished.get(call.sessionId);
     const left = await this.#left(call, record);
     const report = reportOf(left.parts);
     const outcome = outcomeOf(call, left);
@@ -108,7 +137,7 @@ export class Recovery {
     const item = callHistoryItem(report, { ...facts, outcome });
     // The logged reason says more than a rebuilt one.
     return {
-      item: { ...item, error_message: call.item.error_message ?? item.error_message },
+      item: { ...item, error_message: call.item.error_message ?? reason ?? item.error_message },
       recording: report.recording,
     };
   }

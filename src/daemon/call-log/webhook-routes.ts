@@ -57,9 +57,9 @@ export function webhookRoutes(api: Api, { deliveries, nowUnixMs, wake }: Webhook
     },
     answer: z.strictObject({ deliveries: z.array(deliverySchema), next_cursor: z.int().describe('0 at the end') }),
     examples: () => ({ answer: { deliveries: [EXAMPLE], next_cursor: 0 } }),
-    handle: ({ query: { session_id: sessionId = null, state = null, limit, cursor } }) => {
+    handle: async ({ query: { session_id: sessionId = null, state = null, limit, cursor } }) => {
       const before = cursor === 0 ? null : cursor;
-      const found = deliveries.list({ sessionId, state, before, limit: limit + 1 });
+      const found = await deliveries.list({ sessionId, state, before, limit: limit + 1 });
       const page = found.slice(0, limit);
       return { deliveries: page.map(replyOf), next_cursor: found.length > limit ? (page.at(-1)?.seq ?? 0) : 0 };
     },
@@ -76,8 +76,8 @@ export function webhookRoutes(api: Api, { deliveries, nowUnixMs, wake }: Webhook
     answer: deliverySchema,
     errors: ['NOT_FOUND'],
     examples: () => ({ answer: { ...EXAMPLE, attempts: 0, next_attempt_at: 1_795_448_300, error: null } }),
-    handle: ({ params: { id } }) => {
-      const delivery = deliveries.resend(id, nowUnixMs());
+    handle: async ({ params: { id } }) => {
+      const delivery = await deliveries.resend(id, nowUnixMs());
       if (delivery === null) throw new ParleyError('NOT_FOUND', { what: 'delivery', id });
       wake();
       return replyOf(delivery);

@@ -4,6 +4,7 @@ import { agentConfigSchema } from '../../agent/agent.js';
 import { agentExtensionsSchema } from '../../agent/extensions/extensions.js';
 import { movingSchema, REQUEST_NAMES } from '../../agent/extensions/old-place.js';
 import { continuationSchema } from '../../agent/continuation.js';
+import type { CallOwners } from '../nodes/call-owners.js';
 import type { CallGuards } from '../../settings/setting-groups.js';
 import type { DialStore } from '../../store/dials.js';
 import type { Api } from '../http/api.js';
@@ -212,13 +213,8 @@ function registrationRoutes(api: Api, { registered, telephone }: CallRoutesOptio
     }),
     handle: async ({ body }) => {
       const phone = await telephone.open();
-      let sipUri = '';
-      const { callId } = await registered.register(registrationOf(body), (id) => {
-        const { uri, cancel } = phone.expect(id);
-        sipUri = uri;
-        return cancel;
-      });
-      return { call_id: callId, sip_uri: sipUri };
+      const { callId, address } = await registered.register(registrationOf(body), (id) => phone.addressOf(id));
+      return { call_id: callId, sip_uri: address };
     },
   });
 }
@@ -237,8 +233,9 @@ function terminateRoute(api: Api, options: CallRoutesOptions): void {
     body: terminateSchema,
     params: { session_id: z.string().min(1).max(200) },
     answer: success,
-    errors: ['NOT_FOUND', 'SESSION_CLOSED'],
+    errors: ['NOT_FOUND', 'SESSION_CLOSED', 'NODE_UNREACHABLE'],
     examples: () => ({ body: { message: 'We have to hang up now. Goodbye.' } }),
+    owner: ({ params }) => options.owners.ofRunning(params.session_id),
     handle: async ({ params, body }) => {
       const message = body?.message?.trim() ?? '';
       await endSession(params.session_id, options, message === '' ? null : message);
@@ -258,10 +255,15 @@ function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): vo
     description: 'Stays in effect until `POST /calls/resume`, even after a restart. Does not affect inbound calls.',
     body: stopSchema,
     answer: z.strictObject({ success: z.boolean(), ended: z.int().describe('The number of calls that it ends.') }),
+    errors: ['NODE_UNREACHABLE'],
     examples: () => ({ body: { end_running: true }, answer: { success: true, ended: 1 } }),
-    handle: ({ body, key }) => ({
+    everywhere: {
+      when: ({ body }) => body.end_running,
+      join: (answers) => ({ success: true, ended: answers.reduce((sum, { ended }) => sum + ended, 0) }),
+    },
+    handle: async ({ body, key }) => ({
       success: true,
-      ended: dialer.stop(key?.id ?? null, { endRunning: body.end_running }),
+      ended: await dialer.stop(key?.id ?? null, { endRunning: body.end_running }),
     }),
   });
 
@@ -272,8 +274,8 @@ function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): vo
     tag,
     summary: 'Resume placing calls',
     answer: success,
-    handle: () => {
-      dialer.resume();
+    handle: async () => {
+      await dialer.resume();
       return { success: true };
     },
   });
@@ -295,9 +297,9 @@ function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): vo
         allowed_prefixes: ['+1'],
       },
     }),
-    handle: () => {
-      const { stopped } = dials;
-      const used = dials.usage();
+    handle: async () => {
+      const stopped = await dials.stopped();
+      const used = await dials.usage();
       return {
         stopped: stopped !== null || !guards.enabled,
         stopped_at: stopped?.at ?? null,
@@ -349,6 +351,7 @@ export interface EndingOptions {
   registered: Pick<RegisteredCalls, 'end'>;
   calls: Pick<CallStore, 'get'>;
   telephone: LazyTelephone;
+  owners: Pick<CallOwners, 'ofRunning'>;
 }
 
 /**
@@ -362,7 +365,7 @@ export async function endSession(
   message: string | null = null,
 ): Promise<void> {
   const { engine, dialer, registered, calls } = options;
-  if (message !== null && calls.get(sessionId)?.status === 'in-progress') {
+  if (message !== null && (await calls.get(sessionId))?.status === 'in-progress') {
     const talking = [...engine.sessions].find(({ id }) => id === sessionId);
     if (talking !== undefined) {
       talking.say(message);
@@ -370,7 +373,7 @@ export async function endSession(
       return;
     }
   }
-  if (dialer.end(sessionId) || registered.end(sessionId)) return;
+  if (dialer.end(sessionId) || (await registered.end(sessionId))) return;
   const call = (await options.telephone.opened)?.find(sessionId);
   if (call != null) {
     void call.hangUp();
@@ -381,7 +384,7 @@ export async function endSession(
     void session.close();
     return;
   }
-  const stored = calls.get(sessionId);
+  const stored = await calls.get(sessionId);
   if (stored === null) throw new ParleyError('NOT_FOUND', { what: 'session', id: sessionId });
   if (stored.endedUs !== null) throw new ParleyError('SESSION_CLOSED');
 }

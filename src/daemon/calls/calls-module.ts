@@ -1,5 +1,5 @@
 import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
-import { DialStore } from '../../store/dials.js';
+import { RegisteredCallStore } from '../../store/registered-calls.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallLog } from '../call-log/call-log.js';
 import type { DaemonContext } from '../context.js';
@@ -10,7 +10,10 @@ import { callRoutes } from './call-routes.js';
 import { CarrierEndpoint } from './carrier-routes.js';
 import { Dialer } from './dialer.js';
 import { doNotCallRoutes } from './do-not-call-routes.js';
+import { KillSwitch } from './kill-switch.js';
 import { LazyTelephone } from './lazy-telephone.js';
+import { CallPlacing } from './placing.js';
+import type { RecordStarts } from './dial.js';
 import { phoneRoutes } from './phone-routes.js';
 import { RegisteredCalls } from './registered-calls.js';
 import { trunkRoutes } from './trunk-routes.js';
@@ -27,15 +30,29 @@ export interface CallsModuleOptions {
   log: CallLog;
   media: Media;
   trunks: CarrierStatistics;
+  /** Of all campaigns. */
+  records: RecordStarts;
 }
 
 export function callsModule(context: DaemonContext, options: CallsModuleOptions): CallsModule {
-  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, admission } = context;
-  const { http, agents, log, media, trunks } = options;
-  const { phones, doNotCall, calls } = stores;
+  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, changes, admission } = context;
+  const { leases, owners } = context;
+  const { http, agents, log, media, trunks, records } = options;
+  const { phones, doNotCall, calls, dials } = stores;
   const guards = settings.calls;
-  const registered = new RegisteredCalls({ engine, agents, log, clock });
-  const dials = new DialStore(database, nowUnixMs);
+  const registered = new RegisteredCalls({
+    engine,
+    agents,
+    log,
+    clock,
+    database,
+    calls,
+    store: new RegisteredCallStore(database, stores.box),
+    onError: faults.report,
+  });
+  events.within(function* (call, agoUs) {
+    if (call.direction === 'outbound' && call.status === 'in-progress') yield* dials.answered(call.sessionId, agoUs);
+  });
   const telephone = new LazyTelephone(async () => ({
     engine,
     settings,
@@ -44,10 +61,11 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     log,
     registered,
     admission,
+    leases,
     events,
     figures: trunks,
     openCallMedia: () => media.callMedia(),
-    mayTransfer: () => (guards.enabled && dials.stopped === null ? null : 'outbound calls are stopped'),
+    mayTransfer: async () => (guards.enabled && (await dials.stopped()) === null ? null : 'outbound calls are stopped'),
     onError: faults.report,
   }));
   const openTelephone = (): ReturnType<LazyTelephone['open']> => telephone.open();
@@ -57,13 +75,16 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     phones,
     calls,
     dials,
+    writes,
     log,
     guards,
+    placing: new CallPlacing({ database, dials, log, records }),
     admission,
     events,
     openTelephone,
     maxDurationS: settings.maxDurationS,
   });
+  const killSwitch = new KillSwitch({ dials, changes, endCalls: () => void dialer.endAll() });
   const carriers = new CarrierEndpoint({
     clock,
     endpointAt: async (path) => (await telephone.open()).endpointAt(path),
@@ -77,15 +98,23 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
       phoneRoutes(api, { engine, nowUnixMs, agents, phones, openTelephone });
       trunkRoutes(api, { nowUnixMs, figures: trunks, nowMs: () => clock.nowMs(), open: openTelephone });
       doNotCallRoutes(api, doNotCall, nowUnixMs);
-      callRoutes(api, { engine, dialer, registered, dials, guards, calls, telephone });
+      callRoutes(api, { engine, dialer, registered, dials, guards, calls, telephone, owners });
       carriers.routes(http.app, http.upgrades);
     },
+    recover: () => registered.recover(),
     warmUp: async () => {
       await telephone.open();
     },
-    stop: () => carriers.close(),
+    disown: () => {
+      dialer.endAll();
+      void telephone.opened?.then((opened) => opened.hangUpAll()).catch(() => undefined);
+    },
+    stop: () => {
+      carriers.close();
+      killSwitch.close();
+    },
     close: async () => {
-      registered.close();
+      await registered.close();
       await dialer.close();
       await telephone.close();
     },

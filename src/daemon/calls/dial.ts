@@ -32,11 +32,6 @@ export interface DialRequest {
    * record. If the record may not be called any more, the call is refused with `RecordChanged`.
    */
   record?: CampaignRecordRef | null | undefined;
-  /**
-   * Runs in the transaction that reserves the call and writes its row, so both are stored or neither. It must be
-   * synchronous. An exception refuses the call.
-   */
-  onReserved?: (ids: CallIds) => void;
 }
 
 /** A record of a campaign. */

@@ -5,11 +5,13 @@ import type { Engine } from '../../engine/engine.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import type { CallStore } from '../../store/calls.js';
 import type { DialStore, Stop } from '../../store/dials.js';
+import type { Writes } from '../../store/writes.js';
 import type { PhoneStore, StoredPhone } from '../../store/phones.js';
 import type { AdmissionControl } from '../admission-control.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallEventBus } from '../call-event-bus.js';
 import type { CallLog } from '../call-log/call-log.js';
+import type { CallPlacing } from './placing.js';
 import type { Telephone } from './telephone.js';
 import type { DialEnd, DialledCall, DialRequest, CallIds } from './dial.js';
 import { InvalidConfigError } from '../../schema/issues.js';
@@ -55,6 +57,8 @@ export interface DialerOptions {
   phones: Pick<PhoneStore, 'get'>;
   calls: Pick<CallStore, 'get'>;
   dials: DialStore;
+  placing: CallPlacing;
+  writes: Writes;
   log: CallLog;
   guards: CallGuards;
   /** Maximum duration for agents that set none. */
@@ -75,12 +79,17 @@ export class Dialer {
   readonly #options: DialerOptions;
   /** Calls that have not ended, by session. */
   readonly #runs = new Map<string, DialRun>();
+  /** Calls that the database is about to accept or refuse. */
+  #placing = 0;
+  readonly #ended: (sessionId: string) => Promise<unknown>;
 
   constructor(options: DialerOptions) {
     this.#options = options;
-    options.dials.closeOpen();
+    this.#ended = options.writes.operation('dial.ended', (sessionId: string, agoUs) =>
+      options.dials.ended(sessionId, agoUs),
+    );
     options.admission.count({
-      pending: () => [...this.#runs.values()].filter(({ hasSession }) => !hasSession).length,
+      pending: () => this.#placing + [...this.#runs.values()].filter(({ hasSession }) => !hasSession).length,
       calls: () => this.#runs.size,
     });
   }
@@ -96,7 +105,7 @@ export class Dialer {
     const { engine, admission, dials, guards, maxDurationS } = this.#options;
     admission.enter();
     const { idempotency = null } = request;
-    const before = idempotency === null ? null : dials.repeated(idempotency);
+    const before = idempotency === null ? null : await dials.repeated(idempotency);
     if (before !== null) return this.#again(before);
     if (!guards.enabled) throw new ParleyError('CALLS_STOPPED', { reason: 'the setting calls.enabled is false' });
     if (!isE164(request.from)) throw notANumber(request.from, 'from_phone');
@@ -115,39 +124,45 @@ export class Dialer {
   }
 
   /** Refuses calls until `resume`, even after a restart. @returns the number of calls that it ends */
-  stop(by: string | null, { endRunning }: { endRunning: boolean }): number {
-    this.#options.dials.stop(by);
-    if (!endRunning) return 0;
+  async stop(by: string | null, { endRunning }: { endRunning: boolean }): Promise<number> {
+    const others = await this.#options.dials.stop(by, { endRunning });
+    return endRunning ? others + this.endAll() : 0;
+  }
+
+  /** Ends the calls of this node. Returns their number. */
+  endAll(): number {
     for (const run of this.#runs.values()) run.end();
     return this.#runs.size;
   }
 
-  resume(): void {
-    this.#options.dials.resume();
+  resume(): Promise<void> {
+    return this.#options.dials.resume();
   }
 
-  get stopped(): Stop | null {
-    return this.#options.dials.stopped;
+  stopped(): Promise<Stop | null> {
+    return this.#options.dials.stopped();
   }
 
-  /** Ends every call. */
+  /** Ends every call and waits for their ends. */
   async close(): Promise<void> {
     for (const run of this.#runs.values()) run.end();
     await Promise.all([...this.#runs.values()].map(({ finished }) => finished));
   }
 
-  /** Checks the limits and writes the call in one synchronous transaction. */
-  #take(request: DialRequest, agent: DialAgent): DialledCall {
-    const { dials, guards, log, events, openTelephone, admission } = this.#options;
-    const { from, to, campaignId, metadata = {}, idempotency = null } = request;
+  /** Checks the limits and writes the call in one transaction. */
+  async #take(request: DialRequest, agent: DialAgent): Promise<DialledCall> {
+    const { dials, placing, guards, log, events, openTelephone, admission } = this.#options;
+    const { from, to, campaignId, metadata = {}, idempotency = null, record = null } = request;
     if (admission.isFull) {
       throw new ParleyError('SESSIONS_FULL', { limit: admission.maxSessions, retryAfterS: SESSIONS_RETRY_S });
     }
     const mine = { sessionId: randomUUID(), callId: randomUUID() };
-    const taken = dials.reserve({ ...mine, to, idempotency, maxDurationS: agent.maxDurationS }, guards, () => {
-      // First, because it may still refuse the call, and the log emits the call at once.
-      request.onReserved?.(mine);
-      log.begin({
+    this.#placing++;
+    const placed = placing.place({
+      limits: guards,
+      record,
+      reservation: { ...mine, to, idempotency, maxDurationS: agent.maxDurationS },
+      call: {
         ...mine,
         channel: 'phone',
         direction: 'outbound',
@@ -157,8 +172,9 @@ export class Dialer {
         agentId: agent.agentId,
         agentConfig: agent.agent,
         campaignId,
-      });
+      },
     });
+    const taken = await placed.finally(() => this.#placing--);
     if (taken.sessionId !== mine.sessionId) return this.#again(taken);
     const run = new DialRun({
       ids: mine,
@@ -167,13 +183,12 @@ export class Dialer {
       log,
       openTelephone,
       events,
-      onAnswered: () => dials.answered(mine.sessionId),
-      onEnded: () => {
+      onEnded: async () => {
         this.#runs.delete(mine.sessionId);
-        dials.ended(mine.sessionId);
+        await log.inOrder(mine.sessionId, () => this.#ended(mine.sessionId));
       },
       ringTimeoutMs: Math.min(request.ringTimeoutMs ?? Infinity, guards.ringS * 1000),
-      mayStart: () => admission.isOpen && dials.stopped === null,
+      mayStart: async () => admission.isOpen && (await dials.stopped()) === null,
     });
     this.#runs.set(mine.sessionId, run);
     return { ...mine, finished: run.start() };
@@ -182,11 +197,12 @@ export class Dialer {
   /** The call of an earlier request, with its end if it has ended. */
   #again(ids: { sessionId: string; callId: string }): DialledCall {
     const { sessionId, callId } = ids;
-    const ended = (): DialEnd => {
-      const item = this.#options.calls.get(sessionId)?.item;
-      return { status: (item?.call_status ?? 'error') as DialEnd['status'], error: item?.error_message ?? null };
-    };
-    return { sessionId, callId, finished: this.#runs.get(sessionId)?.finished ?? Promise.resolve(ended()) };
+    return { sessionId, callId, finished: this.#runs.get(sessionId)?.finished ?? this.#endOf(sessionId) };
+  }
+
+  async #endOf(sessionId: string): Promise<DialEnd> {
+    const item = (await this.#options.calls.get(sessionId).catch(() => null))?.item;
+    return { status: (item?.call_status ?? 'error') as DialEnd['status'], error: item?.error_message ?? null };
   }
 }
 
@@ -203,11 +219,10 @@ interface DialRunOptions {
   ringTimeoutMs: number;
   openTelephone: () => Promise<Telephone>;
   /** Whether calls may still be placed. Called immediately before the call is placed. */
-  mayStart: () => boolean;
+  mayStart: () => Promise<boolean>;
   events: CallEventBus;
-  onAnswered: () => void;
   /** Called last. */
-  onEnded: () => void;
+  onEnded: () => Promise<void>;
 }
 
 const GIVEN_UP: DialEnd = { status: 'canceled', error: null };
@@ -247,24 +262,24 @@ class DialRun {
     const { ids, log, onEnded } = this.#options;
     let end: DialEnd;
     try {
-      log.status(ids.sessionId, 'queued');
+      await log.status(ids.sessionId, 'queued');
       end = await this.#placed();
     } catch (error) {
       end = { status: 'failed', error: reasonOf(error) };
     }
     // A session closes the row itself, with more data.
     const ended = end;
-    if (this.#call === null) this.#attempt(() => log.fail(ids.sessionId, ended.status, ended.error));
-    this.#attempt(onEnded);
+    if (this.#call === null) await this.#attempt(() => log.fail(ids.sessionId, ended.status, ended.error));
+    await this.#attempt(onEnded);
     this.#resolveFinished(end);
   }
 
   async #placed(): Promise<DialEnd> {
-    const { ids, request, agent, log, openTelephone, mayStart, events, onAnswered, ringTimeoutMs } = this.#options;
+    const { ids, request, agent, log, openTelephone, mayStart, events, ringTimeoutMs } = this.#options;
     const { from, to, metadata = {}, includeMetadataInPrompt = false, continuation, campaignId } = request;
     const { sessionId, callId } = ids;
     const phone = await openTelephone();
-    if (this.#isGivenUp || !mayStart()) return GIVEN_UP;
+    if (!(await mayStart()) || this.#isGivenUp) return GIVEN_UP;
     const call = await phone.place({
       id: sessionId,
       callId,
@@ -280,10 +295,7 @@ class DialRun {
       campaignId,
       continuation,
       observe: events.observer(sessionId, agent.agentId),
-      onStatus: (status, reason) => {
-        log.status(sessionId, status, reason);
-        if (status === 'in-progress') onAnswered();
-      },
+      onStatus: (status, reason) => log.noteStatus(sessionId, status, reason),
     });
     this.#call = call;
     // Until its session exists, the call counts as pending and not as a session of the engine.
@@ -297,9 +309,9 @@ class DialRun {
   }
 
   /** Ignores a database that cannot be written: the call ends anyway, and the next start closes its row. */
-  #attempt(work: () => void): void {
+  async #attempt(work: () => Promise<unknown>): Promise<void> {
     try {
-      work();
+      await work();
     } catch {
       // Other writers fail, too, and report the error.
     }

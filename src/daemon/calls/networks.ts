@@ -17,6 +17,7 @@ import type { SipTrunks } from '../../telephony/carriers/sip/trunks.js';
 import type { Settings } from '../../settings/settings.js';
 import type { SessionLine } from '../../engine/remote-line.js';
 import type { Engine } from '../../engine/engine.js';
+import type { Leases } from '../../store/leases.js';
 import type { PhoneStore } from '../../store/phones.js';
 
 export interface NetworksOptions {
@@ -25,10 +26,14 @@ export interface NetworksOptions {
   settings: NetworkSettings;
   /** As `SipTrunksParts.openCallMedia`. */
   openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
+  /** As `SipTrunksParts.isAddress`. */
+  isAddress: (user: string) => boolean;
   /** Statistics of SIP trunks. */
   figures?: CarrierStatistics | undefined;
   /** False while the daemon refuses new calls. */
   takesCalls: () => boolean;
+  /** Of all nodes, one registers with a registrar. */
+  leases: Pick<Leases, 'lead'>;
   /** Maximum of concurrent sessions over all channels. */
   maxSessions: number;
   onError: (error: unknown) => void;
@@ -68,8 +73,10 @@ export async function openNetworks({
   phones,
   settings,
   openCallMedia,
+  isAddress,
   figures = new CarrierStatistics(),
   takesCalls,
+  leases,
   maxSessions,
   onError,
 }: NetworksOptions): Promise<Networks> {
@@ -86,8 +93,10 @@ export async function openNetworks({
       onError,
       owned,
       figures,
+      isAddress,
       openCallMedia,
       takesCalls,
+      leadRegistration: (trunk, work) => leases.lead(`registration ${trunk}`, work),
       mostCalls: maxSessions,
       settings: settings.sip,
       password: settings.sipPassword,

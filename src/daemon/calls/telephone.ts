@@ -4,24 +4,25 @@ import { isAllowedExtension } from '../../telephony/carriers/sip/open.js';
 import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
 import { type OutboundCall, type OwnCall, Switchboard } from '../../telephony/calls/switchboard.js';
 import type { CallAgent } from '../../telephony/calls/call-agent.js';
+import type { MayTransfer } from '../../session/line/line-actions.js';
 import type { CallRefusal, Carrier, CarrierCall } from '../../telephony/carriers/carrier.js';
 import type { CallMediaHost } from '../../telephony/carriers/sip/call-media-host.js';
 import { JoinedCarriers } from '../../telephony/carriers/joined.js';
 import type { WebhookEndpoint } from '../../telephony/carriers/media-socket/webhook-endpoint.js';
-import type { Cancel } from '../../base/clock.js';
 import { overriddenExtensions } from '../../agent/extensions/extensions.js';
 import { movedParts } from '../../agent/extensions/old-place.js';
 import { overriddenAgent } from '../../agent/override-agent.js';
 import type { Engine } from '../../engine/engine.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
 import type { SessionLine } from '../../engine/remote-line.js';
+import type { Leases } from '../../store/leases.js';
 import type { PhoneStore } from '../../store/phones.js';
 import type { AdmissionControl } from '../admission-control.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallEventBus } from '../call-event-bus.js';
 import type { CallLog } from '../call-log/call-log.js';
 import { type NetworkSettings, type Networks, openNetworks } from './networks.js';
-import type { RegisteredCalls } from './registered-calls.js';
+import { isCallId, type RegisteredCalls } from './registered-calls.js';
 
 export interface TelephoneOptions {
   engine: Engine;
@@ -33,12 +34,13 @@ export interface TelephoneOptions {
   /** Calls registered for SIP. */
   registered: Pick<RegisteredCalls, 'take'>;
   admission: AdmissionControl;
+  leases: Pick<Leases, 'lead'>;
   /** As `NetworksOptions.openCallMedia`. */
   openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
   /** Statistics of SIP trunks. */
   figures?: CarrierStatistics | undefined;
   /** As `SwitchboardOptions.mayTransfer`. */
-  mayTransfer: (target: string) => string | null;
+  mayTransfer: MayTransfer;
   events: CallEventBus;
   onError: (error: Error) => void;
 }
@@ -83,12 +85,23 @@ export class Telephone {
 
   /** @throws ParleyError FILE_NOT_READABLE, InvalidConfigError if the file of simulated numbers is invalid */
   static async open(options: TelephoneOptions): Promise<Telephone> {
-    const { engine, phones, settings, figures, openCallMedia, admission } = options;
+    const { engine, phones, settings, figures, openCallMedia, admission, leases } = options;
     const { maxSessions } = admission;
     const takesCalls = (): boolean => admission.isOpen && !admission.isFull;
     const onError = (error: unknown): void => options.onError(errorOf(error));
     return new Telephone(
-      await openNetworks({ engine, phones, settings, figures, openCallMedia, takesCalls, maxSessions, onError }),
+      await openNetworks({
+        engine,
+        phones,
+        settings,
+        figures,
+        openCallMedia,
+        takesCalls,
+        leases,
+        maxSessions,
+        onError,
+        isAddress: isCallId,
+      }),
       options,
     );
   }
@@ -116,15 +129,11 @@ export class Telephone {
     return this.networkOf(number) === this.#networks.simulated.name;
   }
 
-  /**
-   * Makes the trunks expect a registered call.
-   * @returns the address to call, and a function that ends the wait
-   * @throws ParleyError SIP_NO_TRUNK
-   */
-  expect(callId: string): { uri: string; cancel: Cancel } {
+  /** The address at which a PBX calls a registered call. @throws ParleyError SIP_NO_TRUNK */
+  addressOf(callId: string): string {
     const { sip } = this.#networks;
     if (sip === null) throw new ParleyError('SIP_NO_TRUNK');
-    return sip.expect(callId);
+    return sip.addressOf(callId);
   }
 
   /** Places a call for an agent and logs it until its end. @throws ParleyError as `Switchboard.place` */
@@ -140,6 +149,11 @@ export class Telephone {
     return null;
   }
 
+  /** Ends all calls in progress. */
+  hangUpAll(): void {
+    for (const call of this.#switchboard.calls) void call.hangUp();
+  }
+
   /** The number of inbound calls whose session does not exist yet. Each counts against `maxSessions`. */
   get coming(): number {
     for (const { id } of this.#options.engine.sessions) this.#coming.delete(id);
@@ -153,9 +167,9 @@ export class Telephone {
 
   /** A consultation call before an attended transfer. The log has it as a separate call. */
   #ownCall({ agent, askedFor, ...call }: OwnCall): Pick<CallAgent, 'observe' | 'onStatus'> {
-    const { log, events } = this.#options;
+    const { log, events, onError } = this.#options;
     const { sessionId, agentId } = call;
-    log.begin({
+    const begun = log.begin({
       ...call,
       channel: 'phone',
       direction: 'outbound',
@@ -163,18 +177,19 @@ export class Telephone {
       metadata: { asked_for: askedFor },
       status: 'dispatching',
     });
+    begun.catch((error: unknown) => onError(errorOf(error)));
     return {
       observe: events.observer(sessionId, agentId ?? null),
-      onStatus: (status, reason) => log.status(sessionId, status, reason),
+      onStatus: (status, reason) => log.noteStatus(sessionId, status, reason),
     };
   }
 
   /** The agent of a number, or the reason why no agent answers. */
-  #route(call: CarrierCall<SessionLine>): CallAgent | CallRefusal {
-    const { agents, phones, log, events, admission } = this.#options;
+  async #route(call: CarrierCall<SessionLine>): Promise<CallAgent | CallRefusal> {
+    const { agents, phones, log, events, admission, onError } = this.#options;
     const { from, to } = call;
     if (!admission.isOpen) return 'full';
-    if (this.#networks.sip?.isExpected(to) === true) return this.#registered(call);
+    if (isCallId(to)) return this.#registered(call);
     const phone = phones.get(to);
     if (phone === null || phone.status !== 'active' || phone.agentId === null) return 'unavailable';
     if (admission.isFull) return 'full';
@@ -184,17 +199,26 @@ export class Telephone {
     const extensions = overriddenExtensions(stored, own.extensions);
     if (agent.status === 'disabled') return 'unavailable';
     const id = randomUUID();
-    const callId = log.unusedCallId(call.id);
-    log.begin({
-      sessionId: id,
-      callId,
-      channel: 'phone',
-      agentId,
-      agentConfig: agent,
-      phones: { from, to },
-      status: 'ringing',
-    });
     this.#coming.add(id);
+    const callId = await log.unusedCallId(call.id).catch((error: unknown) => {
+      this.#coming.delete(id);
+      throw error;
+    });
+    // The agent is prepared meanwhile. A call that cannot be stored is not taken.
+    log
+      .begin({
+        sessionId: id,
+        callId,
+        channel: 'phone',
+        agentId,
+        agentConfig: agent,
+        phones: { from, to },
+        status: 'ringing',
+      })
+      .catch((error: unknown) => {
+        onError(errorOf(error));
+        call.hangUp('failed');
+      });
     return {
       id,
       callId,
@@ -203,15 +227,16 @@ export class Telephone {
       script,
       extensions,
       observe: events.observer(id, agentId),
-      onStatus: (status, reason) => log.status(id, status, reason),
+      onStatus: (status, reason) => log.noteStatus(id, status, reason),
     };
   }
 
   /** The agent of a registered call. */
-  #registered({ from, to }: CarrierCall<SessionLine>): CallAgent | CallRefusal {
+  async #registered({ from, to }: CarrierCall<SessionLine>): Promise<CallAgent | CallRefusal> {
     const { log, events, admission, registered } = this.#options;
     if (admission.isFull) return 'full';
-    const call = registered.take(to, 'phone');
+    const call = await registered.take(to, 'phone').catch(unlessNotFound);
+    if (call === null) return 'unknown';
     const { sessionId: id, callId, agentId, agent, metadata, includeMetadataInPrompt, continuation } = call;
     const { script, extensions } = call;
     log.came(id, { from, to });
@@ -227,7 +252,13 @@ export class Telephone {
       agentId,
       continuation,
       observe: events.observer(id, agentId),
-      onStatus: (status, reason) => log.status(id, status, reason),
+      onStatus: (status, reason) => log.noteStatus(id, status, reason),
     };
   }
+}
+
+/** @throws any other error */
+function unlessNotFound(error: unknown): null {
+  if (error instanceof ParleyError && error.code === 'NOT_FOUND') return null;
+  throw error;
 }

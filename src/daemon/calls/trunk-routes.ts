@@ -21,7 +21,9 @@ const trunkSchema = z
     calls: z.int().describe('Calls in progress.'),
     registration: z
       .strictObject({
-        state: z.enum(['registering', 'registered', 'failed', 'ended']),
+        state: z
+          .enum(['registering', 'registered', 'failed', 'elsewhere', 'ended'])
+          .describe('`elsewhere`: another node registers.'),
         reason: z.string().nullable().describe('Why it failed, as the registrar reported it.'),
       })
       .nullable()
@@ -83,7 +85,7 @@ export function trunkRoutes(api: Api, { figures, open, nowMs, nowUnixMs }: Trunk
     method: 'GET',
     path: '/trunks',
     tag: 'phones',
-    summary: 'The state of all SIP trunks',
+    summary: 'The state of all SIP trunks on the node that answers',
     description: 'Empty if the setting `sip` names none.',
     answer: z.array(trunkSchema),
     examples: () => ({

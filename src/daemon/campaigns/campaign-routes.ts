@@ -85,8 +85,8 @@ function collectionRoutes(api: Api, campaigns: Campaigns): void {
       body: { name: EXAMPLE.name },
       answer: { id: EXAMPLE.id, name: EXAMPLE.name, status: 'idle', records: [], created_at: EXAMPLE.created_at },
     }),
-    handle: ({ body: { name } }) => {
-      const { id, status, createdAt } = campaigns.create(name);
+    handle: async ({ body: { name } }) => {
+      const { id, status, createdAt } = await campaigns.create(name);
       return { id, name, status, records: [], created_at: createdAt };
     },
   });
@@ -99,7 +99,7 @@ function collectionRoutes(api: Api, campaigns: Campaigns): void {
     summary: 'All campaigns',
     answer: z.array(campaignSchema),
     examples: () => ({ answer: [EXAMPLE] }),
-    handle: () => campaigns.list().map(replyOf),
+    handle: async () => (await campaigns.list()).map(replyOf),
   });
 }
 
@@ -113,7 +113,7 @@ function campaignItemRoutes(api: Api, campaigns: Campaigns): void {
     summary: 'A campaign',
     errors: ['NOT_FOUND'],
     examples: () => ({ answer: EXAMPLE }),
-    handle: ({ params: { campaign_id: id } }) => replyOf(campaigns.get(id)),
+    handle: async ({ params: { campaign_id: id } }) => replyOf(await campaigns.get(id)),
   });
 
   api.add({
@@ -128,11 +128,11 @@ function campaignItemRoutes(api: Api, campaigns: Campaigns): void {
       body: { name: 'Summer offer', include_metadata_in_prompt: true },
       answer: { ...EXAMPLE, name: 'Summer offer', include_metadata_in_prompt: true },
     }),
-    handle: ({ params: { campaign_id: id }, body: { name, include_metadata_in_prompt: include } }) => {
+    handle: async ({ params: { campaign_id: id }, body: { name, include_metadata_in_prompt: include } }) => {
       const change: CampaignChange = {};
       if (name !== undefined) change.name = name;
       if (include !== undefined) change.includeMetadataInPrompt = include;
-      return replyOf(campaigns.change(id, change));
+      return replyOf(await campaigns.change(id, change));
     },
   });
 
@@ -177,7 +177,7 @@ function callingRoutes(api: Api, campaigns: Campaigns): void {
     description: 'Has no effect on a running campaign.',
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED', 'CAMPAIGN_NOT_READY', 'NUMBER_INACTIVE', 'AGENT_DISABLED'],
     examples: () => ({ answer: { ...EXAMPLE, status: 'started' } }),
-    handle: ({ params: { campaign_id: id } }) => replyOf(campaigns.start(id)),
+    handle: async ({ params: { campaign_id: id } }) => replyOf(await campaigns.start(id)),
   });
 
   api.add({
@@ -189,7 +189,7 @@ function callingRoutes(api: Api, campaigns: Campaigns): void {
     description: 'Calls in progress continue to their end. `start` resumes it.',
     errors: ['NOT_FOUND', 'CAMPAIGN_FINISHED'],
     examples: () => ({ answer: { ...EXAMPLE, status: 'paused' } }),
-    handle: ({ params: { campaign_id: id } }) => replyOf(campaigns.stop(id)),
+    handle: async ({ params: { campaign_id: id } }) => replyOf(await campaigns.stop(id)),
   });
 }
 
@@ -205,7 +205,7 @@ function scheduleRoutes(api: Api, campaigns: Campaigns): void {
     answer: scheduleSchema,
     errors: ['NOT_FOUND'],
     examples: () => ({ answer: SCHEDULE_EXAMPLE }),
-    handle: ({ params: { campaign_id: id } }) => scheduleReply(campaigns.scheduleOf(campaigns.get(id))),
+    handle: async ({ params: { campaign_id: id } }) => scheduleReply(campaigns.scheduleOf(await campaigns.get(id))),
   });
 
   api.add({
@@ -228,9 +228,9 @@ function scheduleRoutes(api: Api, campaigns: Campaigns): void {
       },
       answer: SCHEDULE_EXAMPLE,
     }),
-    handle: ({ params: { campaign_id: id }, body }) => {
-      const overrides = changedOverrides(campaigns.get(id).overrides, body);
-      return scheduleReply(campaigns.scheduleOf(campaigns.change(id, { overrides })));
+    handle: async ({ params: { campaign_id: id }, body }) => {
+      const overrides = changedOverrides((await campaigns.get(id)).overrides, body);
+      return scheduleReply(campaigns.scheduleOf(await campaigns.change(id, { overrides })));
     },
   });
 }

@@ -1,39 +1,62 @@
+import { CampaignCallStore } from '../../store/campaign-calls.js';
 import { CampaignRecordStore } from '../../store/campaign-records.js';
-import { CampaignStore } from '../../store/campaigns.js';
+import { CampaignStore, type StoredCampaign } from '../../store/campaigns.js';
+import type { CampaignSchedule } from '../../settings/campaign-schedule.js';
 import type { AgentRegistry } from '../agents/agents.js';
+import type { RecordStarts } from '../calls/dial.js';
 import type { Dialer } from '../calls/dialer.js';
 import type { DaemonContext } from '../context.js';
 import type { DaemonModule } from '../module.js';
+import { CampaignCalls } from './campaign-calls.js';
 import { campaignRoutes } from './campaign-routes.js';
 import { Campaigns } from './campaigns.js';
+
+/** Campaigns. */
+export interface CampaignsModule extends DaemonModule {
+  /** For the transaction that places a call. */
+  readonly records: RecordStarts;
+}
+
+/** How often a node looks for what others have changed and notifications have not told, ms. */
+const POLL_MS = 1_000;
 
 /** Campaigns. They recover after the call log has closed the open calls of an earlier process, which count as attempts. */
 export function campaignsModule(
   context: DaemonContext,
   { agents, dialer }: { agents: AgentRegistry; dialer: Dialer },
-): DaemonModule {
+): CampaignsModule {
   const { settings, clock, nowUnixMs, database, stores, faults, events, admission } = context;
+  const defaults: CampaignSchedule = { ...settings.campaigns, timezone: settings.timezone };
+  const scheduleOf = ({ overrides }: StoredCampaign): CampaignSchedule => ({ ...defaults, ...overrides });
+  const calls = new CampaignCallStore(database, context.node);
+  const parts = new CampaignCalls({ calls, scheduleOf });
+  const isShared = database.dialect !== 'sqlite';
   const campaigns = new Campaigns({
     agents,
     clock,
+    calls,
+    parts,
+    scheduleOf,
     phones: stores.phones,
     onError: faults.report,
     campaigns: new CampaignStore(database),
     records: new CampaignRecordStore(database),
     nowUnixMs,
-    schedule: { ...settings.campaigns, timezone: settings.timezone },
+    pollMs: isShared ? POLL_MS : null,
     dial: (request) => dialer.dial(request),
     isOpen: () => admission.isOpen,
-    endOf: (sessionId) => {
-      const call = stores.calls.get(sessionId);
+    endOf: async (sessionId) => {
+      const call = await stores.calls.get(sessionId);
       return call === null ? null : { status: call.status, error: call.item.error_message };
     },
   });
+  events.within((call) => parts.ended(call));
   events.on('call.ended', (call) => campaigns.callEnded(call));
   return {
     name: 'campaigns',
+    records: parts,
     routes: (api) => campaignRoutes(api, campaigns, clock),
-    recover: () => campaigns.recover(),
+    recover: () => (isShared ? undefined : campaigns.recover()),
     resume: () => campaigns.resume(),
     stop: () => campaigns.shut(),
     close: () => campaigns.close(),

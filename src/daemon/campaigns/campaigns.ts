@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Cancel, Clock } from '../../base/clock.js';
-import type { CampaignSchedule } from '../../settings/campaign-schedule.js';
-import { ParleyError } from '../../base/errors.js';
+import { errorOf, ParleyError } from '../../base/errors.js';
 import { unixSeconds } from '../../base/real-clock.js';
+import type { CampaignSchedule } from '../../settings/campaign-schedule.js';
+import type { CampaignCallStore } from '../../store/campaign-calls.js';
 import type {
   CampaignRecordStore,
   PageOf,
@@ -14,20 +15,22 @@ import type { CampaignChange, CampaignStatus, CampaignStore, StoredCampaign } fr
 import type { StoredCall } from '../../store/calls.js';
 import type { PhoneStore } from '../../store/phones.js';
 import type { AgentRegistry } from '../agents/agents.js';
+import { ProgressFeed, type ProgressListener } from './progress-feed.js';
 import { CampaignRunner, type CampaignRunnerOptions } from './runner.js';
 import { addRecords, readPhoneNumber, type RecordInput } from './upload.js';
 
 export interface CampaignsOptions extends Pick<
   CampaignRunnerOptions,
-  'campaigns' | 'records' | 'clock' | 'nowUnixMs' | 'dial' | 'endOf' | 'isOpen' | 'onError'
+  'dial' | 'endOf' | 'isOpen' | 'onError' | 'parts' | 'scheduleOf' | 'pollMs'
 > {
   campaigns: CampaignStore;
   records: CampaignRecordStore;
+  calls: CampaignCallStore;
   clock: Clock;
+  /** Milliseconds since 1970. */
+  nowUnixMs: () => number;
   phones: Pick<PhoneStore, 'get'>;
   agents: Pick<AgentRegistry, 'get'>;
-  /** The operator's settings, which those of a campaign override. */
-  schedule: CampaignSchedule;
 }
 
 /** The progress of a campaign. */
@@ -52,31 +55,36 @@ export class Campaigns {
   readonly #options: CampaignsOptions;
   readonly #runner: CampaignRunner;
   readonly #feed: ProgressFeed<CampaignProgress>;
-  /** Running uploads, by campaign. */
-  readonly #filling = new Map<string, number>();
 
   constructor(options: CampaignsOptions) {
     this.#options = options;
-    this.#feed = new ProgressFeed({ clock: options.clock, snapshot: (id) => this.#snapshot(id) });
-    this.#runner = new CampaignRunner({
-      ...options,
-      scheduleOf: (campaign) => this.scheduleOf(campaign),
-      isFilling: (id) => this.#filling.has(id),
-      onChange: (id) => this.#feed.changed(id),
-    });
+    const { clock, pollMs, onError } = options;
+    this.#feed = new ProgressFeed({ clock, pollMs, onError, snapshot: (id) => this.#snapshot(id) });
+    this.#runner = new CampaignRunner({ ...options, onChange: (id) => this.#feed.changed(id) });
   }
 
   /** Updates the records of calls that an earlier process placed. The log has closed these calls. */
-  recover(): void {
-    this.#runner.recover();
+  async recover(): Promise<void> {
+    await this.#options.records.endUploads();
+    await this.#runner.recover(null);
   }
 
-  /** Resumes the campaigns that ran in an earlier process. */
+  /** Updates the records of calls that a dead node placed. The log has closed these calls. */
+  async recoverOf(node: string): Promise<void> {
+    await this.#runner.recover(node);
+  }
+
+  /** Calls for the campaigns that run. */
   resume(): void {
     this.#runner.resume();
   }
 
-  create(name: string): StoredCampaign {
+  /** Call it when another node has changed a campaign. */
+  changedElsewhere(): void {
+    this.#runner.reschedule();
+  }
+
+  async create(name: string): Promise<StoredCampaign> {
     const campaign: StoredCampaign = {
       id: randomUUID(),
       name,
@@ -88,31 +96,33 @@ export class Campaigns {
       lastCallMs: null,
       createdAt: unixSeconds(this.#options.nowUnixMs()),
     };
-    this.#options.campaigns.add(campaign);
+    await this.#options.campaigns.add(campaign);
     return campaign;
   }
 
-  list(): StoredCampaign[] {
+  list(): Promise<StoredCampaign[]> {
     return this.#options.campaigns.list();
   }
 
   /** @throws ParleyError NOT_FOUND */
-  get(id: string): StoredCampaign {
-    const campaign = this.#options.campaigns.get(id);
+  async get(id: string): Promise<StoredCampaign> {
+    const campaign = await this.#options.campaigns.get(id);
     if (campaign === null) throw new ParleyError('NOT_FOUND', { what: 'campaign', id });
     return campaign;
   }
 
   /** The schedule of a campaign: its own settings over the operator's. */
-  scheduleOf({ overrides }: StoredCampaign): CampaignSchedule {
-    return { ...this.#options.schedule, ...overrides };
+  scheduleOf(campaign: StoredCampaign): CampaignSchedule {
+    return this.#options.scheduleOf(campaign);
   }
 
   /** @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED */
-  change(id: string, change: Pick<CampaignChange, 'name' | 'includeMetadataInPrompt' | 'overrides'>): StoredCampaign {
-    this.#changeable(id);
-    const campaign = this.#changed(id, change);
-    if (campaign.status === 'started' && change.overrides !== undefined) this.#runner.start(campaign);
+  async change(
+    id: string,
+    change: Pick<CampaignChange, 'name' | 'includeMetadataInPrompt' | 'overrides'>,
+  ): Promise<StoredCampaign> {
+    const campaign = await this.#changed(id, change);
+    if (campaign.status === 'started' && change.overrides !== undefined) this.#runner.reschedule();
     return campaign;
   }
 
@@ -120,7 +130,7 @@ export class Campaigns {
   async setCaller(id: string, phone: string): Promise<StoredCampaign> {
     const read = await readPhoneNumber(phone);
     const caller = 'number' in read ? read.number : phone;
-    this.#changeable(id);
+    await this.#changeable(id);
     if (this.#options.phones.get(caller) === null) throw new ParleyError('NUMBER_NOT_OWNED', { number: phone });
     return this.#changed(id, { caller });
   }
@@ -128,31 +138,31 @@ export class Campaigns {
   /** Deletes a campaign in steps, with time for other work. @throws ParleyError NOT_FOUND, CAMPAIGN_RUNNING while it runs */
   async remove(id: string): Promise<void> {
     const { campaigns, records } = this.#options;
-    const { name, status } = this.get(id);
-    if (status === 'started' || this.#runner.calls(id) > 0)
-      throw new ParleyError('CAMPAIGN_RUNNING', { campaign: name });
-    campaigns.change(id, { status: 'finished' }); // it cannot start again
-    while (records.removeSome(id, REMOVED_AT_ONCE)) await new Promise((resolve) => setImmediate(resolve));
-    campaigns.remove(id);
+    const { name } = await this.get(id);
+    // It cannot start again.
+    if (!(await campaigns.retire(id))) throw new ParleyError('CAMPAIGN_RUNNING', { campaign: name });
+    while (await records.removeSome(id, REMOVED_AT_ONCE)) await new Promise((resolve) => setImmediate(resolve));
+    await campaigns.remove(id);
     this.#feed.changed(id);
   }
 
   /** Starts or resumes a campaign. No effect if it runs already. @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED, CAMPAIGN_NOT_READY */
-  start(id: string): StoredCampaign {
-    const campaign = this.#changeable(id);
+  async start(id: string): Promise<StoredCampaign> {
+    const campaign = await this.#changeable(id);
     if (campaign.status === 'started') return campaign;
-    this.#checkReady(campaign);
-    const started = this.#changed(id, { status: 'started', reason: null });
-    this.#runner.start(started);
+    await this.#checkReady(campaign);
+    const started = await this.#changed(id, { status: 'started', reason: null });
+    this.#runner.resume();
     return started;
   }
 
   /** Pauses a campaign. Calls in progress continue to their end. @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED */
-  stop(id: string): StoredCampaign {
-    const campaign = this.#changeable(id);
-    if (campaign.status !== 'started') return campaign;
-    this.#changed(id, { status: 'paused' });
-    this.#runner.stop(id);
+  async stop(id: string): Promise<StoredCampaign> {
+    const { campaigns } = this.#options;
+    const paused = await campaigns.change(id, { status: 'paused' }, ['started']);
+    if (paused === null) return this.#changeable(id);
+    await this.#runner.stopped(id);
+    this.#feed.changed(id);
     return this.get(id);
   }
 
@@ -162,30 +172,30 @@ export class Campaigns {
    * @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED
    */
   async upload(id: string, records: readonly RecordInput[]): Promise<number> {
-    const { nowUnixMs, records: store } = this.#options;
-    this.#changeable(id);
-    this.#filling.set(id, (this.#filling.get(id) ?? 0) + 1);
+    const { nowUnixMs, records: store, onError } = this.#options;
+    const upload = randomUUID();
+    if (!(await store.beginUpload(upload, id))) await this.#changeable(id);
     try {
-      return await addRecords(store, id, records, { nowUnixMs, mayGoOn: () => void this.#changeable(id) });
+      const refused = await addRecords({ store, campaignId: id, upload, nowUnixMs }, records);
+      if (refused === null) await this.#changeable(id);
+      return refused ?? records.length;
     } finally {
-      const others = (this.#filling.get(id) ?? 0) - 1;
-      if (others > 0) this.#filling.set(id, others);
-      else this.#filling.delete(id);
-      const campaign = this.#options.campaigns.get(id);
-      if (campaign?.status === 'started') this.#runner.start(campaign);
+      // It ends by itself after a while.
+      await store.endUpload(upload).catch((error: unknown) => onError(errorOf(error)));
+      this.#runner.reschedule();
       this.#feed.changed(id);
     }
   }
 
   /** @param status default all @throws ParleyError NOT_FOUND */
-  records(id: string, page: Omit<PageOf, 'campaignId'>, status?: RecordStatus): StoredRecord[] {
-    this.get(id);
+  async records(id: string, page: Omit<PageOf, 'campaignId'>, status?: RecordStatus): Promise<StoredRecord[]> {
+    await this.get(id);
     return this.#options.records.page({ ...page, campaignId: id }, status);
   }
 
   /** The latest 10,000 refused items of uploads. @throws ParleyError NOT_FOUND */
-  rejections(id: string, page: Omit<PageOf, 'campaignId'>): StoredRejection[] {
-    this.get(id);
+  async rejections(id: string, page: Omit<PageOf, 'campaignId'>): Promise<StoredRejection[]> {
+    await this.get(id);
     return this.#options.records.rejections({ ...page, campaignId: id });
   }
 
@@ -193,57 +203,55 @@ export class Campaigns {
   async removeRecord(id: string, phone: string): Promise<void> {
     const { records } = this.#options;
     const read = await readPhoneNumber(phone);
-    this.#changeable(id);
-    const record: StoredRecord | null = records.get(id, 'number' in read ? read.number : phone);
+    await this.#changeable(id);
+    const record = await records.get(id, 'number' in read ? read.number : phone);
     if (record === null) throw new ParleyError('NOT_FOUND', { what: 'record', id: phone });
-    if (!records.remove(record.seq)) throw new ParleyError('RECORD_BEING_CALLED', { number: record.phone });
+    if (!(await records.remove(record.seq))) throw new ParleyError('RECORD_BEING_CALLED', { number: record.phone });
     this.#runner.reschedule();
     this.#feed.changed(id);
   }
 
   /** @throws ParleyError NOT_FOUND */
-  progress(id: string): CampaignProgress {
-    this.get(id);
-    return this.#snapshot(id) as CampaignProgress;
+  async progress(id: string): Promise<CampaignProgress> {
+    const progress = await this.#snapshot(id);
+    if (progress === null) throw new ParleyError('NOT_FOUND', { what: 'campaign', id });
+    return progress;
   }
 
-  /** @throws ParleyError NOT_FOUND */
-  watch(id: string, listener: ProgressListener<CampaignProgress>): Cancel {
-    this.get(id);
-    return this.#feed.watch(id, listener);
+  /** @param known the progress that the listener has seen */
+  watch(id: string, listener: ProgressListener<CampaignProgress>, known: CampaignProgress): Cancel {
+    return this.#feed.watch(id, listener, known);
+  }
+
+  /** Call this after the log has closed a call, and its record is settled. */
+  callEnded({ sessionId, campaignId }: StoredCall): void {
+    if (campaignId !== null) this.#runner.callEnded(sessionId, campaignId);
   }
 
   /** Places no more calls. Calls that end after this count as interrupted. */
   shut(): void {
     this.#runner.shut();
-    this.#feed.close();
-  }
-
-  /** Call this in the transaction that closes the call in the log. */
-  callEnded({ sessionId, status, item }: StoredCall): void {
-    this.#runner.callOver(sessionId, { status, error: item.error_message });
   }
 
   /** Call this when the log will close no more calls. */
-  close(): void {
-    this.shut();
-    this.#runner.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#feed.close(), this.#runner.close()]);
   }
 
-  #changeable(id: string): StoredCampaign {
-    const campaign = this.get(id);
+  async #changeable(id: string): Promise<StoredCampaign> {
+    const campaign = await this.get(id);
     if (campaign.status === 'finished') throw new ParleyError('CAMPAIGN_FINISHED', { campaign: campaign.name });
     return campaign;
   }
 
-  #changed(id: string, change: CampaignChange): StoredCampaign {
-    const campaign = this.#options.campaigns.change(id, change);
-    if (campaign === null) throw new ParleyError('NOT_FOUND', { what: 'campaign', id });
+  /** @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED */
+  async #changed(id: string, change: CampaignChange): Promise<StoredCampaign> {
+    const campaign = await this.#options.campaigns.change(id, change);
     this.#feed.changed(id);
-    return campaign;
+    return campaign ?? this.#changeable(id);
   }
 
-  #checkReady({ id, name, caller }: StoredCampaign): void {
+  async #checkReady({ id, name, caller }: StoredCampaign): Promise<void> {
     const { agents, phones, records } = this.#options;
     const fail = (reason: string): never => {
       throw new ParleyError('CAMPAIGN_NOT_READY', { campaign: name, reason });
@@ -256,95 +264,21 @@ export class Campaigns {
       return fail(`its caller ${caller} has no agent. Set the agent that answers this number`);
     const { config } = agents.get(phone.agentId);
     if (config.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
-    if (records.page({ campaignId: id, after: 0, limit: 1 }).length === 0) fail('it has no records');
+    if ((await records.page({ campaignId: id, after: 0, limit: 1 })).length === 0) fail('it has no records');
   }
 
-  #snapshot(id: string): CampaignProgress | null {
-    const campaign = this.#options.campaigns.get(id);
+  async #snapshot(id: string): Promise<CampaignProgress | null> {
+    const { campaigns, records, calls } = this.#options;
+    const campaign = await campaigns.get(id);
     if (campaign === null) return null;
+    const isRunning = campaign.status === 'started';
     return {
       status: campaign.status,
       reason: campaign.reason,
-      records: this.#options.records.counts(id),
-      calls: this.#runner.calls(id),
-      nextCallMs: this.#runner.nextCallMs(id),
-      whyLater: this.#runner.whyLater(id),
+      records: await records.counts(id),
+      calls: await calls.callsOf(id),
+      nextCallMs: isRunning ? this.#runner.nextCallMs(id) : null,
+      whyLater: isRunning ? this.#runner.whyLater(id) : null,
     };
-  }
-}
-
-interface ProgressFeedOptions<T> {
-  clock: Clock;
-  /** The progress of a campaign; null = the campaign was deleted. */
-  snapshot: (campaignId: string) => T | null;
-}
-
-/** Receives each new state of a campaign; null = the campaign was deleted, or the daemon closes. */
-type ProgressListener<T> = (progress: T | null) => void;
-
-/** Changes within this time are reported together. */
-const APART_MS = 250;
-
-interface Watched<T> {
-  listeners: Set<ProgressListener<T>>;
-  sent: string;
-  lastMs: number;
-  cancel: Cancel | null;
-}
-
-/** Reports the progress of campaigns to watchers. */
-class ProgressFeed<T> {
-  readonly #options: ProgressFeedOptions<T>;
-  readonly #watched = new Map<string, Watched<T>>();
-
-  constructor(options: ProgressFeedOptions<T>) {
-    this.#options = options;
-  }
-
-  /** Reports changes only. Callers get the current state with `progress`. */
-  watch(campaignId: string, listener: ProgressListener<T>): Cancel {
-    const watched = this.#watched.get(campaignId) ?? {
-      listeners: new Set(),
-      sent: '',
-      lastMs: -Infinity,
-      cancel: null,
-    };
-    this.#watched.set(campaignId, watched);
-    watched.listeners.add(listener);
-    return () => {
-      watched.listeners.delete(listener);
-      if (watched.listeners.size > 0) return;
-      watched.cancel?.();
-      if (this.#watched.get(campaignId) === watched) this.#watched.delete(campaignId);
-    };
-  }
-
-  changed(campaignId: string): void {
-    const { clock } = this.#options;
-    const watched = this.#watched.get(campaignId);
-    if (watched === undefined || watched.cancel !== null) return;
-    watched.cancel = clock.schedule(Math.max(clock.nowMs(), watched.lastMs + APART_MS), () => {
-      watched.cancel = null;
-      watched.lastMs = clock.nowMs();
-      this.#notify(campaignId, watched);
-    });
-  }
-
-  /** Ends all watching. */
-  close(): void {
-    for (const watched of this.#watched.values()) {
-      watched.cancel?.();
-      for (const listener of Array.from(watched.listeners)) listener(null);
-    }
-    this.#watched.clear();
-  }
-
-  #notify(campaignId: string, { listeners, ...watched }: Watched<T>): void {
-    const progress = this.#options.snapshot(campaignId);
-    const text = JSON.stringify(progress);
-    if (text === watched.sent) return;
-    const kept = this.#watched.get(campaignId);
-    if (kept !== undefined) kept.sent = text;
-    for (const listener of Array.from(listeners)) listener(progress);
   }
 }

@@ -62,12 +62,12 @@ export function campaignProgressRoutes(api: Api, campaigns: Campaigns, clock: Cl
         next_call_reason: 'outside the calling hours',
       },
     }),
-    handle: ({ params: { campaign_id: id }, reply }) => {
-      campaigns.get(id);
+    handle: async ({ params: { campaign_id: id }, reply }) => {
+      const first = await campaigns.progress(id);
       if (streams >= MOST_STREAMS) throw new ParleyError('STREAMS_FULL', { limit: MOST_STREAMS, retryAfterS: RETRY_S });
       streams++;
-      void sendProgress(new EventStream(reply, clock), campaigns.progress(id), {
-        watch: (listener) => campaigns.watch(id, listener),
+      void sendProgress(new EventStream(reply, clock), first, {
+        watch: (listener) => campaigns.watch(id, listener, first),
         reply: replyOf,
         isLast: ({ status }) => status === 'finished',
       }).finally(() => {

@@ -107,10 +107,10 @@ export function campaignRecordRoutes(api: Api, campaigns: Campaigns): void {
     },
     errors: ['NOT_FOUND'],
     examples: () => ({ answer: { records: [EXAMPLE], next_cursor: 0 } }),
-    handle: ({ params: { campaign_id: id }, query: { status, limit, start_after: after } }) => {
+    handle: async ({ params: { campaign_id: id }, query: { status, limit, start_after: after } }) => {
       const page = { after, limit: limit + 1 };
-      if (status === 'rejected') return paged(campaigns.rejections(id, page), limit, rejectionReply);
-      return paged(campaigns.records(id, page, status), limit, replyOf);
+      if (status === 'rejected') return paged(await campaigns.rejections(id, page), limit, rejectionReply);
+      return paged(await campaigns.records(id, page, status), limit, replyOf);
     },
   });
 

@@ -1,15 +1,16 @@
 import type { Cancel, Clock } from '../../base/clock.js';
-import type { CampaignSchedule } from '../../settings/campaign-schedule.js';
-import type { CampaignRecordStore, StoredRecord } from '../../store/campaign-records.js';
-import type { CampaignStore, StoredCampaign } from '../../store/campaigns.js';
-import { type DialledCall, type DialRequest, RecordChanged } from '../calls/dial.js';
-import { Scheduler } from './scheduler.js';
 import { errorOf, ParleyError, reasonOf } from '../../base/errors.js';
 import { InvalidConfigError } from '../../schema/issues.js';
+import type { CampaignSchedule } from '../../settings/campaign-schedule.js';
+import type { CampaignCallStore, RecordClaim } from '../../store/campaign-calls.js';
+import type { CampaignStore, StoredCampaign } from '../../store/campaigns.js';
+import { type DialledCall, type DialRequest, RecordChanged } from '../calls/dial.js';
+import { type CallOver, type CampaignCalls, STOPPED } from './campaign-calls.js';
+import { Scheduler } from './scheduler.js';
 
 /** The consequence of a refused call. */
 export type Consequence =
-  /** All campaigns pause for a while. `untilFree`: or until a call ends. */
+  /** All campaigns pause on this node for a while. `untilFree`: or until a call ends. */
   | { type: 'block'; forMs: number; untilFree: boolean }
   /** The record gets a call later. */
   | { type: 'postpone'; forMs: number }
@@ -44,6 +45,7 @@ export function consequenceOf(error: unknown): Consequence {
     case 'LIMIT_MINUTES_PER_DAY':
     case 'CALLS_STOPPED':
     case 'DAEMON_DRAINING':
+    case 'DATABASE_UNREACHABLE':
       return { type: 'block', forMs: Math.min(afterS, LONGEST_BLOCK_S) * 1000, untilFree: false };
     case 'DO_NOT_CALL':
     case 'CALL_FORBIDDEN':
@@ -55,100 +57,21 @@ export function consequenceOf(error: unknown): Consequence {
   }
 }
 
-/**
- * Why a number gets another call. `failed`: the network or the other party refused the call. `error`: the call failed on
- * our side.
- */
-export type RetryReason = 'busy' | 'noAnswer' | 'voicemail' | 'failed' | 'error';
-
-/** The number of calls, and of repeated calls by reason. */
-export interface Tried {
-  /** Calls so far, including the one that has ended. */
-  attempts: number;
-  retried: Readonly<Partial<Record<RetryReason, number>>>;
-}
-
-/** The state of a record after a call. */
-export type Settlement =
-  | { status: 'finished'; reason: string | null }
-  | { status: 'failed'; reason: string }
-  /** Another call follows. */
-  | { status: 'started'; dueMs: number; retried: Tried['retried']; reason: string };
-
-const WAITS = {
-  busy: 'retryBusyS',
-  noAnswer: 'retryNoAnswerS',
-  voicemail: 'retryVoicemailS',
-  failed: 'retryFailedS',
-  error: 'retryErrorS',
-} as const satisfies Record<RetryReason, keyof CampaignSchedule>;
-
-/**
- * @param callStatus how the call ended
- * @param error a sentence about the failure; null = the status says it
- * @param nowMs milliseconds since 1970, as `dueMs`
- */
-export function settle(
-  tried: Tried,
-  { callStatus, error }: { callStatus: string; error: string | null },
-  schedule: CampaignSchedule,
-  nowMs: number,
-): Settlement {
-  const reason = error === null ? callStatus : `${callStatus}: ${error}`;
-  if (callStatus === 'canceled') return { status: 'failed', reason };
-  const why = retryReason(callStatus);
-  if (why === null) return { status: 'finished', reason: null };
-  const times = tried.retried[why] ?? 0;
-  const waitS = schedule[WAITS[why]][times];
-  if (waitS !== undefined && tried.attempts < schedule.maxAttempts) {
-    return { status: 'started', dueMs: nowMs + waitS * 1000, retried: { ...tried.retried, [why]: times + 1 }, reason };
-  }
-  // The agent's voicemail settings have handled the mailbox, so the record is finished.
-  return why === 'voicemail' ? { status: 'finished', reason } : { status: 'failed', reason };
-}
-
-function retryReason(callStatus: string): RetryReason | null {
-  switch (callStatus) {
-    case 'busy':
-    case 'failed':
-    case 'error':
-      return callStatus;
-    case 'no-answer':
-      return 'noAnswer';
-    case 'voicemail-hangup':
-      return 'voicemail';
-    default:
-      return null;
-  }
-}
-
-/** The end of a call in the call log. */
-export interface CallOver {
-  status: string;
-  error: string | null;
-}
-
-interface UnderWay {
-  seq: number;
-  campaignId: string;
-  cancel: Cancel;
-}
-
 export interface CampaignRunnerOptions {
   clock: Clock;
-  /** Milliseconds since 1970. */
-  nowUnixMs: () => number;
   campaigns: CampaignStore;
-  records: CampaignRecordStore;
+  /** The store of calls, and what the transactions of calls do with records. */
+  calls: CampaignCallStore;
+  parts: CampaignCalls;
   /** As `Dialer.dial`. */
   dial: (request: DialRequest) => Promise<DialledCall>;
-  /** The end of a call that an earlier process placed; null = unknown. */
-  endOf: (sessionId: string) => CallOver | null;
+  /** The end of a call that another process placed; null = unknown. */
+  endOf: (sessionId: string) => Promise<CallOver | null>;
   scheduleOf: (campaign: StoredCampaign) => CampaignSchedule;
   /** False once the daemon refuses new calls. */
   isOpen: () => boolean;
-  /** Whether an upload to the campaign is running, so that the campaign cannot finish yet. */
-  isFilling: (campaignId: string) => boolean;
+  /** How often to look for what other nodes have changed, ms; null = there are none. */
+  pollMs: number | null;
   /** Called when the state of a campaign changes. */
   onChange: (campaignId: string) => void;
   /** Called with internal faults of parley. */
@@ -157,63 +80,70 @@ export interface CampaignRunnerOptions {
 
 /** The longest wait, because the system clock may be changed in between. */
 const LONGEST_WAIT_MS = 60_000;
+/** Until the next attempt while the database cannot be reached. */
+const UNREACHABLE_MS = 5_000;
 /** The longest time from the end of a call to its end in the log. */
 const LOG_MS = 30_000;
 /** Steps in a row before other work gets its turn. */
 const STEPS = 20;
-const STOPPED = 'the daemon stopped while the call went on';
 
-/** Places the calls of the scheduler one after the other, and stores their results. */
+interface UnderWay {
+  campaignId: string;
+  cancel: Cancel;
+}
+
+/** Places calls of campaigns one after the other, on each node. */
 export class CampaignRunner {
   readonly #options: CampaignRunnerOptions;
   readonly #scheduler: Scheduler;
-  /** Calls whose end is not stored yet, by session. */
+  /** Calls of this node whose end is not stored yet, by session. */
   readonly #underWay = new Map<string, UnderWay>();
+  /** What has to end before the database closes. */
+  readonly #running = new Set<Promise<void>>();
   #cancelTimer: Cancel = () => undefined;
+  #isResumed = false;
   #isWorking = false;
   #isRescheduled = false;
   #isFull = false;
+  #isUnreachable = false;
   #closed = false;
 
   constructor(options: CampaignRunnerOptions) {
     this.#options = options;
-    this.#scheduler = new Scheduler(options.records);
+    this.#scheduler = new Scheduler(options);
   }
 
   /**
-   * Updates the records of an earlier process before any campaign starts. Each of its calls counts as an attempt,
-   * because one transaction wrote the call and the attempt.
+   * Settles the records whose calls a dead process has placed, and gives back what it has claimed. The log has closed
+   * these calls. Each counts as an attempt, because one transaction wrote the call and the attempt.
+   * @param node null = every process but this one has died
    */
-  recover(): void {
-    const { campaigns, records, endOf } = this.#options;
-    for (const record of records.calling()) {
-      const { sessionId } = record;
-      const over = sessionId === null ? null : endOf(sessionId);
-      this.#settle(record, sessionId ?? '', over ?? { status: 'error', error: STOPPED });
+  async recover(node: string | null): Promise<void> {
+    const { campaigns, calls, parts, endOf, onChange } = this.#options;
+    const records = await calls.calling(node);
+    for (const { campaignId, sessionId } of records) {
+      const over = (sessionId === null ? null : await endOf(sessionId)) ?? STOPPED;
+      await calls.transaction(function* () {
+        const nowMs = (yield* calls.nowUs()) / 1000;
+        yield* parts.settle(campaignId, sessionId ?? '', over, nowMs);
+      });
     }
-    for (const { id } of campaigns.list()) this.#finishPaused(id);
-  }
-
-  /** Resumes the campaigns that ran in an earlier process. */
-  resume(): void {
-    for (const campaign of this.#options.campaigns.list()) if (campaign.status === 'started') this.start(campaign);
-  }
-
-  /** Starts a campaign, or updates the schedule of a running one. */
-  start(campaign: StoredCampaign): void {
-    this.#scheduler.start(campaign.id, this.#options.scheduleOf(campaign), campaign.lastCallMs);
+    await calls.releaseAll(node);
+    for (const { id, status } of await campaigns.list()) if (status === 'paused') await this.#finish(id, status);
+    for (const { campaignId } of records) onChange(campaignId);
     this.reschedule();
   }
 
-  /** Stops a campaign. Calls in progress continue to their end. */
-  stop(campaignId: string): void {
-    this.#scheduler.stop(campaignId);
-    this.#finishPaused(campaignId);
+  /** Starts to place the calls of started campaigns. */
+  resume(): void {
+    this.#isResumed = true;
+    this.reschedule();
   }
 
-  /** The number of a campaign's calls in progress. */
-  calls(campaignId: string): number {
-    return this.#scheduler.calls(campaignId);
+  /** Call it when a campaign has been paused. Calls in progress continue to their end. */
+  async stopped(campaignId: string): Promise<void> {
+    this.#scheduler.forget(campaignId);
+    await this.#finish(campaignId, 'paused');
   }
 
   /** When its next call is due; null = unknown until something changes. */
@@ -232,31 +162,45 @@ export class CampaignRunner {
     if (!this.#isWorking) this.#arm(0);
   }
 
-  /**
-   * Call this in the transaction that closes a call in the log, so that the record and the log always agree. It ignores
-   * calls that no campaign placed.
-   */
-  callOver(sessionId: string, over: CallOver): void {
-    if (this.#underWay.has(sessionId)) this.#ended(sessionId, over);
+  /** Call this after the log has closed a call of a campaign, and its record is settled. */
+  callEnded(sessionId: string, campaignId: string): void {
+    const call = this.#underWay.get(sessionId);
+    call?.cancel();
+    this.#underWay.delete(sessionId);
+    // A campaign waits for a free line.
+    if (this.#isFull) this.#scheduler.block(0);
+    this.#options.onChange(campaignId);
+    this.reschedule();
   }
 
   /** Places no more calls. Calls that end after this count as interrupted. */
   shut(): void {
     this.#closed = true;
+    this.#options.parts.shut();
     this.#cancelTimer();
   }
 
-  /** Waits for the last results. The next start stores those that are missing. */
-  close(): void {
+  /** Waits for what is under way. The next start stores the results that are missing. */
+  async close(): Promise<void> {
     this.shut();
     for (const { cancel } of this.#underWay.values()) cancel();
     this.#underWay.clear();
+    await Promise.all(this.#running);
   }
 
   #arm(inMs: number): void {
     const { clock } = this.#options;
     this.#cancelTimer();
-    if (!this.#closed) this.#cancelTimer = clock.schedule(clock.nowMs() + inMs, () => void this.#work());
+    if (this.#closed || !this.#isResumed) return;
+    this.#cancelTimer = clock.schedule(clock.nowMs() + inMs, () => this.#do(() => this.#work()));
+  }
+
+  /** Runs work that has to end before the database closes. */
+  #do(work: () => Promise<void>): void {
+    const done = work()
+      .catch((error: unknown) => this.#options.onError(errorOf(error)))
+      .finally(() => this.#running.delete(done));
+    this.#running.add(done);
   }
 
   async #work(): Promise<void> {
@@ -266,143 +210,121 @@ export class CampaignRunner {
     let waitMs: number | null = 0;
     try {
       for (let step = 0; step < STEPS && waitMs === 0; step++) waitMs = await this.#step();
+      this.#isUnreachable = false;
     } catch (error) {
-      this.#options.onError(errorOf(error));
-      waitMs = LONGEST_WAIT_MS;
+      waitMs = this.#failed(error);
     }
     this.#isWorking = false;
     if (this.#isRescheduled) waitMs = 0;
-    if (waitMs !== null) this.#arm(Math.min(waitMs, LONGEST_WAIT_MS));
+    const most = this.#options.pollMs ?? LONGEST_WAIT_MS;
+    if (waitMs !== null || this.#options.pollMs !== null) this.#arm(Math.min(waitMs ?? most, most));
+  }
+
+  /** Returns the time until the next attempt. */
+  #failed(error: unknown): number {
+    const isUnreachable = error instanceof ParleyError && error.code === 'DATABASE_UNREACHABLE';
+    // Once for each time without the database.
+    if (!isUnreachable || !this.#isUnreachable) this.#options.onError(errorOf(error));
+    this.#isUnreachable = isUnreachable;
+    return isUnreachable ? UNREACHABLE_MS : LONGEST_WAIT_MS;
   }
 
   /** Does the next step. Returns the time until the following one; null = until something changes. */
   async #step(): Promise<number | null> {
-    const { nowUnixMs, isOpen, isFilling, records, campaigns, onChange } = this.#options;
+    const { isOpen, onChange } = this.#options;
     if (this.#closed || !isOpen()) return null;
-    const decision = this.#scheduler.next(nowUnixMs());
+    const decision = await this.#scheduler.next();
     switch (decision.type) {
       case 'call':
-        await this.#call(decision.campaignId, decision.record.seq);
+        await this.#call(decision.campaign, decision.claim);
         return 0;
-      case 'refuse':
-        records.refusePlace(decision.campaignId, decision.place, decision.reason);
+      case 'refused':
         onChange(decision.campaignId);
         return 0;
       case 'finish':
-        this.#scheduler.stop(decision.campaignId);
-        // The end of the running upload starts it again.
-        if (isFilling(decision.campaignId)) return 0;
-        campaigns.change(decision.campaignId, { status: 'finished' });
-        onChange(decision.campaignId);
+        await this.#finish(decision.campaignId, 'started');
+        return 0;
+      case 'again':
         return 0;
       case 'wait':
-        return decision.untilMs === null ? null : Math.max(1, decision.untilMs - nowUnixMs());
+        return decision.forMs;
     }
   }
 
-  async #call(campaignId: string, seq: number): Promise<void> {
-    const { campaigns, records, dial, nowUnixMs, onChange } = this.#options;
-    const campaign = campaigns.get(campaignId);
-    const record = records.bySeq(seq);
-    if (campaign === null || campaign.caller === null || record === null) return this.#fail(campaignId, 'no caller');
-    let reserved: string | null = null;
-    const onReserved = ({ sessionId }: { sessionId: string }): void => {
-      if (this.#closed || !this.#scheduler.isRunning(campaignId)) throw new RecordChanged();
-      if (!records.begin(seq, sessionId, nowUnixMs())) throw new RecordChanged();
-      reserved = sessionId;
-      this.#underWay.set(sessionId, { seq, campaignId, cancel: () => undefined });
-      this.#scheduler.began(campaignId, nowUnixMs());
-    };
+  async #call(campaign: StoredCampaign, claim: RecordClaim): Promise<void> {
+    const { calls, dial, onChange } = this.#options;
+    const { id: campaignId, caller, includeMetadataInPrompt } = campaign;
+    if (caller === null) return this.#fail(campaignId, claim, 'no caller');
+    const { seq, phone, metadata } = claim.record;
     try {
       const { sessionId, finished } = await dial({
-        from: campaign.caller,
-        to: record.phone,
+        from: caller,
+        to: phone,
         campaignId,
-        metadata: record.metadata,
-        onReserved,
-        includeMetadataInPrompt: campaign.includeMetadataInPrompt,
+        metadata,
+        record: { seq },
+        includeMetadataInPrompt,
       });
       this.#isFull = false;
+      this.#underWay.set(sessionId, { campaignId, cancel: () => undefined });
       void finished.then((over) => this.#waitForLog(sessionId, over));
       onChange(campaignId);
     } catch (error) {
-      if (reserved !== null && this.#underWay.delete(reserved)) this.#scheduler.ended(campaignId);
-      if (!(error instanceof RecordChanged)) this.#refused(record, error);
+      if (error instanceof RecordChanged) await calls.release(claim);
+      else await this.#refused(claim, error);
     }
   }
 
   /** Waits until the log has the end of the call. If the log cannot be written, uses the dialer's result. */
   #waitForLog(sessionId: string, over: CallOver): void {
-    const { clock } = this.#options;
+    const { clock, calls, parts } = this.#options;
     const call = this.#underWay.get(sessionId);
-    if (call === undefined) return;
-    call.cancel = clock.schedule(clock.nowMs() + LOG_MS, () => this.callOver(sessionId, over));
+    if (call === undefined || this.#closed) return;
+    call.cancel = clock.schedule(clock.nowMs() + LOG_MS, () =>
+      this.#do(async () => {
+        await calls.transaction(function* () {
+          yield* parts.settle(call.campaignId, sessionId, over, (yield* calls.nowUs()) / 1000);
+        });
+        this.callEnded(sessionId, call.campaignId);
+      }),
+    );
   }
 
-  #refused(record: StoredRecord, error: unknown): void {
-    const { records, nowUnixMs, onChange, onError } = this.#options;
+  async #refused(claim: RecordClaim, error: unknown): Promise<void> {
+    const { calls, onChange, onError } = this.#options;
+    const { campaignId } = claim.record;
     const found = consequenceOf(error);
     switch (found.type) {
       case 'block':
-        this.#scheduler.block(nowUnixMs() + found.forMs);
+        this.#scheduler.block(found.forMs);
         this.#isFull = found.untilFree;
+        await calls.release(claim);
         break;
       case 'postpone':
-        records.postpone(record.seq, nowUnixMs() + found.forMs);
+        await calls.postpone(claim, found.forMs);
         break;
       case 'refuse':
-        records.refuse(record.seq, found.reason);
+        await calls.refuse(claim, found.reason);
         break;
       case 'fail':
         if (found.isFault) onError(errorOf(error));
-        this.#fail(record.campaignId, found.reason);
-    }
-    onChange(record.campaignId);
-  }
-
-  #fail(campaignId: string, reason: string): void {
-    this.#scheduler.stop(campaignId);
-    this.#options.campaigns.change(campaignId, { status: 'failed', reason });
-  }
-
-  #ended(sessionId: string, over: CallOver): void {
-    const { records, onError, onChange } = this.#options;
-    const call = this.#underWay.get(sessionId);
-    if (call === undefined) return;
-    const { seq, campaignId, cancel } = call;
-    cancel();
-    this.#underWay.delete(sessionId);
-    this.#scheduler.ended(campaignId);
-    // A campaign waits for a free line.
-    if (this.#isFull) this.#scheduler.block(0);
-    try {
-      const record = records.bySeq(seq);
-      // The shutdown interrupted the call, so its status is not a result.
-      const isCut = this.#closed && (over.status === 'api-ended' || over.status === 'canceled');
-      if (record !== null) this.#settle(record, sessionId, isCut ? { status: 'error', error: STOPPED } : over);
-      this.#finishPaused(campaignId);
-    } catch (error) {
-      onError(errorOf(error));
+        await this.#fail(campaignId, claim, found.reason);
     }
     onChange(campaignId);
-    this.reschedule();
   }
 
-  #settle(record: StoredRecord, sessionId: string, { status, error }: CallOver): void {
-    const { campaigns, records, scheduleOf, nowUnixMs } = this.#options;
-    const campaign = campaigns.get(record.campaignId);
-    if (campaign === null) return;
-    const tried = { attempts: record.attempts, retried: record.retried };
-    const settlement = settle(tried, { callStatus: status, error }, scheduleOf(campaign), nowUnixMs());
-    records.end(record.seq, sessionId, { dueMs: null, retried: record.retried, ...settlement });
+  async #fail(campaignId: string, claim: RecordClaim, reason: string): Promise<void> {
+    const { calls, campaigns } = this.#options;
+    this.#scheduler.forget(campaignId);
+    await campaigns.change(campaignId, { status: 'failed', reason }, ['started']);
+    await calls.release(claim);
   }
 
-  /** A paused campaign also finishes when its last call gives the last record its final state. */
-  #finishPaused(campaignId: string): void {
-    const { campaigns, records, isFilling } = this.#options;
-    if (campaigns.get(campaignId)?.status !== 'paused' || this.#scheduler.calls(campaignId) > 0) return;
-    if (!isFilling(campaignId) && records.places(campaignId).length === 0) {
-      campaigns.change(campaignId, { status: 'finished' });
-    }
+  /** Finishes a campaign whose records all have their final state. */
+  async #finish(campaignId: string, status: 'started' | 'paused'): Promise<void> {
+    const { campaigns, onChange } = this.#options;
+    if (!(await campaigns.finish(campaignId, status))) return;
+    this.#scheduler.forget(campaignId);
+    onChange(campaignId);
   }
 }

@@ -53,22 +53,28 @@ export async function readPhoneNumber(text: string): Promise<{ number: string } 
   return (await (numbers ??= loadPhoneNumbers())).read(text);
 }
 
+/** Where the records of an upload go. */
+interface UploadTarget {
+  store: CampaignRecordStore;
+  campaignId: string;
+  /** Of `CampaignRecordStore.beginUpload`. */
+  upload: string;
+  /** Milliseconds since 1970. */
+  nowUnixMs: () => number;
+}
+
 /**
  * Adds the valid records to a campaign, and stores the others with their faults.
- * @param mayGoOn throws if the campaign takes no more records
- * @returns the number of refused records
+ * @returns the number of refused records; null = the campaign has been finished or deleted meanwhile
  */
 export async function addRecords(
-  store: CampaignRecordStore,
-  campaignId: string,
+  { store, campaignId, upload, nowUnixMs }: UploadTarget,
   records: readonly RecordInput[],
-  { nowUnixMs, mayGoOn }: { nowUnixMs: () => number; mayGoOn: () => void },
-): Promise<number> {
+): Promise<number | null> {
   const { read } = await (numbers ??= loadPhoneNumbers());
   let refused = 0;
   for (let from = 0; from < records.length; from += PIECE) {
     if (from > 0) await new Promise((resolve) => setImmediate(resolve));
-    mayGoOn();
     const good: (NewRecord & { given: RecordInput })[] = [];
     const bad: Omit<StoredRejection, 'seq'>[] = [];
     const refuse = ({ phone, metadata }: RecordInput, reason: string): void =>
@@ -78,11 +84,12 @@ export async function addRecords(
       if ('reason' in found) refuse(record, found.reason);
       else good.push({ ...found, given: record });
     }
-    const added = store.add(campaignId, good);
+    const added = await store.add(campaignId, good, upload);
+    if (added === null) return null;
     for (const [index, { given, phone }] of good.entries()) {
       if (added[index] !== true) refuse(given, `${phone} is in this campaign already`);
     }
-    if (bad.length > 0) store.reject(campaignId, bad);
+    if (bad.length > 0) await store.reject(campaignId, bad);
     refused += bad.length;
   }
   return refused;

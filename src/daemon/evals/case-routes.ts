@@ -5,10 +5,11 @@ import { caseFromCall, type RecordedSpeech, stretchOf } from '../../eval/from-ca
 import { readLog } from '../../replay/read-log.js';
 import { faultOf } from '../../schema/issues.js';
 import type { LogEntry } from '../../session/record/event-log.js';
+import type { StoredEvalSuite } from '../../store/eval-suites.js';
 import type { CallArchive } from '../call-log/call-archive.js';
 import { contentOf, type OpenFile } from '../../store/files/file-store.js';
 import type { Api } from '../http/api.js';
-import type { EvalSuites } from './eval-suites.js';
+import type { EvalSuiteChange, EvalSuites } from './eval-suites.js';
 import { turnName } from './recorded-turns.js';
 import { caseReplySchema, suiteReply, suiteReplySchema } from './replies.js';
 import { caseText, STYLE, withCase } from './suite-text.js';
@@ -70,7 +71,7 @@ function fromCallRoute(api: Api, archive: CaseRoutesOptions['archive']): void {
       refusal: 'NOT_FOUND',
     }),
     handle: async ({ body: { call_id: id, audio = false } }) => {
-      const call = archive.store.byCallId(id) ?? archive.get(id);
+      const call = (await archive.store.byCallId(id)) ?? (await archive.get(id));
       if (call.endedUs === null) throw faultOf(['body', 'call_id'], 'The call has not ended');
       if (audio && call.recording === null) throw faultOf(['body', 'audio'], 'The call has no recording');
       const log = await logOf(await archive.trace(call.sessionId));
@@ -104,9 +105,11 @@ function itemRoutes(api: Api, suites: EvalSuites): void {
     body: z.strictObject({ case: caseSchema }).meta({ id: 'EvalCaseAdd' }),
     answer: suiteReplySchema,
     examples: () => ({ body: { case: EXAMPLE_TEXT }, answer: { ...exampleSuite(), version: 2, cases: 2 } }),
-    handle: ({ params: { suite_id: id }, body, key }) => {
-      const content = withCase(suites.get(id).text, body.case, null, CASE_PLACE);
-      return suiteReply(suites.change(id, { content }, key?.name ?? ''));
+    handle: async ({ params: { suite_id: id }, body, key }) => {
+      const added = ({ text }: StoredEvalSuite): EvalSuiteChange => {
+        return { content: withCase(text, body.case, null, CASE_PLACE) };
+      };
+      return suiteReply(await suites.change(id, added, key?.name ?? ''));
     },
   });
 
@@ -120,7 +123,10 @@ function itemRoutes(api: Api, suites: EvalSuites): void {
     errors,
     answer: caseReplySchema,
     examples: () => ({ answer: { name: 'asks for the opening hours', text: EXAMPLE_TEXT } }),
-    handle: ({ params: { suite_id: id, case_name: name } }) => ({ name, text: caseOf(suites, id, name) }),
+    handle: async ({ params: { suite_id: id, case_name: name } }) => ({
+      name,
+      text: caseOf(await suites.get(id), name),
+    }),
   });
 
   api.add({
@@ -135,17 +141,19 @@ function itemRoutes(api: Api, suites: EvalSuites): void {
     body: z.strictObject({ case: caseSchema }).meta({ id: 'EvalCaseChange' }),
     answer: suiteReplySchema,
     examples: () => ({ body: { case: EXAMPLE_TEXT }, answer: { ...exampleSuite(), version: 2 } }),
-    handle: ({ params: { suite_id: id, case_name: name }, body, key }) => {
-      caseOf(suites, id, name);
-      const content = withCase(suites.get(id).text, body.case, name, CASE_PLACE);
-      return suiteReply(suites.change(id, { content }, key?.name ?? ''));
+    handle: async ({ params: { suite_id: id, case_name: name }, body, key }) => {
+      const changed = (suite: StoredEvalSuite): EvalSuiteChange => {
+        caseOf(suite, name);
+        return { content: withCase(suite.text, body.case, name, CASE_PLACE) };
+      };
+      return suiteReply(await suites.change(id, changed, key?.name ?? ''));
     },
   });
 }
 
 /** @throws ParleyError NOT_FOUND */
-function caseOf(suites: EvalSuites, id: string, name: string): string {
-  const text = caseText(suites.get(id).text, name);
+function caseOf(suite: StoredEvalSuite, name: string): string {
+  const text = caseText(suite.text, name);
   if (text === null) throw new ParleyError('NOT_FOUND', { what: 'case', id: name });
   return text;
 }

@@ -1,4 +1,5 @@
 import type { EvalRunProgress } from '../../store/eval-runs.js';
+import type { StoredVoice } from '../../store/voices.js';
 import type { SuiteResult } from '../../eval/result.js';
 import type { Prices } from '../../settings/prices.js';
 import type { PlainOptions } from '../../threads/wire/protocol.js';
@@ -15,8 +16,8 @@ export interface ChildJob {
   embedding: EmbeddingRoute | null;
   /** The operator's. */
   prices: Prices;
-  /** Path of the daemon's database, for custom voices. The process only reads it. */
-  database: string;
+  /** The custom voices. */
+  voices: readonly StoredVoice[];
 }
 
 /** What the daemon asks the process of a run for. */

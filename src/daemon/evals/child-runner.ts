@@ -6,6 +6,7 @@ import type { Engine } from '../../engine/engine.js';
 import type { SuiteResult } from '../../eval/result.js';
 import { workerFile } from '../../package-files.js';
 import type { Prices } from '../../settings/prices.js';
+import type { StoredVoice } from '../../store/voices.js';
 import type { EvalSettings } from '../../settings/setting-groups.js';
 import { plainOptions } from '../../threads/wire/plain-options.js';
 import { Rpc } from '../../threads/wire/rpc.js';
@@ -17,8 +18,8 @@ import type { SuiteJob, SuiteRunner, SuiteRunnerOptions } from './suite-runner.j
 export interface ChildRunnerOptions {
   engine: Pick<Engine, 'options'>;
   knowledge: Pick<Knowledge, 'known' | 'filesOf' | 'search'> & Required<Pick<Knowledge, 'list'>>;
-  /** Path of the daemon's database. */
-  database: string;
+  /** The custom voices. */
+  voices: () => readonly StoredVoice[];
   /** The operator's embedding model; null = there is none. */
   embedding: EmbeddingRoute | null;
   prices: Prices;
@@ -49,7 +50,7 @@ export class ChildRunner implements SuiteRunner {
 
   async run(job: SuiteJob, { signal, onProgress }: SuiteRunnerOptions): Promise<SuiteResult> {
     signal.throwIfAborted();
-    const { engine, database, embedding, prices, settings, clock, onError } = this.#options;
+    const { engine, voices, embedding, prices, settings, clock, onError } = this.#options;
     const options = plainOptions(engine.options);
     if (options === null) {
       throw new ParleyError('EVAL_RUN_FAILED', { reason: 'the engine has objects that another process cannot have' });
@@ -73,7 +74,7 @@ export class ChildRunner implements SuiteRunner {
     });
     try {
       const timeoutMs = settings.maxRunS * 1000;
-      return await rpc.ask('run', { job, options, embedding, prices, database }, { signal, timeoutMs });
+      return await rpc.ask('run', { job, options, embedding, prices, voices: voices() }, { signal, timeoutMs });
     } finally {
       child.kill('SIGKILL'); // its engines may still hold it
       if (child.pid !== undefined) await closed;

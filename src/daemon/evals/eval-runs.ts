@@ -1,15 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import type { WebhookAddress } from '../../agent/webhook.js';
-import type { Clock } from '../../base/clock.js';
+import { type Clock, delay } from '../../base/clock.js';
 import { errorOf, ParleyError, reasonOf } from '../../base/errors.js';
 import { faultOf } from '../../schema/issues.js';
 import type { SuiteResult } from '../../eval/result.js';
 import type { EvalMode, EvalSuite } from '../../eval/suite/suite-schema.js';
 import type { EvalSettings } from '../../settings/setting-groups.js';
 import type { Prices } from '../../settings/prices.js';
-import type { EvalRunEnd, EvalRunFilter, EvalRunProgress, EvalRunStore, StoredEvalRun } from '../../store/eval-runs.js';
+import type {
+  EvalRunEnd,
+  EvalRunFilter,
+  EvalRunProgress,
+  EvalRunStore,
+  NewEvalRun,
+  StoredEvalRun,
+} from '../../store/eval-runs.js';
 import type { AdmissionControl } from '../admission-control.js';
 import type { AgentRegistry } from '../agents/agents.js';
+import type { Transaction } from '../../store/sql/statement.js';
+import type { NodeIdentity } from '../nodes/this-node.js';
 import type { MultiplierOf } from '../call-log/pricing.js';
 import type { EvalFiles } from './eval-files.js';
 import { withRecordedTurns } from './recorded-turns.js';
@@ -34,11 +43,11 @@ export interface EvalRunsOptions {
   clock: Clock;
   nowUnixMs: () => number;
   admission: Pick<AdmissionControl, 'enter' | 'isOpen'>;
-  /** Called in the transaction that ends a run which has a webhook. */
-  report: (run: StoredEvalRun, webhook: WebhookAddress) => void;
+  /** Runs in the transaction that ends a run which has a webhook. */
+  report: (run: StoredEvalRun, webhook: WebhookAddress) => Transaction<void>;
   /** Called after that transaction. */
   reported: () => void;
-  atomically: <T>(work: () => T) => T;
+  node: Pick<NodeIdentity, 'id'>;
   onError: (error: Error) => void;
 }
 
@@ -59,6 +68,7 @@ export interface EvalRunRequest {
 
 /** A run that its runner holds. */
 interface ActiveRun {
+  run: StoredEvalRun;
   progress: EvalRunProgress;
   abort: AbortController;
   isCanceled: boolean;
@@ -72,37 +82,48 @@ export type RunListener = (run: StoredEvalRun | null) => void;
 const MAX_QUEUED = 100;
 /** Calls that the result of a run has room for. */
 const MAX_CALLS = 20_000;
+const CANCELED = 'The run was canceled.';
 export const STOPPED = 'The daemon stopped during the run.';
+/** How often nodes of one database look for queued runs. */
+const QUEUE_MS = 5_000;
+/** How often a node shows others its progress, and sees that of others. */
+const BEAT_MS = 1_000;
+/** Until a run that another node holds has ended. */
+const CANCEL_MS = 30_000;
 
-/** Runs of test suites: a queue, and a few at a time in processes of their own. */
+/**
+ * Runs of test suites: a queue, and a few at a time in processes of their own. Each node of a database takes runs from the
+ * queue.
+ */
 export class EvalRuns {
   readonly #options: EvalRunsOptions;
+  /** Those of this node. */
   readonly #active = new Map<string, ActiveRun>();
   readonly #listeners = new Map<string, Set<RunListener>>();
+  readonly #closed = new AbortController();
   #isOpen = false;
+  #taking: Promise<void> = Promise.resolve();
 
   constructor(options: EvalRunsOptions) {
     this.#options = options;
   }
 
   /** @throws ParleyError NOT_FOUND */
-  get(id: string): StoredEvalRun {
-    const run = this.#options.store.get(id);
+  async get(id: string): Promise<StoredEvalRun> {
+    const run = await this.#options.store.get(id);
     if (run === null) throw new ParleyError('NOT_FOUND', { what: 'run', id });
-    return { ...run, progress: this.#active.get(id)?.progress ?? run.progress };
+    return this.#now(run);
   }
 
   /** Latest first. */
-  list(filter: EvalRunFilter): StoredEvalRun[] {
-    return this.#options.store
-      .list(filter)
-      .map((run) => ({ ...run, progress: this.#active.get(run.id)?.progress ?? run.progress }));
+  async list(filter: EvalRunFilter): Promise<StoredEvalRun[]> {
+    return (await this.#options.store.list(filter)).map((run) => this.#now(run));
   }
 
   /** @throws ParleyError NOT_FOUND, EVAL_RESULT_MISSING */
-  result(id: string): SuiteResult {
-    const { status } = this.get(id);
-    const result = this.#options.store.result(id);
+  async result(id: string): Promise<SuiteResult> {
+    const { status } = await this.get(id);
+    const result = await this.#options.store.result(id);
     if (result === null) throw new ParleyError('EVAL_RESULT_MISSING', { id, status });
     return JSON.parse(result) as SuiteResult;
   }
@@ -111,7 +132,7 @@ export class EvalRuns {
   async start(request: EvalRunRequest): Promise<StoredEvalRun> {
     const { store, suites, agents, admission, nowUnixMs } = this.#options;
     admission.enter();
-    const suite = suites.get(request.suiteId);
+    const suite = await suites.get(request.suiteId);
     const { mode, runs, only, webhook } = request;
     const agentId = request.agentId ?? suite.agentId;
     if (agentId === null) throw faultOf(['body', 'agent_id'], 'Field required: the suite has no agent');
@@ -131,8 +152,7 @@ export class EvalRuns {
       },
     };
     checkSize(JSON.parse(suite.suite) as EvalSuite, asked);
-    if (store.open().length >= MAX_QUEUED) throw new ParleyError('EVAL_QUEUE_FULL', { limit: MAX_QUEUED });
-    const run = store.add({
+    const added: NewEvalRun = {
       id: randomUUID(),
       suiteId: suite.id,
       suiteVersion: suite.version,
@@ -141,46 +161,57 @@ export class EvalRuns {
       request: JSON.stringify(asked),
       webhook,
       createdMs: nowUnixMs(),
-    });
-    this.#next();
+    };
+    const run = await store.add(added, MAX_QUEUED);
+    if (run === null) throw new ParleyError('EVAL_QUEUE_FULL', { limit: MAX_QUEUED });
+    await this.#next();
     return this.get(run.id);
   }
 
-  /** Ends a run; one that is over stays as it is. @throws ParleyError NOT_FOUND */
+  /**
+   * Ends a run; one that is over stays as it is. It goes on for a while if another node holds it and does not answer.
+   * @throws ParleyError NOT_FOUND
+   */
   async cancel(id: string): Promise<StoredEvalRun> {
-    const { status } = this.get(id);
+    const { status } = await this.get(id);
     const active = this.#active.get(id);
     if (active !== undefined) {
       active.isCanceled = true;
-      active.abort.abort(new Error('The run was canceled.'));
+      active.abort.abort(new Error(CANCELED));
       await active.over;
-    } else if (status === 'queued') this.#end(id, { status: 'canceled', reason: null });
+    } else if (status === 'queued') await this.#end(id, { status: 'canceled', reason: null });
+    else if (status === 'running') await this.#cancelElsewhere(id);
     return this.get(id);
   }
 
   /** Deletes a run with its calls and their files. @throws ParleyError NOT_FOUND, EVAL_RUN_GOES_ON */
   async remove(id: string): Promise<void> {
     const { store, files } = this.#options;
-    if (this.get(id).finishedMs === null) throw new ParleyError('EVAL_RUN_GOES_ON', { id });
-    await files.remove(store.callsOf(id));
-    store.remove(id);
-    this.#tell(id);
+    if ((await this.get(id)).finishedMs === null) throw new ParleyError('EVAL_RUN_GOES_ON', { id });
+    await files.remove(await store.callsOf(id));
+    await store.remove(id);
+    this.#tell(id, null);
   }
 
   /** Ends and deletes all runs of a suite or of an agent. */
   async empty(kind: 'suite' | 'agent', parentId: string): Promise<void> {
-    for (const id of this.#options.store.ofParent(kind, parentId)) {
+    for (const id of await this.#options.store.ofParent(kind, parentId)) {
       await this.cancel(id);
       await this.remove(id);
     }
   }
 
-  /** Calls the listener after each change. Returns a function that stops it. */
+  /** Calls the listener after each change, at once if the run is over. Returns a function that stops it. */
   watch(id: string, listener: RunListener): () => void {
     const listeners = this.#listeners.get(id) ?? new Set();
     this.#listeners.set(id, listeners);
     listeners.add(listener);
+    const stopped = new AbortController();
+    this.#follow(id, listener, AbortSignal.any([stopped.signal, this.#closed.signal])).catch((error: unknown) => {
+      if (!stopped.signal.aborted && !this.#closed.signal.aborted) this.#options.onError(errorOf(error));
+    });
     return () => {
+      stopped.abort();
       listeners.delete(listener);
       if (listeners.size === 0 && this.#listeners.get(id) === listeners) this.#listeners.delete(id);
     };
@@ -189,16 +220,20 @@ export class EvalRuns {
   /** Fails runs that an earlier process held. Queued ones still wait. */
   async recover(): Promise<void> {
     const { store, files } = this.#options;
-    for (const { id, status } of store.open()) {
-      if (status === 'running') this.#end(id, { status: 'failed', reason: STOPPED });
-    }
+    await this.#abandon(await store.abandoned());
     await files.clear(null);
+  }
+
+  /** Fails the runs of a node that has died. May be called again for the same node. */
+  async takeOver(nodeId: string): Promise<void> {
+    await this.#abandon(await this.#options.store.heldBy(nodeId));
   }
 
   /** Starts to hold runs. */
   resume(): void {
     this.#isOpen = true;
-    this.#next();
+    void this.#next();
+    if (this.#options.store.isShared) this.#poll();
   }
 
   /** Starts no further run. */
@@ -209,33 +244,71 @@ export class EvalRuns {
   /** Ends the runs that go on; they fail. May be called twice. */
   async close(): Promise<void> {
     this.stop();
+    this.#closed.abort(new Error(STOPPED));
+    await this.#taking;
     const active = [...this.#active.values()];
     for (const { abort } of active) abort.abort(new Error(STOPPED));
     await Promise.all(active.map(({ over }) => over));
   }
 
-  #next(): void {
-    const { store, settings, admission } = this.#options;
-    if (!this.#isOpen || !admission.isOpen) return;
-    const queued = store.open().filter(({ id, status }) => status === 'queued' && !this.#active.has(id));
-    for (const run of queued.slice(0, Math.max(0, settings.runs - this.#active.size))) this.#hold(run);
+  /** Takes runs from the queue while there is room. */
+  #next(): Promise<void> {
+    const { onError } = this.#options;
+    this.#taking = this.#taking.then(() => this.#take()).catch((error: unknown) => onError(errorOf(error)));
+    return this.#taking;
+  }
+
+  async #take(): Promise<void> {
+    const { store, settings, admission, node, nowUnixMs } = this.#options;
+    while (this.#isOpen && admission.isOpen && this.#active.size < settings.runs) {
+      const run = await store.take(node.id, nowUnixMs());
+      if (run === null) return;
+      this.#hold(run);
+    }
+  }
+
+  /** Looks for runs that other nodes have queued. */
+  #poll(): void {
+    const { clock } = this.#options;
+    const cancel = clock.schedule(clock.nowMs() + QUEUE_MS, () => {
+      if (!this.#isOpen) return;
+      void this.#next();
+      this.#poll();
+    });
+    this.#closed.signal.addEventListener('abort', cancel, { once: true });
   }
 
   #hold(run: StoredEvalRun): void {
-    const { store, nowUnixMs, onError } = this.#options;
-    const startedMs = nowUnixMs();
-    store.start(run.id, startedMs);
+    const { store, onError } = this.#options;
     const abort = new AbortController();
-    const active: ActiveRun = { progress: run.progress, abort, isCanceled: false, over: Promise.resolve() };
+    const active: ActiveRun = { run, progress: run.progress, abort, isCanceled: false, over: Promise.resolve() };
     this.#active.set(run.id, active);
-    this.#tell(run.id);
-    active.over = this.#run({ ...run, startedMs }, active)
+    this.#tell(run.id, run);
+    if (store.isShared) this.#beat(active);
+    active.over = this.#run(run, active)
       .catch((error: unknown) => onError(errorOf(error)))
       .finally(() => {
         this.#active.delete(run.id);
-        this.#tell(run.id);
-        this.#next();
+        active.abort.abort();
+        void this.#next();
       });
+  }
+
+  /** Shows other nodes the progress of a run, and learns whether they have ended it. */
+  #beat(active: ActiveRun): void {
+    const { store, clock, onError } = this.#options;
+    const { run, abort } = active;
+    const beat = async (): Promise<void> => {
+      while (!abort.signal.aborted) {
+        await delay(clock, BEAT_MS, abort.signal);
+        if (await store.report(run.id, active.progress).catch(() => true)) continue;
+        active.isCanceled = true;
+        abort.abort(new Error(CANCELED));
+      }
+    };
+    beat().catch((error: unknown) => {
+      if (!abort.signal.aborted) onError(errorOf(error));
+    });
   }
 
   /** Holds a run and stores how it ended. */
@@ -254,14 +327,17 @@ export class EvalRuns {
           signal: abort.signal,
           onProgress: (progress) => {
             active.progress = progress;
-            this.#tell(run.id);
+            this.#tell(run.id, { ...run, progress });
           },
         },
       );
       await this.#done(run, job, result);
     } catch (error) {
       const isCanceled = active.isCanceled;
-      this.#end(run.id, { status: isCanceled ? 'canceled' : 'failed', reason: isCanceled ? null : reasonOf(error) });
+      await this.#end(run.id, {
+        status: isCanceled ? 'canceled' : 'failed',
+        reason: isCanceled ? null : reasonOf(error),
+      });
     } finally {
       cancelLimit();
       await files.clear(run.id);
@@ -277,7 +353,7 @@ export class EvalRuns {
       version,
     });
     return {
-      suite: JSON.parse(suites.version(run.suiteId, run.suiteVersion).suite) as EvalSuite,
+      suite: JSON.parse((await suites.version(run.suiteId, run.suiteVersion)).suite) as EvalSuite,
       agent: await tested(run.agentId, run.agentVersion),
       against: against && (await tested(against.agent_id, against.agent_version)),
       mode,
@@ -307,31 +383,66 @@ export class EvalRuns {
       recordingOf: (sessionId) => recordings.get(sessionId) ?? null,
       finishedMs: nowUnixMs(),
     });
-    this.#end(run.id, { ...outcome, status: 'done', reason: null });
+    await this.#end(run.id, { ...outcome, status: 'done', reason: null });
   }
 
-  #end(id: string, end: Pick<EvalRunEnd, 'status' | 'reason'> & Partial<EvalRunEnd>): void {
-    const { store, nowUnixMs, report, reported, atomically } = this.#options;
-    const isReported = atomically(() => {
-      const before = store.get(id);
-      if (before === null) return false;
-      const { progress } = this.#active.get(id) ?? before;
-      store.end(id, { ...NO_OUTCOME, progress, finishedMs: nowUnixMs(), ...end });
-      const after = store.get(id);
-      if (after === null || before.finishedMs !== null || before.webhook === null) return false;
-      report(after, before.webhook);
-      return true;
-    });
-    if (isReported) reported();
-    this.#tell(id);
+  /** Stores the end of a run. It waits for a database that cannot be reached, unless the daemon closes. */
+  async #end(id: string, end: Pick<EvalRunEnd, 'status' | 'reason'> & Partial<EvalRunEnd>): Promise<void> {
+    const { store, nowUnixMs, report, reported, clock } = this.#options;
+    const progress = this.#active.get(id)?.progress ?? null;
+    const whole = { ...NO_OUTCOME, progress, finishedMs: nowUnixMs(), ...end };
+    for (;;) {
+      try {
+        const ended = await store.end(id, whole, report);
+        if (ended === null) return;
+        reported();
+        this.#tell(id, ended);
+        return;
+      } catch (error) {
+        const isUnreachable = error instanceof ParleyError && error.code === 'DATABASE_UNREACHABLE';
+        if (!isUnreachable || this.#closed.signal.aborted) throw error;
+        await delay(clock, BEAT_MS, this.#closed.signal).catch(() => undefined);
+      }
+    }
   }
 
-  #tell(id: string): void {
-    const listeners = this.#listeners.get(id);
-    if (listeners === undefined) return;
-    const stored = this.#options.store.get(id);
-    const run = stored && { ...stored, progress: this.#active.get(id)?.progress ?? stored.progress };
-    for (const listener of Array.from(listeners)) listener(run);
+  async #abandon(ids: readonly string[]): Promise<void> {
+    for (const id of ids) await this.#end(id, { status: 'failed', reason: STOPPED });
+  }
+
+  /** Asks the node that holds a run to end it. */
+  async #cancelElsewhere(id: string): Promise<void> {
+    const { store, clock } = this.#options;
+    await store.cancel(id);
+    const until = clock.nowMs() + CANCEL_MS;
+    while (clock.nowMs() < until) {
+      const run = await store.get(id);
+      if (run === null || run.finishedMs !== null) return;
+      await delay(clock, BEAT_MS / 2, this.#closed.signal);
+    }
+  }
+
+  /** Tells a listener how a run stands that has ended, or that another node holds. */
+  async #follow(id: string, listener: RunListener, signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#options;
+    while (!signal.aborted) {
+      const run = await store.get(id);
+      if (signal.aborted) return;
+      const isOver = run === null || run.finishedMs !== null;
+      if (isOver || (store.isShared && !this.#active.has(id))) listener(run);
+      if (isOver || !store.isShared) return;
+      await delay(clock, BEAT_MS, signal);
+    }
+  }
+
+  #tell(id: string, run: StoredEvalRun | null): void {
+    for (const listener of Array.from(this.#listeners.get(id) ?? [])) listener(run);
+  }
+
+  /** With the progress of a run that this node holds. */
+  #now(run: StoredEvalRun): StoredEvalRun {
+    const progress = run.finishedMs === null ? this.#active.get(run.id)?.progress : undefined;
+    return progress === undefined ? run : { ...run, progress };
   }
 }
 

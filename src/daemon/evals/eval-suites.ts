@@ -27,31 +27,31 @@ export class EvalSuites {
   }
 
   /** @param agentId null = suites of all agents */
-  list(agentId: string | null): StoredEvalSuite[] {
+  list(agentId: string | null): Promise<StoredEvalSuite[]> {
     return this.#options.store.list(agentId);
   }
 
   /** @throws ParleyError NOT_FOUND */
-  get(id: string): StoredEvalSuite {
-    const suite = this.#options.store.get(id);
+  async get(id: string): Promise<StoredEvalSuite> {
+    const suite = await this.#options.store.get(id);
     if (suite === null) throw new ParleyError('NOT_FOUND', { what: 'suite', id });
     return suite;
   }
 
   /** One version of a suite. @throws ParleyError NOT_FOUND */
-  version(id: string, version: number): EvalSuiteVersion {
-    const [found] = this.versions(id, { limit: 1, before: version + 1 });
+  async version(id: string, version: number): Promise<EvalSuiteVersion> {
+    const [found] = await this.versions(id, { limit: 1, before: version + 1 });
     if (found?.version !== version) throw new ParleyError('NOT_FOUND', { what: 'version', id: String(version) });
     return found;
   }
 
   /** Latest first. @throws ParleyError NOT_FOUND */
-  versions(id: string, page: { limit: number; before: number }): EvalSuiteVersion[] {
-    return this.#options.store.versions(this.get(id).id, page);
+  async versions(id: string, page: { limit: number; before: number }): Promise<EvalSuiteVersion[]> {
+    return this.#options.store.versions((await this.get(id)).id, page);
   }
 
   /** @throws ParleyError NOT_FOUND for an unknown agent */
-  create({ suite, text }: SuiteText, agentId: string | null, by: string): StoredEvalSuite {
+  async create({ suite, text }: SuiteText, agentId: string | null, by: string): Promise<StoredEvalSuite> {
     const { store, nowUnixMs } = this.#options;
     this.#checkAgent(agentId);
     const createdAt = unixSeconds(nowUnixMs());
@@ -66,31 +66,37 @@ export class EvalSuites {
       changedAt: createdAt,
       changedBy: by,
     };
-    store.add(made);
+    await store.add(made);
     return made;
   }
 
-  /** Saves a new version. A save without a change makes none. @throws ParleyError NOT_FOUND */
-  change(id: string, { content, agentId }: EvalSuiteChange, by: string): StoredEvalSuite {
+  /**
+   * Saves a new version. A save without a change makes none.
+   * @param changeOf the change of the latest version. It is asked again if another change came first
+   * @throws ParleyError NOT_FOUND, and what `changeOf` throws
+   */
+  async change(id: string, changeOf: (now: StoredEvalSuite) => EvalSuiteChange, by: string): Promise<StoredEvalSuite> {
     const { store, nowUnixMs } = this.#options;
-    const now = this.get(id);
-    const next = {
-      ...now,
-      name: content?.suite.name ?? now.name,
-      text: content?.text ?? now.text,
-      suite: content === undefined ? now.suite : JSON.stringify(content.suite),
-      agentId: agentId === undefined ? now.agentId : agentId,
-    };
-    this.#checkAgent(next.agentId);
-    if (next.text === now.text && next.suite === now.suite && next.agentId === now.agentId) return now;
-    const saved = { ...next, version: now.version + 1, changedAt: unixSeconds(nowUnixMs()), changedBy: by };
-    store.change(saved);
-    return saved;
+    for (;;) {
+      const now = await this.get(id);
+      const { content, agentId } = changeOf(now);
+      const next = {
+        ...now,
+        name: content?.suite.name ?? now.name,
+        text: content?.text ?? now.text,
+        suite: content === undefined ? now.suite : JSON.stringify(content.suite),
+        agentId: agentId === undefined ? now.agentId : agentId,
+      };
+      this.#checkAgent(next.agentId);
+      if (next.text === now.text && next.suite === now.suite && next.agentId === now.agentId) return now;
+      const saved = { ...next, version: now.version + 1, changedAt: unixSeconds(nowUnixMs()), changedBy: by };
+      if (await store.change(saved)) return saved;
+    }
   }
 
   /** Deletes a suite with its versions and runs. @throws ParleyError NOT_FOUND */
-  remove(id: string): void {
-    if (!this.#options.store.remove(id)) throw new ParleyError('NOT_FOUND', { what: 'suite', id });
+  async remove(id: string): Promise<void> {
+    if (!(await this.#options.store.remove(id))) throw new ParleyError('NOT_FOUND', { what: 'suite', id });
   }
 
   #checkAgent(agentId: string | null): void {

@@ -1,5 +1,4 @@
 /** The process of one run of a test suite, see `ChildRunner`. */
-import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { nowUnixMs, RealClock } from '../../base/real-clock.js';
 import { evalPrices } from '../call-log/eval-prices.js';
@@ -7,17 +6,13 @@ import type { EngineOptions } from '../../engine/options.js';
 import type { EvalAgent } from '../../eval/agent.js';
 import { runSuite } from '../../eval/run-suite.js';
 import type { SuiteResult } from '../../eval/result.js';
-import { SqliteDatabase } from '../../store/sqlite/sqlite-database.js';
-import { SqliteLiveTables } from '../../store/sqlite/sqlite-live-tables.js';
-import { VoiceStore } from '../../store/voices.js';
+import { VoiceList } from '../../store/voices.js';
 import { Rpc } from '../../threads/wire/rpc.js';
 import type { ChildJob, ChildMethods, DaemonMethods } from './child-protocol.js';
 import type { TestedAgent } from './suite-runner.js';
 
 /** A question to the daemon. Whoever asks has a shorter deadline of its own. */
 const ASK = { timeoutMs: 30_000 };
-/** The daemon may hold the database for as long. */
-const BUSY_MS = 1_000;
 
 if (process.send === undefined) throw new Error('This file runs as a child process');
 const daemon = new Rpc<DaemonMethods>({
@@ -30,35 +25,30 @@ process.on('message', (message) => daemon.receive(message));
 // The daemon has exited.
 process.on('disconnect', () => process.exit());
 
-async function run({ job, options, embedding, prices, database: path }: ChildJob): Promise<SuiteResult> {
+async function run({ job, options, embedding, prices, voices: all }: ChildJob): Promise<SuiteResult> {
   const { suite, agent, against, mode, runs, only, concurrency, folder } = job;
-  const database = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_MS });
-  try {
-    const voices = await VoiceStore.open(new SqliteDatabase(database), new SqliteLiveTables(database));
-    let passed = 0;
-    return await runSuite({
-      suite,
-      folder,
-      agent: evalAgent(agent),
-      against: against && evalAgent(against),
-      modes: mode === null ? undefined : [mode],
-      runs: runs ?? undefined,
-      only: only ?? undefined,
-      concurrency,
-      engine: { ...options, ...storesOf(voices), recordings: join(folder, 'own') },
-      embedding,
-      prices: evalPrices(prices, voices.multiplierOf),
-      keep: { folder, which: 'all' },
-      startUnixMs: nowUnixMs(),
-      signal: new AbortController().signal, // the daemon kills the process
-      onRun: (one, _case, progress) => {
-        if (one.passed) passed++;
-        daemon.tell('progress', { done: progress.done, total: progress.total, failed: progress.failed, passed });
-      },
-    });
-  } finally {
-    database.close();
-  }
+  const voices = new VoiceList(all);
+  let passed = 0;
+  return runSuite({
+    suite,
+    folder,
+    agent: evalAgent(agent),
+    against: against && evalAgent(against),
+    modes: mode === null ? undefined : [mode],
+    runs: runs ?? undefined,
+    only: only ?? undefined,
+    concurrency,
+    engine: { ...options, ...storesOf(voices), recordings: join(folder, 'own') },
+    embedding,
+    prices: evalPrices(prices, voices.multiplierOf),
+    keep: { folder, which: 'all' },
+    startUnixMs: nowUnixMs(),
+    signal: new AbortController().signal, // the daemon kills the process
+    onRun: (one, _case, progress) => {
+      if (one.passed) passed++;
+      daemon.tell('progress', { done: progress.done, total: progress.total, failed: progress.failed, passed });
+    },
+  });
 }
 
 function evalAgent({ id, version, config, script, extensions }: TestedAgent): EvalAgent {
@@ -66,7 +56,7 @@ function evalAgent({ id, version, config, script, extensions }: TestedAgent): Ev
 }
 
 /** What agents use in a daemon. Test calls leave nothing behind: no memories, no messages to webhooks. */
-function storesOf(voices: VoiceStore): Pick<EngineOptions, 'voices' | 'knowledge' | 'recorder'> {
+function storesOf(voices: VoiceList): Pick<EngineOptions, 'voices' | 'knowledge' | 'recorder'> {
   return {
     voices,
     knowledge: {

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { RealClock } from '../../base/real-clock.js';
 import { embeddingRoute } from '../../settings/models.js';
-import { databaseFile } from '../../store/database.js';
 import { newDelivery } from '../../tools/outbox.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallArchive } from '../call-log/call-archive.js';
@@ -17,6 +16,7 @@ import { reportRoutes } from './report-routes.js';
 import { runRoutes } from './run-routes.js';
 import { suiteRoutes } from './suite-routes.js';
 import type { Clock } from '../../base/clock.js';
+import type { Leases } from '../../store/leases.js';
 import type { EvalRunStore } from '../../store/eval-runs.js';
 import { DailyPurge, DAY_MS } from '../daily-purge.js';
 import { ParleyError } from '../../base/errors.js';
@@ -28,7 +28,7 @@ export function evalsModule(
   context: DaemonContext,
   { agents, archive }: { agents: AgentRegistry; archive: CallArchive },
 ): DaemonModule {
-  const { settings, engine, clock, nowUnixMs, database, stores, faults, admission } = context;
+  const { settings, engine, clock, nowUnixMs, stores, faults, admission, leases } = context;
   const onError = faults.report;
   const store = stores.evalRuns;
   const suites = new EvalSuites({ store: stores.evalSuites, agents, nowUnixMs });
@@ -36,7 +36,7 @@ export function evalsModule(
     engine,
     onError,
     knowledge: stores.agentData.knowledge,
-    database: databaseFile(settings.dataDir),
+    voices: () => stores.voices.list(),
     embedding: embeddingRoute(settings),
     prices: settings.prices,
     settings: settings.evals,
@@ -53,31 +53,32 @@ export function evalsModule(
     onError,
     files: new EvalFiles(settings.dataDir, archive.files),
     recordingOf: async (sessionId) => {
-      const { recording } = archive.get(sessionId);
+      const { recording } = await archive.get(sessionId);
       return recording === null ? null : archive.files.read(recording);
     },
     settings: settings.evals,
     traces: settings.traces,
     prices: settings.prices,
     multiplierOf: stores.voices.multiplierOf,
-    report: (run, webhook) => {
+    report: function* (run, webhook) {
       const nowMs = nowUnixMs();
       const message = { type: 'eval_run.finished', timestamp: new Date(nowMs).toISOString(), data: runReply(run) };
-      stores.outbox.add(newDelivery(run.id, webhook, JSON.stringify(message), nowMs));
+      yield* stores.outbox.adding(newDelivery(run.id, webhook, JSON.stringify(message), nowMs));
     },
     reported: () => stores.outbox.wake(),
-    atomically: (work) => database.transaction(work)(),
+    node: context.node,
   });
   const retention = new EvalRetention({
     store,
     runs,
     clock,
+    leases,
     nowUnixMs,
     onError,
     days: settings.evals.retentionDays,
   });
   agents.onRemove(async (agentId) => {
-    for (const { id } of suites.list(agentId)) await runs.empty('suite', id);
+    for (const { id } of await suites.list(agentId)) await runs.empty('suite', id);
     await runs.empty('agent', agentId);
   });
   return {
@@ -106,6 +107,7 @@ interface EvalRetentionOptions {
   store: Pick<EvalRunStore, 'endedBefore'>;
   runs: Pick<EvalRuns, 'remove'>;
   clock: Clock;
+  leases: Pick<Leases, 'lead'>;
   nowUnixMs: () => number;
   /** How long runs are kept. */
   days: number;
@@ -119,7 +121,8 @@ class EvalRetention {
 
   constructor(options: EvalRetentionOptions) {
     this.#options = options;
-    this.#daily = new DailyPurge(options.clock, () => this.purge(), options.onError);
+    const { clock, leases, onError } = options;
+    this.#daily = new DailyPurge({ clock, leases, name: 'retention of evals', purge: () => this.purge(), onError });
   }
 
   start(): void {
@@ -130,7 +133,7 @@ class EvalRetention {
   async purge(): Promise<void> {
     const { store, runs, nowUnixMs, days } = this.#options;
     await this.#daily.inBatches(
-      () => store.endedBefore(nowUnixMs() - days * DAY_MS, 1),
+      async () => store.endedBefore(nowUnixMs() - days * DAY_MS, 1),
       async ([id]) => {
         if (id !== undefined) await runs.remove(id);
       },
@@ -165,8 +168,8 @@ function runProgressRoutes(api: Api, runs: EvalRuns, clock: Clock): void {
     answer: progressSchema,
     errors: ['NOT_FOUND', 'STREAMS_FULL'],
     examples: () => ({ answer: { status: 'running', reason: null, done: 12, total: 25, passed: 11, failed: 1 } }),
-    handle: ({ params: { run_id: id }, reply }) => {
-      const run = runs.get(id);
+    handle: async ({ params: { run_id: id }, reply }) => {
+      const run = await runs.get(id);
       if (streams >= MOST_STREAMS) throw new ParleyError('STREAMS_FULL', { limit: MOST_STREAMS, retryAfterS: RETRY_S });
       streams++;
       void sendProgress(new EventStream(reply, clock), run, {

@@ -97,7 +97,7 @@ export function reportRoutes(api: Api, runs: EvalRuns): void {
     errors,
     answer: reportSchema,
     examples: () => ({ answer: EXAMPLE }),
-    handle: ({ params: { run_id: id } }) => reportReply(runs.result(id)),
+    handle: async ({ params: { run_id: id } }) => reportReply(await runs.result(id)),
   });
 
   for (const { end, format, content, written } of FORMATS) {
@@ -110,8 +110,8 @@ export function reportRoutes(api: Api, runs: EvalRuns): void {
       params,
       errors,
       content,
-      handle: ({ params: { run_id: id }, reply }) => {
-        const text = written(runs.result(id));
+      handle: async ({ params: { run_id: id }, reply }) => {
+        const text = written(await runs.result(id));
         return reply.type(`${content}; charset=utf-8`).header('x-content-type-options', 'nosniff').send(text);
       },
     });

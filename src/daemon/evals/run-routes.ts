@@ -103,9 +103,9 @@ function startRoutes(api: Api, runs: EvalRuns): void {
       .strictObject({ runs: z.array(runReplySchema), next_cursor: z.int().describe('0 at the end') })
       .meta({ id: 'EvalRuns' }),
     examples: () => ({ answer: { runs: [EXAMPLE_RUN], next_cursor: 0 } }),
-    handle: ({ query: { suite_id: suiteId = null, agent_id: agentId = null, status = null, limit, cursor } }) => {
+    handle: async ({ query: { suite_id: suiteId = null, agent_id: agentId = null, status = null, limit, cursor } }) => {
       const beforeSeq = cursor === 0 ? null : cursor;
-      const found = runs.list({ suiteId, agentId, status, beforeSeq, limit: limit + 1 });
+      const found = await runs.list({ suiteId, agentId, status, beforeSeq, limit: limit + 1 });
       const page = found.slice(0, limit);
       return { runs: page.map(runReply), next_cursor: found.length > limit ? (page.at(-1)?.seq ?? 0) : 0 };
     },
@@ -154,7 +154,7 @@ function itemRoutes(api: Api, runs: EvalRuns): void {
     errors: ['NOT_FOUND'],
     answer: runReplySchema,
     examples: () => ({ answer: EXAMPLE_RUN }),
-    handle: ({ params: { run_id: runId } }) => runReply(runs.get(runId)),
+    handle: async ({ params: { run_id: runId } }) => runReply(await runs.get(runId)),
   });
 
   api.add({

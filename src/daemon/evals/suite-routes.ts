@@ -87,7 +87,7 @@ function collectionRoutes(api: Api, { suites }: SuiteRoutesOptions): void {
       const { suite: _suite, text: _text, ...item } = exampleSuite();
       return { answer: [item] };
     },
-    handle: ({ query: { agent_id: agentId = null } }) => suites.list(agentId).map(suiteItem),
+    handle: async ({ query: { agent_id: agentId = null } }) => (await suites.list(agentId)).map(suiteItem),
   });
 
   api.add({
@@ -101,8 +101,8 @@ function collectionRoutes(api: Api, { suites }: SuiteRoutesOptions): void {
     answer: suiteReplySchema,
     errors,
     examples: () => ({ body: { suite: EXAMPLE_TEXT, agent_id: 'the-crooked-fork' }, answer: exampleSuite() }),
-    handle: ({ body: { suite, agent_id: agentId = null }, key }) =>
-      suiteReply(suites.create(readSuite(suite, SUITE_PLACE), agentId, key?.name ?? '')),
+    handle: async ({ body: { suite, agent_id: agentId = null }, key }) =>
+      suiteReply(await suites.create(readSuite(suite, SUITE_PLACE), agentId, key?.name ?? '')),
   });
 }
 
@@ -118,7 +118,7 @@ function itemRoutes(api: Api, { suites, runs }: SuiteRoutesOptions): void {
     errors,
     answer: suiteReplySchema,
     examples: () => ({ answer: exampleSuite() }),
-    handle: ({ params: { suite_id: id } }) => suiteReply(suites.get(id)),
+    handle: async ({ params: { suite_id: id } }) => suiteReply(await suites.get(id)),
   });
 
   api.add({
@@ -135,9 +135,9 @@ function itemRoutes(api: Api, { suites, runs }: SuiteRoutesOptions): void {
       .meta({ id: 'EvalSuiteChange' }),
     answer: suiteReplySchema,
     examples: () => ({ body: { suite: EXAMPLE_SUITE }, answer: { ...exampleSuite(), version: 2 } }),
-    handle: ({ params: { suite_id: id }, body: { suite, agent_id: agentId }, key }) => {
+    handle: async ({ params: { suite_id: id }, body: { suite, agent_id: agentId }, key }) => {
       const content = suite === undefined ? undefined : readSuite(suite, SUITE_PLACE);
-      return suiteReply(suites.change(id, { content, agentId }, key?.name ?? ''));
+      return suiteReply(await suites.change(id, () => ({ content, agentId }), key?.name ?? ''));
     },
   });
 
@@ -152,9 +152,9 @@ function itemRoutes(api: Api, { suites, runs }: SuiteRoutesOptions): void {
     errors,
     answer: success,
     handle: async ({ params: { suite_id: id } }) => {
-      suites.get(id);
+      await suites.get(id);
       await runs.empty('suite', id);
-      suites.remove(id);
+      await suites.remove(id);
       return { success: true };
     },
   });
@@ -176,7 +176,7 @@ function itemRoutes(api: Api, { suites, runs }: SuiteRoutesOptions): void {
       const { id: _id, agent_id: _agent, created_at: _created, ...version } = exampleSuite();
       return { answer: [version] };
     },
-    handle: ({ params: { suite_id: id }, query: { limit = 20, before = Number.MAX_SAFE_INTEGER } }) =>
-      suites.versions(id, { limit, before }).map(suiteVersionReply),
+    handle: async ({ params: { suite_id: id }, query: { limit = 20, before = Number.MAX_SAFE_INTEGER } }) =>
+      (await suites.versions(id, { limit, before })).map(suiteVersionReply),
   });
 }

@@ -34,12 +34,8 @@ const CHECK_MS = 5_000;
  * @param isTraceOpen whether a session of this process still writes its event log
  * @throws ParleyError CONFIG_INVALID without an access key for the store
  */
-export function filesModule(
-  context: DaemonContext,
-  database: SqlDatabase,
-  isTraceOpen: (sessionId: string) => Promise<boolean>,
-): FilesModule {
-  const { settings, faults } = context;
+export function filesModule(context: DaemonContext, isTraceOpen: (sessionId: string) => Promise<boolean>): FilesModule {
+  const { settings, database, faults } = context;
   const clock = context.clock.virtual ? new RealClock() : context.clock;
   const store = openFileStore(settings, { clock, seed: randomInt(2 ** 31) });
   if (store === null) return { name: 'files', callFiles: new CallFiles(settings.dataDir), queue: null };

@@ -4,11 +4,12 @@ import { ParleyError } from '../../base/errors.js';
 import type { KeyBinding, KeyStore, StoredKey } from '../../store/keys.js';
 import type { Client, Clients } from './clients.js';
 import type { Settings } from '../../settings/settings.js';
+import type { SessionTokens } from './session-tokens.js';
 
 export interface AccessOptions {
-  keys: Pick<KeyStore, 'find' | 'get' | 'list'>;
+  keys: Pick<KeyStore, 'find' | 'get' | 'latest' | 'list'>;
   /** Session tokens. Each is valid once, with the rights of the key that made it. */
-  tokens: { redeem: (token: string) => PublicKey | null };
+  tokens: Pick<SessionTokens, 'redeem'>;
   /** Web origins that may open sessions, beside the daemon's own; `*` = all. */
   allowedOrigins: readonly string[];
   /** Finds the client of a request. */
@@ -20,7 +21,7 @@ export interface AccessOptions {
    * forwarded the request: such clients are the operator's own.
    */
   allowMissingOrigin: boolean | null;
-  /** Public keys that are not stored: the key of the daemon's own page. */
+  /** Public keys that are not stored: those of the daemon's own page. */
   ownPublicKeys: ReadonlySet<string>;
   /** Whether the daemon listens on loopback only. */
   loopback: boolean;
@@ -30,6 +31,12 @@ export interface AccessOptions {
 export interface PublicKey extends KeyBinding {
   /** Null = the key of the daemon's own page. */
   id: string | null;
+}
+
+/** The stored key of a request, or the key that made its session token. */
+export interface RequestIdentity {
+  keyId: string | null;
+  holder: PublicKey | null;
 }
 
 /** The origin of a request. Requests of the daemon's own pages have its host in their Origin. */
@@ -44,6 +51,8 @@ export class Access {
   readonly #options: AccessOptions;
   /** The keys of open requests. */
   readonly #found = new WeakMap<IncomingMessage, StoredKey | null>();
+  /** The keys whose tokens open requests have. */
+  readonly #holders = new WeakMap<IncomingMessage, PublicKey>();
 
   constructor(options: AccessOptions) {
     this.#options = options;
@@ -86,29 +95,52 @@ export class Access {
    * Checks the public key or the session token of a talk session, and the page that it comes from. The token is valid
    * only once. @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN
    */
-  talker(keyOrToken: string, caller: Caller): PublicKey {
-    const key = this.#minting(keyOrToken) ?? this.#publicKey(keyOrToken);
+  async talker(keyOrToken: string, caller: Caller): Promise<PublicKey> {
+    const key = (await this.#minting(keyOrToken)) ?? this.#publicKey(keyOrToken);
     this.origin(caller, key);
     return key;
   }
 
-  /** The key of a session token, which becomes invalid. @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN also for a public key */
-  tokenHolder(token: string, caller: Caller): PublicKey {
-    const key = this.#minting(token);
+  /**
+   * The key whose session token a request has in `authorization`. The token becomes invalid at the first call.
+   * @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN also for a public key
+   */
+  async tokenHolder(request: IncomingMessage): Promise<PublicKey> {
+    const known = this.#holders.get(request);
+    if (known !== undefined) return known;
+    const token = bearer(request.headers.authorization);
+    const key = await this.#minting(token);
     if (key === null) {
       this.#publicKey(token);
       throw new ParleyError('AUTH_FORBIDDEN', {
         reason: 'it is a public key; create a token with POST /sessions/token',
       });
     }
-    this.origin(caller, key);
+    this.origin(this.callerOf(request), key);
+    this.#holders.set(request, key);
     return key;
   }
 
-  #minting(token: string): PublicKey | null {
-    const key = this.#options.tokens.redeem(token);
+  /** What was checked of a request, for the node that answers it. */
+  identityOf(request: IncomingMessage): RequestIdentity {
+    return { keyId: this.#found.get(request)?.id ?? null, holder: this.#holders.get(request) ?? null };
+  }
+
+  /** Another node has checked a request. */
+  assume(request: IncomingMessage, { keyId, holder }: RequestIdentity): void {
+    if (keyId !== null) this.#found.set(request, this.#options.keys.get(keyId));
+    if (holder !== null) this.#holders.set(request, holder);
+  }
+
+  /** The key that made a token; null = it is no valid token. @throws ParleyError AUTH_REQUIRED */
+  async #minting(token: string): Promise<PublicKey | null> {
+    const { tokens, keys } = this.#options;
+    const claim = await tokens.redeem(token);
+    if (claim === null) return null;
+    if (claim.keyId === null) return PAGE_KEY;
+    const key = await keys.latest(claim.keyId);
     // It may have been revoked in the meantime.
-    if (key?.id != null && this.#options.keys.get(key.id) === null) throw new ParleyError('AUTH_REQUIRED');
+    if (key?.kind !== 'public') throw new ParleyError('AUTH_REQUIRED');
     return key;
   }
 

@@ -3,6 +3,19 @@ import type * as z from 'zod';
 import type { Access } from './access.js';
 import { checked, type Checks, checksOf } from './checked.js';
 import type { AnyEndpoint, CheckedRequest, Endpoint, Shape } from './endpoint.js';
+import type { Forwarder } from './forwarder.js';
+import type { NodePasses } from './node-pass.js';
+
+type Call = CheckedRequest<Shape, Shape, z.ZodType>;
+type Parts = Omit<Call, 'key' | 'request' | 'reply'>;
+
+export interface ApiParts {
+  access: Access;
+  /** Of requests that other nodes pass on. */
+  passes: NodePasses;
+  /** Passes requests on to other nodes. */
+  forwarder: Forwarder;
+}
 
 /**
  * The daemon's endpoints. A request's key is checked first, then its other parts. All endpoints are in the OpenAPI
@@ -12,10 +25,14 @@ export class Api {
   readonly endpoints: AnyEndpoint[] = [];
   readonly #app: FastifyInstance;
   readonly #access: Access;
+  readonly #passes: NodePasses;
+  readonly #forwarder: Forwarder;
 
-  constructor(app: FastifyInstance, access: Access) {
+  constructor(app: FastifyInstance, { access, passes, forwarder }: ApiParts) {
     this.#app = app;
     this.#access = access;
+    this.#passes = passes;
+    this.#forwarder = forwarder;
     // Bodies arrive as bytes. Each endpoint parses its own with `jsonBody`, which describes faults.
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
@@ -37,32 +54,56 @@ export class Api {
   }
 
   #route(app: FastifyInstance, endpoint: AnyEndpoint): void {
-    const { method, path, gate = 'private', bodyBytes, handle } = endpoint;
+    const { method, path, gate = 'private', bodyBytes } = endpoint;
     // Created at the first request, so that the start does not wait for them.
     let checks: Checks | null = null;
     const route: RouteOptions = {
       method,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
       // Before the body is read: a client without a key learns nothing about faults of its request.
-      onRequest: (request, _reply, done) => {
-        this.#admit(request, gate);
-        done();
+      onRequest: async (request) => {
+        await this.#admit(request, gate);
       },
       handler: (request, reply) => {
-        const parts = checked((checks ??= checksOf(endpoint)), request) as Omit<
-          CheckedRequest<Shape, Shape, z.ZodType>,
-          'key' | 'request' | 'reply'
-        >;
-        return handle({ ...parts, key: this.#access.keyOf(request), request, reply });
+        this.#passes.checkBody(request.raw, Buffer.isBuffer(request.body) ? request.body : null);
+        const parts = checked((checks ??= checksOf(endpoint)), request) as Parts;
+        return this.#answer(endpoint, { ...parts, key: this.#access.keyOf(request), request, reply });
       },
     };
     if (bodyBytes !== undefined) route.bodyLimit = bodyBytes;
     app.route(route);
   }
 
-  #admit(request: FastifyRequest, gate: AnyEndpoint['gate']): void {
+  /** Lets the node that has what the request is about answer it, and asks all nodes if it is about all. */
+  #answer(endpoint: AnyEndpoint, call: Call): ReturnType<AnyEndpoint['handle']> {
+    const { owner, everywhere, handle } = endpoint;
+    if (owner !== undefined) return this.#ownersAnswer(owner, endpoint, call);
+    if (everywhere?.when(call) !== true) return handle(call);
+    return this.#joinedAnswer(everywhere.join, endpoint, call);
+  }
+
+  async #ownersAnswer(
+    ownerOf: NonNullable<AnyEndpoint['owner']>,
+    { handle }: AnyEndpoint,
+    call: Call,
+  ): Promise<unknown> {
+    const owner = await ownerOf(call);
+    const isAnswered = owner !== null && (await this.#forwarder.forward(owner, call.request, call.reply));
+    return isAnswered ? call.reply : handle(call);
+  }
+
+  async #joinedAnswer(
+    join: (answers: readonly unknown[]) => unknown,
+    { handle }: AnyEndpoint,
+    call: Call,
+  ): Promise<unknown> {
+    const own = await handle(call);
+    return join([own, ...(await this.#forwarder.spread(call.request))]);
+  }
+
+  async #admit(request: FastifyRequest, gate: AnyEndpoint['gate']): Promise<void> {
     if (gate === 'open') return;
-    if (typeof gate === 'function') gate(request);
+    if (typeof gate === 'function') await gate(request);
     else this.#access.privateKey(request);
   }
 }

@@ -67,6 +67,11 @@ export class Clients {
     return client;
   }
 
+  /** Another node has found the client of a request. */
+  assume(request: IncomingMessage, client: Client): void {
+    this.#found.set(request, client);
+  }
+
   #find({ headers, socket }: IncomingMessage): Client {
     const peer = plainAddress(socket.remoteAddress ?? '') ?? '';
     const isEncrypted = (socket as Partial<TLSSocket>).encrypted === true;

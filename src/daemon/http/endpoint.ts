@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import type { ErrorCode } from '../../base/errors.js';
 import type { StoredKey } from '../../store/keys.js';
+import type { Owner } from './forwarder.js';
 
 /** Schemas by member name. */
 export type Shape = Readonly<Record<string, z.ZodType>>;
@@ -31,7 +32,7 @@ export interface EndpointExamples {
 }
 
 /** Who may call an endpoint: holders of a private key, anyone, or those for whom the function does not throw. */
-export type Gate = 'private' | 'open' | ((request: FastifyRequest) => void);
+export type Gate = 'private' | 'open' | ((request: FastifyRequest) => void | Promise<void>);
 
 /**
  * One endpoint: the source of its route, its validation and its part of the OpenAPI document.
@@ -75,6 +76,16 @@ export interface Endpoint<P extends Shape, Q extends Shape, B extends z.ZodType,
   errors?: readonly ErrorCode[];
   /** Required for a body and for an answer; an answer of `success` has its own example. */
   examples?: () => EndpointExamples;
+  /**
+   * The node that has what the request is about, such as a running call. Another node than this one answers instead.
+   * Null = any node can answer. Not with `upload`.
+   */
+  owner?: (call: Pick<CheckedRequest<P, Q, B>, 'params' | 'query' | 'body'>) => Promise<Owner | null> | Owner | null;
+  /** For what concerns all nodes: the other ones get the request, too, and `join` makes one answer of all. */
+  everywhere?: {
+    when: (call: Pick<CheckedRequest<P, Q, B>, 'params' | 'query' | 'body'>) => boolean;
+    join: (answers: readonly z.output<R>[]) => z.output<R>;
+  };
   handle: (call: CheckedRequest<P, Q, B>) => Promise<z.output<R> | FastifyReply> | z.output<R> | FastifyReply;
 }
 

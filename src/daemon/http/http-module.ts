@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -7,7 +7,9 @@ import type { DaemonModule } from '../module.js';
 import { Access, isLoopbackName } from './access.js';
 import { Api } from './api.js';
 import { Clients } from './clients.js';
+import { Forwarder, type NodeAddresses } from './forwarder.js';
 import { keyRoutes } from './key-routes.js';
+import { NodePasses } from './node-pass.js';
 import { openApiRoutes } from './openapi.js';
 import { countRequests, RateLimit } from './rate-limit.js';
 import { answerUnknownRoutes, errorReplies } from './replies.js';
@@ -30,18 +32,22 @@ export interface HttpModule extends DaemonModule {
   readonly tokens: SessionTokens;
   readonly links: SignedUrls;
   readonly upgrades: Upgrades;
+  /** Of requests that come from other nodes. */
+  readonly passes: NodePasses;
+  /** Passes requests on to other nodes. */
+  readonly forwarder: Forwarder;
   /** The public key of the daemon's own page. */
   readonly pageKey: string;
   /** Resolves with the address once the server listens. */
   listen: () => Promise<string>;
 }
 
-export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpModule {
-  const { settings, clock, nowUnixMs, stores, log, faults } = context;
+export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: NodeAddresses): HttpModule {
+  const { settings, clock, nowUnixMs, stores, log, faults, node } = context;
   const { host, port, publicUrl } = settings;
   let address = `http://${host}:${String(port)}`;
-  const pageKey = settings.publicKey ?? `pk_page_${randomBytes(24).toString('base64url')}`;
-  const tokens = new SessionTokens(nowUnixMs);
+  const pageKeys = settings.publicKey === null ? stores.sharedKeys.map(pageKeyOf) : [settings.publicKey];
+  const tokens = new SessionTokens({ keys: stores.sharedKeys, uses: stores.tokenUses, nowUnixMs });
   const clients = new Clients(settings, (proxy) => {
     const hint =
       'its visitors count as one. trustedProxies (PARLEY_TRUSTED_PROXIES) names proxies, see docs/operation.md';
@@ -54,19 +60,25 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpMo
     keys: stores.keys,
     allowedOrigins: settings.allowedOrigins,
     allowMissingOrigin: settings.allowMissingOrigin,
-    ownPublicKeys: new Set(settings.page ? [pageKey] : []),
+    ownPublicKeys: new Set(settings.page ? pageKeys : []),
     loopback: isLoopbackName(host),
   });
   const app = openServer(settings, clock, tls);
   app.setErrorHandler(errorReplies((error, request) => faults.report(error, { request })));
   answerUnknownRoutes(app);
+  const passes = new NodePasses({ node, keys: stores.signingKeys, nowUnixMs, access, clients });
+  const forwarder = new Forwarder({ node, nodes, passes, clock });
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    passes.admit(raw);
+    done();
+  });
   const requests = new RateLimit(settings.limits.requestsPerMinute, () => clock.nowMs());
-  countRequests(app, { requests, clients, access });
+  countRequests(app, { requests, clients, access, passes });
   answerPages(app, access);
   return {
     name: 'http',
     app,
-    api: new Api(app, access),
+    api: new Api(app, { access, passes, forwarder }),
     access,
     clients,
     requests,
@@ -78,7 +90,9 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpMo
       isPublic: publicUrl !== null,
     }),
     upgrades: new Upgrades(app.server),
-    pageKey,
+    passes,
+    forwarder,
+    pageKey: pageKeys[0] ?? '',
     listen: async () => {
       await app.listen({ host, port });
       const bound = app.server.address() as AddressInfo;
@@ -99,7 +113,13 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null): HttpMo
       const cutOff = clock.schedule(clock.nowMs() + LAST_ANSWERS_MS, () => app.server.closeAllConnections());
       await app.close();
       cutOff();
+      await forwarder.close();
       tls?.close();
     },
   };
+}
+
+/** The public key of the page. All nodes have the same one: a page of one may talk with another. */
+function pageKeyOf(key: Buffer): string {
+  return `pk_page_${createHmac('sha256', key).update('page key').digest().subarray(0, 24).toString('base64url')}`;
 }

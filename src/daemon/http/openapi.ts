@@ -231,6 +231,8 @@ const DETAILS: Partial<Record<ErrorCode, ErrorDetails>> = {
   EVAL_QUEUE_FULL: { limit: 100 },
   EVAL_RESULT_MISSING: { id: 'unknown', status: 'running' },
   EVAL_RUN_GOES_ON: { id: 'unknown' },
+  FILE_STORE_FAILED: { store: 's3://calls', reason: 'SlowDown (Please reduce your request rate)' },
+  FILE_STORE_REFUSED: { store: 's3://calls', reason: 'AccessDenied (Access Denied)' },
   KEY_OF_ENVIRONMENT: { variable: 'PARLEY_API_KEY' },
   KNOWLEDGE_FILE_IN_USE: { agent: 'baker', id: 'f1' },
   KNOWLEDGE_FILE_TOO_LARGE: { name: 'menu.pdf', limit: 20_971_520 },

@@ -3,6 +3,7 @@ import { ParleyError } from '../../base/errors.js';
 import type { StoredKey } from '../../store/keys.js';
 import type { Access } from './access.js';
 import type { Clients } from './clients.js';
+import type { NodePasses } from './node-pass.js';
 
 /** Paths for monitoring, which have no limit. */
 const UNLIMITED: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
@@ -66,11 +67,13 @@ export function payerOf(address: string, key: Pick<StoredKey, 'id' | 'kind'> | n
 /** Counts all requests of a server except those of monitoring and of carriers. */
 export function countRequests(
   app: FastifyInstance,
-  { requests, clients, access }: { requests: RateLimit; clients: Clients; access: Access },
+  { requests, clients, access, passes }: { requests: RateLimit; clients: Clients; access: Access; passes: NodePasses },
 ): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const isUnlimited = UNLIMITED.has(request.url) || request.url.startsWith(CARRIER_PATHS);
-    if (!isUnlimited) requests.take(payerOf(clients.of(request.raw).address, access.keyOf(request)));
+    // The node that passed a request on has counted it.
+    if (!isUnlimited && !passes.has(request.raw))
+      requests.take(payerOf(clients.of(request.raw).address, access.keyOf(request)));
     done();
   });
 }

@@ -1,17 +1,30 @@
 import * as z from 'zod';
-import type { Clock } from '../../base/clock.js';
+import type { FastifyInstance } from 'fastify';
+import type { IncomingMessage } from 'node:http';
+import type { Cancel, Clock } from '../../base/clock.js';
+import { parseWith } from '../../schema/issues.js';
 import { ParleyError } from '../../base/errors.js';
 import type { CallStore } from '../../store/calls.js';
 import type { Api } from '../http/api.js';
+import type { CallOwners } from '../nodes/call-owners.js';
 import type { CheckedRequest, Shape } from '../http/endpoint.js';
 import { EventStream } from '../http/event-stream.js';
-import { type LiveEvents, statusOf } from './live-events.js';
+import { type LiveEvents, statusOf, type Watched } from './live-events.js';
 
 export interface EventRoutesOptions {
   events: LiveEvents;
   calls: Pick<CallStore, 'get'>;
   clock: Clock;
+  owners: Pick<CallOwners, 'of'>;
+  /** Brings the events of other nodes until it is canceled. */
+  relayOthers: () => Cancel;
+  app: FastifyInstance;
+  /** The gate of endpoints for nodes. */
+  nodesOnly: (request: IncomingMessage) => void;
 }
+
+/** The path of this node's events, for other nodes. */
+export const NODE_EVENTS = '/nodes/self/events';
 
 /** Maximum of concurrent watchers. */
 const MOST_STREAMS = 100;
@@ -96,7 +109,8 @@ const EXAMPLE: z.output<typeof eventSchema> = {
 };
 
 /** Events of calls as server-sent events. */
-export function eventRoutes(api: Api, { events, calls, clock }: EventRoutesOptions): void {
+export function eventRoutes(api: Api, options: EventRoutesOptions): void {
+  const { events, calls, clock, owners, relayOthers, app, nodesOnly } = options;
   const shared = {
     method: 'GET',
     tag: 'events',
@@ -109,27 +123,41 @@ export function eventRoutes(api: Api, { events, calls, clock }: EventRoutesOptio
   let streams = 0;
 
   const open = (
-    { reply, headers: { 'last-event-id': last } }: CheckedRequest<Shape, Shape, z.ZodType>,
-    sessionId: string | null,
+    { reply, headers: { 'last-event-id': last } }: Pick<CheckedRequest<Shape, Shape, z.ZodType>, 'reply' | 'headers'>,
+    watched: Watched,
   ) => {
     if (streams >= MOST_STREAMS) {
       throw new ParleyError('STREAMS_FULL', { limit: MOST_STREAMS, retryAfterS: RETRY_S });
     }
     streams++;
     const stream = new EventStream(reply, clock);
-    void watch({ events, calls, stream, sessionId, lastId: last === undefined ? null : Number(last) }).finally(() => {
+    const endRelay = watched === 'all' ? relayOthers() : (): void => undefined;
+    void watch({ events, calls, stream, watched, lastId: last === undefined ? null : Number(last) }).finally(() => {
       streams--;
+      endRelay();
     });
     return reply;
   };
+
+  app.get(NODE_EVENTS, {
+    onRequest: ({ raw }, _reply, done) => {
+      nodesOnly(raw);
+      done();
+    },
+    handler: (request, reply) => {
+      const last = parseWith(z.object(headers), request.headers, ['header']);
+      return open({ reply, headers: last }, 'this node');
+    },
+  });
 
   api.add({
     ...shared,
     id: 'watchCalls',
     path: '/events',
     summary: 'Watch the events of all calls',
-    description: 'Events are `status`, `transcript`, `metrics`, `tool`, and `gap` if the client missed some.',
-    handle: (call) => open(call, null),
+    description:
+      'Events are `status`, `transcript`, `metrics`, `tool`, and `gap` if the client missed some. Those of all nodes.',
+    handle: (call) => open(call, 'all'),
   });
 
   api.add({
@@ -139,11 +167,12 @@ export function eventRoutes(api: Api, { events, calls, clock }: EventRoutesOptio
     summary: 'Watch the events of a call',
     description: 'Starts with the first stored event. The stream ends when the call has ended.',
     params: { session_id: z.string().min(1).max(200) },
-    errors: ['STREAMS_FULL', 'NOT_FOUND'],
-    handle: (call) => {
+    errors: ['STREAMS_FULL', 'NOT_FOUND', 'NODE_UNREACHABLE'],
+    owner: ({ params }) => owners.of(params.session_id),
+    handle: async (call) => {
       const { session_id: sessionId } = call.params;
-      if (calls.get(sessionId) === null) throw new ParleyError('NOT_FOUND', { what: 'call', id: sessionId });
-      return open(call, sessionId);
+      if ((await calls.get(sessionId)) === null) throw new ParleyError('NOT_FOUND', { what: 'call', id: sessionId });
+      return open(call, { sessionId });
     },
   });
 }
@@ -152,8 +181,7 @@ export interface WatcherOptions {
   events: LiveEvents;
   calls: Pick<CallStore, 'get'>;
   stream: EventStream;
-  /** Null = of all calls. */
-  sessionId: string | null;
+  watched: Watched;
   /** The id of the last event that the client received; null = none. */
   lastId: number | null;
 }
@@ -162,12 +190,13 @@ export interface WatcherOptions {
  * Sends stored events to a client, then each new one. If the client reads so slowly that events are dropped before it
  * gets them, the stream ends; the client reconnects and receives a `gap`.
  */
-export async function watch({ events, calls, stream, sessionId, lastId }: WatcherOptions): Promise<void> {
+export async function watch({ events, calls, stream, watched, lastId }: WatcherOptions): Promise<void> {
   try {
     stream.begin();
-    let at = await startOf(lastId, { events, stream, sessionId });
-    if (sessionId !== null && events.after(at, sessionId) === null) {
-      const call = calls.get(sessionId);
+    const sessionId = typeof watched === 'string' ? null : watched.sessionId;
+    let at = await startOf(lastId, { events, stream, watched });
+    if (sessionId !== null && events.after(at, watched) === null) {
+      const call = await calls.get(sessionId);
       if (call !== null && (lastId === null || call.endedUs !== null)) {
         await stream.send(JSON.stringify({ session_id: sessionId, ...statusOf(call) }), { event: 'status' });
       }
@@ -175,7 +204,7 @@ export async function watch({ events, calls, stream, sessionId, lastId }: Watche
     }
     while (!stream.left.aborted && !events.closed.aborted) {
       if (events.oldestId > at + 1) return;
-      const event = events.after(at, sessionId);
+      const event = events.after(at, watched);
       if (event === null) {
         // Skips events of other sessions for good.
         at = events.newestId;
@@ -196,11 +225,12 @@ export async function watch({ events, calls, stream, sessionId, lastId }: Watche
 /** The id after which a client's events start. Sends `gap` if some of them were dropped. */
 async function startOf(
   lastId: number | null,
-  { events, stream, sessionId }: Pick<WatcherOptions, 'events' | 'stream' | 'sessionId'>,
+  { events, stream, watched }: Pick<WatcherOptions, 'events' | 'stream' | 'watched'>,
 ): Promise<number> {
   const before = events.oldestId - 1;
-  if (lastId === null) return sessionId === null ? events.newestId : before;
-  if (lastId >= before) return Math.min(lastId, events.newestId);
+  if (lastId === null) return typeof watched === 'string' ? events.newestId : before;
+  // Ids of other nodes and of earlier processes begin at other times.
+  if (lastId >= before && lastId <= events.newestId) return lastId;
   await stream.send('{}', { event: 'gap' });
   return before;
 }

@@ -12,7 +12,12 @@ export interface LiveEvent {
   readonly name: string;
   /** JSON. */
   readonly data: string;
+  /** Whether it happened on this node. */
+  readonly isOwn: boolean;
 }
+
+/** Which events a watcher gets: those of one session, those of this node, or all. */
+export type Watched = { readonly sessionId: string } | 'this node' | 'all';
 
 /** A bounded buffer of the latest events, for clients that reconnect. */
 export class EventBuffer {
@@ -40,8 +45,8 @@ export class EventBuffer {
     return this.#events[0]?.id ?? this.#nextId;
   }
 
-  add(sessionId: string, name: string, data: string): LiveEvent {
-    const event = { id: this.#nextId++, sessionId, name, data };
+  add(sessionId: string, name: string, data: string, isOwn = true): LiveEvent {
+    const event = { id: this.#nextId++, sessionId, name, data, isOwn };
     this.#events.push(event);
     this.#chars += data.length;
     while (this.#chars > this.#maxChars && this.#events.length > 1)
@@ -49,14 +54,19 @@ export class EventBuffer {
     return event;
   }
 
-  /** The first event after an id, of one session or of any; null = there is none. */
-  after(id: number, sessionId: string | null): LiveEvent | null {
+  /** The first event after an id; null = there is none. */
+  after(id: number, watched: Watched): LiveEvent | null {
     for (let at = Math.max(0, id + 1 - this.oldestId); at < this.#events.length; at++) {
       const event = this.#events[at];
-      if (event !== undefined && (sessionId === null || event.sessionId === sessionId)) return event;
+      if (event !== undefined && isWatched(event, watched)) return event;
     }
     return null;
   }
+}
+
+function isWatched({ sessionId, isOwn }: LiveEvent, watched: Watched): boolean {
+  if (watched === 'all') return true;
+  return watched === 'this node' ? isOwn : sessionId === watched.sessionId;
 }
 
 const PROGRESS: ReadonlySet<string> = new Set<CallProgress>([
@@ -151,9 +161,16 @@ export class LiveEvents {
     }
   }
 
-  /** The first event after an id, of one session or of any. */
-  after(id: number, sessionId: string | null): LiveEvent | null {
-    return this.#buffer.after(id, sessionId);
+  /** Adds an event of another node. */
+  relay(sessionId: string, name: string, data: string): void {
+    if (this.closed.aborted) return;
+    this.#buffer.add(sessionId, name, data, false);
+    this.#wake();
+  }
+
+  /** The first event after an id. */
+  after(id: number, watched: Watched): LiveEvent | null {
+    return this.#buffer.after(id, watched);
   }
 
   /** Resolves when there is another event, or when no more follow. */
@@ -173,13 +190,17 @@ export class LiveEvents {
   /** Ends all streams. */
   close(): void {
     this.#closing.abort();
-    for (const wake of Array.from(this.#waiting)) wake();
+    this.#wake();
   }
 
   #add(sessionId: string, name: string, facts: Readonly<Record<string, unknown>>): void {
     if (this.closed.aborted) return;
     const data = { session_id: sessionId, time: this.#nowUnixMs() / 1000, ...facts };
     this.#buffer.add(sessionId, name, JSON.stringify(data));
+    this.#wake();
+  }
+
+  #wake(): void {
     for (const wake of Array.from(this.#waiting)) wake();
   }
 }

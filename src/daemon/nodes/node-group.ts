@@ -21,6 +21,8 @@ export interface Nodes {
   list(): Promise<readonly ShownNode[]>;
   /** The address of another node that lives; null = there is no such node. */
   addressOf(id: string): Promise<string | null>;
+  /** Ids of all other nodes that live. */
+  others(): Promise<readonly string[]>;
   /** Enters this node before it takes calls. @throws ParleyError DATABASE_UNREACHABLE */
   join(): Promise<void>;
   /** Tells the others now what has changed of this node. */
@@ -104,6 +106,11 @@ export class NodeGroup implements Nodes {
   async addressOf(id: string): Promise<string | null> {
     const address = (await this.#options.store.live(id))?.address ?? '';
     return address === '' ? null : address;
+  }
+
+  async others(): Promise<readonly string[]> {
+    const { nodes } = await this.#options.store.list();
+    return nodes.flatMap(({ id, deadUs }) => (id === this.#options.node.id || deadUs !== null ? [] : [id]));
   }
 
   leave(): Promise<void> {
@@ -268,6 +275,10 @@ export class SoleNode implements Nodes {
 
   async addressOf(): Promise<null> {
     return null;
+  }
+
+  async others(): Promise<readonly string[]> {
+    return [];
   }
 
   async join(): Promise<void> {

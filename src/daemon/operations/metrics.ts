@@ -9,6 +9,7 @@ import type { SessionReport } from '../../session/record/session-report.js';
 import type { TurnMetrics } from '../../session/record/session-metrics.js';
 import { fileMetrics, type FileFigures } from './file-metrics.js';
 import { MetricRegistry, type MetricSample } from './metric-registry.js';
+import { type EventLoop, NodeLoad } from './node-load.js';
 import { UNHEARD_KINDS } from '../../transports/rtp/totals.js';
 import { hopText } from '../../telephony/sip/hop.js';
 
@@ -50,6 +51,12 @@ export class EventLoopDelay {
     };
   }
 
+  /** The delay that one of a hundred readings of the last window exceeds, in seconds. */
+  get lateS(): number {
+    this.#endWindow();
+    return (this.#quantiles ?? this.#look())[1] ?? 0;
+  }
+
   close(): void {
     this.#delay.disable();
   }
@@ -78,17 +85,17 @@ function late(ns: number): number {
 /** Values that are read at each scrape. */
 export interface MetricSources {
   /** Calls that have not ended, by channel and status. */
-  calls: () => readonly { channel: string; status: string; count: number }[];
+  calls: () => Promise<readonly { channel: string; status: string; count: number }[]>;
   /** Running sessions. */
   sessions: () => number;
   /** The limit of sessions. */
   maxSessions: number;
   clock: Clock;
   /** Messages to webhooks that have not been delivered. */
-  outbox: () => number;
+  outbox: () => Promise<number>;
   ready: () => boolean;
   /** The lines of each media thread, null = it is not up; and the number of threads that ended unexpectedly. */
-  media: { readonly loads: readonly (number | null)[]; readonly deaths: number };
+  media: { readonly loads: readonly (number | null)[]; readonly deaths: number; readonly loops: readonly EventLoop[] };
   /** Internal faults of parley. */
   faults: { readonly count: number };
   trunks: CarrierStatistics;
@@ -140,7 +147,13 @@ export class Metrics {
   readonly #requests;
   readonly #requestTimes;
 
+  readonly #sources: MetricSources;
+  /** As the database had them last. */
+  #calls: Awaited<ReturnType<MetricSources['calls']>> = [];
+  #outbox = 0;
+
   constructor(sources: MetricSources) {
+    this.#sources = sources;
     const registry = this.#registry;
     this.#loop = new EventLoopDelay(sources.clock);
     const version = packageVersion();
@@ -152,8 +165,21 @@ export class Metrics {
     registry.read('gauge', 'parley_sessions_limit', 'The limit of concurrent conversations.', () => [
       { value: sources.maxSessions },
     ]);
+    const load = new NodeLoad({
+      clock: sources.clock,
+      sessions: sources.sessions,
+      maxSessions: sources.maxSessions,
+      lateS: () => this.#loop.lateS,
+      threads: () => sources.media.loops,
+    });
+    registry.read('gauge', 'parley_load', 'How busy the node is, 0 to 1: the scarcest of what calls need.', () => [
+      { value: load.value },
+    ]);
+    registry.read('gauge', 'parley_capacity_sessions', 'Conversations that the node takes: 0 while it drains.', () => [
+      { value: sources.ready() ? sources.maxSessions : 0 },
+    ]);
     registry.read('gauge', 'parley_calls', 'Calls in progress, by channel and status.', () =>
-      sources.calls().map(({ channel, status, count }) => ({ labels: { channel, status }, value: count })),
+      this.#calls.map(({ channel, status, count }) => ({ labels: { channel, status }, value: count })),
     );
     this.#ended = registry.counter('parley_sessions_ended_total', 'Ended conversations, by status.');
     this.#lengths = registry.histogram('parley_session_seconds', 'Duration of conversations.', CALL_BOUNDS);
@@ -204,7 +230,7 @@ export class Metrics {
       sources.faults.count === 0 ? [] : [{ value: sources.faults.count }],
     );
     registry.read('gauge', 'parley_webhook_outbox', 'Messages to webhooks that have not been delivered.', () => [
-      { value: sources.outbox() },
+      { value: this.#outbox },
     ]);
     this.#requests = registry.counter('parley_http_requests_total', 'HTTP requests, by route and status.');
     this.#requestTimes = registry.histogram('parley_http_request_seconds', 'Duration of HTTP answers.', HTTP_BOUNDS);
@@ -240,7 +266,13 @@ export class Metrics {
   }
 
   /** All metrics in Prometheus's text format. */
-  text(): string {
+  async text(): Promise<string> {
+    const { calls, outbox } = this.#sources;
+    try {
+      [this.#calls, this.#outbox] = await Promise.all([calls(), outbox()]);
+    } catch {
+      // The database cannot be reached: what was known last.
+    }
     return this.#registry.text();
   }
 

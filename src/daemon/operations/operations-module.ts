@@ -207,7 +207,12 @@ function healthRoutes(api: Api, state: () => 'ready' | 'warming up' | 'shutting 
 /** `/metrics`, for Prometheus. */
 function metricsRoutes(
   api: Api,
-  { access, clients, who, text }: { access: Access; clients: Clients; who: Settings['metrics']; text: () => string },
+  {
+    access,
+    clients,
+    who,
+    text,
+  }: { access: Access; clients: Clients; who: Settings['metrics']; text: () => Promise<string> },
 ): void {
   api.add({
     id: 'getMetrics',
@@ -223,7 +228,7 @@ function metricsRoutes(
     answer: z.string(),
     content: 'text/plain',
     examples: () => ({ answer: '# TYPE parley_sessions gauge\nparley_sessions 3\n' }),
-    handle: ({ reply }) => reply.type('text/plain; version=0.0.4; charset=utf-8').send(text()),
+    handle: async ({ reply }) => reply.type('text/plain; version=0.0.4; charset=utf-8').send(await text()),
   });
 }
 

@@ -136,7 +136,7 @@ export class ChatEndpoint {
         const piece = next.value;
         if (piece.type === 'begun') {
           ({ model } = piece);
-          if (end_of_session === true) this.#log(id, agent, metadata);
+          if (end_of_session === true) await this.#log(id, agent, metadata);
         } else if (piece.type === 'text') {
           await stream.send(chunk(piece.text, null));
         } else if (piece.type === 'tools') stream.keepAlive();
@@ -158,9 +158,9 @@ export class ChatEndpoint {
     await waitAtMost(this.#options.clock, LOG_MS, pieces.next());
   }
 
-  #log(sessionId: string, { id, config }: Agent, metadata: Readonly<Record<string, unknown>>): void {
+  async #log(sessionId: string, { id, config }: Agent, metadata: Readonly<Record<string, unknown>>): Promise<void> {
     const known = { sessionId, channel: 'chat' as const, agentId: id, agentConfig: config };
-    this.#options.log.begin({ ...known, metadata });
+    await this.#options.log.begin({ ...known, metadata });
   }
 
   async #sendError(stream: EventStream, error: unknown): Promise<void> {

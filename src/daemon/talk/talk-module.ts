@@ -1,9 +1,13 @@
 import * as z from 'zod';
+import type { Clock } from '../../base/clock.js';
+import { withTimeout } from '../../base/deadlines.js';
+import { encodeUrlText } from '../../base/url-text.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallLog } from '../call-log/call-log.js';
 import type { RegisteredCalls } from '../calls/registered-calls.js';
 import type { DaemonContext } from '../context.js';
 import { type BrowserFiles, serveFile } from '../http/browser-files.js';
+import type { Forwarder } from '../http/forwarder.js';
 import type { HttpModule } from '../http/http-module.js';
 import type { Media } from '../media.js';
 import type { DaemonModule } from '../module.js';
@@ -30,9 +34,9 @@ export interface TalkModuleOptions {
 
 /** Pages and the widget, and their conversations: over the talk socket, WebRTC and chat. */
 export function talkModule(context: DaemonContext, options: TalkModuleOptions): DaemonModule {
-  const { settings, engine, clock, nowUnixMs, faults, events, admission } = context;
+  const { settings, engine, clock, nowUnixMs, faults, events, admission, owners } = context;
   const { http, agents, log, registered, media, files } = options;
-  const { access, clients, requests, tokens, upgrades } = http;
+  const { access, clients, requests, tokens, upgrades, forwarder } = http;
   const onError = faults.report;
   const chats = new ChatEndpoint({
     engine,
@@ -71,6 +75,10 @@ export function talkModule(context: DaemonContext, options: TalkModuleOptions): 
     clock,
     admission,
     onError,
+    abandonElsewhere: async (sessionId, agentId) => {
+      const owner = await owners.ofRunning(sessionId);
+      if (owner !== null) await abandonOn(owner.nodeId, { sessionId, agentId }, { forwarder, clock });
+    },
     socketsPerAddress: settings.limits.socketsPerAddress,
     leadMs: settings.talkLeadMs,
   });
@@ -91,7 +99,8 @@ export function talkModule(context: DaemonContext, options: TalkModuleOptions): 
         }));
       }
       chatRoutes(api, chats);
-      webRtcRoutes(api, { webSessions, access, calls: webRtc, admission });
+      abandonRoute(http, (sessionId, agentId) => socket.abandon(sessionId, agentId));
+      webRtcRoutes(api, { webSessions, access, calls: webRtc, admission, owners });
     },
     resume: () => {
       if (media.isLocal) webRtc.warmUp();
@@ -99,6 +108,41 @@ export function talkModule(context: DaemonContext, options: TalkModuleOptions): 
     stop: () => socket.close(),
     close: () => webRtc.close(),
   };
+}
+
+/** Until another node has ended a session, with all that it stores. */
+const ABANDON_MS = 10_000;
+
+/** Lets another node end a session whose client has lost its connection. */
+async function abandonOn(
+  nodeId: string,
+  { sessionId, agentId }: { sessionId: string; agentId: string | null },
+  { forwarder, clock }: { forwarder: Forwarder; clock: Clock },
+): Promise<void> {
+  const agent = agentId === null ? '' : `?agent_id=${encodeUrlText(agentId)}`;
+  const url = `/nodes/self/sessions/${encodeUrlText(sessionId)}/abandon${agent}`;
+  await withTimeout(clock, ABANDON_MS, async (signal) => {
+    const answer = await forwarder.ask(nodeId, { method: 'POST', url }, signal);
+    await answer?.body.dump();
+  });
+}
+
+/** For other nodes, which have the new connection of a client. */
+function abandonRoute(
+  { app, passes }: HttpModule,
+  abandon: (sessionId: string, agentId: string | null) => Promise<boolean>,
+): void {
+  app.post('/nodes/self/sessions/:session_id/abandon', {
+    onRequest: ({ raw }, _reply, done) => {
+      passes.nodesOnly(raw);
+      done();
+    },
+    handler: async ({ params, query }) => {
+      const { session_id: sessionId } = params as { session_id: string };
+      const { agent_id: agentId = null } = query as { agent_id?: string };
+      return { success: await abandon(sessionId, agentId) };
+    },
+  });
 }
 
 const iceServer = z
@@ -144,7 +188,7 @@ function sessionTokenRoutes(api: Api, { access, tokens, admission, iceServers }:
     }),
     handle: ({ request }) => {
       admission.enter();
-      const { token, expiresAt } = tokens.mint(access.publicKey(request.raw));
+      const { token, expiresAt } = tokens.mint(access.publicKey(request.raw).id);
       return { token, expires_at: expiresAt, ice_servers: [...iceServers] };
     },
   });

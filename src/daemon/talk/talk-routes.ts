@@ -25,6 +25,8 @@ export interface TalkEndpointOptions {
   /** How far audio runs ahead of real time, in milliseconds. */
   leadMs: number;
   admission: Pick<AdmissionControl, 'isOpen'>;
+  /** Ends the lost connection of a session that another node has, so that its messages are stored. */
+  abandonElsewhere: (sessionId: string, agentId: string | null) => Promise<void>;
   onError: (error: Error) => void;
 }
 
@@ -144,7 +146,7 @@ export class TalkEndpoint {
     text: string | null,
   ): Promise<void> {
     const { webSessions } = this.#options;
-    const { requested, playsThroughPauses } = this.#requested(parseJson(text), caller);
+    const { requested, playsThroughPauses } = await this.#requested(parseJson(text), caller);
     transport.playsThroughPauses = playsThroughPauses;
     await this.#takeOver(requested);
     const session = await webSessions.begin(requested, transport, 'talk');
@@ -154,24 +156,35 @@ export class TalkEndpoint {
   }
 
   /**
-   * A client whose connection broke continues its session in a new one. The daemon may not have noticed the break. It
-   * ends the old session now, so that its messages are stored.
+   * A client whose connection broke continues its session in a new one, perhaps on another node. The daemon may not have
+   * noticed the break. It ends the old session now, so that its messages are stored.
    */
   async #takeOver({ continuation, agentId }: RequestedSession): Promise<void> {
-    const lost = this.#talking.get(continuation?.session_id ?? '');
-    if (lost === undefined || lost.agentId !== agentId) return;
+    const sessionId = continuation?.session_id ?? null;
+    if (sessionId === null || (await this.abandon(sessionId, agentId))) return;
+    await this.#options.abandonElsewhere(sessionId, agentId);
+  }
+
+  /** Ends a session whose client has lost its connection. Returns false if this node has none of this agent. */
+  async abandon(sessionId: string, agentId: string | null): Promise<boolean> {
+    const lost = this.#talking.get(sessionId);
+    if (lost === undefined || lost.agentId !== agentId) return false;
     lost.transport.abandon();
     await lost.session.finished;
+    return true;
   }
 
   /** @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, NOT_FOUND, CONFIG_INVALID, SESSIONS_FULL */
-  #requested(message: unknown, caller: Caller): { requested: RequestedSession; playsThroughPauses: boolean } {
+  async #requested(
+    message: unknown,
+    caller: Caller,
+  ): Promise<{ requested: RequestedSession; playsThroughPauses: boolean }> {
     const { webSessions } = this.#options;
     if (isRegistered(message)) {
       const { data } = parseWith(registeredSchema, message, ['initiate']);
-      webSessions.enter(data.public_key, caller);
+      await webSessions.enter(data.public_key, caller);
       return {
-        requested: webSessions.registered(data.call_id),
+        requested: await webSessions.registered(data.call_id),
         playsThroughPauses: data.background_in_pauses === true,
       };
     }
@@ -179,7 +192,7 @@ export class TalkEndpoint {
     const { public_key: key, agent, background_in_pauses: inPauses, ...fields } = data;
     const place = ['initiate', 'data', 'agent'];
     const requested = webSessions.requested(
-      webSessions.enter(key, caller),
+      await webSessions.enter(key, caller),
       { id: agent.agent_id ?? null, config: agent.agent_config, extensions: agent.agent_extensions, place },
       fields,
     );

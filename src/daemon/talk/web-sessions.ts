@@ -74,8 +74,8 @@ export class WebSessions {
    * Admits a client with a public key or a session token, which becomes invalid.
    * @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, SESSIONS_FULL
    */
-  enter(keyOrToken: string, caller: Caller): PublicKey {
-    const key = this.#options.access.talker(keyOrToken, caller);
+  async enter(keyOrToken: string, caller: Caller): Promise<PublicKey> {
+    const key = await this.#options.access.talker(keyOrToken, caller);
     this.checkRoom();
     return key;
   }
@@ -122,7 +122,7 @@ export class WebSessions {
   }
 
   /** A registered call. Its id is enough, because the registration needed a private key. @throws ParleyError NOT_FOUND */
-  registered(callId: string): RequestedSession {
+  registered(callId: string): Promise<RequestedSession> {
     return this.#options.registered.take(callId, 'talk');
   }
 
@@ -150,14 +150,14 @@ export class WebSessions {
       observe: events.observer(id, agentId),
     });
     const session = await starting
-      .catch((error: unknown) => {
-        if (callId !== null) log.fail(id, 'failed', reasonOf(error));
+      .catch(async (error: unknown) => {
+        if (callId !== null) await log.fail(id, 'failed', reasonOf(error));
         throw promptFault(error) ?? error;
       })
       .finally(() => this.#starting--);
     try {
-      if (callId === null) log.begin({ sessionId: id, channel, agentId, agentConfig: agent, metadata });
-      else log.status(id, 'in-progress');
+      if (callId === null) await log.begin({ sessionId: id, channel, agentId, agentConfig: agent, metadata });
+      else await log.status(id, 'in-progress');
     } catch (error) {
       await session.close();
       throw error;
@@ -167,8 +167,11 @@ export class WebSessions {
 
   /** Ends a session whose connection failed. */
   async abandon(session: SessionHandle, reason: string): Promise<void> {
-    this.#options.log.fail(session.id, 'failed', reason);
-    await session.close();
+    try {
+      await this.#options.log.fail(session.id, 'failed', reason);
+    } finally {
+      await session.close();
+    }
   }
 
   /** What a client overrides for its session. @throws ParleyError AUTH_FORBIDDEN, CONFIG_INVALID */

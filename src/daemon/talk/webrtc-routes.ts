@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
-import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import type { AdmissionControl } from '../admission-control.js';
-import { type Access, bearer, type PublicKey } from '../http/access.js';
+import type { Access } from '../http/access.js';
 import type { Api } from '../http/api.js';
+import type { CallOwners } from '../nodes/call-owners.js';
 import { ParleyError } from '../../base/errors.js';
 import { faultAt } from '../http/replies.js';
 import { type WebSessions, sessionFieldsShape } from './web-sessions.js';
@@ -14,6 +14,7 @@ export interface WebRtcRoutesOptions {
   webSessions: WebSessions;
   access: Access;
   admission: Pick<AdmissionControl, 'enter'>;
+  owners: Pick<CallOwners, 'ofRunning'>;
 }
 
 const description = z.strictObject({ sdp: z.string(), type: z.string() });
@@ -72,9 +73,7 @@ function isBare(beginning: Readonly<Record<string, unknown>>): boolean {
  * `POST /webrtc/offer`: answers a browser's offer. The session starts when the connection is open. docs/webrtc.md
  * describes the details.
  */
-export function webRtcRoutes(api: Api, { calls, webSessions, access, admission }: WebRtcRoutesOptions): void {
-  const tokenKeys = new WeakMap<IncomingMessage, PublicKey>();
-
+export function webRtcRoutes(api: Api, { calls, webSessions, access, admission, owners }: WebRtcRoutesOptions): void {
   api.add({
     id: 'offerWebRtc',
     method: 'POST',
@@ -89,17 +88,16 @@ export function webRtcRoutes(api: Api, { calls, webSessions, access, admission }
       'channel of the client carries the messages of the talk socket. With `session_id` no session starts, and the ' +
       'members for new sessions are refused.',
     errors: ['NOT_FOUND', 'AGENT_DISABLED', 'SESSIONS_FULL', 'DAEMON_DRAINING', 'OFFER_INVALID', 'RTP_PORTS_FULL'],
-    gate: (request: FastifyRequest) => {
-      if (access.keyOf(request)?.kind === 'private') return;
-      const caller = access.callerOf(request.raw);
-      tokenKeys.set(request.raw, access.tokenHolder(bearer(request.headers.authorization), caller));
+    gate: async (request: FastifyRequest) => {
+      if (access.keyOf(request)?.kind !== 'private') await access.tokenHolder(request.raw);
     },
     examples: () => ({
       body: { agent_id: 'the-crooked-fork', offer: { type: 'offer', sdp: exampleSdp('actpass') } },
       answer: { answer: { type: 'answer', sdp: exampleSdp('active') } },
     }),
+    owner: ({ body: { session_id: id } }) => (id == null ? null : owners.ofRunning(id)),
     handle: async ({ request, body: { offer, agent_id: id, session_id: sessionId, ...fields } }) => {
-      const key = tokenKeys.get(request.raw) ?? null;
+      const key = access.identityOf(request.raw).holder;
       if (sessionId == null) admission.enter();
       try {
         const sdp = await (sessionId == null

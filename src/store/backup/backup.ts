@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
-import { copyFile, type FileHandle, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, type FileHandle, link, mkdir, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import { unixSeconds } from '../../base/real-clock.js';
@@ -11,6 +11,8 @@ import * as z from 'zod';
 
 export interface BackupOptions {
   dataDir: string;
+  /** Whether the data are in PostgreSQL: the folder has only keys and recordings. */
+  withoutDatabases: boolean;
   /** The file to write. It must not exist. */
   to: string;
   /** Include the recordings, not only their list. */
@@ -28,8 +30,9 @@ const ALL_PAGES = 0x7fff_ffff;
  * snapshot. The file appears only when it is complete, and only its owner can read it.
  * @throws ParleyError FILE_NOT_READABLE, FILE_NOT_WRITABLE
  */
-export async function backUp({ dataDir, to, recordings, keys, unixMs }: BackupOptions): Promise<Manifest> {
-  if (!existsSync(join(dataDir, 'parley.db'))) {
+export async function backUp(options: BackupOptions): Promise<Manifest> {
+  const { dataDir, withoutDatabases, to, recordings, keys, unixMs } = options;
+  if (!withoutDatabases && !existsSync(join(dataDir, 'parley.db'))) {
     throw new ParleyError('FILE_NOT_READABLE', { path: dataDir, reason: 'it holds no data of a daemon' });
   }
   if (existsSync(to)) throw new ParleyError('FILE_NOT_WRITABLE', { path: to, reason: 'the file exists already' });
@@ -38,7 +41,7 @@ export async function backUp({ dataDir, to, recordings, keys, unixMs }: BackupOp
   try {
     folder = await mkdtemp(join(dirname(target), '.parley-backup-'));
     const copies = folder;
-    for (const name of DATABASES)
+    for (const name of withoutDatabases ? [] : DATABASES)
       if (existsSync(join(dataDir, name))) await snapshot(join(dataDir, name), join(copies, name));
     for (const name of KEY_FILES) {
       if (keys && existsSync(join(dataDir, name))) await copyFile(join(dataDir, name), join(copies, name));
@@ -46,9 +49,7 @@ export async function backUp({ dataDir, to, recordings, keys, unixMs }: BackupOp
     const sound = await recordingsOf(dataDir);
     const files = [
       ...(await readdir(copies)).toSorted().map((name) => ({ name, path: join(copies, name) })),
-      ...(recordings
-        ? sound.map(({ name }) => ({ name: `recordings/${name}`, path: join(dataDir, 'recordings', name) }))
-        : []),
+      ...(recordings ? await heldRecordings(join(dataDir, 'recordings'), join(copies, 'recordings'), sound) : []),
     ];
     const manifest: Manifest = {
       format: 'parley-backup',
@@ -93,7 +94,32 @@ async function recordingsOf(dataDir: string): Promise<{ name: string; bytes: num
   const folder = join(dataDir, 'recordings');
   const names = await readdir(folder).catch(() => []);
   const kept = names.filter((name) => /^[\w.-]{1,80}$/.test(name)).toSorted();
-  return Promise.all(kept.map(async (name) => ({ name, bytes: (await stat(join(folder, name))).size })));
+  const found = await Promise.all(kept.map((name) => stat(join(folder, name)).catch(unlessMissing)));
+  return kept.flatMap((name, at) => (found[at] == null ? [] : [{ name, bytes: found[at].size }]));
+}
+
+/** Recordings as links or copies, which stay when the daemon deletes one or moves it to the store for files. */
+async function heldRecordings(
+  from: string,
+  to: string,
+  recordings: readonly { name: string }[],
+): Promise<{ name: string; path: string }[]> {
+  await mkdir(to);
+  const held: { name: string; path: string }[] = [];
+  for (const { name } of recordings) {
+    const [source, path] = [join(from, name), join(to, name)];
+    const isHeld = await link(source, path)
+      .catch(() => copyFile(source, path)) // a file system without links, or another one
+      .then(() => true, unlessMissing);
+    if (isHeld !== null) held.push({ name: `recordings/${name}`, path });
+  }
+  return held;
+}
+
+/** Null for a file that has been deleted meanwhile. */
+function unlessMissing(error: unknown): null {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+  throw error;
 }
 
 async function digest(path: string): Promise<{ bytes: number; sha256: string }> {

@@ -11,6 +11,8 @@ import { TarReader } from './tar.js';
 
 export interface RestoreOptions {
   dataDir: string;
+  /** Whether the data are in PostgreSQL. An archive with databases is refused then. */
+  withoutDatabases: boolean;
   from: string;
   unixMs: number;
 }
@@ -30,12 +32,16 @@ const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
  * and keeps the previous content in a folder beside it.
  * @throws ParleyError DATA_FOLDER_IN_USE while a daemon runs on it, BACKUP_INVALID, FILE_NOT_READABLE, FILE_NOT_WRITABLE
  */
-export async function restore({ dataDir, from, unixMs }: RestoreOptions): Promise<Restored> {
+export async function restore({ dataDir, withoutDatabases, from, unixMs }: RestoreOptions): Promise<Restored> {
   const lock = new FolderLock(dataDir);
   let folder: string | null = null;
   try {
     folder = await mkdtemp(join(dataDir, '.restore-'));
     const manifest = await unpack(from, folder);
+    if (withoutDatabases && manifest.files.some(({ name }) => DATABASES.some((one) => one === name))) {
+      const reason = 'it has the databases of a data folder, and PARLEY_DATABASE_URL names another one';
+      throw new ParleyError('BACKUP_INVALID', { path: from, reason });
+    }
     const pausedCampaigns = check(manifest, folder, from);
     const keptAside = await replace(manifest, folder, join(dataDir, `before-restore-${stamp(unixMs)}`), dataDir);
     return { manifest, keptAside, pausedCampaigns };

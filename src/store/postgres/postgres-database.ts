@@ -1,8 +1,17 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { updateSchema } from './schema.js';
+import { checkMigrated, updateSchema } from './schema.js';
 import { postgresCode, postgresFault } from './faults.js';
-import { type StatementResult, sql, type SqlDatabase, type Statement, type Transaction } from '../sql/statement.js';
+import {
+  inTurn,
+  run,
+  type StatementResult,
+  sql,
+  type SqlDatabase,
+  type SqlValue,
+  type Statement,
+  type Transaction,
+} from '../sql/statement.js';
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`, with `?sslmode=verify-full` and the like. */
@@ -13,9 +22,15 @@ export interface PostgresOptions {
   statementTimeoutMs: number;
   /** Called for a connection that fails while nobody uses it. The pool replaces it. */
   onError: (error: Error) => void;
+  /** Whether the database may be one into which a data folder is being copied. Default false. */
+  forMigration?: boolean;
   /** Milliseconds since 1970, for tests in simulated time. Default: the server's clock. */
   nowUnixMs?: () => number;
 }
+
+/** Connections of a node: of its pool, and one each for changes and leases, and two for the knowledge base. */
+export const NODE_POOL_SIZE = 10;
+export const NODE_CONNECTIONS = NODE_POOL_SIZE + 4;
 
 /** Until a connection is made, or one of the pool is free. */
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -57,7 +72,8 @@ export class PostgresDatabase implements SqlDatabase {
 
   /**
    * Creates or updates the schema and opens the database.
-   * @throws ParleyError DATABASE_UNREACHABLE, or DATABASE_UNUSABLE for a later schema, an older server or missing rights
+   * @throws ParleyError DATABASE_UNREACHABLE, or DATABASE_UNUSABLE for a later schema, an older server, missing rights
+   *   or half a copy of a data folder
    */
   static async open(options: PostgresOptions): Promise<PostgresDatabase> {
     const client = new pg.Client({
@@ -69,6 +85,7 @@ export class PostgresDatabase implements SqlDatabase {
     try {
       await client.connect();
       await updateSchema(client);
+      if (options.forMigration !== true) await checkMigrated(client);
     } catch (error) {
       throw postgresFault(error);
     } finally {
@@ -99,6 +116,21 @@ export class PostgresDatabase implements SqlDatabase {
     }
   }
 
+  read<T>(work: () => Transaction<T>): Promise<T> {
+    return this.transaction(work);
+  }
+
+  lazyTransaction<T>(work: () => Transaction<T>): Promise<T> {
+    return this.transaction(function* () {
+      yield* run(sql`SET LOCAL synchronous_commit = off`);
+      return yield* work();
+    });
+  }
+
+  async scrub(): Promise<void> {
+    // Deleted rows stay in the server's files until its autovacuum and its next checkpoints.
+  }
+
   *nowUs(): Transaction<number> {
     if (this.#nowUnixMs !== null) return Math.floor(this.#nowUnixMs() * 1000);
     const [row] = (yield sql`SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint AS now`).rows;
@@ -117,12 +149,11 @@ export class PostgresDatabase implements SqlDatabase {
     let fault: Error | undefined;
     try {
       await client.query('BEGIN');
-      // Released at the end of the transaction. Each statement sees what was committed before it began.
-      if (lock !== undefined) await this.#run(client, sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`);
-      let step = work.next();
-      while (step.done !== true) step = work.next(await this.#run(client, step.value));
+      // Each statement sees what was committed before it began.
+      if (lock !== undefined) await this.#runAll(client, inTurn(this, lock));
+      const result = await this.#runAll(client, work);
       await client.query('COMMIT');
-      return step.value;
+      return result;
     } catch (error) {
       await client.query('ROLLBACK').catch((lost: Error) => (fault = lost));
       throw postgresFault(error);
@@ -131,6 +162,12 @@ export class PostgresDatabase implements SqlDatabase {
       // A connection that could not be rolled back is closed.
       client.release(fault);
     }
+  }
+
+  async #runAll<T>(client: pg.PoolClient, work: Transaction<T>): Promise<T> {
+    let step = work.next();
+    while (step.done !== true) step = work.next(await this.#run(client, step.value));
+    return step.value;
   }
 
   async #connect(): Promise<pg.PoolClient> {
@@ -145,7 +182,7 @@ export class PostgresDatabase implements SqlDatabase {
     try {
       const { rows, rowCount } = await client.query<Record<string, unknown>>({
         ...this.#prepared(text),
-        values: values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value)),
+        values: values.map(storable),
       });
       return { rows, changes: rowCount ?? 0 };
     } catch (error) {
@@ -164,4 +201,10 @@ export class PostgresDatabase implements SqlDatabase {
     }
     return prepared;
   }
+}
+
+/** PostgreSQL's texts have no character 0. */
+export function storable(value: SqlValue): Exclude<SqlValue, Uint8Array> | Buffer {
+  if (typeof value === 'string') return value.replaceAll('\0', '\uFFFD');
+  return value instanceof Uint8Array ? Buffer.from(value) : value;
 }

@@ -46,6 +46,15 @@ export function* run(statement: Statement): Transaction<number> {
   return (yield statement).changes;
 }
 
+/**
+ * From here on, transactions with the same lock run one after the other on all nodes, until they end. A transaction that
+ * needs several locks takes them in the same order as all others.
+ */
+export function* inTurn({ dialect }: Pick<SqlDatabase, 'dialect'>, lock: string): Transaction<void> {
+  // On SQLite, all transactions do.
+  if (dialect === 'postgres') yield* run(sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`);
+}
+
 /** A database of a daemon. */
 export interface SqlDatabase {
   /** For the few statements that differ. */
@@ -62,6 +71,12 @@ export interface SqlDatabase {
    * between two statements on PostgreSQL
    */
   transaction<T>(work: () => Transaction<T>, lock?: string): Promise<T>;
+  /** As `transaction`, for statements that only read. It waits for no writer. */
+  read<T>(work: () => Transaction<T>): Promise<T>;
+  /** As `transaction`, without waiting for the disk: after a crash of the machine, its changes may be undone. */
+  lazyTransaction<T>(work: () => Transaction<T>): Promise<T>;
+  /** Removes deleted content from the database's files, as far as the database can. */
+  scrub(): Promise<void>;
   /**
    * The time that all nodes share, in microseconds since 1970: the server's on PostgreSQL, because the nodes' clocks
    * differ. Limits and due times compare it.

@@ -36,6 +36,26 @@ export class SqliteDatabase implements SqlDatabase {
     return settled(() => this.#database.transaction(() => this.#runAll(work())).immediate());
   }
 
+  read<T>(work: () => Transaction<T>): Promise<T> {
+    return settled(() => this.#database.transaction(() => this.#runAll(work())).deferred());
+  }
+
+  lazyTransaction<T>(work: () => Transaction<T>): Promise<T> {
+    return settled(() => {
+      this.#database.pragma('synchronous = NORMAL');
+      try {
+        return this.#database.transaction(() => this.#runAll(work())).immediate();
+      } finally {
+        this.#database.pragma('synchronous = FULL');
+      }
+    });
+  }
+
+  /** Writes the write-ahead log back. Free pages have been overwritten already: `secure_delete`. */
+  scrub(): Promise<void> {
+    return settled(() => void this.#database.pragma('wal_checkpoint(TRUNCATE)'));
+  }
+
   // oxlint-disable-next-line require-yield -- the clock needs no statement
   *nowUs(): Transaction<number> {
     return Math.floor(this.#nowUnixMs() * 1000);

@@ -7,7 +7,7 @@ import type { AgentRequest } from '../../engine/options.js';
 import { ParleyError } from '../../base/errors.js';
 import type { CallOutcome } from '../../session/record/end-reason.js';
 import { type SessionHandle, type SessionLine, lineTransferringBy } from '../../engine/remote-line.js';
-import type { Consult, Consultation } from '../../session/line/line-actions.js';
+import type { Consult, Consultation, MayTransfer } from '../../session/line/line-actions.js';
 import type { TransferOutcome, TransferFailure } from '../../transports/transport.js';
 import { AgentCall, type CallReport } from './agent-call.js';
 import { CALLER, briefed } from './consulting-agent.js';
@@ -29,7 +29,7 @@ export interface SwitchboardOptions {
   engine: Engine;
   carrier: Carrier<SessionLine>;
   /** Why calls must not be transferred to a number now; null = they may. Default: always allowed. */
-  mayTransfer?: (target: string) => string | null;
+  mayTransfer?: MayTransfer;
   /** Whether calls may be transferred to an address although it looks like a forbidden number. Default: none. */
   isAllowedExtension?: (target: string) => boolean;
   /** Observes the calls to targets of attended transfers. */
@@ -168,13 +168,13 @@ export class Switchboard {
     };
     const phones = { from, to };
     const callId = agent.callId ?? carrierId;
-    const mayTransfer = (target: string): string | null => this.#whyNoTransfer(target);
+    const mayTransfer: MayTransfer = (target) => this.#whyNoTransfer(target);
     const ask: Consult = (consultation, signal) => this.#consult(call, agent, consultation, signal);
     const facts = { direction, phones, callId, outcome, mayTransfer, consult: ask };
     return this.#options.engine.createSession({ ...request, ...facts, transport: line });
   }
 
-  #whyNoTransfer(target: string): string | null {
+  #whyNoTransfer(target: string): ReturnType<MayTransfer> {
     if (target === CALLER) return null;
     const { isAllowedExtension, mayTransfer, onError } = this.#options;
     const reason = isAllowedExtension?.(target) === true ? null : whyNeverCalled(target);

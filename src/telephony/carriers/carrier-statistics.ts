@@ -83,9 +83,11 @@ export class CarrierStatistics {
     return sums;
   }
 
-  /** Number of trunks that must register, and of those registered. */
+  /** Number of trunks that this process must register, and of those registered. */
   get registrations(): { wanted: number; held: number } {
-    const wanted = this.states.flatMap(({ registration }) => registration ?? []);
+    const wanted = this.states
+      .flatMap(({ registration }) => registration ?? [])
+      .filter(({ state }) => state !== 'elsewhere');
     return { wanted: wanted.length, held: wanted.filter(({ state }) => state === 'registered').length };
   }
 }

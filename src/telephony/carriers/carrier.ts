@@ -112,14 +112,15 @@ export interface CarrierCall<Line extends SessionLine = Transport> {
 }
 
 /**
- * Why an inbound call is refused: declined (`declined`); no one is available (`unavailable`); no capacity now, another
- * server may have some (`full`); an error (`failed`).
+ * Why an inbound call is refused: declined (`declined`); no one has the called address (`unknown`); no one is available
+ * (`unavailable`); no capacity now, another server may have some (`full`); an error (`failed`).
  */
-export type CallRefusal = 'declined' | 'unavailable' | 'full' | 'failed';
+export type CallRefusal = 'declined' | 'unknown' | 'unavailable' | 'full' | 'failed';
 
 /** The SIP status that networks send to callers (RFC 3261, 21). */
 export const REFUSALS: Readonly<Record<CallRefusal, { status: number; reason: string }>> = {
   declined: { status: 603, reason: 'Decline' },
+  unknown: { status: 404, reason: 'Not Found' },
   unavailable: { status: 480, reason: 'Temporarily Unavailable' },
   full: { status: 503, reason: 'Service Unavailable' },
   failed: { status: 500, reason: 'Server Internal Error' },

@@ -8,7 +8,7 @@ import { PhoneLineProxy } from './phone-line-proxy.js';
 import type { ThreadSettings } from '../wire/protocol.js';
 import type { MediaHost, WebRtcLine } from '../media-host.js';
 
-export interface MediaThreadPoolOptions extends Pick<MediaThreadOptions, 'settings' | 'stores' | 'clock'> {
+export interface MediaThreadPoolOptions extends Pick<MediaThreadOptions, 'settings' | 'stores' | 'voices' | 'clock'> {
   count: number;
   settings: ThreadSettings;
   stores: Pick<EngineOptions, 'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'onMcpFault'>;
@@ -119,11 +119,12 @@ export class MediaThreadPool implements MediaHost {
   }
 
   #place(n: number, waitMs: number): Place {
-    const { settings, stores, clock, onFault } = this.#options;
+    const { settings, stores, voices, clock, onFault } = this.#options;
     const thread = new MediaThread({
       number: n + 1,
       settings,
       stores,
+      voices,
       clock,
       onFault,
       onGone: (reason) => this.#onGone(n, reason),

@@ -9,6 +9,7 @@ import type { RemoteSession } from '../../engine/remote-line.js';
 import type { EngineOptions, SessionRequest } from '../../engine/options.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
 import { workerFile } from '../../package-files.js';
+import type { StoredVoice } from '../../store/voices.js';
 import type { CodecName } from '../../transports/rtp/media-codec.js';
 import type { RtpStats } from '../../transports/rtp/media.js';
 import type { PeerSettings } from '../../transports/webrtc/peer.js';
@@ -23,6 +24,8 @@ export interface MediaThreadOptions {
   number: number;
   settings: ThreadSettings;
   stores: Pick<EngineOptions, 'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'onMcpFault'>;
+  /** The custom voices. */
+  voices: () => readonly StoredVoice[];
   clock: Clock;
   /** A fault outside of its sessions. */
   onFault: (error: Error) => void;
@@ -83,6 +86,11 @@ export class MediaThread implements LineChannel {
   /** Number of open lines. */
   get load(): number {
     return this.#lines.size;
+  }
+
+  /** Its event loop. */
+  get eventLoop(): Worker['performance'] {
+    return this.#worker.performance;
   }
 
   /** Loads the engine, like `Engine.warmUp`. @throws its error, MEDIA_THREAD_LOST */
@@ -171,6 +179,7 @@ export class MediaThread implements LineChannel {
     // The thread may end from now on.
     this.#sessions.set(id, session);
     try {
+      this.#rpc.tell('voices', this.#options.voices());
       const asked = { line: line.id, request: plainRequest(request, id, startUnixMs) };
       const record = await this.#rpc.ask('openSession', asked, { timeoutMs: OPEN_MS });
       void session.finished.then(() => line.sessionOver());
@@ -288,6 +297,11 @@ function mainMethods({ stores, lines, sessions, onFinished, onFault }: MainMetho
     },
     mayTransfer: async ({ session, target }) => known(session).mayTransfer(target),
     consult: async ({ session, about }, signal) => known(session).consult(about, signal),
+    isOnDoNotCall: async (number) => (await doNotCall?.has(number)) ?? false,
+    listDoNotCall: async () => (await doNotCall?.list()) ?? [],
+    sessionById: async ({ id, agentId }) => (await sessionMemory?.byId(id, agentId)) ?? null,
+    latestSession: async ({ identifier, value, agentId }) =>
+      (await sessionMemory?.latest(identifier, value, agentId)) ?? null,
     doNotCall: (entry) => {
       doNotCall?.add(entry).catch((error: unknown) => {
         // As with a local list: the call continues, and its log has the fault.

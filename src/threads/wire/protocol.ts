@@ -1,5 +1,6 @@
 import type { SpecialInformation } from '../../audio/tones/special-information-tones.js';
 import type { AgentConfig } from '../../agent/agent.js';
+import type { ChatMessage } from '../../agent/chat.js';
 import type { EngineOptions, SessionRequest } from '../../engine/options.js';
 import type { RemoteSession } from '../../engine/remote-line.js';
 import { type CodecName, type CodecFacts, CODECS } from '../../transports/rtp/media-codec.js';
@@ -15,6 +16,7 @@ import type { KnowledgeQuery, Passage } from '../../tools/knowledge/knowledge.js
 import type { LineStats, TransferOutcome } from '../../transports/transport.js';
 import type { PeerSettings } from '../../transports/webrtc/peer.js';
 import type { WireError } from './rpc.js';
+import type { StoredVoice } from '../../store/voices.js';
 import type { SrtpKey } from '../../transports/rtp/srtp-cipher.js';
 
 /** Options of an engine that can be recreated in another thread. */
@@ -44,8 +46,6 @@ export type PlainOptions = Pick<
 /** The start parameters of a media thread. */
 export interface ThreadSettings {
   options: PlainOptions;
-  /** Path of the daemon's database, which the thread reads over its own connection. */
-  database: string;
   /** Where event logs go; null = nowhere. */
   traces: { path: string; maxBytes: number } | null;
 }
@@ -99,6 +99,8 @@ export type ThreadMethods = {
   closeMedia: (line: string) => Promise<RtpStats>;
   bridge: (what: { bridge: string; first: string; second: string }) => void;
   unbridge: (bridge: string) => void;
+  /** The custom voices for the sessions that follow. */
+  voices: (all: readonly StoredVoice[]) => void;
   openSession: (
     wanted: { line: string; request: RemoteSessionRequest },
     signal: AbortSignal,
@@ -129,7 +131,16 @@ export type MainMethods = {
   finished: (report: SessionReport) => void;
   mayTransfer: (what: { session: string; target: string }) => Promise<string | null>;
   consult: (what: { session: string; about: Consultation }, signal: AbortSignal) => Promise<TransferOutcome>;
+  isOnDoNotCall: (number: string) => Promise<boolean>;
+  listDoNotCall: (all: null) => Promise<readonly DoNotCallEntry[]>;
   doNotCall: (entry: DoNotCallEntry) => void;
+  /** Messages of an earlier session; null = there is none. */
+  sessionById: (of: { id: string; agentId: string | null }) => Promise<readonly ChatMessage[] | null>;
+  latestSession: (of: {
+    identifier: string;
+    value: string;
+    agentId: string | null;
+  }) => Promise<readonly ChatMessage[] | null>;
   remember: (session: FinishedSession) => void;
   knownFiles: (ids: readonly string[]) => Promise<string[]>;
   filesOf: (agentId: string) => Promise<string[]>;

@@ -71,6 +71,7 @@ export class MediaWorker {
       closeMedia: (line) => this.#calls.closeMedia(line),
       bridge: ({ bridge, first, second }) => this.#calls.bridge(bridge, first, second),
       unbridge: (bridge) => this.#calls.unbridge(bridge),
+      voices: (all) => this.#stores.setVoices(all),
       openSession: ({ line, request }, signal) => this.#open(line, request, signal),
       runSession: (id) => void of(id)?.run(),
       closeSession: (id) => void of(id)?.close(),

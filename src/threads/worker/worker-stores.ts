@@ -1,10 +1,5 @@
-import Database from 'better-sqlite3';
 import type { EngineOptions } from '../../engine/options.js';
-import { DoNotCallStore } from '../../store/do-not-call.js';
-import { SessionStore } from '../../store/sessions.js';
-import { SqliteDatabase } from '../../store/sqlite/sqlite-database.js';
-import { SqliteLiveTable } from '../../store/sqlite/sqlite-live-tables.js';
-import { VOICE_VIEW } from '../../store/voices.js';
+import { type StoredVoice, VoiceList } from '../../store/voices.js';
 import { type SessionTraces, TraceFolder } from '../../session/record/trace-folder.js';
 import type { Clock } from '../../base/clock.js';
 import type { MainMethods, ThreadSettings } from '../wire/protocol.js';
@@ -12,21 +7,20 @@ import type { Rpc } from '../wire/rpc.js';
 
 /** Deadline of a request to a store of the main thread; the callers have shorter ones. */
 const ASK_MS = 30_000;
-/** The writer may lock the database for this long. */
-const BUSY_MS = 1_000;
 
 /**
- * The stores of a media thread's sessions. Reads that a session needs while it is created use the thread's own
- * connection; writes, and stores with threads of their own, go through the main thread.
+ * The stores of a media thread's sessions: those of the main thread, whose connections to the database serve all threads.
+ * A session asks for little, before and after its conversation. Custom voices, which are looked up without waiting, come
+ * with each session.
  */
 export class WorkerStores {
   readonly traces: TraceFolder | null;
-  readonly #database: Database.Database;
   readonly #main: Rpc<MainMethods>;
 
-  constructor({ database, traces }: ThreadSettings, main: Rpc<MainMethods>, clock: Clock) {
+  #voices = new VoiceList([]);
+
+  constructor({ traces }: ThreadSettings, main: Rpc<MainMethods>, clock: Clock) {
     this.#main = main;
-    this.#database = new Database(database, { readonly: true, fileMustExist: true, timeout: BUSY_MS });
     this.traces = traces === null ? null : new TraceFolder({ ...traces, clock });
   }
 
@@ -35,25 +29,22 @@ export class WorkerStores {
     EngineOptions,
     'knowledge' | 'memories' | 'doNotCall' | 'voices' | 'sessionMemory' | 'traces' | 'afterCallMarks' | 'onMcpFault'
   > {
-    const [main, database] = [this.#main, this.#database];
+    const main = this.#main;
     const waits = { timeoutMs: ASK_MS };
-    const own = new SqliteDatabase(database);
-    const voices = new SqliteLiveTable(database, VOICE_VIEW);
-    const [numbers, sessions] = [new DoNotCallStore(own), new SessionStore(own)];
     return {
       traces: (this.traces satisfies SessionTraces | null) ?? undefined,
-      voices: { find: (provider, voiceId) => voices.get(provider, voiceId) },
+      voices: { find: (provider, voiceId) => this.#voices.find(provider, voiceId) },
       doNotCall: {
-        has: (number) => numbers.has(number),
-        list: () => numbers.list(),
+        has: (number) => main.ask('isOnDoNotCall', number, waits),
+        list: () => main.ask('listDoNotCall', null, waits),
         add: async (entry) => main.tell('doNotCall', entry),
         remove: async () => {
           throw new Error('a session cannot remove a number from the do-not-call list');
         },
       },
       sessionMemory: {
-        byId: (id, agentId) => sessions.byId(id, agentId),
-        latest: (identifier, value, agentId) => sessions.latest(identifier, value, agentId),
+        byId: (id, agentId) => main.ask('sessionById', { id, agentId }, waits),
+        latest: (identifier, value, agentId) => main.ask('latestSession', { identifier, value, agentId }, waits),
         keep: async (session) => main.tell('remember', session),
       },
       memories: {
@@ -73,9 +64,13 @@ export class WorkerStores {
     };
   }
 
+  /** The custom voices from now on. */
+  setVoices(voices: readonly StoredVoice[]): void {
+    this.#voices = new VoiceList(voices);
+  }
+
   /** May be called twice. */
   async close(): Promise<void> {
     await this.traces?.close();
-    this.#database.close();
   }
 }

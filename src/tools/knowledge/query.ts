@@ -1,10 +1,16 @@
 import { stopWords, textLanguage, wordsOf } from './words.js';
 
+/** A word to look for, or the beginning of words. It has letters, digits and their marks only. */
+export interface Term {
+  word: string;
+  isPrefix: boolean;
+}
+
 /** A query for the index. */
 export interface TextQuery {
-  /** An FTS5 expression; null if there are no terms. */
-  match: string | null;
-  /** The terms, each a word prefix. */
+  /** A passage needs one of them. */
+  terms: readonly Term[];
+  /** The words of the query, each without its ending. */
   stems: readonly string[];
 }
 
@@ -195,7 +201,7 @@ const FIGURES: ReadonlyMap<string, string> = new Map(
 
 /**
  * Builds the query for a question: the content words, and for those from four letters on a prefix that covers other
- * inflections, joined by OR; the ranking prefers passages with more and rarer terms.
+ * inflections, any of which is enough; the ranking prefers passages with more and rarer terms.
  * @param language such as `en-US` or `multi`
  */
 export function textQuery(text: string, language: string): TextQuery {
@@ -203,19 +209,18 @@ export function textQuery(text: string, language: string): TextQuery {
   const stop = stopWords(language);
   const meant = all.filter((word) => !stop.has(word));
   const words = meant.length > 0 ? meant : all;
-  if (words.length === 0) return { match: null, stems: [] };
   const base = textLanguage(language);
   const stems = words.map((word) => stemOf(word, base));
-  const parts = words.flatMap((word, index) => {
+  const terms = words.flatMap((word, index) => {
     const stem = stems[index] ?? word;
     const figure = base === 'en' ? FIGURES.get(word) : undefined;
     return [
-      `"${word}"`,
-      ...(stem.length >= MIN_STEM && /^\p{L}/u.test(stem) ? [`"${stem}"*`] : []),
-      ...(figure === undefined ? [] : [`"${figure}"`]),
+      { word, isPrefix: false },
+      ...(stem.length >= MIN_STEM && /^\p{L}/u.test(stem) ? [{ word: stem, isPrefix: true }] : []),
+      ...(figure === undefined ? [] : [{ word: figure, isPrefix: false }]),
     ];
   });
-  return { match: parts.join(' OR '), stems };
+  return { terms, stems };
 }
 
 /** A word without its ending, but at least four letters. */

@@ -18,7 +18,7 @@ const MAX_HEAP_MB = 1_024;
  */
 export async function readInThread(
   job: ReaderJob,
-  onChunks: (chunks: readonly IndexedChunk[]) => void,
+  onChunks: (chunks: readonly IndexedChunk[]) => Promise<void>,
   clock: Clock,
   timeoutMs = TIMEOUT_MS,
 ): Promise<void> {
@@ -36,13 +36,12 @@ export async function readInThread(
       });
       worker.on('message', (message: ReaderMessage) => {
         if (message.kind === 'chunks') {
-          try {
-            onChunks(message.chunks);
+          onChunks(message.chunks)
             // Lets other pending work of this thread run first.
-            setImmediate(() => worker.postMessage('taken'));
-          } catch (error) {
-            reject(error instanceof ParleyError ? error : unreadable(job.name, reasonOf(error)));
-          }
+            .then(() => setImmediate(() => worker.postMessage('taken')))
+            .catch((error: unknown) => {
+              reject(error instanceof ParleyError ? error : unreadable(job.name, reasonOf(error)));
+            });
           return;
         }
         if (message.kind === 'done') resolve();

@@ -8,6 +8,7 @@ import { campaignsView } from './campaigns/campaigns-view.js';
 import { keysView } from './keys/keys-view.js';
 import { knowledgeView } from './knowledge/knowledge-view.js';
 import { liveView } from './live/live-view.js';
+import { nodesView } from './nodes/nodes-view.js';
 import { numbersView } from './numbers/numbers-view.js';
 import { laterView, type View, type ViewOptions } from './view.js';
 import { el } from '../shared/elements.js';
@@ -24,6 +25,7 @@ const PLACES: Readonly<Record<string, { list: (options: ViewOptions) => View; on
     campaigns: { list: campaignsView, one: campaignView },
     numbers: { list: numbersView, one: numbersView },
     knowledge: { list: knowledgeView, one: knowledgeView },
+    nodes: { list: nodesView, one: nodesView },
     keys: { list: keysView, one: keysView },
   };
 

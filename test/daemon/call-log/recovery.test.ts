@@ -9,8 +9,10 @@ import { DEFAULT_SETTINGS } from '../../../src/settings/settings.js';
 import { CallLog } from '../../../src/daemon/call-log/call-log.js';
 import { Stores } from '../../../src/daemon/stores.js';
 import type { UnfinishedChat, UnfinishedSession } from '../../../src/engine/unfinished-session.js';
-import { CallStore } from '../../../src/store/calls.js';
+import { Queues } from '../../../src/base/queues.js';
 import { openDatabase } from '../../../src/store/database.js';
+import { SqliteDatabase } from '../../../src/store/sqlite/sqlite-database.js';
+import { DirectWrites } from '../../../src/store/writes.js';
 import { httpServer, type LocalServer } from '../../net/local-server.js';
 import { House } from '../house.js';
 
@@ -40,10 +42,20 @@ async function leave(
   channel: 'talk' | 'chat',
   { agent = {}, chat = null, ran = [] }: { agent?: AgentConfig; chat?: UnfinishedChat | null; ran?: string[] },
 ): Promise<void> {
-  const database = openDatabase(dataDir);
+  const sqlite = openDatabase(dataDir);
+  const database = new SqliteDatabase(sqlite);
   const clock = new RealClock();
   const settings = { ...DEFAULT_SETTINGS, dataDir };
-  const stores = await Stores.open({ settings, database, clock, nowUnixMs, onError: () => undefined });
+  const stores = await Stores.open({
+    settings,
+    database,
+    sqlite,
+    clock,
+    nowUnixMs,
+    queues: new Queues(),
+    writes: new DirectWrites(database),
+    onError: () => undefined,
+  });
   const tool = { name: 'keep', description: 'Keeps.', webhook: `${server.origin}/keep`, run_after_call: true };
   const config: AgentConfig = { prompt: 'Sell.', llm: { model: 'scripted' }, tools: [tool], ...agent };
   const optOut = config.privacy_settings?.opt_out_data_collection === true;
@@ -66,17 +78,17 @@ async function leave(
       optOut,
     },
   };
-  new CallLog({ store: new CallStore(database, nowUnixMs) }).begin({
+  await new CallLog({ database, store: stores.calls }).begin({
     sessionId: 's1',
     channel,
     agentId: 'baker',
     agentConfig: config,
     metadata: { crm: 'C-7' },
   });
-  stores.unfinished.put(session);
+  await stores.unfinished.put(session);
   for (const name of ran) await stores.unfinished.start('s1', name);
   await stores.close();
-  database.close();
+  await database.close();
 }
 
 /** A daemon on that folder, once it has sent the webhook. */

@@ -7,6 +7,7 @@ import { CallFiles } from '../../../src/daemon/files/call-files.js';
 import { CallLog } from '../../../src/daemon/call-log/call-log.js';
 import { Retention, type RetentionOptions } from '../../../src/daemon/call-log/retention.js';
 import type { SessionReport } from '../../../src/session/record/session-report.js';
+import { SoleLeases } from '../../../src/store/leases.js';
 import { CallStore } from '../../../src/store/calls.js';
 import { openDatabase } from '../../../src/store/database.js';
 import { SessionStore } from '../../../src/store/sessions.js';
@@ -35,10 +36,11 @@ afterEach(() => {
 });
 
 /** A call so many days ago, with a recording, a trace and what was said in it. */
-function kept(id: string, daysAgo: number, ends = true): void {
+async function kept(id: string, daysAgo: number, ends = true): Promise<void> {
   const unixMs = NOW_MS - daysAgo * DAY_MS;
-  const log = new CallLog({ store: new CallStore(database, () => unixMs), files });
-  const begun = log.begin({ sessionId: id, channel: 'talk', agentId: 'baker', agentConfig: {} });
+  const then = new SqliteDatabase(database, () => unixMs);
+  const log = new CallLog({ files, database: then, store: new CallStore(then) });
+  const begun = await log.begin({ sessionId: id, channel: 'talk', agentId: 'baker', agentConfig: {} });
   const recording = join(files.recordings, `${id}.wav`);
   for (const path of [recording, files.traceHere(id)]) {
     mkdirSync(dirname(path), { recursive: true });
@@ -47,16 +49,17 @@ function kept(id: string, daysAgo: number, ends = true): void {
   }
   const messages = [{ role: 'user', content: 'Hello.' }] as const;
   const said = { sessionId: id, agentId: 'baker', identifiers: new Map([['FromPhone', '+1']]), messages };
-  void new SessionStore(new SqliteDatabase(database)).keep({ ...said, endedUnixMs: unixMs });
-  if (ends) log.keep({ ...begun.item, call_status: 'user-ended' }, { recording } as SessionReport);
+  await new SessionStore(then).keep({ ...said, endedUnixMs: unixMs });
+  if (ends) await log.keep({ ...begun.item, call_status: 'user-ended' }, { recording } as SessionReport);
 }
 
 function retention(options: Partial<RetentionOptions> = {}): Retention {
-  const store = new CallStore(database, () => NOW_MS);
+  const store = new CallStore(new SqliteDatabase(database));
   return new Retention({
     store,
     files,
     clock,
+    leases: new SoleLeases(),
     nowUnixMs: () => nowMs,
     days: 30,
     recordingDays: 7,
@@ -83,10 +86,10 @@ async function done<T>(work: Promise<T>): Promise<T> {
 
 describe('retention', () => {
   it('removes what is too old, and nothing else', async () => {
-    kept('ancient', 31);
-    kept('old', 29);
-    kept('recent', 8);
-    kept('new', 6);
+    await kept('ancient', 31);
+    await kept('old', 29);
+    await kept('recent', 8);
+    await kept('new', 6);
     const purged = await done(retention().purge());
     expect(purged).toEqual({ calls: 1, recordings: 3, traces: 3 });
     expect(ids()).toEqual(['old', 'recent', 'new']);
@@ -99,7 +102,7 @@ describe('retention', () => {
   });
 
   it('keeps no recording for longer than its call, and no file that nobody knows of', async () => {
-    kept('old', 31);
+    await kept('old', 31);
     for (const stray of ['stray.wav', 'young.wav']) writeFileSync(join(files.recordings, stray), '');
     const days = (count: number): number => (NOW_MS - count * DAY_MS) / 1000;
     utimesSync(join(files.recordings, 'stray.wav'), days(31), days(31));
@@ -110,15 +113,15 @@ describe('retention', () => {
   });
 
   it('leaves calls that go on, however long ago they began', async () => {
-    kept('endless', 400, false);
+    await kept('endless', 400, false);
     await done(retention({ recordingDays: 1000 }).purge());
     expect(ids()).toEqual(['endless']);
   });
 
   it('goes in small steps, with pauses', async () => {
-    for (let n = 0; n < 35; n++) kept(`old-${String(n)}`, 40);
+    for (let n = 0; n < 35; n++) await kept(`old-${String(n)}`, 40);
     const steps: number[] = [];
-    const store = new CallStore(database, () => NOW_MS);
+    const store = new CallStore(new SqliteDatabase(database));
     const counting: RetentionOptions['store'] = {
       endedBefore: (tsUs, limit) => store.endedBefore(tsUs, limit),
       recordedBefore: (tsUs, limit) => store.recordedBefore(tsUs, limit),
@@ -134,8 +137,8 @@ describe('retention', () => {
   });
 
   it('comes at the start and daily, until it is closed', async () => {
-    kept('old', 31);
-    kept('older tomorrow', 29.5);
+    await kept('old', 31);
+    await kept('older tomorrow', 29.5);
     const daily = retention();
     daily.start();
     await done(expect.poll(ids).toEqual(['older tomorrow']));
@@ -149,8 +152,8 @@ describe('retention', () => {
   });
 
   it('tells of a file that it cannot remove, and goes on', async () => {
-    kept('stuck', 31);
-    kept('old', 31);
+    await kept('stuck', 31);
+    await kept('old', 31);
     rmSync(join(files.recordings, 'stuck.wav'));
     mkdirSync(join(files.recordings, 'stuck.wav'));
     const purged = await done(retention().purge());

@@ -1,10 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
+import { CallEventBus } from '../../../src/daemon/call-event-bus.js';
 import { CallLog } from '../../../src/daemon/call-log/call-log.js';
 import { REGISTERED_MS, RegisteredCalls } from '../../../src/daemon/calls/registered-calls.js';
 import { Engine } from '../../../src/engine/engine.js';
 import { CallStore } from '../../../src/store/calls.js';
 import { openDatabase } from '../../../src/store/database.js';
+import { RegisteredCallStore } from '../../../src/store/registered-calls.js';
+import { SecretBox } from '../../../src/store/secret-box.js';
+import { SqliteDatabase } from '../../../src/store/sqlite/sqlite-database.js';
 import { Callers } from '../callers.js';
 import { PUBLIC_KEY } from '../house.js';
 
@@ -88,11 +92,23 @@ describe('POST /register_call', () => {
   it('is canceled where nobody comes in time', async () => {
     const clock = new VirtualClock();
     const engine = new Engine({ clock });
-    const database = openDatabase(`${callers.house.dataDir}/other`);
-    const store = new CallStore(database, () => 0);
-    const log = new CallLog({ store });
+    const database = new SqliteDatabase(openDatabase(`${callers.house.dataDir}/other`), () => 0);
+    const store = new CallStore(database);
+    const events = new CallEventBus();
+    let isOver = false;
+    events.on('call.ended', () => (isOver = true));
+    const log = new CallLog({ database, store, events });
     const agents = { get: () => ({ id: 'baker', name: 'Baker', config: { llm: { model: 'scripted' } } }) };
-    const registered = new RegisteredCalls({ engine, agents, log, clock });
+    const registered = new RegisteredCalls({
+      engine,
+      agents,
+      log,
+      clock,
+      database,
+      calls: store,
+      store: new RegisteredCallStore(database, new SecretBox(Buffer.alloc(32))),
+      onError: (error) => expect.fail(error.message),
+    });
     const registration = { agentId: 'baker', agentConfig: null, agentExtensions: null, metadata: {} };
     const ids = await registered.register({
       ...registration,
@@ -100,11 +116,11 @@ describe('POST /register_call', () => {
       continuation: null,
       phones: null,
     });
-    await clock.runUntil(() => store.get(ids.sessionId)?.endedUs !== null, REGISTERED_MS + 1000);
+    await clock.runUntil(() => isOver, REGISTERED_MS + 1000);
     expect(clock.nowMs()).toBe(REGISTERED_MS);
-    expect(store.get(ids.sessionId)).toMatchObject({ status: 'canceled' });
-    expect(() => registered.take(ids.callId, 'talk')).toThrow('no registered call');
+    expect(await store.get(ids.sessionId)).toMatchObject({ status: 'canceled' });
+    await expect(registered.take(ids.callId, 'talk')).rejects.toThrow('no registered call');
     await engine.close();
-    database.close();
+    await database.close();
   });
 });

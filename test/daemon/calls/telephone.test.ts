@@ -12,6 +12,7 @@ import { DEFAULT_SETTINGS } from '../../../src/settings/settings.js';
 import { Telephone, type TelephoneOptions } from '../../../src/daemon/calls/telephone.js';
 import { Engine } from '../../../src/engine/engine.js';
 import { CallStore } from '../../../src/store/calls.js';
+import { SoleLeases } from '../../../src/store/leases.js';
 import { openDatabase } from '../../../src/store/database.js';
 import { PhoneStore, type StoredPhone } from '../../../src/store/phones.js';
 import { SqliteDatabase } from '../../../src/store/sqlite/sqlite-database.js';
@@ -92,8 +93,9 @@ async function ringAtOnce(
       },
       engine,
       phones,
-      log: new CallLog({ store: new CallStore(database, () => 0) }),
+      log: new CallLog({ database: sqlite, store: new CallStore(sqlite) }),
       admission,
+      leases: new SoleLeases(),
       events: new CallEventBus(),
       mayTransfer: () => null,
       agents: { get: () => BAKER },

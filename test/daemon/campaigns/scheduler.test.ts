@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CampaignSchedule, DEFAULT_CAMPAIGN_SCHEDULE, WEEKDAYS } from '../../../src/settings/campaign-schedule.js';
-import { Scheduler, type WaitingRecord, type WaitingRecords } from '../../../src/daemon/campaigns/scheduler.js';
 import { isWithinHours } from '../../../src/daemon/campaigns/calling-hours.js';
+import { type CampaignTurn, type CampaignUse, mayCall, turnOf } from '../../../src/daemon/campaigns/scheduler.js';
+import type { WaitingPlace } from '../../../src/store/campaign-calls.js';
 
 const ALWAYS: CampaignSchedule = {
   ...DEFAULT_CAMPAIGN_SCHEDULE,
@@ -15,211 +16,187 @@ const ALWAYS: CampaignSchedule = {
 };
 const NOON = Date.parse('2026-11-20T12:00:00Z');
 
-/** Records in memory. */
-class Waiting implements WaitingRecords {
-  readonly #records = new Map<string, WaitingRecord[]>();
+interface Waiting {
+  seq: number;
+  place: string;
+  dueMs: number;
+}
+
+/** A campaign in memory. */
+class Campaign {
+  readonly use: CampaignUse;
+  waiting: Waiting[] = [];
+  /** Records that some node has claimed. */
+  readonly claimed = new Set<number>();
   #seq = 0;
 
-  add(campaignId: string, place: string, dueMs: number): void {
-    const all = this.#records.get(campaignId) ?? [];
-    this.#records.set(campaignId, [...all, { seq: ++this.#seq, dueMs, place }]);
+  constructor(schedule: Partial<CampaignSchedule> = {}) {
+    this.use = {
+      schedule: { ...ALWAYS, ...schedule },
+      lastCallMs: null,
+      calls: 0,
+      claims: 0,
+      claimedUs: null,
+      claimsEndUs: null,
+      uploadsEndUs: null,
+    };
   }
 
-  take(campaignId: string, { seq }: WaitingRecord): void {
-    this.#records.set(
-      campaignId,
-      this.of(campaignId).filter((record) => record.seq !== seq),
-    );
+  add(place: string, dueMs: number): this {
+    this.waiting.push({ seq: ++this.#seq, place, dueMs });
+    return this;
   }
 
-  of(campaignId: string): readonly WaitingRecord[] {
-    return this.#records.get(campaignId) ?? [];
+  turn(nowMs: number, blockedMs = 0): CampaignTurn {
+    return turnOf(this.use, this.#places(), { nowMs, blockedMs });
   }
 
-  places(campaignId: string): readonly string[] {
-    return [...new Set(this.of(campaignId).map(({ place }) => place))];
+  /** The first record of a place gets a call. */
+  begin(place: string, nowMs: number): Waiting {
+    const seq = this.#places().find((waiting) => waiting.place === place)?.first?.seq;
+    const record = this.waiting.find((waiting) => waiting.seq === seq);
+    if (record === undefined) throw new Error('nobody waits there');
+    this.waiting = this.waiting.filter((waiting) => waiting !== record);
+    this.use.calls++;
+    this.use.lastCallMs = nowMs;
+    return record;
   }
 
-  first(campaignId: string, place: string): WaitingRecord | null {
-    const inOrder = this.of(campaignId)
-      .filter((record) => record.place === place)
-      .toSorted((a, b) => a.dueMs - b.dueMs || a.seq - b.seq);
-    return inOrder[0] ?? null;
+  #places(): WaitingPlace[] {
+    const places = [...new Set(this.waiting.map(({ place }) => place))].toSorted();
+    return places.map((place) => {
+      const [first = null] = this.waiting
+        .filter((waiting) => waiting.place === place && !this.claimed.has(waiting.seq))
+        .toSorted((a, b) => a.dueMs - b.dueMs || a.seq - b.seq);
+      return { place, first };
+    });
   }
 }
 
-function open(campaigns: Record<string, Partial<CampaignSchedule>>): { waiting: Waiting; scheduler: Scheduler } {
-  const waiting = new Waiting();
-  const scheduler = new Scheduler(waiting);
-  for (const [id, schedule] of Object.entries(campaigns)) scheduler.start(id, { ...ALWAYS, ...schedule }, null);
-  return { waiting, scheduler };
-}
-
-describe('whom campaigns call next', () => {
+describe('what a campaign may do', () => {
   it('calls in the order of being due, one after the other at the pace', () => {
-    const { waiting, scheduler } = open({ a: {} });
-    waiting.add('a', 'UTC', NOON - 1);
-    waiting.add('a', 'UTC', NOON - 2);
-    expect(scheduler.next(NOON)).toMatchObject({ type: 'call', campaignId: 'a', record: { seq: 2 } });
-    waiting.take('a', { seq: 2, dueMs: 0, place: '' });
-    scheduler.began('a', NOON);
-    expect(scheduler.next(NOON)).toEqual({ type: 'wait', untilMs: NOON + 1000 });
-    expect(scheduler.next(NOON + 1000)).toMatchObject({ type: 'call', record: { seq: 1 } });
+    const campaign = new Campaign().add('UTC', NOON - 1).add('Asia/Tokyo', NOON - 2);
+    expect(campaign.turn(NOON)).toEqual({ type: 'call', place: 'Asia/Tokyo' });
+    campaign.begin('Asia/Tokyo', NOON);
+    expect(campaign.turn(NOON)).toEqual({ type: 'wait', untilMs: NOON + 1000, why: 'pace' });
+    expect(campaign.turn(NOON + 1000)).toEqual({ type: 'call', place: 'UTC' });
   });
 
   it('waits for a call to end when all lines of the campaign are taken', () => {
-    const { waiting, scheduler } = open({ a: { concurrent: 1 } });
-    waiting.add('a', 'UTC', NOON);
-    scheduler.began('a', NOON);
-    expect(scheduler.next(NOON + 60_000)).toEqual({ type: 'wait', untilMs: null });
-    scheduler.ended('a');
-    expect(scheduler.next(NOON + 60_000)).toMatchObject({ type: 'call' });
+    const campaign = new Campaign({ concurrent: 1 }).add('UTC', NOON).add('UTC', NOON);
+    campaign.begin('UTC', NOON);
+    expect(campaign.turn(NOON + 60_000)).toEqual({ type: 'wait', untilMs: null, why: 'concurrent' });
+    campaign.use.calls = 0;
+    expect(campaign.turn(NOON + 60_000)).toMatchObject({ type: 'call' });
+  });
+
+  it('counts what other nodes are about to call', () => {
+    const campaign = new Campaign({ concurrent: 1 }).add('UTC', NOON).add('UTC', NOON);
+    campaign.claimed.add(1);
+    const claimed = { claims: 1, claimedUs: NOON * 1000, claimsEndUs: (NOON + 30_000) * 1000 };
+    Object.assign(campaign.use, claimed);
+    expect(campaign.turn(NOON + 5)).toEqual({ type: 'wait', untilMs: NOON + 30_000, why: 'concurrent' });
+    campaign.use.schedule.concurrent = 2;
+    expect(campaign.turn(NOON + 5)).toEqual({ type: 'wait', untilMs: NOON + 1000, why: 'pace' });
+    campaign.claimed.add(2);
+    expect(campaign.turn(NOON + 1000)).toMatchObject({ type: 'wait', untilMs: NOON + 30_000 });
   });
 
   it('goes on at its pace after a restart', () => {
-    const { waiting, scheduler } = open({});
-    scheduler.start('a', { ...ALWAYS, perMinute: 1 }, NOON - 20_000);
-    waiting.add('a', 'UTC', NOON);
-    expect(scheduler.next(NOON)).toEqual({ type: 'wait', untilMs: NOON + 40_000 });
+    const campaign = new Campaign({ perMinute: 1 }).add('UTC', NOON);
+    campaign.use.lastCallMs = NOON - 20_000;
+    expect(campaign.turn(NOON)).toMatchObject({ type: 'wait', untilMs: NOON + 40_000 });
   });
 
   it('is not held up by a clock that was set back', () => {
-    const { waiting, scheduler } = open({});
-    scheduler.start('a', ALWAYS, NOON + 86_400_000);
-    waiting.add('a', 'UTC', NOON);
-    expect(scheduler.next(NOON)).toEqual({ type: 'wait', untilMs: NOON + 1000 });
+    const campaign = new Campaign().add('UTC', NOON);
+    campaign.use.lastCallMs = NOON + 86_400_000;
+    expect(campaign.turn(NOON)).toMatchObject({ type: 'call' });
   });
 
   it('says why it waits', () => {
-    const { waiting, scheduler } = open({ a: { hoursStart: '09:00', hoursEnd: '20:00', concurrent: 1 } });
-    const why = (nowMs: number): string | null => {
-      scheduler.next(nowMs);
-      return scheduler.whyLater('a');
-    };
-    waiting.add('a', 'America/Los_Angeles', NOON - 10);
-    expect(why(NOON)).toBe('outside the calling hours');
-    waiting.add('a', 'UTC', NOON + 5_000);
-    expect(why(NOON)).toBe('no call is due before');
-    expect(why(NOON + 5_000)).toBeNull();
-    scheduler.block(NOON + 8_000);
-    expect(why(NOON + 5_000)).toMatch(/the operator's settings/);
-    scheduler.block(0);
-    scheduler.began('a', NOON + 5_000);
-    expect(why(NOON + 5_000)).toMatch(/at once/);
-    scheduler.ended('a');
-    expect(why(NOON + 5_500)).toBe('the pace of the campaign');
-    expect(why(NOON + 6_000)).toBeNull();
+    const campaign = new Campaign({ hoursStart: '09:00', hoursEnd: '20:00', concurrent: 1 });
+    campaign.add('America/Los_Angeles', NOON - 10);
+    expect(campaign.turn(NOON)).toMatchObject({ why: 'hours' });
+    campaign.add('UTC', NOON + 5_000);
+    expect(campaign.turn(NOON)).toMatchObject({ why: 'due' });
+    expect(campaign.turn(NOON + 5_000)).toEqual({ type: 'call', place: 'UTC' });
+    expect(campaign.turn(NOON + 5_000, NOON + 8_000)).toMatchObject({ why: 'blocked', untilMs: NOON + 8_000 });
+    campaign.use.lastCallMs = NOON + 5_000;
+    expect(campaign.turn(NOON + 5_500)).toMatchObject({ why: 'pace' });
+    campaign.use.calls = 1;
+    expect(campaign.turn(NOON + 9_500)).toMatchObject({ why: 'concurrent' });
   });
 
   it('calls those whose day has begun, and wakes for the others', () => {
-    const { waiting, scheduler } = open({ a: { hoursStart: '09:00', hoursEnd: '20:00' } });
-    waiting.add('a', 'America/Los_Angeles', NOON - 10);
-    expect(scheduler.next(NOON)).toEqual({ type: 'wait', untilMs: Date.parse('2026-11-20T17:00:00Z') });
-    expect(scheduler.nextCallMs('a')).toBe(Date.parse('2026-11-20T17:00:00Z'));
-    waiting.add('a', 'Europe/Berlin', NOON - 5);
-    expect(scheduler.next(NOON)).toMatchObject({ type: 'call', record: { place: 'Europe/Berlin' } });
+    const campaign = new Campaign({ hoursStart: '09:00', hoursEnd: '20:00' }).add('America/Los_Angeles', NOON - 10);
+    expect(campaign.turn(NOON)).toMatchObject({ type: 'wait', untilMs: Date.parse('2026-11-20T17:00:00Z') });
+    campaign.add('Europe/Berlin', NOON - 5);
+    expect(campaign.turn(NOON)).toEqual({ type: 'call', place: 'Europe/Berlin' });
   });
 
   it('goes by the schedule where the number tells of no place', () => {
-    const hours = { hoursStart: '09:00', hoursEnd: '20:00', timezone: 'Asia/Tokyo' };
-    const { waiting, scheduler } = open({ a: hours });
-    waiting.add('a', '', NOON);
-    expect(scheduler.next(NOON)).toEqual({ type: 'wait', untilMs: Date.parse('2026-11-21T00:00:00Z') });
+    const campaign = new Campaign({ hoursStart: '09:00', hoursEnd: '20:00', timezone: 'Asia/Tokyo' }).add('', NOON);
+    expect(campaign.turn(NOON)).toMatchObject({ type: 'wait', untilMs: Date.parse('2026-11-21T00:00:00Z') });
   });
 
   it('refuses those for whom there are no calling hours at all', () => {
-    const { waiting, scheduler } = open({ a: { hoursStart: '09:00', hoursEnd: '10:00' } });
-    waiting.add('a', '+1', NOON);
-    expect(scheduler.next(NOON)).toMatchObject({ type: 'refuse', campaignId: 'a', place: '+1' });
+    const campaign = new Campaign({ hoursStart: '09:00', hoursEnd: '10:00' }).add('+1', NOON);
+    expect(campaign.turn(NOON)).toMatchObject({ type: 'refuse', place: '+1' });
   });
 
-  it('has finished when nobody waits and no call is under way', () => {
-    const { scheduler } = open({ a: {} });
-    scheduler.began('a', NOON);
-    expect(scheduler.next(NOON)).toEqual({ type: 'wait', untilMs: null });
-    scheduler.ended('a');
-    expect(scheduler.next(NOON)).toEqual({ type: 'finish', campaignId: 'a' });
-  });
-
-  it('calls for nobody while it is blocked, then for the campaigns in turn', () => {
-    const { waiting, scheduler } = open({ a: { concurrent: 100 }, b: { concurrent: 100 } });
-    for (let count = 0; count < 5; count++) for (const id of ['a', 'b']) waiting.add(id, 'UTC', NOON);
-    scheduler.block(NOON + 5000);
-    expect(scheduler.next(NOON)).toEqual({ type: 'wait', untilMs: NOON + 5000 });
-    const turns: string[] = [];
-    for (let atMs = NOON + 5000; turns.length < 6; atMs += 2000) {
-      for (let found = scheduler.next(atMs); found.type === 'call'; found = scheduler.next(atMs)) {
-        turns.push(found.campaignId);
-        waiting.take(found.campaignId, found.record);
-        scheduler.began(found.campaignId, atMs);
-      }
-    }
-    expect(turns.slice(0, 6).toSorted()).toEqual(['a', 'a', 'a', 'b', 'b', 'b']);
-    expect(turns[0]).not.toBe(turns[1]);
+  it('has finished when nobody waits, no call is under way and no upload either', () => {
+    const campaign = new Campaign();
+    campaign.use.calls = 1;
+    expect(campaign.turn(NOON)).toEqual({ type: 'wait', untilMs: null, why: null });
+    Object.assign(campaign.use, { calls: 0, uploadsEndUs: (NOON + 60_000) * 1000 });
+    expect(campaign.turn(NOON)).toEqual({ type: 'wait', untilMs: NOON + 60_000, why: null });
+    campaign.use.uploadsEndUs = null;
+    expect(campaign.turn(NOON)).toEqual({ type: 'finish' });
   });
 
   it('keeps pace, lines and hours whatever happens, and leaves nobody out', () => {
     const place = fc.constantFrom('', 'Europe/Berlin', 'America/New_York', 'Asia/Tokyo', 'Pacific/Auckland');
-    const campaign = fc.record({
+    const scenario = fc.record({
       concurrent: fc.integer({ min: 1, max: 4 }),
       perMinute: fc.constantFrom(0.5, 6, 60, 600),
       hoursStart: fc.constantFrom('00:00', '09:00', '12:30'),
       hoursEnd: fc.constantFrom('13:00', '20:00', '24:00'),
       days: fc.subarray([...WEEKDAYS], { minLength: 2 }),
-      records: fc.array(fc.record({ place, inMs: fc.integer({ min: 0, max: 7_200_000 }) }), { maxLength: 12 }),
-    });
-    const scenario = fc.record({
-      campaigns: fc.array(campaign, { minLength: 1, maxLength: 4 }),
+      records: fc.array(fc.record({ place, inMs: fc.integer({ min: 0, max: 7_200_000 }) }), { maxLength: 20 }),
       lengths: fc.array(fc.integer({ min: 100, max: 600_000 }), { minLength: 1, maxLength: 10 }),
-      pauses: fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 3 }),
     });
     fc.assert(
-      fc.property(scenario, ({ campaigns, lengths, pauses }) => {
-        const waiting = new Waiting();
-        const scheduler = new Scheduler(waiting);
-        const schedules = campaigns.map(({ records: _none, ...rest }): CampaignSchedule => ({ ...ALWAYS, ...rest }));
-        for (const [index, { records }] of campaigns.entries()) {
-          for (const record of records) waiting.add(String(index), record.place, NOON + record.inMs);
-          scheduler.start(String(index), schedules[index] as CampaignSchedule, null);
-        }
-        const ends: { campaignId: string; atMs: number }[] = [];
-        const last = new Map<string, number>();
-        const finished = new Set<string>();
+      fc.property(scenario, ({ records, lengths, ...limits }) => {
+        const campaign = new Campaign(limits);
+        const { use } = campaign;
+        for (const record of records) campaign.add(record.place, NOON + record.inMs);
+        let ends: number[] = [];
         let nowMs = NOON;
         let calls = 0;
-        for (let step = 0; finished.size < campaigns.length; step++) {
+        for (let step = 0; ; step++) {
           expect(step).toBeLessThan(3000);
-          if (pauses.includes(step)) {
-            scheduler.stop('0');
-            expect(JSON.stringify(scheduler.next(nowMs))).not.toContain('"campaignId":"0"');
-            scheduler.start('0', schedules[0] as CampaignSchedule, last.get('0') ?? null);
-          }
-          const found = scheduler.next(nowMs);
-          if (found.type === 'finish') {
-            expect(waiting.of(found.campaignId)).toEqual([]);
-            finished.add(found.campaignId);
-            scheduler.stop(found.campaignId);
-          } else if (found.type === 'call') {
-            const { campaignId, record } = found;
-            const schedule = schedules[Number(campaignId)] as CampaignSchedule;
+          const turn = campaign.turn(nowMs);
+          if (turn.type === 'finish') break;
+          if (turn.type === 'call') {
+            // The transaction that places the call says the same.
+            expect(mayCall(use.schedule, use.lastCallMs, turn.place, nowMs)).toBe(true);
+            expect(nowMs - (use.lastCallMs ?? -Infinity)).toBeGreaterThanOrEqual(60_000 / limits.perMinute);
+            expect(use.calls).toBeLessThan(limits.concurrent);
+            const record = campaign.begin(turn.place, nowMs);
             expect(record.dueMs).toBeLessThanOrEqual(nowMs);
-            expect(isWithinHours(schedule, [record.place === '' ? 'UTC' : record.place], nowMs)).toBe(true);
-            expect(scheduler.calls(campaignId)).toBeLessThan(schedule.concurrent);
-            expect(nowMs - (last.get(campaignId) ?? -Infinity)).toBeGreaterThanOrEqual(60_000 / schedule.perMinute);
-            waiting.take(campaignId, record);
-            scheduler.began(campaignId, nowMs);
-            last.set(campaignId, nowMs);
-            ends.push({ campaignId, atMs: nowMs + (lengths[calls++ % lengths.length] as number) });
-          } else if (found.type === 'wait') {
-            const nextEnd = Math.min(...ends.map(({ atMs }) => atMs));
-            const untilMs = Math.min(found.untilMs ?? Infinity, nextEnd);
+            expect(isWithinHours(use.schedule, [record.place === '' ? 'UTC' : record.place], nowMs)).toBe(true);
+            ends.push(nowMs + (lengths[calls++ % lengths.length] as number));
+          } else if (turn.type === 'wait') {
+            const untilMs = Math.min(turn.untilMs ?? Infinity, ...ends);
             expect(untilMs).toBeGreaterThan(nowMs);
             expect(untilMs).toBeLessThan(Infinity);
             nowMs = untilMs;
-            for (const { campaignId } of ends.filter(({ atMs }) => atMs <= nowMs)) scheduler.ended(campaignId);
-            ends.splice(0, ends.length, ...ends.filter(({ atMs }) => atMs > nowMs));
+            use.calls -= ends.filter((endMs) => endMs <= nowMs).length;
+            ends = ends.filter((endMs) => endMs > nowMs);
           }
         }
+        expect(calls).toBe(records.length);
       }),
       { numRuns: 150 },
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type CampaignSchedule, DEFAULT_CAMPAIGN_SCHEDULE } from '../../../src/settings/campaign-schedule.js';
-import { settle, type Tried } from '../../../src/daemon/campaigns/runner.js';
+import { settle, type Tried } from '../../../src/daemon/campaigns/settlement.js';
 
 const SCHEDULE: CampaignSchedule = {
   ...DEFAULT_CAMPAIGN_SCHEDULE,

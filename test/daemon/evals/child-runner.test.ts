@@ -173,7 +173,7 @@ describe('a process that fails', () => {
     const runner = new ChildRunner({
       engine: { options: {} as never },
       knowledge: {} as never,
-      database: join(folder, 'none.db'),
+      voices: () => [],
       embedding: null,
       prices: {},
       settings: { memoryMb: 128, maxRunS },

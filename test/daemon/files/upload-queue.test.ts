@@ -315,6 +315,20 @@ describe('a store that is away', () => {
     expect(double.objects.get(WAV)?.body.equals(content)).toBe(true);
   });
 
+  it('may break off in the middle of a file', async () => {
+    await startDouble();
+    const content = randomBytes(2 * PART_BYTES);
+    put('recordings/a.wav', content);
+    let cuts = 5;
+    double.fault = ({ method }) => (method === 'PUT' && cuts-- > 0 ? 'cut' : null);
+    const made = queue();
+    made.ended(['recordings/a.wav']);
+    await made.start();
+    await until(gone('recordings/a.wav'));
+    expect(double.objects.get(WAV)?.body.equals(content)).toBe(true);
+    expect(made.counts.failed).toBe(1);
+  });
+
   it('has a queue whose size is warned of once', async () => {
     await startDouble();
     double.fault = () => ({ status: 403, code: 'AccessDenied' });

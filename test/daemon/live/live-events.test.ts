@@ -29,14 +29,14 @@ const call = (
 describe('the buffer of events', () => {
   it('keeps the newest that fit, and knows what is after an id', () => {
     const buffer = new EventBuffer(100, 10);
-    expect([buffer.oldestId, buffer.newestId, buffer.after(0, null)]).toEqual([100, 99, null]);
+    expect([buffer.oldestId, buffer.newestId, buffer.after(0, 'all')]).toEqual([100, 99, null]);
     for (const session of ['a', 'b', 'a', 'b', 'a']) buffer.add(session, 'status', '1234');
     expect([buffer.oldestId, buffer.newestId]).toEqual([103, 104]);
-    expect(buffer.after(0, null)?.id).toBe(103);
-    expect(buffer.after(103, 'b')).toBeNull();
-    expect(buffer.after(100, 'a')?.id).toBe(104);
+    expect(buffer.after(0, 'all')?.id).toBe(103);
+    expect(buffer.after(103, { sessionId: 'b' })).toBeNull();
+    expect(buffer.after(100, { sessionId: 'a' })?.id).toBe(104);
     buffer.add('c', 'status', 'more than fits into it');
-    expect([buffer.oldestId, buffer.after(0, null)?.sessionId]).toEqual([105, 'c']);
+    expect([buffer.oldestId, buffer.after(0, 'all')?.sessionId]).toEqual([105, 'c']);
   });
 });
 
@@ -53,7 +53,11 @@ describe('events of calls', () => {
     events.call(call('s', 'user-ended', config));
     events.call(call('s', 'user-ended', config, 2));
     const all: unknown[] = [];
-    for (let next = events.after(0, 's'); next !== null; next = events.after(next.id, 's')) {
+    for (
+      let next = events.after(0, { sessionId: 's' });
+      next !== null;
+      next = events.after(next.id, { sessionId: 's' })
+    ) {
       all.push([next.name, JSON.parse(next.data)]);
     }
     return all;
@@ -110,8 +114,8 @@ describe('somebody who watches', () => {
     };
     const watching = watch({
       events,
-      calls: { get: () => null },
-      sessionId: null,
+      calls: { get: async () => null },
+      watched: { sessionId: 's' },
       lastId: null,
       stream: stream as unknown as EventStream,
     });

@@ -29,6 +29,9 @@ class Line {
       first: (statement) => through(() => database.first(statement)),
       run: (statement) => through(() => database.run(statement)),
       transaction: (work, lock) => through(() => database.transaction(work, lock)),
+      read: (work) => through(() => database.read(work)),
+      lazyTransaction: (work) => through(() => database.lazyTransaction(work)),
+      scrub: () => through(() => database.scrub()),
       nowUs: () => database.nowUs(),
       close: () => database.close(),
     };

@@ -111,6 +111,9 @@ describe('files of a bucket', () => {
     await files.abort({ key: 'recordings/a.wav', uploadId });
     await files.abort({ key: 'recordings/a.wav', uploadId });
     expect(double.uploads.size).toBe(0);
+    double.fault = () => ({ status: 501, code: 'NotImplemented' });
+    for await (const upload of files.uploads(never)) found.push(upload);
+    expect(found).toHaveLength(1);
   });
 
   it('asks for encryption when a file is begun', async () => {

@@ -16,6 +16,10 @@ import { PostgresCluster } from '../../../scripts/postgres-cluster.mjs';
 /** A new database with parley's schema. */
 export interface TestDatabase {
   readonly database: SqlDatabase;
+  /** Of a SQLite database. */
+  readonly folder: string;
+  /** Another connection, as another process has it. */
+  readonly connect: (nowUnixMs?: () => number) => Promise<SqlDatabase>;
   /** Live tables of a node that is alone. */
   readonly tables: LiveTables;
   /** Closes and deletes it. */
@@ -33,13 +37,18 @@ export const sqlite: Backend = {
   name: 'SQLite',
   open: async (nowUnixMs) => {
     const folder = mkdtempSync(join(tmpdir(), 'parley-store-'));
+    const opened: SqlDatabase[] = [];
     const file = openDatabase(folder);
-    const database = new SqliteDatabase(file, nowUnixMs);
+    const connect = async (now?: () => number, own = openDatabase(folder)): Promise<SqlDatabase> => {
+      const database = new SqliteDatabase(own, now);
+      opened.push(database);
+      return database;
+    };
     const remove = async (): Promise<void> => {
-      await database.close();
+      for (const database of opened) await database.close();
       rmSync(folder, { recursive: true });
     };
-    return { database, tables: new SqliteLiveTables(file), remove };
+    return { folder, connect, remove, tables: new SqliteLiveTables(file), database: await connect(nowUnixMs, file) };
   },
 };
 
@@ -47,9 +56,19 @@ export const postgres: Backend = {
   name: 'PostgreSQL',
   open: async (nowUnixMs) => {
     const { url, remove } = await postgresUrl();
-    const database = await openPostgres(url, nowUnixMs);
+    const opened: SqlDatabase[] = [];
+    const connect = async (now?: () => number): Promise<SqlDatabase> => {
+      const database = await openPostgres(url, now);
+      opened.push(database);
+      return database;
+    };
+    const removeAll = async (): Promise<void> => {
+      for (const database of opened) await database.close();
+      await remove();
+    };
+    const database = await connect(nowUnixMs);
     const tables = new PostgresLiveTables(database, NO_CHANGES);
-    return { database, tables, remove: () => database.close().then(remove) };
+    return { connect, tables, database, folder: '', remove: removeAll };
   },
 };
 

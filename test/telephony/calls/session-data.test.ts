@@ -15,9 +15,9 @@ const NUMBERS = numbersOf(
 class Watched extends MemoryOutboxStore {
   readonly items: CallHistoryItem[] = [];
 
-  override add(delivery: Delivery): void {
+  override async add(delivery: Delivery): Promise<void> {
     this.items.push(JSON.parse(delivery.body) as CallHistoryItem);
-    super.add(delivery);
+    await super.add(delivery);
   }
 }
 

@@ -43,7 +43,7 @@ describe('media threads', () => {
     doNotCall,
     sessionMemory,
     recordings: join(folder, 'recordings'),
-    history: { keep: (item) => kept[kept.push(item) - 1] ?? item },
+    history: { keep: async (item) => kept[kept.push(item) - 1] ?? item },
   });
   const threads = new MediaThreadPool({
     count: 2,
@@ -51,7 +51,8 @@ describe('media threads', () => {
     clock,
     stores: engine.options,
     onFault: ({ message }) => void faults.push(message),
-    settings: { options: plainOptions(engine.options) ?? {}, database: database.name, traces: null },
+    voices: () => [],
+    settings: { options: plainOptions(engine.options) ?? {}, traces: null },
   });
   const callers: WeriftCaller[] = [];
 

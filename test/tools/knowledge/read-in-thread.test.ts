@@ -8,7 +8,7 @@ it('lets other work in between the batches of a long file', async () => {
   let turns = 0;
   const batches: { passages: number; turn: number }[] = [];
   const job = { name: 'long.txt', fileType: null, source };
-  const onChunks = ({ length }: readonly unknown[]): void => {
+  const onChunks = async ({ length }: readonly unknown[]): Promise<void> => {
     batches.push({ passages: length, turn: turns });
     setImmediate(() => turns++);
   };

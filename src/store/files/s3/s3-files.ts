@@ -150,11 +150,16 @@ export class S3Files implements FileStore {
     await this.#client.send({ method: 'DELETE', key, query: { uploadId } });
   }
 
-  /** All multipart uploads under the prefix that are neither complete nor aborted, of all nodes. */
+  /**
+   * All multipart uploads under the prefix that are neither complete nor aborted, of all nodes; none in a store that
+   * cannot list them.
+   */
   async *uploads(signal: AbortSignal): AsyncGenerator<OpenUpload, void, undefined> {
     const query: Record<string, string> = { uploads: '', 'encoding-type': 'url', prefix: this.#client.keyOf('') };
     for (;;) {
-      const { text } = found(await this.#client.send({ method: 'GET', key: null, query, signal }), this.name);
+      const reply = await this.#client.send({ method: 'GET', key: null, query, signal }).catch(unlessUnknown);
+      if (reply === null) return;
+      const { text } = found(reply, this.name);
       for (const item of elements(text, 'Upload')) {
         yield {
           key: this.#ownKey(textIn(item, 'Key') ?? ''),
@@ -192,12 +197,9 @@ export class S3Files implements FileStore {
     const objects = keys.map((key) => `<Object><Key>${escaped(this.#client.keyOf(key))}</Key></Object>`);
     const body = payloadOf(Buffer.from(`<Delete>${objects.join('')}<Quiet>true</Quiet></Delete>`));
     const request = { method: 'POST', key: null, query: { delete: '' }, body } as const;
-    const reply = await this.#client.send(request).catch((error: unknown) => {
-      // Some stores know only the deletion of one.
-      if (error instanceof ParleyError && error.details['status'] === 501) return null;
-      throw error;
-    });
+    const reply = await this.#client.send(request).catch(unlessUnknown);
     if (reply === null) {
+      // The store knows only the deletion of one.
       for (const key of keys) await this.#client.send({ method: 'DELETE', key });
       return;
     }
@@ -231,6 +233,12 @@ function written({ headers }: S3Reply): WrittenFile {
 
 function withSignal(signal: AbortSignal | undefined): { signal?: AbortSignal } {
   return signal === undefined ? {} : { signal };
+}
+
+/** Null for a request that the store has not implemented. */
+function unlessUnknown(error: unknown): null {
+  if (error instanceof ParleyError && error.details['status'] === 501) return null;
+  throw error;
 }
 
 /** @throws ParleyError FILE_STORE_REFUSED for a bucket or an upload that does not exist */

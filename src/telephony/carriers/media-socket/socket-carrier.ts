@@ -29,11 +29,12 @@ export interface SocketCarrierOptions {
 }
 
 /** `signature`: not proven to be the carrier's; `number`: not an own number; or the refusal that callers hear. */
-export type SocketRefusal = 'signature' | 'number' | CallRefusal;
+export type SocketRefusal = 'signature' | 'number' | Exclude<CallRefusal, 'unknown'>;
 
 /** For the operator. */
 const WHY: Readonly<Record<CallRefusal, string>> = {
   declined: 'it is declined',
+  unknown: 'its number is not known',
   unavailable: 'its number has no agent, or is not active',
   full: 'there is no room for another call',
   failed: 'the agent cannot take it',
@@ -200,7 +201,10 @@ export abstract class SocketCarrier<C extends SocketControl> implements Carrier,
         onBad: (reason) => this.onError(new ParleyError('CARRIER_MESSAGE_BAD', { carrier: this.name, reason })),
       },
       placeBeside: ({ ours }, target, ringTimeoutMs) => this.placeCall({ from: ours, to: target, ringTimeoutMs }),
-      onRefused: (refusal) => this.#options.onRefused?.(refusal, `a call to ${facts.to}: ${WHY[refusal]}`),
+      onRefused: (refusal) => {
+        const reason = refusal === 'unknown' ? 'number' : refusal;
+        this.#options.onRefused?.(reason, `a call to ${facts.to}: ${WHY[refusal]}`);
+      },
       onListenerError: (error) => this.onError(error),
     });
     const control: C = this.control({

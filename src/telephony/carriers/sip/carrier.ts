@@ -54,6 +54,10 @@ export interface SipCarrierOptions extends Omit<TrunkOptions, 'onCall' | 'takes'
   numbers: readonly string[];
   /** The initial own numbers among them. */
   owned?: readonly string[];
+  /**
+   * Whether a user part may be an address of ours that is no number. Whoever receives the call knows. Default: none.
+   */
+  isAddress?: ((user: string) => boolean) | undefined;
   numberFormat: Addressing['numbers'];
   /** The user part of `From`: the calling number, or `user`. Default `number` */
   fromUser?: 'number' | 'account';
@@ -104,8 +108,6 @@ export class SipCarrier implements Carrier<SessionLine> {
   readonly trunk: Trunk;
   readonly #options: SipCarrierOptions;
   readonly #owned: OwnedNumbers;
-  /** Expected user parts of addresses. */
-  readonly #addresses = new Set<string>();
   readonly #rateHz: number;
   readonly #mediaHost: CallMediaHost;
   #listener: ((call: SipCall) => void) | null = null;
@@ -194,22 +196,11 @@ export class SipCarrier implements Carrier<SessionLine> {
     };
   }
 
-  /**
-   * Accepts calls to an address in addition to the numbers.
-   * @param user generated, unpredictable
-   * @returns the address, and a function to stop
-   */
-  expect(user: string): { uri: string; cancel: Cancel } {
-    this.#addresses.add(user);
+  /** The address of a user part of ours, for callers. */
+  addressOf(user: string): string {
     const { host, port } = this.trunk.placeFor(null);
     const transport = this.trunk.protocol.toLowerCase();
-    const uri = `sip:${user}@${hostText(host)}:${String(port)}${transport === 'udp' ? '' : `;transport=${transport}`}`;
-    return { uri, cancel: () => this.#addresses.delete(user) };
-  }
-
-  /** Whether calls to this address are expected. */
-  isExpected(user: string): boolean {
-    return this.#addresses.has(user);
+    return `sip:${user}@${hostText(host)}:${String(port)}${transport === 'udp' ? '' : `;transport=${transport}`}`;
   }
 
   /** Whether a call to this user part, in any notation of a number, is for this trunk. */
@@ -463,7 +454,7 @@ export class SipCarrier implements Carrier<SessionLine> {
   }
 
   #ourNumber(user: string): string | null {
-    if (this.#addresses.has(user)) return user;
+    if (this.#options.isAddress?.(user) === true) return user;
     const number = this.#read(user);
     return this.#owned.has(number) ? number : null;
   }

@@ -2,6 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { SipCarrierOptions } from './carrier.js';
 import type { CallMediaHost, OpenMedia } from './call-media-host.js';
+import type { LeadRegistration } from './trunk.js';
 import type { SipTrunks } from './trunks.js';
 import type { Clock } from '../../../base/clock.js';
 import type { SipSettings } from '../../../settings/carriers/sip.js';
@@ -23,12 +24,16 @@ export interface SipTrunksParts {
   password: string | null;
   /** The initial own numbers among the trunks' numbers. */
   owned?: readonly string[];
+  /** As `SipCarrierOptions.isAddress`. */
+  isAddress?: ((user: string) => boolean) | undefined;
   /** Opens the host of lines and media; loaded late. Default: the engine's thread. */
   openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
   /** Statistics of trunks and their media. */
   figures?: CarrierStatistics | undefined;
   /** As `UserAgentOptions.takesCalls`. */
   takesCalls?: (() => boolean) | undefined;
+  /** As `TrunkOptions.leadRegistration`, for the trunk of this name. Default: this process registers all. */
+  leadRegistration?: ((trunk: string, work: (lost: AbortSignal) => void) => ReturnType<LeadRegistration>) | undefined;
   /** Number of calls that can be held, over all channels: limits inbound calls. Default: unlimited. */
   mostCalls?: number;
   onError?: ((error: unknown) => void) | undefined;
@@ -158,7 +163,18 @@ async function loadModules() {
 export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
   const { SipTrunks, Sockets, systemNames, RtpPorts, assertReachable, rtpSessionOver, LocalCallMedia, CallIntake } =
     await loadModules();
-  const { engine, settings, password, owned = [], openCallMedia, takesCalls, mostCalls, onError } = parts;
+  const {
+    engine,
+    settings,
+    password,
+    owned = [],
+    isAddress,
+    openCallMedia,
+    takesCalls,
+    leadRegistration,
+    mostCalls,
+    onError,
+  } = parts;
   const { figures = new CarrierStatistics() } = parts;
   const { clock, ticker } = engine;
   const mediaHost = (await openCallMedia?.()) ?? new LocalCallMedia(engine);
@@ -193,7 +209,9 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
     openMedia: mediaOf(trunk),
     ...addressOptions(trunk, owned, advertisedAddress ?? anyAddress),
     ...manners(trunk, readers),
+    isAddress,
     takesCalls,
+    leadRegistration: leadRegistration && ((work) => leadRegistration(trunk.name, work)),
     countryOf,
     onRegistration: (state) => {
       if (state.state === 'failed') onError?.(new ParleyError('SIP_NOT_REGISTERED', { reason: state.reason }));

@@ -32,6 +32,8 @@ export interface TrunkOptions {
   /** Whether to register with the server. */
   register: boolean;
   registerS?: number | undefined;
+  /** Of several processes with this trunk, one registers. Default: this one. */
+  leadRegistration?: LeadRegistration | undefined;
   /** Source addresses and networks of calls, such as `192.0.2.0/24`, in addition to the servers. */
   sources: readonly string[];
   /** Interval of OPTIONS to the servers; 0 = never. */
@@ -50,6 +52,9 @@ export interface TrunkOptions {
   onRefused?: ((refusal: SipRefusal) => void) | undefined;
 }
 
+/** Runs work while this process is the one that registers: until the signal aborts. Returns how to give that up. */
+export type LeadRegistration = (work: (lost: AbortSignal) => void) => { release: () => Promise<void> };
+
 /** An unreachable address (RFC 5737). */
 const UNREACHABLE = '192.0.2.1';
 
@@ -62,6 +67,7 @@ export class Trunk {
   readonly #options: TrunkOptions;
   readonly #transport: SipTransport;
   readonly #registration: TrunkRegistration | null;
+  #lead: ReturnType<LeadRegistration> | null = null;
   readonly #keepAlive: KeepAlive | null;
   readonly #refused: Record<string, number>;
   readonly #clock: Clock;
@@ -152,7 +158,7 @@ export class Trunk {
       onRefused,
     });
     trunk = new Trunk(options, { agent, servers, transport, refused });
-    trunk.#registration?.start();
+    trunk.#register();
     trunk.#keepAlive?.start();
     return trunk;
   }
@@ -188,10 +194,26 @@ export class Trunk {
     return this.#transport.localPlace(hop ?? this.servers.hops[0] ?? unreachable);
   }
 
+  #register(): void {
+    const registration = this.#registration;
+    const { leadRegistration } = this.#options;
+    if (registration === null) return;
+    if (leadRegistration === undefined) {
+      registration.start();
+      return;
+    }
+    this.#registered = { state: 'elsewhere' };
+    this.#lead = leadRegistration((lost) => {
+      lost.addEventListener('abort', () => registration.stop('elsewhere'), { once: true });
+      registration.start();
+    });
+  }
+
   /** Unregisters and releases everything. Calls should have ended. May be called twice. */
   async close(): Promise<void> {
     this.#keepAlive?.close();
-    this.#registration?.close();
+    await this.#lead?.release();
+    this.#registration?.stop('ended');
     this.servers.close();
     await this.#lastWords();
     this.agent.close();

@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../../../base/clock.js';
+import type { Clock } from '../../../base/clock.js';
 import type { CallIntake } from '../../sip/call-intake.js';
 import type { DigestAlgorithm } from '../../sip/digest-server.js';
 import { Authenticator } from '../../sip/authenticator.js';
@@ -62,24 +62,9 @@ export class SipTrunks {
     return new SipTrunks(options, carriers, shared);
   }
 
-  /**
-   * Accepts calls to an address in addition to the numbers, over any trunk.
-   * @param user generated, unpredictable
-   * @returns the address, and a function to stop
-   */
-  expect(user: string): { uri: string; cancel: Cancel } {
-    const expected = this.carriers.map((carrier) => carrier.expect(user));
-    return {
-      uri: expected[0]?.uri ?? '',
-      cancel: () => {
-        for (const { cancel } of expected) cancel();
-      },
-    };
-  }
-
-  /** Whether calls to this address are expected. */
-  isExpected(user: string): boolean {
-    return this.carriers.some((carrier) => carrier.isExpected(user));
+  /** The address of a user part of ours, for callers. */
+  addressOf(user: string): string {
+    return this.carriers[0]?.addressOf(user) ?? '';
   }
 
   /** Statistics of messages from unknown addresses. */

@@ -12,6 +12,8 @@ export type RegistrationState =
   | { state: 'registered'; /** Validity in seconds. */ seconds: number }
   /** Will be retried. */
   | { state: 'failed'; reason: string }
+  /** Another process registers. */
+  | { state: 'elsewhere' }
   | { state: 'ended' };
 
 export interface RegistrationOptions {
@@ -47,7 +49,7 @@ export class TrunkRegistration {
   /** The registered hop; null = not registered. */
   #place: Hop | null = null;
   #serviceRoute: readonly string[] = [];
-  #isClosed = false;
+  #isOn = false;
 
   constructor(options: RegistrationOptions) {
     this.#options = options;
@@ -64,33 +66,35 @@ export class TrunkRegistration {
     return this.#place === null ? null : { routes: this.#serviceRoute, hop: this.#place };
   }
 
-  /** Call it once. */
   start(): void {
+    if (this.#isOn) return;
+    this.#isOn = true;
     this.#register();
   }
 
   /** A lost connection: renews a registration over it. */
   connectionLost(hop: Hop): void {
     const known = this.#place;
-    if (known === null || hop.protocol === 'UDP' || !sameHop(known, hop) || this.#isClosed) return;
+    if (known === null || hop.protocol === 'UDP' || !sameHop(known, hop) || !this.#isOn) return;
     this.#place = null;
     this.#next(FIRST_RETRY_MS * this.#options.chance());
   }
 
-  /** Unregisters. May be called twice. */
-  close(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
+  /** Unregisters. `start` registers again. @param state why */
+  stop(state: 'elsewhere' | 'ended'): void {
+    if (!this.#isOn) return;
+    this.#isOn = false;
     this.#timers.clearAll();
     this.#outgoing?.close();
     if (this.#place !== null) this.#send(0, () => undefined);
-    this.#options.onState({ state: 'ended' });
+    this.#place = null;
+    this.#options.onState({ state });
   }
 
   #register(): void {
     this.#options.onState({ state: 'registering' });
     this.#send(this.#expiresS, (response, hop) => {
-      if (!this.#isClosed) this.#answered(response, hop);
+      if (this.#isOn) this.#answered(response, hop);
     });
   }
 

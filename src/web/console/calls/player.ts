@@ -150,8 +150,8 @@ export class CallRecording {
   }
 }
 
-/** Links have the daemon's public address; the page may use another. */
+/** Links have the daemon's public address; the page may use another, and nothing from a store that it is redirected to. */
 function sameOrigin(url: string): string {
   const { pathname, search } = new URL(url, location.href);
-  return pathname + search;
+  return `${pathname}${search}${search === '' ? '?' : '&'}redirect=0`;
 }

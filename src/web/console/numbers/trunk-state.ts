@@ -3,7 +3,10 @@ export interface TrunkAnswer {
   name: string;
   numbers: readonly string[];
   calls: number;
-  registration: { state: 'registering' | 'registered' | 'failed' | 'ended'; reason: string | null } | null;
+  registration: {
+    state: 'registering' | 'registered' | 'failed' | 'elsewhere' | 'ended';
+    reason: string | null;
+  } | null;
   servers: readonly {
     address: string;
     answers: boolean | null;
@@ -25,6 +28,7 @@ export function trunkState({
   if (registration?.state === 'ended') return ['registration ended', 'failed'];
   const isSilent = servers.length > 0 && servers.every(({ answers }) => answers === false);
   if (isSilent) return ['no answer', 'failed'];
+  if (registration?.state === 'elsewhere') return ['registered by another node', ''];
   if (registration !== null) return ['registered', ''];
   return servers.some(({ answers }) => answers === true) ? ['answers', ''] : ['not checked yet', ''];
 }

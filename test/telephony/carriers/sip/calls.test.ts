@@ -175,19 +175,18 @@ describe('calls on a SIP trunk', () => {
     await rig.dispose();
   });
 
-  it('come in for whom they are expected, once they are', async () => {
-    const rig = await openRig();
+  it('come in for addresses that are no numbers, and are refused where nobody has them', async () => {
+    const rig = await openRig({ isAddress: (user) => user === 'a1b2' });
     const calls: CarrierCall<SessionLine>[] = [];
     rig.carrier.receiveCalls((call) => calls.push(call));
-    const { uri, cancel } = rig.carrier.expect('a1b2');
-    expect(uri).toBe('sip:a1b2@192.0.2.1:5060');
+    expect(rig.carrier.addressOf('a1b2')).toBe('sip:a1b2@192.0.2.1:5060');
     await rig.exchange.callIn('a1b2');
     await rig.until(() => calls.length === 1);
     expect([calls[0]?.to, calls[0]?.from]).toEqual(['a1b2', '+12025550177']);
-    cancel();
-    await rig.exchange.callIn('a1b2');
+    calls[0]?.hangUp('unknown');
+    await rig.exchange.callIn('c3d4');
     await rig.wire.clock.advanceBy(1000);
-    expect([calls.length, rig.wire.times('404').length]).toEqual([1, 1]);
+    expect([calls.length, rig.wire.times('404').length]).toEqual([1, 2]);
     await rig.dispose();
   });
 

@@ -43,6 +43,20 @@ const ok = (request: SipRequest, expires: number) =>
   });
 
 describe('a registration', () => {
+  it('is given up, and taken again later', async () => {
+    const { wire, registration, registrar, kinds } = registered((request) => ok(request, 600));
+    await wire.clock.advanceBy(100);
+    registration.stop('elsewhere');
+    await wire.clock.advanceBy(1_000_000);
+    expect(registrar.requests('REGISTER').map(({ headers }) => headers.get('expires'))).toEqual(['600', '0']);
+    registration.start();
+    registration.start();
+    await wire.clock.advanceBy(100);
+    expect(registrar.requests('REGISTER').at(-1)?.headers.get('expires')).toBe('600');
+    registration.stop('ended');
+    expect(kinds()).toBe('registering registered elsewhere registering registered ended');
+  });
+
   it('proves itself, is refreshed in time with the same Call-ID, and ended', async () => {
     const { wire, registration, registrar, states } = registered((request, count) =>
       count === 1
@@ -57,8 +71,8 @@ describe('a registration', () => {
     expect(new Set(asked.map(({ headers }) => headers.get('call-id'))).size).toBe(1);
     const sequences = asked.map(({ headers }) => Number.parseInt(headers.get('cseq') ?? '', 10));
     expect(sequences).toEqual(sequences.toSorted((one, other) => one - other));
-    registration.close();
-    registration.close();
+    registration.stop('ended');
+    registration.stop('ended');
     await wire.clock.advanceBy(100);
     expect(registrar.requests('REGISTER').at(-1)?.headers.get('expires')).toBe('0');
   });
@@ -110,7 +124,7 @@ describe('a registration over a connection', () => {
     registration.connectionLost(tcp);
     await wire.clock.advanceBy(5000);
     expect(registrar.requests('REGISTER')).toHaveLength(2);
-    registration.close();
+    registration.stop('ended');
   });
 });
 
