@@ -7,6 +7,8 @@ export interface AdmissionControlOptions {
   engine: Pick<Engine, 'sessions'>;
   /** Maximum of concurrent sessions over all channels. */
   maxSessions: number;
+  /** Why the database cannot be used now; null = it can. Default: it always can. */
+  databaseFault?: () => ParleyError | null;
 }
 
 /** Counters of a part of the daemon. */
@@ -19,6 +21,9 @@ export interface Load {
   chats?: () => number;
 }
 
+/** Whether the daemon can take calls. */
+export type Readiness = 'warming up' | 'ready' | 'shutting down' | 'database unreachable';
+
 /** How often `drain` checks whether all calls have ended. */
 const POLL_MS = 50;
 
@@ -27,19 +32,26 @@ export class AdmissionControl {
   readonly maxSessions: number;
   readonly #clock: Clock;
   readonly #sessions: Engine['sessions'];
+  readonly #databaseFault: () => ParleyError | null;
   readonly #loads: Load[] = [];
   #isWarm = false;
-  #isOpen = true;
+  #isShut = false;
 
-  constructor({ clock, engine, maxSessions }: AdmissionControlOptions) {
+  constructor({ clock, engine, maxSessions, databaseFault = () => null }: AdmissionControlOptions) {
     this.maxSessions = maxSessions;
+    this.#databaseFault = databaseFault;
     this.#clock = clock;
     this.#sessions = engine.sessions;
   }
 
-  /** False once the daemon shuts down. */
+  /** False once the daemon shuts down, and while the database cannot be used. */
   get isOpen(): boolean {
-    return this.#isOpen;
+    return this.fault === null;
+  }
+
+  /** Why new calls are refused: DAEMON_DRAINING, DATABASE_UNREACHABLE; null = they are not. */
+  get fault(): ParleyError | null {
+    return this.#isShut ? new ParleyError('DAEMON_DRAINING') : this.#databaseFault();
   }
 
   /** Whether the engines are warm. */
@@ -47,8 +59,9 @@ export class AdmissionControl {
     return this.#isWarm;
   }
 
-  get state(): 'warming up' | 'ready' | 'shutting down' {
-    if (!this.#isOpen) return 'shutting down';
+  get state(): Readiness {
+    if (this.#isShut) return 'shutting down';
+    if (this.#databaseFault() !== null) return 'database unreachable';
     return this.#isWarm ? 'ready' : 'warming up';
   }
 
@@ -73,14 +86,15 @@ export class AdmissionControl {
     this.#isWarm = true;
   }
 
-  /** Call this before a call starts. @throws ParleyError DAEMON_DRAINING */
+  /** Call this before a call starts. @throws ParleyError DAEMON_DRAINING, DATABASE_UNREACHABLE */
   enter(): void {
-    if (!this.#isOpen) throw new ParleyError('DAEMON_DRAINING');
+    const { fault } = this;
+    if (fault !== null) throw fault;
   }
 
   /** Refuses all new calls. */
   shut(): void {
-    this.#isOpen = false;
+    this.#isShut = true;
   }
 
   /** Refuses new calls and waits until all have ended, at most `ms`, or until `hurry` aborts. */

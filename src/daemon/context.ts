@@ -1,18 +1,20 @@
+import { randomInt } from 'node:crypto';
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../base/clock.js';
 import { nowUnixMs } from '../base/real-clock.js';
 import type { Engine } from '../engine/engine.js';
 import type { Settings } from '../settings/settings.js';
-import { type Leases, SoleLeases } from '../store/leases.js';
 import { Queues } from '../base/queues.js';
-import { openOwnDatabase } from '../store/folder-lock.js';
-import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
-import { type Changes, NO_CHANGES } from '../store/sql/changes.js';
+import { Random } from '../base/random.js';
+import type { Leases } from '../store/leases.js';
+import type { Changes } from '../store/sql/changes.js';
 import type { SqlDatabase } from '../store/sql/statement.js';
-import { DirectWrites, type Writes } from '../store/writes.js';
+import type { Writes } from '../store/writes.js';
 import { AdmissionControl } from './admission-control.js';
 import { CallEventBus } from './call-event-bus.js';
 import { CallOwners } from './nodes/call-owners.js';
+import type { DatabaseState } from './daemon-database.js';
+import { openDaemonDatabase } from './open-database.js';
 import { ThisNode } from './nodes/this-node.js';
 import { type Log, NO_LOG, FaultReporter } from './operations/log.js';
 import { Stores } from './stores.js';
@@ -34,6 +36,7 @@ export interface DaemonContext {
   readonly database: SqlDatabase;
   /** The file of a SQLite database; null = the database is PostgreSQL. */
   readonly sqlite: Database | null;
+  readonly databaseState: DatabaseState;
   /** Changes of tables, also by other nodes. */
   readonly changes: Changes;
   /** Writes of calls that go on. */
@@ -45,6 +48,8 @@ export interface DaemonContext {
   readonly faults: FaultReporter;
   readonly events: CallEventBus;
   readonly admission: AdmissionControl;
+  /** Does the writes that an earlier process has left, before anything else recovers. */
+  readonly recoverWrites: () => Promise<void>;
   /** Closes the database and releases the data folder. */
   readonly closeDatabase: () => Promise<void>;
 }
@@ -62,51 +67,51 @@ export interface ContextOptions {
  */
 export async function openContext({ settings, engine, log = NO_LOG, onError }: ContextOptions): Promise<DaemonContext> {
   const { clock } = engine;
-  const { database: sqlite, close } = openOwnDatabase(settings.dataDir);
-  const database = new SqliteDatabase(sqlite, nowUnixMs);
-  const [writes, queues] = [new DirectWrites(database), new Queues()];
   const faults = new FaultReporter(log, onError);
+  const random = new Random(randomInt(2 ** 31));
+  const opened = await openDaemonDatabase({
+    settings,
+    clock,
+    nowUnixMs,
+    chance: () => random.next(),
+    onError: faults.report,
+  });
+  const { database, sqlite, leases, tables, changes, writes, state } = opened;
+  const [node, queues] = [new ThisNode(), new Queues()];
   let stores: Stores;
   try {
-    stores = await Stores.open({
-      settings,
-      database,
-      sqlite,
-      writes,
-      queues,
-      clock,
-      nowUnixMs,
-      onError: faults.report,
-    });
+    const parts = { settings, database, sqlite, tables, node, writes, queues, clock, nowUnixMs };
+    stores = await Stores.open({ ...parts, onError: faults.report });
   } catch (error) {
-    close();
+    await opened.close();
     throw error;
   }
   engine.keepIn(stores.forEngine);
   return {
     settings,
-    node: new ThisNode(),
-    leases: new SoleLeases(),
-    owners: new CallOwners(null),
+    node,
+    leases,
+    owners: new CallOwners(sqlite === null ? database : null),
     engine,
     clock,
     nowUnixMs,
     database,
     sqlite,
-    changes: NO_CHANGES,
+    changes,
     writes,
     queues,
     stores,
     log,
     faults,
+    databaseState: state,
     events: new CallEventBus(),
-    admission: new AdmissionControl({ clock, engine, maxSessions: settings.limits.sessions }),
-    closeDatabase: async () => close(),
+    admission: new AdmissionControl({
+      clock,
+      engine,
+      maxSessions: settings.limits.sessions,
+      databaseFault: () => state.fault,
+    }),
+    recoverWrites: () => opened.recover(),
+    closeDatabase: () => opened.close(),
   };
-}
-
-/** The file of a SQLite database, for parts that know no other one yet. */
-export function sqliteOf({ sqlite }: DaemonContext): Database {
-  if (sqlite === null) throw new Error('this part of the daemon has no PostgreSQL yet');
-  return sqlite;
 }

@@ -146,6 +146,7 @@ export class Daemon {
 
   /** Recovers the state of an earlier process, then starts to listen. Resolves with the address. */
   async listen(): Promise<string> {
+    await this.#context.recoverWrites();
     for (const module of this.#modules.toReversed()) await module.recover?.();
     const address = await this.#http.listen();
     this.#nodes.listens(address);

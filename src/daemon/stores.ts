@@ -17,12 +17,16 @@ import { PhoneStore } from '../store/phones.js';
 import type { SecretBox } from '../store/secret-box.js';
 import { type Keys, openSecretBox, openSigningKeys } from '../store/secret-keys.js';
 import { SessionStore } from '../store/sessions.js';
+import { doNotCallOfSessions, memoryOfSessions } from '../store/session-writes.js';
+import type { DoNotCallList } from '../session/after-call/do-not-call.js';
+import type { SessionMemory } from '../session/after-call/memory.js';
 import { UnfinishedStore } from '../store/unfinished.js';
 import { UnfinishedWrites } from '../store/unfinished-writes.js';
 import type { SqlDatabase } from '../store/sql/statement.js';
 import type { Writes } from '../store/writes.js';
 import type { Queues } from '../base/queues.js';
-import { SqliteLiveTables } from '../store/sqlite/sqlite-live-tables.js';
+import type { LiveTables } from '../store/sql/live-table.js';
+import type { RowOwner } from '../store/row-owner.js';
 import { MemoryTokenUses, SqlTokenUses, type TokenUses } from '../store/token-uses.js';
 import { VoiceStore } from '../store/voices.js';
 import { AgentData } from './agents/agent-data.js';
@@ -31,7 +35,10 @@ import type { DaemonModule } from './module.js';
 export interface StoresOptions {
   settings: Settings;
   database: SqlDatabase;
-  sqlite: Database;
+  sqlite: Database | null;
+  tables: LiveTables;
+  /** Of this process: its rows carry the id. */
+  node: RowOwner;
   writes: Writes;
   queues: Queues;
   clock: Clock;
@@ -69,12 +76,13 @@ export class Stores implements DaemonModule {
   readonly outbox: StoredOutbox;
   readonly unfinished: UnfinishedStore<UnfinishedSession>;
   readonly #unfinished: UnfinishedWrites<UnfinishedSession>;
-  readonly #sessions: SessionStore;
-  readonly #checkpointer: Checkpointer;
+  readonly #doNotCall: DoNotCallList;
+  readonly #sessions: SessionMemory;
+  readonly #checkpointer: Checkpointer | null;
   readonly #onError: (error: Error) => void;
 
   private constructor(options: StoresOptions, live: LiveStores) {
-    const { settings, database, sqlite, writes, queues, clock, nowUnixMs, onError } = options;
+    const { settings, database, sqlite, writes, queues, node, clock, nowUnixMs, onError } = options;
     this.#onError = onError;
     this.keys = live.keys;
     this.box = live.box;
@@ -86,21 +94,21 @@ export class Stores implements DaemonModule {
     this.voices = live.voices;
     this.agentData = new AgentData({ settings, onError, database, writes, clock, nowUnixMs });
     this.doNotCall = new DoNotCallStore(database);
-    this.calls = new CallStore(database);
-    this.dials = new DialStore(database);
+    this.calls = new CallStore(database, node);
+    this.dials = new DialStore(database, node);
     this.evalSuites = new EvalSuiteStore(database);
     this.evalRuns = new EvalRunStore(database, this.box);
     this.outbox = new StoredOutbox(database, this.box, 'agent', writes);
-    this.unfinished = new UnfinishedStore(database, this.box);
+    this.unfinished = new UnfinishedStore(database, this.box, node);
     this.#unfinished = new UnfinishedWrites(this.unfinished, writes, queues);
-    this.#sessions = new SessionStore(database);
-    this.#checkpointer = new Checkpointer({ database: sqlite, clock, onError });
+    this.#doNotCall = doNotCallOfSessions(this.doNotCall, writes);
+    this.#sessions = memoryOfSessions(new SessionStore(database), writes);
+    this.#checkpointer = sqlite === null ? null : new Checkpointer({ database: sqlite, clock, onError });
   }
 
   /** @throws ParleyError SECRETS_UNREADABLE if encrypted data cannot be decrypted, SECRETS_DIFFER */
   static async open(options: StoresOptions): Promise<Stores> {
-    const { settings, database, sqlite, nowUnixMs } = options;
-    const tables = new SqliteLiveTables(sqlite);
+    const { settings, database, tables, nowUnixMs } = options;
     const use = { database, nowUnixMs };
     const box = await openSecretBox(use, settings);
     const signingKeys = await openSigningKeys(use, settings);
@@ -123,7 +131,7 @@ export class Stores implements DaemonModule {
     return {
       knowledge,
       memories,
-      doNotCall: this.doNotCall,
+      doNotCall: this.#doNotCall,
       voices: this.voices,
       sessionMemory: this.#sessions,
       outboxStore: this.outbox,
@@ -141,12 +149,12 @@ export class Stores implements DaemonModule {
 
   /** Opens everything that the first call needs. */
   async warmUp(): Promise<void> {
-    this.#checkpointer.start();
+    this.#checkpointer?.start();
     await this.agentData.warmUp();
   }
 
   /** May be called twice. Does not close the database. */
   async close(): Promise<void> {
-    await Promise.all([this.agentData.close(), this.#checkpointer.close()]);
+    await Promise.all([this.agentData.close(), this.#checkpointer?.close()]);
   }
 }

@@ -18,6 +18,11 @@ export const limitsSchema = z.strictObject({
   knowledgeFiles: setting(z.int().min(1), 'Files in the knowledge base.', { unit: 'files' }),
   toolReplyBytes: setting(z.int().min(1_024), "Largest reply from a tool's webhook.", { unit: 'bytes' }),
   traceBytes: setting(z.int().min(1_024), 'Largest trace of a session; it ends at this size.', { unit: 'bytes' }),
+  waitingWriteBytes: setting(
+    z.int().min(1_048_576),
+    'Writes of running calls that wait while PostgreSQL cannot be reached; beyond it they are lost.',
+    { unit: 'bytes' },
+  ),
   waitingFileBytes: setting(
     z.int().min(1_048_576),
     'Files on the disk that wait for the store in `files`; beyond it, the log warns. Nothing is discarded.',
@@ -167,6 +172,7 @@ export const DEFAULT_LIMITS: Limits = {
   knowledgeFiles: 1_000,
   toolReplyBytes: 65_536,
   traceBytes: 8_388_608,
+  waitingWriteBytes: 268_435_456,
   waitingFileBytes: 10_737_418_240,
 };
 

@@ -45,19 +45,20 @@ const NO_CLAIM = sql`node_id = NULL, claimed_until_us = NULL`;
 
 /**
  * The calls of campaigns. Several nodes call the records of one campaign: each claims the record that it is about to
- * call, and the transaction that places the call checks the claim. All times are the database's.
+ * call, and the transaction that places the call checks the claim. All times are the database's. A SQLite database has
+ * one node, which calls one record after the other, so nothing is written about its claims.
  */
 export class CampaignCallStore {
   readonly #database: SqlDatabase;
   readonly #node: { readonly id: string };
-  /** For a row that may belong to another node at this moment. */
-  readonly #unlocked: Statement;
+  /** Whether there may be other nodes. */
+  readonly #isShared: boolean;
 
   /** @param node whose rows it writes */
   constructor(database: SqlDatabase, node: { readonly id: string }) {
     this.#database = database;
     this.#node = node;
-    this.#unlocked = database.dialect === 'postgres' ? sql`FOR UPDATE SKIP LOCKED` : sql``;
+    this.#isShared = database.dialect === 'postgres';
   }
 
   /** Runs the decision about the next call. A machine that crashes may forget it: then nobody has been called. */
@@ -124,26 +125,26 @@ export class CampaignCallStore {
     nowUs: number,
   ): Transaction<RecordClaim | null> {
     const { id } = campaign;
+    const first = sql`SELECT seq FROM campaign_records WHERE campaign_id = ${id} AND place = ${place}
+        AND due_ms <= ${nowUs / 1000} AND (claimed_until_us IS NULL OR claimed_until_us <= ${nowUs})
+      ORDER BY due_ms, seq LIMIT 1`;
+    if (!this.#isShared) return claimOf((yield sql`SELECT * FROM campaign_records WHERE seq = (${first})`).rows, nowUs);
     // Later claims wait here until this transaction ends, and then see that it was first.
     const isFirst = yield* run(
       sql`UPDATE campaigns SET claimed_us = ${nowUs}
           WHERE id = ${id} AND status = 'started' AND claimed_us IS NOT DISTINCT FROM ${claimedUs}`,
     );
     if (isFirst === 0) return null;
-    const { rows } =
-      yield sql`UPDATE campaign_records SET node_id = ${this.#node.id}, claimed_until_us = ${nowUs + CLAIM_US}
-      WHERE seq = (SELECT seq FROM campaign_records WHERE campaign_id = ${id} AND place = ${place}
-          AND due_ms <= ${nowUs / 1000} AND (claimed_until_us IS NULL OR claimed_until_us <= ${nowUs})
-        ORDER BY due_ms, seq LIMIT 1 ${this.#unlocked})
-      RETURNING *`;
-    if (rows[0] !== undefined) return { record: recordOf(rows[0] as RecordRow), claimedUs: nowUs };
-    yield* run(sql`UPDATE campaigns SET claimed_us = ${claimedUs} WHERE id = ${id}`);
-    return null;
+    const { rows } = yield sql`UPDATE campaign_records
+      SET node_id = ${this.#node.id}, claimed_until_us = ${nowUs + CLAIM_US}
+      WHERE seq = (${first} FOR UPDATE SKIP LOCKED) RETURNING *`;
+    if (rows.length === 0) yield* run(sql`UPDATE campaigns SET claimed_us = ${claimedUs} WHERE id = ${id}`);
+    return claimOf(rows, nowUs);
   }
 
   /** Gives a claimed record back. The pace of its campaign goes on as if nobody had claimed it. */
-  release(claim: RecordClaim): Promise<void> {
-    return this.#giveBack(claim, NO_CLAIM);
+  async release(claim: RecordClaim): Promise<void> {
+    if (this.#isShared) await this.#giveBack(claim, NO_CLAIM);
   }
 
   /** Gives a claimed record back for later. */
@@ -166,7 +167,7 @@ export class CampaignCallStore {
 
   /** The campaign and the place of a record. The campaign changes no more before the transaction ends. */
   *ofRecord(seq: number): Transaction<{ campaign: StoredCampaign; place: string } | null> {
-    const lock = this.#database.dialect === 'postgres' ? sql`FOR NO KEY UPDATE OF campaigns` : sql``;
+    const lock = this.#isShared ? sql`FOR NO KEY UPDATE OF campaigns` : sql``;
     const row = (yield sql`SELECT campaigns.*, place FROM campaign_records JOIN campaigns ON id = campaign_id
       WHERE seq = ${seq} ${lock}`).rows[0] as (CampaignRow & { place: string }) | undefined;
     return row === undefined ? null : { campaign: campaignOf(row), place: row.place };
@@ -183,8 +184,8 @@ export class CampaignCallStore {
   ): Transaction<boolean> {
     const begun = yield* run(
       sql`UPDATE campaign_records SET status = 'started', session_id = ${sessionId}, calling = 1,
-            attempts = attempts + 1, due_ms = NULL, claimed_until_us = NULL
-          WHERE seq = ${seq} AND due_ms IS NOT NULL AND node_id = ${this.#node.id} AND claimed_until_us IS NOT NULL
+            attempts = attempts + 1, due_ms = NULL, node_id = ${this.#node.id}, claimed_until_us = NULL
+          WHERE seq = ${seq} AND ${this.#isMine}
             AND ${concurrent} > (SELECT COUNT(*) FROM campaign_records WHERE campaign_id = ${campaignId} AND calling = 1)`,
     );
     if (begun === 0) return false;
@@ -242,19 +243,26 @@ export class CampaignCallStore {
     await this.#database.run(sql`UPDATE campaign_records SET ${NO_CLAIM} WHERE claimed_until_us IS NOT NULL${also}`);
   }
 
+  /** The condition on a record that this node may call. */
+  get #isMine(): Statement {
+    if (!this.#isShared) return sql`due_ms IS NOT NULL`;
+    return sql`due_ms IS NOT NULL AND node_id = ${this.#node.id} AND claimed_until_us IS NOT NULL`;
+  }
+
   #giveBack({ record, claimedUs }: RecordClaim, change: Statement | ((nowUs: number) => Statement)): Promise<void> {
-    const database = this.#database;
-    const node = this.#node.id;
+    const [database, isMine, isShared] = [this.#database, this.#isMine, this.#isShared];
     const { seq, campaignId } = record;
     return database.lazyTransaction(function* () {
       const set = typeof change === 'function' ? change(yield* database.nowUs()) : change;
-      yield* run(
-        sql`UPDATE campaign_records SET ${set}
-            WHERE seq = ${seq} AND node_id = ${node} AND claimed_until_us IS NOT NULL`,
-      );
+      yield* run(sql`UPDATE campaign_records SET ${set} WHERE seq = ${seq} AND ${isMine}`);
+      if (!isShared) return;
       yield* run(sql`UPDATE campaigns SET claimed_us = NULL WHERE id = ${campaignId} AND claimed_us = ${claimedUs}`);
     });
   }
+}
+
+function claimOf([row]: readonly unknown[], claimedUs: number): RecordClaim | null {
+  return row === undefined ? null : { record: recordOf(row as RecordRow), claimedUs };
 }
 
 interface RunningRow extends CampaignRow {

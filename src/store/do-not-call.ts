@@ -1,5 +1,5 @@
 import { comparableNumber, type DoNotCallEntry, type DoNotCallList } from '../session/after-call/do-not-call.js';
-import { sql, type SqlDatabase } from './sql/statement.js';
+import { run, sql, type SqlDatabase, type Transaction } from './sql/statement.js';
 
 interface Row {
   number: string;
@@ -21,8 +21,13 @@ export class DoNotCallStore implements DoNotCallList {
     return found !== null;
   }
 
-  async add({ number, source, sessionId, createdAt }: DoNotCallEntry): Promise<void> {
-    await this.#database.run(
+  async add(entry: DoNotCallEntry): Promise<void> {
+    await this.#database.transaction(() => this.adding(entry));
+  }
+
+  /** As `add`, in a transaction. */
+  *adding({ number, source, sessionId, createdAt }: DoNotCallEntry): Transaction<void> {
+    yield* run(
       sql`INSERT INTO do_not_call (number, source, session_id, created_at)
           VALUES (${comparableNumber(number)}, ${source}, ${sessionId}, ${createdAt}) ON CONFLICT (number) DO NOTHING`,
     );

@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../agent/chat.js';
 import type { FinishedSession, SessionMemory } from '../session/after-call/memory.js';
-import { run, sql, type SqlDatabase } from './sql/statement.js';
+import { run, sql, type SqlDatabase, type Transaction } from './sql/statement.js';
 
 /** How long messages are kept. */
 const KEPT_MS = 90 * 86_400_000;
@@ -35,20 +35,23 @@ export class SessionStore implements SessionMemory {
     );
   }
 
-  keep({ sessionId, agentId, identifiers, messages, endedUnixMs }: FinishedSession): Promise<void> {
-    return this.#database.transaction(function* () {
-      yield* run(sql`DELETE FROM finished_sessions WHERE ended_ms < ${endedUnixMs - KEPT_MS}`);
-      yield* run(sql`DELETE FROM finished_sessions WHERE id = ${sessionId}`);
+  keep(session: FinishedSession): Promise<void> {
+    return this.#database.transaction(() => this.keeping(session));
+  }
+
+  /** As `keep`, in a transaction. */
+  *keeping({ sessionId, agentId, identifiers, messages, endedUnixMs }: FinishedSession): Transaction<void> {
+    yield* run(sql`DELETE FROM finished_sessions WHERE ended_ms < ${endedUnixMs - KEPT_MS}`);
+    yield* run(sql`DELETE FROM finished_sessions WHERE id = ${sessionId}`);
+    yield* run(
+      sql`INSERT INTO finished_sessions (id, agent_id, messages, ended_ms)
+          VALUES (${sessionId}, ${agentId}, ${JSON.stringify(messages)}, ${endedUnixMs})`,
+    );
+    for (const [name, value] of identifiers) {
       yield* run(
-        sql`INSERT INTO finished_sessions (id, agent_id, messages, ended_ms)
-            VALUES (${sessionId}, ${agentId}, ${JSON.stringify(messages)}, ${endedUnixMs})`,
+        sql`INSERT INTO session_identifiers (session_id, name, value) VALUES (${sessionId}, ${name}, ${value})`,
       );
-      for (const [name, value] of identifiers) {
-        yield* run(
-          sql`INSERT INTO session_identifiers (session_id, name, value) VALUES (${sessionId}, ${name}, ${value})`,
-        );
-      }
-    });
+    }
   }
 }
 

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { databaseFile, MIGRATIONS, openDatabase, SCHEMA_VERSION } from '../../src/store/database.js';
+import type { SqlValue } from '../../src/store/sql/statement.js';
+import { backends, type TestDatabase } from './support/backends.js';
 
 let dataDir: string;
 
@@ -48,8 +50,13 @@ function countOf(database: Database.Database, table: string): number {
   return (database.prepare(`SELECT COUNT(*) AS count FROM ${table}`).get() as { count: number }).count;
 }
 
+interface MadeRow {
+  names: string;
+  values: SqlValue[];
+}
+
 /** A row of values that the table's columns and checks take. Rows of one seed refer to each other. */
-function insert(database: Database.Database, table: string, seed: number): void {
+function rowOf(database: Database.Database, table: string, seed: number): MadeRow {
   const columns = database.prepare(`PRAGMA table_xinfo(${table})`).all() as (Column & { hidden: number })[];
   const sql = (database.prepare('SELECT sql FROM sqlite_master WHERE name = ?').get(table) as { sql: string }).sql;
   const usable = columns.filter(({ hidden }) => hidden === 0);
@@ -63,9 +70,13 @@ function insert(database: Database.Database, table: string, seed: number): void 
       ? '{}'
       : `+1202555010${String(seed)}`;
   });
-  const names = usable.map(({ name }) => `"${name}"`);
+  return { names: usable.map(({ name }) => `"${name}"`).join(', '), values };
+}
+
+function insert(database: Database.Database, table: string, seed: number): void {
+  const { names, values } = rowOf(database, table, seed);
   database
-    .prepare(`INSERT OR IGNORE INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`)
+    .prepare(`INSERT OR IGNORE INTO ${table} (${names}) VALUES (${values.map(() => '?').join(', ')})`)
     .run(values);
 }
 
@@ -112,5 +123,27 @@ describe('the migrations', () => {
     expect(after.pragma('user_version', { simple: true })).toBe(1);
     expect(tablesOf(after)).toEqual(['keys', 'phones']);
     after.close();
+  });
+});
+
+describe.each(backends)('nodes of the release before, in $name', ({ open }) => {
+  let opened: TestDatabase;
+  beforeEach(async () => {
+    opened = await open();
+  });
+  afterEach(() => opened.remove());
+
+  it('write and read every table of their schema while this release has updated it', async () => {
+    const before = new Database(':memory:');
+    for (const step of MIGRATIONS.slice(0, -1)) before.exec(step);
+    const { database } = opened;
+    for (const table of tablesOf(before)) {
+      const { names, values } = rowOf(before, table, 1);
+      const marks = values.map(() => '?').join(', ');
+      await database.run({ text: `INSERT INTO ${table} (${names}) VALUES (${marks}) ON CONFLICT DO NOTHING`, values });
+      const rows = await database.all({ text: `SELECT ${names} FROM ${table}`, values: [] });
+      expect(rows.length, table).toBeGreaterThan(0);
+    }
+    before.close();
   });
 });

@@ -25,6 +25,7 @@ interface ServerFacts {
   has_schema: boolean;
   has_vector: boolean;
   in_recovery: boolean;
+  statement_timeout_ms: number;
 }
 
 interface SchemaFacts {
@@ -43,7 +44,9 @@ export async function checkPostgres(
     client = new pg.Client({
       connectionString: databaseUrl,
       connectionTimeoutMillis: TIMEOUT_MS,
-      query_timeout: TIMEOUT_MS,
+      // As nodes ask for.
+      statement_timeout: TIMEOUT_MS,
+      query_timeout: 2 * TIMEOUT_MS,
       application_name: 'parley doctor',
     });
   } catch (error) {
@@ -72,7 +75,8 @@ async function checkServer(client: pg.Client, nowUnixMs: () => number): Promise<
        current_setting('max_connections')::int AS max_connections,
        current_setting('superuser_reserved_connections')::int AS reserved,
        to_regclass('parley_schema') IS NOT NULL AS has_schema, to_regtype('vector') IS NOT NULL AS has_vector,
-       pg_is_in_recovery() AS in_recovery`,
+       pg_is_in_recovery() AS in_recovery,
+       (SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout') AS statement_timeout_ms`,
   );
   const [facts] = rows;
   if (facts === undefined) return [];
@@ -85,6 +89,9 @@ async function checkServer(client: pg.Client, nowUnixMs: () => number): Promise<
     ...(facts.tls || facts.local
       ? []
       : [hint(NAME, 'the connection is not encrypted', 'add ?sslmode=verify-full to PARLEY_DATABASE_URL')]),
+    ...(facts.statement_timeout_ms === TIMEOUT_MS
+      ? []
+      : [problem(NAME, 'a pooler between drops statement_timeout', 'let nodes connect to the server itself')]),
     ...(facts.may_create
       ? []
       : [problem(NAME, 'the user may not create tables', 'GRANT CREATE ON SCHEMA public TO the user')]),
@@ -126,7 +133,8 @@ async function checkSchema(client: pg.Client, { has_schema: has }: ServerFacts):
   }
   const rights = await client.query<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()
-       AND NOT has_table_privilege(quote_ident(tablename), 'SELECT, INSERT, UPDATE, DELETE') LIMIT 1`,
+       AND NOT CASE WHEN schemaname = current_schema()
+         THEN has_table_privilege(format('%I.%I', schemaname, tablename), 'INSERT, UPDATE, DELETE') ELSE true END LIMIT 1`,
   );
   if (rights.rows[0] !== undefined) {
     checks.push(problem(NAME, `the user may not write the table ${rights.rows[0].name}`, 'GRANT ALL ON ALL TABLES'));

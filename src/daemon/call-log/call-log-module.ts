@@ -53,18 +53,7 @@ export function callLogModule(
   const { log, traces } = archive;
   engine.keepIn(traces === null ? { history: log } : { history: log, traces });
   const outbox = new StoredOutbox(database, stores.box, 'operator');
-  const { callWebhook: to } = settings;
-  const webhook = new CallWebhook({
-    to: to === null ? null : { url: to.url, headers: to.headers ?? {} },
-    secret: settings.webhookSecret,
-    store: outbox,
-    clock,
-    nowUnixMs,
-    itemOf,
-    onLost: (sessionId, reason) => onError(new Error(`callWebhook, about ${sessionId}: ${reason}`)),
-  });
-  events.within((call) => webhook.within(call));
-  events.onCall((call) => webhook.onCall(call));
+  const webhook = callWebhook(context, outbox, itemOf);
   const recovery = new Recovery({
     engine,
     database,
@@ -109,4 +98,25 @@ export function callLogModule(
       await Promise.all([archive.close(), webhook.close()]);
     },
   };
+}
+
+/** The operator's webhook, which is told of the changes of calls. */
+function callWebhook(
+  { settings, clock, nowUnixMs, events, faults }: DaemonContext,
+  store: StoredOutbox,
+  itemOf: (call: StoredCall) => CallHistoryItem,
+): CallWebhook {
+  const { callWebhook: to, webhookSecret: secret } = settings;
+  const webhook = new CallWebhook({
+    to: to === null ? null : { url: to.url, headers: to.headers ?? {} },
+    secret,
+    store,
+    clock,
+    nowUnixMs,
+    itemOf,
+    onLost: (sessionId, reason) => faults.report(new Error(`callWebhook, about ${sessionId}: ${reason}`)),
+  });
+  events.within((call) => webhook.within(call));
+  events.onCall((call) => webhook.onCall(call));
+  return webhook;
 }

@@ -1,3 +1,4 @@
+import { ParleyError } from '../../base/errors.js';
 import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
 import { RegisteredCallStore } from '../../store/registered-calls.js';
 import type { AgentRegistry } from '../agents/agents.js';
@@ -53,6 +54,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
   events.within(function* (call, agoUs) {
     if (call.direction === 'outbound' && call.status === 'in-progress') yield* dials.answered(call.sessionId, agoUs);
   });
+  const isStopped = lastKnown(async () => (await dials.stopped()) !== null, false);
   const telephone = new LazyTelephone(async () => ({
     engine,
     settings,
@@ -65,7 +67,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     events,
     figures: trunks,
     openCallMedia: () => media.callMedia(),
-    mayTransfer: async () => (guards.enabled && (await dials.stopped()) === null ? null : 'outbound calls are stopped'),
+    mayTransfer: async () => (guards.enabled && !(await isStopped()) ? null : 'outbound calls are stopped'),
     onError: faults.report,
   }));
   const openTelephone = (): ReturnType<LazyTelephone['open']> => telephone.open();
@@ -118,5 +120,18 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
       await dialer.close();
       await telephone.close();
     },
+  };
+}
+
+/** Asks the database. While it cannot be reached, calls that go on use what was known last. */
+function lastKnown<T>(ask: () => Promise<T>, first: T): () => Promise<T> {
+  let known = first;
+  return async () => {
+    try {
+      known = await ask();
+    } catch (error) {
+      if (!(error instanceof ParleyError) || error.code !== 'DATABASE_UNREACHABLE') throw error;
+    }
+    return known;
   };
 }

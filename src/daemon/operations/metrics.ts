@@ -1,3 +1,4 @@
+import type { DatabaseState } from '../daemon-database.js';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
 import { packageVersion } from '../../package-files.js';
@@ -93,6 +94,7 @@ export interface MetricSources {
   clock: Clock;
   /** Messages to webhooks that have not been delivered. */
   outbox: () => Promise<number>;
+  database: Pick<DatabaseState, 'fault' | 'waiting' | 'dropped'>;
   ready: () => boolean;
   /** The lines of each media thread, null = it is not up; and the number of threads that ended unexpectedly. */
   media: { readonly loads: readonly (number | null)[]; readonly deaths: number; readonly loops: readonly EventLoop[] };
@@ -229,6 +231,15 @@ export class Metrics {
     registry.read('counter', 'parley_errors_total', 'Internal faults of parley. The log has the details.', () =>
       sources.faults.count === 0 ? [] : [{ value: sources.faults.count }],
     );
+    registry.read('gauge', 'parley_database_reachable', '0 while PostgreSQL cannot be reached.', () => [
+      { value: sources.database.fault === null ? 1 : 0 },
+    ]);
+    registry.read('gauge', 'parley_waiting_writes', 'Writes of running calls that wait for PostgreSQL.', () => [
+      { value: sources.database.waiting },
+    ]);
+    registry.read('counter', 'parley_lost_writes_total', 'Writes of running calls that are lost.', () => [
+      { value: sources.database.dropped },
+    ]);
     registry.read('gauge', 'parley_webhook_outbox', 'Messages to webhooks that have not been delivered.', () => [
       { value: this.#outbox },
     ]);

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
 import { UnderWay } from '../../store/under-way.js';
+import type { Readiness } from '../admission-control.js';
 import type { DaemonContext } from '../context.js';
 import type { HttpModule } from '../http/http-module.js';
 import type { Media } from '../media.js';
@@ -44,6 +45,7 @@ export function operationsModule(
     sessions: () => engine.sessions.size,
     maxSessions: settings.limits.sessions,
     ready: () => admission.state === 'ready',
+    database: context.databaseState,
     openTraces:
       endpoint === null
         ? null
@@ -173,7 +175,7 @@ function rounded(ms: number | null): number | null {
 }
 
 /** `/healthz`: liveness. `/readyz`: readiness, which means that the engines are warm. */
-function healthRoutes(api: Api, state: () => 'ready' | 'warming up' | 'shutting down'): void {
+function healthRoutes(api: Api, state: () => Readiness): void {
   const tag = 'operation';
   api.add({
     id: 'getHealth',
@@ -193,8 +195,8 @@ function healthRoutes(api: Api, state: () => 'ready' | 'warming up' | 'shutting 
     tag,
     gate: 'open',
     summary: 'Readiness: the engines are warm',
-    answer: z.strictObject({ status: z.enum(['ready', 'warming up', 'shutting down']) }),
-    statuses: { 503: 'The engines are warming up, or the daemon is shutting down' },
+    answer: z.strictObject({ status: z.enum(['ready', 'warming up', 'shutting down', 'database unreachable']) }),
+    statuses: { 503: 'The engines are warming up, the daemon is shutting down, or PostgreSQL cannot be reached' },
     examples: () => ({ answer: { status: 'ready' } }),
     handle: ({ reply }) => {
       const status = state();

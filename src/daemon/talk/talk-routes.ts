@@ -24,7 +24,7 @@ export interface TalkEndpointOptions {
   socketsPerAddress: number;
   /** How far audio runs ahead of real time, in milliseconds. */
   leadMs: number;
-  admission: Pick<AdmissionControl, 'isOpen'>;
+  admission: Pick<AdmissionControl, 'fault'>;
   /** Ends the lost connection of a session that another node has, so that its messages are stored. */
   abandonElsewhere: (sessionId: string, agentId: string | null) => Promise<void>;
   onError: (error: Error) => void;
@@ -102,8 +102,9 @@ export class TalkEndpoint {
 
   #onUpgrade({ request, socket, head }: Upgrade): void {
     const { access, clients, requests, admission } = this.#options;
-    if (!admission.isOpen) {
-      refuseUpgrade(socket, new ParleyError('DAEMON_DRAINING'));
+    const { fault } = admission;
+    if (fault !== null) {
+      refuseUpgrade(socket, fault);
       return;
     }
     try {

@@ -77,7 +77,7 @@ const SHARED = `
     expires_us BIGINT NOT NULL
   );
   CREATE INDEX session_token_uses_expiry ON session_token_uses (expires_us);
-  CREATE TABLE journals (
+  CREATE TABLE waiting_writes (
     id TEXT COLLATE "C" PRIMARY KEY,
     done BIGINT NOT NULL
   );

@@ -105,6 +105,8 @@ export class WatchedDatabase implements SqlDatabase {
         this.#tryAgain(laterMs, Math.min(RETRY_MS.most, 2 * laterMs));
       }
     };
-    this.#cancelTry = clock.schedule(clock.nowMs() + inMs, () => (this.#trying = attempt()));
+    this.#cancelTry = clock.schedule(clock.nowMs() + inMs, () => {
+      this.#trying = attempt();
+    });
   }
 }

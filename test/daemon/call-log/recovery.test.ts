@@ -12,6 +12,7 @@ import type { UnfinishedChat, UnfinishedSession } from '../../../src/engine/unfi
 import { Queues } from '../../../src/base/queues.js';
 import { openDatabase } from '../../../src/store/database.js';
 import { SqliteDatabase } from '../../../src/store/sqlite/sqlite-database.js';
+import { SqliteLiveTables } from '../../../src/store/sqlite/sqlite-live-tables.js';
 import { DirectWrites } from '../../../src/store/writes.js';
 import { httpServer, type LocalServer } from '../../net/local-server.js';
 import { House } from '../house.js';
@@ -50,6 +51,8 @@ async function leave(
     settings,
     database,
     sqlite,
+    tables: new SqliteLiveTables(sqlite),
+    node: { id: 'earlier' },
     clock,
     nowUnixMs,
     queues: new Queues(),

@@ -47,6 +47,7 @@ function metricsOfNothing(): Metrics {
     sessions: () => 0,
     maxSessions: 1,
     outbox: async () => 0,
+    database: { fault: null, waiting: 0, dropped: 0 },
     ready: () => true,
     clock: new VirtualClock(),
     media: { loads: [], deaths: 0, loops: [] },

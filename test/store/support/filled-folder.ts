@@ -36,7 +36,8 @@ const ROWS = `
     VALUES ('s1', '+12025550101', 1, 0.1, NULL, 3);
   INSERT INTO idempotent_calls VALUES ('key', 'k', 'f', 's1', 'c1', 5);
   INSERT INTO calls_stopped VALUES (1, 9, 'Ann');
-  INSERT INTO campaigns VALUES ('bread', 'Bread', 'started', NULL, 1, '{}', NULL, 1800000000000.5, 7);
+  INSERT INTO campaigns (id, name, status, caller, include_metadata_in_prompt, overrides, reason, last_call_ms, created_at)
+    VALUES ('bread', 'Bread', 'started', NULL, 1, '{}', NULL, 1800000000000.5, 7);
   INSERT INTO campaign_records (seq, campaign_id, phone, metadata, place, status, calling, attempts, retried)
     WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 700)
     SELECT value, 'bread', '+1202' || value, '{}', 'US', iif(value % 3 = 0, 'finished', 'not_started'), 0, 0, '[]'
@@ -44,6 +45,7 @@ const ROWS = `
   UPDATE campaign_records SET status = 'failed', due_ms = 1.25 WHERE seq = 5;
   DELETE FROM campaign_records WHERE seq = 700;
   INSERT INTO campaign_rejections (seq, campaign_id, phone, metadata, reason) VALUES (4, 'bread', 'x', '{}', 'no number');
+  INSERT INTO campaign_uploads VALUES ('upload', 'bread', 5);
   INSERT INTO after_call_runs VALUES ('s1', 'mail', NULL);
   INSERT INTO registered_calls VALUES ('c9', 's9', 'talk', 'v1.SEALED', 8);
   INSERT INTO file_deletions VALUES ('recordings/a.wav', 3, 0);

@@ -6,7 +6,7 @@ import { storageFault } from './sqlite.js';
 import { run, sql, type SqlDatabase, type Transaction } from './sql/statement.js';
 import type { WriteOperation, Writes, Written } from './writes.js';
 
-export interface JournalOptions {
+export interface WaitingWritesOptions {
   database: SqlDatabase;
   /** Of its file. */
   path: string;
@@ -15,13 +15,13 @@ export interface JournalOptions {
   clock: Clock;
   /** Milliseconds since 1970. */
   nowUnixMs: () => number;
-  /** A write is lost: the journal is full, or the database refuses it. */
+  /** A write is lost: the file is full, or the database refuses it. */
   onError: (error: Error) => void;
 }
 
 /** A write that waits. */
 interface Entry {
-  /** Grows by one with each entry of a journal. */
+  /** Grows by one with each entry. */
   seq: number;
   name: string;
   /** When it was asked for. */
@@ -29,7 +29,7 @@ interface Entry {
   data: unknown;
 }
 
-/** From this part of its size on, a journal counts as full. */
+/** From this part of its size on, a file counts as full. */
 const FULL = 0.9;
 /** How long to wait before the database is tried again. */
 const RETRY_MS = { first: 100, most: 2_000 };
@@ -39,13 +39,13 @@ const RETRY_MS = { first: 100, most: 2_000 };
  * their order when it is back, also by a later process. Each is done once: the transaction that does it also stores how
  * far the journal has been worked off.
  */
-export class Journal implements Writes {
-  readonly #options: JournalOptions;
+export class WaitingWrites implements Writes {
+  readonly #options: WaitingWritesOptions;
   readonly #operations = new Map<string, WriteOperation<unknown, unknown>>();
   readonly #file: FileHandle;
   /** Accesses to the file, one after the other. */
   #access: Promise<void> = Promise.resolve();
-  /** Of the content of the file: another one each time it has been empty. */
+  /** Of the content of the file, in its first line: another one each time it has been empty. */
   #id: string;
   #entries: Entry[];
   #bytes: number;
@@ -64,7 +64,7 @@ export class Journal implements Writes {
   #cancelRetry: Cancel | null = null;
   #isClosed = false;
 
-  private constructor(options: JournalOptions, file: FileHandle, { id, entries, bytes }: Content) {
+  private constructor(options: WaitingWritesOptions, file: FileHandle, { id, entries, bytes }: Content) {
     this.#options = options;
     this.#file = file;
     this.#id = id;
@@ -76,14 +76,14 @@ export class Journal implements Writes {
   }
 
   /** Opens the file or creates it. @throws ParleyError FILE_NOT_WRITABLE, DISK_FULL */
-  static async open(options: JournalOptions): Promise<Journal> {
+  static async open(options: WaitingWritesOptions): Promise<WaitingWrites> {
     let file: FileHandle | null = null;
     try {
       file = await open(options.path, 'a+', 0o600);
       const content = contentOf(await file.readFile(), options.path);
       // The last line may be incomplete after a crash: nobody has been told that it is safe.
       await file.truncate(content.bytes);
-      return new Journal(options, file, content);
+      return new WaitingWrites(options, file, content);
     } catch (error) {
       await file?.close();
       throw faultOf(error, options.path);
@@ -95,7 +95,7 @@ export class Journal implements Writes {
     return this.#entries.length;
   }
 
-  /** The number of writes that this process has lost, because the journal was full or the database refused them. */
+  /** The number of writes that this process has lost, because there were too many or the database refused them. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -211,13 +211,13 @@ export class Journal implements Writes {
   async #do({ seq, name, unixMs, data }: Entry): Promise<void> {
     const { database, nowUnixMs } = this.#options;
     const [id, operation] = [this.#id, this.#operations.get(name)];
-    if (operation === undefined) throw new Error(`the journal has an unknown write: ${name}`);
+    if (operation === undefined) throw new Error(`there is an unknown write: ${name}`);
     const agoUs = Math.max(0, Math.floor((nowUnixMs() - unixMs) * 1000));
     await database.transaction(function* () {
       if (yield* isDone(id, seq)) return;
       yield* operation(data, agoUs);
       yield* run(
-        sql`INSERT INTO journals (id, done) VALUES (${id}, ${seq}) ON CONFLICT (id) DO UPDATE SET done = excluded.done`,
+        sql`INSERT INTO waiting_writes (id, done) VALUES (${id}, ${seq}) ON CONFLICT (id) DO UPDATE SET done = excluded.done`,
       );
     });
   }
@@ -235,7 +235,7 @@ export class Journal implements Writes {
     this.#isEmpty = this.#entries.length === 0;
     if (this.#isEmpty) this.#bytes = 0;
     // Without this, one row stays: it does no harm.
-    await database.run(sql`DELETE FROM journals WHERE id = ${id}`).catch(() => undefined);
+    await database.run(sql`DELETE FROM waiting_writes WHERE id = ${id}`).catch(() => undefined);
   }
 
   #retryLater(): void {
@@ -272,8 +272,8 @@ function contentOf(file: Buffer, path: string): Content {
   const [head, ...lines] = file.subarray(0, bytes).toString('utf8').split('\n').slice(0, -1);
   if (head === undefined) return { id: randomUUID(), entries: [], bytes: 0 };
   try {
-    const { journal } = JSON.parse(head) as { journal: string };
-    return { bytes, id: journal, entries: lines.map((line) => JSON.parse(line) as Entry) };
+    const { of } = JSON.parse(head) as { of: string };
+    return { bytes, id: of, entries: lines.map((line) => JSON.parse(line) as Entry) };
   } catch (error) {
     const reason = `${errorOf(error).message}; move the file away to start without what waits in it`;
     throw new ParleyError('DATABASE_UNUSABLE', { path, reason }, { cause: error });
@@ -281,11 +281,11 @@ function contentOf(file: Buffer, path: string): Content {
 }
 
 function headOf(id: string): string {
-  return `${JSON.stringify({ journal: id })}\n`;
+  return `${JSON.stringify({ of: id })}\n`;
 }
 
 function* isDone(id: string, seq: number): Transaction<boolean> {
-  const [row] = (yield sql`SELECT done FROM journals WHERE id = ${id}`).rows as ({ done: number } | undefined)[];
+  const [row] = (yield sql`SELECT done FROM waiting_writes WHERE id = ${id}`).rows as ({ done: number } | undefined)[];
   return row !== undefined && row.done >= seq;
 }
 
