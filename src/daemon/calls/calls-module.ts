@@ -71,6 +71,10 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     openTelephone,
     maxDurationS: settings.maxDurationS,
   });
+  const cancelNumbers = changes.on('phones', async () => {
+    await phones.reload();
+    (await telephone.opened)?.updateNumbers();
+  });
   const killSwitch = new KillSwitch({ dials, changes, endCalls: () => void dialer.endAll() });
   const carriers = new CarrierEndpoint({
     clock,
@@ -101,6 +105,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     stop: () => {
       carriers.close();
       killSwitch.close();
+      cancelNumbers();
     },
     close: async () => {
       await registered.close();

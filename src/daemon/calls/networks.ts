@@ -63,6 +63,8 @@ export interface Networks {
   sip: SipTrunks | null;
   /** The carriers with webhooks and media sockets. */
   endpoints: readonly WebhookEndpoint[];
+  /** Takes the numbers from the store: another node has bought or released some. */
+  updateNumbers: () => void;
   /** Ends all calls. */
   close: () => Promise<void>;
 }
@@ -86,7 +88,7 @@ export async function openNetworks({
 }: NetworksOptions): Promise<Networks> {
   const ownedBy = (name: string): string[] =>
     phones.list().flatMap(({ carrier, number }) => (carrier === name ? [number] : []));
-  const joined: JoinedCarrier[] = [];
+  const joined: (JoinedCarrier & { name: string | null })[] = [];
   const endpoints: WebhookEndpoint[] = [];
   const closing: (() => Promise<void>)[] = [];
   let sip: SipTrunks | null = null;
@@ -105,13 +107,13 @@ export async function openNetworks({
       settings: settings.sip,
       password: settings.sipPassword,
     });
-    for (const carrier of trunks.carriers) joined.push({ carrier, owned: await carrier.ownedNumbers() });
+    for (const carrier of trunks.carriers) joined.push({ carrier, owned: await carrier.ownedNumbers(), name: 'sip' });
     closing.push(() => trunks.close());
     sip = trunks;
   }
   const accounts = await openAccounts({ engine, settings, figures, tokenPrefix, onError, ownedBy });
-  for (const { carrier, owned, close } of accounts) {
-    joined.push({ carrier, owned });
+  for (const { carrier, owned, name, close } of accounts) {
+    joined.push({ carrier, owned, name });
     endpoints.push(carrier);
     closing.push(close);
   }
@@ -128,14 +130,26 @@ export async function openNetworks({
     // The log also has the calls of earlier processes.
     idPrefix: `sim-${randomUUID().slice(0, 8)}`,
   });
-  joined.push({ carrier: simulated, owned });
+  joined.push({ carrier: simulated, owned, name: null });
   figures.accounts.push(...endpoints);
-  const carrier = joined.length === 1 ? simulated : new JoinedCarriers(joined);
+  const all = joined.length === 1 ? null : new JoinedCarriers(joined);
+  const carrier = all ?? simulated;
+  const updateNumbers = (): void => {
+    const left = new Set(phones.list().map(({ number }) => number));
+    const assigned = joined.map(({ carrier: network, name, owned: before }) => {
+      const wanted = (name === null ? [...left] : ownedBy(name)).filter((number) => left.has(number));
+      const now = network.setOwned?.(wanted) ?? before;
+      for (const number of now) left.delete(number);
+      return { carrier: network, owned: now };
+    });
+    all?.assign(assigned);
+  };
   return {
     carrier,
     simulated,
     sip,
     endpoints,
+    updateNumbers,
     close: async () => {
       await carrier.close();
       for (const close of closing) await close();
@@ -145,6 +159,7 @@ export async function openNetworks({
 
 /** A carrier with webhooks and media sockets. */
 interface OpenAccount {
+  name: string;
   carrier: Carrier & WebhookEndpoint;
   /** Its numbers, E.164. */
   owned: readonly string[];
@@ -177,6 +192,7 @@ async function openAccounts(options: OpenAccountsOptions): Promise<OpenAccount[]
       onRefused: (reason, why) => refusals.addOf(name, reason, why),
     });
     accounts.push({
+      name,
       carrier,
       owned,
       close: async () => {

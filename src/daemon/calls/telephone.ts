@@ -121,6 +121,11 @@ export class Telephone {
     return this.#networks.endpoints.find((endpoint) => path.startsWith(`${endpoint.path}/`)) ?? null;
   }
 
+  /** Takes the numbers from the store: another node has bought or released some. */
+  updateNumbers(): void {
+    this.#networks.updateNumbers();
+  }
+
   /** The network of one of the daemon's numbers. */
   networkOf(number: string): string {
     const { carrier } = this;

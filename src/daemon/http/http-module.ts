@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { waitAtMost } from '../../base/deadlines.js';
 import type { DaemonContext } from '../context.js';
 import type { DaemonModule } from '../module.js';
 import { Access, isLoopbackName } from './access.js';
@@ -21,6 +22,8 @@ import { Upgrades } from './upgrades.js';
 
 /** The time for sending the last answers when the daemon closes. */
 const LAST_ANSWERS_MS = 2000;
+/** A request waits for changes of other nodes at most for this long. */
+const CATCH_UP_MS = 500;
 
 /** The HTTP server, with access control. Other modules add endpoints, pages and sockets to it. */
 export interface HttpModule extends DaemonModule {
@@ -43,7 +46,7 @@ export interface HttpModule extends DaemonModule {
 }
 
 export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: NodeAddresses): HttpModule {
-  const { settings, clock, nowUnixMs, stores, log, faults, node } = context;
+  const { settings, clock, nowUnixMs, stores, log, faults, node, changes, databaseState } = context;
   const { host, port, publicUrl } = settings;
   let address = `http://${host}:${String(port)}`;
   const pageKeys = settings.publicKey === null ? stores.sharedKeys.map(pageKeyOf) : [settings.publicKey];
@@ -71,6 +74,11 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     passes.admit(raw);
     done();
+  });
+  // A client's requests may reach several nodes: each sees what the others have answered before.
+  app.addHook('onRequest', async ({ raw }) => {
+    const isNeeded = raw.headers.authorization !== undefined && databaseState.fault === null;
+    if (isNeeded) await waitAtMost(clock, CATCH_UP_MS, changes.check());
   });
   const requests = new RateLimit(settings.limits.requestsPerMinute, () => clock.nowMs());
   countRequests(app, { requests, clients, access, passes });

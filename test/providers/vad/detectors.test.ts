@@ -15,7 +15,7 @@ import {
   nativeWebRtcKernel,
   wasmWebRtcKernel,
   WEBRTC_WINDOW,
-} from '../../../src/providers/vad/webrtc/webrtc.js';
+} from '../../../src/providers/vad/webrtc.js';
 import { join, noise, pieces, silence, tone, voice } from './signals.js';
 
 /** Where there is none, the WASM build does its work: no reason to fail, but to say so. */

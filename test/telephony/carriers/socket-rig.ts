@@ -70,8 +70,8 @@ export function openSocketRig<C extends TestedCarrier, D extends CarrierDouble>(
   const until = async (condition: () => boolean, limitMs = 120_000): Promise<void> => {
     if (await clock.runUntil(condition, clock.nowMs() + limitMs)) return;
     const calls = double.farCalls().map(({ to, isOver }) => `${to}${isOver ? ' is over' : ''}`);
-    const told = [calls, double.violations, errors.map(String)].map((one) => one.join());
-    throw new Error(`it never came to that: ${told.join('; ')}`);
+    const reported = [calls, double.violations, errors.map(String)].map((one) => one.join());
+    throw new Error(`it never came to that: ${reported.join('; ')}`);
   };
   /** The call at the carrier's side. */
   const farCall = (call: Pick<CarrierCall, 'from' | 'to'>) => {

@@ -35,7 +35,6 @@ export interface IncomingCall extends Pick<SocketCallFacts, 'from' | 'to' | 'hea
 
 /** The common part of carriers that ask for instructions as XML documents. */
 export abstract class DocumentCarrier<C extends DocumentControl<C> & SocketControl> extends SocketCarrier<C> {
-  /** Ids of calls. */
   protected abstract readonly callId: RegExp;
   /** The document that rejects a call to a number that takes none. */
   protected abstract readonly rejection: string;

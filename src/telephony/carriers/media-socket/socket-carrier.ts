@@ -97,6 +97,10 @@ export abstract class SocketCarrier<C extends SocketControl> implements Carrier,
     return this.numbers.release(number, signal);
   }
 
+  setOwned(numbers: readonly string[]): readonly string[] {
+    return this.numbers.set(numbers);
+  }
+
   ownedNumbers(): Promise<readonly string[]> {
     return this.numbers.list();
   }

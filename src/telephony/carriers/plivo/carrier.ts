@@ -51,7 +51,7 @@ function read(text: string): SequencedMessage | null {
     case 'media':
       return soundIn(message, fields);
     case 'dtmf':
-      return { type: 'digits', digits: fields.text(fields.objectIn(message, 'dtmf')['digit'], 'dtmf.digit') };
+      return fields.digits(message);
     case 'playedStream':
       return { type: 'mark', name: fields.text(message['name'], 'name') };
     case 'clearedAudio':
@@ -62,7 +62,7 @@ function read(text: string): SequencedMessage | null {
     case 'error':
       throw fields.unreadable(`it reports ${message['event']}: ${String(message['reason']).slice(0, 200)}`);
     default:
-      throw fields.unreadable(`the event ${String(message?.['event']).slice(0, 40)} is not known`);
+      throw fields.unknownEvent(message);
   }
 }
 
@@ -165,7 +165,7 @@ export class PlivoCarrier extends DocumentCarrier<PlivoControl> {
       case 'ring':
         control?.rang(callId);
         return xmlReply(EMPTY_XML);
-      case 'told':
+      case 'leg':
         control?.targetStatus(more, form.get('DialAction') ?? '');
         return xmlReply(EMPTY_XML);
       case 'machine':

@@ -10,11 +10,10 @@ import {
   segmentsBelow,
   UNKNOWN,
 } from '../media-socket/webhook-endpoint.js';
-import { retryUntilDone } from '../media-socket/retry-until-done.js';
+import { retryUntilDone, type LegParts } from '../media-socket/leg-control.js';
 import type { MediaSocket } from '../media-socket/media-socket.js';
 import { Replies } from '../media-socket/replies.js';
 import type { Rest } from '../media-socket/rest.js';
-import type { LegParts } from '../media-socket/leg-control.js';
 import { TelnyxApi, type TelnyxDetection } from './api.js';
 import { TelnyxControl } from './call-control.js';
 import { readEvent, type TelnyxEvent } from './event.js';

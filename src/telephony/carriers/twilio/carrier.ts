@@ -51,13 +51,13 @@ function slowly(text: string): MediaMessage | null {
       return { type: 'media', payload: fields.text(payload, 'media.payload'), atMs: numberOf(timestamp) };
     }
     case 'dtmf':
-      return { type: 'digits', digits: fields.text(fields.objectIn(message, 'dtmf')['digit'], 'dtmf.digit') };
+      return fields.digits(message);
     case 'mark':
-      return { type: 'mark', name: fields.text(fields.objectIn(message, 'mark')['name'], 'mark.name') };
+      return fields.mark(message);
     case 'stop':
       return { type: 'stop' };
     default:
-      throw fields.unreadable(`the event ${String(message?.['event']).slice(0, 40)} is not known`);
+      throw fields.unknownEvent(message);
   }
 }
 
