@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { WebhookAddress } from '../../agent/webhook.js';
-import { type Clock, delay } from '../../base/clock.js';
+import { type Cancel, type Clock, delay } from '../../base/clock.js';
 import { errorOf, ParleyError, reasonOf } from '../../base/errors.js';
 import { faultOf } from '../../schema/issues.js';
 import type { SuiteResult } from '../../eval/result.js';
