@@ -277,7 +277,7 @@ if (values.host !== undefined) {
   const callers = new CapacityCallers(JSON.parse(values.callers) as CapacityCase);
   serve({
     offer: () => callers.offer(),
-    connect: (told: string[]) => callers.connect(told),
+    connect: (reported: string[]) => callers.connect(reported),
     cpuMs: () => callers.cpuMs(),
   });
 } else {

@@ -97,7 +97,7 @@ async function measure(): Promise<void> {
   const heardWith = async (finalMs: number, interimMs: number, model: OnnxTurnModel | null): Promise<HeardTurn[]> => {
     const ears = await labelledEars(finalMs, interimMs, model);
     const heard: HeardTurn[] = [];
-    for (const turn of turns) heard.push({ turn, told: await ears(turn), pauses: turn.pauses ?? [] });
+    for (const turn of turns) heard.push({ turn, reported: await ears(turn), pauses: turn.pauses ?? [] });
     return heard;
   };
   const lagMs = Number(values['transcript-lag']);

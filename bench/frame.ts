@@ -1,6 +1,6 @@
 /**
  * What 20 ms of a call cost the engine among so many others: a packet that comes and one that goes, over RTP (PCMU), with
- * nobody speaking. Sockets, timers and the system are left out, so that it can be told in seconds what a change of the path
+ * nobody speaking. Sockets, timers and the system are left out, so that seconds show what a change of the path
  * of a frame is worth; bench/capacity has all of it.
  *
  *   npm run build && node bench/run.mjs frame [--calls=1,10,50,200,400] [--vads=silero,silero-gated] [--seconds=4]

@@ -34,7 +34,7 @@ import {
   sumOfCosts,
   summarise,
 } from '../dist/benchmark/latency-run.js';
-import { isLine, type LineName, LINES } from '../dist/benchmark/lines/registry.js';
+import { isLine, type LineName, LINES } from '../dist/benchmark/lines.js';
 import type { ToolUse } from '../dist/benchmark/doubles/recorded-stt.js';
 import { FASTEST, INSTANT, type ProviderTimes, PUBLISHED } from '../dist/benchmark/provider-set.js';
 import { readRecordings } from '../dist/benchmark/recording.js';

@@ -123,7 +123,7 @@ async function serve(): Promise<{ healthy: Start; ready: Start }> {
   }
 }
 
-/** A child's processor time and resident memory, from Linux's /proc; NaN elsewhere. */
+/** A child's processor time and resident memory, from Linux's /proc; NaN on other systems. */
 function usage(pid: number): { cpuMs: number; rssMb: number } {
   try {
     const fields =

@@ -141,7 +141,7 @@ const seconds = results.reduce((total, { samples }) => total + samples.length / 
 console.log(`processor ${((used.user + used.system) / 1000 / seconds).toFixed(0)} ms per second of audio`);
 const paced: number[] = [];
 for (const utterance of utterances.slice(0, 12)) paced.push((await recognise(utterance, true)).finalMs);
-console.log(`final transcript ${quantiles(paced)} ms after the end of speech is told`);
+console.log(`final transcript ${quantiles(paced)} ms after the end of speech is reported`);
 for (const speakers of [2, 4]) {
   const finals: number[] = [];
   for (let at = 0; at < 12; at += speakers) {

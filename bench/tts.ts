@@ -8,7 +8,7 @@
  * fitted to the last table.
  */
 import { RealClock } from '../dist/base/real-clock.js';
-import { EspeakTts } from '../dist/providers/tts/espeak/espeak.js';
+import { EspeakTts } from '../dist/providers/tts/espeak.js';
 import { FliteTts } from '../dist/providers/tts/flite/flite.js';
 import type { TtsProvider } from '../dist/providers/tts/tts.js';
 

@@ -8,7 +8,7 @@
  * interim transcript 150 ms after each word, the final one `--final-ms` after the end of speech, without punctuation.
  * `--stt=embedded` has the embedded recogniser listen, as for the demo agent. The conversation core decides. Its curve is
  * over the scale of `minSilenceMs` and, up to 1, `maxSilenceMs`; the baseline, over the same speech edges, closes a turn after a fixed silence and knows no words.
- * `--half` measures one half of the sentences only, `--verbose` lists the turns (of the tuned half, unless told).
+ * `--half` measures one half of the sentences only, `--verbose` lists the turns (of the tuned half, unless asked).
  */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -127,8 +127,8 @@ async function heardBy(turns: ReturnType<typeof turnsIn>): Promise<HeardTurn[]> 
   const heard: HeardTurn[] = [];
   for (const turn of turns) {
     if (embedded !== null && turn.language !== 'en') continue;
-    const told = await ears(turn);
-    heard.push({ turn, told, pauses: pausesOf(turn, told) });
+    const reported = await ears(turn);
+    heard.push({ turn, reported, pauses: pausesOf(turn, reported) });
   }
   await embedded?.close();
   return heard;

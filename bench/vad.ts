@@ -11,7 +11,7 @@ import { nativeStatus } from '../dist/base/native.js';
 import { SILERO_KERNELS, sileroKernel } from '../dist/providers/vad/silero/silero-kernel.js';
 import { SileroVad } from '../dist/providers/vad/silero/silero.js';
 import type { VadDetector, VadProvider } from '../dist/providers/vad/vad.js';
-import { WEBRTC_KERNELS, WebRtcVad } from '../dist/providers/vad/webrtc/webrtc.js';
+import { WEBRTC_KERNELS, WebRtcVad } from '../dist/providers/vad/webrtc.js';
 import { machine } from './lib/machine.js';
 import { markdownTable, median } from './lib/numbers.js';
 

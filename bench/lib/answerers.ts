@@ -81,7 +81,7 @@ const MAILBOXES: readonly string[] = [
   'Hi there, this is Sam. If you hear this I am up on some mountain or down in some valley, or I have left the thing in the car again. You know how it works. Talk to you soon.',
   'Hello. This is the family Jones. We are out in the garden or on the road. Tell us who you are after the signal.',
 ];
-/** Also without a beep: the last of these can then be told by its silence alone. */
+/** Also without a beep: the last of these can then be recognised by its silence alone. */
 const BEEPLESS = new Set([1, 4, 7, 8, 10]);
 const BEEPS: readonly { hz: number[]; ms: number }[] = [
   { hz: [440], ms: 300 },

@@ -15,8 +15,8 @@ import type { Methods } from './remote.js';
 export type CallerMethods = {
   /** The callers' offers; empty ones where the way has none. */
   offer: (nothing: null) => Promise<string[]>;
-  /** Connects, and begins to send. @param told by the sessions. Resolves to the answers, empty where there is none */
-  connect: (told: string[]) => Promise<string[]>;
+  /** Connects, and begins to send. @param reported by the sessions. Resolves to the answers, empty where there is none */
+  connect: (reported: string[]) => Promise<string[]>;
   /** Processor time so far, ms. */
   cpuMs: (nothing: null) => Promise<number>;
 } & Methods;
@@ -49,17 +49,17 @@ export class CapacityCallers {
     return offers;
   }
 
-  async connect(told: readonly string[]): Promise<string[]> {
+  async connect(reported: readonly string[]): Promise<string[]> {
     const { way } = this.#case;
-    const answers = told.map(() => '');
+    const answers = reported.map(() => '');
     const sends: Send[] = [];
-    if (way === 'talk') sends.push(...(await this.#talk(told)));
-    if (way === 'webrtc') sends.push(...(await this.#connectWebRtc(told)));
+    if (way === 'talk') sends.push(...(await this.#talk(reported)));
+    if (way === 'webrtc') sends.push(...(await this.#connectWebRtc(reported)));
     if (way === 'rtp' || way === 'rtp-cn') {
       // Nobody reads it: waking somebody for each frame would be done, and counted, in the time of those who send it. The
       // system drops them at the socket.
       const socket = await openUdpSocket('127.0.0.1', 0);
-      sends.push(...this.#rtp(told, socket));
+      sends.push(...this.#rtp(reported, socket));
       answers.fill(answerOf(socket.port, way === 'rtp-cn'));
     }
     everyFrame((n, group) => {

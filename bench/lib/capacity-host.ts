@@ -46,9 +46,9 @@ export interface HostSeen extends Seen {
 export type HostMethods = {
   /** Loads what all sessions share. Resolves to what that takes. */
   prepare: (nothing: null) => Promise<{ keptBytes: number; rssBytes: number }>;
-  /** @param offers of the callers, empty where they have none. Resolves to what they are told */
+  /** @param offers of the callers, empty where they have none. Resolves to what they receive */
   open: (offers: string[]) => Promise<string[]>;
-  /** @param answers to what they were told, empty where there is none */
+  /** @param answers to what they received, empty where there is none */
   begin: (answers: string[]) => Promise<void>;
   measure: (ms: number) => Promise<HostSeen>;
 } & Methods;
@@ -188,11 +188,11 @@ export class CapacityHost {
   }
 
   async open(offers: string[]): Promise<string[]> {
-    const told = await this.#all(
+    const reported = await this.#all(
       (own) => own.open(offers),
       (thread, n) => thread.ask('open', this.#share(offers, n)),
     );
-    return offers.map((_, n) => told[n % told.length]?.[Math.floor(n / told.length)] ?? '');
+    return offers.map((_, n) => reported[n % reported.length]?.[Math.floor(n / reported.length)] ?? '');
   }
 
   async begin(answers: string[]): Promise<void> {

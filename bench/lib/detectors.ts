@@ -1,7 +1,7 @@
 import { DEFAULT_CONVERSATION, type ConversationConfig } from '../../dist/agent/flow/conversation-config.js';
 import { Conversation } from '../../dist/conversation/conversation.js';
 import type { ConversationEvent } from '../../dist/conversation/events.js';
-import type { Told } from './ears.js';
+import type { Judged } from './ears.js';
 import { quantile } from './numbers.js';
 import type { Stretch, Turn } from './turns.js';
 
@@ -10,7 +10,7 @@ export interface HeardTurn {
   turn: Turn;
   /** Silences inside the turn that must not end it. */
   pauses: readonly Stretch[];
-  told: readonly Told[];
+  reported: readonly Judged[];
 }
 
 /** When a turn was taken for over, in order; the last time at or after its true end. */
@@ -33,8 +33,8 @@ const ONSET_MS = 100;
 
 /** Closes a turn after so much silence, and waits for no words. */
 export function plainSilence(silenceMs: number): Detector {
-  return ({ told }) => {
-    const edges = told.filter(({ event }) => event.type === 'speech.started' || event.type === 'speech.stopped');
+  return ({ reported }) => {
+    const edges = reported.filter(({ event }) => event.type === 'speech.started' || event.type === 'speech.stopped');
     return edges.flatMap(({ atMs, event }, at) => {
       if (event.type !== 'speech.stopped') return [];
       const closeMs = Math.max(atMs, event.endMs + silenceMs);
@@ -49,7 +49,7 @@ export function plainSilence(silenceMs: number): Detector {
  */
 export function core(scale = 1): Detector {
   const { endpointing } = DEFAULT_CONVERSATION;
-  return ({ turn, told }) => {
+  return ({ turn, reported }) => {
     const config: ConversationConfig = {
       ...DEFAULT_CONVERSATION,
       language: turn.language,
@@ -85,7 +85,7 @@ export function core(scale = 1): Detector {
       }
     };
     step({ type: 'line.opened' }, 0);
-    for (const { atMs, event } of told) {
+    for (const { atMs, event } of reported) {
       wait(atMs);
       step(event, atMs);
     }

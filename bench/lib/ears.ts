@@ -13,8 +13,8 @@ import { Hearing } from '../../dist/session/hearing/hearing.js';
 import { TurnJudge } from '../../dist/session/hearing/turn-judge.js';
 import { MIN_PAUSE_MS, type Stretch, type Turn } from './turns.js';
 
-/** What a session's core would be told of a turn, and when, in ms from its first sample. */
-export interface Told {
+/** What a session's core would learn of a turn, and when, in ms from its first sample. */
+export interface Judged {
   atMs: number;
   event: ConversationEvent;
 }
@@ -31,11 +31,11 @@ export async function labelledEars(
   finalMs: number,
   interimMs = INTERIM_MS,
   turnModel: TurnModel | null = null,
-): Promise<(turn: Turn) => Promise<Told[]>> {
+): Promise<(turn: Turn) => Promise<Judged[]>> {
   await Promise.all([vadProvider('silero').warmUp(), turnModel?.warmUp()]);
   return async (turn) => {
     const clock = new VirtualClock();
-    const judged: Told[] = [];
+    const judged: Judged[] = [];
     const judge = turnModel === null ? null : judgeOf(turnModel, turn.language, clock, judged);
     const edges = await listen(turn.audio, judge ?? NOBODY, clock);
     judge?.close();
@@ -44,7 +44,7 @@ export async function labelledEars(
 }
 
 /** An audio model beside them, as in a session. */
-function judgeOf(model: TurnModel, language: string, clock: VirtualClock, judged: Told[]): TurnJudge {
+function judgeOf(model: TurnModel, language: string, clock: VirtualClock, judged: Judged[]): TurnJudge {
   const context = {
     clock,
     emit: (event: ConversationEvent) => void judged.push({ atMs: clock.nowMs(), event }),
@@ -57,18 +57,18 @@ function judgeOf(model: TurnModel, language: string, clock: VirtualClock, judged
 
 /** The same ears with the embedded recogniser, which expects what the demo agent's callers say. */
 export async function embeddedEars(agentPath: string): Promise<{
-  ears: (turn: Turn) => Promise<Told[]>;
+  ears: (turn: Turn) => Promise<Judged[]>;
   close: () => Promise<void>;
 }> {
   const stt = new EmbeddedStt();
   await Promise.all([stt.warmUp(), vadProvider('silero').warmUp()]);
   const hints = await hintsOf(agentPath);
-  const ears = async (turn: Turn): Promise<Told[]> => {
+  const ears = async (turn: Turn): Promise<Judged[]> => {
     if (turn.language !== 'en') return [];
     const clock = new VirtualClock();
-    const told: Told[] = [];
+    const reported: Judged[] = [];
     const onTranscript = ({ segment, text, isFinal, understood }: Extract<ConversationEvent, { type: 'transcript' }>) =>
-      told.push({ atMs: clock.nowMs(), event: { type: 'transcript', segment, text, isFinal, understood } });
+      reported.push({ atMs: clock.nowMs(), event: { type: 'transcript', segment, text, isFinal, understood } });
     const onError = (error: Error): never => {
       throw error;
     };
@@ -80,7 +80,7 @@ export async function embeddedEars(agentPath: string): Promise<{
     const stream = await opening;
     const edges = await listen(turn.audio, stream, clock);
     await stream.close();
-    return inOrder([...edges, ...told]);
+    return inOrder([...edges, ...reported]);
   };
   return { ears, close: () => stt.close() };
 }
@@ -89,9 +89,9 @@ export async function embeddedEars(agentPath: string): Promise<{
  * The pauses inside a turn: as labelled or, where the labels do not mark them, the silences that the VAD hears while its
  * speaker has the floor.
  */
-export function pausesOf(turn: Turn, told: readonly Told[]): readonly Stretch[] {
+export function pausesOf(turn: Turn, reported: readonly Judged[]): readonly Stretch[] {
   if (turn.pauses !== null) return turn.pauses;
-  const edges = told.map(({ event }) => event);
+  const edges = reported.map(({ event }) => event);
   return edges.flatMap((event, at) => {
     if (event.type !== 'speech.stopped') return [];
     const next = edges.slice(at).find((later) => later.type === 'speech.started');
@@ -106,8 +106,8 @@ async function hintsOf(agentPath: string): Promise<SpeechHints> {
   return speechHints(resolveAgent(config), script === undefined ? null : scriptHints(parseScript(script)));
 }
 
-async function listen(audio: Int16Array, stt: Listener, clock: VirtualClock): Promise<Told[]> {
-  const edges: Told[] = [];
+async function listen(audio: Int16Array, stt: Listener, clock: VirtualClock): Promise<Judged[]> {
+  const edges: Judged[] = [];
   const hearing = new Hearing(
     {
       nowMs: () => clock.nowMs(),
@@ -133,8 +133,8 @@ async function listen(audio: Int16Array, stt: Listener, clock: VirtualClock): Pr
  * An interim transcript after each word and the final one `finalMs` after the end of speech, in lower case without
  * punctuation. Where the words are not known the final one is empty: speech of which nothing was understood.
  */
-function transcripts(words: Turn['words'], edges: readonly Told[], finalMs: number, afterWordMs: number): Told[] {
-  const told: Told[] = [];
+function transcripts(words: Turn['words'], edges: readonly Judged[], finalMs: number, afterWordMs: number): Judged[] {
+  const reported: Judged[] = [];
   let segment = -1;
   let said = 0;
   let startMs = 0;
@@ -152,7 +152,7 @@ function transcripts(words: Turn['words'], edges: readonly Told[], finalMs: numb
         .map(({ word }) => word)
         .join(' ');
       const understood = words !== null;
-      told.push({ atMs: at, event: { type: 'transcript', segment, text, isFinal, understood } });
+      reported.push({ atMs: at, event: { type: 'transcript', segment, text, isFinal, understood } });
     };
     const finalAtMs = Math.max(atMs, event.endMs + finalMs);
     for (const [index, word] of spoken.entries()) {
@@ -161,10 +161,10 @@ function transcripts(words: Turn['words'], edges: readonly Told[], finalMs: numb
     }
     tell(finalAtMs, spoken.length, true);
   }
-  return told;
+  return reported;
 }
 
 /** By time; what comes at the same moment stays as it is. */
-function inOrder(told: Told[]): Told[] {
-  return told.sort((a, b) => a.atMs - b.atMs);
+function inOrder(reported: Judged[]): Judged[] {
+  return reported.sort((a, b) => a.atMs - b.atMs);
 }

@@ -152,10 +152,10 @@ export function check(records, calls, numbers) {
   for (const { phone, attempts, call_status: status, session_id: session } of records) {
     const rows = calls.filter(({ voip }) => voip.to === phone).toReversed();
     const ends = rows.map((row) => String(row['call_status']));
-    const told = `${phone}: ${status}, ${attempts} attempts, ${ends.join(', ')}`;
-    if (rows.length !== attempts) throw new Error(`attempts are not the calls. ${told}`);
-    if (rows.length === 0) throw new Error(`forgotten. ${told}`);
-    if (rows.at(-1)?.['session_id'] !== session) throw new Error(`the last call is another one. ${told}`);
+    const reported = `${phone}: ${status}, ${attempts} attempts, ${ends.join(', ')}`;
+    if (rows.length !== attempts) throw new Error(`attempts are not the calls. ${reported}`);
+    if (rows.length === 0) throw new Error(`forgotten. ${reported}`);
+    if (rows.at(-1)?.['session_id'] !== session) throw new Error(`the last call is another one. ${reported}`);
     /** @type {Record<string, number>} */
     const used = {};
     for (const [index, end] of ends.entries()) {
@@ -164,11 +164,11 @@ export function check(records, calls, numbers) {
       const wait = WAITS[/** @type {keyof typeof WAITS} */ (end)]?.[times];
       const again = wait !== undefined && index + 1 < MAX_ATTEMPTS;
       if (again !== index + 1 < ends.length)
-        throw new Error(again ? `not called again. ${told}` : `called twice. ${told}`);
+        throw new Error(again ? `not called again. ${reported}` : `called twice. ${reported}`);
     }
     const good = ['user-ended', 'agent-ended', 'api-ended', 'timeout', 'voicemail-hangup', 'voicemail-message'];
     const expected = good.includes(ends.at(-1) ?? '') ? 'finished' : 'failed';
-    if (status !== expected) throw new Error(`settled wrongly. ${told}`);
+    if (status !== expected) throw new Error(`settled wrongly. ${reported}`);
   }
 }
 

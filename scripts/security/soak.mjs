@@ -34,7 +34,7 @@ try {
   /** @type {Caller[]} */
   const all = [];
   for (let at = 0; at < callers; at++) {
-    // Each begins elsewhere in the same lines, so that they do not all speak at once.
+    // Each begins at another place of the same lines, so that they do not all speak at once.
     const from = Math.floor((at * speech.length) / callers);
     all.push(new Caller(daemon.address, AGENT, [...speech.slice(from), ...speech.slice(0, from)], LONGEST_MS));
     await wait(200);

@@ -183,7 +183,7 @@ async function goes(served, scenario, status) {
   }
 }
 
-/** A mailbox of the simulated network, behind a gateway: is it told, and left a message? @param {Served} served */
+/** A mailbox of the simulated network, behind a gateway: is it reported, and left a message? @param {Served} served */
 async function leavesMessage(served) {
   const engine = new Engine({ clock });
   const { phones, notes } = await openPhones(engine);

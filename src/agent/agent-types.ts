@@ -47,7 +47,7 @@ export interface AgentConfig {
   call_settings?: CallSettings | null | undefined;
   /** What the agent remembers of earlier sessions. Default: off. */
   memory?: MemoryConfig | null | undefined;
-  /** Whose date and time the agent is told. Unit: IANA name. Default: UTC. */
+  /** Time zone of the date and time that the agent knows. Unit: IANA name. Default: UTC. */
   timezone?: string | null | undefined;
   /** A disabled agent cannot be used. Default: active. */
   status?: 'active' | 'disabled' | null | undefined;
@@ -175,7 +175,7 @@ interface DTMFDial {
 interface AgentFunction {
   /** What the model calls it by; no two tools share a name. */
   name: string;
-  /** What the model is told it does. */
+  /** Its description for the model: what it does. */
   description: string;
   /** Its arguments. Default: none. */
   params?: Param[] | null | undefined;
@@ -207,9 +207,9 @@ interface Param {
   name: string;
   /** Whether the model has to give it. Default: false. */
   required?: boolean | null | undefined;
-  /** string, number, integer, boolean, array or object. Any other word (email, date…) is a string whose form the model is told. Default: string. */
+  /** string, number, integer, boolean, array or object. Any other word (email, date…) is a string whose form the model gets. Default: string. */
   type?: string | null | undefined;
-  /** What the model is told about it. Default: none. */
+  /** Its description for the model. Default: none. */
   description?: string | null | undefined;
 }
 
@@ -217,7 +217,7 @@ interface Param {
 interface ServiceFunction {
   /** What the model calls it by; no two tools share a name. */
   name: string;
-  /** What the model is told it does. */
+  /** Its description for the model: what it does. */
   description: string;
   /** Its arguments. Default: none. */
   params?: Param[] | null | undefined;

@@ -231,7 +231,10 @@ export const agentConfigSchema = z
     speech_to_text: optional(speechToTextSchema, 'Speech recognition.', { default: "the operator's" }),
     call_settings: optional(callSettingsSchema, 'Recording and background sound.', { default: 'neither' }),
     memory: optional(memorySchema, 'What the agent remembers of earlier sessions.', { default: 'off' }),
-    timezone: optional(timezoneSchema, 'Whose date and time the agent is told.', { unit: 'IANA name', default: 'UTC' }),
+    timezone: optional(timezoneSchema, 'Time zone of the date and time that the agent knows.', {
+      unit: 'IANA name',
+      default: 'UTC',
+    }),
     status: optional(z.enum(['active', 'disabled']), 'A disabled agent cannot be used.', { default: 'active' }),
   })
   .meta({ id: 'AgentConfig', description: 'What an agent is. Every field may be null or left out.' });

@@ -15,10 +15,10 @@ export const paramSchema = z
     type: optional(
       z.string().regex(/^[A-Za-z][A-Za-z0-9_ -]{0,31}$/, 'Input should be a short word such as string or number'),
       'string, number, integer, boolean, array or object. Any other word (email, date…) is a string whose form the ' +
-        'model is told.',
+        'model gets.',
       { default: 'string' },
     ),
-    description: optional(z.string().max(4_000), 'What the model is told about it.', { default: 'none' }),
+    description: optional(z.string().max(4_000), 'Its description for the model.', { default: 'none' }),
   })
   .meta({ id: 'Param', description: 'One argument of a function.' });
 
@@ -33,7 +33,7 @@ const RESPONSE_MODE_EFFECT = "`strict` says one of `messages` as written, `flexi
 export const functionSchema = z
   .strictObject({
     name: required(toolNameSchema, 'What the model calls it by; no two tools share a name.'),
-    description: required(z.string().max(10_000), 'What the model is told it does.'),
+    description: required(z.string().max(10_000), 'Its description for the model: what it does.'),
     params: optional(paramsSchema, 'Its arguments.', { default: 'none' }),
     webhook: optional(httpUrlSchema, 'The address that is called.', {
       default: 'nothing is called, the arguments are recorded',
@@ -74,7 +74,7 @@ export const functionsSchema = z.array(functionSchema).max(128).superRefine(refu
 export const serviceFunctionSchema = z
   .strictObject({
     name: required(toolNameSchema, 'What the model calls it by; no two tools share a name.'),
-    description: required(z.string().max(10_000), 'What the model is told it does.'),
+    description: required(z.string().max(10_000), 'Its description for the model: what it does.'),
     params: optional(paramsSchema, 'Its arguments.', { default: 'none' }),
     data: required(
       z

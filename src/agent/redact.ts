@@ -18,7 +18,7 @@ export function redactAgentConfig(config: AgentConfig): AgentConfig {
 }
 
 /**
- * A configuration that a client sends back, with the stored secrets where it says `***`. Functions are told apart by
+ * A configuration that a client sends back, with the stored secrets where it says `***`. Functions are matched by
  * name; a renamed one is known by its address. A secret is put back only where its address still leads to the same
  * host: who may change an agent may not thereby learn its secrets.
  * @param stored null where there is none yet; every `***` is a fault then

@@ -3,15 +3,13 @@ import type { AgentConfig } from '../agent/agent.js';
 import { Engine } from '../engine/engine.js';
 import type { EngineOptions, SessionRequest } from '../engine/options.js';
 import type { ToolUse } from './doubles/recorded-stt.js';
-import type { OpenLine } from './lines/line.js';
-import { type LineName, lineOpener } from './lines/registry.js';
+import { type OpenLine, type LineName, lineOpener, openFileLine } from './lines.js';
 import { type MeasuredTurn, type SessionTimes, measureTurns, type LatencyStage, STAGES } from './measured-turn.js';
 import { doubles, type ProviderTimes } from './provider-set.js';
 import type { LabelledRecording } from './recording.js';
 import { FRAME_MS, HEARING_RATE_HZ, samplesToMs } from '../audio/frame.js';
 import { delay } from '../base/clock.js';
 import type { SessionReport } from '../session/record/session-report.js';
-import { openFileLine } from './lines/file-line.js';
 import { nearestRank } from '../session/record/session-metrics.js';
 
 export interface PlayedRecording {

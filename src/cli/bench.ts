@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type LatencyRunOptions, runLatency } from '../benchmark/latency-run.js';
-import { isLine, type LineName, LINES } from '../benchmark/lines/registry.js';
+import { isLine, type LineName, LINES } from '../benchmark/lines.js';
 import { type BenchmarkReport, machine, reportText } from '../benchmark/report.js';
 import { INSTANT, PUBLISHED } from '../benchmark/provider-set.js';
 import { readRecordings } from '../benchmark/recording.js';

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
-import { decodeMedia } from '../audio/files/decode.js';
+import { decodeMedia, mediaFormat } from '../audio/files/decode.js';
 import { FRAME_MS } from '../audio/frame.js';
-import { mediaFormat } from '../audio/codecs/media-format.js';
 import { resample } from '../audio/dsp/resample.js';
 import { decodeWav, encodeWav } from '../audio/files/wav.js';
 import type { Clock } from '../base/clock.js';

@@ -228,8 +228,8 @@ class SetUp {
     const { fallbacks, decorators } = this.#services;
     const { stt: ownStt, tts: ownTts } = this.#request;
     const faults = this.#faults;
-    const ears = realtime?.hears === true ? realtime.session.stt : undefined;
-    const stt = ownStt ?? faults.attempt(() => fallbacks.stt(agent, this.#onSwitch, ears));
+    const realtimeStt = realtime?.hears === true ? realtime.session.stt : undefined;
+    const stt = ownStt ?? faults.attempt(() => fallbacks.stt(agent, this.#onSwitch, realtimeStt));
     const findVoice = (): TtsProvider => fallbacks.tts(agent, this.#onSwitch, realtime?.tts ?? undefined);
     const tts = voiceIsChosen ? (ownTts ?? faults.attempt(findVoice)) : null;
     faults.attempt(() => decorators.check(agent.sound));

@@ -4,7 +4,7 @@ import type { LlmProvider } from '../providers/llm/llm.js';
 import { type FunctionCall, reportOf, type SessionReport } from '../session/record/session-report.js';
 import { setUpAgent } from './agent-setup.js';
 import { rememberWhenOver } from './continuation.js';
-import { recallMemories } from './memories.js';
+import { recallMemories } from './prepare-agent.js';
 import type { EngineServices } from './services.js';
 import type { LeftSession, UnfinishedSession } from './unfinished-session.js';
 

@@ -2,7 +2,7 @@ import type { Denoiser } from '../audio/dsp/denoiser.js';
 import { rnnoise } from '../audio/dsp/rnnoise.js';
 import type { Clock } from '../base/clock.js';
 import { faultOf } from '../schema/issues.js';
-import type { ResolvedSound } from '../agent/sound.js';
+import type { ResolvedSound } from '../agent/resolve.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import { SherpaDenoisers } from '../providers/denoise/sherpa.js';
 import type { LocalModels } from '../providers/local/local-models.js';

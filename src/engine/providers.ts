@@ -128,7 +128,6 @@ function shared<T>(made: Map<string, T>, name: string, make: (name: string) => T
   return provider;
 }
 
-/** The agent's voice. */
 export function voiceChoice({ voice, language }: ResolvedAgent): TtsVoiceChoice {
   return { ...voice, language };
 }

@@ -45,7 +45,7 @@ export class Refusals {
       if (error.code === 'PROVIDER_REFUSED') {
         this.#refused.set(provider, error);
         this.#askAgain(provider, warm);
-        return `${reasonOf(error)}. Agents that need it are refused or use a stand-in; it is asked again every minute`;
+        return `${reasonOf(error)}. Agents that need it are refused or use a fallback; it is tried again every minute`;
       }
       if (!error.retryable) throw error;
       return `${reasonOf(error)}: calls will try it again`;

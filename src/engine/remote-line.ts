@@ -19,7 +19,7 @@ export interface RemoteLine {
   close(): Promise<void>;
 }
 
-/** The line of a session. */
+/** What a session can use as its line: a transport of this thread, or a line in another one. */
 export type SessionLine = Transport | RemoteLine;
 
 export interface RemoteSession {

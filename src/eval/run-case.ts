@@ -149,7 +149,9 @@ class CaseRunner {
           startUnixMs: start === undefined ? START_UNIX_MS : Date.parse(start),
           interceptTool: mocks.intercept,
           log: (entry) => void this.#log.push(entry),
-          ...(isText && { tts: silentTts, stt: silentStt, vad: silentVad }),
+          tts: isText ? silentTts : undefined,
+          stt: isText ? silentStt : undefined,
+          vad: isText ? silentVad : undefined,
         },
         caller: (nowMs) => {
           this.#caller = callerOf(this.#case, {

@@ -2,7 +2,6 @@ import type { Agent } from 'undici';
 import type { Clock } from '../base/clock.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import { AddressGuard, type AddressGuardOptions } from './address-guard.js';
-import { readBody } from './body.js';
 
 export interface GuardedClientOptions extends AddressGuardOptions {
   /** Clock for deadlines. The network is real: pass a real clock even if the session's time is virtual. */
@@ -18,7 +17,7 @@ export interface GuardedRequest {
   /** Upper case. Default GET. */
   method?: string;
   headers?: Readonly<Record<string, string>>;
-  body?: string | Uint8Array;
+  body?: string | Uint8Array | undefined;
   /** Timeout for the whole reply. */
   timeoutMs: number;
   /** Maximum reply body in bytes. Default: the client's. */
@@ -164,3 +163,18 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the reply does not have its declared length',
   UND_ERR_INVALID_ARG: 'the request cannot be sent: a header or the address is malformed',
 };
+
+/**
+ * Reads a whole response body. Stops at `maxBytes`, which destroys the body and its connection.
+ * @throws ParleyError NET_TOO_LARGE
+ */
+export async function readBody(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > maxBytes) throw new ParleyError('NET_TOO_LARGE', { maxBytes });
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -4,7 +4,6 @@ import type { AddressGuard } from './address-guard.js';
 export interface SocketOptions {
   url: string;
   headers: Readonly<Record<string, string>>;
-  /** Timeout for connecting. */
   connectTimeoutMs: number;
   /** A real clock. */
   clock: Clock;

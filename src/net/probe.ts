@@ -3,7 +3,7 @@ import { get as getHttp, type IncomingMessage } from 'node:http';
 import { get as getHttps } from 'node:https';
 import { delimiter, join } from 'node:path';
 import type { Probe } from '../settings/detect.js';
-import { readBody } from './body.js';
+import { readBody } from './guarded-client.js';
 import { parseJson } from '../base/json.js';
 
 /** Maximum size of a probe's reply, in bytes. */

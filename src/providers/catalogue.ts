@@ -13,7 +13,7 @@ import type { LocalModel } from './local/model-facts.js';
 import { sherpaMissing } from './local/sherpa-package.js';
 import { STT_ENTRIES, sttProvider } from './stt/registry.js';
 import type { SttProvider } from './stt/stt.js';
-import { EspeakTts } from './tts/espeak/espeak.js';
+import { EspeakTts } from './tts/espeak.js';
 import { TTS_ENTRIES, ttsProvider } from './tts/registry.js';
 import type { TtsProvider } from './tts/tts.js';
 

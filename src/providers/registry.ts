@@ -50,7 +50,6 @@ export function ofLocalModels<Provider>(make: (models: LocalModels | null) => Pr
   return { vendor: null, isLocal: true, make: (_, models) => make(models) };
 }
 
-/** A vendor's provider. */
 export function ofVendor<Provider>(
   vendor: VendorName,
   make: (access: VendorAccess) => Provider,

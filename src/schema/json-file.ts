@@ -21,16 +21,14 @@ export function withoutComments(text: string): string {
 const MAX_BYTES = 10 * 1024 * 1024;
 
 /**
- * Reads a JSON file.
- * @param comments whether comments and trailing commas are allowed. Default false
+ * Reads a text file of at most 10 MiB.
  * @throws ParleyError CONFIG_INVALID naming the file and the fault
  */
-export async function readJsonFile(path: string, { comments = false } = {}): Promise<unknown> {
-  let text: string;
+export async function readTextFile(path: string): Promise<string> {
   try {
     const { size } = await stat(path);
     if (size > MAX_BYTES) throw new Error(`it is larger than ${String(MAX_BYTES)} bytes`);
-    text = await readFile(path, 'utf8');
+    return await readFile(path, 'utf8');
   } catch (error) {
     throw new ParleyError(
       'CONFIG_INVALID',
@@ -38,6 +36,15 @@ export async function readJsonFile(path: string, { comments = false } = {}): Pro
       { cause: error },
     );
   }
+}
+
+/**
+ * Reads a JSON file.
+ * @param comments whether comments and trailing commas are allowed. Default false
+ * @throws ParleyError CONFIG_INVALID naming the file and the fault
+ */
+export async function readJsonFile(path: string, { comments = false } = {}): Promise<unknown> {
+  const text = await readTextFile(path);
   try {
     const json = text.replace(/^\uFEFF/, '');
     return JSON.parse(comments ? withoutComments(json) : json) as unknown;

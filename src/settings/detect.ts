@@ -36,7 +36,6 @@ export interface Detection {
   /** The defaults in effect, one printable line each for vad, stt, llm and tts. */
   choices: readonly string[];
   models: ModelRoutes;
-  /** Defaults of agents. */
   defaults: AgentDefaults;
   vad: string;
   /** Configured vendors for languages that the embedded engines lack, in order of preference. */

@@ -1,7 +1,7 @@
 import type { ChatMessage, ToolCall, ToolSpec } from '../agent/chat.js';
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
 
-/** An event of the model. */
+/** What a model reports of one request: its pieces, its end or its failure. */
 export type ModelEvent = Extract<ConversationEvent, { requestId: number }>;
 
 /** Timing of a scripted reply. */

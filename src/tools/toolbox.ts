@@ -208,12 +208,10 @@ export class FunctionTool implements Tool {
 
   #request(webhook: string, values: Arguments, context: ToolContext): GuardedRequest {
     const { method, header, exclude_session_id, include_metadata } = this.#fn;
-    const payload = {
-      ...this.#filled(values),
-      // After the arguments, so that they take precedence over members of the same name.
-      ...(exclude_session_id !== true && { session_id: context.sessionId }),
-      ...(include_metadata === true && { metadata: context.metadata }),
-    };
+    const payload: Record<string, unknown> = { ...this.#filled(values) };
+    // After the arguments, so that they take precedence over members of the same name.
+    if (exclude_session_id !== true) payload['session_id'] = context.sessionId;
+    if (include_metadata === true) payload['metadata'] = context.metadata;
     const url = fillVariables(webhook, this.#variables, encodeUrlText);
     const headers = Object.fromEntries(
       Object.entries(header ?? {}).map(([name, value]) => [name.toLowerCase(), fillVariables(value, this.#variables)]),

@@ -11,7 +11,7 @@ function packet(n: number, more: Partial<MediaPacket> = {}): MediaPacket {
 }
 
 /** Short: the number of a packet, `-n` for one made up with packet n behind it, `x` without, `_` and its ms for silence. */
-function told(arrivals: readonly Arrival[]): (number | string)[] {
+function reported(arrivals: readonly Arrival[]): (number | string)[] {
   return arrivals.map((arrival) => {
     if (arrival.kind === 'packet') return arrival.payload[0] ?? 0;
     if (arrival.kind === 'silence') return `_${String(arrival.ms)}`;
@@ -22,7 +22,7 @@ function told(arrivals: readonly Arrival[]): (number | string)[] {
 /** A stream of packets 0.. that came in order, 20 ms apart, 30 ms after they were sent. */
 function steady(count: number): JitterBuffer {
   const buffer = new JitterBuffer(OPUS);
-  for (let n = 0; n < count; n++) expect(told(buffer.push(packet(n), 30 + n * 20))).toEqual([n]);
+  for (let n = 0; n < count; n++) expect(reported(buffer.push(packet(n), 30 + n * 20))).toEqual([n]);
   return buffer;
 }
 
@@ -31,7 +31,7 @@ describe('a stream in order', () => {
     const buffer = new JitterBuffer(OPUS);
     for (let n = 65_500; n < 65_600; n++) {
       const late = { timestamp: (0xffff_ff00 + n * 960) >>> 0 };
-      expect(told(buffer.push(packet(n, late), n * 20))).toEqual([n & 0xff]);
+      expect(reported(buffer.push(packet(n, late), n * 20))).toEqual([n & 0xff]);
       expect(buffer.poll(n * 20 + 10)).toEqual([]);
     }
     expect(buffer.stats).toMatchObject({ received: 100, lost: 0, late: 0, reordered: 0, lagMs: 0, patienceMs: 40 });
@@ -40,7 +40,7 @@ describe('a stream in order', () => {
 
   test('may come in bursts: nothing waits for a pace', () => {
     const buffer = steady(50);
-    for (let n = 50; n < 54; n++) expect(told(buffer.push(packet(n), 30 + 53 * 20))).toEqual([n]);
+    for (let n = 50; n < 54; n++) expect(reported(buffer.push(packet(n), 30 + 53 * 20))).toEqual([n]);
     expect(buffer.stats.lost).toBe(0);
   });
 });
@@ -49,7 +49,7 @@ describe('a packet that others have overtaken', () => {
   test('is waited for, and heard in its place', () => {
     const buffer = steady(10);
     expect(buffer.push(packet(11), 250)).toEqual([]);
-    expect(told(buffer.push(packet(10), 255))).toEqual([10, 11]);
+    expect(reported(buffer.push(packet(10), 255))).toEqual([10, 11]);
     expect(buffer.stats).toMatchObject({ reordered: 1, lost: 0 });
   });
 
@@ -57,9 +57,9 @@ describe('a packet that others have overtaken', () => {
     const buffer = steady(10);
     expect(buffer.push(packet(11), 250)).toEqual([]);
     expect(buffer.poll(269)).toEqual([]);
-    expect(told(buffer.poll(271))).toEqual(['-11', 11]);
-    expect(told(buffer.push(packet(10), 275))).toEqual([]);
-    expect(told(buffer.push(packet(12), 280))).toEqual([12]);
+    expect(reported(buffer.poll(271))).toEqual(['-11', 11]);
+    expect(reported(buffer.push(packet(10), 275))).toEqual([]);
+    expect(reported(buffer.push(packet(12), 280))).toEqual([12]);
     expect(buffer.stats).toMatchObject({ lost: 1, late: 1, duplicate: 0 });
   });
 
@@ -68,7 +68,8 @@ describe('a packet that others have overtaken', () => {
     const buffer = new JitterBuffer(OPUS);
     const sent = Array.from({ length: 500 }, (_, n) => ({ n, atMs: n * 20 + random.next() * 100 }));
     const heard: (number | string)[] = [];
-    for (const { n, atMs } of sent.sort((a, b) => a.atMs - b.atMs)) heard.push(...told(buffer.push(packet(n), atMs)));
+    for (const { n, atMs } of sent.sort((a, b) => a.atMs - b.atMs))
+      heard.push(...reported(buffer.push(packet(n), atMs)));
     expect(buffer.stats.patienceMs).toBeGreaterThan(80);
     expect(buffer.stats.patienceMs).toBeLessThanOrEqual(110);
     expect(buffer.stats.lost).toBeLessThan(15);
@@ -89,18 +90,18 @@ describe('a hole', () => {
   test('of several packets is made up at its edges and silent between', () => {
     const buffer = steady(10);
     const made = [...buffer.push(packet(18), 400), ...buffer.poll(420)];
-    expect(told(made)).toEqual(['x', 'x', 'x', 'x', 'x', '_20', '_20', '-18', 18]);
+    expect(reported(made)).toEqual(['x', 'x', 'x', 'x', 'x', '_20', '_20', '-18', 18]);
   });
 
   test('in numbers alone is no time: the sender went on where it was', () => {
     const buffer = steady(10);
     const made = buffer.push(packet(2_000, { timestamp: 10 * 960 }), 230);
-    expect(told([...made, ...buffer.poll(271)])).toEqual([2_000 & 0xff]);
+    expect(reported([...made, ...buffer.poll(271)])).toEqual([2_000 & 0xff]);
   });
 
   test('so far that it is another stream begins anew', () => {
     const buffer = steady(10);
-    expect(told(buffer.push(packet(40_000), 230))).toEqual([40_000 & 0xff]);
+    expect(reported(buffer.push(packet(40_000), 230))).toEqual([40_000 & 0xff]);
     expect(buffer.stats.lost).toBe(0);
   });
 });
@@ -114,8 +115,8 @@ describe('where nothing comes', () => {
       for (const arrival of buffer.poll(nowMs)) silentMs += arrival.kind === 'silence' ? arrival.ms : Number.NaN;
     }
     expect(silentMs).toBe(940);
-    // It speaks again a second later: all its time has been told.
-    expect(told(buffer.push(packet(11, { timestamp: 61 * 960 }), 1_250))).toEqual(['_60', 11]);
+    // It speaks again a second later: all its time has been given.
+    expect(reported(buffer.push(packet(11, { timestamp: 61 * 960 }), 1_250))).toEqual(['_60', 11]);
     expect(buffer.stats).toMatchObject({ lost: 0, lagMs: 0 });
   });
 
@@ -126,7 +127,7 @@ describe('where nothing comes', () => {
       for (const arrival of buffer.poll(nowMs)) silentMs += arrival.kind === 'silence' ? arrival.ms : Number.NaN;
     }
     expect(silentMs).toBe(280);
-    for (let n = 10; n < 30; n++) expect(told(buffer.push(packet(n), 632))).toEqual([n]);
+    for (let n = 10; n < 30; n++) expect(reported(buffer.push(packet(n), 632))).toEqual([n]);
     expect(buffer.stats).toMatchObject({ lost: 0, late: 0, lagMs: 280 });
     buffer.skipped(200);
     expect(buffer.stats.lagMs).toBe(80);
@@ -187,7 +188,7 @@ describe('what is no loss', () => {
     const buffer = steady(10);
     const key = { timestamp: 77, payload: new Uint8Array() };
     for (const n of [10, 11, 12]) expect(buffer.push(packet(n, key), 30 + n * 20)).toEqual([]);
-    expect(told(buffer.push(packet(13), 30 + 13 * 20))).toEqual(['_60', 13]);
+    expect(reported(buffer.push(packet(13), 30 + 13 * 20))).toEqual(['_60', 13]);
     expect(buffer.stats).toMatchObject({ received: 14, lost: 0, lagMs: 0 });
     expect(buffer.stats.jitterMs).toBeCloseTo(0);
   });
@@ -195,8 +196,8 @@ describe('what is no loss', () => {
   test('another source begins anew, wherever its numbers are', () => {
     const buffer = steady(10);
     const other = { sequence: 5, timestamp: 9_000_000 };
-    expect(told(buffer.push(packet(99, { ...other, begins: true }), 300))).toEqual([99]);
-    expect(told(buffer.push(packet(100, { sequence: 6, timestamp: 9_000_960 }), 320))).toEqual([100]);
+    expect(reported(buffer.push(packet(99, { ...other, begins: true }), 300))).toEqual([99]);
+    expect(reported(buffer.push(packet(100, { sequence: 6, timestamp: 9_000_960 }), 320))).toEqual([100]);
     expect(buffer.stats).toMatchObject({ received: 12, lost: 0, duplicate: 0 });
   });
 });

@@ -45,7 +45,7 @@ class Rig {
   }
 }
 
-/** A clock that wakes whoever waits when it is told to, however early or late that is. */
+/** A clock that wakes whoever waits when it is asked to, however early or late that is. */
 class UnevenClock implements Clock {
   readonly virtual = false;
   atMs = 0;
@@ -144,10 +144,10 @@ describe('the ticker', () => {
     const clock = new UnevenClock();
     const ticker = new Ticker(clock, { listenersPerPhase: 1, phases: 2, maxCatchUpTicks: 2 });
     const order: string[] = [];
-    const told = (name: string) => (skipped: number) =>
+    const reported = (name: string) => (skipped: number) =>
       order.push(`${name} ${String(ticker.dueMs)} ${String(skipped)}`);
-    ticker.subscribe(told('a'));
-    ticker.subscribe(told('b'));
+    ticker.subscribe(reported('a'));
+    ticker.subscribe(reported('b'));
     clock.wake(10);
     clock.wake(20);
     clock.wake(115);

@@ -185,7 +185,7 @@ describe('what cannot be', () => {
     ['an empty file', Buffer.alloc(0), /AUDIO_WAV_INVALID/],
     ['a header cut off', silence.subarray(0, 30), /AUDIO_WAV_INVALID/],
     ['no file', '', /FILE_NOT_READABLE/],
-  ])('is told: %s', async (_name, bytes, words) => {
+  ])('is reported: %s', async (_name, bytes, words) => {
     await inFolder(async (path) => {
       if (typeof bytes !== 'string') await writeFile(path('in.wav'), bytes);
       const { code, out, err } = await parley([...book.args, '--speed', 'max', '--in', path('in.wav')]);

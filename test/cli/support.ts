@@ -20,7 +20,7 @@ export interface RunOptions {
   signal?: AbortSignal;
   /** Whether stderr is a terminal. Default no. */
   terminal?: boolean;
-  /** Told of everything that is written to stdout or stderr. */
+  /** Called with everything that is written to stdout or stderr. */
   onOutput?: (text: string) => void;
 }
 

@@ -105,15 +105,15 @@ describe('parley backup and parley restore', () => {
     later.close();
     const { code, out } = await run(['restore', file, '--json'], dataDir);
     expect(code).toBe(0);
-    const told = JSON.parse(out) as { kept_aside: string; paused_campaigns: number };
-    expect(told.paused_campaigns).toBe(1);
+    const reported = JSON.parse(out) as { kept_aside: string; paused_campaigns: number };
+    expect(reported.paused_campaigns).toBe(1);
     const rows = (path: string, sql: string): unknown[] => {
       const opened = new Database(path);
       const found = opened.prepare(sql).all();
       opened.close();
       return found;
     };
-    expect(rows(join(told.kept_aside, 'parley.db'), 'SELECT number FROM do_not_call')).toHaveLength(1);
+    expect(rows(join(reported.kept_aside, 'parley.db'), 'SELECT number FROM do_not_call')).toHaveLength(1);
     expect(rows(join(dataDir, 'parley.db'), 'SELECT number FROM do_not_call')).toHaveLength(0);
     expect(rows(join(dataDir, 'parley.db'), 'SELECT status FROM campaigns ORDER BY id')).toEqual([
       { status: 'paused' },

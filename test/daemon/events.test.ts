@@ -17,11 +17,11 @@ afterEach(async () => {
 });
 
 /** Events of a stream until one is so. */
-async function until(stream: AsyncGenerator<Told>, isIt: (told: Told) => boolean): Promise<Told[]> {
+async function until(stream: AsyncGenerator<Told>, isIt: (reported: Told) => boolean): Promise<Told[]> {
   const found: Told[] = [];
-  for await (const told of stream) {
-    found.push(told);
-    if (isIt(told)) break;
+  for await (const reported of stream) {
+    found.push(reported);
+    if (isIt(reported)) break;
   }
   return found;
 }
@@ -41,7 +41,7 @@ describe('GET /events', () => {
       'busy',
     ]);
     expect(seen[0]?.data).toMatchObject({ session_id: id, to: BUSY, agent_id: 'baker', direction: 'outbound' });
-    const ids = seen.map((told) => told.id ?? 0);
+    const ids = seen.map((reported) => reported.id ?? 0);
     expect(ids).toEqual(ids.map((_, at) => (ids[0] ?? 0) + at));
     const again = await until(callers.events('/events', { 'last-event-id': String(ids[1]) }), ended);
     expect(again).toEqual(seen.slice(2));

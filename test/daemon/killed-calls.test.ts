@@ -29,9 +29,9 @@ async function ask(method: string, path: string, body?: unknown, more: Record<st
 describe('calls of a daemon that is killed', () => {
   it('are closed and reported by the next one, and not dialled again', { timeout: 120_000 }, async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'parley-killed-'));
-    const told: Record<string, unknown>[] = [];
+    const reported: Record<string, unknown>[] = [];
     const server = await httpServer((_request, response, body) => {
-      told.push(JSON.parse(body) as Record<string, unknown>);
+      reported.push(JSON.parse(body) as Record<string, unknown>);
       response.writeHead(204).end();
     });
     const file = join(dataDir, 'config.json');
@@ -67,9 +67,9 @@ describe('calls of a daemon that is killed', () => {
     expect((await ask('GET', '/call-logs')).body['histories']).toHaveLength(2);
     expect((await ask('GET', '/calls/guards')).body).toMatchObject({ concurrent: { used: 0 } });
     const clock = new RealClock();
-    while (told.length < 2 && clock.nowMs() < 20_000) await delay(clock, 20);
-    expect(told.map(({ type }) => type)).toEqual(['call.ended', 'call.ended']);
-    expect(new Set(told.map(({ data }) => (data as { session_id: string }).session_id))).toEqual(
+    while (reported.length < 2 && clock.nowMs() < 20_000) await delay(clock, 20);
+    expect(reported.map(({ type }) => type)).toEqual(['call.ended', 'call.ended']);
+    expect(new Set(reported.map(({ data }) => (data as { session_id: string }).session_id))).toEqual(
       new Set([rung, taken].map(({ body }) => body['session_id'])),
     );
     await server.close();

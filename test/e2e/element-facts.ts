@@ -8,7 +8,7 @@ export function css(element: Locator, property: string): Promise<string | undefi
   }, property);
 }
 
-const TOLD = new Set(['button', 'textbox', 'region', 'log', 'status', 'alert', 'group', 'link', 'image', 'img']);
+const SPOKEN = new Set(['button', 'textbox', 'region', 'log', 'status', 'alert', 'group', 'link', 'image', 'img']);
 
 /** What Chromium tells assistive technology, in order: role and name, or else the text. */
 export async function accessible(session: CDPSession): Promise<string[]> {
@@ -23,7 +23,7 @@ export async function accessible(session: CDPSession): Promise<string[]> {
       .flatMap(({ role, name }) => (role?.value === 'StaticText' ? [String(name?.value)] : []))
       .join('');
   return under(nodes[0]?.nodeId ?? '')
-    .filter(({ ignored, role }) => !ignored && TOLD.has(String(role?.value)))
+    .filter(({ ignored, role }) => !ignored && SPOKEN.has(String(role?.value)))
     .map(({ role, name, nodeId }) => `${String(role?.value)}: ${String(name?.value) || textOf(nodeId)}`)
     .filter((line) => line !== 'status: ');
 }

@@ -263,7 +263,7 @@ describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 
     expect(unexpectedErrors(browser.errors.splice(0))).toEqual([]);
   });
 
-  /** How wrong the best of the user's bubbles is; a busy machine may need to be told twice. */
+  /** How wrong the best of the user's bubbles is; a busy machine may need to be asked twice. */
   async function leastWordErrors(): Promise<number> {
     const heard = await page.locator('.bubble.user .text').allInnerTexts();
     return Math.min(1, ...heard.map((text) => wordErrorRate([[spokenText(), text]])));

@@ -64,9 +64,9 @@ describe.skipIf(!hasTool('sipp')).each([0, 2])(
       writeFileSync(sound, encodeG711('mulaw', Int16Array.from([...speech, ...new Int16Array(12_000)])));
       const file = join(folder, `${scenario}.xml`);
       const text = readFileSync(packageFile(`scripts/sip/scenarios/${scenario}.xml`), 'utf8');
-      // It speaks until it is told that it was heard: its media may begin late.
-      const told = text.replace('<pause milliseconds="1000"/>', '<recv request="INFO"/>');
-      writeFileSync(file, told.replaceAll('TONE,1,0', `${sound},-1,0`));
+      // It speaks until it learns that it was heard: its media may begin late.
+      const reported = text.replace('<pause milliseconds="1000"/>', '<recv request="INFO"/>');
+      writeFileSync(file, reported.replaceAll('TONE,1,0', `${sound},-1,0`));
       const args = ['-sf', file, '-i', '127.0.0.1', '-mi', '127.0.0.1', '-s', user, '-m', '1', '-nostdin', ...more];
       const child = spawn('sipp', [...args, '-timeout', '120', '-timeout_error', place], {
         cwd: folder,

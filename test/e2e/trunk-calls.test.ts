@@ -50,17 +50,17 @@ describe('calls from a trunk that says what it likes', () => {
     for (const item of await histories()) expect(item['carrier_call_log']).toMatchObject({ callId: FIRST.callId });
   }, 60_000);
 
-  it('is told why a call is refused, and so is the operator', async () => {
+  it('learns why a call is refused, and so is the operator', async () => {
     const nobody = caller.invite({ ...FIRST, callId: 'nobody', to: 'frontdesk' });
     expect(await nobody.final).toMatchObject({ status: 404 });
     const mute = caller.invite({ ...FIRST, callId: 'mute', payloads: '18' });
     const refusal = await mute.final;
     expect(refusal).toMatchObject({ status: 488 });
     expect(refusal.headers.get('warning')).toBe('305 parley "none of its codecs is among PCMU, PCMA"');
-    const told = lines.filter((line) => line.startsWith('warn SIP: a call from UDP 127.0.0.1:'));
-    expect(told).toHaveLength(2);
-    expect(told[0]).toMatch(/is refused with 404: frontdesk is no number of ours$/);
-    expect(told[1]).toMatch(/is refused with 488: .*none of its codecs/);
+    const reported = lines.filter((line) => line.startsWith('warn SIP: a call from UDP 127.0.0.1:'));
+    expect(reported).toHaveLength(2);
+    expect(reported[0]).toMatch(/is refused with 404: frontdesk is no number of ours$/);
+    expect(reported[1]).toMatch(/is refused with 488: .*none of its codecs/);
     expect(await daemon.figure('parley_sip_calls_refused_total{trunk="default",status="488"}')).toMatch(/ 1$/);
     await expect
       .poll(async () => (await daemon.asked<Item[]>('GET', '/trunks'))[0]?.['servers'], PATIENCE)

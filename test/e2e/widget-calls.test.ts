@@ -159,7 +159,7 @@ describe.skipIf(!hasTool('chromium'))('calls of the widget', { timeout: 240_000 
     await daemon.kill();
     await notice('The connection was lost. Trying to get it back …');
     daemon = await serve(new URL(daemon.address).port);
-    // The session is lost with the data folder: the new one is told what was said.
+    // The session is lost with the data folder: the new one learns what was said.
     await page.locator('.note', { hasText: 'The call goes on' }).waitFor(PATIENCE);
     await type('please wrap it');
     await page.getByLabel('Is gift').waitFor(PATIENCE);

@@ -26,19 +26,19 @@ function makeEngine(options: EngineOptions): Engine {
   return engine;
 }
 
-/** What the model is offered and, where it makes a call, told; the user types "go". */
+/** What the model is offered and, where it makes a call, given; the user types "go". */
 async function converse(
   engine: Engine,
   agent: AgentConfig,
   call: { name: string; arguments: string },
   agentId = 'a-1',
-): Promise<{ offered: string[]; told: string[] }> {
-  const told: string[] = [];
+): Promise<{ offered: string[]; reported: string[] }> {
+  const reported: string[] = [];
   let offered: string[] = [];
   const llm = functionLlm(({ messages, tools }) => {
     offered = tools.map(({ name }) => name);
     const last = messages.at(-1);
-    if (last?.role === 'tool') told.push(last.content);
+    if (last?.role === 'tool') reported.push(last.content);
     return last?.content === 'go' ? { calls: [call] } : 'Fine.';
   });
   const line = new MemoryTransport();
@@ -58,7 +58,7 @@ async function converse(
   await clock.advanceBy(4000);
   line.hangUp();
   await report;
-  return { offered, told };
+  return { offered, reported };
 }
 
 describe('app_functions', () => {
@@ -71,9 +71,9 @@ describe('app_functions', () => {
     const engine = makeEngine({ appBaseUrls: { 'cal.com': cal.origin } });
     const name = 'get_available_meeting_slots';
     const agent = { timezone: 'Asia/Tokyo', app_functions: [{ name, credentials }] };
-    const { offered, told } = await converse(engine, agent, { name, arguments: '{"start_date":"2026-11-23"}' });
+    const { offered, reported } = await converse(engine, agent, { name, arguments: '{"start_date":"2026-11-23"}' });
     expect(offered).toEqual([name]);
-    expect(told).toEqual(['{"timezone":"Asia/Tokyo","slots":["2026-11-23T17:00"]}']);
+    expect(reported).toEqual(['{"timezone":"Asia/Tokyo","slots":["2026-11-23T17:00"]}']);
   });
 
   it('that there are not, or that lack credentials, are refused before any call', async () => {
@@ -102,7 +102,7 @@ it("tools of the operator's MCP servers are called like any other, by the agents
   const tools = [{ name: 'ex__fail', description: 'The agent’s own.' }];
   // A busy machine may not have the server up for the first session: that one goes on without.
   await expect
-    .poll(async () => (await converse(engine, { tools }, call)).told, { timeout: 15_000, interval: 100 })
+    .poll(async () => (await converse(engine, { tools }, call)).reported, { timeout: 15_000, interval: 100 })
     .toEqual(['3']);
   const { offered } = await converse(engine, { tools }, call);
   expect(offered.filter((name) => name === 'ex__fail')).toHaveLength(1);

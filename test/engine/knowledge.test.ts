@@ -34,7 +34,7 @@ const AGENT: AgentConfig = {
 };
 
 /** Searches for what the user said, and tells what came of it. */
-const searching = (told: string[]): LlmProvider =>
+const searching = (reported: string[]): LlmProvider =>
   functionLlm(({ messages, tools }) => {
     const last = messages.at(-1);
     if (last?.role === 'user') {
@@ -42,7 +42,7 @@ const searching = (told: string[]): LlmProvider =>
       const [tool] = tools;
       return tool === undefined ? 'I have no documents.' : { calls: [{ name: tool.name, arguments: query }] };
     }
-    told.push(last?.content ?? '');
+    reported.push(last?.content ?? '');
     return 'That is what I found.';
   });
 
@@ -77,9 +77,9 @@ const said = ({ messages }: SessionReport): string =>
   messages.flatMap(({ role, content }) => (role === 'assistant' ? [content] : [])).join(' ');
 
 it("an agent's files are searched by its model, while it says so", async () => {
-  const told: string[] = [];
-  const report = await converse({ knowledge: await base() }, { llm: searching(told) });
-  expect(JSON.parse(told[0] ?? '')).toEqual({
+  const reported: string[] = [];
+  const report = await converse({ knowledge: await base() }, { llm: searching(reported) });
+  expect(JSON.parse(reported[0] ?? '')).toEqual({
     best: 'The blue kettle has a warranty of three years.',
     passages: [{ source: 'kettle.md, Warranty', text: 'The blue kettle has a warranty of three years.' }],
   });
@@ -90,12 +90,12 @@ it("an agent's files are searched by its model, while it says so", async () => {
 it('an agent may be given files beside its configuration', async () => {
   const knowledge = await base();
   await knowledge.setAgentFiles('seller', ['tea']);
-  const told: string[] = [];
+  const reported: string[] = [];
   const agent = { first_message: 'Hello.' };
-  await converse({ knowledge }, { llm: searching(told), agent, agentId: 'seller' });
-  await converse({ knowledge }, { llm: searching(told), agent, agentId: 'another' });
-  expect(told).toHaveLength(1);
-  expect(told[0]).toContain('tea.txt');
+  await converse({ knowledge }, { llm: searching(reported), agent, agentId: 'seller' });
+  await converse({ knowledge }, { llm: searching(reported), agent, agentId: 'another' });
+  expect(reported).toHaveLength(1);
+  expect(reported[0]).toContain('tea.txt');
 });
 
 it('the scripted model searches by a rule', async () => {
@@ -140,9 +140,9 @@ it('a search that fails is reported to the model', async () => {
     filesOf: async () => [],
     search: () => Promise.reject(new Error('the disk is gone')),
   };
-  const told: string[] = [];
-  const report = await converse({ knowledge: failing }, { llm: searching(told) });
-  expect(told[0]).toContain('could not be searched: the disk is gone');
+  const reported: string[] = [];
+  const report = await converse({ knowledge: failing }, { llm: searching(reported) });
+  expect(reported[0]).toContain('could not be searched: the disk is gone');
   expect(report.status).toBe('user-ended');
 });
 
@@ -153,9 +153,9 @@ it('a call goes on with the files of its configuration if the list of files fail
     filesOf: () => new Promise(() => undefined),
     search: async ({ fileIds }) => (fileIds.includes('kettle') ? (found as never) : []),
   };
-  const told: string[] = [];
-  const report = await converse({ knowledge: broken }, { llm: searching(told), agentId: 'seller' });
-  expect(told[0]).toContain('Three years.');
+  const reported: string[] = [];
+  const report = await converse({ knowledge: broken }, { llm: searching(reported), agentId: 'seller' });
+  expect(reported[0]).toContain('Three years.');
   expect(report.faults).toMatchObject({ 'knowledge.failed': 1 });
   expect(report.faultReasons).toMatchObject({ 'knowledge.failed': 'the disk is gone' });
 });

@@ -103,8 +103,8 @@ describe('enable_recording', () => {
     const sink = { open: () => Promise.reject(new Error('no disk')) };
     const broken = await call({ call_settings: { enable_recording: true } }, { recordings: sink });
     const plain = await call({});
-    const told = { faults: { 'recording.failed': 1 }, faultReasons: { 'recording.failed': 'no disk' } };
-    expect(broken.report).toEqual({ ...plain.report, ...told });
+    const reported = { faults: { 'recording.failed': 1 }, faultReasons: { 'recording.failed': 'no disk' } };
+    expect(broken.report).toEqual({ ...plain.report, ...reported });
   });
 });
 

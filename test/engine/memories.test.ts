@@ -4,7 +4,7 @@ import { VirtualClock } from '../../src/base/virtual-clock.js';
 import type { AgentConfig } from '../../src/agent/agent.js';
 import { resolveAgent } from '../../src/agent/resolve.js';
 import { Engine } from '../../src/engine/engine.js';
-import { recallMemories } from '../../src/engine/memories.js';
+import { recallMemories } from '../../src/engine/prepare-agent.js';
 import type { EngineOptions, SessionRequest } from '../../src/engine/options.js';
 import { InProcessMemories, type Memory, type MemoryStore } from '../../src/session/after-call/memory.js';
 import type { SessionReport } from '../../src/session/record/session-report.js';

@@ -32,7 +32,7 @@ afterEach(async () => {
 async function converse(
   fn: ServiceFunction,
   options: { showsForms: boolean; engine?: EngineOptions; onAction?: (line: MemoryTransport, action: Action) => void },
-): Promise<{ actions: Action[]; told: string[]; said: string[] }> {
+): Promise<{ actions: Action[]; reported: string[]; said: string[] }> {
   const clock = new VirtualClock();
   const engine = new Engine({ clock, ...options.engine });
   engines.push(engine);
@@ -45,11 +45,11 @@ async function converse(
       options.onAction?.(line, message);
     },
   });
-  const told: string[] = [];
+  const reported: string[] = [];
   const llm = functionLlm(({ messages }) => {
     const last = messages.at(-1);
     if (last?.role !== 'tool') return { calls: [{ name: fn.name, arguments: '{}' }] };
-    told.push(last.content);
+    reported.push(last.content);
     return 'Thank you.';
   });
   const session = await engine.createSession({
@@ -66,7 +66,7 @@ async function converse(
   await clock.advanceBy(8000);
   line.hangUp();
   const said = (await report).messages.flatMap(({ role, content }) => (role === 'assistant' ? [content] : []));
-  return { actions, told, said };
+  return { actions, reported, said };
 }
 
 it('a webform reaches the client as an action, and its form result the model', async () => {
@@ -81,13 +81,13 @@ it('a webform reaches the client as an action, and its form result the model', a
   expect(played.actions).toMatchObject([
     { id: 'form-1', name: 'ask_email', data: { type: 'webform', data: { param: FORM.data.param } } },
   ]);
-  expect(played.told).toEqual(['{"email":"ann@example.com"}']);
+  expect(played.reported).toEqual(['{"email":"ann@example.com"}']);
   expect(played.said.join(' ')).toContain('Please type it in.');
 });
 
 it('a form that is still open when the call ends is taken back', async () => {
-  const { actions, told } = await converse(FORM, { showsForms: true });
-  expect(told).toEqual([]);
+  const { actions, reported } = await converse(FORM, { showsForms: true });
+  expect(reported).toEqual([]);
   expect(actions.map(({ id, data }) => [id, data['withdrawn'] ?? false])).toEqual([
     ['form-1', false],
     ['form-1', true],
@@ -95,9 +95,9 @@ it('a form that is still open when the call ends is taken back', async () => {
 });
 
 it('on a line without a screen the model is asked to ask by voice', async () => {
-  const { actions, told } = await converse(FORM, { showsForms: false });
+  const { actions, reported } = await converse(FORM, { showsForms: false });
   expect(actions).toEqual([]);
-  expect(told[0]).toContain('no screen');
+  expect(reported[0]).toContain('no screen');
 });
 
 it("a webhook goes where the operator's settings say", async () => {
@@ -109,7 +109,7 @@ it("a webhook goes where the operator's settings say", async () => {
   servers.push(server);
   const fn = { ...FORM, name: 'points', type: 'webhook' as const };
   const engine = { serviceWebhooks: { points: { url: `${server.origin}/points` } } };
-  const { told } = await converse(fn, { showsForms: false, engine });
-  expect(told).toEqual(['12 points']);
+  const { reported } = await converse(fn, { showsForms: false, engine });
+  expect(reported).toEqual(['12 points']);
   expect(bodies).toMatchObject([{ name: 'points', params: {}, session_id: expect.any(String) as string }]);
 });

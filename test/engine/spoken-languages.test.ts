@@ -5,12 +5,12 @@ import { VirtualClock } from '../../src/base/virtual-clock.js';
 import type { AgentConfig } from '../../src/agent/agent.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { SpeechRequest } from '../../src/engine/options.js';
-import { findEspeak } from '../../src/providers/tts/espeak/espeak.js';
+import { findEspeak } from '../../src/providers/tts/espeak.js';
 import type { SessionReport } from '../../src/session/record/session-report.js';
 import { functionLlm } from '../../src/testing/doubles/function-llm.js';
 import { FileTransport } from '../../src/transports/file.js';
 
-/** In CI the program must be there; elsewhere these are left out by name. */
+/** In CI the program must be there; otherwise these are left out by name. */
 const missing = findEspeak() === undefined && process.env['CI'] !== 'true';
 const installed = missing ? describe.skip : describe;
 const because = missing ? ' (skipped: no program espeak-ng on PATH; apt-get install espeak-ng)' : '';

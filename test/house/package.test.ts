@@ -58,7 +58,7 @@ it('knows each dependency that runs a script at installation', () => {
   const scripted = Object.entries(lock.packages)
     .filter(([path, it]) => path !== '' && it.hasInstallScript === true)
     .map(([path]) => path.replace(/^.*node_modules\//, ''));
-  // fsevents is for macOS only, and npm leaves it out elsewhere.
+  // fsevents is for macOS only, and npm leaves it out on other systems.
   expect(scripted.filter((name) => name !== 'fsevents' && own.allowScripts[name] === undefined)).toEqual([]);
 });
 

@@ -66,7 +66,7 @@ describe('the deadlines of a request', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('end once, however often they are told to, and leave nothing behind', () => {
+  it('end once, however often they are asked to, and leave nothing behind', () => {
     const { clock, caller, deadlines, reason } = begin();
     deadlines.within(300);
     deadlines.end();

@@ -80,8 +80,12 @@ describe('observe', () => {
       toolbox,
       llm: functionLlm(({ messages }) => (messages.at(-1)?.role === 'tool' ? 'It is dark.' : { calls: [call] })),
     });
-    const told = story(events);
-    expect(told.filter((what) => /look|fault/.test(what))).toEqual(['look starts', 'fault tool.failed', 'look failed']);
+    const reported = story(events);
+    expect(reported.filter((what) => /look|fault/.test(what))).toEqual([
+      'look starts',
+      'fault tool.failed',
+      'look failed',
+    ]);
     expect(events).toContainEqual({ type: 'fault', name: 'tool.failed', reason: 'no light' });
     expect(report.faults).toEqual({ 'tool.failed': 1 });
   });
@@ -106,14 +110,14 @@ describe('observe, of providers', () => {
       llm: functionLlm(() => 'That is fine.', { firstMs: 250 }),
       tts: toneTts({ firstMs: 150 }),
     });
-    const told = providersOf(events);
-    expect(told.filter(({ stage }) => stage === 'llm')).toEqual([
+    const reported = providersOf(events);
+    expect(reported.filter(({ stage }) => stage === 'llm')).toEqual([
       { type: 'provider', stage: 'llm', provider: 'function', firstMs: 250 },
     ]);
-    expect(told.filter(({ stage }) => stage === 'tts').map((one) => 'firstMs' in one && one.firstMs)).toEqual([
+    expect(reported.filter(({ stage }) => stage === 'tts').map((one) => 'firstMs' in one && one.firstMs)).toEqual([
       150, 150,
     ]);
-    const [heard, ...more] = told.filter(({ stage }) => stage === 'stt');
+    const [heard, ...more] = reported.filter(({ stage }) => stage === 'stt');
     expect(more).toEqual([]);
     expect(heard).toMatchObject({ provider: promptedStt({ lines: [] }).name });
     expect(report.faults).toEqual({});
@@ -168,8 +172,8 @@ describe('observe, of providers', () => {
       }),
     });
     expect(report.messages.at(-1)?.content).toBe('Let me see. That is fine.');
-    const told = providersOf(events).filter(({ stage }) => stage !== 'stt');
-    expect(told.map((one) => [one.provider, 'firstMs' in one ? one.firstMs : one.failed])).toEqual([
+    const reported = providersOf(events).filter(({ stage }) => stage !== 'stt');
+    expect(reported.map((one) => [one.provider, 'firstMs' in one ? one.firstMs : one.failed])).toEqual([
       ['voice', 'error'],
       ['other', 120],
       ['other', 120],

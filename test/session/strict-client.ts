@@ -52,8 +52,8 @@ export class StrictClient {
     });
   }
 
-  take(told: TransportMessage): void {
-    const message = wireMessage(told);
+  take(reported: TransportMessage): void {
+    const message = wireMessage(reported);
     this.#deliver(() => {
       this.messages.push({ atMs: this.clock.nowMs(), message });
       if (message.method === 'pause') this.#isPaused = true;

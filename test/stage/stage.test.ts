@@ -26,7 +26,7 @@ describe('a stage', () => {
     expect(stage.timeline.end?.atMs).toBe(5000);
   });
 
-  it('speaks at the rate and with the latency that it is told', () => {
+  it('speaks at the rate and with the latency that it is given', () => {
     const stage = new Stage({ config: { opening }, voice: { msPerChar: 10, latencyMs: 205 } }).playTo(1000);
     const [hello] = stage.timeline.utterances;
     expect(hello?.played).toEqual([{ from: 220, to: 220 + opening.firstMessage.length * 10 }]);

@@ -114,7 +114,7 @@ describe('FunctionTool', () => {
     });
   });
 
-  it('leaves the session id out and puts the metadata in where it is told to', async () => {
+  it('leaves the session id out and puts the metadata in where it is asked to', async () => {
     await run({ exclude_session_id: true, include_metadata: true }, { day: 'x' });
     expect(JSON.parse(seen[0]?.body ?? '')).toEqual({ day: 'x', metadata: CONTEXT.metadata });
   });

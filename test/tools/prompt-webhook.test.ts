@@ -47,7 +47,7 @@ describe('an extra_prompt_webhook', () => {
     expect(query()).toEqual({ key: '1', session_id: 's-1', agent_id: 'a-1' });
   });
 
-  it('is told the phones and all metadata, which cannot stand in for the session', async () => {
+  it('gets the phones and all metadata, which cannot stand in for the session', async () => {
     const metadata = {
       name: 'Ann & Bob',
       age: 7,

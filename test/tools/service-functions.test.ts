@@ -106,7 +106,7 @@ describe('a webform', () => {
     expect(await run(tool, { email: 'ann@example.com' })).toEqual({ ok: true, content: '{"email":"ann@example.com"}' });
   });
 
-  it('says what it is told to say meanwhile', () => {
+  it('says what it is asked to say meanwhile', () => {
     const { speech } = form({ messages: ['One field, {Name}.'], response_mode: 'flexible' });
     expect(speech).toEqual({ messages: ['One field, Ann.'], responseMode: 'flexible', executeAfterMessage: false });
   });

@@ -6,8 +6,8 @@ import { TalkSocketTransport, type TalkSocketOptions } from '../../src/transport
 import type { TransportSink } from '../../src/transports/transport.js';
 import { Inbox } from './inbox.js';
 
-/** What a sink was told, in order. */
-export interface Told {
+/** What a sink got, in order. */
+export interface Reported {
   samples: number[];
   digits: string[];
   texts: string[];
@@ -18,9 +18,9 @@ export interface Told {
 /** A talk transport with a real client at the other end of a real socket; only the clock is virtual. */
 export class TalkLine {
   readonly clock: VirtualClock;
-  readonly told: Told = { samples: [], digits: [], texts: [], forms: [], closed: [] };
+  readonly reported: Reported = { samples: [], digits: [], texts: [], forms: [], closed: [] };
   readonly inbox: Inbox;
-  /** Resolves when the sink is told that the line is gone. */
+  /** Resolves when the sink learns that the line is gone. */
   readonly closed: Promise<Error | undefined>;
   #settles = 0;
   #tellClosed!: (error: Error | undefined) => void;
@@ -50,14 +50,14 @@ export class TalkLine {
   }
 
   start(): void {
-    const { told } = this;
+    const { reported } = this;
     const sink: TransportSink = {
-      audio: (samples) => told.samples.push(...samples),
-      digits: (digits) => told.digits.push(digits),
-      text: (text) => told.texts.push(text),
-      formResult: (id, value) => told.forms.push({ id, value }),
+      audio: (samples) => reported.samples.push(...samples),
+      digits: (digits) => reported.digits.push(digits),
+      text: (text) => reported.texts.push(text),
+      formResult: (id, value) => reported.forms.push({ id, value }),
       closed: (error) => {
-        told.closed.push(error);
+        reported.closed.push(error);
         this.#tellClosed(error);
       },
     };

@@ -39,7 +39,7 @@ describe('audio from the client', () => {
     const pcm = pcmBytes(samples);
     for (let at = 0; at < pcm.length; at += bytes) line.client.send(pcm.subarray(at, at + bytes));
     await line.settled();
-    expect(line.told.samples).toEqual([...samples]);
+    expect(line.reported.samples).toEqual([...samples]);
   });
 
   it('keeps half a sample over empty messages, control messages and fragments', async () => {
@@ -50,7 +50,7 @@ describe('audio from the client', () => {
     line.client.send(Buffer.from([0x12, 0xff]), { fin: false });
     line.client.send(Buffer.from([0x7f]), { fin: true });
     await line.settled();
-    expect(line.told.samples).toEqual([0x1234, 0x7fff]);
+    expect(line.reported.samples).toEqual([0x1234, 0x7fff]);
   });
 
   it('that came before the session listened is delivered with its messages, in order', async () => {
@@ -61,20 +61,20 @@ describe('audio from the client', () => {
     await new Promise((resolve) => setImmediate(resolve));
     line.start();
     expect(await line.inbox.next()).toEqual({ method: 'pong', data: 'first' });
-    expect(line.told.samples).toEqual([1, 2, 3]);
-    expect(line.told.texts).toEqual(['early']);
+    expect(line.reported.samples).toEqual([1, 2, 3]);
+    expect(line.reported.texts).toEqual(['early']);
   });
 
   it('is bounded: what comes faster than it can be spoken is dropped and counted', async () => {
     const line = await started({ maxAheadMs: 1000 });
     for (let second = 0; second < 30; second++) line.client.send(Buffer.alloc(32_000));
     await line.settled();
-    expect(line.told.samples).toHaveLength(16_000);
+    expect(line.reported.samples).toHaveLength(16_000);
     expect(line.transport.stats.droppedMs).toBe(29_000);
     await line.clock.advanceBy(500);
     for (let at = 0; at < 50; at++) line.client.send(Buffer.alloc(640));
     await line.settled();
-    expect(line.told.samples).toHaveLength(24_000);
+    expect(line.reported.samples).toHaveLength(24_000);
   });
 
   it('cannot be saved up over a pause', async () => {
@@ -82,7 +82,7 @@ describe('audio from the client', () => {
     await line.clock.advanceBy(60_000);
     for (let at = 0; at < 60 * 50; at++) line.client.send(Buffer.alloc(640));
     await line.settled();
-    expect(line.told.samples.length).toBeLessThanOrEqual(2 * 16_000);
+    expect(line.reported.samples.length).toBeLessThanOrEqual(2 * 16_000);
   });
 });
 
@@ -123,9 +123,9 @@ describe('messages from the client', () => {
       line.client.send(JSON.stringify(message));
     }
     await line.settled();
-    expect(line.told.texts).toEqual(['a table for four']);
-    expect(line.told.digits).toEqual(['12*#']);
-    expect(line.told.forms).toEqual([
+    expect(line.reported.texts).toEqual(['a table for four']);
+    expect(line.reported.digits).toEqual(['12*#']);
+    expect(line.reported.forms).toEqual([
       { id: 'f1', value: { email: 'a@b.c' } },
       { id: 'f2', value: null },
     ]);
@@ -156,7 +156,7 @@ describe('messages from the client', () => {
     });
     await line.settled();
     expect(line.transport.stats.badMessages).toBe(1);
-    expect(line.told).toMatchObject({ texts: [], digits: [], forms: [], closed: [] });
+    expect(line.reported).toMatchObject({ texts: [], digits: [], forms: [], closed: [] });
   });
 
   it('that never have a meaning end the line', async () => {
@@ -172,8 +172,8 @@ describe('messages from the client', () => {
     await line.inbox.find((message) => message['method'] === 'onerror');
     await line.clock.advanceBy(2000);
     await line.settled();
-    expect(line.told.digits).toHaveLength(100);
-    expect(line.told.closed).toEqual([]);
+    expect(line.reported.digits).toHaveLength(100);
+    expect(line.reported.closed).toEqual([]);
   });
 });
 
@@ -276,7 +276,7 @@ describe('the end of the line', () => {
     line.client.close();
     expect(await line.closed).toBeUndefined();
     await line.transport.close();
-    expect(line.told.closed).toHaveLength(1);
+    expect(line.reported.closed).toHaveLength(1);
     expect(line.clock.pending).toBe(0);
   });
 
@@ -288,7 +288,7 @@ describe('the end of the line', () => {
     await line.closed;
     line.transport.play(ramp(320));
     line.transport.send({ type: 'clear' });
-    expect(line.told.closed).toHaveLength(1);
+    expect(line.reported.closed).toHaveLength(1);
     expect(line.clock.pending).toBe(0);
   });
 
@@ -308,7 +308,7 @@ describe('the end of the line', () => {
     expect((await line.inbox.closed).code).toBe(1000);
     expect(line.inbox.audio).toHaveLength(1);
     expect(line.inbox.messages).toHaveLength(1);
-    expect(line.told.closed).toHaveLength(1);
+    expect(line.reported.closed).toHaveLength(1);
     expect(line.clock.pending).toBe(0);
   });
 
@@ -325,7 +325,7 @@ describe('the end of the line', () => {
     const line = await started({ pingIntervalMs: 20_000 });
     line.client.pause();
     await line.clock.advanceBy(40_000);
-    expect(line.told.closed).toEqual([]);
+    expect(line.reported.closed).toEqual([]);
     await line.clock.advanceBy(20_000);
     expect(await line.closed).toMatchObject({ code: 'TALK_CLIENT_GONE' });
     expect(line.clock.pending).toBe(0);
@@ -339,17 +339,17 @@ describe('the end of the line', () => {
       await pong;
       await line.settled();
     }
-    expect(line.told.closed).toEqual([]);
+    expect(line.reported.closed).toEqual([]);
   });
 
   it('comes for a client that reads too slowly for its audio', async () => {
     const line = await started({ maxBufferedBytes: 100_000 });
     line.client.pause();
-    for (let frame = 0; frame < 100_000 && line.told.closed.length === 0; frame++) {
+    for (let frame = 0; frame < 100_000 && line.reported.closed.length === 0; frame++) {
       line.transport.play(ramp(320));
       if (frame % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    expect(line.told.closed).toMatchObject([{ code: 'TALK_CLIENT_TOO_SLOW' }]);
+    expect(line.reported.closed).toMatchObject([{ code: 'TALK_CLIENT_TOO_SLOW' }]);
     expect(line.clock.pending).toBe(0);
   });
 
@@ -357,7 +357,7 @@ describe('the end of the line', () => {
     const line = await started({ maxBufferedBytes: 100_000 });
     line.client.pause();
     const data = 'x'.repeat(60_000);
-    for (let at = 0; at < 2000 && line.told.closed.length === 0; at++) {
+    for (let at = 0; at < 2000 && line.reported.closed.length === 0; at++) {
       line.client.send(JSON.stringify({ method: 'ping', data }));
       await line.clock.advanceBy(20);
     }

@@ -48,7 +48,7 @@ export function scoredByCore(heard: HeardTurn): ScoredTurn {
 
 /** An audio model alone: what it said last of each silence. */
 export function scoredByModel(heard: HeardTurn): ScoredTurn {
-  const judged = heard.told.flatMap(({ atMs, event }) =>
+  const judged = heard.reported.flatMap(({ atMs, event }) =>
     event.type === 'turn.judged' ? [{ atMs, probability: event.probability }] : [],
   );
   const { pauses, turn } = heard;

@@ -20,7 +20,7 @@ export interface LineOptions {
   /** How long the voice speaks for each character of it. */
   charMs: number;
   /**
-   * `scripted`: a detector that is told what it hears, and turns that are over as soon as it hears silence and the words
+   * `scripted`: a detector that gets what it hears, and turns that are over as soon as it hears silence and the words
    * are there. `silero`: each side's default detector (both are Silero), each side's default turn-taking.
    */
   ears: 'scripted' | 'silero';

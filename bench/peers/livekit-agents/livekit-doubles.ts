@@ -8,9 +8,9 @@ import { HEARING_RATE_HZ, msToSamples } from '../../../dist/audio/frame.js';
 
 const PATIENCE: APIConnectOptions = { maxRetry: 0, retryIntervalMs: 0, timeoutMs: 10_000 };
 
-/** Says what it is told to say. */
+/** Says what it gets to say. */
 export class ToldStt extends stt.STT {
-  label = 'told';
+  label = 'scripted';
   #stream: ToldSpeech | null = null;
 
   constructor() {
@@ -36,7 +36,7 @@ export class ToldStt extends stt.STT {
 }
 
 class ToldSpeech extends stt.SpeechStream {
-  label = 'told';
+  label = 'scripted';
 
   tell(event: stt.SpeechEvent): void {
     if (!this.queue.closed) this.queue.put(event);
@@ -48,9 +48,9 @@ class ToldSpeech extends stt.SpeechStream {
   }
 }
 
-/** Hears what it is told to hear. */
+/** Hears what it gets to hear. */
 export class ToldVad extends VAD {
-  label = 'told';
+  label = 'scripted';
   #stream: ToldEdges | null = null;
 
   constructor() {

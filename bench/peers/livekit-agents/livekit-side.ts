@@ -30,7 +30,7 @@ export function livekitSide(): Side {
 }
 
 async function openLine(clock: RealClock, ticker: Ticker, options: LineOptions): Promise<Line> {
-  const [recogniser, told] = [new ToldStt(), new ToldVad()];
+  const [recogniser, reported] = [new ToldStt(), new ToldVad()];
   const isScripted = options.ears === 'scripted';
   let decidedMs = Number.NaN;
   const output = new PacedOutput(
@@ -39,7 +39,7 @@ async function openLine(clock: RealClock, ticker: Ticker, options: LineOptions):
   );
   const { session, input } = await startSession({
     stt: recogniser,
-    vad: isScripted ? told : await detectorFor('built-in'),
+    vad: isScripted ? reported : await detectorFor('built-in'),
     llm: new InstantLlm(options.answer),
     tts: new InstantTts(options.charMs),
     output,
@@ -55,7 +55,7 @@ async function openLine(clock: RealClock, ticker: Ticker, options: LineOptions):
     detect: (isSpeech) => {
       // Without a wait of its own the end of speech is the decision.
       if (!isSpeech) decidedMs = clock.nowMs();
-      told.tell(isSpeech);
+      reported.tell(isSpeech);
     },
     transcribe: (text, isFinal) => recogniser.tell(text, isFinal),
     ask: (text) => void session.generateReply({ userInput: text }),

@@ -66,10 +66,10 @@ async function openLine(engine: Engine, clock: RealClock, options: LineOptions):
   };
 }
 
-/** Says what it is told to say. */
+/** Says what it gets to say. */
 class ToldRecogniser {
   readonly provider: SttProvider = {
-    name: 'told',
+    name: 'scripted',
     virtualTime: true,
     warmUp: () => Promise.resolve(),
     close: () => Promise.resolve(),
@@ -93,25 +93,26 @@ class ToldRecogniser {
   }
 }
 
-/** Hears what it is told to hear. */
+/** Hears what it gets to hear. */
 function toldVad(): { provider: VadProvider; tell: (isSpeech: boolean) => void } {
   const windowSamples = 512;
   let probability = 0;
   const createDetector: VadProvider['createDetector'] = () => {
     let taken = 0;
-    let told = 0;
+    let reported = 0;
     return {
       windowSamples,
       process(samples, onWindow) {
         taken += samples.length;
-        for (; told + windowSamples <= taken; told += windowSamples) onWindow(probability, told + windowSamples);
+        for (; reported + windowSamples <= taken; reported += windowSamples)
+          onWindow(probability, reported + windowSamples);
       },
-      reset: () => void (taken = told = 0),
+      reset: () => void (taken = reported = 0),
       close: () => undefined,
     };
   };
   return {
-    provider: { name: 'told', warmUp: () => Promise.resolve(), createDetector },
+    provider: { name: 'scripted', warmUp: () => Promise.resolve(), createDetector },
     tell: (isSpeech) => void (probability = isSpeech ? 1 : 0),
   };
 }

@@ -81,7 +81,7 @@ export const attendedTransferSchema = z
     }),
     briefing: optional(
       phraseSchema,
-      "What the person is told first. `{summary}` is what the model has written down of the user's wish.",
+      "What the person hears first. `{summary}` is the model's summary of the user's wish.",
       { default: "a short sentence in the conversation's language, and `{summary}`" },
     ),
     confirm: optional(

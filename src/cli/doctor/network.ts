@@ -15,7 +15,7 @@ import {
 import { isLoopbackName } from '../../daemon/http/access.js';
 import { TlsFiles } from '../../daemon/http/tls.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
-import { readBody } from '../../net/body.js';
+import { readBody } from '../../net/guarded-client.js';
 import { llmRegistry } from '../../providers/llm/registry.js';
 import { sttProvider } from '../../providers/stt/registry.js';
 import { ttsProvider } from '../../providers/tts/registry.js';

@@ -8,8 +8,7 @@ import { junitReport } from '../../eval/report/junit-report.js';
 import { textReport } from '../../eval/report/text-report.js';
 import { runSuite } from '../../eval/run-suite.js';
 import { loadSuite, type LoadedSuite } from '../../eval/suite/load-suite.js';
-import { suiteJsonSchema } from '../../eval/suite/suite-schema.js';
-import type { EvalMode } from '../../eval/suite/suite-schema.js';
+import { type EvalMode, suiteJsonSchema } from '../../eval/suite/suite-schema.js';
 import {
   type CommandIo,
   defineCommand,

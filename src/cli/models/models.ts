@@ -6,12 +6,13 @@ import { isPath, LocalModels } from '../../providers/local/local-models.js';
 import type { LocalModel } from '../../providers/local/model-facts.js';
 import { type CommandIo, defineCommand, type FlagOptions, unknownAction, UsageError } from '../shared/command.js';
 import { localModelsOf, modelsFolderOf } from '../shared/local-models.js';
-import { DownloadProgress } from './progress.js';
 import { install } from './install.js';
 import { KNOWN_MODELS, type KnownModel } from './known-models.js';
 import { inspectModel } from '../../providers/local/inspect-model.js';
 import { SileroVad } from '../../providers/vad/silero/silero.js';
 import { type ModelTrial, tryModel } from './trial.js';
+import { ProgressBar } from '../shared/progress.js';
+import { megabytes } from './download.js';
 
 /** The built-in VAD, whose weights are in the package. */
 const SILERO = 'silero';
@@ -213,4 +214,43 @@ function usage({ name, kind }: LocalModel): string {
     turn: `PARLEY_TURN_MODEL_PATH=${name}`,
   };
   return `Use it with: ${settings[kind]} parley serve\n`;
+}
+
+/** A bar on a terminal, otherwise a line per tenth. */
+export class DownloadProgress {
+  readonly #stream: CommandIo['stderr'];
+  #bar: ProgressBar | null = null;
+  #file = '';
+  #shownTenths = 0;
+
+  constructor(stream: CommandIo['stderr']) {
+    this.#stream = stream;
+  }
+
+  note(text: string): void {
+    this.clear();
+    this.#stream.write(`${text}\n`);
+  }
+
+  update(file: string, bytes: number, total: number | null): void {
+    if (file !== this.#file) {
+      this.clear();
+      this.#file = file;
+      this.#shownTenths = 0;
+    }
+    if (total === null || total === 0) return;
+    if (this.#stream.isTTY === true) {
+      this.#bar ??= new ProgressBar(this.#stream, `${file} ${megabytes(total)}`);
+      this.#bar.update(bytes / total);
+      return;
+    }
+    const tenths = Math.floor((10 * bytes) / total);
+    if (tenths > this.#shownTenths) this.#stream.write(`${file}: ${String(10 * tenths)} % of ${megabytes(total)}\n`);
+    this.#shownTenths = Math.max(this.#shownTenths, tenths);
+  }
+
+  clear(): void {
+    this.#bar?.clear();
+    this.#bar = null;
+  }
 }

@@ -114,7 +114,6 @@ async function say(stream: SttStream, samples: Int16Array, signal: AbortSignal):
 export interface TrialOptions {
   vendors: Vendors;
   models: ModelRoutes;
-  /** Local models. */
   local: LocalModels;
   voiceId: string | null;
   /** The provider's speech model; null = its default. */

@@ -8,7 +8,7 @@ import { loadSettings } from '../../settings/load-settings.js';
 import type { Settings, SettingsFile } from '../../settings/settings.js';
 import { VENDORS } from '../../settings/vendor-settings.js';
 import { install } from '../models/install.js';
-import { DownloadProgress } from '../models/progress.js';
+import { DownloadProgress } from '../models/models.js';
 import { type CommandIo, defineCommand, type FlagOptions, UsageError } from '../shared/command.js';
 import { localModelsOf } from '../shared/local-models.js';
 import { Questions } from './ask.js';

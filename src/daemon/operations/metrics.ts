@@ -163,7 +163,11 @@ export class Metrics {
     registry.read('gauge', 'parley_ready', '1 once the engines are warm and while new calls are taken.', () => [
       { value: sources.ready() ? 1 : 0 },
     ]);
-    this.#capacity(registry);
+    registry.read('gauge', 'parley_sessions', 'Running conversations.', () => [{ value: sources.sessions() }]);
+    registry.read('gauge', 'parley_sessions_limit', 'The limit of concurrent conversations.', () => [
+      { value: sources.maxSessions },
+    ]);
+    loadMetrics(registry, sources, () => this.#loop.lateS);
     registry.read('gauge', 'parley_calls', 'Calls in progress, by channel and status.', () =>
       this.#calls.map(({ channel, status, count }) => ({ labels: { channel, status }, value: count })),
     );
@@ -222,27 +226,6 @@ export class Metrics {
     this.#requests = registry.counter('parley_http_requests_total', 'HTTP requests, by route and status.');
     this.#requestTimes = registry.histogram('parley_http_request_seconds', 'Duration of HTTP answers.', HTTP_BOUNDS);
     this.#process(registry);
-  }
-
-  #capacity(registry: MetricRegistry): void {
-    const sources = this.#sources;
-    registry.read('gauge', 'parley_sessions', 'Running conversations.', () => [{ value: sources.sessions() }]);
-    registry.read('gauge', 'parley_sessions_limit', 'The limit of concurrent conversations.', () => [
-      { value: sources.maxSessions },
-    ]);
-    const load = new NodeLoad({
-      clock: sources.clock,
-      sessions: sources.sessions,
-      maxSessions: sources.maxSessions,
-      lateS: () => this.#loop.lateS,
-      threads: () => sources.media.loops,
-    });
-    registry.read('gauge', 'parley_load', 'How busy the node is, 0 to 1: the scarcest of what calls need.', () => [
-      { value: load.value },
-    ]);
-    registry.read('gauge', 'parley_capacity_sessions', 'Conversations that the node takes: 0 while it drains.', () => [
-      { value: sources.ready() ? sources.maxSessions : 0 },
-    ]);
   }
 
   /** Counts an event of a session. */
@@ -330,10 +313,19 @@ export class Metrics {
   }
 }
 
-/** @param named names that already have their own label */
-function labelOf(name: string, named: Set<string>): string {
-  if (named.size < MOST_NAMES) named.add(name);
-  return named.has(name) ? name : 'other';
+/** How busy a node is, and how much it takes: for autoscaling. @param lateS as `NodeLoadOptions.lateS` */
+function loadMetrics(
+  registry: MetricRegistry,
+  { clock, sessions, maxSessions, ready, media }: MetricSources,
+  lateS: () => number,
+): void {
+  const load = new NodeLoad({ clock, sessions, maxSessions, lateS, threads: () => media.loops });
+  registry.read('gauge', 'parley_load', 'How busy the node is, 0 to 1: the scarcest of what calls need.', () => [
+    { value: load.value },
+  ]);
+  registry.read('gauge', 'parley_capacity_sessions', 'Conversations that the node takes: 0 while it drains.', () => [
+    { value: ready() ? maxSessions : 0 },
+  ]);
 }
 
 function databaseMetrics(registry: MetricRegistry, database: MetricSources['database']): void {
@@ -346,6 +338,12 @@ function databaseMetrics(registry: MetricRegistry, database: MetricSources['data
   registry.read('counter', 'parley_lost_writes_total', 'Writes of running calls that are lost.', () => [
     { value: database.dropped },
   ]);
+}
+
+/** @param named names that already have their own label */
+function labelOf(name: string, named: Set<string>): string {
+  if (named.size < MOST_NAMES) named.add(name);
+  return named.has(name) ? name : 'other';
 }
 
 /** The metrics of SIP trunks and their media, and of other carriers. docs/operation.md lists them. */

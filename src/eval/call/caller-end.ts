@@ -4,7 +4,7 @@ import { resample } from '../../audio/dsp/resample.js';
 import type { Random } from '../../base/random.js';
 import type { CallerAudio } from '../caller/caller.js';
 import type { LineConditions } from '../suite/suite-schema.js';
-import { SPEECH_DBFS } from './caller-level.js';
+import { SPEECH_DBFS } from './caller-voices.js';
 import type { CallerLineEvents } from './caller-line.js';
 
 /** Louder frames of the agent are its voice. */

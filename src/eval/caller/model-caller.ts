@@ -164,7 +164,6 @@ export interface PersonaPromptOptions {
   persona: Persona;
   /** BCP 47. */
   language: string;
-  /** The caller is called. */
   isCalled: boolean;
 }
 

@@ -1,5 +1,5 @@
 import { baseLanguage } from '../../base/language.js';
-import { ENGLISH_NUMBERS } from '../english-numbers.js';
+import { spokenNumber } from '../../base/spoken-number.js';
 
 /** What an embedded persona says, and what it recognises of the agent, in one language. */
 export interface CallerPhrases {
@@ -92,7 +92,7 @@ const ENGLISH: CallerPhrases = {
     wishes: /\b(wish(es)?|request|allerg|preference)\b/i,
     rating: /\b(rate|rating|scale|one to (five|ten)|score|satisfied|recommend)\b/i,
   },
-  numbers: ENGLISH_NUMBERS,
+  numbers: Array.from({ length: 21 }, (_, value) => spokenNumber(value)),
 };
 
 const GERMAN: CallerPhrases = {

@@ -27,7 +27,7 @@ interface KnownFact {
   /** What a right repetition contains, one of these; in plain words. */
   forms: readonly string[];
   changesTo: string | null;
-  told: boolean;
+  stated: boolean;
   corrections: number;
 }
 
@@ -35,7 +35,6 @@ export interface RulePersonaOptions {
   persona: Persona;
   phrases: CallerPhrases;
   random: Random;
-  /** The caller is called. */
   isCalled: boolean;
 }
 
@@ -135,7 +134,7 @@ export class RulePersona implements SimulatedCaller {
   #tell(agentSaid: string): readonly CallerMove[] {
     const question = questionOf(agentSaid);
     const asked = this.#facts.filter(({ asked: test }) => test(question));
-    const fact = asked.find(({ told }) => !told) ?? asked[0];
+    const fact = asked.find(({ stated }) => !stated) ?? asked[0];
     if (fact !== undefined) {
       this.#unknowns = 0;
       return this.#again(fact);
@@ -153,7 +152,7 @@ export class RulePersona implements SimulatedCaller {
   #again(fact: KnownFact): readonly CallerMove[] {
     const isRepeated = this.#lastFact === fact;
     if (isRepeated) this.#unknowns++;
-    fact.told = true;
+    fact.stated = true;
     this.#lastFact = fact;
     return this.#say(isRepeated ? this.#phrases.inSentence.replace('{value}', fact.words) : fact.words);
   }
@@ -163,7 +162,7 @@ export class RulePersona implements SimulatedCaller {
     this.#unknowns = 0;
     const said = ` ${plainWords(agentSaid)} `;
     if (this.#manner.has('changes_mind')) {
-      const changing = this.#facts.find(({ changesTo, told }) => changesTo !== null && told);
+      const changing = this.#facts.find(({ changesTo, stated }) => changesTo !== null && stated);
       if (changing?.changesTo != null) {
         const value = changing.changesTo;
         changing.words = value;
@@ -181,14 +180,14 @@ export class RulePersona implements SimulatedCaller {
   }
 
   /**
-   * A number that the agent has got wrong: it repeats as many numbers as it was told, and this one is not among them. An
+   * A number that the agent has got wrong: it repeats as many numbers as it was given, and this one is not among them. An
    * agent that leaves a value out has not got it wrong.
    */
   #wrongFact(said: string): KnownFact | undefined {
     const phrases = this.#phrases;
-    const told = this.#facts.filter((fact) => fact.told && isNumber(fact, phrases));
-    if (numbersIn(said, phrases) < told.length) return undefined;
-    return told.find(
+    const stated = this.#facts.filter((fact) => fact.stated && isNumber(fact, phrases));
+    if (numbersIn(said, phrases) < stated.length) return undefined;
+    return stated.find(
       ({ corrections, forms }) => corrections < MAX_CORRECTIONS && !forms.some((form) => said.includes(` ${form} `)),
     );
   }
@@ -230,7 +229,7 @@ export class RulePersona implements SimulatedCaller {
     if (this.#manner.has('impatient') && this.#lastFact?.words === words && this.#random.chance(0.3)) {
       text = `${asSentence(text)} ${this.#random.pick(impatient)}`;
     }
-    if (this.#manner.has('digresses') && !this.#hasDigressed && this.#facts.some(({ told }) => told)) {
+    if (this.#manner.has('digresses') && !this.#hasDigressed && this.#facts.some(({ stated }) => stated)) {
       this.#hasDigressed = true;
       text = `${asSentence(text)} ${this.#random.pick(digression)}`;
     }
@@ -264,7 +263,7 @@ function factsOf({ facts = {} }: Persona, phrases: CallerPhrases): KnownFact[] {
       asked: (text) => (tests === null ? usual.test(text) : tests.some((test) => test(text))),
       forms: [...new Set([...formsOf(words, phrases), ...formsOf(spoken(given.value), phrases)])],
       changesTo: given.changes_to === undefined ? null : spoken(given.changes_to),
-      told: false,
+      stated: false,
       corrections: 0,
     };
   });

@@ -1,4 +1,4 @@
-import { ENGLISH_NUMBERS } from '../english-numbers.js';
+import { spokenNumber } from '../../base/spoken-number.js';
 import { plainWords, textTest } from '../pattern.js';
 import type { ArgumentMatchers, ValueMatcher } from '../suite/expectation-schema.js';
 
@@ -60,10 +60,13 @@ function isEqual(wanted: unknown, value: unknown): boolean {
   return wanted === value || (wanted === null && value === undefined);
 }
 
+/** By value, up to twenty. */
+const NUMBER_WORDS = Array.from({ length: 21 }, (_, value) => spokenNumber(value));
+
 /** A number in digits or in an English word up to twenty; null = neither. */
 function numberOf(text: string): number | null {
   const plain = text.trim().toLowerCase();
-  const word = ENGLISH_NUMBERS.indexOf(plain);
+  const word = NUMBER_WORDS.indexOf(plain);
   if (word >= 0) return word;
   return plain === '' || Number.isNaN(Number(plain)) ? null : Number(plain);
 }

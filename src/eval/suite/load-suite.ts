@@ -1,12 +1,9 @@
-import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { isNode, LineCounter, parseDocument } from 'yaml';
-import { ParleyError, reasonOf } from '../../base/errors.js';
+import { readTextFile } from '../../schema/json-file.js';
 import { textTest } from '../pattern.js';
 import { InvalidConfigError, type Location, parseWith, type ValidationIssue } from '../../schema/issues.js';
 import { type EvalCase, type EvalSuite, suiteSchema, type LineConditions } from './suite-schema.js';
-
-const MAX_BYTES = 10 * 1024 * 1024;
 
 /** A suite with the folder that its paths are relative to. */
 export interface LoadedSuite {
@@ -19,18 +16,7 @@ export interface LoadedSuite {
  * @throws InvalidConfigError with the line of each fault; ParleyError CONFIG_INVALID for a file that cannot be read
  */
 export async function loadSuite(path: string): Promise<LoadedSuite> {
-  let text: string;
-  try {
-    const { size } = await stat(path);
-    if (size > MAX_BYTES) throw new Error(`it is larger than ${String(MAX_BYTES)} bytes`);
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    throw new ParleyError(
-      'CONFIG_INVALID',
-      { reason: `${path}: cannot be read: ${reasonOf(error)}` },
-      { cause: error },
-    );
-  }
+  const text = await readTextFile(path);
   return { suite: parseSuiteText(text, path), folder: dirname(resolve(path)) };
 }
 

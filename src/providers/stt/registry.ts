@@ -10,7 +10,7 @@ import {
   ofVendor,
   type SpeechEntry,
 } from '../registry.js';
-import { SherpaStt } from './sherpa/provider.js';
+import { SherpaStt } from './sherpa.js';
 import type { SttProvider } from './stt.js';
 import { assemblyAiStt } from './vendors/assemblyai.js';
 import { azureStt } from './vendors/azure.js';

@@ -1,6 +1,6 @@
 import type { Vendors } from '../../settings/vendor-settings.js';
 import { ParleyError } from '../../base/errors.js';
-import { EspeakTts, type EspeakOptions } from './espeak/espeak.js';
+import { EspeakTts, type EspeakOptions } from './espeak.js';
 import type { LocalModels } from '../local/local-models.js';
 import {
   builtIn,

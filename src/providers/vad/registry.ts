@@ -2,7 +2,7 @@ import { defineRegistry } from '../registry.js';
 import { GatedVad } from './gated.js';
 import { SileroVad } from './silero/silero.js';
 import type { VadProvider } from './vad.js';
-import { WebRtcVad } from './webrtc/webrtc.js';
+import { WebRtcVad } from './webrtc.js';
 
 /** The default. */
 export const DEFAULT_VAD = 'silero';

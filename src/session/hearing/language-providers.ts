@@ -6,7 +6,7 @@ import type { Recogniser } from './recogniser.js';
 import type { SessionContext } from '../session-context.js';
 import type { Voice } from '../speech/voice.js';
 
-/** The providers for a language. */
+/** The recogniser, the voice and the hints for one language. */
 export interface LanguageProviders {
   stt: SttProvider;
   /** Hints for the recogniser. */

@@ -19,7 +19,7 @@ export const telnyxSchema = z.strictObject({
   ),
   codec: setting(
     z.enum(['PCMU', 'PCMA', 'L16']),
-    'Codec on the media socket: PCMU (North America and Japan) or PCMA (elsewhere) at 8 kHz, or L16 at 16 kHz, which ' +
+    'Codec on the media socket: PCMU (North America and Japan) or PCMA (other regions) at 8 kHz, or L16 at 16 kHz, which ' +
       'improves wideband calls only.',
   ),
   machineDetection: setting(

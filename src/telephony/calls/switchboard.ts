@@ -228,7 +228,6 @@ function bothWatching(agent: CallAgent, also: Pick<CallAgent, 'observe' | 'onSta
 export interface ConsultOptions {
   /** The call of the waiting user. */
   call: CarrierCall<SessionLine>;
-  /** The agent of that call. */
   agent: CallAgent;
   consultation: Consultation;
   signal: AbortSignal;

@@ -374,7 +374,8 @@ export function randomUser(random: Random): Act[] {
     const words = random.pick(WORDS);
     const from = atMs;
     const to = from + Math.max(120, words.split(' ').length * random.int(150, 400));
-    const heard = { from, to, segment: segment++, ...(random.chance(trouble) && troubleHearing(random)) };
+    const troubled = random.chance(trouble) ? troubleHearing(random) : {};
+    const heard = { from, to, segment: segment++, ...troubled };
     acts.push({ on: 'user', does: 'says', with: [words, heard] });
     if (random.chance(trouble * 0.4)) {
       // The recogniser revises its words, perhaps long after the final transcript.

@@ -186,16 +186,17 @@ interface Request {
 }
 
 function ask({ client, clock, signal }: AppCall, { url, version, key, body }: Request): Promise<GuardedReply> {
-  const headers = { authorization: `Bearer ${key}`, 'cal-api-version': version, accept: 'application/json' };
+  const headers: Record<string, string> = {
+    authorization: `Bearer ${key}`,
+    'cal-api-version': version,
+    accept: 'application/json',
+  };
+  if (body !== undefined) headers['content-type'] = 'application/json';
   const reply = client.request({
-    ...(body === undefined
-      ? { url, headers }
-      : {
-          url,
-          method: 'POST',
-          headers: { ...headers, 'content-type': 'application/json' },
-          body: JSON.stringify(body),
-        }),
+    url,
+    method: body === undefined ? 'GET' : 'POST',
+    headers,
+    body: body === undefined ? undefined : JSON.stringify(body),
     timeoutMs: TIMEOUT_MS,
     signal,
   });

@@ -12,7 +12,7 @@ import {
 } from './connection.js';
 import { createParser } from 'eventsource-parser';
 import type { Dispatcher } from 'undici';
-import { readBody } from '../../net/body.js';
+import { readBody } from '../../net/guarded-client.js';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { waitAtMost } from '../../base/deadlines.js';

@@ -3,9 +3,8 @@ import { MediaStreamTrack, RTCPeerConnection, RtpHeader, RtpPacket } from 'werif
 import type { MediaPacket } from '../../audio/jitter-buffer.js';
 import { keepStrangersOut } from './checked-sources.js';
 import { HandshakeGuard } from './handshake-guard.js';
-import { keepWay } from './kept-way.js';
+import { keepWay, removeDefaultStunServer, findNewWays, weriftConfig } from './werift-config.js';
 import type { PeerSettings } from './peer.js';
-import { removeDefaultStunServer, findNewWays, weriftConfig } from './werift-config.js';
 
 /** The calling end, like a browser: for warm-up, measurements, and programs that talk. */
 export class WeriftCaller {

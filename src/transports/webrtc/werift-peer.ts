@@ -17,11 +17,10 @@ import type { RtpPacket } from '../rtp/packet.js';
 import { TelephoneEvents } from '../rtp/telephone-event.js';
 import { keepStrangersOut } from './checked-sources.js';
 import { HandshakeGuard } from './handshake-guard.js';
-import { keepWay } from './kept-way.js';
+import { keepWay, removeDefaultStunServer, findNewWays, weriftConfig } from './werift-config.js';
 import { MediaPath } from './media-path.js';
 import { fingerprintsOf } from './offer.js';
 import type { PeerListener, PeerSettings, WebRtcPeer } from './peer.js';
-import { removeDefaultStunServer, findNewWays, weriftConfig } from './werift-config.js';
 import { createSocket } from 'node:dgram';
 
 /** Deadline for connecting. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mediaFormat } from '../../../src/audio/codecs/media-format.js';
+import { mediaFormat } from '../../../src/audio/files/decode.js';
 import { encodeWav } from '../../../src/audio/files/wav.js';
 
 const bytes = (text: string): Uint8Array => Uint8Array.from(text, (char) => char.charCodeAt(0));

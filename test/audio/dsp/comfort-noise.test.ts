@@ -11,7 +11,7 @@ function heardAt(dbov: number | null): number {
 }
 
 describe('comfort noise', () => {
-  it.each([30, 45, 60])('is as loud as it is told to be: -%i dBov', (dbov) => {
+  it.each([30, 45, 60])('is as loud as it is asked to be: -%i dBov', (dbov) => {
     expect(Math.abs(heardAt(dbov) + dbov)).toBeLessThan(0.5);
   });
 

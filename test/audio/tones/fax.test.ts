@@ -13,7 +13,7 @@ import { concat, noise, pieces, seededRandom, sine, toSamples, voiceLike } from 
 
 const RATE = 8000;
 
-/** The first sign, and the millisecond in which it is told. */
+/** The first sign, and the millisecond in which it is reported. */
 function found(samples: Int16Array, rate = RATE, cuts = [rate / 50]): { sign: FaxSign; atMs: number } | null {
   const detector = new FaxDetector(rate);
   let pushed = 0;
@@ -54,35 +54,35 @@ describe('a fax machine is detected', () => {
     ['by that of a modem', answerTone(3000, RATE, { reversals: true, modulated: true })],
   ])('%s, within 1.2 s', (_what, sound) => {
     for (let seed = 1; seed <= 8; seed++) {
-      const told = found(line(concat([silence(400), sound]), seed));
-      expect(told?.sign).toBe('answer');
-      expect((told?.atMs ?? 0) - 400).toBeGreaterThanOrEqual(790);
-      expect((told?.atMs ?? 0) - 400).toBeLessThan(1300);
+      const reported = found(line(concat([silence(400), sound]), seed));
+      expect(reported?.sign).toBe('answer');
+      expect((reported?.atMs ?? 0) - 400).toBeGreaterThanOrEqual(790);
+      expect((reported?.atMs ?? 0) - 400).toBeLessThan(1300);
     }
   });
 
   it('by its modem alone', () => {
     const words = modemSignal(37, [0xff, 0x13, 0x80, 0x00, 0xee, 0xf8, 0xc4, 0x7e], RATE);
     for (let seed = 1; seed <= 8; seed++) {
-      const told = found(line(concat([silence(700), words]), seed));
-      expect(told?.sign).toBe('modem');
-      expect((told?.atMs ?? 0) - 700).toBeLessThan(1000);
+      const reported = found(line(concat([silence(700), words]), seed));
+      expect(reported?.sign).toBe('modem');
+      expect((reported?.atMs ?? 0) - 700).toBeLessThan(1000);
     }
   });
 
   it('by its second burst, where it calls', () => {
     const calls = tone(12, { frequenciesHz: [1100], cadenceMs: [500, 3000] });
     for (let seed = 1; seed <= 8; seed++) {
-      const told = found(line(calls, seed));
-      expect(told?.sign).toBe('calling');
-      expect(told?.atMs).toBeLessThan(4200);
+      const reported = found(line(calls, seed));
+      expect(reported?.sign).toBe('calling');
+      expect(reported?.atMs).toBeLessThan(4200);
     }
     expect(found(calls.subarray(0, 3.4 * RATE))).toBeNull();
   });
 
   it('as soon behind silence that the detector was spared, bursts and their pauses too', () => {
     const burst = tone(0.5, { frequenciesHz: [1100], levelDbfs: [-12] });
-    const told = [false, true].map((isSpared) => {
+    const reported = [false, true].map((isSpared) => {
       const detector = new FaxDetector(RATE);
       const quiet = (samples: number): void => {
         if (isSpared) detector.skip(samples);
@@ -98,8 +98,8 @@ describe('a fax machine is detected', () => {
       for (const part of pieces(answerTone(1_500, RATE), [160])) signs.push(detector.push(part));
       return signs;
     });
-    expect([...new Set(told[0])]).toEqual([null, 'calling', 'answer']);
-    expect(told[1]).toEqual(told[0]);
+    expect([...new Set(reported[0])]).toEqual([null, 'calling', 'answer']);
+    expect(reported[1]).toEqual(reported[0]);
   });
 
   it('at any rate, however the audio is cut, and quiet too', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { LINES, lineOpener } from '../../../src/benchmark/lines/registry.js';
+import { LINES, lineOpener } from '../../../src/benchmark/lines.js';
 import { RealClock } from '../../../src/base/real-clock.js';
 import { Ticker } from '../../../src/base/ticker.js';
 

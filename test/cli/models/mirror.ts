@@ -19,7 +19,7 @@ export class Mirror {
   breaksOff = 0;
   /** A reply breaks off when so many bytes of the file have been stored by who asked. */
   stored: (bytes: number) => Promise<void> = () => Promise.resolve();
-  /** Of every file; null = none is told. */
+  /** Of every file; null = none is given. */
   etag: string | null = '"v1"';
   /** Said on the way, by a redirection, of every file. */
   linkedEtag: string | null = null;

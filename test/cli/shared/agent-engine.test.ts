@@ -34,9 +34,9 @@ it('a typed question is answered from a file, and remembered until it is erased'
     const env = { PARLEY_DATA_DIR: path('data') };
     const talk = ['talk', '--text', '--agent', path('agent.json'), '--metadata', '{"user": "ann"}'];
     const stdin = ['how long is the warranty of my kettle'];
-    const told = await parley([...talk, '--knowledge', path('manual.md')], { stdin, env });
-    expect(told.err).toContain('call over: user-ended');
-    expect(told.out).toContain('One moment. The blue kettle has a warranty of three years.');
+    const reported = await parley([...talk, '--knowledge', path('manual.md')], { stdin, env });
+    expect(reported.err).toContain('call over: user-ended');
+    expect(reported.out).toContain('One moment. The blue kettle has a warranty of three years.');
     const listed = await parley(['memories', 'list', '--user', 'ann', '--json'], { env });
     expect(JSON.parse(listed.out)).toMatchObject([
       { agentId: 'kettle-shop', user: 'ann', text: `The user said: "${stdin[0] ?? ''}"` },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PROSODIC_FEATURES } from '../../../src/audio/dsp/prosody.js';
-import { labelledPauses } from '../../../src/cli/turn/pause-labels.js';
+import { labelledPauses } from '../../../src/cli/turn/turn.js';
 import type { ConversationEffect, ConversationEvent } from '../../../src/conversation/events.js';
 import type { LogEntry } from '../../../src/session/record/event-log.js';
 

@@ -154,7 +154,7 @@ describe('talking over the notice', () => {
 });
 
 describe('a transfer that fails', () => {
-  it.each(['busy', 'no answer', 'not supported by this line'])('(%s) returns to the user, who is told', (reason) => {
+  it.each(['busy', 'no answer', 'not supported by this line'])('(%s) returns to the user, who hears so', (reason) => {
     const stage = transferring();
     stage.line.doesNotConnect(reason);
     stage.model.says('I am sorry, nobody is there. Can I help you?');

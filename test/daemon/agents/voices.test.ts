@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeWav } from '../../../src/audio/files/wav.js';
-import { findEspeak } from '../../../src/providers/tts/espeak/espeak.js';
+import { findEspeak } from '../../../src/providers/tts/espeak.js';
 import { House, PRIVATE_KEY } from '../house.js';
 
 const headers = { authorization: PRIVATE_KEY, 'content-type': 'application/json' };

@@ -49,7 +49,7 @@ const open = async (): Promise<void> => {
   await callers.house.daemon.warmUp();
 };
 
-async function told(times: number): Promise<void> {
+async function reported(times: number): Promise<void> {
   while (messages.length < times) await new Promise<void>((resolve) => waiting.push(resolve));
 }
 
@@ -68,7 +68,7 @@ describe('the webhook of calls', { timeout: 30_000 }, () => {
     const { session_id: id, call_id: callId } = await callers.started(ANN, { metadata: { order: 7 } });
     await callers.until(id, 'in-progress');
     await callers.ask('POST', `/sessions/${id}/terminate`);
-    await told(2);
+    await reported(2);
     expect(messages.map(({ type }) => type)).toEqual(['call.started', 'call.ended']);
     const [started, ended] = messages;
     expect(started?.data).toMatchObject({ session_id: id, call_id: callId, call_status: 'in-progress' });
@@ -83,7 +83,7 @@ describe('the webhook of calls', { timeout: 30_000 }, () => {
   it('reports of an unanswered call only that it is over', async () => {
     await open();
     const { session_id: id } = await callers.started(BUSY);
-    await told(1);
+    await reported(1);
     expect(messages).toMatchObject([{ type: 'call.ended', data: { session_id: id, call_status: 'busy' } }]);
   });
 
@@ -91,7 +91,7 @@ describe('the webhook of calls', { timeout: 30_000 }, () => {
     await open();
     status = 500;
     const { session_id: id } = await callers.started(BUSY);
-    await told(1);
+    await reported(1);
     const [failed] = await deliveries(`session_id=${id}`);
     expect(failed).toMatchObject({ state: 'pending', attempts: 1, error: 'it answered with status 500' });
     expect(failed?.['next_attempt_at']).toBeGreaterThan(nowUnixMs() / 1000);
@@ -100,11 +100,11 @@ describe('the webhook of calls', { timeout: 30_000 }, () => {
     await callers.house.daemon.warmUp();
     const resent = await callers.ask('POST', `/webhooks/deliveries/${ids[0] ?? ''}/resend`);
     expect(resent).toMatchObject({ status: 200, body: { id: ids[0], state: 'pending', attempts: 0 } });
-    await told(2);
+    await reported(2);
     expect(ids[1]).toBe(ids[0]);
     expect(await deliveries('state=delivered')).toMatchObject([{ id: ids[0], attempts: 1 }]);
     await callers.ask('POST', `/webhooks/deliveries/${ids[0] ?? ''}/resend`);
-    await told(3);
+    await reported(3);
     expect((await callers.ask('POST', '/webhooks/deliveries/msg_0/resend')).status).toBe(404);
   });
 
@@ -121,7 +121,7 @@ describe('GET /webhooks/deliveries', { timeout: 30_000 }, () => {
   it('is read page by page', async () => {
     await open();
     const started = [await callers.started(BUSY), await callers.started(BUSY), await callers.started(BUSY)];
-    await told(3);
+    await reported(3);
     const seen: unknown[] = [];
     let cursor = 0;
     do {

@@ -105,19 +105,19 @@ describe.skipIf(!hasTool('chromium'))('WebRTC, from a real browser', { timeout: 
     await caller.do('call.play("table.wav")');
     const held = await caller.message('pause', { after: greeted });
     const cut = await caller.message('clear', { after: held });
-    const told = await caller.message('onresponsetext', { after: cut, final: true });
-    const { data: heard } = (await caller.messages())[told - 1] as { data: string };
+    const reported = await caller.message('onresponsetext', { after: cut, final: true });
+    const { data: heard } = (await caller.messages())[reported - 1] as { data: string };
     expect(STORY.startsWith(heard.replace(/\W+$/, ''))).toBe(true);
     expect(heard.length).toBeLessThan(STORY.length / 2);
     const understood = await caller.message('ontranscript', { after: held, final: true });
-    const answered = await caller.message('onresponsetext', { after: Math.max(told, understood), final: true });
+    const answered = await caller.message('onresponsetext', { after: Math.max(reported, understood), final: true });
 
     // Keys as telephone events.
     await expect.poll(() => caller.do('call.line.sender.dtmf.canInsertDTMF')).toBe(true);
     await caller.do('call.line.sender.dtmf.insertDTMF("4711#", 100, 70)');
     await caller.message('onresponsetext', { after: answered, text: 'sesame', final: true });
 
-    // The page is told that it is over.
+    // The page learns that it is over.
     await caller.send({ method: 'text', data: 'Goodbye.' });
     await caller.message('onsessionended');
     await caller.page.close();

@@ -4,7 +4,7 @@ import { Random } from '../../../src/base/random.js';
 import { Ticker } from '../../../src/base/ticker.js';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import { lineCodecs, VoiceLine } from '../../../src/eval/call/voice-line.js';
-import { atCallerLevel, joinedSpeech } from '../../../src/eval/call/caller-level.js';
+import { atCallerLevel, joinedSpeech } from '../../../src/eval/call/caller-voices.js';
 import type { LineConditions } from '../../../src/eval/suite/suite-schema.js';
 
 const RATE_HZ = 16_000;

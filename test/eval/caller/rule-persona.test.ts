@@ -107,8 +107,8 @@ describe('an embedded persona', () => {
     const { caller, next } = talk({ ...GUEST, manner: ['impatient', 'mumbles_numbers', 'talks_over', 'digresses'] });
     expect([caller.reactionMs, caller.patienceMs]).toEqual([350, 5000]);
     next('How can I help you?');
-    const [told] = next('For how many people?');
-    expect(told).toMatchObject({ say: expect.stringMatching(/^4\. .{10}/) as string, mumbled: true });
+    const [reported] = next('For how many people?');
+    expect(reported).toMatchObject({ say: expect.stringMatching(/^4\. .{10}/) as string, mumbled: true });
     expect(next('Which day?')[0]).toMatchObject({ say: expect.stringMatching(/^Saturday/) as string });
     const over = Array.from({ length: 40 }, () =>
       caller.bargeIn({ agentSaid: '', agentIsSilent: false, transcript: [], turn: 3 }),

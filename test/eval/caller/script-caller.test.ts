@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CallerError, type CallerView } from '../../../src/eval/caller/caller.js';
-import { ScriptCaller } from '../../../src/eval/caller/script-caller.js';
+import { ScriptCaller } from '../../../src/eval/caller/caller-of.js';
 import type { CallerStep } from '../../../src/eval/suite/caller-schema.js';
 
 const SOUND = { samples: new Int16Array(8), sampleRateHz: 8000 };

@@ -54,7 +54,7 @@ class Talk {
     this.llm = new FailoverLlm({ entries: this.entries, onSwitch: (what) => this.switches.push(what) });
   }
 
-  get told(): string[] {
+  get reported(): string[] {
     return this.switches.map(switchText);
   }
 
@@ -83,7 +83,7 @@ class Talk {
 it('lets the first answer as long as it does well', async () => {
   const talk = new Talk(says(usage, 200, say('a'), 5000, say('b')), says(say('never')));
   expect(await talk.ask()).toEqual({ text: '<usage>ab', error: null, atMs: 200 });
-  expect([talk.told, talk.llm.name]).toEqual([[], 'main']);
+  expect([talk.reported, talk.llm.name]).toEqual([[], 'main']);
   // What a reader of the first piece saw of the usage came with it.
   expect(talk.entries[0]?.health.first.p99Ms).toBeNull();
 });
@@ -96,13 +96,13 @@ it('asks the next where one fails before its first word, under its own model id'
   });
   expect(await talk.ask()).toMatchObject({ text: 'here', error: null });
   expect(asked).toEqual(['spare-1']);
-  expect(talk.told).toEqual(['main -> spare spare-1: main failed: HTTP 503']);
+  expect(talk.reported).toEqual(['main -> spare spare-1: main failed: HTTP 503']);
 });
 
 it('leaves a failure after the first word to the caller', async () => {
   const talk = new Talk(says(say('a'), down), says(say('never')));
   expect(await talk.ask()).toMatchObject({ text: 'a', error: down });
-  expect(talk.told).toEqual([]);
+  expect(talk.reported).toEqual([]);
 });
 
 it('takes a reply that ends in good order for an answer', async () => {
@@ -113,7 +113,7 @@ describe('where the first is slow', () => {
   it('asks the next beside it, and takes the quicker one', async () => {
     const talk = new Talk(says(10_000, say('late')), says(300, say('quick')));
     expect(await talk.ask()).toEqual({ text: 'quick', error: null, atMs: 3300 });
-    expect(talk.told).toEqual(['main -> spare spare-1: nothing within 3000 ms']);
+    expect(talk.reported).toEqual(['main -> spare spare-1: nothing within 3000 ms']);
     expect(talk.aborted).toContain('main');
   });
 
@@ -189,7 +189,7 @@ describe('one that stands alone', () => {
   it('is asked once more where it fails, and where it is slower than it ever is', async () => {
     const talk = again(says(down), says(say('here')));
     expect(await talk.ask()).toMatchObject({ text: 'here', error: null });
-    expect(talk.told).toEqual(['main is asked again: main failed: HTTP 503']);
+    expect(talk.reported).toEqual(['main is asked again: main failed: HTTP 503']);
     expect(await again(says(90_000), says(200, say('here'))).ask()).toMatchObject({ text: 'here', atMs: 3200 });
   });
 

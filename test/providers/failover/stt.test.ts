@@ -3,8 +3,7 @@ import { delay } from '../../../src/base/clock.js';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import { ParleyError } from '../../../src/base/errors.js';
 import { Health, switchText } from '../../../src/providers/failover/health.js';
-import { FailoverStt } from '../../../src/providers/failover/stt.js';
-import type { SttEntry } from '../../../src/providers/failover/stt-attempt.js';
+import { FailoverStt, type SttEntry } from '../../../src/providers/failover/stt.js';
 import type { SttEvents, SttOptions, SttProvider, SttStream } from '../../../src/providers/stt/stt.js';
 
 const FRAME = 320;
@@ -110,7 +109,7 @@ class Fake implements SttProvider {
 
 class Scene {
   readonly clock = new VirtualClock();
-  readonly told: string[] = [];
+  readonly reported: string[] = [];
   readonly lines: string[] = [];
   /** What each provider has made of its speech. */
   readonly outcomes: string[] = [];
@@ -127,7 +126,7 @@ class Scene {
   }
 
   async open(): Promise<void> {
-    const stt = new FailoverStt({ entries: this.entries, onSwitch: (what) => this.told.push(switchText(what)) });
+    const stt = new FailoverStt({ entries: this.entries, onSwitch: (what) => this.reported.push(switchText(what)) });
     let done = false;
     const opening = stt.open(
       {
@@ -183,7 +182,7 @@ it('lets one listen as long as it does well', async () => {
     scene.stream?.endTurn();
   }
   expect(scene.finals).toEqual(['0! a 1 5', '1! a 2 5', '2! a 3 5']);
-  expect([scene.told, scene.fakes[1]?.streams.length]).toEqual([[], 0]);
+  expect([scene.reported, scene.fakes[1]?.streams.length]).toEqual([[], 0]);
   expect(scene.outcomes).toEqual(['a 100', 'a 100', 'a 100']);
 });
 
@@ -201,7 +200,7 @@ it('plays the turn so far to the next where one breaks off, and nothing is said 
   scene.stream?.speechStopped(0);
   await scene.clock.advanceBy(500);
   expect(scene.finals).toEqual(['0! a 1', '1! b 2 3 4 5']);
-  expect(scene.told).toEqual(['a -> b: a failed: it closed the connection (1011)']);
+  expect(scene.reported).toEqual(['a -> b: a failed: it closed the connection (1011)']);
   expect(scene.errors).toEqual([]);
   expect(scene.outcomes).toEqual(['a 100', 'a error', 'b 100']);
   scene.stream?.endTurn();
@@ -217,7 +216,7 @@ it('has another hear the turn where the final words are late, and takes whoever 
   await scene.say(1, 2, 3);
   await scene.clock.advanceBy(2000);
   expect(scene.lines).toEqual(['0! b 1 2 3']);
-  expect(scene.told).toEqual(['a -> b: no final words within 700 ms']);
+  expect(scene.reported).toEqual(['a -> b: no final words within 700 ms']);
   expect([scene.fakes[0]?.last.closed, from]).toEqual([true, 50]);
   // The other began late: what it took does not count from the end of the speech.
   expect(scene.outcomes).toEqual(['a late']);
@@ -229,7 +228,7 @@ it('keeps the first where that has them after all', async () => {
   await scene.say(1, 2);
   await scene.clock.advanceBy(3000);
   expect(scene.finals).toEqual(['0! a 1 2']);
-  expect([scene.told, scene.fakes[1]?.streams.every(({ closed }) => closed)]).toEqual([[], true]);
+  expect([scene.reported, scene.fakes[1]?.streams.every(({ closed }) => closed)]).toEqual([[], true]);
 });
 
 it('waits no longer than it usually takes', async () => {
@@ -245,7 +244,7 @@ it('waits no longer than it usually takes', async () => {
   await scene.say(9);
   await scene.clock.advanceBy(500);
   expect(scene.finals.at(-1)).toBe('12! b 9');
-  expect(scene.told).toEqual(['a -> b: no final words within 300 ms']);
+  expect(scene.reported).toEqual(['a -> b: no final words within 300 ms']);
 });
 
 it('asks another where nothing is understood of somebody who speaks and speaks', async () => {
@@ -254,7 +253,7 @@ it('asks another where nothing is understood of somebody who speaks and speaks',
   await scene.open();
   scene.stream?.speechStarted(0);
   await scene.hear(...Array.from({ length: 150 }, () => 7));
-  expect(scene.told).toEqual(['a -> b: no words within 2500 ms']);
+  expect(scene.reported).toEqual(['a -> b: no words within 2500 ms']);
   expect(scene.lines[0]).toMatch(/^0\? b( 7)+$/);
 });
 
@@ -263,7 +262,7 @@ describe('opening', () => {
     const refused = new ParleyError('PROVIDER_REFUSED', { provider: 'a', reason: 'HTTP 401' });
     const scene = new Scene(behaviour({ openError: refused }), behaviour());
     await scene.open();
-    expect([scene.told, scene.entries[0]?.health.breaker.isOpen]).toEqual([
+    expect([scene.reported, scene.entries[0]?.health.breaker.isOpen]).toEqual([
       ['a -> b: a refused the request: HTTP 401'],
       true,
     ]);
@@ -275,7 +274,7 @@ describe('opening', () => {
   it('asks the next where one takes too long, and is open with the quicker one', async () => {
     const scene = new Scene(behaviour({ openMs: 9000 }), behaviour({ openMs: 100 }));
     await scene.open();
-    expect([scene.clock.nowMs(), scene.told]).toEqual([2100, ['a -> b: it was not open within 2000 ms']]);
+    expect([scene.clock.nowMs(), scene.reported]).toEqual([2100, ['a -> b: it was not open within 2000 ms']]);
   });
 
   it('fails with every reason where nobody can be had', async () => {
@@ -315,7 +314,7 @@ it('goes on with the helper that is still being opened where the first breaks of
   scene.fakes[0]?.last.events.onError(down);
   await scene.clock.advanceBy(3000);
   expect(scene.finals).toEqual(['0! c 1 2']);
-  expect(scene.told).toEqual([
+  expect(scene.reported).toEqual([
     'a -> b: a failed: it closed the connection (1011)',
     'b -> c: it was not open within 2000 ms',
   ]);
@@ -342,6 +341,6 @@ it('is over with its session', async () => {
   scene.abort.abort();
   scene.fakes[0]?.last.events.onError(down);
   await scene.clock.advanceBy(5000);
-  expect([scene.errors, scene.told, scene.fakes[0]?.last.closed]).toEqual([[], [], true]);
+  expect([scene.errors, scene.reported, scene.fakes[0]?.last.closed]).toEqual([[], [], true]);
   await scene.stream?.close();
 });

@@ -46,7 +46,7 @@ function alone(...plans: (number | Error | [number, Error])[][]) {
 
 function speakerOf(own: Partial<TtsEntry>, plans: (number | Error | [number, Error])[][], other?: Partial<TtsEntry>) {
   const clock = new VirtualClock();
-  const told: string[] = [];
+  const reported: string[] = [];
   const asked: TtsRequest[] = [];
   const entries: TtsEntry[] = plans.map((plan, at) => ({
     provider: voice(['main', 'spare', 'last'][at] ?? 'more', at, plan, asked),
@@ -54,7 +54,7 @@ function speakerOf(own: Partial<TtsEntry>, plans: (number | Error | [number, Err
     ...(at > 0 && { voice: { voiceId: `voice-${String(at)}`, model: null, settings: {} } }),
     ...(at === 0 ? own : other),
   }));
-  const tts = new FailoverTts({ entries, onSwitch: (what) => told.push(switchText(what)) });
+  const tts = new FailoverTts({ entries, onSwitch: (what) => reported.push(switchText(what)) });
   const say = async (
     text: string,
     language = 'en',
@@ -79,17 +79,17 @@ function speakerOf(own: Partial<TtsEntry>, plans: (number | Error | [number, Err
     await clock.runUntil(() => done, clock.nowMs() + 60_000);
     return { heard, atMs, error };
   };
-  return { tts, clock, told, asked, say, entries };
+  return { tts, clock, reported, asked, say, entries };
 }
 
 const down = new ParleyError('PROVIDER_FAILED', { provider: 'main', reason: 'HTTP 503' });
 
 it('speaks with the next voice where one fails, as whom that voice is asked for, and stays with it', async () => {
-  const { say, told, asked, tts } = speaker([10, down, 10], [10, 10]);
+  const { say, reported, asked, tts } = speaker([10, down, 10], [10, 10]);
   expect((await say('One.')).heard).toEqual([0]);
   expect((await say('Two.')).heard).toEqual([1]);
   expect((await say('Three.')).heard).toEqual([1]);
-  expect(told).toEqual(['main -> spare: main failed: HTTP 503']);
+  expect(reported).toEqual(['main -> spare: main failed: HTTP 503']);
   expect(asked.map(({ voiceId, model }) => [voiceId, model])).toEqual([
     ['mine', 'm'],
     ['mine', 'm'],
@@ -102,22 +102,22 @@ it('speaks with the next voice where one fails, as whom that voice is asked for,
 });
 
 it('asks the next voice beside one that is slow, and each sentence has one voice from beginning to end', async () => {
-  const { say, told } = speaker([5000], [100]);
+  const { say, reported } = speaker([5000], [100]);
   expect(await say('One.')).toEqual({ heard: [1], atMs: 1600, error: null });
-  expect(told).toEqual(['main -> spare: nothing within 1500 ms']);
+  expect(reported).toEqual(['main -> spare: nothing within 1500 ms']);
 });
 
 it('has the next voice say a sentence again that breaks off, and stays with it', async () => {
-  const { say, told } = speaker([[100, down]], [50]);
+  const { say, reported } = speaker([[100, down]], [50]);
   expect(await say('One.')).toMatchObject({ heard: [0, 1], error: null });
-  expect(told).toEqual(['main -> spare: in the middle of a sentence: main failed: HTTP 503']);
+  expect(reported).toEqual(['main -> spare: in the middle of a sentence: main failed: HTTP 503']);
   expect((await say('Two.')).heard).toEqual([1]);
 });
 
 it('notices a voice that falls silent before it fails, and is done when nobody is left', async () => {
-  const { say, told, clock } = speaker([[30_000, down]], [[30_000, down]]);
+  const { say, reported, clock } = speaker([[30_000, down]], [[30_000, down]]);
   expect(await say('One.')).toMatchObject({ heard: [0, 1], error: 'spare did not answer within 700 ms' });
-  expect(told).toEqual(['main -> spare: in the middle of a sentence: main did not answer within 700 ms']);
+  expect(reported).toEqual(['main -> spare: in the middle of a sentence: main did not answer within 700 ms']);
   expect(clock.nowMs()).toBeLessThan(1500);
 });
 
@@ -149,11 +149,14 @@ it('can what the first voice can', async () => {
 
 describe('a voice that stands alone', () => {
   it('is asked once more where it is slow, over another connection, and where it fails', async () => {
-    const { say, told, asked } = alone([5000, 200, down, 10], []);
+    const { say, reported, asked } = alone([5000, 200, down, 10], []);
     expect(await say('One.')).toEqual({ heard: [0], atMs: 1700, error: null });
     expect((await say('Two.')).heard).toEqual([0]);
     expect(asked.map(({ again = false }) => again)).toEqual([false, true, false, true]);
-    expect(told).toEqual(['main is asked again: nothing within 1500 ms', 'main is asked again: main failed: HTTP 503']);
+    expect(reported).toEqual([
+      'main is asked again: nothing within 1500 ms',
+      'main is asked again: main failed: HTTP 503',
+    ]);
   });
 
   it('is not asked again where it refuses, nor for being as slow as it always is', async () => {

@@ -21,9 +21,9 @@ async function* from(...pieces: (TtsAudio | Error)[]): AsyncGenerator<TtsAudio, 
 
 it('tells each word once, when it is first spoken, whoever says it again', async () => {
   const take = new UtteranceStitcher(new VirtualClock());
-  const told: TtsWord[] = [];
+  const reported: TtsWord[] = [];
   const play = async (pieces: AsyncGenerator<TtsAudio, void, undefined>): Promise<void> => {
-    for await (const { words } of take.play(pieces, () => 'voice')) told.push(...(words ?? []));
+    for await (const { words } of take.play(pieces, () => 'voice')) reported.push(...(words ?? []));
   };
   expect(take.hasBegun).toBe(false);
   await expect(play(from(audio(300, word('We', 0), word('open', 150)), new Error('off')))).rejects.toThrow('off');
@@ -32,7 +32,7 @@ it('tells each word once, when it is first spoken, whoever says it again', async
   await play(
     from(audio(0), audio(200, word('We', 0)), audio(400, word('open', 120), word('at', 240), word('noon.', 400))),
   );
-  expect(told).toEqual([word('We', 0), word('open', 150), word('at', 540), word('noon.', 700)]);
+  expect(reported).toEqual([word('We', 0), word('open', 150), word('at', 540), word('noon.', 700)]);
 });
 
 it('lets go of what it plays when nobody listens any more', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { VENDORS, type Vendors } from '../../../src/settings/vendor-settings.js';
-import { EspeakTts, findEspeak } from '../../../src/providers/tts/espeak/espeak.js';
+import { EspeakTts, findEspeak } from '../../../src/providers/tts/espeak.js';
 import { TTS_PROVIDERS, ttsProvider, chooseTts } from '../../../src/providers/tts/registry.js';
 import { codeOf, requestFor, speakAll } from './requests.js';
 

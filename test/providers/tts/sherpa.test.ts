@@ -160,7 +160,7 @@ describe('voices', () => {
     expect(await codeOf(speakAll(tts, requestFor(TEXT, { language: 'de' })))).toBe('MODEL_UNKNOWN');
   });
 
-  it('speak as fast as they are told, and have one pitch', async () => {
+  it('speak as fast as they are asked to, and have one pitch', async () => {
     const normal = await speakAll(tts, requestFor('one two three'));
     const quick = await speakAll(tts, requestFor('one two three', { settings: { rate: 2 } }));
     expect(normal.durationMs / quick.durationMs).toBeCloseTo(2, 1);
@@ -169,7 +169,7 @@ describe('voices', () => {
   });
 });
 
-/** In CI espeak-ng must be there; elsewhere what needs it is left out by name. */
+/** In CI espeak-ng must be there; otherwise what needs it is left out by name. */
 const noEspeak = ESPEAK_DATA === null && process.env['CI'] !== 'true';
 describe.each([
   { model: 'made-kokoro', rateHz: 24_000, skip: noEspeak, speakers: ['low', 'high'], unknown: 'bella' },
@@ -186,7 +186,7 @@ describe.each([
     await rm(folder, { recursive: true });
   });
 
-  it.skipIf(skip)('speaks: trimmed, in its speakers, as fast as it is told', async () => {
+  it.skipIf(skip)('speaks: trimmed, in its speakers, as fast as it is asked to', async () => {
     const text = 'we have a table for two at seven. shall we book it?';
     const request = (parts: Partial<TtsRequest> = {}) => speakAll(own, requestFor(text, { voiceId: model, ...parts }));
     const spoken = await request();

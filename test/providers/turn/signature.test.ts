@@ -45,7 +45,7 @@ describe('signatureOf', () => {
     expect(shared).toMatchObject({ batches: false });
   });
 
-  it('is told by metadata where names do not tell', () => {
+  it('is known by metadata where names do not say', () => {
     const metadata = new Map([
       ['parley.audio', 'x'],
       ['parley.probability', 'b'],

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { vadProvider } from '../../../src/providers/vad/registry.js';
 
-it('gives Silero unless told otherwise', () => {
+it('gives Silero unless asked otherwise', () => {
   expect(vadProvider().name).toBe('silero');
 });
 

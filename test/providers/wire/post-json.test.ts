@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { RealClock } from '../../../src/base/real-clock.js';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
-import { postJson } from '../../../src/providers/wire/post-json.js';
+import { postJson } from '../../../src/providers/wire/vendor-http.js';
 import { connectionReason } from '../../../src/providers/wire/vendor-error.js';
 
 let server: Server | null = null;

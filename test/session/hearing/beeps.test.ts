@@ -13,7 +13,7 @@ import { readFixtureLabels } from '../../../src/testing/labels/labels.js';
 const FOLDER = fileURLToPath(packageFile('fixtures/audio/voicemail/'));
 const names = readdirSync(FOLDER).filter((name) => name.endsWith('.wav'));
 
-/** What is told while a recording comes in, frame by frame, and when. */
+/** What is reported while a recording comes in, frame by frame, and when. */
 function hear(name: string, vad: VadProvider, wanted: boolean): { event: ConversationEvent; atMs: number }[] {
   const { samples, sampleRateHz } = decodeWav(readFileSync(FOLDER + name));
   const events: { event: ConversationEvent; atMs: number }[] = [];

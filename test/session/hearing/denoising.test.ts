@@ -5,7 +5,7 @@ import { Hearing } from '../../../src/session/hearing/hearing.js';
 import { energyVad } from '../../../src/testing/doubles/energy-vad.js';
 import { recording } from '../support.js';
 
-/** Lets everything through 300 samples late, turned upside down so that it can be told. */
+/** Lets everything through 300 samples late, turned upside down so that it can be recognised. */
 function lagging(): Denoiser & { closed: boolean } {
   let kept = new Int16Array(0);
   return {

@@ -50,7 +50,7 @@ describe('the language of a text', () => {
   );
 
   it.each(['', '42', '…', 'Smith', 'pizza margherita', 'no', 'ok', 'Anna Kowalski', 'mm-hm'])(
-    'is not told by %j',
+    'is not known by %j',
     (text) => {
       expect(detectLanguage(text)).toBeNull();
     },

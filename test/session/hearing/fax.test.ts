@@ -6,15 +6,15 @@ import { answerTone } from '../../../src/testing/doubles/fax-signals.js';
 
 const RATE = 8000;
 
-/** What is told of a fax machine that answers after so much silence, and when. */
+/** What is reported of a fax machine that answers after so much silence, and when. */
 function hear(silenceMs: number, hearsFax = true): { event: ConversationEvent; atMs: number }[] {
-  const told: { event: ConversationEvent; atMs: number }[] = [];
+  const reported: { event: ConversationEvent; atMs: number }[] = [];
   let nowMs = 0;
   const hearing = new Hearing(
     {
       nowMs: () => nowMs,
       emit: (event) => {
-        if (event.type === 'fax') told.push({ event, atMs: nowMs });
+        if (event.type === 'fax') reported.push({ event, atMs: nowMs });
       },
     },
     {
@@ -30,20 +30,20 @@ function hear(silenceMs: number, hearsFax = true): { event: ConversationEvent; a
   for (; nowMs < silenceMs; nowMs += 20) hearing.audio(silence);
   for (let at = 0; at < tone.length; at += RATE / 50, nowMs += 20) hearing.audio(tone.subarray(at, at + RATE / 50));
   hearing.close();
-  return told;
+  return reported;
 }
 
 describe('a fax machine', () => {
   it('is reported once, by its answering tone', () => {
-    const told = hear(400);
-    expect(told).toMatchObject([{ event: { type: 'fax', sign: 'answer' } }]);
-    expect(told[0]?.atMs).toBeLessThan(400 + 1300);
+    const reported = hear(400);
+    expect(reported).toMatchObject([{ event: { type: 'fax', sign: 'answer' } }]);
+    expect(reported[0]?.atMs).toBeLessThan(400 + 1300);
   });
 
   it('is reported as soon after a long silence, which the detectors skip', () => {
-    const told = hear(20_000);
-    expect(told).toMatchObject([{ event: { type: 'fax', sign: 'answer' } }]);
-    expect(told[0]?.atMs).toBeLessThan(20_000 + 1300);
+    const reported = hear(20_000);
+    expect(reported).toMatchObject([{ event: { type: 'fax', sign: 'answer' } }]);
+    expect(reported[0]?.atMs).toBeLessThan(20_000 + 1300);
   });
 
   it('is not looked for where there can be none', () => {
@@ -59,13 +59,13 @@ describe('special information tones', () => {
   it.each([
     [true, [{ type: 'sit', end: 'failed' }]],
     [false, []],
-  ])('are told once, where an announcement may answer: %s', (hearsAnnouncements, expected) => {
-    const told: ConversationEvent[] = [];
+  ])('are reported once, where an announcement may answer: %s', (hearsAnnouncements, expected) => {
+    const reported: ConversationEvent[] = [];
     const hearing = new Hearing(
       {
         nowMs: () => 0,
         emit: (event) => {
-          if (event.type === 'sit') told.push(event);
+          if (event.type === 'sit') reported.push(event);
         },
       },
       {
@@ -86,6 +86,6 @@ describe('special information tones', () => {
       hearing.audio(new Int16Array(RATE));
     }
     hearing.close();
-    expect(told).toEqual(expected);
+    expect(reported).toEqual(expected);
   });
 });

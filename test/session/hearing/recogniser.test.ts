@@ -4,9 +4,9 @@ import { VirtualClock } from '../../../src/base/virtual-clock.js';
 import type { SttEvents, SttOptions, SttProvider, SttStream, SttTranscript } from '../../../src/providers/stt/stt.js';
 import { Recogniser } from '../../../src/session/hearing/recogniser.js';
 
-/** A stream that writes down what it is told. */
+/** A stream that writes down what it gets. */
 class ToldStream implements SttStream {
-  readonly told: string[] = [];
+  readonly reported: string[] = [];
   closed = 0;
   throws = false;
 
@@ -14,23 +14,23 @@ class ToldStream implements SttStream {
 
   push(samples: Int16Array, startSample: number): void {
     if (this.throws) throw new Error('broken pipe');
-    this.told.push(`audio ${String(startSample)}+${String(samples.length)}`);
+    this.reported.push(`audio ${String(startSample)}+${String(samples.length)}`);
   }
 
   speechStarted(sample: number): void {
-    this.told.push(`start ${String(sample)}`);
+    this.reported.push(`start ${String(sample)}`);
   }
 
   speechStopped(sample: number): void {
-    this.told.push(`stop ${String(sample)}`);
+    this.reported.push(`stop ${String(sample)}`);
   }
 
   endTurn(): void {
-    this.told.push('end');
+    this.reported.push('end');
   }
 
   expect(answer: string | null): void {
-    this.told.push(`expect ${answer ?? 'anything'}`);
+    this.reported.push(`expect ${answer ?? 'anything'}`);
   }
 
   close(): Promise<void> {
@@ -105,7 +105,7 @@ describe('opening', () => {
     recogniser.expect('date');
     await clock.advanceBy(100);
     recogniser.push(AUDIO, 640);
-    expect(streams[0]?.told).toEqual([
+    expect(streams[0]?.reported).toEqual([
       'audio 0+320',
       'start 100',
       'audio 320+320',
@@ -126,7 +126,7 @@ describe('opening', () => {
     for (let second = 0; second < 15; second++) recogniser.push(audio, second * 16_000);
     opened(streams[0] as ToldStream);
     await clock.advanceBy(0);
-    expect(streams[0]?.told).toEqual(
+    expect(streams[0]?.reported).toEqual(
       Array.from({ length: 10 }, (_, index) => `audio ${String((index + 5) * 16_000)}+16000`),
     );
     await recogniser.close();
@@ -146,7 +146,7 @@ describe('opening', () => {
     recogniser.push(AUDIO, 320);
     await clock.advanceBy(240);
     await clock.advanceBy(10);
-    expect(streams[2]?.told).toEqual(['audio 0+320', 'audio 320+320']);
+    expect(streams[2]?.reported).toEqual(['audio 0+320', 'audio 320+320']);
     streams[2]?.says(0, 'hello');
     expect(heard).toEqual(['0 hello']);
     await recogniser.close();
@@ -227,7 +227,7 @@ describe('a stream that dies', () => {
     streams[0]?.says(4, 'a ghost');
     recogniser.push(AUDIO, 1200);
     await clock.advanceBy(10);
-    expect(streams[1]?.told).toEqual(['start 1000', 'audio 1200+320']);
+    expect(streams[1]?.reported).toEqual(['start 1000', 'audio 1200+320']);
     streams[1]?.says(0, 'three');
     expect(heard).toEqual(['0 one', '3 two', '4 three']);
     expect(log).toEqual(['retry: gone']);
@@ -245,7 +245,7 @@ describe('a stream that dies', () => {
     recogniser.push(AUDIO, 320);
     await clock.advanceBy(10);
     expect(log).toEqual(['retry: broken pipe']);
-    expect(streams[1]?.told).toEqual(['audio 320+320']);
+    expect(streams[1]?.reported).toEqual(['audio 320+320']);
     await recogniser.close();
   });
 

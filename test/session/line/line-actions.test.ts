@@ -155,7 +155,7 @@ describe('a transfer', () => {
     ['busy', /busy/],
     ['no-answer', /nobody answered/],
     ['unsupported', /cannot transfer/],
-  ] as const)('that fails (%s) returns to the user, who is told', async (reason, words) => {
+  ] as const)('that fails (%s) returns to the user, who hears so', async (reason, words) => {
     const line = open({ transfer }, asked, () => ({ transfer: () => Promise.resolve({ ok: false, reason }) }));
     line.transport.pushText('A person, please.');
     await line.play(10_000);

@@ -28,17 +28,17 @@ describe('why a call ended badly', () => {
     ['user-ended', null, null, null],
     ['canceled', null, null, null],
     ['chat_completion', 'the model was slow', null, 'the model was slow'],
-  ])('%s, %s', (status, error, carrier, told) => {
-    expect(endReason(fine, { status, error, carrier })).toBe(told);
-    expect(unconnected({ status, error, carrier })).toBe(told);
+  ])('%s, %s', (status, error, carrier, reported) => {
+    expect(endReason(fine, { status, error, carrier })).toBe(reported);
+    expect(unconnected({ status, error, carrier })).toBe(reported);
   });
 
   it.each([
     ['failed', /^A network announcement said that the number is not in service\./],
     ['busy', /^An announcement said that all lines are busy\./],
     ['no-answer', /^An announcement said that the person cannot be reached\./],
-  ] as const)('an answered call that an announcement ended as %s', (status, told) => {
-    expect(endReason({ status, faults: {} }, { status, error: null, carrier: null })).toMatch(told);
+  ] as const)('an answered call that an announcement ended as %s', (status, reported) => {
+    expect(endReason({ status, faults: {} }, { status, error: null, carrier: null })).toMatch(reported);
   });
 
   it.each([
@@ -56,7 +56,7 @@ describe('why a call ended badly', () => {
     [{ 'transport.failed': 1 }, { 'transport.failed': 'ECONNRESET' }, /^The line broke: ECONNRESET\. .* made again\.$/],
     [{ 'tool.failed': 2 }, {}, /^The session broke off: tool\.failed\. Its trace/],
     [{}, {}, /^The session broke off\. Its trace/],
-  ])('a session with %j', (faults, faultReasons, told) => {
-    expect(endReason({ status: 'error', faults, faultReasons }, null)).toMatch(told);
+  ])('a session with %j', (faults, faultReasons, reported) => {
+    expect(endReason({ status: 'error', faults, faultReasons }, null)).toMatch(reported);
   });
 });

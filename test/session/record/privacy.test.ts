@@ -54,7 +54,7 @@ describe('opt_out_data_collection', () => {
   });
 });
 
-/** Fails whatever it is told. */
+/** Fails whatever it gets. */
 function failingParticipant(): Participant {
   const fail = (): never => {
     throw new Error('watched too long');

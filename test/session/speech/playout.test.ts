@@ -243,7 +243,7 @@ describe('a voice that is late', () => {
     pull(2);
     playout.resume();
     pull(2);
-    expect(events.slice(3)).toEqual(['dry 1', 'dry 1']); // told anew behind a hold
+    expect(events.slice(3)).toEqual(['dry 1', 'dry 1']); // reported anew behind a hold
     playout.append(1, ramp(1, FRAME));
     playout.complete(1);
     pull(2);

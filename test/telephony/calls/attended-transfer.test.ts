@@ -47,7 +47,7 @@ interface Asked {
   /** Of the call to whoever was asked. */
   own: readonly OwnCall[];
   statuses: readonly string[];
-  /** What it was told, and what the person said. */
+  /** What it heard, and what the person said. */
   asking: CallReport | null;
   notes: readonly string[];
   /** Longest silence that the caller heard while somebody was asked. */

@@ -90,13 +90,13 @@ describe('an outbound call', () => {
     [PERSON, null],
   ])('to %s tells the reason together with the end status, and only then', (to, reason) =>
     rigged(async (rig) => {
-      const told: (readonly [string, string | null])[] = [];
-      const onStatus = (...status: readonly [string, string | null]): number => told.push(status);
+      const reported: (readonly [string, string | null])[] = [];
+      const onStatus = (...status: readonly [string, string | null]): number => reported.push(status);
       const call = await rig.switchboard.place({ ...rig.agent(['yes please']), onStatus, from: OWN, to });
       const { status } = await rig.finished(call);
       const matching: unknown = reason instanceof RegExp ? expect.stringMatching(reason) : reason;
-      expect(told.at(-1)).toEqual([status, matching]);
-      expect(told.slice(0, -1).filter(([, early]) => early !== null)).toEqual([]);
+      expect(reported.at(-1)).toEqual([status, matching]);
+      expect(reported.slice(0, -1).filter(([, early]) => early !== null)).toEqual([]);
     }),
   );
 

@@ -20,7 +20,7 @@ const NUMBERS = numbersOf(
   { number: MANAGER, ringMs: 300, steps: [{ say: 'the manager' }, { hangUp: true }] },
 );
 
-/** Somebody asks to be put through. What came of it, and what the model was told. */
+/** Somebody asks to be put through. What came of it, and what the model got. */
 async function transferred(target: string, options: Partial<SwitchboardOptions> = {}): Promise<SessionReport | null> {
   const rig = new PhoneRig(NUMBERS);
   const { engine, network: carrier } = rig;

@@ -141,7 +141,7 @@ describe('extensions that the operator allows', () => {
     ['sip:101@PBX.example.org', true],
     ['sip:101@office.example.org', true],
     ['sip:101@carrier.example.org', false],
-    ['sip:101@elsewhere.example.org', false],
+    ['sip:101@other.example.org', false],
     ['sip:+19005551234@192.0.2.5', false],
     ['sip:9005551234@192.0.2.5', false],
     ['sip:101@192.0.2.5?Replaces=x', false],

@@ -306,7 +306,7 @@ export function describeFaults(
     });
 
     it('is with the agent, or with the target, in whichever instant a transfer is given up', async () => {
-      const told = await answerToldAfterMs(open);
+      const reported = await answerToldAfterMs(open);
       const outcomes = new Set<boolean>();
       for (const offsetMs of [-700, -300, -120, -60, -30, -21, -19, -10, -1, 0, 1]) {
         rig = open();
@@ -314,7 +314,7 @@ export function describeFaults(
         const controller = new AbortController();
         let outcome: { ok: boolean } | null = null;
         void call.line.transfer(NUMBERS.person, controller.signal).then((one) => (outcome = one));
-        await rig.clock.advanceBy(told + offsetMs);
+        await rig.clock.advanceBy(reported + offsetMs);
         controller.abort();
         await rig.until(() => outcome !== null, 20_000);
         await rig.clock.advanceBy(12_000);

@@ -37,7 +37,7 @@ type TestedCarrier = Omit<Carrier, 'placeCall'> &
 
 export interface RigParts<C extends TestedCarrier, D extends CarrierDouble> {
   double: (parts: { clock: VirtualClock; doorway: Doorway; people: Readonly<Record<string, Habits>> }) => D;
-  carrier: (double: D, parts: SocketCarrierOptions & { clock: VirtualClock; publicUrl: string }) => C;
+  carrier: (double: D, parts: SocketCarrierOptions & { clock: VirtualClock; publicUrl: string; mediaUrl: string }) => C;
   /** Each way of a media socket. */
   socketDelayMs?: number;
 }
@@ -59,6 +59,7 @@ export function openSocketRig<C extends TestedCarrier, D extends CarrierDouble>(
   const opened = parts.carrier(double, {
     clock,
     publicUrl: PUBLIC_URL,
+    mediaUrl: PUBLIC_URL,
     owned: [OWN],
     token: () => `t${String(++tokens)}`,
     onError: (error) => errors.push(error),
@@ -69,8 +70,8 @@ export function openSocketRig<C extends TestedCarrier, D extends CarrierDouble>(
   const until = async (condition: () => boolean, limitMs = 120_000): Promise<void> => {
     if (await clock.runUntil(condition, clock.nowMs() + limitMs)) return;
     const calls = double.farCalls().map(({ to, isOver }) => `${to}${isOver ? ' is over' : ''}`);
-    const told = [calls, double.violations, errors.map(String)].map((one) => one.join());
-    throw new Error(`it never came to that: ${told.join('; ')}`);
+    const reported = [calls, double.violations, errors.map(String)].map((one) => one.join());
+    throw new Error(`it never came to that: ${reported.join('; ')}`);
   };
   /** The call at the carrier's side. */
   const farCall = (call: Pick<CarrierCall, 'from' | 'to'>) => {

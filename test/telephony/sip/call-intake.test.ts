@@ -145,7 +145,7 @@ describe('a user agent with limits', () => {
     const placed = Array.from({ length: 6 }, () => place(ann, HOPS.bob));
     await wire.clock.advanceBy(50);
     expect(bob.calls).toHaveLength(3);
-    expect(placed.filter(({ told }) => told[0] === 'failed 503 Service Unavailable')).toHaveLength(3);
+    expect(placed.filter(({ reported }) => reported[0] === 'failed 503 Service Unavailable')).toHaveLength(3);
     expect(bob.agent.counts).toMatchObject({ 'refused.flood': 3 });
     expect(bob.agent.transactions).toBe(3);
     for (const call of bob.calls) take(call);
@@ -154,7 +154,7 @@ describe('a user agent with limits', () => {
     expect(await changed(wire, placed[0]?.leg().reoffer())).toBe(true);
     const next = place(ann, HOPS.bob);
     await wire.clock.advanceBy(50);
-    expect([bob.calls.length, next.told]).toEqual([4, []]);
+    expect([bob.calls.length, next.reported]).toEqual([4, []]);
   });
 
   it('answers fifty broken requests a second, and counts the others', async () => {
@@ -187,15 +187,17 @@ describe('a user agent with limits', () => {
     await wire.clock.advanceBy(50);
     for (let n = 0; n < 4; n++) place(ann, HOPS.bob);
     await wire.clock.advanceBy(50);
-    const told = bob.calls.slice(1).map((call) => take(call).told);
-    expect(told).toHaveLength(4);
+    const reported = bob.calls.slice(1).map((call) => take(call).reported);
+    expect(reported).toHaveLength(4);
     await wire.clock.advanceBy(3900);
-    expect(told.flat()).toEqual([]);
+    expect(reported.flat()).toEqual([]);
     await wire.clock.advanceBy(200);
-    expect(told.flat()).toEqual(Array.from({ length: 4 }, () => 'ended by network: the answer was not acknowledged'));
+    expect(reported.flat()).toEqual(
+      Array.from({ length: 4 }, () => 'ended by network: the answer was not acknowledged'),
+    );
     const refused = place(ann, HOPS.bob);
     await wire.clock.advanceBy(50);
-    expect(refused.told).toEqual(['failed 503 Service Unavailable']);
+    expect(refused.reported).toEqual(['failed 503 Service Unavailable']);
   });
 });
 

@@ -17,9 +17,9 @@ import { parseMessage } from '../../../src/telephony/sip/parse.js';
 import { UserAgent } from '../../../src/telephony/sip/user-agent.js';
 import { Random } from '../../../src/base/random.js';
 
-/** Media that agree to everything but what says `nothing`, and write down what they were told. */
+/** Media that agree to everything but what says `nothing`, and write down what they got. */
 export class TestMedia implements OfferAnswer {
-  readonly told: string[] = [];
+  readonly reported: string[] = [];
   readonly #name: string;
   #offers = 0;
 
@@ -33,17 +33,17 @@ export class TestMedia implements OfferAnswer {
 
   accept(answer: string): void {
     this.#check(answer);
-    this.told.push(`accept ${answer}`);
+    this.reported.push(`accept ${answer}`);
   }
 
   answer(offer: string): string {
     this.#check(offer);
-    this.told.push(`answer ${offer}`);
+    this.reported.push(`answer ${offer}`);
     return `answer of ${this.#name}`;
   }
 
   rollback(): void {
-    this.told.push('rollback');
+    this.reported.push('rollback');
   }
 
   #check(sdp: string): void {
@@ -155,29 +155,29 @@ export function phoneAt(
 export interface Placed {
   call: SipOutboundCall;
   media: TestMedia;
-  /** What was told, in order. */
-  told: string[];
+  /** What was reported, in order. */
+  reported: string[];
   leg: () => Leg;
   failure: () => OutboundFailure;
 }
 
 export function place(from: Phone, to: Hop, options: Partial<OutboundOptions> = {}): Placed {
-  const told: string[] = [];
+  const reported: string[] = [];
   const media = new TestMedia('ann');
   let leg: Leg | null = null;
   let failed: OutboundFailure | null = null;
   const events: OutboundEvents = {
-    onRinging: () => told.push('ringing'),
+    onRinging: () => reported.push('ringing'),
     onAnswered: (answered) => {
       leg = answered;
-      told.push('answered');
+      reported.push('answered');
     },
     onFailed: (failure) => {
       failed = failure;
-      told.push(`failed ${failure.reason}`);
+      reported.push(`failed ${failure.reason}`);
     },
-    onEnded: ({ by, reason }) => told.push(`ended by ${by}: ${reason}`),
-    onKeys: (keys) => told.push(`keys ${keys}`),
+    onEnded: ({ by, reason }) => reported.push(`ended by ${by}: ${reason}`),
+    onKeys: (keys) => reported.push(`keys ${keys}`),
   };
   const call = from.agent.call({
     target: `sip:bob@${to.address}`,
@@ -190,22 +190,22 @@ export function place(from: Phone, to: Hop, options: Partial<OutboundOptions> = 
   });
   call.start();
   const there = <T>(value: T | null): T => {
-    if (value === null) throw new Error(`it is not there: ${told.join(', ')}`);
+    if (value === null) throw new Error(`it is not there: ${reported.join(', ')}`);
     return value;
   };
-  return { call, media, told, leg: () => there(leg), failure: () => there(failed) };
+  return { call, media, reported, leg: () => there(leg), failure: () => there(failed) };
 }
 
-/** Takes a call that came in, as far as it is told. */
+/** Takes a call that came in, as far as it is reported. */
 export function take(call: InboundCall, upTo: 'prepared' | 'ringing' | 'answered' = 'answered') {
-  const told: string[] = [];
+  const reported: string[] = [];
   const media = new TestMedia('bob');
   const events: InboundEvents = {
     onAnswered: () => (taken.answers += 1),
-    onEnded: ({ by, reason }: LegEnd) => told.push(`ended by ${by}: ${reason}`),
-    onKeys: (keys) => told.push(`keys ${keys}`),
+    onEnded: ({ by, reason }: LegEnd) => reported.push(`ended by ${by}: ${reason}`),
+    onKeys: (keys) => reported.push(`keys ${keys}`),
   };
-  const taken = { told, media, answers: 0 };
+  const taken = { reported, media, answers: 0 };
   call.listen(events);
   if (call.prepare(media) && upTo !== 'prepared') {
     call.ring();

@@ -27,13 +27,13 @@ describe('where requests go', () => {
     await wire.clock.advanceBy(300);
     take(bob.calls[0] as never);
     await wire.clock.advanceBy(100);
-    expect(placed.told).toEqual(['ringing', 'answered']);
+    expect(placed.reported).toEqual(['ringing', 'answered']);
   });
 
   it.each([
     [486, 'failed 404 Not Found', ['sip:bob@192.0.2.2', 'sip:one@192.0.2.2', 'sip:two@192.0.2.2']],
     [600, 'failed 600 Busy Everywhere', ['sip:bob@192.0.2.2', 'sip:one@192.0.2.2']],
-  ])('on to the next of several contacts, where the first answers %i', async (status, told, asked) => {
+  ])('on to the next of several contacts, where the first answers %i', async (status, reported, asked) => {
     const wire = new Wire();
     const ann = phoneAt(wire, HOPS.ann, 1);
     const puppet = new Puppet(wire, HOPS.bob, (message, me, from) => {
@@ -47,7 +47,7 @@ describe('where requests go', () => {
     const placed = place(ann, HOPS.bob, { redirected: (uri: string) => ({ target: uri, hops: [HOPS.bob] }) });
     await wire.clock.advanceBy(1000);
     expect(puppet.requests('INVITE').map(({ uri }) => uri)).toEqual(asked);
-    expect(placed.told).toEqual([told]);
+    expect(placed.reported).toEqual([reported]);
   });
 
   it('on to where a redirection says, if that may be', async () => {
@@ -66,7 +66,7 @@ describe('where requests go', () => {
       'sip:third@192.0.2.2',
       'sip:second@192.0.2.2',
     ]);
-    expect(placed.told).toEqual(['failed 302 Moved Temporarily']);
+    expect(placed.reported).toEqual(['failed 302 Moved Temporarily']);
   });
 
   it('never to an untrusted address in a Contact', async () => {
@@ -144,7 +144,7 @@ describe('bad messages', () => {
     await wire.clock.advanceBy(200_000);
     annLeg.bye();
     await wire.clock.advanceBy(100_000);
-    expect(taken.told.length).toBeGreaterThan(0);
+    expect(taken.reported.length).toBeGreaterThan(0);
     expect([ann.agent.transactions, bob.agent.transactions]).toEqual([0, 0]);
   });
 

@@ -89,7 +89,7 @@ describe('the simulation finds what is wrong', () => {
       let found: Simulator.Script | null = null;
       for (let index = 0; index < MOST && found === null; index++) {
         const script = generate(seedOf(1, index));
-        // The same bug may break other rules elsewhere.
+        // The same bug may break other rules in other places.
         if (bug.rules.includes(simulate(script).failure?.rule ?? '')) found = script;
       }
       expect(found).not.toBeNull();

@@ -64,10 +64,10 @@ describe('questions between threads', () => {
   });
 
   it('have a deadline, and are aborted on the other side when the answer is not needed any more', async () => {
-    let told: AbortSignal | null = null;
+    let reported: AbortSignal | null = null;
     const { asker, clock } = ends({
       work: (_what: string, signal: AbortSignal) => {
-        told = signal;
+        reported = signal;
         return never();
       },
     });
@@ -75,7 +75,7 @@ describe('questions between threads', () => {
     const refused = expect(late).rejects.toMatchObject({ code: 'MEDIA_THREAD_SILENT' });
     await clock.advanceBy(500);
     await refused;
-    expect((told as AbortSignal | null)?.aborted).toBe(true);
+    expect((reported as AbortSignal | null)?.aborted).toBe(true);
     const abort = new AbortController();
     const given = asker.ask('work', 'b', { timeoutMs: 500, signal: abort.signal });
     abort.abort(new Error('the user has gone'));
@@ -83,10 +83,10 @@ describe('questions between threads', () => {
   });
 
   it('end with the channel, and so does what is asked later', async () => {
-    let told: AbortSignal | null = null;
+    let reported: AbortSignal | null = null;
     const { asker, other } = ends({
       work: (_what: null, signal: AbortSignal) => {
-        told = signal;
+        reported = signal;
         return never();
       },
     });
@@ -96,7 +96,7 @@ describe('questions between threads', () => {
     other.close(new Error('the main thread has gone'));
     await expect(open).rejects.toMatchObject({ code: 'MEDIA_THREAD_LOST' });
     await expect(asker.ask('work', null, { timeoutMs: 500 })).rejects.toMatchObject({ code: 'MEDIA_THREAD_LOST' });
-    expect((told as AbortSignal | null)?.aborted).toBe(true);
+    expect((reported as AbortSignal | null)?.aborted).toBe(true);
   });
 
   it('are refused if they are not plain data; faults of notifications are reported on the receiving side', async () => {

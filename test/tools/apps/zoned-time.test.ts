@@ -19,7 +19,7 @@ describe('the time on the wall', () => {
     expect(utcOf(wall, 'UTC')).toBeNull();
   });
 
-  it('is told of an instant', () => {
+  it('is given for an instant', () => {
     expect(wallTime('2026-11-23T09:00:00.000+02:00', 'Asia/Kolkata')).toBe('2026-11-23T12:30');
     expect(wallTime('soon', 'UTC')).toBeNull();
   });

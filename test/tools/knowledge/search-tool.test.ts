@@ -12,7 +12,7 @@ const PASSAGE: Passage = {
   text: 'The soup is hot. Bread is free with every soup.',
 };
 
-/** What the model is told of a call. */
+/** What the model gets of a call. */
 async function ask(
   search: (query: KnowledgeQuery) => Promise<Passage[]>,
   args = '{"query": "is bread free"}',

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { Random } from '../../../src/base/random.js';
-import { HmacSha1 } from '../../../src/transports/rtp/hmac-sha1.js';
+import { HmacSha1 } from '../../../src/transports/rtp/srtp-cipher.js';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseRtcp, type RtcpPacket, serialiseRtcp } from '../../../src/transports/rtp/rtcp.js';
-import { Reception } from '../../../src/transports/rtp/reception.js';
+import { parseRtcp, type RtcpPacket, serialiseRtcp, Reception } from '../../../src/transports/rtp/rtcp.js';
 
 const block = {
   ssrc: 7,

@@ -11,7 +11,7 @@ export interface Badness {
   jitterMs: number;
 }
 
-/** A way through UDP between two ends in this process that is as bad as it is told to be, both ways. */
+/** A way through UDP between two ends in this process that is as bad as it is asked to be, both ways. */
 export class BadNetwork {
   passed = 0;
   dropped = 0;
@@ -32,7 +32,7 @@ export class BadNetwork {
   }
 
   /**
-   * What an end is told of the other one: that it is behind this network, and nowhere else.
+   * What an end learns of the other one: that it is behind this network, and nowhere else.
    * @param sdp the other end's, with its candidates
    */
   async before(sdp: string): Promise<string> {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type PacketCarrier, keepWay } from '../../../src/transports/webrtc/kept-way.js';
+import { type PacketCarrier, keepWay } from '../../../src/transports/webrtc/werift-config.js';
 
 /** Something that carries packets, and tells which port each of them went to. */
 function carrierOf(): {

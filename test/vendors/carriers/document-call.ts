@@ -11,7 +11,7 @@ const NOTICE_MS = 500;
 /** What becomes of the document after a verb: it goes on, or something else has taken its place. */
 export type AfterVerb = 'on' | 'away';
 
-/** A call at a carrier that is told what to do by documents, one at a time. */
+/** A call at a carrier that documents instruct, one at a time. */
 export abstract class DocumentCall<F extends FarCallFacts = FarCallFacts> extends FarCall<F> {
   stream: FarStream | null = null;
   /** The call or conference room that its sound goes to and comes from, in place of a document's. */

@@ -47,7 +47,7 @@ export abstract class FarCall<F extends FarCallFacts = FarCallFacts> implements 
   abstract hangUp(): void;
   /** The media socket breaks off: the network's fault. */
   abstract breakSocket(): void;
-  /** The connection dies, which our end is not told of; the carrier goes on without that stream. */
+  /** The connection dies, of which our end does not learn; the carrier goes on without that stream. */
   abstract loseSocket(): void;
 
   onOver(listener: () => void): void {

@@ -58,7 +58,7 @@ export abstract class FarStream {
     this.tellStop();
   }
 
-  /** Nothing comes or goes any more, and our end is not told. */
+  /** Nothing comes or goes any more, and our end does not learn of it. */
   lose(): void {
     this.#isOver = true;
   }

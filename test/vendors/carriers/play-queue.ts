@@ -13,7 +13,7 @@ export class PlayQueue {
     this.#queue.push(next);
   }
 
-  /** The next 20 ms, silence where nothing waits; marks whose turn it is are told. */
+  /** The next 20 ms, silence where nothing waits; marks whose turn it is are reported. */
   tick(onMark: (name: string) => void): Uint8Array {
     let left = FRAME_BYTES;
     const frame = new Uint8Array(FRAME_BYTES).fill(0xff);

@@ -26,7 +26,7 @@ const HALVES = ['a table', 'for two'] as const;
 
 /** What happened in one call, as its caller and its operator see it. */
 export interface Driven {
-  /** What the agent was told that the caller said, the last of it. */
+  /** What the agent took the caller to say, the last of it. */
   heard: string;
   /** What the agent said after the question, or before the end that came sooner. */
   said: string[];
@@ -49,7 +49,7 @@ export interface Meddling {
   after?: () => void;
 }
 
-/** A daemon with a model that repeats what it is told, calls over its talk socket, and all that it wrote meanwhile. */
+/** A daemon with a model that repeats what it hears, calls over its talk socket, and all that it wrote meanwhile. */
 export class Drive {
   readonly #house: House;
   readonly #model: OpenAiDouble;
@@ -133,7 +133,7 @@ export class Drive {
       const endMs = clock.nowMs();
       const before = line.isOver ? 1 : line.texts('onresponsetext').length;
       const sounds = client.inbox.audio.length;
-      // The words are told when they are heard.
+      // The words are reported when they are heard.
       await line.until(() => line.texts('onresponsetext').length > before || clock.nowMs() > endMs + ANSWER_MS);
       const waitedMs = clock.nowMs() - endMs;
       const heardOutMs = clock.nowMs() + 1200;

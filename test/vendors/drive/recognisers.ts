@@ -212,7 +212,7 @@ export async function driveRecognisers(fault: Fault, second: boolean): Promise<R
 
 const APOLOGY = /something is wrong on my side/;
 
-/** What a caller may have noticed, and what an operator has to be told. */
+/** What a caller may have noticed, and what an operator has to learn. */
 export function expectEndured(name: string, driven: Driven, fault: Fault, second: boolean): void {
   const shown = `${name}: ${fault.name}: ${JSON.stringify(driven)}`;
   let notices = second && fault.spares !== name ? 'nothing' : (fault.alone ?? 'nothing');

@@ -91,7 +91,7 @@ export async function driveVoices({ faults }: VoiceFault, second: boolean): Prom
   return results;
 }
 
-/** What a caller may have noticed, and what an operator has to be told. */
+/** What a caller may have noticed, and what an operator has to learn. */
 export function expectSpoken(name: string, driven: Driven, fault: VoiceFault): void {
   const shown = `${name}: ${fault.name}: ${JSON.stringify(driven)}`;
   expect([driven.status === 'error', driven.errorMessage, driven.sounded], shown).toEqual([false, null, true]);

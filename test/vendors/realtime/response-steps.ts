@@ -12,7 +12,7 @@ export interface StepsOptions {
   say: (event: object) => void;
   /** Every item that it makes is added here … */
   output: HeldItem[];
-  /** … and told when it begins. */
+  /** … and reported when it begins. */
   begun: (item: HeldItem) => void;
   onAudio: () => void;
 }

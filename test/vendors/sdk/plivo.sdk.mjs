@@ -75,8 +75,13 @@ it('places, looks at, transfers and ends a call, and what is asked about it is s
   answer.addStream('wss://voice.example.com/media', stream);
   answer.addRedirect(`${ROOT}/next`, { method: 'POST' });
   const dial = new plivo.Response();
-  const told = { action: `${ROOT}/dialled`, callbackUrl: `${ROOT}/told`, callbackMethod: 'POST', dialMusic: 'real' };
-  dial.addDial({ ...told, method: 'POST', timeout: 30, callerId: OWN }).addNumber(BUSY);
+  const reported = {
+    action: `${ROOT}/dialled`,
+    callbackUrl: `${ROOT}/leg`,
+    callbackMethod: 'POST',
+    dialMusic: 'real',
+  };
+  dial.addDial({ ...reported, method: 'POST', timeout: 30, callerId: OWN }).addNumber(BUSY);
   const hangUp = new plivo.Response();
   hangUp.addHangup({ reason: 'busy' });
   Object.assign(documents, {
@@ -96,7 +101,7 @@ it('places, looks at, transfers and ends a call, and what is asked about it is s
   const live = await sdk.calls.getLiveCall(call.id);
   expect([live.callUuid, live.callStatus]).toEqual([call.id, 'in-progress']);
   await sdk.calls.transfer(call.id, { legs: 'aleg', alegUrl: `${ROOT}/dial`, alegMethod: 'POST' });
-  sockets[0].close(); // the call goes elsewhere when its stream is over
+  sockets[0].close(); // the call is redirected when its stream is over
   await clock.advanceBy(2_000);
   expect(call.stream).not.toBeNull(); // the target was busy
   await sdk.calls.hangup(call.id);
@@ -104,7 +109,7 @@ it('places, looks at, transfers and ends a call, and what is asked about it is s
   await expect(sdk.calls.getLiveCall(call.id)).rejects.toMatchObject({ status: 404 });
   const paths = asked.map(({ url }) => new URL(url).pathname);
   expect(paths).toEqual([
-    ...['/ring', '/answer', '/media', '/machine', '/dial', '/told', '/dialled', '/media', '/hangup'],
+    ...['/ring', '/answer', '/media', '/machine', '/dial', '/leg', '/dialled', '/media', '/hangup'],
   ]);
   expectSigned(asked);
   expect([...double.violations, ...call.errors]).toEqual([]);

@@ -70,13 +70,13 @@ it('places, transfers and ends a call, and the webhooks about it are signed as t
   expect((await sdk.calls.retrieveStatus(id)).data.is_alive).toBe(false);
   expect(telnyx.violations).toEqual([]);
 
-  const told = [];
+  const reported = [];
   for (const { body, headers } of webhooks) {
     const event = await sdk.webhooks.unwrap(body, { headers });
-    if (event.data.payload.call_control_id === id) told.push(event.data.event_type);
+    if (event.data.payload.call_control_id === id) reported.push(event.data.event_type);
     expect(isSigned(publicKeyOf(telnyx.publicKey), headers, Buffer.from(body), Date.now())).toBe(true);
   }
-  expect(told).toEqual([
+  expect(reported).toEqual([
     ...['call.initiated', 'call.answered', 'streaming.started', 'call.machine.detection.ended', 'streaming.started'],
     ...['call.bridged', 'call.hangup'],
   ]);

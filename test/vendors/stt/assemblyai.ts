@@ -46,7 +46,7 @@ class Streaming implements DoubleConversation {
   readonly #ear = new Ear();
   #turn = 0;
   #fromMs = 0;
-  #told = '';
+  #reported = '';
 
   constructor(line: DoubleLine) {
     this.#line = line;
@@ -63,7 +63,7 @@ class Streaming implements DoubleConversation {
       return;
     }
     this.#ear.hear(data);
-    if (this.#said() !== this.#told) this.#tell(false, false);
+    if (this.#said() !== this.#reported) this.#tell(false, false);
     if (this.#said() !== '' && this.#ear.quietMs >= 1280) this.#end(0.6);
   }
 
@@ -94,11 +94,11 @@ class Streaming implements DoubleConversation {
     this.#tell(true, true, confidence);
     this.#turn++;
     this.#fromMs = this.#ear.heardMs;
-    this.#told = '';
+    this.#reported = '';
   }
 
   #tell(isOver: boolean, isFormatted: boolean, confidence = 0.1): void {
-    this.#told = this.#said();
+    this.#reported = this.#said();
     const words = this.#words();
     const isFinal = (at: number): boolean => isOver || at < words.length - 1;
     const text = words

@@ -38,7 +38,7 @@ class Recognition implements DoubleConversation {
   #ear = new Ear();
   #hasHeader = false;
   #given = 0;
-  #told = 0;
+  #reported = 0;
 
   constructor(line: DoubleLine) {
     this.#line = line;
@@ -70,7 +70,7 @@ class Recognition implements DoubleConversation {
     this.#ear = new Ear();
     this.#hasHeader = false;
     this.#given = 0;
-    this.#told = 0;
+    this.#reported = 0;
     const { language } = context.phraseDetection ?? {};
     if (language !== this.#line.request.query.get('language')) this.#line.violation(`language ${language ?? ''}`);
     this.#line.asked({
@@ -90,8 +90,8 @@ class Recognition implements DoubleConversation {
   #hear(audio: Buffer): void {
     this.#ear.hear(audio);
     const words = this.#ear.words.slice(this.#given);
-    if (words.length > this.#told) {
-      this.#told = words.length;
+    if (words.length > this.#reported) {
+      this.#reported = words.length;
       this.#say('speech.hypothesis', {
         Text: words.map(({ text }) => text).join(' '),
         Offset: (words[0]?.startMs ?? 0) * TICKS_PER_MS,
@@ -104,7 +104,7 @@ class Recognition implements DoubleConversation {
   #phrase(): void {
     const words = this.#ear.words.slice(this.#given);
     this.#given = this.#ear.words.length;
-    this.#told = 0;
+    this.#reported = 0;
     const text = words.map((word) => word.text).join(' ');
     const [first, last] = [words[0]?.startMs ?? 0, words.at(-1)?.endMs ?? 0];
     this.#say('speech.phrase', {

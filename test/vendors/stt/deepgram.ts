@@ -49,7 +49,7 @@ class Nova implements DoubleConversation {
   readonly #line: DoubleLine;
   readonly #ear = new Ear();
   #fromMs = 0;
-  #told = 0;
+  #reported = 0;
 
   constructor(line: DoubleLine) {
     this.#line = line;
@@ -57,8 +57,8 @@ class Nova implements DoubleConversation {
 
   binary(data: Buffer): void {
     this.#ear.hear(data);
-    if (this.#ear.heardMs - this.#told < 100) return;
-    this.#told = this.#ear.heardMs;
+    if (this.#ear.heardMs - this.#reported < 100) return;
+    this.#reported = this.#ear.heardMs;
     const isLong = this.#ear.heardMs - this.#fromMs > 2000 && this.#ear.quietMs > 0;
     this.#result(isLong, false);
   }
@@ -112,7 +112,7 @@ class Flux implements DoubleConversation {
   #sequence = 0;
   #turn = 0;
   #fromMs = 0;
-  #told = 0;
+  #reported = 0;
   #state: TurnState = 'initial';
   #words = 0;
 
@@ -128,7 +128,7 @@ class Flux implements DoubleConversation {
     else if (this.#state === 'awaiting' && words > this.#words) this.#tell('TurnResumed', 'ongoing');
     else if (this.#state === 'ongoing' && this.#ear.quietMs >= 300) this.#tell('EagerEndOfTurn', 'awaiting');
     else if (this.#state === 'awaiting' && this.#ear.quietMs >= 900) this.#end('model');
-    else if (this.#ear.heardMs - this.#told >= 240) this.#tell('Update', this.#state);
+    else if (this.#ear.heardMs - this.#reported >= 240) this.#tell('Update', this.#state);
     this.#words = this.#turnWords().length;
   }
 
@@ -152,7 +152,7 @@ class Flux implements DoubleConversation {
 
   #tell(event: string, state: TurnState, more: object = {}): void {
     this.#state = state;
-    this.#told = this.#ear.heardMs;
+    this.#reported = this.#ear.heardMs;
     const words = this.#turnWords();
     this.#line.say({
       type: 'TurnInfo',

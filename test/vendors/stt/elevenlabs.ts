@@ -44,7 +44,7 @@ class Scribe implements DoubleConversation {
   readonly #line: DoubleLine;
   readonly #ear = new Ear();
   #committedMs = 0;
-  #told = 0;
+  #reported = 0;
 
   constructor(line: DoubleLine) {
     this.#line = line;
@@ -62,10 +62,10 @@ class Scribe implements DoubleConversation {
     }
     this.#ear.hear(Buffer.from(String(message['audio_base_64']), 'base64'));
     const words = this.#words();
-    if (words.length !== this.#told && words.length > 0) {
+    if (words.length !== this.#reported && words.length > 0) {
       this.#line.say({ message_type: 'partial_transcript', text: words.map((word) => word.text).join(' ') });
     }
-    this.#told = words.length;
+    this.#reported = words.length;
     if (message['commit'] === true) this.#commit();
   }
 
@@ -84,7 +84,7 @@ class Scribe implements DoubleConversation {
     const words = this.#words();
     const text = words.map((word) => word.text).join(' ');
     this.#committedMs = this.#ear.heardMs;
-    this.#told = 0;
+    this.#reported = 0;
     this.#line.say({ message_type: 'committed_transcript', text });
     this.#line.say({
       message_type: 'committed_transcript_with_timestamps',

@@ -68,7 +68,7 @@ class Live implements DoubleConversation {
   readonly #ear = new Ear();
   #utterance = 0;
   #fromMs = 0;
-  #told = 0;
+  #reported = 0;
 
   constructor(line: DoubleLine, endpointingMs: number) {
     this.#line = line;
@@ -79,7 +79,7 @@ class Live implements DoubleConversation {
     this.#ear.hear(data);
     const words = this.#words();
     if (words.length > 0 && this.#ear.quietMs >= this.#endpointingMs) this.#tell(true);
-    else if (words.length > this.#told) this.#tell(false);
+    else if (words.length > this.#reported) this.#tell(false);
   }
 
   text(text: string): void {
@@ -94,7 +94,7 @@ class Live implements DoubleConversation {
 
   #tell(isFinal: boolean): void {
     const words = this.#words();
-    this.#told = words.length;
+    this.#reported = words.length;
     this.#line.say({
       session_id: 's',
       created_at: '2026-11-21T00:00:00.000Z',
@@ -121,6 +121,6 @@ class Live implements DoubleConversation {
     if (!isFinal) return;
     this.#utterance++;
     this.#fromMs = this.#ear.heardMs;
-    this.#told = 0;
+    this.#reported = 0;
   }
 }

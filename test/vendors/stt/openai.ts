@@ -37,7 +37,7 @@ class Transcription implements DoubleConversation {
   #ear = new Ear(24_000);
   #bytes = 0;
   #item = 0;
-  #told = 0;
+  #reported = 0;
   #isSet = false;
 
   constructor(line: DoubleLine) {
@@ -91,10 +91,10 @@ class Transcription implements DoubleConversation {
     if (!this.#isSet) this.#line.violation('audio before the session was set up');
     this.#bytes += audio.length;
     this.#ear.hear(audio);
-    for (const { text } of this.#ear.words.slice(this.#told)) {
-      const delta = this.#told === 0 ? text : ` ${text}`;
+    for (const { text } of this.#ear.words.slice(this.#reported)) {
+      const delta = this.#reported === 0 ? text : ` ${text}`;
       this.#say('conversation.item.input_audio_transcription.delta', { ...this.#itemId(), content_index: 0, delta });
-      this.#told++;
+      this.#reported++;
     }
   }
 
@@ -127,7 +127,7 @@ class Transcription implements DoubleConversation {
   #clear(): void {
     this.#ear = new Ear(24_000);
     this.#bytes = 0;
-    this.#told = 0;
+    this.#reported = 0;
   }
 
   #itemId() {

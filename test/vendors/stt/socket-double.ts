@@ -229,7 +229,7 @@ export function typed(text: string, line: DoubleLine): Record<string, unknown> &
     const message = JSON.parse(text) as Record<string, unknown>;
     if (typeof message['type'] === 'string') return message as Record<string, unknown> & { type: string };
   } catch {
-    // told below
+    // reported below
   }
   line.violation(`no message of the protocol: ${text.slice(0, 200)}`);
   return { type: '' };

@@ -31,7 +31,7 @@ class RealTime implements DoubleConversation {
   #isSet = false;
   /** Words that have been given as final. */
   #given = 0;
-  #told = 0;
+  #reported = 0;
 
   constructor(line: DoubleLine, key: string | null) {
     this.#line = line;
@@ -41,8 +41,8 @@ class RealTime implements DoubleConversation {
   binary(data: Buffer): void {
     if (!this.#isSet) this.#line.violation('audio before the start request');
     this.#ear.hear(data);
-    if (this.#ear.heardMs - this.#told < 120) return;
-    this.#told = this.#ear.heardMs;
+    if (this.#ear.heardMs - this.#reported < 120) return;
+    this.#reported = this.#ear.heardMs;
     // All but the last two words are sure.
     const sure = Math.max(this.#given, this.#ear.words.length - 2);
     const final = this.#ear.words.slice(this.#given, sure);

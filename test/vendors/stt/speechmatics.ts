@@ -32,7 +32,7 @@ class Recognition implements DoubleConversation {
   #sequence = 0;
   #final = 0;
   #finalMs = 0;
-  #told = 0;
+  #reported = 0;
 
   constructor(line: DoubleLine) {
     this.#line = line;
@@ -45,8 +45,8 @@ class Recognition implements DoubleConversation {
     // Words are final at the latest two seconds after they were said.
     const old = this.#ear.words.filter(({ endMs }) => endMs < this.#ear.heardMs - 2000).length;
     if (old > this.#final) this.#transcript(old);
-    if (this.#ear.words.length > this.#told) {
-      this.#told = this.#ear.words.length;
+    if (this.#ear.words.length > this.#reported) {
+      this.#reported = this.#ear.words.length;
       this.#say('AddPartialTranscript', this.#ear.words.slice(this.#final));
     }
   }

@@ -3,8 +3,8 @@ import type { Grammar } from '../lm/fsg.js';
 import type { SpeechLanguage } from '../lm/text.js';
 import { GARBAGE, MODEL_FOLDER } from './language-data.js';
 import type { Pronunciation } from './lexicon.js';
-import { allocateText, readText, type NativeDecoder, type SoundSwallower } from './soundswallower.js';
-import type { SpeakerMean } from './speaker.js';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /**
  * A segment of the best path so far. Times are frames of 10 ms from the start of the utterance, both ends inclusive.
@@ -251,4 +251,86 @@ export class SpeechDecoder {
     this.#buffer = 0;
     this.#native.delete();
   }
+}
+
+/**
+ * A decoder's adaptation to voice and line: the running cepstral mean, which is subtracted from every frame. It belongs
+ * to a session and not to the decoder: each turn loads it into the leased decoder, so that sessions do not affect one
+ * another.
+ */
+export interface SpeakerMean {
+  /** The subtracted mean; constant within a turn of less than 8 s. */
+  readonly mean: Float32Array;
+  /** Sum and number of the frames for the next mean. */
+  readonly sum: Float32Array;
+  readonly frames: number;
+}
+
+/** Weight of an old mean in frames (of 10 ms), and the number of frames after which it decays: cmn_live.c. */
+const WINDOW = 500;
+const FADE_AFTER = 800;
+
+/** The mean for the next turn, computed as the decoder does at the end of an utterance (`cmn_live_update`). */
+export function afterTurn({ mean, sum, frames }: SpeakerMean): SpeakerMean {
+  if (frames <= 0) return { mean, sum, frames };
+  const next = sum.map((value) => value / frames);
+  if (frames <= FADE_AFTER) return { mean: next, sum, frames };
+  return { mean: next, sum: sum.map((value) => value * Math.fround(WINDOW / frames)), frames: WINDOW };
+}
+
+/**
+ * The part of the soundswallower module (PocketSphinx compiled to WebAssembly) that parley uses: its decoder class, and
+ * C functions that the package exports without types. Pointers and handles are numbers.
+ */
+export interface SoundSwallower {
+  readonly HEAPU8: Uint8Array;
+  readonly HEAP32: Int32Array;
+  readonly HEAPF32: Float32Array;
+  readonly Decoder: new (config: Readonly<Record<string, string | number | boolean>>) => NativeDecoder;
+  get_model_path(language: string): string;
+  _malloc(bytes: number): number;
+  _free(pointer: number): void;
+  _decoder_logmath(decoder: number): number;
+  _decoder_add_word(decoder: number, word: number, phones: number, update: number): number;
+  _decoder_set_fsg(decoder: number, fsg: number): number;
+  _decoder_process_float32(decoder: number, data: number, count: number, noSearch: number, fullUtt: number): number;
+  _decoder_seg_iter(decoder: number): number;
+  _seg_iter_next(iterator: number): number;
+  _logmath_log(logmath: number, value: number): number;
+  _fsg_model_init(name: number, logmath: number, languageWeight: number, states: number): number;
+  _fsg_model_word_add(fsg: number, word: number): number;
+  _fsg_model_trans_add(fsg: number, from: number, to: number, logProbability: number, word: number): void;
+  _fsg_model_null_trans_add(fsg: number, from: number, to: number, logProbability: number): number;
+  _fsg_set_states(fsg: number, start: number, final: number): void;
+  _fsg_model_free(fsg: number): void;
+}
+
+export interface NativeDecoder {
+  readonly cdecoder: number;
+  initialize(): Promise<void>;
+  start(): void;
+  stop(): void;
+  delete(): void;
+}
+
+/** Loads a new instance of the module; its memory is freed with the thread. */
+export async function loadSoundSwallower(): Promise<SoundSwallower> {
+  const entry = import.meta.resolve('soundswallower');
+  const module = (await import(entry)) as { default: (options: object) => Promise<SoundSwallower> };
+  return module.default({ modelBase: `${dirname(fileURLToPath(entry))}/model/` });
+}
+
+/** Allocates `text` as a C string; the caller frees it. */
+export function allocateText(module: SoundSwallower, text: string): number {
+  const bytes = new TextEncoder().encode(`${text}\0`);
+  const pointer = module._malloc(bytes.length);
+  module.HEAPU8.set(bytes, pointer);
+  return pointer;
+}
+
+/** Reads a C string; empty for a null pointer. */
+export function readText(module: SoundSwallower, pointer: number): string {
+  if (pointer === 0) return '';
+  const heap = module.HEAPU8;
+  return new TextDecoder().decode(heap.subarray(pointer, heap.indexOf(0, pointer)));
 }

@@ -3,11 +3,14 @@ import { rnnoise } from '../../../audio/dsp/rnnoise.js';
 import { baseLanguage } from '../../../base/language.js';
 import { ParleyError } from '../../../base/errors.js';
 import type { SpeechLanguage } from '../lm/text.js';
-import type { SttEvents, SttOptions, SttProvider, SttStream } from '../stt.js';
+import type { SttEvents, SttOptions, SttProvider, SttStream, SttTranscript } from '../stt.js';
 import { CleanLine } from './clean-line.js';
-import type { VocabularyReport } from './protocol.js';
-import { EmbeddedStream } from './stream.js';
+import type { VocabularyReport, Hypothesis } from './protocol.js';
 import { WorkerHost } from './worker-host.js';
+import type { ExpectedAnswer } from '../../../agent/expected-answer.js';
+import type { Clock } from '../../../base/clock.js';
+import { AudioHistory } from '../../../audio/audio-history.js';
+import { HEARING_RATE_HZ, msToSamples } from '../../../audio/frame.js';
 
 export interface EmbeddedSttOptions {
   /** Maximum number of concurrent sessions, speaking or not. Default 32. */
@@ -119,4 +122,245 @@ function speechLanguage(code: string): SpeechLanguage {
 function embeddedLanguage(code: string): SpeechLanguage | null {
   const base = baseLanguage(code);
   return base === 'en' || base === 'fr' ? base : null;
+}
+
+/**
+ * Recognition of one session. A turn is one segment: each 100 ms of audio requests the transcript so far; the end of
+ * speech requests the final one. Speech that resumes before `endTurn` continues the segment and replaces its
+ * transcript. Requests depend on sample counts alone.
+ */
+export class EmbeddedStream implements SttStream {
+  readonly #host: WorkerHost;
+  readonly #stream: number;
+  readonly #clock: Clock;
+  readonly #events: SttEvents;
+  readonly #onClose: () => void;
+  readonly #line: CleanLine;
+  readonly #audio = new TurnAudio();
+  #segment = 0;
+  #asked = 0;
+  #delivered = 0;
+  #lastText = '';
+  #closed = false;
+
+  constructor(host: WorkerHost, stream: number, line: CleanLine, clock: Clock, events: SttEvents, onClose: () => void) {
+    this.#line = line;
+    this.#host = host;
+    this.#stream = stream;
+    this.#clock = clock;
+    this.#events = events;
+    this.#onClose = onClose;
+  }
+
+  push(samples: Int16Array, startSample: number): void {
+    if (this.#closed) return;
+    const clean = this.#line.process(samples, startSample, this.#audio.inTurn);
+    for (const chunk of this.#audio.push(clean.samples, clean.startSample)) this.#ask(chunk, false);
+  }
+
+  speechStarted(sample: number): void {
+    if (this.#closed) return;
+    for (const chunk of this.#audio.speechStarted(sample)) this.#ask(chunk, false);
+  }
+
+  speechStopped(sample: number): void {
+    if (this.#closed || !this.#audio.speaking) return;
+    this.#ask(this.#audio.speechStopped(sample), true);
+  }
+
+  endTurn(): void {
+    if (this.#closed || !this.#audio.inTurn) return;
+    this.#audio.endTurn();
+    this.#segment++;
+    this.#lastText = '';
+    this.#host.send({ kind: 'end', stream: this.#stream });
+  }
+
+  expect(answer: ExpectedAnswer | null): void {
+    if (!this.#closed) this.#host.send({ kind: 'expect', stream: this.#stream, answer });
+  }
+
+  close(): Promise<void> {
+    if (!this.#closed) {
+      this.#closed = true;
+      this.#host.send({ kind: 'close', stream: this.#stream });
+      this.#line.close();
+      this.#onClose();
+    }
+    return Promise.resolve();
+  }
+
+  /** Fails the stream; notifies the session once. */
+  fail(error: Error): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#host.send({ kind: 'close', stream: this.#stream });
+    this.#line.close();
+    this.#onClose();
+    this.#events.onError(error);
+  }
+
+  #ask(samples: Int16Array, isFinal: boolean): void {
+    const order = ++this.#asked;
+    const segment = this.#segment;
+    const work = this.#host.request({ kind: 'audio', stream: this.#stream, samples, isFinal });
+    const dueMs = this.#clock.nowMs() + (isFinal ? EMBEDDED_LATENCY.finalMs : EMBEDDED_LATENCY.interimMs);
+    // Maps positions now: the turn may end before the answer arrives.
+    const toSession = this.#audio.places();
+    this.#clock.settle(work, dueMs).then(
+      (answer) => {
+        this.#deliver(answer as Hypothesis, order, segment, isFinal, toSession);
+      },
+      (error: unknown) => {
+        this.fail(error as Error);
+      },
+    );
+  }
+
+  #deliver(
+    hypothesis: Hypothesis,
+    order: number,
+    segment: number,
+    isFinal: boolean,
+    toSession: (turnSample: number) => number,
+  ): void {
+    // An interim result may arrive after a final that was requested later.
+    if (this.#closed || order < this.#delivered) return;
+    this.#delivered = order;
+    if (!isFinal && (segment !== this.#segment || hypothesis.text === this.#lastText)) return;
+    if (segment === this.#segment) this.#lastText = hypothesis.text;
+    const transcript: SttTranscript = {
+      segment,
+      text: hypothesis.text,
+      isFinal,
+      understood: hypothesis.understood,
+      confidence: hypothesis.confidence,
+      words: hypothesis.words.map((word) => ({
+        text: word.text,
+        startSample: toSession(word.startSample),
+        endSample: toSession(word.endSample),
+        confidence: word.confidence,
+      })),
+    };
+    this.#events.onTranscript(transcript);
+  }
+}
+
+/**
+ * Recognition latency in virtual time: medians measured by bench/stt.ts (docs/stt.md), so that a virtual run has
+ * realistic and reproducible timing.
+ */
+interface SttLatency {
+  /** From the last audio of a hypothesis to the interim transcript. */
+  interimMs: number;
+  /** From the VAD's end of speech to the final transcript. */
+  finalMs: number;
+}
+
+const EMBEDDED_LATENCY: SttLatency = { interimMs: 20, finalMs: 9 };
+
+/** Audio is decoded in chunks of this length, counted from the start of the turn. */
+export const CHUNK_SAMPLES = msToSamples(100, HEARING_RATE_HZ);
+/** Audio before the VAD's onset that is decoded: covers soft beginnings and late detection. */
+const PRE_ROLL_SAMPLES = msToSamples(350, HEARING_RATE_HZ);
+/** Longest pause within a turn that is decoded in full; of a longer one only the pre-roll is. */
+const HISTORY_SAMPLES = msToSamples(1200, HEARING_RATE_HZ);
+/** Silence that the decoder needs after the last word. */
+const TAIL_SAMPLES = msToSamples(150, HEARING_RATE_HZ);
+/** Longest turn that is decoded. Beyond it (a television, a line on hold) the transcript does not change. */
+const MAX_TURN_SAMPLES = msToSamples(120_000, HEARING_RATE_HZ);
+
+/**
+ * Selects the audio to decode: speech marked by the VAD, the pre-roll, and pauses within a turn, in chunks. Audio
+ * outside speech is skipped, so an idle session costs nothing. Works on sample counts only.
+ */
+export class TurnAudio {
+  readonly #history = new AudioHistory(HISTORY_SAMPLES);
+  #pending = new Int16Array(CHUNK_SAMPLES);
+  #pendingSamples = 0;
+  #speaking = false;
+  /** Position after the last sample of the turn. */
+  #takenTo = 0;
+  #turnSamples = 0;
+  /** Maps the turn's audio to the session: from `turn` on, at `session`. */
+  #places: { turn: number; session: number }[] = [];
+
+  /** Whether a turn is open. */
+  get inTurn(): boolean {
+    return this.#places.length > 0;
+  }
+
+  get speaking(): boolean {
+    return this.#speaking;
+  }
+
+  /** Adds audio; returns the chunks that are complete. */
+  push(samples: Int16Array, startSample: number): Int16Array[] {
+    const jumped = startSample !== this.#history.end;
+    this.#history.write(samples, startSample);
+    if (!this.#speaking) return [];
+    if (jumped) this.#places.push({ turn: this.#turnSamples, session: startSample });
+    this.#takenTo = startSample + samples.length;
+    return this.#take(samples);
+  }
+
+  /** Speech began at `sample`. Returns the chunks that are complete. */
+  speechStarted(sample: number): Int16Array[] {
+    if (this.#speaking) return [];
+    this.#speaking = true;
+    const resumes = this.inTurn && this.#takenTo >= this.#history.start;
+    // Never from before the end of the previous turn: it would be transcribed twice.
+    const from = resumes ? this.#takenTo : Math.max(sample - PRE_ROLL_SAMPLES, this.#takenTo, this.#history.start);
+    const audio = this.#history.readFrom(from);
+    this.#places.push({ turn: this.#turnSamples, session: this.#history.end - audio.length });
+    this.#takenTo = this.#history.end;
+    return this.#take(audio);
+  }
+
+  /** Speech ended at `sample`. Returns the rest of the turn's audio so far, padded with silence if it is short. */
+  speechStopped(sample: number): Int16Array {
+    if (!this.#speaking) return new Int16Array(0);
+    this.#speaking = false;
+    const quiet = Math.max(0, this.#takenTo - sample);
+    const padding = Math.max(0, TAIL_SAMPLES - quiet);
+    const rest = new Int16Array(this.#pendingSamples + padding);
+    rest.set(this.#pending.subarray(0, this.#pendingSamples));
+    this.#pendingSamples = 0;
+    this.#turnSamples += padding;
+    return rest;
+  }
+
+  /** Ends the turn. Ongoing speech belongs to the next one. */
+  endTurn(): void {
+    this.#pendingSamples = 0;
+    this.#turnSamples = 0;
+    this.#places = this.#speaking ? [{ turn: 0, session: this.#takenTo }] : [];
+  }
+
+  /** Maps positions in the current turn's audio to the session's; the map outlives the turn. */
+  places(): (turnSample: number) => number {
+    const places = this.#places;
+    return (turnSample) => {
+      let place = places[0];
+      for (const next of places) if (next.turn <= turnSample) place = next;
+      return place === undefined ? turnSample : place.session + turnSample - place.turn;
+    };
+  }
+
+  #take(samples: Int16Array): Int16Array[] {
+    const chunks: Int16Array[] = [];
+    let rest = samples.subarray(0, Math.max(0, MAX_TURN_SAMPLES - this.#turnSamples));
+    this.#turnSamples += rest.length;
+    while (rest.length > 0) {
+      const part = rest.subarray(0, CHUNK_SAMPLES - this.#pendingSamples);
+      this.#pending.set(part, this.#pendingSamples);
+      this.#pendingSamples += part.length;
+      rest = rest.subarray(part.length);
+      if (this.#pendingSamples < CHUNK_SAMPLES) continue;
+      chunks.push(this.#pending);
+      this.#pending = new Int16Array(CHUNK_SAMPLES);
+      this.#pendingSamples = 0;
+    }
+    return chunks;
+  }
 }

@@ -1,6 +1,6 @@
 import type { ExpectedAnswer } from '../../../agent/expected-answer.js';
 import type { AnswerValue } from './protocol.js';
-import { afterTurn, type SpeakerMean } from './speaker.js';
+import { afterTurn, type SpeakerMean } from './decoder.js';
 import type { TurnDecoder } from './turn-decoder.js';
 import type { Vocabulary } from './vocabulary.js';
 

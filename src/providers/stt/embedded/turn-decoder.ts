@@ -1,11 +1,8 @@
 import type { ExpectedAnswer } from '../../../agent/expected-answer.js';
 import type { SpeechLanguage } from '../lm/text.js';
-import { SpeechDecoder } from './decoder.js';
-import { judge } from './gate.js';
+import { SpeechDecoder, type SpeakerMean, type SoundSwallower } from './decoder.js';
+import { judge, type Vocabulary } from './vocabulary.js';
 import type { Hypothesis } from './protocol.js';
-import type { SoundSwallower } from './soundswallower.js';
-import type { SpeakerMean } from './speaker.js';
-import type { Vocabulary } from './vocabulary.js';
 
 /** A decoder as the pool leases it: for one turn of one session. */
 export interface TurnDecoder {

@@ -6,7 +6,7 @@ import type { SpeechLanguage } from '../lm/text.js';
 import { loadLanguage, MODEL_FOLDER, type LanguageData } from './language-data.js';
 import { DecoderLeases } from './decoder-leases.js';
 import type { WorkerAnswer, AnswerValue, Request, WorkerSettings } from './protocol.js';
-import { loadSoundSwallower, type SoundSwallower } from './soundswallower.js';
+import { loadSoundSwallower, type SoundSwallower } from './decoder.js';
 import { SoundSwallowerDecoder } from './turn-decoder.js';
 import { compileVocabulary, vocabularyKey, type Vocabulary } from './vocabulary.js';
 

@@ -1,7 +1,7 @@
 import { baseLanguage } from '../../../base/language.js';
 import { HEARING_RATE_HZ } from '../../../audio/frame.js';
 import { numberOf, objectOf, objectsOf, parseObject, textOf } from '../../wire/json.js';
-import { postJson } from '../../wire/post-json.js';
+import { postJson } from '../../wire/vendor-http.js';
 import { failed } from '../../wire/vendor-error.js';
 import type { SttOptions } from '../stt.js';
 import type { SttDialect, VendorWord } from '../shared/dialect.js';

@@ -29,7 +29,6 @@ export interface TtsDialect {
   hello?(voice: VendorVoiceSettings): readonly DialectMessage[];
   /** Requests an utterance. */
   begin(id: string, text: string, voice: VendorVoiceSettings): readonly DialectMessage[];
-  /** Cancels it. */
   cancel(id: string): readonly DialectMessage[];
   /** The events in a text message, in order; empty for an irrelevant one. Throws on invalid input. */
   read(message: string): readonly SpeechEvent[];

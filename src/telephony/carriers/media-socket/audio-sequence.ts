@@ -1,5 +1,4 @@
-import type { MediaDialect, MediaMessage } from './dialect.js';
-import { base64Bytes } from './encodings.js';
+import { type MediaDialect, type MediaMessage, base64Bytes } from './dialect.js';
 import type { MessageFields } from './message-fields.js';
 
 /** A message of a carrier that numbers its audio: 1, 2, 3 …; 0 = without a number. */

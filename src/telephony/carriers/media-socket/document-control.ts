@@ -16,13 +16,13 @@ const MOST_CONNECTS = 3;
  * over, and after a redirection.
  */
 export abstract class DocumentControl<C extends DocumentControl<C>> extends LegControl {
-  protected readonly detours: LegRedirects;
+  protected readonly redirects: LegRedirects;
   readonly #documents: CallDocuments;
   readonly #parts: LegParts<C>;
   readonly #decideMs: number;
   /** Number of instructions to open the media socket without success. */
   #connects = 0;
-  /** The carrier was told to open the media socket since the last stream began. */
+  /** The carrier was asked to open the media socket since the last stream began. */
   #isSent = false;
   #decide: (document: string) => void = () => undefined;
   readonly #decided: Promise<string>;
@@ -34,7 +34,7 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
     this.#parts = parts;
     this.#documents = documents;
     this.#decideMs = manners.decideMs;
-    this.detours = new LegRedirects({
+    this.redirects = new LegRedirects({
       call: parts.call,
       carrier: manners.carrier,
       clock: parts.clock,
@@ -95,18 +95,18 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
   }
 
   transfer(target: string, signal: AbortSignal): Promise<TransferOutcome> {
-    return this.detours.transfer(target, signal);
+    return this.redirects.transfer(target, signal);
   }
 
   connect(other: CarrierCall, signal: AbortSignal): Promise<TransferOutcome> {
     const theirs = this.#parts.controlOf(other);
     if (theirs === null) return Promise.resolve({ ok: false, reason: 'failed' });
-    return this.detours.connect(theirs.detours, `parley-${this.#parts.token}`, signal);
+    return this.redirects.connect(theirs.redirects, `parley-${this.#parts.token}`, signal);
   }
 
   /** A transfer is over; returns the next instructions. */
   dialled(attempt: string, outcome: TransferOutcome): string {
-    return this.detours.dialled(attempt, outcome) ?? (this.call.isHandedOver ? this.#documents.hangUp : this.next());
+    return this.redirects.dialled(attempt, outcome) ?? (this.call.isHandedOver ? this.#documents.hangUp : this.next());
   }
 
   /** Redirects the call to another document. */
@@ -119,7 +119,7 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
   protected abstract endOfCall(id: string, signal: AbortSignal): Promise<CallEnd | null>;
 
   protected get isAway(): boolean {
-    return this.detours.isUnderWay;
+    return this.redirects.isUnderWay;
   }
 
   protected override streamBegan(): void {
@@ -134,7 +134,7 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
         this.over(end);
         return;
       }
-      await this.detours.fetchBack(id);
+      await this.redirects.fetchBack(id);
     } catch (error) {
       this.onError(error);
     }
@@ -142,7 +142,7 @@ export abstract class DocumentControl<C extends DocumentControl<C>> extends LegC
   }
 
   protected giveUp(): void {
-    this.detours.giveUp();
+    this.redirects.giveUp();
     this.#decide(this.#documents.hangUp);
   }
 }

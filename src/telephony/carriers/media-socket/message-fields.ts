@@ -46,6 +46,18 @@ export class MessageFields {
     };
   }
 
+  digits(message: Fields): MediaMessage & { type: 'digits' } {
+    return { type: 'digits', digits: this.text(this.objectIn(message, 'dtmf')['digit'], 'dtmf.digit') };
+  }
+
+  mark(message: Fields): MediaMessage & { type: 'mark' } {
+    return { type: 'mark', name: this.text(this.objectIn(message, 'mark')['name'], 'mark.name') };
+  }
+
+  unknownEvent(message: Fields | null): ParleyError {
+    return this.unreadable(`the event ${String(message?.['event']).slice(0, 40)} is not known`);
+  }
+
   unreadable(reason: string): ParleyError {
     return new ParleyError('CARRIER_MESSAGE_BAD', { carrier: this.#carrier, reason });
   }

@@ -171,12 +171,13 @@ export class RestApi {
     if (reply.status < 300) return reply;
     const { status, body } = reply;
     const { words, code } = refusal(body);
-    throw new ParleyError(status >= 500 ? 'CARRIER_SILENT' : 'CARRIER_REFUSED', {
+    const details: Record<string, string | number> = {
       carrier,
       status,
       reason: `HTTP ${String(status)}${words === '' ? '' : `: ${words.slice(0, 300)}`}`,
-      ...(code !== undefined && { vendorCode: code }),
-    });
+    };
+    if (code !== undefined) details['vendorCode'] = code;
+    throw new ParleyError(status >= 500 ? 'CARRIER_SILENT' : 'CARRIER_REFUSED', details);
   }
 
   /** Like `ask`, but retries after 429, which has no effect at the carrier. */

@@ -9,8 +9,7 @@ import {
   type CarrierCall,
   refused,
 } from '../carrier.js';
-import type { MediaDialect } from './dialect.js';
-import type { MediaEncoding } from './encodings.js';
+import type { MediaDialect, MediaEncoding } from './dialect.js';
 import { SocketLine, type SocketLineEvents } from './socket-line.js';
 
 /** The operations of a call at its carrier. None of these throws, and each retries as needed. */

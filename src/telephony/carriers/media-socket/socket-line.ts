@@ -10,8 +10,7 @@ import type {
   TransportMessage,
   TransportSink,
 } from '../../../transports/transport.js';
-import type { MediaDialect, MediaMessage } from './dialect.js';
-import { encodePayload, type MediaEncoding, decodePayload } from './encodings.js';
+import { type MediaDialect, type MediaMessage, encodePayload, type MediaEncoding, decodePayload } from './dialect.js';
 import type { MediaSocket } from './media-socket.js';
 import { UnplayedAudio } from './unplayed-audio.js';
 

@@ -20,7 +20,7 @@ export interface PlivoControlOptions extends LegParts<PlivoControl> {
 }
 
 /** Plivo's requests and reports about a call. */
-export type CallPath = 'answer' | 'ring' | 'hangup' | 'machine' | 'next' | 'go' | 'told' | 'dialled' | 'media';
+export type CallPath = 'answer' | 'ring' | 'hangup' | 'machine' | 'next' | 'go' | 'leg' | 'dialled' | 'media';
 
 const MANNERS = {
   carrier: 'plivo',
@@ -72,7 +72,7 @@ export class PlivoControl extends DocumentControl<PlivoControl> implements Socke
 
   /** A report about the leg of a transfer's target. */
   targetStatus(attempt: string, action: string): void {
-    if (action === 'answer' || action === 'connected') this.detours.targetAnswered(attempt);
+    if (action === 'answer' || action === 'connected') this.redirects.targetAnswered(attempt);
   }
 
   /** The result of Plivo's answering machine detection. */
@@ -151,7 +151,7 @@ function documentsOf({ url, call }: PlivoControlOptions): CallDocuments {
         target,
         from: call.ours,
         ringS: TRANSFER_RING_S,
-        statusUrl: url('told', attempt),
+        statusUrl: url('leg', attempt),
         actionUrl: url('dialled', attempt),
       }),
     meeting: conferenceXml,

@@ -51,7 +51,7 @@ function read(text: string): SequencedMessage | null {
     case 'media':
       return soundIn(message, fields);
     case 'dtmf':
-      return { type: 'digits', digits: fields.text(fields.objectIn(message, 'dtmf')['digit'], 'dtmf.digit') };
+      return fields.digits(message);
     case 'playedStream':
       return { type: 'mark', name: fields.text(message['name'], 'name') };
     case 'clearedAudio':
@@ -62,7 +62,7 @@ function read(text: string): SequencedMessage | null {
     case 'error':
       throw fields.unreadable(`it reports ${message['event']}: ${String(message['reason']).slice(0, 200)}`);
     default:
-      throw fields.unreadable(`the event ${String(message?.['event']).slice(0, 40)} is not known`);
+      throw fields.unknownEvent(message);
   }
 }
 
@@ -83,6 +83,7 @@ export class PlivoCarrier extends DocumentCarrier<PlivoControl> {
   readonly name = 'plivo';
   readonly path = PATH;
   protected readonly callId = /^[A-Za-z0-9-]{1,64}$/;
+  protected readonly callIdField = 'CallUUID';
   protected readonly rejection = rejectXml('unavailable');
   protected readonly notSigned = 'Plivo has not signed with plivoAuthToken for publicUrl';
   readonly #options: PlivoCarrierOptions;
@@ -110,8 +111,8 @@ export class PlivoCarrier extends DocumentCarrier<PlivoControl> {
     form: URLSearchParams,
     what: 'webhook' | 'socket',
   ): boolean {
-    const { publicUrl, authToken } = this.#options;
-    const url = `${publicUrl}${path}`;
+    const { publicUrl, mediaUrl, authToken } = this.#options;
+    const url = `${what === 'socket' ? mediaUrl : publicUrl}${path}`;
     // Plivo signs plain http for sockets whatever it connected to, according to the guide of its command line
     // (github.com/plivo/plivo-cli). Its documentation does not say so; the other two schemes would be as authentic.
     const schemes = what === 'socket' ? ['http', 'https', 'wss'] : [];
@@ -164,7 +165,7 @@ export class PlivoCarrier extends DocumentCarrier<PlivoControl> {
       case 'ring':
         control?.rang(callId);
         return xmlReply(EMPTY_XML);
-      case 'told':
+      case 'leg':
         control?.targetStatus(more, form.get('DialAction') ?? '');
         return xmlReply(EMPTY_XML);
       case 'machine':

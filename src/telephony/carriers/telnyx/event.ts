@@ -14,7 +14,6 @@ export interface TelnyxEvent {
   isIncoming: boolean;
   from: string;
   to: string;
-  /** The stream. */
   streamId: string;
   /** The result of answering machine detection. */
   result: string;

@@ -1,6 +1,5 @@
 import { parseJson } from '../../../base/json.js';
-import type { MediaDialect } from '../media-socket/dialect.js';
-import type { MediaEncoding } from '../media-socket/encodings.js';
+import type { MediaDialect, MediaEncoding } from '../media-socket/dialect.js';
 import { MessageFields } from '../media-socket/message-fields.js';
 import { type SequencedMessage, sequenceReader, soundIn, cutNumber } from '../media-socket/audio-sequence.js';
 import type { MediaSocket } from '../media-socket/media-socket.js';
@@ -44,9 +43,9 @@ function read(text: string): SequencedMessage | null {
     case 'media':
       return soundIn(message, fields);
     case 'dtmf':
-      return { type: 'digits', digits: fields.text(fields.objectIn(message, 'dtmf')['digit'], 'dtmf.digit') };
+      return fields.digits(message);
     case 'mark':
-      return { type: 'mark', name: fields.text(fields.objectIn(message, 'mark')['name'], 'mark.name') };
+      return fields.mark(message);
     case 'stop':
       return { type: 'stop' };
     case 'error': {
@@ -55,7 +54,7 @@ function read(text: string): SequencedMessage | null {
       throw fields.unreadable(`it reports ${words.join(', ').slice(0, 200)}`);
     }
     default:
-      throw fields.unreadable(`the event ${String(message?.['event']).slice(0, 40)} is not known`);
+      throw fields.unknownEvent(message);
   }
 }
 

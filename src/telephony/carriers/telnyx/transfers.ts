@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.js';
 import { ParleyError } from '../../../base/errors.js';
 import type { TransferOutcome } from '../../../transports/transport.js';
-import { retryUntilDone } from '../media-socket/retry-until-done.js';
+import { retryUntilDone } from '../media-socket/leg-control.js';
 import type { TelnyxApi } from './api.js';
 import type { TelnyxEvent } from './event.js';
 import { transferOutcome } from './statuses.js';

@@ -56,12 +56,12 @@ export class TwilioControl extends DocumentControl<TwilioControl> implements Soc
   /** Presses keys. parley does not hear the far end meanwhile, for about a second. */
   async press(keys: string, signal: AbortSignal): Promise<void> {
     if (!/^[0-9*#w]{1,200}$/.test(keys)) throw new ParleyError('KEYS_UNSUPPORTED', { carrier: 'Twilio', keys });
-    await this.detours.visit(connecting(this.#options, keys), keys.length * KEY_MS, signal);
+    await this.redirects.visit(connecting(this.#options, keys), keys.length * KEY_MS, signal);
   }
 
   /** A new status of a transfer's target. */
   targetStatus(attempt: string, status: string): void {
-    if (status === 'in-progress') this.detours.targetAnswered(attempt);
+    if (status === 'in-progress') this.redirects.targetAnswered(attempt);
   }
 
   /** The result of Twilio's answering machine detection. */

@@ -7,16 +7,15 @@ import { card, empty, failure, loading, type View, type ViewOptions } from '../v
 import { NOT_RECORDING, whyNoRecording, whyNoTrace } from './absence.js';
 import { backToCalls, callFacts, callHead } from './call-head.js';
 import { LiveCall } from './live-call.js';
-import { Player } from './player.js';
-import { CallRecording } from './recording.js';
+import { Player, CallRecording } from './player.js';
 import { statusWords } from '../statuses.js';
 import { type CallTimeline, lineOpenedMs, timelineOf } from './timeline.js';
 import { TimelineView } from './timeline-view.js';
 import { parseTrace, type Trace } from './trace.js';
 import { turnStories, type TurnStory } from './turns.js';
-import { waterfalls } from './waterfall.js';
 import { duration } from '../../page/times.js';
 import { clock } from '../words.js';
+import { type Bar, waterfall } from './bars.js';
 
 const NOTHING: CallTimeline = { spans: [], durationMs: 0 };
 
@@ -291,4 +290,48 @@ function stamp(ms: number, onSeek: ((ms: number) => void) | null): HTMLElement {
 
 function isAt(aMs: number | null, bMs: number): boolean {
   return aMs !== null && Math.abs(aMs - bMs) < 1;
+}
+
+/** The waterfalls of all turns on one scale. */
+function waterfalls(turns: readonly TurnStory[], onSeek: (ms: number) => void): HTMLElement {
+  const bars = turns.map(waterfall);
+  const all = bars.flat();
+  const high = Math.max(1, ...all.map(({ toMs }) => toMs));
+  // Bars that start long before the end of speech are cut: the wait is what matters.
+  const low = Math.max(Math.min(0, ...all.map(({ fromMs }) => fromMs)), -high / 2);
+  const items = turns.map((turn, at) => {
+    const heading = el(
+      'button',
+      { type: 'button', class: 'fall-head', title: 'Go to this turn' },
+      el('span', { class: 'fall-turn' }, String(turn.turn)),
+      el('span', { class: 'fall-words' }, turn.heard ?? 'unasked'),
+      el('b', { class: 'figure' }, turn.responseMs === null ? 'not answered' : duration(turn.responseMs)),
+    );
+    heading.addEventListener('click', () => onSeek(Math.max(0, (turn.speechEndMs ?? turn.audioStartMs ?? 0) - 800)));
+    const rows = (bars[at] ?? []).map((bar) => barRow(bar, low, high));
+    return el(
+      'li',
+      { class: 'fall' },
+      heading,
+      ...rows,
+      ...(turn.interrupted ? [el('p', { class: 'tag' }, 'interrupted')] : []),
+    );
+  });
+  return el('ol', { class: 'falls' }, ...items);
+}
+
+function barRow({ label, about, fromMs, toMs, look }: Bar, low: number, high: number): HTMLElement {
+  const share = (ms: number): number => ((Math.max(ms, low) - low) / (high - low)) * 100;
+  const bar = el('span', { class: `fall-bar ${look}` });
+  bar.style.left = `${share(fromMs).toFixed(2)}%`;
+  bar.style.width = `${(share(toMs) - share(fromMs)).toFixed(2)}%`;
+  const zero = el('span', { class: 'fall-zero' });
+  zero.style.left = `${share(0).toFixed(2)}%`;
+  return el(
+    'div',
+    { class: `fall-row ${look}`, title: about },
+    el('span', {}, label),
+    el('span', { class: 'fall-track' }, zero, bar),
+    el('span', { class: 'figure' }, toMs - fromMs < 0.5 ? '0 ms' : duration(toMs - fromMs)),
+  );
 }

@@ -4,9 +4,8 @@ import { duration } from '../../page/times.js';
 import { AgentNames, type AgentName } from '../agent-names.js';
 import { empty, failure, loading, type View, type ViewOptions } from '../view.js';
 import { callRow } from './call-rows.js';
-import { type CallFilters, filtersOf, queryOf, searchOf, NO_FILTERS } from './filters.js';
+import { type CallFilters, filtersOf, queryOf, searchOf, NO_FILTERS, mergedCalls } from './filters.js';
 import { listTimes } from './list-times.js';
-import { mergedCalls } from './merged-calls.js';
 import { labelled, select } from '../actions.js';
 import { STATUS_NAMES, statusWords } from '../statuses.js';
 

@@ -54,3 +54,12 @@ function dayMs(day: string, later: number): number | null {
   if (match === null) return null;
   return new Date(Number(match[1]), Number(match[2]) - 1, Number(match[3]) + later).getTime();
 }
+
+/** The calls of both lists, newest first; the fresh page wins. */
+export function mergedCalls<T extends { session_id: string; ts: number }>(
+  known: readonly T[],
+  fresh: readonly T[],
+): T[] {
+  const ids = new Set(fresh.map(({ session_id: id }) => id));
+  return [...fresh, ...known.filter(({ session_id: id }) => !ids.has(id))].sort((a, b) => b.ts - a.ts);
+}

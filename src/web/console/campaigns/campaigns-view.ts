@@ -2,8 +2,7 @@ import { el } from '../../shared/elements.js';
 import { actionForm, labelled } from '../actions.js';
 import { card, empty, Loaded, type View, type ViewOptions } from '../view.js';
 import { wholeTime } from '../words.js';
-import { type Campaign, type CampaignStatusName, pillOf } from './campaign.js';
-import { CampaignProgressBar } from './progress-bar.js';
+import { type Campaign, type CampaignStatusName, pillOf, CampaignProgressBar } from './campaign.js';
 
 /** All campaigns, with their progress. */
 export function campaignsView({ api }: ViewOptions): View {

@@ -1,13 +1,12 @@
 import { el } from '../../shared/elements.js';
-import { actionButton, select } from '../actions.js';
+import { actionButton, select, actionForm, labelled } from '../actions.js';
 import { AgentNames, type AgentName } from '../agent-names.js';
 import { ApiError, type ConsoleApi, messageOf } from '../api.js';
 import { card, empty, failure, loading, type View, type ViewOptions } from '../view.js';
 import { wholeTime } from '../words.js';
-import { type Run, runLink, runPill, runWord, type Suite, suitePath } from './eval-types.js';
+import { type Run, runLink, runPill, runWord, type Suite, suitePath, type ListedVersion } from './eval-types.js';
 import { matrixOf } from './matrix.js';
 import { matrixTable } from './matrix-table.js';
-import { runForm } from './run-form.js';
 import { RunProgress } from './run-progress.js';
 import { TextEditor } from './text-editor.js';
 
@@ -214,6 +213,82 @@ function runEntry(run: Run, agentName: (id: string) => string): HTMLElement {
   );
 }
 
-export function backToEvals(): HTMLElement {
+function backToEvals(): HTMLElement {
   return el('a', { href: '#/evals', class: 'back' }, '← Evals');
+}
+
+interface RunFormOptions {
+  api: ConsoleApi;
+  suiteId: string;
+  /** The agent of the suite; null = any. */
+  agentId: string | null;
+  agents: readonly AgentName[];
+  /** Saves the suite if it has changed. @throws what prevents it */
+  save: () => Promise<void>;
+  onStarted: (run: Run) => void;
+}
+
+const VERSIONS = 50;
+
+/** Starts a run: of which version of which agent, how, and with what to compare. */
+function runForm({ api, suiteId, agentId, agents, save, onStarted }: RunFormOptions): HTMLElement {
+  const agent = select(
+    'agent',
+    agentId ?? agents[0]?.id ?? '',
+    agents.map(({ id, name }) => [id, name] as const),
+  );
+  const version = el('select', { name: 'version' });
+  const against = el('select', { name: 'against' });
+  const mode = select('mode', '', [
+    ['text', 'Text'],
+    ['voice', 'Voice'],
+    ['', 'Text and voice'],
+  ]);
+  mode.value = 'text';
+  const runs = el('input', { type: 'number', min: '1', max: '1000', placeholder: 'as in the suite' });
+  const only = el('input', { type: 'text', placeholder: 'all cases' });
+
+  async function loadVersions(): Promise<void> {
+    const versions = await api
+      .get<ListedVersion[]>(`/agents/${encodeURIComponent(agent.value)}/versions`, { limit: VERSIONS })
+      .catch((): ListedVersion[] => []);
+    const options = (): HTMLElement[] =>
+      versions.map(({ version: n }, at) =>
+        el('option', { value: String(n) }, at === 0 ? `${String(n)} (now)` : String(n)),
+      );
+    version.replaceChildren(...options());
+    against.replaceChildren(el('option', { value: '' }, 'nothing'), ...options());
+  }
+  agent.addEventListener('change', () => void loadVersions());
+  void loadVersions();
+
+  const fields = [
+    labelled('Agent', agent),
+    labelled('Version', version),
+    labelled('Mode', mode),
+    labelled('Runs of each case', runs),
+    labelled('Only (names or tags)', only),
+    labelled('Compare with version', against),
+  ];
+  return actionForm('Run the suite', fields, 'Run', async () => {
+    await save();
+    const chosen = only.value
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '');
+    const run = await api.send<Run>('POST', '/evals/runs', {
+      suite_id: suiteId,
+      agent_id: agent.value,
+      agent_version: numberIn(version),
+      mode: mode.value === '' ? undefined : mode.value,
+      runs: numberIn(runs),
+      only: chosen.length === 0 ? undefined : chosen,
+      against: against.value === '' ? undefined : { agent_version: Number(against.value) },
+    });
+    onStarted(run);
+  });
+}
+
+function numberIn({ value }: HTMLInputElement | HTMLSelectElement): number | undefined {
+  return value === '' ? undefined : Number(value);
 }

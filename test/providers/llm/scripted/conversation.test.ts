@@ -75,7 +75,7 @@ describe('a conversation of which texts alone were kept', () => {
     expect((await dialogue.say('order')).text).toBe('How many cakes?');
   });
 
-  it('takes a call that nobody told the end of for broken off', async () => {
+  it('takes a call whose end nobody reported for broken off', async () => {
     const dialogue = await retold('I am ordering.');
     expect((await dialogue.say('opening hours')).text).toMatch(/(All right|order that)\?$/);
   });
@@ -245,7 +245,7 @@ describe('interruption', () => {
     expect((await dialogue.say('three cakes')).text).toContain('Three large cakes');
   });
 
-  it('the outcome of a call is told before anything else', async () => {
+  it('the outcome of a call is said before anything else', async () => {
     const dialogue = start();
     await upToCall(dialogue);
     const call = dialogue.messages.at(-1);

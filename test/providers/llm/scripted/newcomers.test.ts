@@ -79,7 +79,7 @@ describe('a newcomer, with every word heard right', () => {
     expect(reply.text).not.toMatch(/goodbye|how many|which day/i);
   });
 
-  it.each(NO_ANSWERS)('keeps all values when asked for the %s and told "%s"', (asked, text) => {
+  it.each(NO_ANSWERS)('keeps all values when asked for the %s and answered "%s"', (asked, text) => {
     const before = valuesOf(after(restaurant, [BEFORE[asked]]));
     expect(valuesOf(after(restaurant, [BEFORE[asked], text]))).toEqual(before);
   });

@@ -244,7 +244,7 @@ describe('a failure', () => {
     [400, 'PROVIDER_REFUSED', false],
     [429, 'PROVIDER_FAILED', true],
     [529, 'PROVIDER_FAILED', true],
-  ])('of status %i is told', async (status, code, retryable) => {
+  ])('of status %i is reported', async (status, code, retryable) => {
     double.answer = (response) => refuse(response, status, 'some_error', `no, ${KEY}`);
     expect(await failure(collect(provider.complete(request())))).toMatchObject({
       code,
@@ -256,7 +256,7 @@ describe('a failure', () => {
   it.each([
     ['overloaded_error', 'PROVIDER_FAILED'],
     ['invalid_request_error', 'PROVIDER_REFUSED'],
-  ])('within the stream, %s, is told', async (type, code) => {
+  ])('within the stream, %s, is reported', async (type, code) => {
     double.answer = (response) => {
       begin(response);
       send(response, events([textBlock('So')])[0] ?? {});

@@ -26,7 +26,7 @@ function faulty(fault: string, options: Partial<EngineProcessOptions> = {}): Eng
   return make({ load: { engine: 'listen', config: { fault }, threads: 1, idleMs: null }, entry: FAULTY, ...options });
 }
 
-/** A user, and how it was told of the end. */
+/** A user, and how it learned of the end. */
 function join(engine: EngineProcess): { id: number; ended: Promise<ParleyError> } {
   let end: (error: ParleyError) => void = () => undefined;
   const ended = new Promise<ParleyError>((resolve) => (end = resolve));
@@ -117,9 +117,9 @@ describe('a loaded process', () => {
     await engine.ready();
     await clock.advanceTo(5000);
     const { pid } = engine;
-    const { id, ended: told } = join(engine);
+    const { id, ended: reported } = join(engine);
     engine.send({ type: 'open', id });
-    expect(await told).toMatchObject({ code: 'PROVIDER_FAILED' });
+    expect(await reported).toMatchObject({ code: 'PROVIDER_FAILED' });
     await new Promise((resolve) => setImmediate(resolve));
     expect(engine.pid).not.toBeNull();
     expect(engine.pid).not.toBe(pid);

@@ -3,7 +3,7 @@ import { VirtualClock } from '../../../../src/base/virtual-clock.js';
 import type { Grammar } from '../../../../src/providers/stt/lm/fsg.js';
 import type { SpeechLanguage } from '../../../../src/providers/stt/lm/text.js';
 import { DecoderLeases } from '../../../../src/providers/stt/embedded/decoder-leases.js';
-import type { SpeakerMean } from '../../../../src/providers/stt/embedded/speaker.js';
+import type { SpeakerMean } from '../../../../src/providers/stt/embedded/decoder.js';
 import type { TurnDecoder } from '../../../../src/providers/stt/embedded/turn-decoder.js';
 import type { Vocabulary } from '../../../../src/providers/stt/embedded/vocabulary.js';
 
@@ -274,7 +274,7 @@ describe('where all decoders are lent', () => {
     expect(desk.decoders).toHaveLength(2);
   });
 
-  it('a session that closes while it waits is told so, and waits no more', async () => {
+  it('a session that closes while it waits learns so, and waits no more', async () => {
     const desk = new Desk(1);
     desk.open(1);
     desk.open(2);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DecodedSegment } from '../../../../src/providers/stt/embedded/decoder.js';
-import { judge } from '../../../../src/providers/stt/embedded/gate.js';
+import { judge } from '../../../../src/providers/stt/embedded/vocabulary.js';
 
 /** A path of segments one after the other; `kind` is a word or what stands for none. */
 function path(...parts: [word: string, frames: number, language: number][]): DecodedSegment[] {

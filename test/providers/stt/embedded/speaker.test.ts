@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { afterTurn } from '../../../../src/providers/stt/embedded/speaker.js';
+import { afterTurn } from '../../../../src/providers/stt/embedded/decoder.js';
 
 const of = (...values: number[]): Float32Array => Float32Array.from(values);
 

@@ -92,20 +92,20 @@ export class Listener {
     await this.#play(new Int16Array((ms * RATE_HZ) / 1000), () => undefined);
   }
 
-  /** Speech followed by `quietMs` of silence; the onset is told 60 ms late and the end 240 ms late. */
+  /** Speech followed by `quietMs` of silence; the onset is reported 60 ms late and the end 240 ms late. */
   async speech(samples: Int16Array, quietMs = 300): Promise<void> {
     const onset = this.#position;
     const end = onset + samples.length;
     const audio = new Int16Array(samples.length + (quietMs * RATE_HZ) / 1000);
     audio.set(samples);
-    let told = 0;
+    let reported = 0;
     await this.#play(audio, (position) => {
-      if (told === 0 && position >= onset + 960) {
-        told = 1;
+      if (reported === 0 && position >= onset + 960) {
+        reported = 1;
         this.stream.speechStarted(onset);
       }
-      if (told === 1 && position >= end + 3840) {
-        told = 2;
+      if (reported === 1 && position >= end + 3840) {
+        reported = 2;
         this.stream.speechStopped(end);
       }
     });
@@ -116,12 +116,12 @@ export class Listener {
     await this.clock.advanceBy(50);
   }
 
-  async #play(audio: Int16Array, told: (position: number) => void): Promise<void> {
+  async #play(audio: Int16Array, reported: (position: number) => void): Promise<void> {
     for (let at = 0; at < audio.length; at += FRAME) {
       const frame = audio.slice(at, at + FRAME);
       this.stream.push(frame, this.#position);
       this.#position += frame.length;
-      told(this.#position);
+      reported(this.#position);
       await this.clock.advanceBy(20);
     }
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AudioHistory } from '../../../../src/audio/audio-history.js';
-import { TurnAudio } from '../../../../src/providers/stt/embedded/stream.js';
+import { TurnAudio } from '../../../../src/providers/stt/embedded/provider.js';
 
 /** Audio whose sample at position n is n (modulo 30000), so that positions can be read off. */
 function ramp(from: number, length: number): Int16Array {

@@ -2,12 +2,12 @@ import { beforeEach, expect, it } from 'vitest';
 import type { SttTranscript, SttWord } from '../../../../src/providers/stt/stt.js';
 import { type Piece, Segments } from '../../../../src/providers/stt/shared/segments.js';
 
-let told: SttTranscript[];
+let reported: SttTranscript[];
 let segments: Segments;
 
 beforeEach(() => {
-  told = [];
-  segments = new Segments((transcript) => told.push(transcript));
+  reported = [];
+  segments = new Segments((transcript) => reported.push(transcript));
 });
 
 const piece = (text: string, isFinal = false, more: Partial<Piece> = {}): Piece => ({
@@ -26,7 +26,7 @@ const word = (text: string, startSample: number): SttWord => ({
 });
 
 const lines = (): string[] =>
-  told.map(({ segment, text, isFinal }) => `${String(segment)}${isFinal ? '!' : '?'} ${text}`);
+  reported.map(({ segment, text, isFinal }) => `${String(segment)}${isFinal ? '!' : '?'} ${text}`);
 
 it('joins pieces in their order, whatever the order in which they come', () => {
   segments.update(1, piece('for two', true));
@@ -44,7 +44,7 @@ it('says nothing twice, but a final transcript that has its punctuation or its t
   segments.update(0, piece('Yes.', true, { words: [word('Yes.', 10)] }));
   segments.update(0, piece('Yes.', true, { words: [word('Yes.', 10)] }));
   expect(lines()).toEqual(['0? yes', '0! yes', '0! Yes.', '0! Yes.']);
-  expect(told.at(-1)?.words).toHaveLength(1);
+  expect(reported.at(-1)?.words).toHaveLength(1);
 });
 
 it('is no longer final when the user goes on', () => {
@@ -55,7 +55,7 @@ it('is no longer final when the user goes on', () => {
   expect(lines().at(-1)).toBe('0? yes please');
 });
 
-it('counts a segment a turn, and none for a turn of which nothing was told', () => {
+it('counts a segment a turn, and none for a turn of which nothing was reported', () => {
   segments.update(0, piece('yes', true));
   segments.endTurn(100);
   segments.endTurn(200);
@@ -103,10 +103,10 @@ it('takes back what turns out to be of the turn before', () => {
 });
 
 it('tells how sure it is on the whole, and joins without spaces where none are written', () => {
-  segments = new Segments((transcript) => told.push(transcript), '');
+  segments = new Segments((transcript) => reported.push(transcript), '');
   segments.update(0, piece('こんにちは', true, { confidence: 0.5 }));
   segments.update(1, piece('世界', true, { confidence: 1 }));
   segments.final();
-  expect(told.at(-1)).toMatchObject({ text: 'こんにちは世界', confidence: 0.75, understood: true });
+  expect(reported.at(-1)).toMatchObject({ text: 'こんにちは世界', confidence: 0.75, understood: true });
   expect(segments.isSettled).toBe(true);
 });

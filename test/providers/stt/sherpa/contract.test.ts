@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { SherpaStt, type SherpaSttOptions } from '../../../../src/providers/stt/sherpa/provider.js';
+import { SherpaStt, type SherpaSttOptions } from '../../../../src/providers/stt/sherpa.js';
 import { LocalModels } from '../../../../src/providers/local/local-models.js';
 import { BETWEEN_MS, MADE_FAMILIES, MADE_MODELS, madeModels, TONE_MS, tones } from '../../local/made-models.js';
 import { Caller } from '../vendors/caller.js';

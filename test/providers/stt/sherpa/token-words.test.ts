@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { confidenceOf, readable, wordsOf } from '../../../../src/providers/stt/sherpa/provider.js';
+import { confidenceOf, readable, wordsOf } from '../../../../src/providers/stt/sherpa.js';
 
 const heard = (
   text: string,

@@ -60,7 +60,7 @@ describe('Flux', () => {
     expect(caller.turnEnds).toEqual([0.8]);
   });
 
-  it('is told that the turn is over where it waits for more, which is no opinion of its own', async () => {
+  it('learns that the turn is over where it waits for more, which is no opinion of its own', async () => {
     await caller.open(stt, { model: 'flux' });
     caller.say(spoken('a table'));
     expect(plain((await caller.final()).text)).toBe('a table');

@@ -8,7 +8,7 @@ import {
   espeakVoiceFor,
   findEspeak,
   parseEspeakVoices,
-} from '../../../../src/providers/tts/espeak/espeak.js';
+} from '../../../../src/providers/tts/espeak.js';
 import type { TtsRequest } from '../../../../src/providers/tts/tts.js';
 import {
   abortAfterFirstBlock,
@@ -19,7 +19,7 @@ import {
   tidyUpAfterEach,
 } from '../requests.js';
 
-/** In CI the program must be there; elsewhere its tests are left out by name. */
+/** In CI the program must be there; otherwise its tests are left out by name. */
 const missing = findEspeak() === undefined && process.env['CI'] !== 'true';
 const installed = missing ? describe.skip : describe;
 const because = missing ? ' (skipped: no program espeak-ng on PATH; apt-get install espeak-ng)' : '';

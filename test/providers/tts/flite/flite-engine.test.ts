@@ -69,7 +69,7 @@ describe('flite', () => {
     }
   });
 
-  it('stops when it is told to and works on', () => {
+  it('stops when it is asked to and works on', () => {
     const whole = speak('one two three four five six seven', { voice: 'slt' });
     const cut = speak('one two three four five six seven', { voice: 'slt' }, (blocks) => blocks < 3);
     expect(cut.blocks.length).toBe(3);

@@ -45,7 +45,7 @@ describe('openai', () => {
     ]);
   });
 
-  it('has a refused key told by warm-up, and nothing else', async () => {
+  it('has warm-up report a refused key, and nothing else', async () => {
     const double = await open(new OpenAiSpeechDouble());
     expect(await codeOf(speaking(openAiTts, double, 'wrong').provider.warmUp())).toBe('PROVIDER_REFUSED');
     double.faults = { refuse: 500 };

@@ -47,45 +47,45 @@ describe.skipIf(sileroKernel('native') === null)('Silero, many streams together'
     const vad = new SileroVad();
     const window = signals[0]!.subarray(0, SILERO_WINDOW);
     const [may, mayNot] = [vad.createDetector({ mayWait: true }), vad.createDetector()];
-    const told: string[] = [];
-    may.process(window, () => told.push('nothing is gathered'));
+    const reported: string[] = [];
+    may.process(window, () => reported.push('nothing is gathered'));
     gather(() => {
-      may.process(window, () => told.push('waited'));
-      mayNot.process(window, () => told.push('at once'));
-      told.push('gathered');
+      may.process(window, () => reported.push('waited'));
+      mayNot.process(window, () => reported.push('at once'));
+      reported.push('gathered');
     });
-    expect(told).toEqual(['nothing is gathered', 'at once', 'gathered', 'waited']);
+    expect(reported).toEqual(['nothing is gathered', 'at once', 'gathered', 'waited']);
   });
 
   it('tells a stream that is closed or begun anew in the meantime nothing, and spoils nothing of it', () => {
     const vad = new SileroVad();
     const window = signals[0]!.subarray(0, SILERO_WINDOW);
     const [closed, reset] = [vad.createDetector({ mayWait: true }), vad.createDetector({ mayWait: true })];
-    const told: number[] = [];
+    const reported: number[] = [];
     gather(() => {
-      for (const detector of [closed, reset]) detector.process(window, (probability) => told.push(probability));
+      for (const detector of [closed, reset]) detector.process(window, (probability) => reported.push(probability));
       closed.close();
       reset.reset();
     });
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     const first = probabilities(vad.createDetector(), window);
     expect(probabilities(reset, window)).toEqual(first);
   });
 
-  it('goes on where somebody who is told of a window throws, and lets the error be seen', async () => {
+  it('goes on where a listener to a window throws, and lets the error be seen', async () => {
     const vad = new SileroVad();
     const window = signals[0]!.subarray(0, SILERO_WINDOW);
     const others = process.listeners('uncaughtException');
     process.removeAllListeners('uncaughtException');
     const seen = once(process, 'uncaughtException');
-    const told: number[] = [];
+    const reported: number[] = [];
     gather(() => {
       vad.createDetector({ mayWait: true }).process(window, () => {
         throw new Error('a fault of one');
       });
-      vad.createDetector({ mayWait: true }).process(window, (probability) => told.push(probability));
+      vad.createDetector({ mayWait: true }).process(window, (probability) => reported.push(probability));
     });
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
     expect(await seen).toEqual([expect.objectContaining({ message: 'a fault of one' }), 'uncaughtException']);
     for (const other of others) process.on('uncaughtException', other);
   });

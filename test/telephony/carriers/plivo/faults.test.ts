@@ -271,7 +271,7 @@ describe('numbers of an account with Plivo', () => {
       answer_url: `${PUBLIC_URL}/carriers/plivo/answer`,
       hangup_url: `${PUBLIC_URL}/carriers/plivo/hangup`,
     });
-    if (application !== undefined) application.answer_url = 'https://elsewhere.example.com';
+    if (application !== undefined) application.answer_url = 'https://other.example.com';
     plivo.numbers.set('12025550166', { app_id: '1' });
     await carrier.buyNumber('+12025550166', NEVER);
     expect(plivo.applicationOf('+12025550166')).toBe(application);
@@ -283,7 +283,7 @@ describe('numbers of an account with Plivo', () => {
   it('find it among thousands', async () => {
     rig = openRig();
     const { carrier, plivo } = rig;
-    const urls = { answer_url: 'https://elsewhere.example.com', hangup_url: 'https://elsewhere.example.com' };
+    const urls = { answer_url: 'https://other.example.com', hangup_url: 'https://other.example.com' };
     for (let at = 0; at < 3_000; at++)
       plivo.applications.set(`other-${String(at)}`, { app_name: `a${String(at)}`, ...urls });
     for (const number of ['+12025550100', '+12025550101']) await carrier.buyNumber(number, NEVER);

@@ -64,7 +64,7 @@ interface FarCall {
 
 /**
  * An exchange with people at it, as a trunk's far side: SIP by the project's own user agent, which sipp and baresip
- * vouch for elsewhere, and real RTP.
+ * vouch for outside, and real RTP.
  */
 export class Exchange {
   readonly wire: Wire;

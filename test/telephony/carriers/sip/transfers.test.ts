@@ -98,7 +98,7 @@ async function referred(line: string, keepsCaller: boolean, transfer: 'auto' | '
     return false;
   };
   let outcome: TransferOutcome | undefined;
-  void call.line.transfer?.(NUMBERS.person, new AbortController().signal).then((told) => (outcome = told));
+  void call.line.transfer?.(NUMBERS.person, new AbortController().signal).then((reported) => (outcome = reported));
   await rig.until(() => outcome !== undefined);
   return { rig, call, outcome };
 }

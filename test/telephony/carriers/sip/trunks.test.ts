@@ -77,7 +77,7 @@ async function openTrunks(trunks: readonly Trunk[], callers: Record<string, stri
       call.answer();
     });
   }
-  /** A user agent elsewhere, with real media. */
+  /** A user agent outside, with real media. */
   const phone = (hop: typeof HOPS.bob | typeof CARL | typeof HOPS.eve, password?: string) => {
     const agent = phoneAt(wire, hop, 9, password === undefined ? undefined : { user: 'pbx', password });
     const callUs = async (to: string): Promise<Placed> => {
@@ -104,8 +104,8 @@ describe('several trunks', () => {
     opened.carriers[1]?.placeCall({ from: SECOND, to: '+12025550101', ringTimeoutMs: 5000 });
     await wire.clock.advanceBy(1000);
     expect([bob.calls.length, carl.calls.length]).toEqual([0, 1]);
-    expect((await carl.callUs(SECOND)).told).toContain('answered');
-    expect((await bob.callUs(SECOND)).told).toEqual(['failed 404 Not Found']);
+    expect((await carl.callUs(SECOND)).reported).toContain('answered');
+    expect((await bob.callUs(SECOND)).reported).toEqual(['failed 404 Not Found']);
     expect(calls.map(({ trunk, call }) => [trunk, call.to])).toEqual([[1, SECOND]]);
     await opened.close();
   });
@@ -118,7 +118,7 @@ describe('several trunks', () => {
     ]);
     const bob = phone(HOPS.bob);
     const [to1, to2] = [await bob.callUs(FIRST), await bob.callUs(SECOND)];
-    expect([to1.told, to2.told].map((told) => told.includes('answered'))).toEqual([true, true]);
+    expect([to1.reported, to2.reported].map((reported) => reported.includes('answered'))).toEqual([true, true]);
     expect(calls.map(({ trunk, call }) => [trunk, call.to])).toEqual([
       [0, FIRST],
       [1, SECOND],
@@ -142,7 +142,7 @@ describe('several trunks', () => {
       { isAddress, servers: at(CARL.address), numbers: [SECOND] },
     ]);
     expect(opened.addressOf('abcdef')).toBe('sip:abcdef@192.0.2.1:5060');
-    expect((await phone(CARL).callUs('abcdef')).told).toContain('answered');
+    expect((await phone(CARL).callUs('abcdef')).reported).toContain('answered');
     expect(calls).toHaveLength(1);
     await opened.close();
   });
@@ -155,7 +155,7 @@ describe('a caller without a fixed address', () => {
     const { wire, opened, calls, phone } = await openTrunks(TRUNK, { pbx: 'secret' });
     const eve = phone(HOPS.eve, 'secret');
     const placed = await eve.callUs(FIRST);
-    expect(placed.told).toContain('answered');
+    expect(placed.reported).toContain('answered');
     expect(calls.map(({ call }) => call.to)).toEqual([FIRST]);
     expect(wire.said.startsWith('INVITE 401 ACK INVITE 100')).toBe(true);
     placed.leg().bye();

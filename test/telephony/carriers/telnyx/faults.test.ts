@@ -204,7 +204,7 @@ describe('a number of the account with Telnyx', () => {
   it('comes to the application, and that to us, by being bought or taken into use', async () => {
     rig = openRig({ owned: [] });
     const { application, numbers } = rig.telnyx;
-    Object.assign(application, { webhook_event_url: 'https://elsewhere.example.com', webhook_api_version: '1' });
+    Object.assign(application, { webhook_event_url: 'https://other.example.com', webhook_api_version: '1' });
     numbers.set('+12025550198', { id: '9', connectionId: '' });
     await rig.carrier.buyNumber('+12025550198', new AbortController().signal);
     expect(numbers.get('+12025550198')?.connectionId).toBe(CONNECTION_ID);

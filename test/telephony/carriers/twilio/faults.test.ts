@@ -110,7 +110,7 @@ describe('a number of the account with Twilio', () => {
     const { numbers } = rig.twilio;
     const [own = ''] = rig.twilio.ownNumbers();
     const { sid = '', VoiceUrl = '' } = numbers.get(own) ?? {};
-    numbers.set(own, { sid, VoiceUrl: 'https://elsewhere.example.com', StatusCallback: '' });
+    numbers.set(own, { sid, VoiceUrl: 'https://other.example.com', StatusCallback: '' });
     await rig.carrier.directNumber(own, signal);
     expect(numbers.get(own)?.VoiceUrl).toBe(VoiceUrl);
     await expect(rig.carrier.directNumber('+14155550101', signal)).rejects.toMatchObject({ code: 'NUMBER_NOT_OWNED' });

@@ -13,12 +13,15 @@ describe('a call', () => {
   it('is placed, rings, is answered and ended', async () => {
     const { wire, placed, taken, annLeg, ann, bob } = await connected();
     expect(wire.said).toBe('INVITE 100 180 200 ACK');
-    expect(placed.told).toEqual(['ringing', 'answered']);
-    expect([placed.media.told, taken.media.told]).toEqual([['accept answer of bob'], ['answer offer 1 of ann']]);
+    expect(placed.reported).toEqual(['ringing', 'answered']);
+    expect([placed.media.reported, taken.media.reported]).toEqual([
+      ['accept answer of bob'],
+      ['answer offer 1 of ann'],
+    ]);
     annLeg.bye();
     await wire.clock.advanceBy(100);
-    expect(taken.told).toEqual(['ended by remote: Q.850;cause=16;text="Normal call clearing"']);
-    expect(placed.told.at(-1)).toBe('ended by local: we hung up');
+    expect(taken.reported).toEqual(['ended by remote: Q.850;cause=16;text="Normal call clearing"']);
+    expect(placed.reported.at(-1)).toBe('ended by local: we hung up');
     await wire.clock.advanceBy(60_000);
     expect([ann.agent.dialogs, bob.agent.dialogs, ann.agent.transactions, bob.agent.transactions]).toEqual([
       0, 0, 0, 0,
@@ -33,11 +36,11 @@ describe('a call', () => {
     const placed = place(ann, HOPS.bob);
     await wire.clock.runUntil(() => bob.calls.length === 1, 10_000);
     take(bob.calls[0] as never);
-    await wire.clock.runUntil(() => placed.told.includes('answered'), 60_000);
+    await wire.clock.runUntil(() => placed.reported.includes('answered'), 60_000);
     await wire.clock.advanceBy(5000);
     placed.leg().bye();
     await wire.clock.advanceBy(60_000);
-    expect([bob.calls.length, placed.told.filter((what) => what === 'answered').length]).toEqual([1, 1]);
+    expect([bob.calls.length, placed.reported.filter((what) => what === 'answered').length]).toEqual([1, 1]);
     expect([ann.agent.dialogs, bob.agent.dialogs]).toEqual([0, 0]);
   });
 
@@ -46,11 +49,11 @@ describe('a call', () => {
     wire.passes = (message) => message.kind === 'response' || message.method !== 'ACK';
     place(ann, HOPS.bob);
     await wire.clock.advanceBy(50);
-    const { told } = take(bob.calls[0] as never);
+    const { reported } = take(bob.calls[0] as never);
     await wire.clock.advanceBy(31_000);
     expect(wire.times('200').length).toBe(10);
     await wire.clock.advanceBy(2000);
-    expect(told).toEqual(['ended by network: the answer was not acknowledged']);
+    expect(reported).toEqual(['ended by network: the answer was not acknowledged']);
     expect(wire.said).toContain('BYE');
   });
 
@@ -58,14 +61,14 @@ describe('a call', () => {
     [486, 'failed 486 Busy Here'],
     [603, 'failed 603 Decline'],
     [404, 'failed 404 Not Found'],
-  ])('that is refused with %i says so', async (status, told) => {
+  ])('that is refused with %i says so', async (status, reported) => {
     const { wire, ann, bob } = two();
     const placed = place(ann, HOPS.bob);
     await wire.clock.advanceBy(50);
     take(bob.calls[0] as never, 'ringing');
     bob.calls[0]?.reject(status);
     await wire.clock.advanceBy(60_000);
-    expect(placed.told).toEqual(['ringing', told]);
+    expect(placed.reported).toEqual(['ringing', reported]);
     expect(placed.failure().status).toBe(status);
     expect(wire.clock.pending).toBe(0);
   });
@@ -74,12 +77,12 @@ describe('a call', () => {
     const { wire, ann, bob } = two();
     const placed = place(ann, HOPS.bob);
     await wire.clock.advanceBy(50);
-    const { told } = take(bob.calls[0] as never, 'ringing');
+    const { reported } = take(bob.calls[0] as never, 'ringing');
     await wire.clock.advanceBy(50);
     placed.call.cancel();
     await wire.clock.advanceBy(60_000);
     expect(wire.said).toBe('INVITE 100 180 CANCEL 200 487 ACK');
-    expect(told).toEqual(['ended by remote: 487 Request Terminated']);
+    expect(reported).toEqual(['ended by remote: 487 Request Terminated']);
     expect(placed.failure()).toMatchObject({ status: 487, isCancelled: true });
     expect([wire.clock.pending, ann.agent.dialogs, bob.agent.dialogs]).toEqual([0, 0, 0]);
   });
@@ -92,7 +95,7 @@ describe('a call', () => {
     await wire.clock.advanceBy(20_000);
     expect(wire.times('CANCEL')).toEqual([]);
     await wire.clock.advanceBy(60_000);
-    expect(placed.told).toHaveLength(1);
+    expect(placed.reported).toHaveLength(1);
     expect(wire.clock.pending).toBe(0);
   });
 
@@ -100,11 +103,11 @@ describe('a call', () => {
     const { wire, ann, bob } = two();
     const placed = place(ann, HOPS.bob);
     await wire.clock.advanceBy(50);
-    const { told } = take(bob.calls[0] as never);
+    const { reported } = take(bob.calls[0] as never);
     placed.call.cancel();
     await wire.clock.advanceBy(60_000);
-    expect(placed.told.at(-1)).toContain('failed');
-    expect(told).toEqual(['ended by remote: BYE']);
+    expect(placed.reported.at(-1)).toContain('failed');
+    expect(reported).toEqual(['ended by remote: BYE']);
     expect(wire.clock.pending).toBe(0);
   });
 
@@ -113,7 +116,7 @@ describe('a call', () => {
     const ask = async (headers: [string, string][]) => {
       const placed = place(ann, HOPS.bob, { headers });
       await wire.clock.advanceBy(100);
-      return placed.told;
+      return placed.reported;
     };
     expect(await ask([['require', 'nothing']])).toEqual(['failed 420 Bad Extension']);
     expect(await ask([['accept', 'text/plain']])).toEqual(['failed 406 Not Acceptable']);
@@ -133,12 +136,12 @@ describe('a call', () => {
     });
     puppet.say(inviteWithout(), HOPS.bob);
     await wire.clock.advanceBy(50);
-    const { media, told } = take(bob.calls[0] as never);
+    const { media, reported } = take(bob.calls[0] as never);
     await wire.clock.advanceBy(50);
     expect(bodyText(wire.last('200'))).toBe('offer 1 of bob');
-    expect(media.told).toEqual(['accept answer of puppet']);
+    expect(media.reported).toEqual(['accept answer of puppet']);
     await wire.clock.advanceBy(40_000);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   it.each([
@@ -156,7 +159,7 @@ describe('a call', () => {
     });
     const placed = place(ann, HOPS.bob);
     await wire.clock.advanceBy(1000);
-    expect(placed.told).toHaveLength(1);
+    expect(placed.reported).toHaveLength(1);
     expect(placed.failure()).toMatchObject({ status: 488, isCancelled: false });
     expect(placed.failure().reason).toContain('answered without usable media');
     expect(placed.failure().reason).toContain(reason);
@@ -192,7 +195,7 @@ describe('a call', () => {
       '<sip:bob@example.com>;tag=two',
     ]);
     expect(puppet.requests('BYE').map(({ headers }) => headers.get('to'))).toEqual(['<sip:bob@example.com>;tag=two']);
-    expect([placed.told, placed.media.told]).toEqual([['answered'], ['accept first']]);
+    expect([placed.reported, placed.media.reported]).toEqual([['answered'], ['accept first']]);
   });
 });
 

@@ -10,11 +10,11 @@ describe('changes within a call', () => {
     const changed = annLeg.reoffer();
     await wire.clock.advanceBy(100);
     expect(await changed).toBe(true);
-    expect(taken.media.told.at(-1)).toBe('answer offer 2 of ann');
+    expect(taken.media.reported.at(-1)).toBe('answer offer 2 of ann');
     const back = bobLeg.reoffer();
     await wire.clock.advanceBy(100);
     expect(await back).toBe(true);
-    expect(placed.media.told.at(-1)).toBe('answer offer 1 of bob');
+    expect(placed.media.reported.at(-1)).toBe('answer offer 1 of bob');
     expect(wire.said).toBe('INVITE 100 180 200 ACK INVITE 200 ACK INVITE 200 ACK');
   });
 
@@ -25,7 +25,7 @@ describe('changes within a call', () => {
     expect(wire.times('491')).toHaveLength(2);
     await wire.clock.advanceBy(10_000);
     expect(await both).toEqual([true, true]);
-    expect(placed.media.told).toContain('rollback');
+    expect(placed.media.reported).toContain('rollback');
     // Who has made the call waits for longer (RFC 3261, 14.1).
     const again = wire.log.find(({ what, atMs }) => what === 'INVITE' && atMs > 200);
     expect(again?.from).toBe(HOPS.bob.address);
@@ -37,7 +37,7 @@ describe('changes within a call', () => {
     const changed = annLeg.reoffer();
     await wire.clock.advanceBy(200);
     expect(await changed).toBe(false);
-    expect([wire.times('488').length, taken.told, annLeg.isOver]).toEqual([1, [], false]);
+    expect([wire.times('488').length, taken.reported, annLeg.isOver]).toEqual([1, [], false]);
   });
 
   it('a call that the other side knows nothing of any more is over', async () => {
@@ -48,7 +48,7 @@ describe('changes within a call', () => {
     });
     void annLeg.reoffer();
     await wire.clock.advanceBy(100);
-    expect(placed.told.at(-1)).toBe('ended by network: 481 Call/Transaction Does Not Exist');
+    expect(placed.reported.at(-1)).toBe('ended by network: 481 Call/Transaction Does Not Exist');
   });
 
   it('a request out of its order is refused, REFER too', async () => {
@@ -84,8 +84,8 @@ describe('the session timer', () => {
     expect(wire.times('UPDATE')).toHaveLength(1);
     wire.passes = () => false;
     await wire.clock.advanceBy(1_900_000);
-    expect(placed.told.at(-1)).toContain('ended by network');
-    expect(taken.told).toEqual(['ended by network: no session refresh came']);
+    expect(placed.reported.at(-1)).toContain('ended by network');
+    expect(taken.reported).toEqual(['ended by network: no session refresh came']);
   });
 
   it('takes a longer one where the other side wants it', async () => {
@@ -157,10 +157,10 @@ describe('Replaces', () => {
     expect(second?.replaces).toBe(bob.calls[0]?.leg);
     const wrong = place(ann, HOPS.bob, { headers: [['replaces', `${annLeg.dialog.callId};to-tag=no;from-tag=no`]] });
     await wire.clock.advanceBy(50);
-    expect(wrong.told[0]).toContain('481');
+    expect(wrong.reported[0]).toContain('481');
     const early = place(ann, HOPS.bob, { headers: [['replaces', `${annLeg.dialog.replaces};early-only`]] });
     await wire.clock.advanceBy(50);
-    expect(early.told[0]).toContain('486');
+    expect(early.reported[0]).toContain('486');
   });
 });
 
@@ -223,7 +223,7 @@ describe('reliable provisional responses', () => {
     expect(wire.times('180')).toHaveLength(rings);
     bob.calls[0]?.answer();
     await wire.clock.advanceBy(100);
-    expect(placed.told).toEqual(['ringing', 'answered']);
+    expect(placed.reported).toEqual(['ringing', 'answered']);
   });
 
   it('are acknowledged after the answer, too', async () => {
@@ -244,7 +244,7 @@ describe('reliable provisional responses', () => {
     await wire.clock.advanceBy(100);
     expect([wire.times('405'), wire.times('481')]).toEqual([[], []]);
     expect(wire.last('200').headers.get('cseq')).toMatch(/ PRACK$/);
-    expect(placed.told).toEqual(['ringing', 'answered']);
+    expect(placed.reported).toEqual(['ringing', 'answered']);
   });
 
   it('that are never acknowledged end the call: 504', async () => {
@@ -256,7 +256,7 @@ describe('reliable provisional responses', () => {
     await wire.clock.advanceBy(50);
     take(bob.calls[0] as never, 'ringing');
     await wire.clock.advanceBy(40_000);
-    expect(placed.told).toEqual(['ringing', 'failed 504 No PRACK']);
+    expect(placed.reported).toEqual(['ringing', 'failed 504 No PRACK']);
   });
 
   it('a call that rings for long says so every minute', async () => {
@@ -276,14 +276,14 @@ describe('keys as INFO', () => {
     ['application/dtmf-relay', 'Signal=5\r\nDuration=160\r\n', 'keys 5'],
     ['application/dtmf-relay', 'Signal= 10\r\n', 'keys *'],
     ['application/dtmf', '#', 'keys #'],
-  ])('%s %j', async (type, body, told) => {
+  ])('%s %j', async (type, body, reported) => {
     const { wire, bob, taken } = await connected();
     const ack = wire.last('ACK') as SipRequest;
     const headers = ack.headers.copy();
     headers.set('via', 'SIP/2.0/UDP 192.0.2.1:5060;branch=z9hG4bKinfo;rport').set('cseq', '9 INFO');
     headers.add('content-type', type);
     bob.agent.receive(bytesOf({ ...ack, method: 'INFO', headers, body: Buffer.from(body) }), HOPS.ann);
-    expect(taken.told).toEqual([told]);
+    expect(taken.reported).toEqual([reported]);
     expect(bodyText(ack)).toBe('');
   });
 });

@@ -45,8 +45,8 @@ describe('a call whose INVITE offers nothing', () => {
     await wire.clock.advanceBy(100);
     const ok = ann.got.find((message) => message.kind === 'response' && message.status === 200);
     expect(ok && bodyText(ok)).toBe('offer 1 of bob');
-    expect([taken.answers, taken.told]).toEqual([1, []]);
-    expect(taken.media.told).toEqual(['accept v=0 of ann']);
+    expect([taken.answers, taken.reported]).toEqual([1, []]);
+    expect(taken.media.reported).toEqual(['accept v=0 of ann']);
     expect([bob.refused, call.leg?.isOver]).toEqual([[], false]);
   });
 
@@ -57,8 +57,8 @@ describe('a call whose INVITE offers nothing', () => {
     const { wire, ann, bob, taken } = await offered(answer);
     await wire.clock.advanceBy(100);
     expect(taken.answers).toBe(0);
-    expect(taken.told).toEqual([expect.stringMatching(/^ended by network: 488 Not Acceptable Here: /)]);
-    expect(taken.told[0]).toContain(why);
+    expect(taken.reported).toEqual([expect.stringMatching(/^ended by network: 488 Not Acceptable Here: /)]);
+    expect(taken.reported[0]).toContain(why);
     expect(bob.refused).toEqual([expect.stringMatching(`^488 .*${why}`)]);
     const [bye, ...more] = ann.requests('BYE');
     expect(more).toEqual([]);
@@ -79,8 +79,8 @@ describe('a call whose INVITE offers nothing', () => {
     ack.headers.set('cseq', '2 ACK');
     ann.say(ack, HOPS.bob);
     await wire.clock.advanceBy(100);
-    expect([taken.answers, taken.told.length]).toEqual([1, 1]);
-    expect(taken.told[0]).toContain('488 Not Acceptable Here');
+    expect([taken.answers, taken.reported.length]).toEqual([1, 1]);
+    expect(taken.reported[0]).toContain('488 Not Acceptable Here');
     expect(bob.refused).toEqual([]);
   });
 });
@@ -91,7 +91,7 @@ it('a BYE of ours says why the call ends', async () => {
   call.leg?.bye();
   await wire.clock.advanceBy(100);
   expect(ann.requests('BYE')[0]?.headers.get('reason')).toBe('Q.850;cause=16;text="Normal call clearing"');
-  expect(taken.told.at(-1)).toBe('ended by local: we hung up');
+  expect(taken.reported.at(-1)).toBe('ended by local: we hung up');
 });
 
 it('media of a call that has an offer are agreed upon with the answer', async () => {

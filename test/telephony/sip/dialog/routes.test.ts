@@ -84,7 +84,7 @@ describe('a call through proxies that record their route', () => {
     const p2 = '<sip:p2.domain.com;lr>';
     const { wire, placed, proxy } = callThrough([`${p2}, ${p1}`], '<sip:callee@u2.domain.com>');
     await wire.clock.advanceBy(200);
-    expect(placed.told).toEqual(['ringing', 'answered']);
+    expect(placed.reported).toEqual(['ringing', 'answered']);
     const leg = placed.leg();
     const changed = leg.reoffer();
     await wire.clock.advanceBy(200);
@@ -128,7 +128,7 @@ describe('a call through proxies that record their route', () => {
     expect(await changed).toBe(true);
     leg?.bye();
     await wire.clock.advanceBy(100);
-    expect(taken.told).toEqual(['ended by local: we hung up']);
+    expect(taken.reported).toEqual(['ended by local: we hung up']);
     for (const method of ['INVITE', 'ACK', 'BYE']) {
       expect(proxy.requests(method).map(routesOf)).toEqual([['sip:caller@u1.example.com', p2, p1]]);
     }

@@ -50,7 +50,7 @@ describe('which message belongs to which transaction', () => {
     const one = bench.ask('INVITE', TCP);
     const other = bench.ask('INVITE', UDP);
     bench.transactions.transportFailed(TCP);
-    expect([one.told, other.told]).toEqual([['transport'], []]);
+    expect([one.reported, other.reported]).toEqual([['transport'], []]);
     bench.transactions.close();
     bench.transactions.close();
     expect([bench.transactions.size, bench.clock.pending]).toEqual([0, 0]);

@@ -61,16 +61,16 @@ export class Bench {
       .map(({ atMs }) => atMs);
   }
 
-  /** A client transaction, and what its user was told. */
+  /** A client transaction, and what its user got. */
   ask(method: string, hop: Hop = UDP) {
-    const told: (number | string)[] = [];
+    const reported: (number | string)[] = [];
     const transaction = this.transactions.request(requestOf(method, { branch: '' }), hop, {
-      onResponse: ({ status }) => told.push(status),
-      onFailure: (failure) => told.push(failure),
+      onResponse: ({ status }) => reported.push(status),
+      onFailure: (failure) => reported.push(failure),
     });
     const receive = (status: number): void =>
       this.transactions.receiveResponse(responseTo(transaction.request, status, { toTag: 'b2' }));
-    return { told, transaction, receive };
+    return { reported, transaction, receive };
   }
 
   /** A server transaction. */

@@ -5,40 +5,40 @@ import { Bench, requestOf, TCP, UDP } from './support.js';
 describe('the timers of client transactions', () => {
   it('A and B: an unanswered INVITE is repeated at doubled intervals, and times out after 64 T1', async () => {
     const bench = new Bench();
-    const { told } = bench.ask('INVITE');
+    const { reported } = bench.ask('INVITE');
     await bench.clock.advanceTo(31_999);
     expect(bench.times('INVITE')).toEqual([0, 500, 1500, 3500, 7500, 15_500, 31_500]);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     await bench.clock.advanceTo(40_000);
-    expect(told).toEqual(['timeout']);
+    expect(reported).toEqual(['timeout']);
     expect([bench.transactions.size, bench.clock.pending]).toEqual([0, 0]);
   });
 
   it('B alone where the transport is reliable', async () => {
     const bench = new Bench();
-    const { told } = bench.ask('INVITE', TCP);
+    const { reported } = bench.ask('INVITE', TCP);
     await bench.clock.advanceTo(40_000);
-    expect([bench.times('INVITE'), told]).toEqual([[0], ['timeout']]);
+    expect([bench.times('INVITE'), reported]).toEqual([[0], ['timeout']]);
   });
 
   it('a provisional response ends the repetitions, and waits for as long as it takes', async () => {
     const bench = new Bench();
-    const { told, receive } = bench.ask('INVITE');
+    const { reported, receive } = bench.ask('INVITE');
     await bench.clock.advanceTo(600);
     receive(180);
     await bench.clock.advanceTo(600_000);
-    expect([bench.times('INVITE'), told]).toEqual([[0, 500], [180]]);
+    expect([bench.times('INVITE'), reported]).toEqual([[0, 500], [180]]);
   });
 
   it('D: repeated refusals are each acknowledged, and reported once', async () => {
     const bench = new Bench();
-    const { told, receive } = bench.ask('INVITE');
+    const { reported, receive } = bench.ask('INVITE');
     receive(486);
     await bench.clock.advanceTo(30_000);
     receive(486);
     await bench.clock.advanceTo(33_500);
     receive(486);
-    expect([told, bench.times('ACK'), bench.dropped]).toEqual([[486], [0, 30_000], ['stray-response']]);
+    expect([reported, bench.times('ACK'), bench.dropped]).toEqual([[486], [0, 30_000], ['stray-response']]);
     expect(bench.clock.pending).toBe(0);
   });
 
@@ -51,42 +51,42 @@ describe('the timers of client transactions', () => {
 
   it('M: each 2xx goes to the user, that is who acknowledges it', async () => {
     const bench = new Bench();
-    const { told, receive } = bench.ask('INVITE');
+    const { reported, receive } = bench.ask('INVITE');
     receive(200);
     await bench.clock.advanceTo(31_000);
     receive(200);
     await bench.clock.advanceTo(32_001);
     receive(200);
-    expect([told, bench.times('ACK'), bench.dropped]).toEqual([[200, 200], [], ['stray-response']]);
+    expect([reported, bench.times('ACK'), bench.dropped]).toEqual([[200, 200], [], ['stray-response']]);
   });
 
   it('E and F: other requests are repeated up to every T2', async () => {
     const bench = new Bench();
-    const { told } = bench.ask('OPTIONS');
+    const { reported } = bench.ask('OPTIONS');
     await bench.clock.advanceTo(40_000);
     expect(bench.times('OPTIONS')).toEqual([0, 500, 1500, 3500, 7500, 11_500, 15_500, 19_500, 23_500, 27_500, 31_500]);
-    expect(told).toEqual(['timeout']);
+    expect(reported).toEqual(['timeout']);
   });
 
   it('E after a provisional response: every T2; F goes on', async () => {
     const bench = new Bench();
-    const { told, receive } = bench.ask('BYE');
+    const { reported, receive } = bench.ask('BYE');
     receive(100);
     await bench.clock.advanceTo(9000);
     expect(bench.times('BYE')).toEqual([0, 500, 4500, 8500]);
     await bench.clock.advanceTo(33_000);
-    expect(told).toEqual([100, 'timeout']);
+    expect(reported).toEqual([100, 'timeout']);
   });
 
   it('K: repeated answers are absorbed for T4', async () => {
     const bench = new Bench();
-    const { told, receive } = bench.ask('BYE');
+    const { reported, receive } = bench.ask('BYE');
     receive(200);
     await bench.clock.advanceTo(4999);
     receive(200);
     await bench.clock.advanceTo(5001);
     receive(200);
-    expect([told, bench.dropped, bench.clock.pending]).toEqual([[200], ['stray-response'], 0]);
+    expect([reported, bench.dropped, bench.clock.pending]).toEqual([[200], ['stray-response'], 0]);
   });
 });
 

@@ -197,7 +197,7 @@ export class PlivoCall extends DocumentCall<PlivoCallFacts> {
       if (callbackUrl === undefined) return;
       const leg = { DialALegUUID: this.id, DialBLegUUID: child.id, DialBLegTo: bare(child.to), DialAction: action };
       const event = { Event: action === 'answer' ? 'DialAnswer' : 'DialHangup', DialBLegStatus: action };
-      void this.#double.post(callbackUrl, this.form({ ...event, ...leg, ...more }), 'told');
+      void this.#double.post(callbackUrl, this.form({ ...event, ...leg, ...more }), 'leg');
     };
     const child = this.#double.dial({
       from: `+${attributes['callerId'] ?? bare(this.from)}`,

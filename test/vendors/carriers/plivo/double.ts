@@ -22,7 +22,7 @@ export interface PlivoDoubleOptions {
   /** The scheme of a media socket's address as it is signed. Default `http`, as on real calls. */
   signsSocketsAs?: 'http' | 'https' | 'wss';
   /**
-   * Whether a call that is sent elsewhere leaves its stream for that. Default no: it goes when its stream is over, as
+   * Whether a call that is redirected leaves its stream for that. Default no: it goes when its stream is over, as
    * Plivo's command line's guide has it (github.com/plivo/plivo-cli, audio-streaming-skill).
    */
   leavesStreams?: boolean;
@@ -45,13 +45,13 @@ const MOST_TRANSFERS = 70;
  * what it is sent (REST, Plivo XML, stream messages), signing what it sends. From docs.plivo.com/docs/voice (api, xml,
  * audio-streaming, troubleshooting/hangup-causes; 2026-11-22); signatures and answers are checked against npm plivo
  * 4.79.0 in test/vendors/sdk. Not published: what is answered to a caller id that is not the account's, and whether a
- * person is told of at `machine_detection_url`, as here.
+ * person is reported at `machine_detection_url`, as here.
  */
 export class PlivoDouble implements CarrierDouble {
   readonly authId = AUTH_ID;
   readonly calls = new Map<string, PlivoCall>();
   readonly people = new Map<string, Person>();
-  /** Kinds of callbacks: `ring`, `answer`, `hangup`, `redirect`, `go`, `dial`, `told` of a target, `machine`. */
+  /** Kinds of callbacks: `ring`, `answer`, `hangup`, `redirect`, `go`, `dial`, `leg` of a target, `machine`. */
   readonly faults = noFaults();
   /** Requests that Plivo would refuse, and why. */
   readonly violations: string[] = [];

@@ -29,7 +29,7 @@ const LENGTH_MS = { least: 20, most: 30_000 };
 
 /** Telnyx's end of a bidirectional media stream. */
 export class DoubleStream extends FarStream {
-  /** Pieces of sound are sent in another order; told by their numbers, each a piece behind its place. */
+  /** Pieces of sound are sent in another order; known by their numbers, each a piece behind its place. */
   swaps = new Set<number>();
   /** Pieces that are never sent. */
   losses = new Set<number>();

@@ -34,7 +34,7 @@ export class TwilioDouble implements CarrierDouble {
   readonly accountSid = ACCOUNT_SID;
   readonly calls = new Map<string, DoubleCall>();
   readonly people = new Map<string, Person>();
-  /** Kinds of webhooks: statuses that are told, `voice`, `redirect`, `dial`, `answer` of a target, `machine`. */
+  /** Kinds of webhooks: statuses that are reported, `voice`, `redirect`, `dial`, `answer` of a target, `machine`. */
   readonly faults = noFaults();
   /** Requests that Twilio would refuse, and why. */
   readonly violations: string[] = [];

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { whyNoRecording, whyNoTrace } from '../../../../src/web/console/calls/absence.js';
-import { filtersOf, NO_FILTERS, queryOf, searchOf } from '../../../../src/web/console/calls/filters.js';
+import { filtersOf, NO_FILTERS, queryOf, searchOf, mergedCalls } from '../../../../src/web/console/calls/filters.js';
 import { listTimes } from '../../../../src/web/console/calls/list-times.js';
-import { mergedCalls } from '../../../../src/web/console/calls/merged-calls.js';
 import { STATUS_NAMES, statusWords } from '../../../../src/web/console/statuses.js';
 import { clock, endsOf } from '../../../../src/web/console/words.js';
 

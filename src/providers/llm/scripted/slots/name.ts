@@ -2,7 +2,6 @@ import type { Word } from '../words.js';
 import { capital, weekdayNamed } from './date.js';
 import { belowHundred } from './number.js';
 
-/** A name that was found. */
 export interface FoundName {
   name: string;
   end: number;

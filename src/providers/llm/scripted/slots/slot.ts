@@ -7,7 +7,6 @@ import { belowHundred, numberAt } from './number.js';
 import { nameAt } from './name.js';
 import { clockText, parseClock, spokenTime, timeAt } from './time.js';
 
-/** A slot's value. */
 export interface SlotValue {
   /** For tools: a number, "19:30", "2026-12-24", digits, or text. */
   value: string | number | boolean;

@@ -13,7 +13,7 @@ const FRACTIONS: Readonly<Record<string, readonly [one: string, many: string]>> 
 const EMAIL = /^([\w.+-]{1,64})@([\w-]{1,63}(?:\.[\w-]{1,63}){1,8})$/u;
 const HOST =
   /^[\w-]{1,63}(?:\.[\w-]{1,63}){0,6}\.(?:com|org|net|io|dev|ai|app|edu|gov|info|biz|shop|co|uk|us|ca|au|de|fr|es|eu)$/iu;
-/** What is told digit by digit from four digits on. */
+/** What is said digit by digit from four digits on. */
 const CODES =
   /^(?:code|pin|number|order|reference|account|confirmation|ticket|invoice|extension|id|flight|booking|case|#)$/i;
 

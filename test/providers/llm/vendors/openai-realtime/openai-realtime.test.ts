@@ -313,7 +313,7 @@ describe('what goes wrong', () => {
     expect((await talk.answer([user('Hi')])).text).toBe('You said: Hi.');
   });
 
-  it('a server that stalls, and does not stop when it is told to', async () => {
+  it('a server that stalls, and does not stop when it is asked to', async () => {
     await talk.close();
     talk = new Talk(double, { firstPieceMs: 500 });
     double.faults = { stall: true };

@@ -3,12 +3,12 @@
  * alone, so steady noise, keyboards and music often pass for speech.
  */
 
-import { ParleyError } from '../../../base/errors.js';
-import type { VadDetector, VadProvider } from '../vad.js';
-import { WindowBuffer } from '../silero/window-buffer.js';
+import { ParleyError } from '../../base/errors.js';
+import type { VadDetector, VadProvider } from './vad.js';
+import { WindowBuffer } from './silero/window-buffer.js';
 import { createRequire } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
-import { HEARING_RATE_HZ } from '../../../audio/frame.js';
+import { HEARING_RATE_HZ } from '../../audio/frame.js';
 
 export interface WebRtcOptions {
   /** Build to use. Default: native if available and allowed, else WASM. */

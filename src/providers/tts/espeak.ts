@@ -1,16 +1,16 @@
 import { availableParallelism } from 'node:os';
-import { ParleyError, reasonOf } from '../../../base/errors.js';
-import { RealClock } from '../../../base/real-clock.js';
-import { Deadlines } from '../../deadlines.js';
-import { Mailbox } from '../../mailbox.js';
-import { Slots } from '../slots.js';
-import { speak, type EngineAudio, ESPEAK_LATENCY, parseVoiceSettings, type VoiceSettings } from '../speech.js';
-import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice } from '../tts.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
+import { RealClock } from '../../base/real-clock.js';
+import { Deadlines } from '../deadlines.js';
+import { Mailbox } from '../mailbox.js';
+import { Slots } from './slots.js';
+import { speak, type EngineAudio, ESPEAK_LATENCY, parseVoiceSettings, type VoiceSettings } from './speech.js';
+import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice } from './tts.js';
 import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { baseLanguage } from '../../../base/language.js';
-import { WavStream } from '../shared/wav-stream.js';
+import { baseLanguage } from '../../base/language.js';
+import { WavStream } from './shared/wav-stream.js';
 
 export interface EspeakOptions {
   /** The program. Default: `espeak-ng` where PATH has it. */
@@ -324,7 +324,6 @@ export function runEspeak(program: string, speech: EspeakSpeech): Mailbox<Engine
   return mailbox;
 }
 
-/** The voices that the program has. */
 export function listEspeakVoices(program: string, signal: AbortSignal): Promise<EspeakVoice[]> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, ['--voices'], { stdio: ['ignore', 'pipe', 'ignore'], signal, killSignal: 'SIGKILL' });

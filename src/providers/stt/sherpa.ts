@@ -1,20 +1,20 @@
-import { LANGUAGES } from '../../../agent/language.js';
-import { baseLanguage } from '../../../base/language.js';
-import { ParleyError } from '../../../base/errors.js';
-import { Deadlines } from '../../deadlines.js';
-import type { EngineProcess } from '../../local/engine/engine-process.js';
-import type { EngineTranscript } from '../../local/engine/engine-protocol.js';
-import { LocalEngines, type LocalEnginesOptions } from '../../local/engine/engines.js';
-import { type LocalModels, speaks } from '../../local/local-models.js';
-import type { LocalModel } from '../../local/model-facts.js';
-import { raceAbort } from '../../../base/deadlines.js';
-import type { SttEvents, SttOptions, SttProvider, SttStream } from '../stt.js';
-import { favoured } from '../shared/keywords.js';
-import { WhisperStream } from '../shared/whisper-stream.js';
-import { HEARING_RATE_HZ, msToSamples } from '../../../audio/frame.js';
-import type { Cancel, Clock } from '../../../base/clock.js';
-import { SampleMap, LeadAudio } from '../shared/outgoing-audio.js';
-import { Segments } from '../shared/segments.js';
+import { LANGUAGES } from '../../agent/language.js';
+import { baseLanguage } from '../../base/language.js';
+import { ParleyError } from '../../base/errors.js';
+import { Deadlines } from '../deadlines.js';
+import type { EngineProcess } from '../local/engine/engine-process.js';
+import type { EngineTranscript } from '../local/engine/engine-protocol.js';
+import { LocalEngines, type LocalEnginesOptions } from '../local/engine/engines.js';
+import { type LocalModels, speaks } from '../local/local-models.js';
+import type { LocalModel } from '../local/model-facts.js';
+import { raceAbort } from '../../base/deadlines.js';
+import type { SttEvents, SttOptions, SttProvider, SttStream } from './stt.js';
+import { favoured } from './shared/keywords.js';
+import { WhisperStream } from './shared/whisper-stream.js';
+import { HEARING_RATE_HZ, msToSamples } from '../../audio/frame.js';
+import type { Cancel, Clock } from '../../base/clock.js';
+import { SampleMap, LeadAudio } from './shared/outgoing-audio.js';
+import { Segments } from './shared/segments.js';
 
 export interface SherpaSttOptions extends LocalEnginesOptions {
   /** Batch models transcribe at this interval for interim transcripts, in milliseconds; 0 = never. Default 1000. */
