@@ -47,16 +47,17 @@ const KEYS = {
   to_phone: 'calls_to',
 };
 type Key = keyof typeof KEYS;
+type Column = Key | 'status';
 
 /** The first columns of an index that ends with the time, with the values that they have. */
-type Prefix = readonly (readonly [column: Key | 'status', value: string])[];
+type Prefix = readonly (readonly [column: Column, value: string])[];
 
 interface PageConditions {
   beforeUs: number;
   afterUs: number;
   limit: number;
-  /** What every call of the page fulfils beside that. */
-  rest: Statement;
+  /** What every call of the page fulfils beside that, with the columns of each condition. */
+  rest: readonly (readonly [columns: readonly Column[], condition: Statement])[];
 }
 
 /**
@@ -140,7 +141,12 @@ export class CallPages {
 
   /** @param prefix null = all calls */
   *#times(prefix: Prefix | null, { beforeUs, afterUs, limit, rest }: PageConditions): Transaction<number[]> {
-    const { rows } = yield sql`SELECT ts_us FROM ${this.#entries(prefix ?? [], afterUs, beforeUs)} ${rest}
+    // A second condition on a column of the index would have PostgreSQL look at more of its entries.
+    const others = rest.flatMap(([columns, condition]) =>
+      prefix?.some(([column]) => columns.includes(column)) === true ? [] : [sql`AND ${condition}`],
+    );
+    const { rows } = yield sql`SELECT ts_us FROM ${this.#entries(prefix ?? [], afterUs, beforeUs)}
+      ${joined(others, ' ')}
       ORDER BY ${this.#order(prefix ?? [])} LIMIT ${limit}`;
     return (rows as { ts_us: number }[]).map(({ ts_us: ts }) => ts);
   }
@@ -224,19 +230,20 @@ function restOf(
   campaignId: string | null,
   statuses: readonly string[] | undefined,
   numbers: readonly string[] | NumberCondition | null,
-): Statement {
+): PageConditions['rest'] {
   const isOne = (values: readonly string[]): NumberCondition => {
     return (column) => (values.length === 0 ? sql`1 = 0` : sql`${column} IN (${listOf(values)})`);
   };
-  const conditions: Statement[] = [];
-  if (agentId !== null) conditions.push(sql`AND agent_id = ${agentId}`);
-  if (campaignId !== null) conditions.push(sql`AND campaign_id = ${campaignId}`);
-  if (statuses !== undefined) conditions.push(sql`AND ${isOne(statuses)(sql`status`)}`);
+  const conditions: (readonly [readonly Column[], Statement])[] = [];
+  if (agentId !== null) conditions.push([['agent_id'], sql`agent_id = ${agentId}`]);
+  if (campaignId !== null) conditions.push([['campaign_id'], sql`campaign_id = ${campaignId}`]);
+  if (statuses !== undefined) conditions.push([['status'], isOne(statuses)(sql`status`)]);
   if (numbers !== null) {
     const matches = typeof numbers === 'function' ? numbers : isOne(numbers);
-    conditions.push(sql`AND (${matches(sql`from_phone`)} OR ${matches(sql`to_phone`)})`);
+    const condition = sql`(${matches(sql`from_phone`)} OR ${matches(sql`to_phone`)})`;
+    conditions.push([['from_phone', 'to_phone'], condition]);
   }
-  return joined(conditions, ' ');
+  return conditions;
 }
 
 function indexOf(prefix: Prefix): string {

@@ -206,6 +206,7 @@ describe.each(backends)('pages of the call log in $name', ({ name, open }) => {
       const isRight = (plan: string): boolean =>
         new RegExp(`\\b${index}\\b`).test(plan) && !/Seq Scan|Sort|SCAN calls(?! USING)|TEMP B-TREE/.test(plan);
       expect(searches.filter((plan) => !isRight(plan))).toEqual([]);
+      expect(Math.max(...searches.map(pagesOf))).toBeLessThan(60);
     }
   });
 
@@ -241,9 +242,15 @@ describe.each(backends)('pages of the call log in $name', ({ name, open }) => {
 
 const plans: string[] = [];
 
+/** The number of pages that PostgreSQL has looked at; 0 = the plan does not say it. */
+function pagesOf(plan: string): number {
+  const [, line = ''] = / Buffers: shared (.*)/.exec(plan) ?? [];
+  return [...line.matchAll(/=(\d+)/g)].reduce((sum, [, pages]) => sum + Number(pages), 0);
+}
+
 /** A database that keeps the plan of each statement that it reads with. */
 function explaining(database: SqlDatabase): SqlDatabase {
-  const explain = database.dialect === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN';
+  const explain = database.dialect === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN (ANALYZE, BUFFERS)';
   function* explained<T>(work: Transaction<T>): Transaction<T> {
     let step = work.next();
     while (step.done !== true) {

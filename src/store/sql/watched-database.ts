@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../../base/clock.js';
+import { type Clock, delay } from '../../base/clock.js';
 import { ParleyError } from '../../base/errors.js';
 import { sql, type SqlDatabase, type Statement, type Transaction } from './statement.js';
 
@@ -22,9 +22,8 @@ export class WatchedDatabase implements SqlDatabase {
   readonly #options: WatchedDatabaseOptions;
   /** Null = it can be reached. */
   #fault: ParleyError | null = null;
-  #trying: Promise<void> = Promise.resolve();
-  #cancelTry: Cancel = () => undefined;
-  #isClosed = false;
+  #trying: Promise<void> | null = null;
+  readonly #closed = new AbortController();
 
   constructor(database: SqlDatabase, options: WatchedDatabaseOptions) {
     this.dialect = database.dialect;
@@ -70,8 +69,7 @@ export class WatchedDatabase implements SqlDatabase {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#cancelTry();
+    this.#closed.abort();
     await this.#trying;
     await this.#database.close();
   }
@@ -81,32 +79,31 @@ export class WatchedDatabase implements SqlDatabase {
     try {
       return await work();
     } catch (error) {
-      if (error instanceof ParleyError && error.code === 'DATABASE_UNREACHABLE') this.#lost(error);
+      if (error instanceof ParleyError && error.code === 'DATABASE_UNREACHABLE') this.#doubt(error);
       throw error;
     }
   }
 
-  #lost(error: ParleyError): void {
-    if (this.#fault !== null || this.#isClosed) return;
-    this.#fault = error;
-    this.#options.onChange(false);
-    this.#tryAgain(0, RETRY_MS.first);
+  /** A statement has failed: asks whether another one works, for it may have been that statement only. */
+  #doubt(error: ParleyError): void {
+    this.#trying ??= this.#try(error).finally(() => (this.#trying = null));
   }
 
-  #tryAgain(inMs: number, laterMs: number): void {
+  async #try(error: ParleyError): Promise<void> {
     const { clock, onChange } = this.#options;
-    if (this.#isClosed) return;
-    const attempt = async (): Promise<void> => {
+    for (let waitMs = RETRY_MS.first; !this.#closed.signal.aborted; waitMs = Math.min(RETRY_MS.most, 2 * waitMs)) {
       try {
         await this.#database.first(sql`SELECT 1 AS one`);
-        this.#fault = null;
-        onChange(true);
+        break;
       } catch {
-        this.#tryAgain(laterMs, Math.min(RETRY_MS.most, 2 * laterMs));
+        const isNew = this.#fault === null;
+        this.#fault ??= error;
+        if (isNew) onChange(false);
       }
-    };
-    this.#cancelTry = clock.schedule(clock.nowMs() + inMs, () => {
-      this.#trying = attempt();
-    });
+      await delay(clock, waitMs, this.#closed.signal).catch(() => undefined);
+    }
+    if (this.#fault === null || this.#closed.signal.aborted) return;
+    this.#fault = null;
+    onChange(true);
   }
 }
