@@ -88,7 +88,7 @@ export async function openNetworks({
 }: NetworksOptions): Promise<Networks> {
   const ownedBy = (name: string): string[] =>
     phones.list().flatMap(({ carrier, number }) => (carrier === name ? [number] : []));
-  const joined: (JoinedCarrier & { name: string | null })[] = [];
+  const joined: NamedCarrier[] = [];
   const endpoints: WebhookEndpoint[] = [];
   const closing: (() => Promise<void>)[] = [];
   let sip: SipTrunks | null = null;
@@ -135,13 +135,7 @@ export async function openNetworks({
   const all = joined.length === 1 ? null : new JoinedCarriers(joined);
   const carrier = all ?? simulated;
   const updateNumbers = (): void => {
-    const left = new Set(phones.list().map(({ number }) => number));
-    const assigned = joined.map(({ carrier: network, name, owned: before }) => {
-      const wanted = (name === null ? [...left] : ownedBy(name)).filter((number) => left.has(number));
-      const now = network.setOwned?.(wanted) ?? before;
-      for (const number of now) left.delete(number);
-      return { carrier: network, owned: now };
-    });
+    const assigned = assignNumbers(joined, phones);
     all?.assign(assigned);
   };
   return {
@@ -155,6 +149,22 @@ export async function openNetworks({
       for (const close of closing) await close();
     },
   };
+}
+
+/** A network, and what the store calls it; null = the simulated one, which has the numbers of no other. */
+interface NamedCarrier extends JoinedCarrier {
+  name: string | null;
+}
+
+/** Gives each network its numbers of the store. */
+function assignNumbers(networks: readonly NamedCarrier[], phones: Pick<PhoneStore, 'list'>): JoinedCarrier[] {
+  const left = new Map(phones.list().map(({ number, carrier }) => [number, carrier]));
+  return networks.map(({ carrier, name, owned }) => {
+    const wanted = Array.from(left).flatMap(([number, of]) => (name === null || of === name ? [number] : []));
+    const now = carrier.setOwned?.(wanted) ?? owned;
+    for (const number of now) left.delete(number);
+    return { carrier, owned: now };
+  });
 }
 
 /** A carrier with webhooks and media sockets. */

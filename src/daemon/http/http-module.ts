@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
+import type { IncomingMessage } from 'node:http';
 import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { waitAtMost } from '../../base/deadlines.js';
@@ -46,7 +47,7 @@ export interface HttpModule extends DaemonModule {
 }
 
 export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: NodeAddresses): HttpModule {
-  const { settings, clock, nowUnixMs, stores, log, faults, node, changes, databaseState } = context;
+  const { settings, clock, nowUnixMs, stores, log, faults, node } = context;
   const { host, port, publicUrl } = settings;
   let address = `http://${host}:${String(port)}`;
   const pageKeys = settings.publicKey === null ? stores.sharedKeys.map(pageKeyOf) : [settings.publicKey];
@@ -71,14 +72,9 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
   answerUnknownRoutes(app);
   const passes = new NodePasses({ node, keys: stores.signingKeys, nowUnixMs, access, clients });
   const forwarder = new Forwarder({ node, nodes, passes, clock });
-  app.addHook('onRequest', ({ raw }, _reply, done) => {
-    passes.admit(raw);
-    done();
-  });
-  // A client's requests may reach several nodes: each sees what the others have answered before.
   app.addHook('onRequest', async ({ raw }) => {
-    const isNeeded = raw.headers.authorization !== undefined && databaseState.fault === null;
-    if (isNeeded) await waitAtMost(clock, CATCH_UP_MS, changes.check());
+    passes.admit(raw);
+    await catchUp(context, raw);
   });
   const requests = new RateLimit(settings.limits.requestsPerMinute, () => clock.nowMs());
   countRequests(app, { requests, clients, access, passes });
@@ -125,6 +121,12 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
       tls?.close();
     },
   };
+}
+
+/** A client's requests may reach several nodes: each sees what the others have answered before. */
+async function catchUp({ clock, changes, databaseState }: DaemonContext, request: IncomingMessage): Promise<void> {
+  const isNeeded = request.headers.authorization !== undefined && databaseState.fault === null;
+  if (isNeeded) await waitAtMost(clock, CATCH_UP_MS, changes.check());
 }
 
 /** The public key of the page. All nodes have the same one: a page of one may talk with another. */
