@@ -19,7 +19,7 @@ import { TlsFiles } from './http/tls.js';
 import { liveModule } from './live/live-module.js';
 import { Media } from './media.js';
 import type { DaemonModule } from './module.js';
-import { nodesModule, type NodesModule } from './nodes/nodes-module.js';
+import { nodeAddress, nodesModule, type NodesModule } from './nodes/nodes-module.js';
 import type { Log } from './operations/log.js';
 import { operationsModule } from './operations/operations-module.js';
 import { talkModule } from './talk/talk-module.js';
@@ -125,7 +125,8 @@ export class Daemon {
   static async open(options: DaemonOptions): Promise<Daemon> {
     const { settings, engine, log, onError } = options;
     checkPrivateKey(settings, log);
-    // Fails on missing files before it opens anything.
+    // Fails on wrong settings and missing files before it opens anything.
+    nodeAddress(settings);
     const files = loadBrowserFiles();
     const tls = TlsFiles.of(settings);
     tls?.read();

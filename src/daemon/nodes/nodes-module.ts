@@ -17,13 +17,12 @@ export interface NodesModule extends DaemonModule {
 /** Addresses that mean all interfaces. */
 const ANY = new Set(['0.0.0.0', '::', '[::]']);
 
-/** @throws ParleyError CONFIG_INVALID if other nodes cannot know the address of this one */
 export function nodesModule(
   context: DaemonContext,
   ends: Pick<NodeGroupOptions, 'takeOver' | 'onDisowned'>,
 ): NodesModule {
   const { settings, database, leases, node, clock, nowUnixMs, engine, admission, log, faults } = context;
-  node.address = addressOf(settings);
+  node.address = nodeAddress(settings);
   const figures = (): Omit<NodeReport, 'id' | 'address'> => ({
     version: packageVersion(),
     capacity: settings.limits.sessions,
@@ -65,9 +64,17 @@ export function nodesModule(
   };
 }
 
-/** Where other nodes reach this one, as far as the settings say it; '' = where it will listen. */
-function addressOf({ nodeUrl, host, port, tlsCertPath, databaseUrl }: Settings): string {
-  if (nodeUrl !== null) return nodeUrl;
+/**
+ * Where other nodes reach this one, as far as the settings say it; '' = where it will listen.
+ * @throws ParleyError CONFIG_INVALID if they cannot know it
+ */
+export function nodeAddress({ nodeUrl, host, port, tlsCertPath, databaseUrl }: Settings): string {
+  if (nodeUrl !== null) {
+    const { pathname, origin } = new URL(nodeUrl);
+    if (pathname === '/') return origin;
+    const reason = `nodeUrl (PARLEY_NODE_URL) should have no path, not ${pathname}: other nodes ask the daemon itself`;
+    throw new ParleyError('CONFIG_INVALID', { reason });
+  }
   if (databaseUrl !== null && ANY.has(host)) {
     const reason = `nodeUrl (PARLEY_NODE_URL) is needed: the address at which other nodes reach this one, such as http://10.0.0.1:${String(port)}; ${host} is none`;
     throw new ParleyError('CONFIG_INVALID', { reason });

@@ -87,7 +87,10 @@ export function webRtcRoutes(api: Api, { calls, webSessions, access, admission, 
       'The header `authorization` holds a private key or a session token. The answer has all candidates. A data ' +
       'channel of the client carries the messages of the talk socket. With `session_id` no session starts, and the ' +
       'members for new sessions are refused.',
-    errors: ['NOT_FOUND', 'AGENT_DISABLED', 'SESSIONS_FULL', 'DAEMON_DRAINING', 'OFFER_INVALID', 'RTP_PORTS_FULL'],
+    errors: [
+      ...(['NOT_FOUND', 'AGENT_DISABLED', 'SESSIONS_FULL', 'DAEMON_DRAINING', 'NODE_UNREACHABLE'] as const),
+      ...(['OFFER_INVALID', 'RTP_PORTS_FULL'] as const),
+    ],
     gate: async (request: FastifyRequest) => {
       if (access.keyOf(request)?.kind !== 'private') await access.tokenHolder(request.raw);
     },
