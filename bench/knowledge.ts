@@ -2,9 +2,12 @@
  * A manual of 200 pages: how long it takes to read and index, how long a spoken question takes, how late the main thread
  * is meanwhile, and whether the right page comes first.
  *
- *   npm run build && node bench/run.mjs knowledge
+ *   npm run build && node bench/run.mjs knowledge [--database postgres://…]
+ *
+ * It adds a file to the database and removes it. Default: in memory, with SQLite.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
 import { KnowledgeBase } from '../dist/store/knowledge.js';
 import { Random } from '../dist/base/random.js';
 import { median, quantile } from './lib/numbers.js';
@@ -37,7 +40,8 @@ const pages = facts.map(({ fact }, page) => {
 });
 const source = makePdf(pages);
 
-const base = new KnowledgeBase();
+const { values } = parseArgs({ options: { database: { type: 'string' } } });
+const base = new KnowledgeBase({ databaseUrl: values.database ?? null });
 const delay = monitorEventLoopDelay({ resolution: 1 });
 await base.list();
 const late = (): string =>
@@ -72,4 +76,5 @@ for (let round = 0; round < QUESTIONS; round++) {
 const ms = (value: number): string => `${value.toFixed(1)} ms`;
 console.log(`search: ${ms(median(times))} median, ${ms(quantile(times, 0.99))} p99, ${ms(Math.max(...times))} at most`);
 console.log(`the right page: first in ${String(first)} of ${String(QUESTIONS)}, among five in ${String(amongFive)}`);
+await base.remove('manual');
 await base.close();

@@ -3,7 +3,9 @@ import { openTrunk, ticker } from '../sip/rig.mjs';
 
 const LOUD = 300;
 /** Whoever has heard the agent and then nothing for so long hangs up. */
-const QUIET_FRAMES = 50;
+const QUIET_FRAMES = 125;
+/** A daemon that sends no packet for so long is dead. */
+const DEAD_FRAMES = 40;
 /** Nobody stays longer, ms. */
 const LONGEST_MS = 20_000;
 const FRAME_MS = 20;
@@ -17,9 +19,10 @@ const FRAME_MS = 20;
 export class FarEnd {
   /** @type {Heard[]} in the order of their start */
   calls = [];
-  /** The most calls of the daemons' own at one time. */
+  /** The most calls of the daemons' own at one time, without those whose daemon sends nothing any more. */
   mostAtOnce = 0;
-  #open = 0;
+  /** The daemons' own calls that go on. */
+  #live = new Set();
   #trunk;
   #callers;
 
@@ -33,10 +36,6 @@ export class FarEnd {
     this.#callers = callers;
     trunk.receiveCalls((call) => {
       const heard = this.#follow(call, 'out');
-      this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#open);
-      call.onState((state) => {
-        if (state === 'ended') this.#open--;
-      });
       if (isBusy(call.to)) return call.hangUp('declined');
       call.answer();
       heard.answeredMs = performance.now();
@@ -99,7 +98,10 @@ export class FarEnd {
     this.calls.push(heard);
     let quiet = 0;
     let frames = 0;
+    let received = 0;
     const silence = new Int16Array(160);
+    if (direction === 'out') this.#live.add(heard);
+    this.mostAtOnce = Math.max(this.mostAtOnce, this.#live.size);
     call.line.start({
       audio: (samples) => {
         if (!samples.some((sample) => Math.abs(sample) > LOUD)) return;
@@ -113,13 +115,19 @@ export class FarEnd {
     });
     const stop = ticker.subscribe(() => {
       call.line.play(silence);
+      if (++frames % DEAD_FRAMES === 0) {
+        const now = call.record().packets.received;
+        if (now === received) this.#live.delete(heard);
+        received = now;
+      }
       const isHeard = heard.loud > 0 && ++quiet > QUIET_FRAMES;
-      if (isHeard || ++frames > LONGEST_MS / FRAME_MS) call.hangUp();
+      if (isHeard || frames > LONGEST_MS / FRAME_MS) call.hangUp();
     });
     call.onState((state) => {
       if (state === 'answered') heard.answeredMs ??= performance.now();
       if (state !== 'ended') return;
       stop();
+      this.#live.delete(heard);
       heard.endMs = performance.now();
       heard.lost = call.record().packets.receivedLost;
       heard.end = `${call.end?.by ?? ''}: ${call.end?.reason ?? ''}`;

@@ -245,8 +245,18 @@ class Cluster {
       );
     }
     assert.ok(far.mostAtOnce <= CONCURRENT, `${String(far.mostAtOnce)} calls at one time`);
-    for (const { session_id: id, call_status: is, error_message: why } of log) {
-      assert.ok(!UNEXPLAINED.has(is) || why !== null, `${id} is ${is} without a reason`);
+    for (const { session_id: id, call_status: is, error_message: why, voip } of log) {
+      // Callers who give up before the answer need no other reason.
+      const isExplained = why !== null || (is === 'canceled' && voip.direction === 'inbound');
+      assert.ok(!UNEXPLAINED.has(is) || isExplained, `${id} (${voip.direction}) is ${is} without a reason`);
+    }
+    if (process.env['PARLEY_CLUSTER_VERBOSE'] !== undefined) {
+      for (const [what, times] of tally(log.map((call) => `${call.call_status}: ${call.error_message ?? ''}`))) {
+        console.log(`  ${String(times)} x ${what}`);
+      }
+      for (const [what, times] of tally(far.calls.map(({ direction, end }) => `far end, ${direction}: ${end ?? ''}`))) {
+        console.log(`  ${String(times)} x ${what}`);
+      }
     }
     const cut = new Set(
       log.filter(({ call_status: is }) => is === 'error').map(({ voip }) => (voip.to === OWN ? voip.from : voip.to)),
@@ -281,6 +291,14 @@ class Cluster {
     await Promise.all(sockets.map((socket) => socket.close()));
     postgres.crash();
   }
+}
+
+/** How often each text occurs. @param {string[]} texts */
+function tally(texts) {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return counts;
 }
 
 const OPEN = new Set(['registered', 'queued', 'dispatching', 'initiated', 'ringing', 'in-progress']);

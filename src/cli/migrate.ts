@@ -104,7 +104,7 @@ async function move({ folder, target, settings, io, asJson }: MoveOptions): Prom
   else {
     io.stdout.write(`copied and compared: ${String(rows)} rows of ${String(counts.size)} tables\n`);
     if (files !== null) io.stdout.write(`files in the store: ${String(files)}\n`);
-    io.stdout.write(`${moved.join(' and ')} in ${folder.path} are no longer used\n`);
+    io.stdout.write(`no longer used in ${folder.path}: ${moved.join(', ')}\n`);
     for (const line of nextSteps(settings)) io.stderr.write(`${line}\n`);
   }
   return 0;

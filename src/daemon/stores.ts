@@ -102,7 +102,7 @@ export class Stores implements DaemonModule {
     this.unfinished = new UnfinishedStore(database, this.box, node);
     this.#unfinished = new UnfinishedWrites(this.unfinished, writes, queues);
     this.#doNotCall = doNotCallOfSessions(this.doNotCall, writes);
-    this.#sessions = memoryOfSessions(new SessionStore(database), writes);
+    this.#sessions = memoryOfSessions(new SessionStore(database), writes, queues);
     this.#checkpointer = sqlite === null ? null : new Checkpointer({ database: sqlite, clock, onError });
   }
 

@@ -59,6 +59,8 @@ export class StoredOutbox implements OutboxStore {
     this.#database = database;
     this.#box = box;
     this.#owner = owner;
+    // Messages may have waited for the database.
+    writes.onWritten(() => this.wake());
     this.#add = writes.operation(`outbox.${owner}`, (delivery: SealedDelivery) => this.#adding(delivery));
   }
 

@@ -1,5 +1,6 @@
 import type { DoNotCallEntry, DoNotCallList } from '../session/after-call/do-not-call.js';
 import type { FinishedSession, SessionMemory } from '../session/after-call/memory.js';
+import type { Queues } from '../base/queues.js';
 import type { DoNotCallStore } from './do-not-call.js';
 import type { SessionStore } from './sessions.js';
 import type { Writes } from './writes.js';
@@ -15,8 +16,11 @@ export function doNotCallOfSessions(store: DoNotCallStore, writes: Writes): DoNo
   };
 }
 
-/** The memory of sessions: what they keep is not lost while the database cannot be reached. */
-export function memoryOfSessions(store: SessionStore, writes: Writes): SessionMemory {
+/**
+ * The memory of sessions: what they keep is not lost while the database cannot be reached.
+ * @param queues the order of the writes about each session
+ */
+export function memoryOfSessions(store: SessionStore, writes: Writes, queues: Queues): SessionMemory {
   const keep = writes.operation(
     'session.keep',
     ({ identifiers, ...session }: Omit<FinishedSession, 'identifiers'> & { identifiers: [string, string][] }) =>
@@ -25,6 +29,9 @@ export function memoryOfSessions(store: SessionStore, writes: Writes): SessionMe
   return {
     byId: (id, agentId) => store.byId(id, agentId),
     latest: (identifier, value, agentId) => store.latest(identifier, value, agentId),
-    keep: async (session) => void (await keep({ ...session, identifiers: [...session.identifiers] })),
+    keep: async (session) => {
+      const plain = { ...session, identifiers: [...session.identifiers] };
+      await queues.run(session.sessionId, () => keep(plain));
+    },
   };
 }

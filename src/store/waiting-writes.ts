@@ -57,6 +57,7 @@ export class WaitingWrites implements Writes {
   /** Whether the file has been emptied since the last entry was done. */
   #isEmpty: boolean;
   #dropped = 0;
+  readonly #listeners: (() => void)[] = [];
   #isStarted = false;
   #working: Promise<void> | null = null;
   #retryMs = RETRY_MS.first;
@@ -108,6 +109,10 @@ export class WaitingWrites implements Writes {
   operation<T, R>(name: string, work: WriteOperation<T, R>): (data: T) => Promise<Written<R>> {
     this.#operations.set(name, work as WriteOperation<unknown, unknown>);
     return (data) => this.#write(name, data, work);
+  }
+
+  onWritten(listener: () => void): void {
+    this.#listeners.push(listener);
   }
 
   /**
@@ -233,7 +238,10 @@ export class WaitingWrites implements Writes {
     this.#id = randomUUID();
     this.#bytes = this.#lines.reduce((sum, line) => sum + Buffer.byteLength(line), headOf(this.#id).length);
     this.#isEmpty = this.#entries.length === 0;
-    if (this.#isEmpty) this.#bytes = 0;
+    if (this.#isEmpty) {
+      this.#bytes = 0;
+      for (const listener of this.#listeners) listener();
+    }
     // Without this, one row stays: it does no harm.
     await database.run(sql`DELETE FROM waiting_writes WHERE id = ${id}`).catch(() => undefined);
   }

@@ -17,6 +17,8 @@ export interface Writes {
    * @returns writes data, which is plain JSON. Resolves when it is safe
    */
   operation<T, R>(name: string, work: WriteOperation<T, R>): (data: T) => Promise<Written<R>>;
+  /** Subscribes to the moments when all that has waited is written. */
+  onWritten(listener: () => void): void;
 }
 
 /** Writes to a database that can always be reached. */
@@ -29,5 +31,9 @@ export class DirectWrites implements Writes {
 
   operation<T, R>(_name: string, work: WriteOperation<T, R>): (data: T) => Promise<Written<R>> {
     return async (data) => ({ result: await this.#database.transaction(() => work(data, 0)) });
+  }
+
+  onWritten(): void {
+    // Nothing waits.
   }
 }

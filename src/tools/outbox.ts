@@ -185,18 +185,26 @@ export class WebhookOutbox implements Outbox {
   }
 
   async #attempt(delivery: Delivery): Promise<void> {
-    const { store, clock, nowUnixMs, onLost } = this.#options;
+    const { store, nowUnixMs, onLost } = this.#options;
     const failure = await this.#post(delivery);
     const waitMs = failure === null || failure.final ? undefined : BACK_OFF_MS[delivery.attempts];
-    try {
-      if (failure === null) await store.delivered(delivery.id, nowUnixMs());
-      else {
-        await store.failed(delivery.id, failure.reason, waitMs === undefined ? null : nowUnixMs() + waitMs);
-        if (waitMs === undefined) onLost?.(delivery, failure.reason);
+    const isStored = await this.#stored(() => {
+      if (failure === null) return store.delivered(delivery.id, nowUnixMs());
+      return store.failed(delivery.id, failure.reason, waitMs === undefined ? null : nowUnixMs() + waitMs);
+    });
+    if (isStored && failure !== null && waitMs === undefined) onLost?.(delivery, failure.reason);
+  }
+
+  /** Writes to the store. While that fails, it tries again, until the end: the receiver gets no message again meanwhile. */
+  async #stored(write: () => Promise<void>): Promise<boolean> {
+    for (;;) {
+      try {
+        await write();
+        return true;
+      } catch {
+        if (this.#closing !== null) return false;
+        await delay(this.#options.clock, STORE_RETRY_MS, this.#abort.signal).catch(() => undefined);
       }
-    } catch {
-      // The store cannot be reached: another attempt follows, as after a crash.
-      await delay(clock, STORE_RETRY_MS, this.#abort.signal).catch(() => undefined);
     }
   }
 

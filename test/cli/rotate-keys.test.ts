@@ -45,7 +45,11 @@ describe('parley keys rotate on a data folder', () => {
   const keyFile = (): string => join(dataDir, 'secret.key');
   const inFolder = async <T>(work: (database: SqlDatabase) => Promise<T>): Promise<T> => {
     const database = new SqliteDatabase(openDatabase(dataDir));
-    return work(database).finally(() => database.close());
+    try {
+      return await work(database);
+    } finally {
+      await database.close();
+    }
   };
   const open = (database: SqlDatabase, secretKey: string | null = null): Promise<SecretBox> =>
     openSecretBox({ database, nowUnixMs: () => 0 }, { dataDir, secretKey, oldSecretKeys: [] });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CampaignCallStore, type RecordClaim } from '../../src/store/campaign-calls.js';
 import { CampaignRecordStore } from '../../src/store/campaign-records.js';
 import { CampaignStore } from '../../src/store/campaigns.js';
-import { sql } from '../../src/store/sql/statement.js';
+import { sql, type Statement } from '../../src/store/sql/statement.js';
 import { backends, type TestDatabase } from './support/backends.js';
 import { newCampaign, newNumbers } from './support/campaigns.js';
 
@@ -79,6 +79,17 @@ describe.each(backends)('the calls of campaigns in a database of $name', ({ name
       ['', 7],
       ['Europe/Rome', 9],
     ]);
+  });
+
+  withNodes('are found by an index, however many there are', async () => {
+    const { database } = opened;
+    await add('a', newNumbers(4_000));
+    await database.run(sql`ANALYZE campaign_records`);
+    for (const reading of [one.waiting('a', 0), one.running(0)]) {
+      const { text, values } = reading.next().value as Statement;
+      const plan = await database.all<Record<string, string>>({ text: `EXPLAIN ${text}`, values });
+      expect(JSON.stringify(plan)).not.toContain('Seq Scan on campaign_records');
+    }
   });
 
   withNodes('are claimed one by one: no node gets the record of another one', async () => {

@@ -42,7 +42,7 @@ describe.skipIf(!isPostgresInstalled)('PostgreSQL', () => {
     const rows = await database.all<{ name: string }>(
       sql`SELECT table_name || '.' || column_name AS name FROM information_schema.columns
           WHERE table_schema = 'public' AND column_name <> 'rowid' AND table_name NOT IN
-              ('things', 'parley_schema', 'changes', 'secret_keys', 'session_token_uses', 'journals', 'migration')
+              ('things', 'parley_schema', 'changes', 'secret_keys', 'session_token_uses', 'waiting_writes', 'migration')
             AND table_name NOT LIKE 'knowledge_%'`,
     );
     expect(rows.map(({ name }) => name).sort()).toEqual([...wanted].sort());

@@ -1,10 +1,10 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { RealClock } from '../../src/base/real-clock.js';
 import { type Leases, SoleLeases } from '../../src/store/leases.js';
 import { PostgresLeases } from '../../src/store/postgres/postgres-leases.js';
 import { isPostgresInstalled, postgresUrl } from './support/backends.js';
+import { Network } from './support/network.js';
 
 /** Work that notes when it runs. */
 class Work {
@@ -19,32 +19,6 @@ class Work {
   get isRunning(): boolean {
     return this.signal?.aborted === false;
   }
-}
-
-/** A network to a server that can fall silent: it closes no connection and carries no more bytes. */
-async function openNetwork(target: string): Promise<{ url: string; cut: () => void; close: () => void }> {
-  const { port, hostname } = new URL(target);
-  const sockets: Socket[] = [];
-  const server = createServer((near) => {
-    const far = connect(Number(port), hostname);
-    for (const socket of [near, far]) socket.on('error', () => undefined);
-    near.pipe(far);
-    far.pipe(near);
-    sockets.push(near, far);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = new URL(target);
-  url.port = String((server.address() as AddressInfo).port);
-  return {
-    url: url.href,
-    cut: () => {
-      for (const socket of sockets) socket.unpipe().pause();
-    },
-    close: () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  };
 }
 
 describe('the only node', () => {
@@ -153,7 +127,7 @@ describe.skipIf(!isPostgresInstalled)('leases on PostgreSQL', () => {
   });
 
   it('stops before the server gives the lease of a silent node to another', async () => {
-    const network = await openNetwork(url);
+    const network = await Network.open(url);
     const silent = new PostgresLeases({
       url: network.url,
       clock: new RealClock(),

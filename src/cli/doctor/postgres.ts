@@ -113,7 +113,8 @@ function checkVersion({ version, shown }: ServerFacts): Check {
 async function checkSchema(client: pg.Client, { has_schema: has }: ServerFacts): Promise<Check[]> {
   if (!has) return [ok(NAME, 'the first node that starts will create its tables')];
   const { rows } = await client.query<SchemaFacts>('SELECT version, readable_from FROM parley_schema');
-  const [version = 0, readableFrom = 0] = [Number(rows[0]?.version), Number(rows[0]?.readable_from)];
+  const version = Number(rows[0]?.version);
+  const readableFrom = Number(rows[0]?.readable_from);
   if (readableFrom > POSTGRES_SCHEMA_VERSION) {
     return [problem(NAME, `a later version of parley wrote it (schema ${String(version)})`, 'install that version')];
   }

@@ -52,7 +52,7 @@ export function callLogModule(
   });
   const { log, traces } = archive;
   engine.keepIn(traces === null ? { history: log } : { history: log, traces });
-  const outbox = new StoredOutbox(database, stores.box, 'operator');
+  const outbox = new StoredOutbox(database, stores.box, 'operator', writes);
   const webhook = callWebhook(context, outbox, itemOf);
   const recovery = new Recovery({
     engine,

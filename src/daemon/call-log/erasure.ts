@@ -1,4 +1,3 @@
-import type { Database } from 'better-sqlite3';
 import * as z from 'zod';
 import { ParleyError } from '../../base/errors.js';
 import { CallPages } from '../../store/call-pages.js';

@@ -255,12 +255,7 @@ function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): vo
     description: 'Stays in effect until `POST /calls/resume`, even after a restart. Does not affect inbound calls.',
     body: stopSchema,
     answer: z.strictObject({ success: z.boolean(), ended: z.int().describe('The number of calls that it ends.') }),
-    errors: ['NODE_UNREACHABLE'],
     examples: () => ({ body: { end_running: true }, answer: { success: true, ended: 1 } }),
-    everywhere: {
-      when: ({ body }) => body.end_running,
-      join: (answers) => ({ success: true, ended: answers.reduce((sum, { ended }) => sum + ended, 0) }),
-    },
     handle: async ({ body, key }) => ({
       success: true,
       ended: await dialer.stop(key?.id ?? null, { endRunning: body.end_running }),

@@ -8,7 +8,7 @@ import type { HttpModule } from '../http/http-module.js';
 import type { Media } from '../media.js';
 import type { DaemonModule } from '../module.js';
 import { callRoutes } from './call-routes.js';
-import { CarrierEndpoint } from './carrier-routes.js';
+import { CarrierEndpoint, nodeTokenPrefix } from './carrier-routes.js';
 import { Dialer } from './dialer.js';
 import { doNotCallRoutes } from './do-not-call-routes.js';
 import { KillSwitch } from './kill-switch.js';
@@ -16,7 +16,7 @@ import { LazyTelephone } from './lazy-telephone.js';
 import { CallPlacing } from './placing.js';
 import type { RecordStarts } from './dial.js';
 import { phoneRoutes } from './phone-routes.js';
-import { RegisteredCalls } from './registered-calls.js';
+import { type RegisteredCall, RegisteredCalls } from './registered-calls.js';
 import { trunkRoutes } from './trunk-routes.js';
 
 /** Numbers, carriers and phone calls. */
@@ -36,39 +36,24 @@ export interface CallsModuleOptions {
 }
 
 export function callsModule(context: DaemonContext, options: CallsModuleOptions): CallsModule {
-  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, changes, admission } = context;
-  const { leases, owners } = context;
+  const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, changes } = context;
+  const { admission, owners } = context;
   const { http, agents, log, media, trunks, records } = options;
   const { phones, doNotCall, calls, dials } = stores;
   const guards = settings.calls;
-  const registered = new RegisteredCalls({
-    engine,
-    agents,
-    log,
-    clock,
-    database,
-    calls,
-    store: new RegisteredCallStore(database, stores.box),
-    onError: faults.report,
-  });
+  const registered = registeredCalls(context, { agents, log });
   events.within(function* (call, agoUs) {
     if (call.direction === 'outbound' && call.status === 'in-progress') yield* dials.answered(call.sessionId, agoUs);
   });
   const isStopped = lastKnown(async () => (await dials.stopped()) !== null, false);
   const telephone = new LazyTelephone(async () => ({
-    engine,
-    settings,
+    ...telephoneParts(context),
     agents,
-    phones,
     log,
     registered,
-    admission,
-    leases,
-    events,
     figures: trunks,
     openCallMedia: () => media.callMedia(),
     mayTransfer: async () => (guards.enabled && !(await isStopped()) ? null : 'outbound calls are stopped'),
-    onError: faults.report,
   }));
   const openTelephone = (): ReturnType<LazyTelephone['open']> => telephone.open();
   const dialer = new Dialer({
@@ -86,10 +71,16 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     openTelephone,
     maxDurationS: settings.maxDurationS,
   });
+  const cancelNumbers = changes.on('phones', async () => {
+    await phones.reload();
+    (await telephone.opened)?.updateNumbers();
+  });
   const killSwitch = new KillSwitch({ dials, changes, endCalls: () => void dialer.endAll() });
   const carriers = new CarrierEndpoint({
     clock,
     endpointAt: async (path) => (await telephone.open()).endpointAt(path),
+    owners,
+    forwarder: http.forwarder,
     onError: faults.report,
   });
   return {
@@ -114,12 +105,55 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     stop: () => {
       carriers.close();
       killSwitch.close();
+      cancelNumbers();
     },
     close: async () => {
       await registered.close();
       await dialer.close();
       await telephone.close();
     },
+  };
+}
+
+function registeredCalls(
+  { engine, clock, database, stores, faults }: DaemonContext,
+  { agents, log }: Pick<CallsModuleOptions, 'agents' | 'log'>,
+): RegisteredCalls {
+  const store = new RegisteredCallStore<RegisteredCall>(database, stores.box);
+  return new RegisteredCalls({
+    engine,
+    agents,
+    log,
+    clock,
+    database,
+    calls: stores.calls,
+    store,
+    onError: faults.report,
+  });
+}
+
+/** What the telephone has of the daemon. */
+function telephoneParts({
+  engine,
+  settings,
+  stores,
+  admission,
+  leases,
+  database,
+  node,
+  events,
+  faults,
+}: DaemonContext) {
+  return {
+    engine,
+    settings,
+    phones: stores.phones,
+    admission,
+    leases,
+    // Of a file there is one node: nobody asks whose a token is.
+    tokenPrefix: () => (database.dialect === 'sqlite' ? '' : nodeTokenPrefix(node.id)),
+    events,
+    onError: faults.report,
   };
 }
 

@@ -1,17 +1,31 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { WebSocketServer } from 'ws';
-import type { WebhookEndpoint } from '../../telephony/carriers/media-socket/webhook-endpoint.js';
+import type { WebhookEndpoint, WebhookRequest } from '../../telephony/carriers/media-socket/webhook-endpoint.js';
 import { mediaSocketOf } from '../../telephony/carriers/media-socket/media-socket.js';
 import type { Clock } from '../../base/clock.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
+import type { Forwarder, Owner } from '../http/forwarder.js';
 import { CARRIER_PATHS } from '../http/rate-limit.js';
+import type { CallOwners } from '../nodes/call-owners.js';
 import { refuseUpgrade, type Upgrade, type Upgrades } from '../http/upgrades.js';
 
 export interface CarrierEndpointOptions {
   /** The carrier of a path; null = none. Rejects if the telephone cannot be opened. */
   endpointAt: (path: string) => Promise<WebhookEndpoint | null>;
   clock: Clock;
+  /** Finds the nodes of calls by the carriers' ids. */
+  owners: Pick<CallOwners, 'ofCallId'>;
+  forwarder: Pick<Forwarder, 'forward' | 'pipe'>;
   onError: (error: Error) => void;
+}
+
+/** Tokens begin with the id of the node that made them. */
+const NODE_TOKEN = /^([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})_/;
+const NO_BODY = Buffer.alloc(0);
+
+/** What the tokens of a node's calls begin with. */
+export function nodeTokenPrefix(nodeId: string): string {
+  return `${nodeId}_`;
 }
 
 /** Largest message of a media socket: 30 s of audio, which Telnyx allows. */
@@ -52,26 +66,38 @@ export class CarrierEndpoint {
     this.#sockets.close();
   }
 
-  async #webhook({ raw, body }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  async #webhook(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { raw } = request;
     const path = raw.url ?? '';
+    const body = Buffer.isBuffer(request.body) ? request.body : NO_BODY;
     const endpoint = await this.#options.endpointAt(path);
     if (endpoint === null) {
       reply.callNotFound();
       return reply;
     }
-    const answer = await endpoint.request({
-      method: raw.method ?? '',
-      path,
-      headers: headersOf(raw.headers),
-      body: Buffer.isBuffer(body) ? body : Buffer.alloc(0),
-    });
+    const headers = headersOf(raw.headers);
+    const owner = await this.#ownerOf(endpoint, { path, headers, body });
+    if (owner !== null && (await this.#options.forwarder.forward(owner, request, reply))) return reply;
+    const answer = await endpoint.request({ method: raw.method ?? '', path, headers, body });
     return reply.code(answer.status).type(answer.contentType).send(answer.body);
   }
 
-  async #socket({ request, path, socket, head }: Upgrade): Promise<void> {
-    const { endpointAt, clock } = this.#options;
+  /** The node of the call that a request is about; null = it is about none, or this one decides. */
+  async #ownerOf(endpoint: WebhookEndpoint, request: Omit<WebhookRequest, 'method'>): Promise<Owner | null> {
+    const { token, callId } = endpoint.subjectOf(request);
+    const nodeId = NODE_TOKEN.exec(token ?? '')?.[1];
+    if (nodeId !== undefined) return { nodeId, what: 'call', isNeeded: false };
+    return callId === null ? null : this.#options.owners.ofCallId(callId);
+  }
+
+  async #socket(upgrade: Upgrade): Promise<void> {
+    const { endpointAt, clock, forwarder } = this.#options;
+    const { request, path, socket, head } = upgrade;
     const endpoint = await endpointAt(path);
-    const take = endpoint?.admit({ path, headers: headersOf(request.headers) }) ?? null;
+    const headers = headersOf(request.headers);
+    const owner = endpoint === null ? null : await this.#ownerOf(endpoint, { path, headers, body: NO_BODY });
+    if (owner !== null && (await forwarder.pipe(owner, upgrade))) return;
+    const take = endpoint?.admit({ path, headers }) ?? null;
     if (endpoint === null) refuseUpgrade(socket, new ParleyError('ROUTE_UNKNOWN', { method: 'WebSocket', path }));
     else if (take === null) refuseUpgrade(socket, new ParleyError('LINK_INVALID', { reason: 'no call expects it' }));
     else this.#sockets.handleUpgrade(request, socket, head, (client) => take(mediaSocketOf(client, clock)));

@@ -188,7 +188,10 @@ export class Dialer {
         await log.inOrder(mine.sessionId, () => this.#ended(mine.sessionId));
       },
       ringTimeoutMs: Math.min(request.ringTimeoutMs ?? Infinity, guards.ringS * 1000),
-      mayStart: async () => admission.isOpen && (await dials.stopped()) === null,
+      whyNot: async () => {
+        if (!admission.isOpen) return SHUT_DOWN;
+        return (await dials.stopped()) === null ? null : STOPPED;
+      },
     });
     this.#runs.set(mine.sessionId, run);
     return { ...mine, finished: run.start() };
@@ -218,14 +221,17 @@ interface DialRunOptions {
   log: CallLog;
   ringTimeoutMs: number;
   openTelephone: () => Promise<Telephone>;
-  /** Whether calls may still be placed. Called immediately before the call is placed. */
-  mayStart: () => Promise<boolean>;
+  /** How the call ends without being placed; null = it may be placed. Called immediately before that. */
+  whyNot: () => Promise<DialEnd | null>;
   events: CallEventBus;
   /** Called last. */
   onEnded: () => Promise<void>;
 }
 
-const GIVEN_UP: DialEnd = { status: 'canceled', error: null };
+const GIVEN_UP: DialEnd = { status: 'canceled', error: 'It was ended before it was placed.' };
+const STOPPED: DialEnd = { status: 'canceled', error: 'Outbound calls were stopped before it was placed.' };
+/** Not `canceled`: campaigns call again. */
+const SHUT_DOWN: DialEnd = { status: 'error', error: 'The daemon shut down before it was placed.' };
 
 /** One outbound call, from its row in the log to its end. */
 class DialRun {
@@ -275,11 +281,12 @@ class DialRun {
   }
 
   async #placed(): Promise<DialEnd> {
-    const { ids, request, agent, log, openTelephone, mayStart, events, ringTimeoutMs } = this.#options;
+    const { ids, request, agent, log, openTelephone, whyNot, events, ringTimeoutMs } = this.#options;
     const { from, to, metadata = {}, includeMetadataInPrompt = false, continuation, campaignId } = request;
     const { sessionId, callId } = ids;
     const phone = await openTelephone();
-    if (!(await mayStart()) || this.#isGivenUp) return GIVEN_UP;
+    const refusal = await whyNot();
+    if (refusal !== null || this.#isGivenUp) return refusal ?? GIVEN_UP;
     const call = await phone.place({
       id: sessionId,
       callId,

@@ -34,6 +34,8 @@ export interface NetworksOptions {
   takesCalls: () => boolean;
   /** Of all nodes, one registers with a registrar. */
   leases: Pick<Leases, 'lead'>;
+  /** As `CarrierAccount.tokenPrefix`. */
+  tokenPrefix?: (() => string) | undefined;
   /** Maximum of concurrent sessions over all channels. */
   maxSessions: number;
   onError: (error: unknown) => void;
@@ -50,6 +52,7 @@ export type NetworkSettings = Pick<
   | 'plivo'
   | 'plivoAuthToken'
   | 'publicUrl'
+  | 'nodePublicUrl'
 >;
 
 /** The phone networks of the settings, and the simulated one. */
@@ -60,6 +63,8 @@ export interface Networks {
   sip: SipTrunks | null;
   /** The carriers with webhooks and media sockets. */
   endpoints: readonly WebhookEndpoint[];
+  /** Takes the numbers from the store: another node has bought or released some. */
+  updateNumbers: () => void;
   /** Ends all calls. */
   close: () => Promise<void>;
 }
@@ -77,12 +82,13 @@ export async function openNetworks({
   figures = new CarrierStatistics(),
   takesCalls,
   leases,
+  tokenPrefix,
   maxSessions,
   onError,
 }: NetworksOptions): Promise<Networks> {
   const ownedBy = (name: string): string[] =>
     phones.list().flatMap(({ carrier, number }) => (carrier === name ? [number] : []));
-  const joined: JoinedCarrier[] = [];
+  const joined: NamedCarrier[] = [];
   const endpoints: WebhookEndpoint[] = [];
   const closing: (() => Promise<void>)[] = [];
   let sip: SipTrunks | null = null;
@@ -101,13 +107,13 @@ export async function openNetworks({
       settings: settings.sip,
       password: settings.sipPassword,
     });
-    for (const carrier of trunks.carriers) joined.push({ carrier, owned: await carrier.ownedNumbers() });
+    for (const carrier of trunks.carriers) joined.push({ carrier, owned: await carrier.ownedNumbers(), name: 'sip' });
     closing.push(() => trunks.close());
     sip = trunks;
   }
-  const accounts = await openAccounts({ engine, settings, figures, onError, ownedBy });
-  for (const { carrier, owned, close } of accounts) {
-    joined.push({ carrier, owned });
+  const accounts = await openAccounts({ engine, settings, figures, tokenPrefix, onError, ownedBy });
+  for (const { carrier, owned, name, close } of accounts) {
+    joined.push({ carrier, owned, name });
     endpoints.push(carrier);
     closing.push(close);
   }
@@ -124,14 +130,20 @@ export async function openNetworks({
     // The log also has the calls of earlier processes.
     idPrefix: `sim-${randomUUID().slice(0, 8)}`,
   });
-  joined.push({ carrier: simulated, owned });
+  joined.push({ carrier: simulated, owned, name: null });
   figures.accounts.push(...endpoints);
-  const carrier = joined.length === 1 ? simulated : new JoinedCarriers(joined);
+  const all = joined.length === 1 ? null : new JoinedCarriers(joined);
+  const carrier = all ?? simulated;
+  const updateNumbers = (): void => {
+    const assigned = assignNumbers(joined, phones);
+    all?.assign(assigned);
+  };
   return {
     carrier,
     simulated,
     sip,
     endpoints,
+    updateNumbers,
     close: async () => {
       await carrier.close();
       for (const close of closing) await close();
@@ -139,23 +151,40 @@ export async function openNetworks({
   };
 }
 
+/** A network, and what the store calls it; null = the simulated one, which has the numbers of no other. */
+interface NamedCarrier extends JoinedCarrier {
+  name: string | null;
+}
+
+/** Gives each network its numbers of the store. */
+function assignNumbers(networks: readonly NamedCarrier[], phones: Pick<PhoneStore, 'list'>): JoinedCarrier[] {
+  const left = new Map(phones.list().map(({ number, carrier }) => [number, carrier]));
+  return networks.map(({ carrier, name, owned }) => {
+    const wanted = Array.from(left).flatMap(([number, of]) => (name === null || of === name ? [number] : []));
+    const now = carrier.setOwned?.(wanted) ?? owned;
+    for (const number of now) left.delete(number);
+    return { carrier, owned: now };
+  });
+}
+
 /** A carrier with webhooks and media sockets. */
 interface OpenAccount {
+  name: string;
   carrier: Carrier & WebhookEndpoint;
   /** Its numbers, E.164. */
   owned: readonly string[];
   close: () => Promise<void>;
 }
 
-interface OpenAccountsOptions extends Pick<NetworksOptions, 'engine' | 'settings' | 'onError'> {
+interface OpenAccountsOptions extends Pick<NetworksOptions, 'engine' | 'settings' | 'tokenPrefix' | 'onError'> {
   figures: CarrierStatistics;
   ownedBy: (name: string) => string[];
 }
 
 /** Opens the accounts with carriers that have media sockets. */
 async function openAccounts(options: OpenAccountsOptions): Promise<OpenAccount[]> {
-  const { engine, settings, figures, onError, ownedBy } = options;
-  const { twilio, telnyx, plivo, publicUrl } = settings;
+  const { engine, settings, figures, tokenPrefix = () => '', onError, ownedBy } = options;
+  const { twilio, telnyx, plivo, publicUrl, nodePublicUrl: ownPublicUrl } = settings;
   const accounts: OpenAccount[] = [];
   const join = async (
     name: string,
@@ -168,9 +197,12 @@ async function openAccounts(options: OpenAccountsOptions): Promise<OpenAccount[]
       onError,
       owned,
       publicUrl,
+      ownPublicUrl,
+      tokenPrefix,
       onRefused: (reason, why) => refusals.addOf(name, reason, why),
     });
     accounts.push({
+      name,
       carrier,
       owned,
       close: async () => {

@@ -35,6 +35,8 @@ export interface TelephoneOptions {
   registered: Pick<RegisteredCalls, 'take'>;
   admission: AdmissionControl;
   leases: Pick<Leases, 'lead'>;
+  /** As `CarrierAccount.tokenPrefix`. */
+  tokenPrefix?: () => string;
   /** As `NetworksOptions.openCallMedia`. */
   openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
   /** Statistics of SIP trunks. */
@@ -85,7 +87,7 @@ export class Telephone {
 
   /** @throws ParleyError FILE_NOT_READABLE, InvalidConfigError if the file of simulated numbers is invalid */
   static async open(options: TelephoneOptions): Promise<Telephone> {
-    const { engine, phones, settings, figures, openCallMedia, admission, leases } = options;
+    const { engine, phones, settings, figures, openCallMedia, admission, leases, tokenPrefix } = options;
     const { maxSessions } = admission;
     const takesCalls = (): boolean => admission.isOpen && !admission.isFull;
     const onError = (error: unknown): void => options.onError(errorOf(error));
@@ -98,6 +100,7 @@ export class Telephone {
         openCallMedia,
         takesCalls,
         leases,
+        tokenPrefix,
         maxSessions,
         onError,
         isAddress: isCallId,
@@ -116,6 +119,11 @@ export class Telephone {
   /** The carrier whose webhook or media socket has this path; null = none. */
   endpointAt(path: string): WebhookEndpoint | null {
     return this.#networks.endpoints.find((endpoint) => path.startsWith(`${endpoint.path}/`)) ?? null;
+  }
+
+  /** Takes the numbers from the store: another node has bought or released some. */
+  updateNumbers(): void {
+    this.#networks.updateNumbers();
   }
 
   /** The network of one of the daemon's numbers. */

@@ -25,7 +25,7 @@ export function campaignsModule(
   context: DaemonContext,
   { agents, dialer }: { agents: AgentRegistry; dialer: Dialer },
 ): CampaignsModule {
-  const { settings, clock, nowUnixMs, database, stores, faults, events, admission } = context;
+  const { settings, clock, nowUnixMs, database, stores, faults, events, changes, admission } = context;
   const defaults: CampaignSchedule = { ...settings.campaigns, timezone: settings.timezone };
   const scheduleOf = ({ overrides }: StoredCampaign): CampaignSchedule => ({ ...defaults, ...overrides });
   const calls = new CampaignCallStore(database, context.node);
@@ -47,18 +47,24 @@ export function campaignsModule(
     isOpen: () => admission.isOpen,
     endOf: async (sessionId) => {
       const call = await stores.calls.get(sessionId);
-      return call === null ? null : { status: call.status, error: call.item.error_message };
+      if (call === null) return null;
+      return call.endedUs === null ? 'open' : { status: call.status, error: call.item.error_message };
     },
   });
   events.within((call) => parts.ended(call));
   events.on('call.ended', (call) => campaigns.callEnded(call));
+  const unwatch = changes.on('campaigns', async () => campaigns.changedElsewhere());
   return {
     name: 'campaigns',
     records: parts,
     routes: (api) => campaignRoutes(api, campaigns, clock),
     recover: () => (isShared ? undefined : campaigns.recover()),
+    takeOver: (nodeId) => campaigns.recoverOf(nodeId),
     resume: () => campaigns.resume(),
     stop: () => campaigns.shut(),
-    close: () => campaigns.close(),
+    close: () => {
+      unwatch();
+      return campaigns.close();
+    },
   };
 }

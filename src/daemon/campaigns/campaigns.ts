@@ -81,6 +81,7 @@ export class Campaigns {
 
   /** Call it when another node has changed a campaign. */
   changedElsewhere(): void {
+    this.#feed.changedAll();
     this.#runner.reschedule();
   }
 

@@ -63,6 +63,11 @@ export class ProgressFeed<T> {
     });
   }
 
+  /** Others have changed some campaign. */
+  changedAll(): void {
+    for (const campaignId of this.#watched.keys()) this.changed(campaignId);
+  }
+
   /** Ends all watching, and resolves when nothing is read any more. */
   async close(): Promise<void> {
     const all = [...this.#watched.values()];

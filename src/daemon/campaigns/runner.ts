@@ -65,8 +65,8 @@ export interface CampaignRunnerOptions {
   parts: CampaignCalls;
   /** As `Dialer.dial`. */
   dial: (request: DialRequest) => Promise<DialledCall>;
-  /** The end of a call that another process placed; null = unknown. */
-  endOf: (sessionId: string) => Promise<CallOver | null>;
+  /** The end of a call that another process placed; null = unknown, `open` = the log has not closed it. */
+  endOf: (sessionId: string) => Promise<CallOver | 'open' | null>;
   scheduleOf: (campaign: StoredCampaign) => CampaignSchedule;
   /** False once the daemon refuses new calls. */
   isOpen: () => boolean;
@@ -123,6 +123,8 @@ export class CampaignRunner {
     const records = await calls.calling(node);
     for (const { campaignId, sessionId } of records) {
       const over = (sessionId === null ? null : await endOf(sessionId)) ?? STOPPED;
+      // Its record is settled when the log closes it.
+      if (over === 'open') continue;
       await calls.transaction(function* () {
         const nowMs = (yield* calls.nowUs()) / 1000;
         yield* parts.settle(campaignId, sessionId ?? '', over, nowMs);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { WebhookAddress } from '../../agent/webhook.js';
-import { type Clock, delay } from '../../base/clock.js';
+import { type Cancel, type Clock, delay } from '../../base/clock.js';
 import { errorOf, ParleyError, reasonOf } from '../../base/errors.js';
 import { faultOf } from '../../schema/issues.js';
 import type { SuiteResult } from '../../eval/result.js';
@@ -102,6 +102,7 @@ export class EvalRuns {
   readonly #listeners = new Map<string, Set<RunListener>>();
   readonly #closed = new AbortController();
   #isOpen = false;
+  #cancelPoll: Cancel = () => undefined;
   #taking: Promise<void> = Promise.resolve();
 
   constructor(options: EvalRunsOptions) {
@@ -244,6 +245,7 @@ export class EvalRuns {
   /** Ends the runs that go on; they fail. May be called twice. */
   async close(): Promise<void> {
     this.stop();
+    this.#cancelPoll();
     this.#closed.abort(new Error(STOPPED));
     await this.#taking;
     const active = [...this.#active.values()];
@@ -270,12 +272,11 @@ export class EvalRuns {
   /** Looks for runs that other nodes have queued. */
   #poll(): void {
     const { clock } = this.#options;
-    const cancel = clock.schedule(clock.nowMs() + QUEUE_MS, () => {
+    this.#cancelPoll = clock.schedule(clock.nowMs() + QUEUE_MS, () => {
       if (!this.#isOpen) return;
       void this.#next();
       this.#poll();
     });
-    this.#closed.signal.addEventListener('abort', cancel, { once: true });
   }
 
   #hold(run: StoredEvalRun): void {

@@ -94,6 +94,7 @@ export function evalsModule(
       await runs.recover();
       retention.start();
     },
+    takeOver: (nodeId) => runs.takeOver(nodeId),
     resume: () => runs.resume(),
     stop: () => runs.stop(),
     close: async () => {

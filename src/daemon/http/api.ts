@@ -74,31 +74,19 @@ export class Api {
     app.route(route);
   }
 
-  /** Lets the node that has what the request is about answer it, and asks all nodes if it is about all. */
-  #answer(endpoint: AnyEndpoint, call: Call): ReturnType<AnyEndpoint['handle']> {
-    const { owner, everywhere, handle } = endpoint;
-    if (owner !== undefined) return this.#ownersAnswer(owner, endpoint, call);
-    if (everywhere?.when(call) !== true) return handle(call);
-    return this.#joinedAnswer(everywhere.join, endpoint, call);
+  /** Lets the node that has what the request is about answer it. */
+  #answer({ owner, handle }: AnyEndpoint, call: Call): ReturnType<AnyEndpoint['handle']> {
+    return owner === undefined ? handle(call) : this.#ownersAnswer(owner, handle, call);
   }
 
   async #ownersAnswer(
     ownerOf: NonNullable<AnyEndpoint['owner']>,
-    { handle }: AnyEndpoint,
+    handle: AnyEndpoint['handle'],
     call: Call,
   ): Promise<unknown> {
     const owner = await ownerOf(call);
     const isAnswered = owner !== null && (await this.#forwarder.forward(owner, call.request, call.reply));
     return isAnswered ? call.reply : handle(call);
-  }
-
-  async #joinedAnswer(
-    join: (answers: readonly unknown[]) => unknown,
-    { handle }: AnyEndpoint,
-    call: Call,
-  ): Promise<unknown> {
-    const own = await handle(call);
-    return join([own, ...(await this.#forwarder.spread(call.request))]);
   }
 
   async #admit(request: FastifyRequest, gate: AnyEndpoint['gate']): Promise<void> {

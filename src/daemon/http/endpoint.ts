@@ -81,11 +81,6 @@ export interface Endpoint<P extends Shape, Q extends Shape, B extends z.ZodType,
    * Null = any node can answer. Not with `upload`.
    */
   owner?: (call: Pick<CheckedRequest<P, Q, B>, 'params' | 'query' | 'body'>) => Promise<Owner | null> | Owner | null;
-  /** For what concerns all nodes: the other ones get the request, too, and `join` makes one answer of all. */
-  everywhere?: {
-    when: (call: Pick<CheckedRequest<P, Q, B>, 'params' | 'query' | 'body'>) => boolean;
-    join: (answers: readonly z.output<R>[]) => z.output<R>;
-  };
   handle: (call: CheckedRequest<P, Q, B>) => Promise<z.output<R> | FastifyReply> | z.output<R> | FastifyReply;
 }
 

@@ -1,11 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Agent, Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.js';
 import { abortAfter, raceAbort } from '../../base/deadlines.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
-import type { NodeIdentity } from '../nodes/this-node.js';
+import { refuseUpgrade, type Upgrade } from './upgrades.js';
 import { type NodePasses, PASS_HEADER, type PassedRequest } from './node-pass.js';
 
 /** The node that has what a request is about. */
@@ -21,12 +23,10 @@ export interface Owner {
 export interface NodeAddresses {
   /** The address of another node that lives; null = there is no such node. */
   addressOf(id: string): Promise<string | null>;
-  /** Ids of all other nodes that live. */
-  others(): Promise<readonly string[]>;
 }
 
 export interface ForwarderOptions {
-  node: Pick<NodeIdentity, 'id'>;
+  node: { readonly id: string };
   nodes: NodeAddresses;
   passes: NodePasses;
   clock: Clock;
@@ -37,8 +37,6 @@ const HEAD_MS = 30_000;
 /** A stream sends at least a comment every ten seconds. */
 const SILENCE_MS = 45_000;
 const CONNECT_MS = 3_000;
-/** Largest answer that is read as a whole. */
-const MOST_BYTES = 1_048_576;
 
 /** Headers about one connection (RFC 9110, 7.6.1), and those that the sender sets itself. */
 const OF_CONNECTION = new Set([
@@ -103,32 +101,44 @@ export class Forwarder {
   }
 
   /**
-   * Sends a request to all other nodes, too.
-   * @returns their JSON answers
-   * @throws ParleyError NODE_UNREACHABLE if one does not answer; the others have done it
+   * Lets another node take a WebSocket, and carries its bytes. Returns false if this one should: the owner is this node
+   * or gone, or the request comes from a node.
    */
-  async spread(request: FastifyRequest): Promise<readonly unknown[]> {
-    const { nodes, passes, clock } = this.#options;
-    if (passes.has(request.raw)) return [];
-    const ids = await nodes.others();
-    const whole = abortAfter(clock, HEAD_MS);
-    const asked = ids.map(async (nodeId) => {
-      try {
-        const address = await nodes.addressOf(nodeId);
-        if (address === null) return [];
-        const parts = { ...passedOf(request), nodeId, address };
-        return [await jsonOf(await this.#send(clientOf(request), parts, whole.signal))];
-      } catch (error) {
-        const what = `rest of what "${request.method} ${request.routeOptions.url ?? ''}" is about`;
-        throw new ParleyError('NODE_UNREACHABLE', { what, reason: `${nodeId}: ${reasonOf(error)}` }, { cause: error });
+  async pipe({ nodeId, what }: Owner, { request, path, socket, head }: Upgrade): Promise<boolean> {
+    const { node, nodes, passes, clock } = this.#options;
+    if (nodeId === node.id || passes.has(request)) return false;
+    const address = await nodes.addressOf(nodeId);
+    if (address === null) return false;
+    const url = new URL(address);
+    const { host: _host, ...headers } = request.headers;
+    headers[PASS_HEADER] = passes.headerFor(nodeId, request, { method: 'GET', url: path, body: null });
+    const outgoing = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url.origin, { path, headers });
+    const cancel = clock.schedule(clock.nowMs() + HEAD_MS, () => outgoing.destroy(new Error('it does not answer')));
+    socket.once('close', () => outgoing.destroy());
+    outgoing.once('error', (error) => {
+      cancel();
+      if (!socket.destroyed)
+        refuseUpgrade(socket, new ParleyError('NODE_UNREACHABLE', { what, reason: error.message }));
+    });
+    outgoing.once('response', (response) => {
+      cancel();
+      response.resume();
+      socket.end(`${headText(response)}connection: close\r\n\r\n`);
+    });
+    outgoing.once('upgrade', (response: IncomingMessage, far: Duplex, farHead: Buffer) => {
+      cancel();
+      socket.write(`${headText(response)}\r\n`);
+      socket.write(farHead);
+      far.write(head);
+      // A side that goes ends the other one.
+      for (const [one, other] of [[socket, far] as const, [far, socket] as const]) {
+        one.on('error', () => one.destroy());
+        one.once('close', () => other.destroy());
+        one.pipe(other);
       }
     });
-    const answers = await Promise.allSettled(asked);
-    whole.cancel();
-    return answers.flatMap((answer) => {
-      if (answer.status === 'rejected') throw answer.reason as Error;
-      return answer.value;
-    });
+    outgoing.end();
+    return true;
   }
 
   /**
@@ -194,14 +204,16 @@ export class Forwarder {
   }
 }
 
-async function jsonOf({ statusCode, body }: Dispatcher.ResponseData): Promise<unknown> {
-  let text = '';
-  for await (const piece of body) {
-    text += String(piece);
-    if (text.length > MOST_BYTES) throw new Error('its answer is too long');
+/** The status line and the headers of an answer. */
+function headText({ statusCode = 502, statusMessage = '', rawHeaders }: IncomingMessage): string {
+  let text = `HTTP/1.1 ${String(statusCode)} ${statusMessage}\r\n`;
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? '';
+    // Of an answer without the upgrade, only the head is passed on.
+    if (statusCode !== 101 && OF_CONNECTION.has(name.toLowerCase())) continue;
+    text += `${name}: ${rawHeaders[at + 1] ?? ''}\r\n`;
   }
-  if (statusCode !== 200) throw new Error(`it answered ${String(statusCode)}: ${text.slice(0, 200)}`);
-  return JSON.parse(text);
+  return text;
 }
 
 function clientOf({ raw }: FastifyRequest): { from: IncomingMessage; headers: IncomingHttpHeaders } {

@@ -1,7 +1,9 @@
 import { createHmac } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
+import type { IncomingMessage } from 'node:http';
 import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { waitAtMost } from '../../base/deadlines.js';
 import type { DaemonContext } from '../context.js';
 import type { DaemonModule } from '../module.js';
 import { Access, isLoopbackName } from './access.js';
@@ -21,6 +23,8 @@ import { Upgrades } from './upgrades.js';
 
 /** The time for sending the last answers when the daemon closes. */
 const LAST_ANSWERS_MS = 2000;
+/** A request waits for changes of other nodes at most for this long. */
+const CATCH_UP_MS = 500;
 
 /** The HTTP server, with access control. Other modules add endpoints, pages and sockets to it. */
 export interface HttpModule extends DaemonModule {
@@ -68,9 +72,9 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
   answerUnknownRoutes(app);
   const passes = new NodePasses({ node, keys: stores.signingKeys, nowUnixMs, access, clients });
   const forwarder = new Forwarder({ node, nodes, passes, clock });
-  app.addHook('onRequest', ({ raw }, _reply, done) => {
+  app.addHook('onRequest', async ({ raw }) => {
     passes.admit(raw);
-    done();
+    await catchUp(context, raw);
   });
   const requests = new RateLimit(settings.limits.requestsPerMinute, () => clock.nowMs());
   countRequests(app, { requests, clients, access, passes });
@@ -89,7 +93,7 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
       base: () => publicUrl ?? address,
       isPublic: publicUrl !== null,
     }),
-    upgrades: new Upgrades(app.server),
+    upgrades: new Upgrades(app.server, passes),
     passes,
     forwarder,
     pageKey: pageKeys[0] ?? '',
@@ -117,6 +121,12 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
       tls?.close();
     },
   };
+}
+
+/** A client's requests may reach several nodes: each sees what the others have answered before. */
+async function catchUp({ clock, changes, databaseState }: DaemonContext, request: IncomingMessage): Promise<void> {
+  const isNeeded = request.headers.authorization !== undefined && databaseState.fault === null;
+  if (isNeeded) await waitAtMost(clock, CATCH_UP_MS, changes.check());
 }
 
 /** The public key of the page. All nodes have the same one: a page of one may talk with another. */

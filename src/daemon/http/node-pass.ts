@@ -4,7 +4,6 @@ import * as z from 'zod';
 import { ParleyError } from '../../base/errors.js';
 import { isEqualSecret } from '../../base/secret.js';
 import type { Keys } from '../../store/secret-keys.js';
-import type { NodeIdentity } from '../nodes/this-node.js';
 import type { Access } from './access.js';
 import type { Clients } from './clients.js';
 
@@ -12,7 +11,7 @@ import type { Clients } from './clients.js';
 export const PASS_HEADER = 'x-parley-node';
 
 export interface NodePassesOptions {
-  node: Pick<NodeIdentity, 'id'>;
+  node: { readonly id: string };
   /** Of 32 bytes, the same on all nodes. The first one signs, all verify. */
   keys: Keys;
   /** Milliseconds since 1970. */

@@ -1,6 +1,7 @@
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ParleyError } from '../../base/errors.js';
+import type { NodePasses } from './node-pass.js';
 
 /** A request to open a WebSocket. */
 export interface Upgrade {
@@ -15,9 +16,16 @@ export interface Upgrade {
 export class Upgrades {
   readonly #endpoints: { matches: (path: string) => boolean; take: (upgrade: Upgrade) => void }[] = [];
 
-  constructor(server: Server) {
+  /** @param passes of requests that come from other nodes */
+  constructor(server: Server, passes: Pick<NodePasses, 'admit'>) {
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on('error', () => socket.destroy());
+      try {
+        passes.admit(request);
+      } catch (error) {
+        refuseUpgrade(socket, error instanceof ParleyError ? error : new ParleyError('INTERNAL'));
+        return;
+      }
       const path = request.url ?? '';
       const [plain = ''] = path.split('?');
       const endpoint = this.#endpoints.find(({ matches }) => matches(plain));

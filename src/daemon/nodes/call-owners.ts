@@ -21,6 +21,14 @@ export class CallOwners {
     return owner?.isNeeded === true ? owner : null;
   }
 
+  /** For a carrier's request about a call with its id. Null = no node has it. */
+  async ofCallId(callId: string): Promise<Owner | null> {
+    const row = await this.#database?.first<Row>(
+      sql`SELECT node_id, ended_us FROM calls WHERE call_id = ${callId} AND ended_us IS NULL`,
+    );
+    return row?.node_id == null ? null : { nodeId: row.node_id, what: 'call', isNeeded: false };
+  }
+
   /** For what the node of a call knows better, even after the call's end: its events and its files. */
   async of(sessionId: string): Promise<Owner | null> {
     if (this.#database === null) return null;

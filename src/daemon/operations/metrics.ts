@@ -167,19 +167,7 @@ export class Metrics {
     registry.read('gauge', 'parley_sessions_limit', 'The limit of concurrent conversations.', () => [
       { value: sources.maxSessions },
     ]);
-    const load = new NodeLoad({
-      clock: sources.clock,
-      sessions: sources.sessions,
-      maxSessions: sources.maxSessions,
-      lateS: () => this.#loop.lateS,
-      threads: () => sources.media.loops,
-    });
-    registry.read('gauge', 'parley_load', 'How busy the node is, 0 to 1: the scarcest of what calls need.', () => [
-      { value: load.value },
-    ]);
-    registry.read('gauge', 'parley_capacity_sessions', 'Conversations that the node takes: 0 while it drains.', () => [
-      { value: sources.ready() ? sources.maxSessions : 0 },
-    ]);
+    loadMetrics(registry, sources, () => this.#loop.lateS);
     registry.read('gauge', 'parley_calls', 'Calls in progress, by channel and status.', () =>
       this.#calls.map(({ channel, status, count }) => ({ labels: { channel, status }, value: count })),
     );
@@ -231,15 +219,7 @@ export class Metrics {
     registry.read('counter', 'parley_errors_total', 'Internal faults of parley. The log has the details.', () =>
       sources.faults.count === 0 ? [] : [{ value: sources.faults.count }],
     );
-    registry.read('gauge', 'parley_database_reachable', '0 while PostgreSQL cannot be reached.', () => [
-      { value: sources.database.fault === null ? 1 : 0 },
-    ]);
-    registry.read('gauge', 'parley_waiting_writes', 'Writes of running calls that wait for PostgreSQL.', () => [
-      { value: sources.database.waiting },
-    ]);
-    registry.read('counter', 'parley_lost_writes_total', 'Writes of running calls that are lost.', () => [
-      { value: sources.database.dropped },
-    ]);
+    databaseMetrics(registry, sources.database);
     registry.read('gauge', 'parley_webhook_outbox', 'Messages to webhooks that have not been delivered.', () => [
       { value: this.#outbox },
     ]);
@@ -331,6 +311,33 @@ export class Metrics {
     const startedS = nowUnixMs() / 1000 - process.uptime();
     one('gauge', 'process_start_time_seconds', 'Start time of the process, in seconds since 1970.', () => startedS);
   }
+}
+
+/** How busy a node is, and how much it takes: for autoscaling. @param lateS as `NodeLoadOptions.lateS` */
+function loadMetrics(
+  registry: MetricRegistry,
+  { clock, sessions, maxSessions, ready, media }: MetricSources,
+  lateS: () => number,
+): void {
+  const load = new NodeLoad({ clock, sessions, maxSessions, lateS, threads: () => media.loops });
+  registry.read('gauge', 'parley_load', 'How busy the node is, 0 to 1: the scarcest of what calls need.', () => [
+    { value: load.value },
+  ]);
+  registry.read('gauge', 'parley_capacity_sessions', 'Conversations that the node takes: 0 while it drains.', () => [
+    { value: ready() ? maxSessions : 0 },
+  ]);
+}
+
+function databaseMetrics(registry: MetricRegistry, database: MetricSources['database']): void {
+  registry.read('gauge', 'parley_database_reachable', '0 while PostgreSQL cannot be reached.', () => [
+    { value: database.fault === null ? 1 : 0 },
+  ]);
+  registry.read('gauge', 'parley_waiting_writes', 'Writes of running calls that wait for PostgreSQL.', () => [
+    { value: database.waiting },
+  ]);
+  registry.read('counter', 'parley_lost_writes_total', 'Writes of running calls that are lost.', () => [
+    { value: database.dropped },
+  ]);
 }
 
 /** @param named names that already have their own label */

@@ -34,7 +34,7 @@ export interface TalkModuleOptions {
 
 /** Pages and the widget, and their conversations: over the talk socket, WebRTC and chat. */
 export function talkModule(context: DaemonContext, options: TalkModuleOptions): DaemonModule {
-  const { settings, engine, clock, nowUnixMs, faults, events, admission, owners } = context;
+  const { settings, engine, clock, nowUnixMs, faults, events, admission, owners, queues } = context;
   const { http, agents, log, registered, media, files } = options;
   const { access, clients, requests, tokens, upgrades, forwarder } = http;
   const onError = faults.report;
@@ -75,6 +75,7 @@ export function talkModule(context: DaemonContext, options: TalkModuleOptions): 
     clock,
     admission,
     onError,
+    stored: (sessionId) => queues.idle(sessionId),
     abandonElsewhere: async (sessionId, agentId) => {
       const owner = await owners.ofRunning(sessionId);
       if (owner !== null) await abandonOn(owner.nodeId, { sessionId, agentId }, { forwarder, clock });

@@ -27,6 +27,8 @@ export interface TalkEndpointOptions {
   admission: Pick<AdmissionControl, 'fault'>;
   /** Ends the lost connection of a session that another node has, so that its messages are stored. */
   abandonElsewhere: (sessionId: string, agentId: string | null) => Promise<void>;
+  /** Resolves when all that a session has written is stored. */
+  stored: (sessionId: string) => Promise<void>;
   onError: (error: Error) => void;
 }
 
@@ -172,6 +174,7 @@ export class TalkEndpoint {
     if (lost === undefined || lost.agentId !== agentId) return false;
     lost.transport.abandon();
     await lost.session.finished;
+    await this.#options.stored(sessionId);
     return true;
   }
 

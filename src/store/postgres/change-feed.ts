@@ -38,6 +38,8 @@ export class ChangeFeed implements Changes {
   #check: Promise<void> | null = null;
   #isStale = false;
   #connection: pg.Client | null = null;
+  /** Whether the connection listens and has answered all. */
+  #isIdle = false;
   #attempts = 0;
   /** Faults that have been reported and go on. */
   readonly #reported = new Set<'database' | 'connection'>();
@@ -65,7 +67,6 @@ export class ChangeFeed implements Changes {
     return () => listeners.delete(listener);
   }
 
-  /** Resolves when listeners have been told of all changes that were committed before the call, or that fails. */
   check(): Promise<void> {
     // A check under way may have read the versions already.
     this.#isStale = true;
@@ -120,11 +121,20 @@ export class ChangeFeed implements Changes {
 
   #poll(): void {
     this.#after('poll', POLL_MS, async () => {
-      // The server does not say that a connection is dead.
-      this.#connection?.query('SELECT 1').catch(() => undefined);
+      this.#ping();
       await this.check();
       this.#poll();
     });
+  }
+
+  /** The server does not say that a connection is dead. */
+  #ping(): void {
+    if (!this.#isIdle) return;
+    this.#isIdle = false;
+    this.#connection?.query('SELECT 1').then(
+      () => (this.#isIdle = true),
+      () => undefined, // the connection is lost
+    );
   }
 
   async #connect(): Promise<void> {
@@ -146,6 +156,7 @@ export class ChangeFeed implements Changes {
       this.#lose(client, error);
       return;
     }
+    this.#isIdle = true;
     this.#attempts = 0;
     this.#reported.delete('connection');
     // What was committed before.
@@ -165,6 +176,7 @@ export class ChangeFeed implements Changes {
   }
 
   #drop(client: pg.Client | null): void {
+    this.#isIdle = false;
     this.#connection = null;
     void client?.end().catch(() => undefined);
   }

@@ -26,6 +26,8 @@ export const KNOWLEDGE = `
     text TEXT NOT NULL,
     words TSVECTOR NOT NULL
   );
+  -- Each search reads the words of many passages, and the texts of a few.
+  ALTER TABLE knowledge_passages ALTER COLUMN words SET STORAGE MAIN;
   CREATE INDEX knowledge_passages_of_file ON knowledge_passages (file_id);
   CREATE INDEX knowledge_passages_words ON knowledge_passages USING gin (words);
   CREATE TABLE knowledge_vectors (

@@ -108,7 +108,7 @@ export class PostgresKnowledgeTables implements KnowledgeTables {
 
   async known(ids: readonly string[]): Promise<string[]> {
     const rows = await this.#database.all<{ id: string }>(
-      sql`SELECT id FROM knowledge_files WHERE complete = 1 AND id IN (${each(ids)})`,
+      sql`SELECT id FROM knowledge_files WHERE complete = 1 AND id = ANY(${each(ids)})`,
     );
     const found = new Set(rows.map(({ id }) => id));
     return ids.filter((id) => found.has(id));
@@ -117,7 +117,7 @@ export class PostgresKnowledgeTables implements KnowledgeTables {
   async setAgentFiles(agentId: string, fileIds: readonly string[]): Promise<void> {
     await this.#database.transaction(function* () {
       // Locked: nobody removes them meanwhile.
-      const { rows } = yield sql`SELECT id FROM knowledge_files WHERE complete = 1 AND id IN (${each(fileIds)})
+      const { rows } = yield sql`SELECT id FROM knowledge_files WHERE complete = 1 AND id = ANY(${each(fileIds)})
         ORDER BY id FOR KEY SHARE`;
       const known = new Set(rows.map((row) => (row as { id: string }).id));
       const unknown = fileIds.find((id) => !known.has(id));
@@ -146,22 +146,21 @@ export class PostgresKnowledgeTables implements KnowledgeTables {
     const queries = terms.map(({ word, isPrefix }) => `'${word.slice(0, MAX_WORD)}'${isPrefix ? ':*' : ''}`);
     const any = queries.join(' | ');
     const rows = await this.#database.all<{ id: number }>(sql`
-      WITH wanted AS (
+      WITH wanted AS MATERIALIZED (
         SELECT number, CAST(term AS tsquery) AS query
         FROM json_array_elements_text(CAST(${JSON.stringify(queries)} AS json)) WITH ORDINALITY AS terms (term, number)
       ), found AS MATERIALIZED (
         SELECT id, words FROM knowledge_passages
-        WHERE file_id IN (${each(fileIds)}) AND words @@ CAST(${any} AS tsquery)
+        WHERE file_id = ANY(${each(fileIds)}) AND words @@ CAST(${any} AS tsquery)
         ORDER BY ts_rank(CAST(${WEIGHTS} AS real[]), words, CAST(${any} AS tsquery), 1) DESC, id LIMIT ${RANKED}
-      ), hits AS MATERIALIZED (
-        SELECT id, number, ts_rank(CAST(${WEIGHTS} AS real[]), words, query, 1) AS rank
+      ), hits AS (
+        SELECT id, ts_rank(CAST(${WEIGHTS} AS real[]), words, query, 1) AS rank, COUNT(*) OVER (PARTITION BY number) AS passages_with
         FROM found JOIN wanted ON words @@ query
-      ), rarity AS (
-        SELECT number, ln(1 + (greatest(total - COUNT(*), 0) + 0.5) / (COUNT(*) + 0.5)) AS weight
-        FROM hits, (SELECT COALESCE(SUM(passages), 0) AS total FROM knowledge_files WHERE id IN (${each(fileIds)})) AS files
-        GROUP BY number, total
+      ), files AS MATERIALIZED (
+        SELECT COALESCE(SUM(passages), 0) AS total FROM knowledge_files WHERE id = ANY(${each(fileIds)})
       )
-      SELECT id FROM hits JOIN rarity USING (number) GROUP BY id ORDER BY SUM(rank * weight) DESC, id LIMIT ${limit}`);
+      SELECT id FROM hits, files GROUP BY id
+      ORDER BY SUM(rank * ln(1 + (greatest(total - passages_with, 0) + 0.5) / (passages_with + 0.5))) DESC, id LIMIT ${limit}`);
     return rows.map(({ id }) => id);
   }
 
@@ -212,7 +211,7 @@ export class PostgresKnowledgeTables implements KnowledgeTables {
 
   async versions(fileIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#database.all<{ id: string; version: number }>(
-      sql`SELECT id, version FROM knowledge_files WHERE complete = 1 AND id IN (${each(fileIds)})`,
+      sql`SELECT id, version FROM knowledge_files WHERE complete = 1 AND id = ANY(${each(fileIds)})`,
     );
     return new Map(rows.map(({ id, version }) => [id, version]));
   }
@@ -229,7 +228,7 @@ export class PostgresKnowledgeTables implements KnowledgeTables {
     if (!this.#hasVectors) return null;
     const rows = await this.#database.all<{ id: number }>(
       sql`SELECT p.id FROM knowledge_passages p JOIN knowledge_vectors ON passage_id = p.id
-          WHERE file_id IN (${each(fileIds)}) AND model = ${model} AND cardinality(vector) = ${vector.length}
+          WHERE file_id = ANY(${each(fileIds)}) AND model = ${model} AND cardinality(vector) = ${vector.length}
           ORDER BY CAST(vector AS vector) <=> CAST(CAST(${arrayText(vector)} AS real[]) AS vector), p.id LIMIT ${limit}`,
     );
     return rows.map(({ id }) => id);
@@ -262,8 +261,9 @@ export function vectorOfWords(heading: string | null, text: string): string {
   return Array.from(places, ([word, at]) => `'${word}':${at.join(',')}`).join(' ');
 }
 
+/** An array of texts. */
 function each(ids: readonly string[]): Statement {
-  return sql`SELECT json_array_elements_text(CAST(${JSON.stringify(ids)} AS json))`;
+  return sql`ARRAY(SELECT json_array_elements_text(CAST(${JSON.stringify(ids)} AS json)))`;
 }
 
 export function arrayText(vector: Float32Array): string {

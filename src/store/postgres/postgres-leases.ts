@@ -152,11 +152,14 @@ export class PostgresLeases implements Leases {
     this.#options.onError(errorOf(postgresFault(error)));
   }
 
+  /** Gives a lock back, after a question under way. */
   async #unlock(name: string): Promise<void> {
     this.#leases.delete(name);
-    const client = this.#client;
-    if (client === null) return;
-    await unlock(client, name).catch((error: unknown) => this.#lose(client, error));
+    this.#round = this.#round.then(async () => {
+      const client = this.#client;
+      if (client !== null) await unlock(client, name).catch((error: unknown) => this.#lose(client, error));
+    });
+    await this.#round;
   }
 
   async #close(): Promise<void> {

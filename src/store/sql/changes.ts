@@ -11,7 +11,9 @@ export interface Changes {
    * @param listener reads what it needs. It is called again later if it rejects
    */
   on(table: ChangedTable, listener: () => Promise<void>): Cancel;
+  /** Resolves when listeners have been told of all changes that were committed before the call, or that fails. */
+  check(): Promise<void>;
 }
 
 /** Of a database that only this process changes. */
-export const NO_CHANGES: Changes = { on: () => () => undefined };
+export const NO_CHANGES: Changes = { on: () => () => undefined, check: () => Promise.resolve() };

@@ -20,6 +20,12 @@ export interface Carrier<Line extends SessionLine = Transport> {
   directNumber?(number: string, signal: AbortSignal): Promise<void>;
   /** Releases a number; calls in progress continue. @throws ParleyError NUMBER_NOT_OWNED */
   releaseNumber(number: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Replaces the own numbers, because another process has bought or released some. Asks no network. Omitted by carriers
+   * whose numbers only this process changes.
+   * @returns those of `numbers` that this network has
+   */
+  setOwned?(numbers: readonly string[]): readonly string[];
   /** The own numbers. */
   ownedNumbers(signal: AbortSignal): Promise<readonly string[]>;
   /**

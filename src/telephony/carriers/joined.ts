@@ -3,7 +3,7 @@ import { ParleyError } from '../../base/errors.js';
 import type { SessionLine } from '../../engine/remote-line.js';
 import type { CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from './carrier.js';
 
-/** One of several networks, and its initial own numbers. */
+/** One of several networks, and its own numbers. */
 export interface JoinedCarrier {
   carrier: Carrier<SessionLine>;
   owned: readonly string[];
@@ -18,6 +18,12 @@ export class JoinedCarriers implements Carrier<SessionLine> {
   /** @param carriers the first ones' numbers are offered first */
   constructor(carriers: readonly JoinedCarrier[]) {
     this.#carriers = carriers.map(({ carrier }) => carrier);
+    this.assign(carriers);
+  }
+
+  /** Replaces the own numbers of the networks. */
+  assign(carriers: readonly JoinedCarrier[]): void {
+    this.#ofNumber.clear();
     for (const { carrier, owned } of carriers) for (const number of owned) this.#ofNumber.set(number, carrier);
   }
 

@@ -2,7 +2,7 @@ import { ParleyError } from '../../base/errors.js';
 
 /** The own numbers of a carrier: for its methods that buy, release and list. */
 export class OwnedNumbers {
-  readonly #owned: Set<string>;
+  #owned: ReadonlySet<string>;
   readonly #isForSale: (number: string) => boolean;
 
   /**
@@ -38,14 +38,21 @@ export class OwnedNumbers {
     if (this.#owned.has(number) || !this.#isForSale(number)) {
       return Promise.reject(new ParleyError('NUMBER_UNAVAILABLE', { number }));
     }
-    this.#owned.add(number);
+    this.#owned = new Set([...this.#owned, number]);
     return Promise.resolve();
   }
 
   /** Rejects with NUMBER_NOT_OWNED. */
   release(number: string): Promise<void> {
-    if (!this.#owned.delete(number)) return Promise.reject(new ParleyError('NUMBER_NOT_OWNED', { number }));
+    if (!this.#owned.has(number)) return Promise.reject(new ParleyError('NUMBER_NOT_OWNED', { number }));
+    this.#owned = new Set(this.all.filter((other) => other !== number));
     return Promise.resolve();
+  }
+
+  /** As `Carrier.setOwned`. */
+  set(numbers: readonly string[]): readonly string[] {
+    this.#owned = new Set(numbers);
+    return this.all;
   }
 
   list(): Promise<readonly string[]> {

@@ -1,6 +1,8 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
 import * as z from 'zod';
+import { ParleyError } from '../../../src/base/errors.js';
 import { nowUnixMs, RealClock } from '../../../src/base/real-clock.js';
 import { Access } from '../../../src/daemon/http/access.js';
 import { Api } from '../../../src/daemon/http/api.js';
@@ -10,9 +12,11 @@ import { Forwarder } from '../../../src/daemon/http/forwarder.js';
 import { NodePasses } from '../../../src/daemon/http/node-pass.js';
 import { errorReplies } from '../../../src/daemon/http/replies.js';
 import { SessionTokens } from '../../../src/daemon/http/session-tokens.js';
+import { refuseUpgrade, type Upgrade, Upgrades } from '../../../src/daemon/http/upgrades.js';
 import { ThisNode } from '../../../src/daemon/nodes/this-node.js';
 import type { StoredKey } from '../../../src/store/keys.js';
 import { MemoryTokenUses } from '../../../src/store/token-uses.js';
+import { Client } from '../house.js';
 
 const KEYS: StoredKey[] = (['private', 'public'] as const).map((kind) => ({
   id: kind,
@@ -38,7 +42,6 @@ class House {
   readonly clock = new RealClock();
   address = '';
   streams = 0;
-  stopped = 0;
   /** Added to the time of passes, ms. */
   skewMs = 0;
 
@@ -72,9 +75,14 @@ class House {
     });
     const nodes = {
       addressOf: async (id: string) => houses.find((house) => house.node.id === id)?.address ?? null,
-      others: async () => houses.flatMap((house) => (house === this ? [] : [house.node.id])),
     };
     this.forwarder = new Forwarder({ node, nodes, passes: this.passes, clock });
+    const upgrades = new Upgrades(app.server, this.passes);
+    const sockets = new WebSocketServer({ noServer: true });
+    upgrades.at(
+      (path) => path.startsWith('/sound/'),
+      (upgrade) => void this.#socket(upgrade, sockets, clients),
+    );
     const api = new Api(app, { access, passes: this.passes, forwarder: this.forwarder });
     const ask = { tag: 't', summary: 's', answer: anyNode };
     api.add({
@@ -121,14 +129,21 @@ class House {
         return reply;
       },
     });
-    api.add({
-      ...ask,
-      id: 'stop',
-      method: 'POST',
-      path: '/stop',
-      answer: z.int(),
-      everywhere: { when: () => true, join: (counts) => counts.reduce((sum, count) => sum + count, 0) },
-      handle: () => ++this.stopped,
+  }
+
+  async #socket(upgrade: Upgrade, sockets: WebSocketServer, clients: Clients): Promise<void> {
+    const [, , owner = ''] = upgrade.path.split('/');
+    if (await this.forwarder.pipe({ nodeId: owner, what: 'call', isNeeded: false }, upgrade)) return;
+    if (upgrade.path.endsWith('/refused')) {
+      refuseUpgrade(upgrade.socket, new ParleyError('LINK_INVALID', { reason: 'no call expects it' }));
+      return;
+    }
+    sockets.handleUpgrade(upgrade.request, upgrade.socket, upgrade.head, (client) => {
+      this.streams++;
+      client.on('close', () => this.streams--);
+      const say = (text: string): void => client.send(JSON.stringify(text));
+      client.on('message', (data: Buffer) => say(`${this.node.id} ${data.toString()}`));
+      say(clients.of(upgrade.request).address);
     });
   }
 
@@ -239,13 +254,31 @@ describe('requests that another node answers', () => {
     await expect(response.text()).rejects.toThrow('terminated');
   });
 
-  it('reach all nodes if they are about all', async () => {
-    const stop = (): Promise<Response> => fetch(`${near.address}/stop`, { method: 'POST', headers: asked });
-    expect(await (await stop()).json()).toBe(3);
+  it('carry WebSockets, both ways and to their ends', async () => {
+    const open = (path: string): Client =>
+      new Client(
+        new WebSocket(near.address.replace('http', 'ws') + path, { headers: { 'x-forwarded-for': '192.0.2.9' } }),
+      );
+    const client = open(`/sound/${far.node.id}`);
+    const heard: string[] = [];
+    client.socket.on('message', (data: Buffer) => heard.push(JSON.parse(data.toString()) as string));
+    expect(await client.refused).toBeNull();
+    client.socket.send('hello');
+    await vi.waitUntil(() => heard.length === 2);
+    expect(heard).toEqual(['192.0.2.9', `${far.node.id} hello`]);
+    expect([near.streams, far.streams]).toEqual([0, 1]);
+    client.socket.terminate();
+    await vi.waitUntil(() => far.streams === 0, { timeout: 5_000 });
+    expect(await open(`/sound/${far.node.id}/refused`).refused).toBe(403);
+    const here = open('/sound/nobody');
+    expect(await here.refused).toBeNull();
+    expect(near.streams).toBe(1);
+    here.socket.terminate();
+    const { id } = far.node;
+    const { address } = far;
     await far.close();
-    const refused = await stop();
-    expect([refused.status, await refused.json()]).toMatchObject([503, { code: 'NODE_UNREACHABLE' }]);
-    expect(houses.map(({ stopped }) => stopped)).toEqual([2, 1, 2]);
+    far.address = address;
+    expect(await open(`/sound/${id}`).refused).toBe(503);
   });
 
   it('are refused with a pass that is forged, old or for another request', async () => {

@@ -44,7 +44,7 @@ export function appWith<P extends Shape, Q extends Shape, B extends z.ZodType, R
   const node = new ThisNode();
   const clock = new RealClock();
   const passes = new NodePasses({ node, keys: [Buffer.alloc(32)], nowUnixMs: () => 0, access, clients });
-  const nodes = { addressOf: () => Promise.resolve(null), others: () => Promise.resolve([]) };
+  const nodes = { addressOf: () => Promise.resolve(null) };
   const api = new Api(app, { access, passes, forwarder: new Forwarder({ node, nodes, passes, clock }) });
   api.add(endpoint);
   return { app, api };

@@ -10,12 +10,7 @@ import type { VadDetector, VadProvider } from '../../../src/providers/vad/vad.js
 import { GatedVad } from '../../../src/providers/vad/gated.js';
 import { SileroVad } from '../../../src/providers/vad/silero/silero.js';
 import { SILERO_KERNELS, sileroKernel } from '../../../src/providers/vad/silero/silero-kernel.js';
-import {
-  WebRtcVad,
-  nativeWebRtcKernel,
-  wasmWebRtcKernel,
-  WEBRTC_WINDOW,
-} from '../../../src/providers/vad/webrtc.js';
+import { WebRtcVad, nativeWebRtcKernel, wasmWebRtcKernel, WEBRTC_WINDOW } from '../../../src/providers/vad/webrtc.js';
 import { join, noise, pieces, silence, tone, voice } from './signals.js';
 
 /** Where there is none, the WASM build does its work: no reason to fail, but to say so. */

@@ -31,11 +31,12 @@ const ROWS = `
     SELECT 1800000000000000 + value, 's' || value, 'c' || value, 'phone', 'inbound', 'baker', 'user-ended',
       1800000001000000 + value, NULL, '{"text":"Grüße, 東京 ' || value || ' \\u0000"}', NULL
     FROM n;
-  INSERT INTO call_numbers VALUES ('+12025550101', '10105552021+');
+  INSERT INTO call_numbers (number, reversed) VALUES ('+12025550101', '10105552021+');
   INSERT INTO dials (session_id, to_phone, at_us, reserved_s, answered_us, ended_us)
     VALUES ('s1', '+12025550101', 1, 0.1, NULL, 3);
-  INSERT INTO idempotent_calls VALUES ('key', 'k', 'f', 's1', 'c1', 5);
-  INSERT INTO calls_stopped VALUES (1, 9, 'Ann');
+  INSERT INTO idempotent_calls (client, key, fingerprint, session_id, call_id, at_us)
+    VALUES ('key', 'k', 'f', 's1', 'c1', 5);
+  INSERT INTO calls_stopped (only, at_us, by) VALUES (1, 9, 'Ann');
   INSERT INTO campaigns (id, name, status, caller, include_metadata_in_prompt, overrides, reason, last_call_ms, created_at)
     VALUES ('bread', 'Bread', 'started', NULL, 1, '{}', NULL, 1800000000000.5, 7);
   INSERT INTO campaign_records (seq, campaign_id, phone, metadata, place, status, calling, attempts, retried)
@@ -45,10 +46,11 @@ const ROWS = `
   UPDATE campaign_records SET status = 'failed', due_ms = 1.25 WHERE seq = 5;
   DELETE FROM campaign_records WHERE seq = 700;
   INSERT INTO campaign_rejections (seq, campaign_id, phone, metadata, reason) VALUES (4, 'bread', 'x', '{}', 'no number');
-  INSERT INTO campaign_uploads VALUES ('upload', 'bread', 5);
-  INSERT INTO after_call_runs VALUES ('s1', 'mail', NULL);
-  INSERT INTO registered_calls VALUES ('c9', 's9', 'talk', 'v1.SEALED', 8);
-  INSERT INTO file_deletions VALUES ('recordings/a.wav', 3, 0);
+  INSERT INTO campaign_uploads (id, campaign_id, until_us) VALUES ('upload', 'bread', 5);
+  INSERT INTO after_call_runs (session_id, tool) VALUES ('s1', 'mail');
+  INSERT INTO registered_calls (call_id, session_id, way, registration, expires_us)
+    VALUES ('c9', 's9', 'talk', 'v1.SEALED', 8);
+  INSERT INTO file_deletions (key, ts_us, done) VALUES ('recordings/a.wav', 3, 0);
   INSERT INTO unfinished_sessions (session_id, record) VALUES ('s3', 'v1.SEALED');
   INSERT INTO webhook_deliveries (id, session_id, url, headers, body, created_unix_ms, attempts, due_unix_ms)
     VALUES ('w1', 's1', 'v1.SEALED', 'v1.SEALED', 'body', 1.5, 2, 3.5);
@@ -95,7 +97,7 @@ export async function fillFolder(dataDir: string, calls = 1200): Promise<FilledF
   const asked = { suiteId: 'suite', suiteVersion: 1, agentId: 'baker', agentVersion: 1, request: '{}', createdMs: 1 };
   await stores.evalRuns.add({ ...asked, id: 'run', webhook: { url: 'https://a.example/', headers: {} } }, 9);
   file.exec(ROWS.replace(':calls', String(calls)).replaceAll('v1.SEALED', box.seal('{}', 'test')));
-  file.exec(`INSERT INTO eval_calls VALUES ('e1', 'run', '{}')`);
+  file.exec(`INSERT INTO eval_calls (session_id, run_id, call) VALUES ('e1', 'run', '{}')`);
   await database.close();
   await fillKnowledge(dataDir);
   return { dataDir, key };

@@ -37,7 +37,7 @@ type TestedCarrier = Omit<Carrier, 'placeCall'> &
 
 export interface RigParts<C extends TestedCarrier, D extends CarrierDouble> {
   double: (parts: { clock: VirtualClock; doorway: Doorway; people: Readonly<Record<string, Habits>> }) => D;
-  carrier: (double: D, parts: SocketCarrierOptions & { clock: VirtualClock; publicUrl: string }) => C;
+  carrier: (double: D, parts: SocketCarrierOptions & { clock: VirtualClock; publicUrl: string; mediaUrl: string }) => C;
   /** Each way of a media socket. */
   socketDelayMs?: number;
 }
@@ -59,6 +59,7 @@ export function openSocketRig<C extends TestedCarrier, D extends CarrierDouble>(
   const opened = parts.carrier(double, {
     clock,
     publicUrl: PUBLIC_URL,
+    mediaUrl: PUBLIC_URL,
     owned: [OWN],
     token: () => `t${String(++tokens)}`,
     onError: (error) => errors.push(error),

@@ -20,7 +20,7 @@ export interface NumberDesk {
 /** The own numbers of an account: for the `Carrier` methods that buy, release and list. */
 export class AccountNumbers {
   readonly #desk: NumberDesk;
-  readonly #owned: Set<string>;
+  #owned: Set<string>;
 
   /** @param owned initial numbers */
   constructor(desk: NumberDesk, owned: readonly string[]) {
@@ -34,6 +34,12 @@ export class AccountNumbers {
 
   get all(): readonly string[] {
     return [...this.#owned];
+  }
+
+  /** As `Carrier.setOwned`. */
+  set(numbers: readonly string[]): readonly string[] {
+    this.#owned = new Set(numbers);
+    return this.all;
   }
 
   list(): Promise<readonly string[]> {

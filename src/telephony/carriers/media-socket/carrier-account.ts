@@ -35,8 +35,12 @@ export function callbackRoot(publicUrl: string | null, carrier: string, apiUrl: 
 /** The common options of carriers with an account. */
 export interface CarrierAccount {
   engine: Engine;
-  /** Public address of this process. */
+  /** Public address of this process, or of several ones together. */
   publicUrl: string | null;
+  /** Public address of this process alone, for media sockets. Default `publicUrl`. */
+  ownPublicUrl?: string | null;
+  /** What the tokens of calls begin with, so that others know whose they are. Default nothing. */
+  tokenPrefix?: () => string;
   /** Initial own numbers among the account's numbers. */
   owned?: readonly string[];
   onError?: (error: unknown) => void;
@@ -57,15 +61,24 @@ const TOKEN_BYTES = 18;
  * @throws ParleyError CONFIG_INVALID without an address that the carrier can reach
  */
 export function accountOptions(
-  { engine, publicUrl, owned = [], onError, onRefused }: CarrierAccount,
+  {
+    engine,
+    publicUrl,
+    ownPublicUrl = publicUrl,
+    tokenPrefix = () => '',
+    owned = [],
+    onError,
+    onRefused,
+  }: CarrierAccount,
   carrier: string,
   apiUrl: string,
-): SocketCarrierOptions & { publicUrl: string } {
+): SocketCarrierOptions & { publicUrl: string; mediaUrl: string } {
   return {
     clock: engine.clock,
     publicUrl: callbackRoot(publicUrl, carrier, apiUrl),
+    mediaUrl: callbackRoot(ownPublicUrl ?? publicUrl, carrier, apiUrl),
     owned,
-    token: () => randomBytes(TOKEN_BYTES).toString('base64url'),
+    token: () => `${tokenPrefix()}${randomBytes(TOKEN_BYTES).toString('base64url')}`,
     onError,
     onRefused,
   };

@@ -8,11 +8,20 @@ import {
   type SocketControl,
 } from './socket-carrier.js';
 import type { MediaSocket } from './media-socket.js';
-import { REFUSED, UNKNOWN, type WebhookReply, type WebhookRequest } from './webhook-endpoint.js';
+import {
+  REFUSED,
+  segmentsBelow,
+  UNKNOWN,
+  type WebhookReply,
+  type WebhookRequest,
+  type WebhookSubject,
+} from './webhook-endpoint.js';
 
 export interface DocumentCarrierOptions extends SocketCarrierOptions {
   /** parley's public https address, with an optional path, without a trailing slash. */
   publicUrl: string;
+  /** The same of this process alone, for media sockets. */
+  mediaUrl: string;
 }
 
 /** The part of a request that carriers sign, beside its form. */
@@ -31,11 +40,21 @@ export abstract class DocumentCarrier<C extends DocumentControl<C> & SocketContr
   protected abstract readonly rejection: string;
   /** What the log says of requests without a valid signature, with the settings that may be wrong. */
   protected abstract readonly notSigned: string;
+  /** The form field with the carrier's id of a call. */
+  protected abstract readonly callIdField: string;
   readonly #publicUrl: string;
+  readonly #mediaUrl: string;
 
   constructor(options: DocumentCarrierOptions, desk: NumberDesk) {
     super(options, desk);
     this.#publicUrl = options.publicUrl;
+    this.#mediaUrl = options.mediaUrl;
+  }
+
+  subjectOf({ path, body }: Omit<WebhookRequest, 'method'>): WebhookSubject {
+    const [, token = null] = segmentsBelow(this.path, path);
+    const callId = new URLSearchParams(body.toString('utf8')).get(this.callIdField);
+    return { token, callId };
   }
 
   admit(request: Omit<WebhookRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null {
@@ -70,8 +89,8 @@ export abstract class DocumentCarrier<C extends DocumentControl<C> & SocketContr
 
   /** The address of a webhook, or of the media socket, for one call. */
   protected callUrl(token: string, what: string, more?: string): string {
-    const url = `${this.#publicUrl}${this.path}/${[what, token, ...(more === undefined ? [] : [more])].join('/')}`;
-    return what === 'media' ? url.replace(/^http/, 'ws') : url;
+    const path = `${this.path}/${[what, token, ...(more === undefined ? [] : [more])].join('/')}`;
+    return what === 'media' ? `${this.#mediaUrl}${path}`.replace(/^http/, 'ws') : `${this.#publicUrl}${path}`;
   }
 
   /** The document for an inbound call, once it is decided. Carriers repeat the request. */

@@ -7,6 +7,7 @@ import {
   type CarrierState,
   type WebhookReply,
   type WebhookRequest,
+  type WebhookSubject,
   segmentsBelow,
   UNKNOWN,
 } from './webhook-endpoint.js';
@@ -82,6 +83,7 @@ export abstract class SocketCarrier<C extends SocketControl> implements Carrier,
 
   abstract searchNumbers(query: NumberQuery, signal: AbortSignal): Promise<readonly NumberOffer[]>;
   abstract admit(request: Omit<WebhookRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null;
+  abstract subjectOf(request: Omit<WebhookRequest, 'method'>): WebhookSubject;
 
   buyNumber(number: string, signal: AbortSignal): Promise<void> {
     return this.numbers.buy(number, signal);
@@ -93,6 +95,10 @@ export abstract class SocketCarrier<C extends SocketControl> implements Carrier,
 
   releaseNumber(number: string, signal: AbortSignal): Promise<void> {
     return this.numbers.release(number, signal);
+  }
+
+  setOwned(numbers: readonly string[]): readonly string[] {
+    return this.numbers.set(numbers);
   }
 
   ownedNumbers(): Promise<readonly string[]> {

@@ -25,6 +25,14 @@ export interface CarrierState {
   calls: number;
 }
 
+/** What a request is about. */
+export interface WebhookSubject {
+  /** Of parley, in addresses that belong to one call; null = the request is not about one, or has only the carrier's id. */
+  token: string | null;
+  /** The carrier's id of a call. */
+  callId: string | null;
+}
+
 /**
  * The web interface of a carrier with webhooks and media sockets: a web server passes everything below `path` to it. It
  * refuses requests without the carrier's signature.
@@ -37,6 +45,8 @@ export interface WebhookEndpoint {
   /** Refused, dropped and unreadable requests so far, by name. */
   counts(): Readonly<Record<string, number>>;
   readonly state: CarrierState;
+  /** The call that a webhook or a requested media socket (without a body) is about. It may be another process's. */
+  subjectOf(request: Omit<WebhookRequest, 'method'>): WebhookSubject;
   /** Answers a webhook. Never rejects. */
   request(request: WebhookRequest): Promise<WebhookReply>;
   /** The handler of a requested media socket; null = it is refused (403). */

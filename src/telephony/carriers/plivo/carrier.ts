@@ -83,6 +83,7 @@ export class PlivoCarrier extends DocumentCarrier<PlivoControl> {
   readonly name = 'plivo';
   readonly path = PATH;
   protected readonly callId = /^[A-Za-z0-9-]{1,64}$/;
+  protected readonly callIdField = 'CallUUID';
   protected readonly rejection = rejectXml('unavailable');
   protected readonly notSigned = 'Plivo has not signed with plivoAuthToken for publicUrl';
   readonly #options: PlivoCarrierOptions;
@@ -110,8 +111,8 @@ export class PlivoCarrier extends DocumentCarrier<PlivoControl> {
     form: URLSearchParams,
     what: 'webhook' | 'socket',
   ): boolean {
-    const { publicUrl, authToken } = this.#options;
-    const url = `${publicUrl}${path}`;
+    const { publicUrl, mediaUrl, authToken } = this.#options;
+    const url = `${what === 'socket' ? mediaUrl : publicUrl}${path}`;
     // Plivo signs plain http for sockets whatever it connected to, according to the guide of its command line
     // (github.com/plivo/plivo-cli). Its documentation does not say so; the other two schemes would be as authentic.
     const schemes = what === 'socket' ? ['http', 'https', 'wss'] : [];

@@ -77,6 +77,10 @@ export class SimulatedNetwork implements Carrier {
     return this.#owned.release(number);
   }
 
+  setOwned(numbers: readonly string[]): readonly string[] {
+    return this.#owned.set(numbers);
+  }
+
   ownedNumbers(): Promise<readonly string[]> {
     return this.#owned.list();
   }

@@ -155,6 +155,10 @@ export class SipCarrier implements Carrier<SessionLine> {
     return this.#owned.release(number);
   }
 
+  setOwned(numbers: readonly string[]): readonly string[] {
+    return this.#owned.set(numbers.filter((number) => this.#options.numbers.includes(number)));
+  }
+
   ownedNumbers(): Promise<readonly string[]> {
     return this.#owned.list();
   }

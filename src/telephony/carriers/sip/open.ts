@@ -11,6 +11,7 @@ import { ParleyError, reasonOf } from '../../../base/errors.js';
 import { type Hop, hopText } from '../../sip/hop.js';
 import type { ServerAddress } from '../../sip/trunk/resolver.js';
 import { parseSipUri, userText } from '../../sip/uri.js';
+import type { RefusedCalls } from '../../sip/call-intake.js';
 import type { TlsOptions } from '../../sip/transport/streams.js';
 import type { Listening } from '../../sip/transport/transport.js';
 import { isE164, whyNeverCalled } from '../destinations.js';
@@ -186,13 +187,7 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
   const readers = await nationalReaders(all.flatMap(({ country }) => country ?? []));
   const refusals = new RefusalLog(clock, figures);
   const [{ address: anyAddress }] = listen as [Listening];
-  /** Media ports by the address of the calls' signalling. */
-  const ports = new Map<string, InstanceType<typeof RtpPorts>>();
-  const portsOf = (localAddress: string): InstanceType<typeof RtpPorts> => {
-    const known = ports.get(localAddress) ?? new RtpPorts({ clock, localAddress, portRange });
-    ports.set(localAddress, known);
-    return known;
-  };
+  const portsOf = portsByAddress((localAddress) => new RtpPorts({ clock, localAddress, portRange }));
   const mediaOf =
     ({ codecs, srtp, comfortNoise }: TrunkSettings): OpenMedia =>
     async (listener, address, bound, line) => {
@@ -221,14 +216,8 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
     mayFollow: (uri, number) => mayFollow(settings, uri, number),
     onError: faults.note,
   }));
-  const intake =
-    mostCalls === undefined
-      ? undefined
-      : new CallIntake({
-          clock,
-          mostCalls,
-          onRefused: (refused) => onError?.(new ParleyError('SIP_FLOOD', { ...refused })),
-        });
+  const onFlood = (refused: RefusedCalls): void => onError?.(new ParleyError('SIP_FLOOD', { ...refused }));
+  const intake = mostCalls === undefined ? undefined : new CallIntake({ clock, mostCalls, onRefused: onFlood });
   const opened = await SipTrunks.open({
     intake,
     clock,
@@ -251,6 +240,16 @@ export async function sipTrunks(parts: SipTrunksParts): Promise<SipTrunks> {
   });
   watchTrunks(opened, figures, faults);
   return opened;
+}
+
+/** Media ports by the address of the calls' signalling. */
+function portsByAddress<P>(open: (localAddress: string) => P): (localAddress: string) => P {
+  const all = new Map<string, P>();
+  return (localAddress) => {
+    const known = all.get(localAddress) ?? open(localAddress);
+    all.set(localAddress, known);
+    return known;
+  };
 }
 
 type TrunkOptionsOfSettings = Omit<SipCarrierOptions, 'openTransport'>;

@@ -5,6 +5,7 @@ import { callerOf } from '../media-socket/account-numbers.js';
 import {
   type WebhookReply,
   type WebhookRequest,
+  type WebhookSubject,
   REFUSED,
   segmentsBelow,
   UNKNOWN,
@@ -33,6 +34,8 @@ export interface TelnyxCarrierOptions extends SocketCarrierOptions {
   connectionId: string;
   /** parley's public https address, with an optional path, without a trailing slash. */
   publicUrl: string;
+  /** The same of this process alone, for media sockets. */
+  mediaUrl: string;
   /** Under https://api.telnyx.com/v2, with the account's key. */
   rest: Rest;
   codec: TelnyxCodec;
@@ -69,6 +72,15 @@ export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
     return this.#api.searchNumbers(country.toUpperCase(), areaCode, limit, signal);
   }
 
+  subjectOf({ path, body }: Omit<WebhookRequest, 'method'>): WebhookSubject {
+    const [what, token = null] = segmentsBelow(PATH, path);
+    if (what !== 'webhook') return { token, callId: null };
+    const event = readEvent(body);
+    if (event === null) return { token: null, callId: null };
+    // Nobody but the node of a call may answer; the state is the token that its node gave to Telnyx.
+    return { token: readTargetState(event.state)?.token ?? event.state, callId: event.callControlId };
+  }
+
   admit({ path, headers }: Omit<WebhookRequest, 'body' | 'method'>): ((socket: MediaSocket) => void) | null {
     const control = this.callOfMedia(path);
     // A stream requested with the answer of a call has only the token in its address.
@@ -82,13 +94,13 @@ export class TelnyxCarrier extends SocketCarrier<TelnyxControl> {
   }
 
   protected control(parts: LegParts<TelnyxControl>): TelnyxControl {
-    const { token: makeToken, machineDetection, codec, publicUrl } = this.#options;
+    const { token: makeToken, machineDetection, codec, publicUrl, mediaUrl } = this.#options;
     const { call, token } = parts;
     return new TelnyxControl({
       ...parts,
       api: this.#api,
       webhookUrl: webhookUrlOf(publicUrl),
-      stream: { url: `${publicUrl}${PATH}/media/${token}`.replace(/^http/, 'ws'), authToken: makeToken() },
+      stream: { url: `${mediaUrl}${PATH}/media/${token}`.replace(/^http/, 'ws'), authToken: makeToken() },
       // An answer cannot name the sampling rate.
       streamsWithAnswer: codec !== 'L16',
       detection: call.direction === 'outbound' ? machineDetection : null,

@@ -85,6 +85,7 @@ export class TwilioCarrier extends DocumentCarrier<TwilioControl> {
   readonly name = 'twilio';
   readonly path = PATH;
   protected readonly callId = /^CA[0-9a-fA-F]{32}$/;
+  protected readonly callIdField = 'CallSid';
   protected readonly rejection = rejectTwiml('unavailable');
   protected readonly notSigned = 'Twilio has not signed with twilioAuthToken for publicUrl';
   readonly #options: TwilioCarrierOptions;
@@ -111,9 +112,8 @@ export class TwilioCarrier extends DocumentCarrier<TwilioControl> {
   }
 
   protected isSigned({ path, headers }: WebhookHead, form: URLSearchParams, what: 'webhook' | 'socket'): boolean {
-    const { publicUrl, authToken } = this.#options;
-    const url = `${publicUrl}${path}`;
-    const signed = what === 'socket' ? url.replace(/^http/, 'ws') : url;
+    const { publicUrl, mediaUrl, authToken } = this.#options;
+    const signed = what === 'socket' ? `${mediaUrl}${path}`.replace(/^http/, 'ws') : `${publicUrl}${path}`;
     return isSigned(authToken, headers['x-twilio-signature'] ?? '', signed, form);
   }
 

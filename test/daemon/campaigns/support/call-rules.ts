@@ -22,13 +22,13 @@ const ROUNDING_MS = 0.01;
 
 /**
  * Every rule, of every call of a campaign.
- * @param placed in their order
  * @param count of the campaign's records
  * @throws Error that names the call that breaks a rule
  */
 export function checkCalls(placed: readonly Placed[], schedule: CampaignSchedule, count: number): void {
-  checkPace(placed, schedule);
-  const byNumber = callsByNumber(placed);
+  const inOrder = placed.toSorted((a, b) => a.atMs - b.atMs);
+  checkPace(inOrder, schedule);
+  const byNumber = callsByNumber(inOrder);
   if (byNumber.size !== count) throw new Error(`${String(byNumber.size)} of ${String(count)} people were called`);
   for (const calls of byNumber.values()) checkAttempts(calls, schedule);
 }

@@ -15,7 +15,7 @@ import { DEFAULT_SETTINGS } from '../../../../src/settings/settings.js';
 import type { CallGuards } from '../../../../src/settings/setting-groups.js';
 import { CallEventBus } from '../../../../src/daemon/call-event-bus.js';
 import { CallLog } from '../../../../src/daemon/call-log/call-log.js';
-import type { DialEnd, DialledCall, DialRequest } from '../../../../src/daemon/calls/dial.js';
+import type { DialEnd, DialledCall, DialRequest, RecordStarts } from '../../../../src/daemon/calls/dial.js';
 import { CallPlacing } from '../../../../src/daemon/calls/placing.js';
 import { CampaignCalls } from '../../../../src/daemon/campaigns/campaign-calls.js';
 import { placeOfNumber } from '../../../../src/daemon/campaigns/phone-zones.js';
@@ -55,6 +55,9 @@ export interface RigOptions {
   /** Default: nodes hear of each other only when they have something to do. */
   pollMs?: number | null;
 }
+
+/** A transaction's simulated time on PostgreSQL, ms. Those that begin within it run at once, and race. */
+const LATENCY_MS = 2;
 
 /** Nodes with a runner each on one database, in simulated time, and a dialer that does what the test says. */
 export class CampaignRig {
@@ -172,6 +175,8 @@ export class RigNode {
   /** A log without a word to others. */
   readonly #deafLog: CallLog;
   readonly #placing: CallPlacing;
+  /** When calls were placed, by the clock of the database. */
+  readonly #begunMs = new Map<string, number>();
 
   constructor(
     readonly id: string,
@@ -188,7 +193,13 @@ export class RigNode {
     this.#log = new CallLog({ database, store, events });
     this.#deafLog = new CallLog({ database, store });
     this.#dials = new DialStore(database, { id });
-    this.#placing = new CallPlacing({ database, dials: this.#dials, log: this.#log, records: parts });
+    const records: RecordStarts = {
+      begin: (seq, sessionId, unixMs) => {
+        this.#begunMs.set(sessionId, unixMs);
+        return parts.begin(seq, sessionId, unixMs);
+      },
+    };
+    this.#placing = new CallPlacing({ database, records, dials: this.#dials, log: this.#log });
     this.runner = new CampaignRunner({
       clock: rig.clock,
       campaigns: new CampaignStore(database),
@@ -249,7 +260,7 @@ export class RigNode {
     });
     const attempt = rig.placed.filter((call) => call.to === to).length + 1;
     const { status, afterMs } = rig.outcome(request, attempt);
-    const [atMs, endMs] = [rig.nowMs, rig.nowMs + afterMs];
+    const [atMs, endMs] = [this.#begunMs.get(ids.sessionId) ?? rig.nowMs, rig.nowMs + afterMs];
     const node = this.id;
     const call: Placed = { ...ids, node, to, atMs, endMs, status, campaignId: campaignId ?? '', isOver: false };
     rig.placed.push(call);
@@ -328,7 +339,7 @@ class NodeDatabase implements SqlDatabase {
   async #answer<T>(ask: () => Promise<T>): Promise<T> {
     if (this.isDead) return new Promise(() => undefined);
     // SQLite answers at once.
-    const answer = this.dialect === 'sqlite' ? ask() : this.#clock.settle(ask(), this.#clock.nowMs());
+    const answer = this.dialect === 'sqlite' ? ask() : this.#clock.settle(ask(), this.#clock.nowMs() + LATENCY_MS);
     const value = await answer;
     return this.isDead ? new Promise(() => undefined) : value;
   }
