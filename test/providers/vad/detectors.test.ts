@@ -194,7 +194,7 @@ describe('WebRTC VAD', () => {
   it('runs off the main thread too, where the native package would crash', async () => {
     const code = `
       const { parentPort, workerData } = require('node:worker_threads');
-      import(${JSON.stringify(workerFile('providers/vad/webrtc/webrtc').href)}).then(async ({ WebRtcVad }) => {
+      import(${JSON.stringify(workerFile('providers/vad/webrtc').href)}).then(async ({ WebRtcVad }) => {
         const refused = await new WebRtcVad({ kernel: 'native' }).warmUp().catch((error) => error.message);
         const provider = new WebRtcVad();
         await provider.warmUp();
