@@ -1,4 +1,4 @@
-import { run, sql, type SqlDatabase, type Transaction } from './sql/statement.js';
+import { run, sql, type SqlDatabase } from './sql/statement.js';
 
 /** What a node says of itself with each heartbeat. */
 export interface NodeReport {
@@ -120,12 +120,6 @@ export class NodeStore {
   #time(): Pick<SqlDatabase, 'nowUs'> {
     return { nowUs: () => this.#database.nowUs() };
   }
-}
-
-/** Whether a node has a row and others have not declared it dead, for a transaction that takes work for it. */
-export function* isLiveNode(id: string): Transaction<boolean> {
-  const { rows } = yield sql`SELECT 1 FROM nodes WHERE id = ${id} AND dead_us IS NULL`;
-  return rows.length > 0;
 }
 
 function nodeOf(row: Row): StoredNode {

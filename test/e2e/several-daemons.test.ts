@@ -15,6 +15,11 @@ interface Call {
   error_message: string | null;
 }
 
+interface Answer<T> {
+  status: number;
+  body: T;
+}
+
 /** A daemon with a network of its own to the database. */
 class Member {
   private constructor(
@@ -33,7 +38,7 @@ class Member {
     return new Member(house, network);
   }
 
-  async ask<T>(path: string, method = 'GET', body?: unknown): Promise<{ status: number; body: T }> {
+  async ask<T>(path: string, method = 'GET', body?: unknown): Promise<Answer<T>> {
     const type = body !== undefined && { 'content-type': 'application/json' };
     const { status, body: answer } = await this.house.ask(path, {
       method,
