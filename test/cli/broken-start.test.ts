@@ -117,7 +117,7 @@ describe('a daemon whose vendor refuses the key', () => {
     const url = `http://127.0.0.1:${String((vendor.address() as AddressInfo).port)}/v1`;
     served = await Served.start({ OPENAI_API_KEY: 'sk-revoked-0123456789', OPENAI_BASE_URL: url });
     await served.until('/readyz');
-    expect(served.err).toMatch(/openai refused the request: HTTP 401.*asked again every minute/);
+    expect(served.err).toMatch(/openai refused the request: HTTP 401.*tried again every minute/);
     expect(served.err).not.toContain('sk-revoked');
     const talking = await served.talk(); // the demo has a script
     talking.socket.close();

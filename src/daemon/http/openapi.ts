@@ -247,6 +247,7 @@ const DETAILS: Partial<Record<ErrorCode, ErrorDetails>> = {
   NUMBER_NONE_FOR_SALE: { where: 'US 415' },
   NUMBER_NOT_OWNED: NUMBER,
   NUMBER_UNAVAILABLE: NUMBER,
+  NODE_UNREACHABLE: { what: 'call', reason: 'connect ECONNREFUSED 10.0.0.2:8080' },
   PROVIDER_FAILED: { provider: 'openai', reason: 'status 500' },
   PROVIDER_REFUSED: { provider: 'openai', reason: 'the key is not valid' },
   PROVIDER_TIMEOUT: { provider: 'openai', timeoutMs: 10_000 },

@@ -5,11 +5,11 @@ import { packageFile } from '../../../src/package-files.js';
 
 /** What a browser loads for /console before anybody talks or replays. */
 const FILES = ['console.html', 'console.js', 'console-chunk.js', 'console.css', 'style.css', 'icon.svg'];
-const LIMIT = 60_000;
+const LIMIT = 61_000;
 
 const packed = (name: string): number => gzipSync(readFileSync(packageFile(`dist/web/${name}`))).length;
 
-it('the console takes at most 60 kB on the way', () => {
+it('the console takes at most 61 kB on the way', () => {
   expect(FILES.map(packed).reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(LIMIT);
 });
 
