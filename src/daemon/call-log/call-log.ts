@@ -97,7 +97,7 @@ export class CallLog implements CallHistory {
     );
     this.#setPhones = writes.operation('call.phones', ({ sessionId, ...phones }) => store.setPhones(sessionId, phones));
     this.#setEnd = writes.operation('call.end', ({ item, recording }, agoUs) =>
-      withParts(events, ended(store, { item, recording }, agoUs), agoUs),
+      withParts(events, ending(store, { item, recording }, agoUs), agoUs),
     );
   }
 
@@ -273,7 +273,7 @@ export class CallLog implements CallHistory {
  * Closes a call. If another node has taken this one for dead and has closed it, the call keeps that status and its reason,
  * and gets what only this node knows: what was said, and what it cost.
  */
-function* ended(store: CallStore, { item, recording }: CallEnd, agoUs: number): Transaction<StoredCall | null> {
+function* ending(store: CallStore, { item, recording }: CallEnd, agoUs: number): Transaction<StoredCall | null> {
   const { session_id: id } = item;
   const call = yield* store.end(id, item, recording, agoUs);
   if (call !== null) return call;
