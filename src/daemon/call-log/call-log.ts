@@ -97,7 +97,7 @@ export class CallLog implements CallHistory {
     );
     this.#setPhones = writes.operation('call.phones', ({ sessionId, ...phones }) => store.setPhones(sessionId, phones));
     this.#setEnd = writes.operation('call.end', ({ item, recording }, agoUs) =>
-      withParts(events, store.end(item.session_id, item, recording, agoUs), agoUs),
+      withParts(events, ending(store, { item, recording }, agoUs), agoUs),
     );
   }
 
@@ -267,6 +267,19 @@ export class CallLog implements CallHistory {
   #reported(work: Promise<unknown>): void {
     work.catch((error: unknown) => this.#options.onError?.(errorOf(error)));
   }
+}
+
+/**
+ * Closes a call. If another node has taken this one for dead and has closed it, the call keeps that status and its reason,
+ * and gets what only this node knows: what was said, and what it cost.
+ */
+function* ending(store: CallStore, { item, recording }: CallEnd, agoUs: number): Transaction<StoredCall | null> {
+  const { session_id: id } = item;
+  const call = yield* store.end(id, item, recording, agoUs);
+  if (call !== null) return call;
+  const closed = yield* store.find(id);
+  if (closed !== null) yield* store.amend(id, { ...item, error_message: closed.item.error_message });
+  return null;
 }
 
 /** Runs the parts of other modules in the transaction that changes a call. */

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { nowUnixMs } from '../../../src/base/real-clock.js';
 import { CallEventBus } from '../../../src/daemon/call-event-bus.js';
 import { CallLog } from '../../../src/daemon/call-log/call-log.js';
+import type { SessionReport } from '../../../src/session/record/session-report.js';
 import { CallStore, type StoredCall } from '../../../src/store/calls.js';
 import { openDatabase } from '../../../src/store/database.js';
 import { SqliteDatabase } from '../../../src/store/sqlite/sqlite-database.js';
@@ -105,6 +106,21 @@ describe('a call in the log', () => {
     await log.fail('s1', 'error', 'again');
     await log.status('s1', 'ringing');
     expect(await store.get('s1')).toMatchObject({ status: 'failed', item: { error_message: 'the agent was late' } });
+    await database.close();
+  });
+
+  it('that another node has closed keeps its status, and gets what was said in it', async () => {
+    const database = opened();
+    const store = new CallStore(database);
+    const log = new CallLog({ database, store });
+    const { item } = await log.begin(beginning);
+    const others = new CallLog({ database, store });
+    await others.fail('s1', 'error', 'the node is dead');
+    await log.keep({ ...item, call_status: 'user-ended', chat: '["said"]' }, { recording: null } as SessionReport);
+    expect(await store.get('s1')).toMatchObject({
+      status: 'error',
+      item: { chat: '["said"]', call_status: 'error', error_message: 'the node is dead' },
+    });
     await database.close();
   });
 
