@@ -33,6 +33,7 @@ class Member {
     return new Member(house, network);
   }
 
+  // oxlint-disable-next-line no-unnecessary-type-parameters -- the type of the answer is the caller's
   async ask<T>(path: string, method = 'GET', body?: unknown): Promise<{ status: number; body: T }> {
     const type = body !== undefined && { 'content-type': 'application/json' };
     const { status, body: answer } = await this.house.ask(path, {
