@@ -89,7 +89,6 @@ export async function openNetworks({
   const ownedBy = (name: string): string[] =>
     phones.list().flatMap(({ carrier, number }) => (carrier === name ? [number] : []));
   const joined: NamedCarrier[] = [];
-  const endpoints: WebhookEndpoint[] = [];
   const closing: (() => Promise<void>)[] = [];
   let sip: SipTrunks | null = null;
   if (hasTrunk(settings.sip)) {
@@ -112,11 +111,9 @@ export async function openNetworks({
     sip = trunks;
   }
   const accounts = await openAccounts({ engine, settings, figures, tokenPrefix, onError, ownedBy });
-  for (const { carrier, owned, name, close } of accounts) {
-    joined.push({ carrier, owned, name });
-    endpoints.push(carrier);
-    closing.push(close);
-  }
+  const endpoints = accounts.map(({ carrier }) => carrier);
+  joined.push(...accounts);
+  closing.push(...accounts.map(({ close }) => close));
   // Numbers of removed carriers exist only on the simulated network.
   const others = new Set(joined.flatMap(({ owned }) => owned));
   const owned = phones

@@ -52,11 +52,7 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
   let address = `http://${host}:${String(port)}`;
   const pageKeys = settings.publicKey === null ? stores.sharedKeys.map(pageKeyOf) : [settings.publicKey];
   const tokens = new SessionTokens({ keys: stores.sharedKeys, uses: stores.tokenUses, nowUnixMs });
-  const clients = new Clients(settings, (proxy) => {
-    const hint =
-      'its visitors count as one. trustedProxies (PARLEY_TRUSTED_PROXIES) names proxies, see docs/operation.md';
-    log.write('warn', `requests come through a proxy at ${proxy} that is not trusted: ${hint}`);
-  });
+  const clients = new Clients(settings, (proxy) => warnOfProxy(context, proxy));
   const access = new Access({
     clients,
     publicUrl,
@@ -121,6 +117,12 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
       tls?.close();
     },
   };
+}
+
+function warnOfProxy({ log }: DaemonContext, proxy: string): void {
+  const hint =
+    'its visitors count as one. trustedProxies (PARLEY_TRUSTED_PROXIES) names proxies, see docs/operation.md';
+  log.write('warn', `requests come through a proxy at ${proxy} that is not trusted: ${hint}`);
 }
 
 /** A client's requests may reach several nodes: each sees what the others have answered before. */
