@@ -276,6 +276,11 @@ const CATALOGUE = {
     httpStatus: 503,
     retryable: true,
   },
+  NODE_DISOWNED: {
+    message: 'Other nodes took this one for dead; it goes on in a moment, or ask another one',
+    httpStatus: 503,
+    retryable: true,
+  },
   NODE_REFUSED: { message: 'The request of another node is refused: {reason}', httpStatus: 403, retryable: false },
   FILE_STORE_FAILED: { message: 'The file store {store} failed: {reason}', httpStatus: 503, retryable: true },
   FILE_STORE_REFUSED: {

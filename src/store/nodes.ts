@@ -1,4 +1,5 @@
-import { run, sql, type SqlDatabase } from './sql/statement.js';
+import { DIALS_LOCK } from './dials.js';
+import { run, sql, type SqlDatabase, type Transaction } from './sql/statement.js';
 
 /** What a node says of itself with each heartbeat. */
 export interface NodeReport {
@@ -85,7 +86,7 @@ export class NodeStore {
   }
 
   /**
-   * Declares a node dead if it has sent no heartbeat since. From now on it refuses itself.
+   * Declares a node dead if it has sent no heartbeat since. It places no calls from now on: what it has placed is visible.
    * @returns whether this call did so
    */
   async declareDead({ id, heartbeatUs }: Pick<StoredNode, 'id' | 'heartbeatUs'>): Promise<boolean> {
@@ -97,7 +98,7 @@ export class NodeStore {
             WHERE id = ${id} AND heartbeat_us = ${heartbeatUs} AND dead_us IS NULL`,
       );
       return changed > 0;
-    });
+    }, DIALS_LOCK);
   }
 
   /** Ids of nodes that have open calls or records under way, but no row: they left before they could end them. */
@@ -120,6 +121,12 @@ export class NodeStore {
   #time(): Pick<SqlDatabase, 'nowUs'> {
     return { nowUs: () => this.#database.nowUs() };
   }
+}
+
+/** Whether a node has a row and others have not declared it dead, for a transaction with `DIALS_LOCK` that takes a call. */
+export function* isLiveNode(id: string): Transaction<boolean> {
+  const { rows } = yield sql`SELECT 1 FROM nodes WHERE id = ${id} AND dead_us IS NULL`;
+  return rows.length > 0;
 }
 
 function nodeOf(row: Row): StoredNode {

@@ -142,6 +142,7 @@ function dialRoute(api: Api, { dialer }: CallRoutesOptions): void {
       ...(['CALL_FORBIDDEN', 'CALL_NOT_ALLOWED', 'CALLS_STOPPED', 'IDEMPOTENCY_KEY_REUSED'] as const),
       ...PACE_LIMITS,
       'DAEMON_DRAINING',
+      'NODE_DISOWNED',
     ],
     examples: () => ({
       body: {

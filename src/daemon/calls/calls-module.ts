@@ -65,7 +65,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     writes,
     log,
     guards,
-    placing: new CallPlacing({ database, dials, log, records }),
+    placing: new CallPlacing({ database, dials, log, records, node: context.node }),
     admission,
     events,
     openTelephone,

@@ -1,5 +1,7 @@
+import { ParleyError } from '../../base/errors.js';
 import type { CallGuards } from '../../settings/setting-groups.js';
 import { type DialStore, DIALS_LOCK, type Reservation } from '../../store/dials.js';
+import { isLiveNode } from '../../store/nodes.js';
 import type { SqlDatabase } from '../../store/sql/statement.js';
 import type { CallBeginning, CallLog } from '../call-log/call-log.js';
 import { type CallIds, type CampaignRecordRef, RecordChanged, type RecordStarts } from './dial.js';
@@ -10,6 +12,8 @@ export interface CallPlacingOptions {
   log: CallLog;
   /** Of all campaigns. */
   records: RecordStarts;
+  /** This one: on PostgreSQL, it places no calls while others have declared it dead. Default: nobody does. */
+  node?: { readonly id: string };
 }
 
 /** A call that an agent is about to place. */
@@ -33,13 +37,16 @@ export class CallPlacing {
    * Checks the limits, reserves a call, begins the record of its campaign and writes the call into the log: all of it, or
    * nothing.
    * @returns the ids of the call. A repeated request gets those of the first one, and nothing is written
-   * @throws ParleyError CALLS_STOPPED, LIMIT_…, IDEMPOTENCY_KEY_REUSED, DATABASE_UNREACHABLE; RecordChanged
+   * @throws ParleyError CALLS_STOPPED, LIMIT_…, IDEMPOTENCY_KEY_REUSED, DATABASE_UNREACHABLE, NODE_DISOWNED;
+   * RecordChanged
    */
   place({ reservation, limits, call, record }: PlacedCall): Promise<CallIds> {
-    const { database, dials, log, records } = this.#options;
+    const { database, dials, log, records, node } = this.#options;
+    const isWatched = database.dialect === 'postgres';
     const { sessionId } = reservation;
     return log.inOrder(sessionId, async () => {
       const { ids, begun } = await database.transaction(function* () {
+        if (isWatched && node !== undefined && !(yield* isLiveNode(node.id))) throw new ParleyError('NODE_DISOWNED');
         const reserved = yield* dials.reserve(reservation, limits);
         if (reserved.sessionId !== sessionId) return { ids: reserved, begun: null };
         if (record !== null) {

@@ -46,6 +46,7 @@ export function consequenceOf(error: unknown): Consequence {
     case 'CALLS_STOPPED':
     case 'DAEMON_DRAINING':
     case 'DATABASE_UNREACHABLE':
+    case 'NODE_DISOWNED':
       return { type: 'block', forMs: Math.min(afterS, LONGEST_BLOCK_S) * 1000, untilFree: false };
     case 'DO_NOT_CALL':
     case 'CALL_FORBIDDEN':

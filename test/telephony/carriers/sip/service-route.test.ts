@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SipRequest } from '../../../../src/telephony/sip/message.js';
 import { responseTo } from '../../../../src/telephony/sip/respond.js';
+import type { LeadRegistration } from '../../../../src/telephony/carriers/sip/trunk.js';
 import { HOPS, Puppet } from '../../sip/support.js';
 import { NUMBERS, openRig, OWN } from './support.js';
 
@@ -8,11 +9,12 @@ const EDGE = { ...HOPS.bob, address: '192.0.2.3' };
 const ORIGIN = { ...HOPS.bob, address: '192.0.2.4' };
 
 /** A registrar behind an edge proxy; both belong to the trunk. */
-async function registeredAt(serviceRoutes: readonly string[][]) {
+async function registeredAt(serviceRoutes: readonly string[][], leadRegistration?: LeadRegistration) {
   const asked: SipRequest[] = [];
   const rig = await openRig({
     register: true,
     registerS: 60,
+    leadRegistration,
     servers: [{ protocol: 'UDP', host: EDGE.address, port: null }],
     sources: [ORIGIN.address],
   });
@@ -45,6 +47,29 @@ async function registeredAt(serviceRoutes: readonly string[][]) {
   };
   return { rig, edge, origin, asked, invite };
 }
+
+describe('a registration that one of several processes holds', () => {
+  it('begins with the lease and ends with it', async () => {
+    let begin = (_lost: AbortSignal): void => undefined;
+    let released = 0;
+    const { rig, edge } = await registeredAt([[]], (work) => {
+      begin = work;
+      return { release: async () => void released++ };
+    });
+    const sent = (): (string | undefined)[] => edge.requests('REGISTER').map(({ headers }) => headers.get('expires'));
+    const state = (): string | undefined => rig.carrier.state.registration?.state;
+    expect([sent(), state()]).toEqual([[], 'elsewhere']);
+    const term = new AbortController();
+    begin(term.signal);
+    await rig.wire.clock.advanceBy(100);
+    expect([sent(), state()]).toEqual([['60'], 'registered']);
+    term.abort();
+    await rig.wire.clock.advanceBy(1_000_000);
+    expect([sent(), state()]).toEqual([['60', '0'], 'elsewhere']);
+    await rig.dispose();
+    expect(released).toBe(1);
+  });
+});
 
 describe('a registration through an edge proxy', () => {
   it('supports Path (RFC 3327, 5.1)', async () => {

@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { CallPlacing, type CallPlacingOptions } from '../../../src/daemon/calls/placing.js';
+import { DEFAULT_SETTINGS } from '../../../src/settings/settings.js';
+import { DialStore } from '../../../src/store/dials.js';
+import { NodeStore } from '../../../src/store/nodes.js';
+import { isPostgresInstalled, postgres, type TestDatabase } from '../../store/support/backends.js';
+
+const REPORT = { address: '', version: '1.0.0', capacity: 1, sessions: 0, draining: false };
+
+describe.skipIf(!isPostgresInstalled)('an outbound call', () => {
+  let opened: TestDatabase;
+
+  beforeEach(async () => {
+    opened = await postgres.open();
+  });
+
+  afterEach(() => opened.remove());
+
+  it('is not placed by a node that others have declared dead', async () => {
+    const { database } = opened;
+    const node = { id: 'n1' };
+    const nodes = new NodeStore(database);
+    await nodes.join({ ...REPORT, ...node });
+    const dials = new DialStore(database, node);
+    const begun: string[] = [];
+    const log = {
+      inOrder: (_id: string, work: () => Promise<unknown>) => work(),
+      // oxlint-disable-next-line require-yield -- nothing is stored
+      *beginning({ sessionId }: { sessionId: string }) {
+        begun.push(sessionId);
+        return null;
+      },
+    } as unknown as CallPlacingOptions['log'];
+    const records = { begin: () => expect.unreachable() } as unknown as CallPlacingOptions['records'];
+    const placing = new CallPlacing({ database, dials, log, records, node });
+    const place = (sessionId: string): Promise<unknown> =>
+      placing.place({
+        reservation: { sessionId, callId: `${sessionId}-c`, to: '+12025550101', maxDurationS: 60, idempotency: null },
+        limits: { ...DEFAULT_SETTINGS.calls, concurrent: 10 },
+        call: { sessionId } as Parameters<CallPlacing['place']>[0]['call'],
+        record: null,
+      });
+    await place('s1');
+    const [row] = (await nodes.list()).nodes;
+    expect(row !== undefined && (await nodes.declareDead(row))).toBe(true);
+    await expect(place('s2')).rejects.toMatchObject({ code: 'NODE_DISOWNED' });
+    expect((await dials.usage()).concurrent).toBe(1);
+    node.id = 'n2';
+    await nodes.join({ ...REPORT, ...node });
+    await place('s3');
+    expect(begun).toEqual(['s1', 's3']);
+  });
+});
