@@ -1,3 +1,19 @@
+/** Runs works one after the other. */
+export class Queue {
+  #last: Promise<unknown> = Promise.resolve();
+
+  run<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#last.then(work);
+    this.#last = mine.catch(() => undefined);
+    return mine;
+  }
+
+  /** Resolves when the works that were asked for before have ended. */
+  async idle(): Promise<void> {
+    await this.#last;
+  }
+}
+
 /** Runs the works of each key one after the other. A work that has none before it starts at once. */
 export class Queues {
   /** By key: resolves when the last work has ended. */

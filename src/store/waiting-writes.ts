@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Cancel, Clock } from '../base/clock.js';
 import { errorOf, ParleyError } from '../base/errors.js';
+import { Queue } from '../base/queues.js';
 import { storageFault } from './sqlite.js';
 import { run, sql, type SqlDatabase, type Transaction } from './sql/statement.js';
 import type { WriteOperation, Writes, Written } from './writes.js';
@@ -44,7 +45,7 @@ export class WaitingWrites implements Writes {
   readonly #operations = new Map<string, WriteOperation<unknown, unknown>>();
   readonly #file: FileHandle;
   /** Accesses to the file, one after the other. */
-  #access: Promise<void> = Promise.resolve();
+  readonly #access = new Queue();
   /** Of the content of the file, in its first line: another one each time it has been empty. */
   #id: string;
   #entries: Entry[];
@@ -130,7 +131,7 @@ export class WaitingWrites implements Writes {
     this.#isClosed = true;
     this.#cancelRetry?.();
     await this.#working;
-    await this.#access;
+    await this.#access.idle();
     await this.#file.close();
   }
 
@@ -162,7 +163,7 @@ export class WaitingWrites implements Writes {
     this.#entries.push(entry);
     this.#lines.push(line);
     try {
-      await this.#inTurn(() => this.#flush());
+      await this.#access.run(() => this.#flush());
     } catch (error) {
       throw this.#lost(errorOf(faultOf(error, path)));
     }
@@ -198,7 +199,7 @@ export class WaitingWrites implements Writes {
     while (!this.#isClosed && !this.#isEmpty) {
       const [entry] = this.#entries;
       if (entry === undefined) {
-        await this.#inTurn(() => this.#empty());
+        await this.#access.run(() => this.#empty());
         continue;
       }
       try {
@@ -258,12 +259,6 @@ export class WaitingWrites implements Writes {
     this.#dropped++;
     this.#options.onError(error);
     return error;
-  }
-
-  #inTurn(access: () => Promise<void>): Promise<void> {
-    const mine = this.#access.then(access);
-    this.#access = mine.catch(() => undefined);
-    return mine;
   }
 }
 

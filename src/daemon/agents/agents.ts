@@ -1,3 +1,4 @@
+import { Queue } from '../../base/queues.js';
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { AgentConfig } from '../../agent/agent.js';
@@ -49,7 +50,7 @@ export class AgentRegistry {
   readonly #options: AgentRegistryOptions;
   readonly #onRemove: ((id: string) => Promise<void>)[] = [];
   /** The queue of changes. They run one at a time, so that no change is lost between the check and the write of another. */
-  #changes: Promise<unknown> = Promise.resolve();
+  readonly #changes = new Queue();
 
   constructor(options: AgentRegistryOptions) {
     this.#options = options;
@@ -298,7 +299,7 @@ export class AgentRegistry {
 
   /** Runs a change after those before it, and again if another node has changed its agent in the meantime. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const mine = this.#changes.then(async () => {
+    return this.#changes.run(async () => {
       for (let count = 1; ; count++) {
         try {
           return await work();
@@ -307,8 +308,6 @@ export class AgentRegistry {
         }
       }
     });
-    this.#changes = mine.catch(() => undefined);
-    return mine;
   }
 }
 

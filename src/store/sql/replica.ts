@@ -1,3 +1,4 @@
+import { Queue } from '../../base/queues.js';
 import { type LiveTable, selectOf, type TableView } from './live-table.js';
 import type { SqlDatabase, SqlValue } from './statement.js';
 
@@ -17,7 +18,7 @@ export class Replica<Row extends object, T> implements LiveTable<T> {
   #all: readonly T[] | null = null;
   readonly #indexes = new Map<string, Map<string, T> | null>();
   /** Loads one after the other: what is read later is kept. */
-  #loads: Promise<void> = Promise.resolve();
+  readonly #loads = new Queue();
 
   constructor(database: SqlDatabase, view: TableView<Row, T>) {
     this.#database = database;
@@ -49,7 +50,7 @@ export class Replica<Row extends object, T> implements LiveTable<T> {
 
   /** Loads one row. */
   refresh(...key: readonly SqlValue[]): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#loads.run(async () => {
       const [row] = await this.#rows(key);
       const entries = new Map(this.#entries);
       const name = textOf(key);
@@ -62,7 +63,7 @@ export class Replica<Row extends object, T> implements LiveTable<T> {
 
   /** Loads what has changed. */
   reload(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#loads.run(async () => {
       const { stamp, key } = this.#view;
       if (stamp === null || this.#entries.size === 0) return this.#loadAll();
       const stamps = await this.#select<Record<string, SqlValue>>([], [...key, stamp].join(', '));
@@ -118,12 +119,6 @@ export class Replica<Row extends object, T> implements LiveTable<T> {
     this.#entries = entries;
     this.#all = null;
     for (const column of this.#indexes.keys()) this.#indexes.set(column, null);
-  }
-
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const mine = this.#loads.then(work);
-    this.#loads = mine.catch(() => undefined);
-    return mine;
   }
 }
 
