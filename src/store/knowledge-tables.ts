@@ -60,6 +60,40 @@ export interface NearestQuery {
   limit: number;
 }
 
+/** A complete file, as both databases have it. */
+export interface FileRow {
+  id: string;
+  name: string;
+  description: string | null;
+  file_type: string;
+  size: number;
+  created_at: number;
+  passages: number;
+}
+
+export function fileOf({ id, name, description, file_type, size, created_at, passages }: FileRow): KnowledgeFile {
+  return { id, name, description, size, passages, fileType: file_type, createdAt: created_at };
+}
+
+/** A passage of a file, as both databases have it. */
+export interface PassageRow {
+  id: number;
+  file_id: string;
+  /** Of the file. */
+  name: string;
+  page: number | null;
+  heading: string | null;
+  text: string;
+}
+
+export function passageOf({ file_id: fileId, name: fileName, page, heading, text }: PassageRow): Passage {
+  return { fileId, fileName, page, heading, text };
+}
+
+export function embeddedText({ id, file_id: fileId, heading, text }: Omit<PassageRow, 'name' | 'page'>): EmbeddedText {
+  return { id, fileId, text: heading === null ? text : `${heading}\n${text}` };
+}
+
 /** The error for a file with the id of another one. */
 export function takenId(id: string): ParleyError {
   return new ParleyError('CONFIG_INVALID', { reason: `two knowledge files are called ${id}` });

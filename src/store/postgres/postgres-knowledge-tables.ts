@@ -5,8 +5,13 @@ import type { Term } from '../../tools/knowledge/query.js';
 import { wordsOf } from '../../tools/knowledge/words.js';
 import {
   type EmbeddedText,
+  embeddedText,
+  fileOf,
+  type FileRow,
   type KnowledgeTables,
   type NearestQuery,
+  passageOf,
+  type PassageRow,
   type PassageVector,
   takenId,
 } from '../knowledge-tables.js';
@@ -27,16 +32,6 @@ const WEIGHTS = '{0.5, 0.5, 0.5, 1}';
 const MAX_WORD = 200;
 /** Bytes before the numbers of an array of one dimension in PostgreSQL's binary format. Each number has its length before it. */
 const ARRAY_HEAD = 20;
-
-interface FileRow {
-  id: string;
-  name: string;
-  description: string | null;
-  file_type: string;
-  size: number;
-  created_at: number;
-  passages: number;
-}
 
 /** The knowledge base in the daemon's PostgreSQL database. */
 export class PostgresKnowledgeTables implements KnowledgeTables {
@@ -103,7 +98,7 @@ export class PostgresKnowledgeTables implements KnowledgeTables {
       sql`SELECT id, name, description, file_type, size, passages, created_at FROM knowledge_files WHERE complete = 1
           ORDER BY created_at, name, id`,
     );
-    return rows.map(({ file_type: fileType, created_at: createdAt, ...file }) => ({ ...file, fileType, createdAt }));
+    return rows.map(fileOf);
   }
 
   async known(ids: readonly string[]): Promise<string[]> {
@@ -165,29 +160,23 @@ export class PostgresKnowledgeTables implements KnowledgeTables {
   }
 
   async passages(ids: readonly number[]): Promise<Passage[]> {
-    const rows = await this.#database.all<Omit<Passage, 'fileId' | 'fileName'> & Record<'file_id' | 'name', string>>(
+    const rows = await this.#database.all<PassageRow>(
       sql`SELECT p.id, file_id, name, page, heading, text
           FROM json_array_elements_text(CAST(${JSON.stringify(ids)} AS json)) WITH ORDINALITY AS wanted (id, place)
           JOIN knowledge_passages p ON p.id = CAST(wanted.id AS bigint) JOIN knowledge_files f ON f.id = file_id
           WHERE complete = 1 ORDER BY place`,
     );
-    return rows.map(({ file_id: fileId, name: fileName, page, heading, text }) => {
-      return { fileId, fileName, page, heading, text };
-    });
+    return rows.map(passageOf);
   }
 
   async withoutVector(model: string, limit: number): Promise<EmbeddedText[]> {
-    const rows = await this.#database.all<{ id: number; file_id: string; heading: string | null; text: string }>(
+    const rows = await this.#database.all<Omit<PassageRow, 'name' | 'page'>>(
       sql`SELECT p.id, file_id, heading, text FROM knowledge_passages p JOIN knowledge_files f ON f.id = file_id
           WHERE complete = 1 AND NOT EXISTS (
             SELECT 1 FROM knowledge_vectors WHERE passage_id = p.id AND model = ${model})
           ORDER BY p.id LIMIT ${limit}`,
     );
-    return rows.map(({ id, file_id: fileId, heading, text }) => ({
-      id,
-      fileId,
-      text: heading === null ? text : `${heading}\n${text}`,
-    }));
+    return rows.map(embeddedText);
   }
 
   /** Two nodes may store the same vectors at the same time. */

@@ -5,7 +5,17 @@ import type { KnowledgeFile, Passage } from '../../tools/knowledge/knowledge.js'
 import type { IndexedChunk } from '../../tools/knowledge/formats.js';
 import type { Term } from '../../tools/knowledge/query.js';
 import { wordsOf } from '../../tools/knowledge/words.js';
-import { type EmbeddedText, type KnowledgeTables, type PassageVector, takenId } from '../knowledge-tables.js';
+import {
+  type EmbeddedText,
+  embeddedText,
+  fileOf,
+  type FileRow,
+  type KnowledgeTables,
+  passageOf,
+  type PassageRow,
+  type PassageVector,
+  takenId,
+} from '../knowledge-tables.js';
 
 /** Databases of other versions are refused. */
 const VERSION = 1;
@@ -48,25 +58,6 @@ const SCHEMA = `
 
 /** Weight of a word in a heading, relative to one in the text. */
 const HEADING_WEIGHT = 2;
-
-interface FileRow {
-  id: string;
-  name: string;
-  description: string | null;
-  file_type: string;
-  size: number;
-  created_at: number;
-  passages: number;
-}
-
-interface PassageRow {
-  id: number;
-  file_id: string;
-  name: string;
-  page: number | null;
-  heading: string | null;
-  text: string;
-}
 
 /** The knowledge base in a file of its own, or in memory. Every call blocks, so it runs in its own thread. */
 export class SqliteKnowledgeTables implements KnowledgeTables {
@@ -134,15 +125,7 @@ export class SqliteKnowledgeTables implements KnowledgeTables {
       `SELECT files.*, (SELECT count(*) FROM passages WHERE file_id = files.id) AS passages
        FROM files WHERE complete = 1 ORDER BY created_at, name, id`,
     );
-    return rows.map(({ id, name, description, file_type, size, passages, created_at }) => ({
-      id,
-      name,
-      description,
-      size,
-      passages,
-      fileType: file_type,
-      createdAt: created_at,
-    }));
+    return rows.map(fileOf);
   }
 
   async known(ids: readonly string[]): Promise<string[]> {
@@ -181,8 +164,7 @@ export class SqliteKnowledgeTables implements KnowledgeTables {
     const rows = new Map(this.#all<PassageRow>(sql, JSON.stringify(ids)).map((row) => [row.id, row]));
     return ids.flatMap((id) => {
       const row = rows.get(id);
-      if (row === undefined) return [];
-      return [{ fileId: row.file_id, fileName: row.name, page: row.page, heading: row.heading, text: row.text }];
+      return row === undefined ? [] : [passageOf(row)];
     });
   }
 
@@ -190,11 +172,7 @@ export class SqliteKnowledgeTables implements KnowledgeTables {
     const sql = `SELECT passages.id, passages.file_id, passages.heading, passages.text FROM passages
        JOIN files ON files.id = passages.file_id WHERE files.complete = 1
        AND NOT EXISTS (SELECT 1 FROM vectors WHERE passage_id = passages.id AND model = ?) LIMIT ?`;
-    return this.#all<Omit<PassageRow, 'name' | 'page'>>(sql, model, limit).map(({ id, file_id, heading, text }) => ({
-      id,
-      fileId: file_id,
-      text: heading === null ? text : `${heading}\n${text}`,
-    }));
+    return this.#all<Omit<PassageRow, 'name' | 'page'>>(sql, model, limit).map(embeddedText);
   }
 
   async putVectors(model: string, vectors: readonly PassageVector[]): Promise<void> {
