@@ -114,26 +114,20 @@ export async function openNetworks({
   const endpoints = accounts.map(({ carrier }) => carrier);
   joined.push(...accounts);
   closing.push(...accounts.map(({ close }) => close));
-  // Numbers of removed carriers exist only on the simulated network.
-  const others = new Set(joined.flatMap(({ owned }) => owned));
-  const owned = phones
-    .list()
-    .map(({ number }) => number)
-    .filter((number) => !others.has(number));
   const simulated = await simulatedCarrier({
     engine,
-    owned,
     onError,
     // The log also has the calls of earlier processes.
     idPrefix: `sim-${randomUUID().slice(0, 8)}`,
   });
-  joined.push({ carrier: simulated, owned, name: null });
+  joined.push({ carrier: simulated, owned: [], name: null });
   figures.accounts.push(...endpoints);
-  const all = joined.length === 1 ? null : new JoinedCarriers(joined);
+  const assigned = assignNumbers(joined, phones);
+  const all = joined.length === 1 ? null : new JoinedCarriers(assigned);
   const carrier = all ?? simulated;
   const updateNumbers = (): void => {
-    const assigned = assignNumbers(joined, phones);
-    all?.assign(assigned);
+    const changed = assignNumbers(joined, phones);
+    all?.assign(changed);
   };
   return {
     carrier,
@@ -148,7 +142,10 @@ export async function openNetworks({
   };
 }
 
-/** A network, and what the store calls it; null = the simulated one, which has the numbers of no other. */
+/**
+ * A network, and what the store calls it; null = the simulated one, which has the numbers of no other, so those of removed
+ * carriers, too.
+ */
 interface NamedCarrier extends JoinedCarrier {
   name: string | null;
 }
