@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto';
-import type { Database } from 'better-sqlite3';
 import type { Clock } from '../base/clock.js';
 import { nowUnixMs } from '../base/real-clock.js';
 import type { Engine } from '../engine/engine.js';
@@ -34,8 +33,6 @@ export interface DaemonContext {
   /** Milliseconds since 1970. */
   readonly nowUnixMs: () => number;
   readonly database: SqlDatabase;
-  /** The file of a SQLite database; null = the database is PostgreSQL. */
-  readonly sqlite: Database | null;
   readonly databaseState: DatabaseState;
   /** Changes of tables, also by other nodes. */
   readonly changes: Changes;
@@ -96,7 +93,6 @@ export async function openContext({ settings, engine, log = NO_LOG, onError }: C
     clock,
     nowUnixMs,
     database,
-    sqlite,
     changes,
     writes,
     queues,

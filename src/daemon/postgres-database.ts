@@ -3,7 +3,7 @@ import { ParleyError } from '../base/errors.js';
 import { RealClock } from '../base/real-clock.js';
 import { FolderLock } from '../store/folder-lock.js';
 import { ChangeFeed } from '../store/postgres/change-feed.js';
-import { PostgresDatabase } from '../store/postgres/postgres-database.js';
+import { NODE_POOL_SIZE, PostgresDatabase } from '../store/postgres/postgres-database.js';
 import { PostgresLeases } from '../store/postgres/postgres-leases.js';
 import { PostgresLiveTables } from '../store/postgres/postgres-live-tables.js';
 import { WatchedDatabase } from '../store/sql/watched-database.js';
@@ -12,8 +12,6 @@ import type { DaemonDatabase, DaemonDatabaseOptions, DatabaseState } from './dae
 
 /** In the data folder. */
 const WAITING_FILE = 'waiting-writes';
-/** Connections of a node at most, beside those for notifications and leases. */
-const POOL_SIZE = 10;
 const STATEMENT_TIMEOUT_MS = 10_000;
 
 /** As `openDaemonDatabase`. */
@@ -32,7 +30,7 @@ export async function openPostgres(
   try {
     const pool = await PostgresDatabase.open({
       url,
-      poolSize: POOL_SIZE,
+      poolSize: NODE_POOL_SIZE,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       onError: () => undefined, // the next statement reports it
     });
