@@ -33,11 +33,11 @@ const AGENT = {
 const WHOLE = 0.93;
 
 /**
- * @param {{ folder: string, seed: number, count: number }} options
+ * @param {{ folder: string, seed: number, count: number, isVerbose: boolean }} options
  * @returns {Promise<string>} the round's figures, in words
  * @throws where a rule is broken
  */
-export async function playRound({ folder, seed, count }) {
+export async function playRound({ folder, seed, count, isVerbose }) {
   const random = mulberry(seed);
   const people = peopleOf(count, random);
   const cluster = await Cluster.open(folder, people, random);
@@ -49,7 +49,7 @@ export async function playRound({ folder, seed, count }) {
     const work = [cluster.askForCalls(people.asked, granted), cluster.takeCalls(people.callers), cluster.harm(random)];
     await Promise.all(work);
     await cluster.settled(campaign);
-    return await cluster.judge({ people, granted, campaign });
+    return await cluster.judge({ people, granted, campaign, isVerbose });
   } finally {
     await cluster.close();
   }
@@ -218,8 +218,8 @@ class Cluster {
     }
   }
 
-  /** @param {{ people: People, granted: Map<string, string>, campaign: string }} of */
-  async judge({ people, granted, campaign }) {
+  /** @param {{ people: People, granted: Map<string, string>, campaign: string, isVerbose: boolean }} of */
+  async judge({ people, granted, campaign, isVerbose }) {
     const { far, sockets } = this.#parts;
     const log = await this.all('/call-logs?limit=100', 'start_after_ts', 'histories');
     const bySession = new Map(log.map((call) => [call.session_id, call]));
@@ -250,7 +250,7 @@ class Cluster {
       const isExplained = why !== null || (is === 'canceled' && voip.direction === 'inbound');
       assert.ok(!UNEXPLAINED.has(is) || isExplained, `${id} (${voip.direction}) is ${is} without a reason`);
     }
-    if (process.env['PARLEY_CLUSTER_VERBOSE'] !== undefined) {
+    if (isVerbose) {
       for (const [what, times] of tally(log.map((call) => `${call.call_status}: ${call.error_message ?? ''}`))) {
         console.log(`  ${String(times)} x ${what}`);
       }

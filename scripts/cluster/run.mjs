@@ -3,9 +3,9 @@
  * place and take calls while one is killed with SIGKILL, one drains, the database crashes and restarts, connections to it
  * break, and a share of its notifications is dropped. Then the far end's own count of calls is held against the call log.
  *
- *   npm run test:cluster -- --rounds 50 --seed 1 --calls 200 --records 10000
+ *   npm run test:cluster -- --rounds 50 --seed 1 --calls 200 --records 10000 --verbose
  *
- * Then three nodes call a campaign of many records in simulated time (campaign.mjs).
+ * --verbose lists how the calls ended. Then three nodes call a campaign of many records in simulated time (campaign.mjs).
  *
  * The last line is `N passed, N failed`, of rounds and the campaign. Uses the build in dist.
  */
@@ -25,6 +25,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     calls: { type: 'string', default: '200' },
     records: { type: 'string', default: '10000' },
+    verbose: { type: 'boolean', default: false },
   },
 });
 const missing = ['nginx', 'kamailio'].filter((tool) => !hasTool(tool));
@@ -38,7 +39,9 @@ let failed = 0;
 const first = Number(values.seed);
 for (let seed = first; seed < first + Number(values.rounds); seed++) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-cluster-'));
-  await tried(`seed ${seed}`, () => playRound({ folder, seed, count: Number(values.calls) }));
+  await tried(`seed ${seed}`, () =>
+    playRound({ folder, seed, count: Number(values.calls), isVerbose: values.verbose }),
+  );
   rmSync(folder, { recursive: true, force: true });
 }
 const records = Number(values.records);
