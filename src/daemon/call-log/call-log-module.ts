@@ -100,7 +100,7 @@ export function callLogModule(
   };
 }
 
-/** The operator's webhook, which is told of the changes of calls. */
+/** The operator's webhook. It gets the changes of calls. */
 function callWebhook(
   { settings, clock, nowUnixMs, events, faults }: DaemonContext,
   store: StoredOutbox,

@@ -55,7 +55,7 @@ export interface CallLogOptions {
   recordingUrl?: (sessionId: string) => string;
   /** Emits changes of calls. Default: no events. */
   events?: CallEventBus;
-  /** Reports a status that could not be stored. Default: nobody is told. */
+  /** Reports a status that could not be stored. Default: the fault is ignored. */
   onError?: (error: Error) => void;
 }
 
@@ -72,7 +72,7 @@ interface CallEnd {
 
 /**
  * Writes each call to the store, from before it rings until after it has ended. The changes of a call are stored in the
- * order in which they are asked for; then listeners are told.
+ * order in which they are asked for; then the events are emitted.
  */
 export class CallLog implements CallHistory {
   readonly #options: CallLogOptions;

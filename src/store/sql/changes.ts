@@ -11,7 +11,7 @@ export interface Changes {
    * @param listener reads what it needs. It is called again later if it rejects
    */
   on(table: ChangedTable, listener: () => Promise<void>): Cancel;
-  /** Resolves when listeners have been told of all changes that were committed before the call, or that fails. */
+  /** Calls the listeners for all changes that were committed before the call. Resolves when they have ended, or it fails. */
   check(): Promise<void>;
 }
 
