@@ -77,11 +77,6 @@ export class PhoneStore {
     await this.#live.refresh(number);
   }
 
-  /** Resolves when all changes that were committed before the call are visible here. */
-  reload(): Promise<void> {
-    return this.#live.reload();
-  }
-
   get(number: string): StoredPhone | null {
     return this.#live.get(number);
   }

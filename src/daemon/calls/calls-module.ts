@@ -71,10 +71,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     openTelephone,
     maxDurationS: settings.maxDurationS,
   });
-  const cancelNumbers = changes.on('phones', async () => {
-    await phones.reload();
-    (await telephone.opened)?.updateNumbers();
-  });
+  const cancelNumbers = changes.on('phones', async () => (await telephone.opened)?.updateNumbers());
   const killSwitch = new KillSwitch({ dials, changes, endCalls: () => void dialer.endAll() });
   const carriers = new CarrierEndpoint({
     clock,

@@ -107,7 +107,7 @@ export class ChangeFeed implements Changes {
     const faults: unknown[] = [];
     const tell = async (name: string, version: number): Promise<void> => {
       try {
-        await Promise.all(Array.from(this.#listeners.get(name) ?? [], (listener) => listener()));
+        for (const listener of this.#listeners.get(name) ?? []) await listener();
         seen.set(name, version);
       } catch (error) {
         faults.push(error);

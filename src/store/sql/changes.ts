@@ -7,7 +7,8 @@ export type ChangedTable = 'keys' | 'phones' | 'agents' | 'custom_voices' | 'cal
 export interface Changes {
   /**
    * Calls the listener after each change that is committed, once for changes that come together. Changes of other nodes
-   * come at once or, where a notification was lost, within two seconds.
+   * come at once or, where a notification was lost, within two seconds. The listeners of a table run one after the other,
+   * in the order in which they were added: those of live tables first.
    * @param listener reads what it needs. It is called again later if it rejects
    */
   on(table: ChangedTable, listener: () => Promise<void>): Cancel;

@@ -30,8 +30,6 @@ export interface LiveTable<T> {
   by(column: string): (value: SqlValue) => T | null;
   /** Call it after a change of a row. Resolves when the change is visible here. */
   refresh(...key: readonly SqlValue[]): Promise<void>;
-  /** Resolves when all changes that were committed before the call are visible here. */
-  reload(): Promise<void>;
 }
 
 /** Makes live tables of one database. */

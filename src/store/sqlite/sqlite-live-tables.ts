@@ -51,10 +51,6 @@ export class SqliteLiveTable<Row extends object, T> implements LiveTable<T> {
     // Nothing is in memory.
   }
 
-  async reload(): Promise<void> {
-    // As `refresh`.
-  }
-
   #where(columns: readonly string[]): Database.Statement<unknown[], Row> {
     const also = columns.map((column) => `${column} = ?`).join(' AND ');
     return this.#database.prepare(selectOf(this.#view, { also }));
