@@ -1,7 +1,8 @@
 /**
  * What one daemon does on SQLite, one on PostgreSQL, and three on PostgreSQL: acknowledged writes a second, call set-ups a
  * second (a request, its row, its limits, a call to a number that nobody has, its end in the log), and how soon the events
- * of a call reach those who watch it, with three nodes at another node than the call's.
+ * of a call reach those who watch it, with three nodes at another node than the call's. On PostgreSQL also the transactions
+ * of a call and how long each holds its connection in the server: what `bench/sizing.ts` takes.
  *
  *   npm run build && node bench/run.mjs nodes [--seconds=8] [--clients=16] [--watchers=20] [--rounds=3]
  *
@@ -13,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createParser } from 'eventsource-parser';
+import pg from 'pg';
 import { Node, request } from '../scripts/cluster/nodes.mjs';
 import { freePort, PRIVATE_KEY } from '../scripts/daemon-process.mjs';
 import { PostgresCluster } from '../scripts/postgres-cluster.mjs';
@@ -55,6 +57,9 @@ interface Figures {
   callMs: number;
   eventMs: number;
   slowEventMs: number;
+  /** NaN on SQLite. */
+  transactions: number;
+  transactionMs: number;
 }
 
 const KINDS = [
@@ -67,11 +72,33 @@ for (let round = 0; round < Number(values.rounds); round++) {
   for (const kind of KINDS) measured.get(kind.name)?.push(await measure(kind));
 }
 const rows = KINDS.map(({ name }) => {
-  const of = (figure: keyof Figures): string =>
-    median((measured.get(name) ?? []).map((figures) => figures[figure])).toFixed(0);
-  return [name, of('writes'), of('writeMs'), of('calls'), of('callMs'), of('eventMs'), of('slowEventMs')];
+  const of = (figure: keyof Figures, digits = 0): string => {
+    const value = median((measured.get(name) ?? []).map((figures) => figures[figure]));
+    return Number.isNaN(value) ? '' : value.toFixed(digits);
+  };
+  return [
+    name,
+    of('writes'),
+    of('writeMs'),
+    of('calls'),
+    of('callMs'),
+    of('eventMs'),
+    of('slowEventMs'),
+    of('transactions', 1),
+    of('transactionMs', 2),
+  ];
 });
-const heads = ['nodes', 'writes a second', 'p99 ms', 'set-ups a second', 'p99 ms', 'event p50 ms', 'p99 ms'];
+const heads = [
+  'nodes',
+  'writes a second',
+  'p99 ms',
+  'set-ups a second',
+  'p99 ms',
+  'event p50 ms',
+  'p99 ms',
+  'transactions a call',
+  'ms each',
+];
 console.log(markdownTable([heads, ...rows]));
 console.log(
   `\n${String(CLIENTS)} clients, ${String(WATCHERS)} watchers, medians of ${values.rounds} rounds. ${machine()}`,
@@ -102,7 +129,10 @@ async function measure({ count, isPostgres }: { count: number; isPostgres: boole
       request(address, 'POST', '/start_outbound_call', {
         body: { from_phone: phone, to_phone: NOBODY, agent_id: agent },
       });
+    const before = await counters(postgres);
     const calls = await load(addresses, call);
+    const after = await counters(postgres);
+    const transactions = after.transactions - before.transactions;
     const delays = await events(addresses, call);
     return {
       writes: writes.perSecond,
@@ -111,12 +141,27 @@ async function measure({ count, isPostgres }: { count: number; isPostgres: boole
       callMs: calls.slowMs,
       eventMs: quantile(delays, 0.5),
       slowEventMs: quantile(delays, 0.99),
+      transactions: transactions / (calls.perSecond * SECONDS),
+      transactionMs: (after.busyMs - before.busyMs) / transactions,
     };
   } finally {
     await Promise.all(nodes.map((node) => node.close()));
     postgres?.crash();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** What the server has done so far; NaN without one. Its processes report at most once a second. */
+async function counters(postgres: PostgresCluster | null): Promise<{ transactions: number; busyMs: number }> {
+  if (postgres === null) return { transactions: NaN, busyMs: NaN };
+  const client = new pg.Client(postgres.url);
+  await client.connect();
+  const { rows } = await client.query<{ transactions: number; busyMs: number }>(
+    `SELECT xact_commit::float8 AS transactions, active_time + idle_in_transaction_time AS "busyMs"
+     FROM pg_stat_database WHERE datname = current_database()`,
+  );
+  await client.end();
+  return rows[0] ?? { transactions: NaN, busyMs: NaN };
 }
 
 /** Clients that each ask again as soon as they are answered, at the nodes in turn. */

@@ -1,6 +1,6 @@
 import { access, readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
-import { z } from 'zod';
+import * as z from 'zod';
 import { HEARING_RATE_HZ, samplesToMs } from '../../audio/frame.js';
 import type { Clock } from '../../base/clock.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
