@@ -317,7 +317,9 @@ export const MIGRATIONS: readonly string[] = [
      draining INTEGER NOT NULL,
      started_us INTEGER NOT NULL,
      heartbeat_us INTEGER NOT NULL,
-     dead_us INTEGER
+     dead_us INTEGER,
+     secret_key_id TEXT NOT NULL,
+     signing_key_id TEXT NOT NULL
    ) STRICT;
    ALTER TABLE calls ADD COLUMN node_id TEXT;
    ALTER TABLE dials ADD COLUMN node_id TEXT;

@@ -14,6 +14,12 @@ export interface NodeReport {
   draining: boolean;
 }
 
+/** Ids of the keys with which a node encrypts and signs; they reveal nothing of the keys. */
+export interface KeyIds {
+  secret: string;
+  signing: string;
+}
+
 /** A node in the database. Times are the database's, in microseconds since 1970. */
 export interface StoredNode extends NodeReport {
   startedUs: number;
@@ -43,13 +49,15 @@ export class NodeStore {
   }
 
   /** Adds a node. */
-  join({ id, address, version, capacity, sessions, draining }: NodeReport): Promise<void> {
+  join({ id, address, version, capacity, sessions, draining }: NodeReport, keys: KeyIds): Promise<void> {
     const { nowUs } = this.#time();
     return this.#database.transaction(function* () {
       const now = yield* nowUs();
       yield* run(
-        sql`INSERT INTO nodes (id, address, version, capacity, sessions, draining, started_us, heartbeat_us)
-            VALUES (${id}, ${address}, ${version}, ${capacity}, ${sessions}, ${Number(draining)}, ${now}, ${now})
+        sql`INSERT INTO nodes (id, address, version, capacity, sessions, draining, started_us, heartbeat_us,
+              secret_key_id, signing_key_id)
+            VALUES (${id}, ${address}, ${version}, ${capacity}, ${sessions}, ${Number(draining)}, ${now}, ${now},
+              ${keys.secret}, ${keys.signing})
             ON CONFLICT (id) DO UPDATE SET address = excluded.address`,
       );
     });
@@ -77,6 +85,15 @@ export class NodeStore {
       const { rows } = yield sql`SELECT * FROM nodes ORDER BY started_us, id`;
       return { nodes: (rows as readonly Row[]).map(nodeOf), nowUs: now };
     });
+  }
+
+  /** A node that lives and encrypts or signs with another key; null = there is none. */
+  async withOtherKey({ secret, signing }: KeyIds): Promise<StoredNode | null> {
+    const row = await this.#database.first<Row>(
+      sql`SELECT * FROM nodes WHERE dead_us IS NULL AND (secret_key_id <> ${secret} OR signing_key_id <> ${signing})
+          ORDER BY started_us, id LIMIT 1`,
+    );
+    return row === null ? null : nodeOf(row);
   }
 
   /** A node that lives; null = there is none with this id. */

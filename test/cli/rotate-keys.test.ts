@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/database.js';
 import { FolderLock } from '../../src/store/folder-lock.js';
+import { NodeStore } from '../../src/store/nodes.js';
 import { SecretBox } from '../../src/store/secret-box.js';
-import { openSecretBox } from '../../src/store/secret-keys.js';
+import { openSecretBox, signingKeyId } from '../../src/store/secret-keys.js';
 import { sql, type SqlDatabase } from '../../src/store/sql/statement.js';
 import { SqliteDatabase } from '../../src/store/sqlite/sqlite-database.js';
 import { isPostgresInstalled, openPostgres, postgresUrl } from '../store/support/backends.js';
@@ -127,6 +128,39 @@ describe.skipIf(!isPostgresInstalled)('parley keys rotate on PostgreSQL', () => 
       expect(again).toMatchObject({ code: 0, err: expect.stringContaining('0 texts') as string });
       const list = await parley(['keys', 'list', '--json'], { env: { PARLEY_DATABASE_URL: url } });
       expect(list.out).toBe('[]\n');
+    } finally {
+      await database.close();
+      await remove();
+    }
+  });
+
+  it('changes nothing while a node uses another key, and names it', async () => {
+    const { url, remove } = await postgresUrl();
+    const database = await openPostgres(url);
+    const env = { PARLEY_DATABASE_URL: url, PARLEY_SIGNING_KEY: B, PARLEY_SECRET_KEY: B, PARLEY_OLD_SECRET_KEYS: A };
+    const old = new SecretBox(KEY_A);
+    const keys = { secret: old.keyId, signing: signingKeyId(KEY_B) };
+    const report = {
+      id: 'one',
+      address: 'http://10.0.0.1:8080',
+      version: '1',
+      capacity: 1,
+      sessions: 0,
+      draining: false,
+    };
+    try {
+      await fill(database, old, 2);
+      const nodes = new NodeStore(database);
+      await nodes.join(report, keys);
+      expect(await rotate(env)).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('the node one at http://10.0.0.1:8080 uses another') as string,
+      });
+      expect(await overrides(database, old)).toEqual(expected(2));
+      await nodes.remove('one');
+      await nodes.join({ ...report, id: 'two' }, { ...keys, secret: new SecretBox(KEY_B).keyId });
+      expect((await rotate(env)).code).toBe(0);
+      expect(await overrides(database, new SecretBox(KEY_B))).toEqual(expected(2));
     } finally {
       await database.close();
       await remove();

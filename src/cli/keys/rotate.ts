@@ -6,6 +6,7 @@ import type { Settings } from '../../settings/settings.js';
 import { databaseFile } from '../../store/database.js';
 import { FolderLock } from '../../store/folder-lock.js';
 import { retireKeys } from '../../store/keys-in-use.js';
+import { type KeyIds, NodeStore } from '../../store/nodes.js';
 import { reencrypt } from '../../store/sealed-columns.js';
 import { SecretBox } from '../../store/secret-box.js';
 import {
@@ -36,7 +37,8 @@ interface Rotation {
 /**
  * Encrypts everything stored with the current secret key, and retires the others. A key in the data folder is replaced
  * by a new one first. It can be called again after a fault.
- * @throws ParleyError DATA_FOLDER_IN_USE if a daemon runs with the key of the folder, SECRETS_…, DATABASE_…
+ * @throws ParleyError DATA_FOLDER_IN_USE if a daemon runs with the key of the folder, SECRETS_DIFFER if a node runs with
+ *   another key, SECRETS_UNREADABLE, DATABASE_…
  */
 export async function rotateKeys(settings: Settings, io: CommandIo, json: boolean): Promise<number> {
   const { dataDir, databaseUrl, secretKey } = settings;
@@ -86,11 +88,23 @@ async function ofSettings(database: SqlDatabase, settings: Settings, io: Command
   }
   const box = await openSecretBox(use, settings);
   const [signing] = await openSigningKeys(use, settings);
+  const keys = { secret: box.keyId, signing: signingKeyId(signing) };
+  await noOtherKeys(database, keys);
   const encrypted = await allOf(database, box, io);
-  await retireKeys(database, 'signing', signingKeyId(signing), nowUnixMs());
+  await retireKeys(database, 'signing', keys.signing, nowUnixMs());
   const retired = await retireKeys(database, 'secret', box.keyId, nowUnixMs());
   // A node may have started with an old key before it was retired.
+  await noOtherKeys(database, keys);
   return { key: box.keyId, encrypted: encrypted + (await allOf(database, box, io)), retired };
+}
+
+/** @throws ParleyError SECRETS_DIFFER if a node would go on to encrypt or sign with a key that is to be retired */
+async function noOtherKeys(database: SqlDatabase, keys: KeyIds): Promise<void> {
+  const node = await new NodeStore(database).withOtherKey(keys);
+  if (node === null) return;
+  const who = node.address === '' ? node.id : `${node.id} at ${node.address}`;
+  const reason = `the node ${who} uses another secret or signing key; restart it with the new ones, and rotate again`;
+  throw new ParleyError('SECRETS_DIFFER', { what: 'a running node', reason });
 }
 
 function allOf(database: SqlDatabase, box: SecretBox, { signal, stderr }: CommandIo): Promise<number> {

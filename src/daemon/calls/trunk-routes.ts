@@ -22,8 +22,8 @@ const trunkSchema = z
     registration: z
       .strictObject({
         state: z
-          .enum(['registering', 'registered', 'failed', 'elsewhere', 'ended'])
-          .describe('`elsewhere`: another node registers.'),
+          .enum(['registering', 'registered', 'failed', 'standby', 'ended'])
+          .describe('`standby`: another node registers.'),
         reason: z.string().nullable().describe('Why it failed, as the registrar reported it.'),
       })
       .nullable()

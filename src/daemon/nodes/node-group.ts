@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Cancel, Clock } from '../../base/clock.js';
 import { errorOf } from '../../base/errors.js';
 import type { Lease, Leases } from '../../store/leases.js';
-import type { NodeReport, NodeStore, StoredNode } from '../../store/nodes.js';
+import type { KeyIds, NodeReport, NodeStore, StoredNode } from '../../store/nodes.js';
 import type { ThisNode } from './this-node.js';
 
 /** A node as operators see it. */
@@ -35,6 +35,8 @@ export interface NodeGroupOptions {
   store: NodeStore;
   leases: Leases;
   node: ThisNode;
+  /** Of the keys that this node uses. */
+  keys: KeyIds;
   /** A real one. */
   clock: Clock;
   /** What others learn about this node. */
@@ -85,8 +87,8 @@ export class NodeGroup implements Nodes {
   }
 
   async join(): Promise<void> {
-    const { store, leases, node } = this.#options;
-    await store.join(this.#reportOf(node.id));
+    const { store, leases, node, keys } = this.#options;
+    await store.join(this.#reportOf(node.id), keys);
     this.#isIn = true;
     this.#scheduleBeat();
     this.#watch = leases.lead('nodes', (lost) => this.#lead(lost));
@@ -168,7 +170,7 @@ export class NodeGroup implements Nodes {
     const { store, node, log, onDisowned } = this.#options;
     const earlier = node.id;
     const id = randomUUID();
-    await store.join(this.#reportOf(id));
+    await store.join(this.#reportOf(id), this.#options.keys);
     node.become(id);
     log(`other nodes missed the heartbeats of this one and have closed its calls; it goes on as node ${id}`);
     onDisowned(earlier);

@@ -1,6 +1,7 @@
 import { packageVersion } from '../../package-files.js';
 import { ParleyError } from '../../base/errors.js';
 import { NodeStore, type NodeReport } from '../../store/nodes.js';
+import { signingKeyId } from '../../store/secret-keys.js';
 import type { Settings } from '../../settings/settings.js';
 import type { DaemonContext } from '../context.js';
 import type { DaemonModule } from '../module.js';
@@ -21,7 +22,7 @@ export function nodesModule(
   context: DaemonContext,
   ends: Pick<NodeGroupOptions, 'takeOver' | 'onDisowned'>,
 ): NodesModule {
-  const { settings, database, leases, node, clock, nowUnixMs, engine, admission, log, faults } = context;
+  const { settings, database, leases, node, clock, nowUnixMs, engine, stores, admission, log, faults } = context;
   node.address = nodeAddress(settings);
   const figures = (): Omit<NodeReport, 'id' | 'address'> => ({
     version: packageVersion(),
@@ -37,6 +38,7 @@ export function nodesModule(
           store: new NodeStore(database),
           leases,
           node,
+          keys: { secret: stores.box.keyId, signing: signingKeyId(stores.signingKeys[0]) },
           clock,
           figures,
           deadAfterMs: settings.nodeTimeoutS * 1000,

@@ -5,7 +5,7 @@ import { ParleyError, reasonOf } from '../../base/errors.js';
 import { databaseFile, openDatabase, SCHEMA_VERSION } from '../database.js';
 import { FolderLock } from '../folder-lock.js';
 
-/** What the databases are called when all of their data are elsewhere. */
+/** What the databases are called when all of their data were moved. */
 const MOVED = '.moved';
 /** A folder in the data folder, for a copy of a database with an older schema. */
 const COPY_PREFIX = '.migrate-';

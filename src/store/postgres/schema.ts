@@ -28,7 +28,9 @@ const NODES = `
     draining BIGINT NOT NULL,
     started_us BIGINT NOT NULL,
     heartbeat_us BIGINT NOT NULL,
-    dead_us BIGINT
+    dead_us BIGINT,
+    secret_key_id TEXT NOT NULL,
+    signing_key_id TEXT NOT NULL
   );
   ALTER TABLE calls ADD COLUMN node_id TEXT COLLATE "C";
   ALTER TABLE dials ADD COLUMN node_id TEXT COLLATE "C";

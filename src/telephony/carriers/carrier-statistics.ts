@@ -87,7 +87,7 @@ export class CarrierStatistics {
   get registrations(): { wanted: number; held: number } {
     const wanted = this.states
       .flatMap(({ registration }) => registration ?? [])
-      .filter(({ state }) => state !== 'elsewhere');
+      .filter(({ state }) => state !== 'standby');
     return { wanted: wanted.length, held: wanted.filter(({ state }) => state === 'registered').length };
   }
 }

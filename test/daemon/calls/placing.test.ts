@@ -20,7 +20,7 @@ describe.skipIf(!isPostgresInstalled)('an outbound call', () => {
     const { database } = opened;
     const node = { id: 'n1' };
     const nodes = new NodeStore(database);
-    await nodes.join({ ...REPORT, ...node });
+    await nodes.join({ ...REPORT, ...node }, { secret: '', signing: '' });
     const dials = new DialStore(database, node);
     const begun: string[] = [];
     const log = {
@@ -46,7 +46,7 @@ describe.skipIf(!isPostgresInstalled)('an outbound call', () => {
     await expect(place('s2')).rejects.toMatchObject({ code: 'NODE_DISOWNED' });
     expect((await dials.usage()).concurrent).toBe(1);
     node.id = 'n2';
-    await nodes.join({ ...REPORT, ...node });
+    await nodes.join({ ...REPORT, ...node }, { secret: '', signing: '' });
     await place('s3');
     expect(begun).toEqual(['s1', 's3']);
   });

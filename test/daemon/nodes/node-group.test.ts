@@ -81,6 +81,7 @@ class Member {
       leases: this.leases,
       node: this.node,
       clock: this.clock,
+      keys: { secret: 'one', signing: 'two' },
       figures: () => ({ version: '1.0.0', capacity: 100, sessions: 3, draining: this.draining }),
       deadAfterMs: DEAD_AFTER_MS,
       takeOver: async (id) => {

@@ -202,9 +202,9 @@ export class Trunk {
       registration.start();
       return;
     }
-    this.#registered = { state: 'elsewhere' };
+    this.#registered = { state: 'standby' };
     this.#lead = leadRegistration((lost) => {
-      lost.addEventListener('abort', () => registration.stop('elsewhere'), { once: true });
+      lost.addEventListener('abort', () => registration.stop('standby'), { once: true });
       registration.start();
     });
   }

@@ -13,7 +13,7 @@ export type RegistrationState =
   /** Will be retried. */
   | { state: 'failed'; reason: string }
   /** Another process registers. */
-  | { state: 'elsewhere' }
+  | { state: 'standby' }
   | { state: 'ended' };
 
 export interface RegistrationOptions {
@@ -81,7 +81,7 @@ export class TrunkRegistration {
   }
 
   /** Unregisters. `start` registers again. @param state why */
-  stop(state: 'elsewhere' | 'ended'): void {
+  stop(state: 'standby' | 'ended'): void {
     if (!this.#isOn) return;
     this.#isOn = false;
     this.#timers.clearAll();

@@ -4,7 +4,7 @@ export interface TrunkAnswer {
   numbers: readonly string[];
   calls: number;
   registration: {
-    state: 'registering' | 'registered' | 'failed' | 'elsewhere' | 'ended';
+    state: 'registering' | 'registered' | 'failed' | 'standby' | 'ended';
     reason: string | null;
   } | null;
   servers: readonly {
@@ -28,7 +28,7 @@ export function trunkState({
   if (registration?.state === 'ended') return ['registration ended', 'failed'];
   const isSilent = servers.length > 0 && servers.every(({ answers }) => answers === false);
   if (isSilent) return ['no answer', 'failed'];
-  if (registration?.state === 'elsewhere') return ['registered by another node', ''];
+  if (registration?.state === 'standby') return ['registered by another node', ''];
   if (registration !== null) return ['registered', ''];
   return servers.some(({ answers }) => answers === true) ? ['answers', ''] : ['not checked yet', ''];
 }

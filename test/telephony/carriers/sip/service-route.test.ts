@@ -58,14 +58,14 @@ describe('a registration that one of several processes holds', () => {
     });
     const sent = (): (string | undefined)[] => edge.requests('REGISTER').map(({ headers }) => headers.get('expires'));
     const state = (): string | undefined => rig.carrier.state.registration?.state;
-    expect([sent(), state()]).toEqual([[], 'elsewhere']);
+    expect([sent(), state()]).toEqual([[], 'standby']);
     const term = new AbortController();
     begin(term.signal);
     await rig.wire.clock.advanceBy(100);
     expect([sent(), state()]).toEqual([['60'], 'registered']);
     term.abort();
     await rig.wire.clock.advanceBy(1_000_000);
-    expect([sent(), state()]).toEqual([['60', '0'], 'elsewhere']);
+    expect([sent(), state()]).toEqual([['60', '0'], 'standby']);
     await rig.dispose();
     expect(released).toBe(1);
   });

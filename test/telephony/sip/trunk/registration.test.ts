@@ -46,7 +46,7 @@ describe('a registration', () => {
   it('is given up, and taken again later', async () => {
     const { wire, registration, registrar, kinds } = registered((request) => ok(request, 600));
     await wire.clock.advanceBy(100);
-    registration.stop('elsewhere');
+    registration.stop('standby');
     await wire.clock.advanceBy(1_000_000);
     expect(registrar.requests('REGISTER').map(({ headers }) => headers.get('expires'))).toEqual(['600', '0']);
     registration.start();
@@ -54,7 +54,7 @@ describe('a registration', () => {
     await wire.clock.advanceBy(100);
     expect(registrar.requests('REGISTER').at(-1)?.headers.get('expires')).toBe('600');
     registration.stop('ended');
-    expect(kinds()).toBe('registering registered elsewhere registering registered ended');
+    expect(kinds()).toBe('registering registered standby registering registered ended');
   });
 
   it('proves itself, is refreshed in time with the same Call-ID, and ended', async () => {
