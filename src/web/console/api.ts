@@ -1,3 +1,4 @@
+import { home } from '../shared/home.js';
 import type { Fault } from './fault.js';
 import { EventReader, type ServerEvent } from './sse.js';
 
@@ -64,7 +65,7 @@ export class ConsoleApi {
     if (body !== undefined && !isForm) headers.set('content-type', 'application/json');
     let response: Response;
     try {
-      response = await fetch(path, {
+      response = await fetch(home() + path, {
         method,
         headers,
         cache: 'no-store',
@@ -101,7 +102,7 @@ export class ConsoleApi {
       try {
         const headers = new Headers({ authorization: this.key });
         if (lastId !== '') headers.set('last-event-id', lastId);
-        const response = await fetch(path, { headers, cache: 'no-store', signal });
+        const response = await fetch(home() + path, { headers, cache: 'no-store', signal });
         if (response.status === 401 || response.status === 404) return;
         if (!response.ok || response.body === null) throw new Error(String(response.status));
         onBreak(false);

@@ -9,6 +9,7 @@ import {
   withoutNull,
 } from './document.js';
 import { el, prose } from '../shared/elements.js';
+import { home } from '../shared/home.js';
 import { SNIPPETS } from './snippets.js';
 
 const KEY = 'parley.key';
@@ -24,7 +25,7 @@ keyField.value = sessionStorage.getItem(KEY) ?? '';
 keyField.addEventListener('input', () => sessionStorage.setItem(KEY, keyField.value));
 
 async function showPage(): Promise<void> {
-  const response = await fetch('/openapi.json');
+  const response = await fetch('openapi.json');
   if (!response.ok) throw new Error(`The daemon answered ${String(response.status)}.`);
   const api = (await response.json()) as OpenApiDocument;
   const sections: HTMLElement[] = [];
@@ -221,7 +222,7 @@ function tryOut(endpoint: DocumentedEndpoint, key: () => string): HTMLElement {
       if (parameter.in === 'path') path = path.replace(`{${parameter.name}}`, encodeURIComponent(input.value));
       else if (input.value !== '') query.set(parameter.name, input.value);
     }
-    return location.origin + path + (query.size === 0 ? '' : `?${query.toString()}`);
+    return home() + path + (query.size === 0 ? '' : `?${query.toString()}`);
   };
   const show = (): void => {
     command.textContent = SNIPPETS[language.value]?.({ endpoint, address: address(), body: body?.value ?? null }) ?? '';

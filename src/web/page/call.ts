@@ -5,6 +5,7 @@ import type {
   TalkServerMessage,
   TalkTurnTimes,
 } from '../../transports/talk-protocol.js';
+import { home } from '../shared/home.js';
 import { AgentVoice } from './agent-voice.js';
 import { CallAudio } from './audio.js';
 import { type Closing, closingWords, isLost, isRefused } from './endings.js';
@@ -104,7 +105,7 @@ export class TalkCall {
   private constructor(audio: CallAudio, options: CallOptions, events: CallEvents) {
     this.#audio = audio;
     this.#events = events;
-    const { token, agentId, metadata, continuation, base = location.origin } = options;
+    const { token, agentId, metadata, continuation, base = home() } = options;
     const initiate: TalkInitiate['data'] = {
       public_key: token,
       agent: { agent_id: agentId },
@@ -135,7 +136,7 @@ export class TalkCall {
   /** Starts a call. Call it from a click or a key, because browsers play nothing before. */
   static async begin(options: CallOptions, events: CallEvents): Promise<TalkCall> {
     let call: TalkCall | null = null;
-    const { base = location.origin, assets = base, stream } = options;
+    const { base = home(), assets = base, stream } = options;
     const audio = await CallAudio.open(assets, stream, {
       onChunk: ({ samples, level }) => {
         if (call === null || call.#phase === 'connecting') return;

@@ -1,4 +1,5 @@
 import type { PageDescription, SessionTokenReply } from '../../transports/talk-protocol.js';
+import { home } from '../shared/home.js';
 import { DaemonError } from './daemon-error.js';
 
 /** Timeout of requests to the daemon. */
@@ -9,7 +10,7 @@ export class DaemonApi {
   readonly #base: string;
 
   /** @param base its address, without a trailing slash */
-  constructor(base: string = location.origin) {
+  constructor(base: string = home()) {
     this.#base = base;
   }
 

@@ -107,7 +107,7 @@ class Page {
         this.#showLine(call?.stats ?? null);
         const id = call?.sessionId ?? null;
         this.#seeCall.hidden = id === null || !isOperator();
-        if (id !== null) this.#seeCall.href = `/console#/calls/${encodeURIComponent(id)}`;
+        if (id !== null) this.#seeCall.href = `console#/calls/${encodeURIComponent(id)}`;
       },
     };
   }

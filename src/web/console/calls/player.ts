@@ -1,4 +1,5 @@
 import { el } from '../../shared/elements.js';
+import { home } from '../../shared/home.js';
 import { clock, moment } from '../words.js';
 import type { TimelineView } from './timeline-view.js';
 import { type Peaks, PeakReader } from './waveform.js';
@@ -153,5 +154,6 @@ export class CallRecording {
 /** Links have the daemon's public address; the page may use another, and nothing from a store that it is redirected to. */
 function sameOrigin(url: string): string {
   const { pathname, search } = new URL(url, location.href);
-  return `${pathname}${search}${search === '' ? '?' : '&'}redirect=0`;
+  const path = pathname.slice(pathname.lastIndexOf('/call-logs/'));
+  return `${home()}${path}${search}${search === '' ? '?' : '&'}redirect=0`;
 }

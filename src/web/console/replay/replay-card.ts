@@ -26,7 +26,7 @@ interface ReplayEvents {
 }
 
 /** The built worker, beside the console's script. */
-const WORKER = '/assets/replay-worker.js';
+const WORKER = 'assets/replay-worker.js';
 
 /** Replays a call's event log with other settings, in a worker. */
 class ReplayRunner {
