@@ -133,7 +133,6 @@ describe('other recordings', () => {
   it.each([
     ['8 kHz mu-law', (samples: Int16Array) => muLawWav(resample(samples, 16_000, 8000), 8000), 8000],
     ['48 kHz', (samples: Int16Array) => encodeWav(resample(samples, 16_000, 48_000), 48_000), 48_000],
-    ['44.1 kHz', (samples: Int16Array) => encodeWav(resample(samples, 16_000, 44_100), 44_100), 44_100],
   ])('may be %s', { timeout: 90_000 }, async (_name, encode, rateHz) => {
     await inFolder(async (path) => {
       const { samples } = decodeWav(await readFile(SENTENCE));
@@ -144,12 +143,13 @@ describe('other recordings', () => {
     });
   });
 
-  it('may be stereo, of which one side is the user', { timeout: 60_000 }, async () => {
+  it('may be 44.1 kHz stereo, of which one side is the user', { timeout: 60_000 }, async () => {
     await inFolder(async (path) => {
-      const { samples } = decodeWav(await readFile(SENTENCE));
+      const samples = resample(decodeWav(await readFile(SENTENCE)).samples, 16_000, 44_100);
       const noise = samples.map((_sample, index) => ((index * 7919) % 20_000) - 10_000);
-      await writeFile(path('in.wav'), stereoWav(noise, samples, 16_000));
-      const { report } = await runDemo(path('in.wav'), ['--channel', '1', '--hang-up-after', '2']);
+      await writeFile(path('in.wav'), stereoWav(noise, samples, 44_100));
+      const { report, wav } = await runDemo(path('in.wav'), ['--channel', '1', '--hang-up-after', '2']);
+      expect(decodeWav(wav).sampleRateHz).toBe(44_100);
       expect(report.turns[0]?.heard).toMatch(/table for four/);
     });
   });

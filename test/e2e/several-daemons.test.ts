@@ -220,6 +220,9 @@ describe.skipIf(!isPostgresInstalled)('several daemons on one database', () => {
   it('call nobody twice when a node falls silent in a campaign', async () => {
     const [near, far] = [await open(), await open()];
     const from = await ours(near);
+    // Long enough to be under way when the node falls silent.
+    const short = { agent_config_override: { session_timeout: { max_duration: 6 } } };
+    expect(await near.ask(`/phones/${from}/agent-config-override`, 'POST', short)).toMatchObject({ status: 200 });
     const { body: campaign } = await near.ask<{ id: string }>('/campaigns', 'POST', { name: 'Autumn' });
     const path = `/campaigns/${campaign.id}`;
     await near.ask(`${path}/set_caller`, 'POST', { phone: from });
