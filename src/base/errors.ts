@@ -309,9 +309,10 @@ const CATALOGUE = {
   INTERNAL: { message: 'An internal error occurred; the log of parley has details', httpStatus: 500, retryable: true },
   AUTH_REQUIRED: { message: 'The key is missing or wrong', httpStatus: 401, retryable: false },
   AUTH_FORBIDDEN: { message: 'The key does not allow this: {reason}', httpStatus: 403, retryable: false },
+  AUTH_SCOPE: { message: 'The key lacks the scope "{scope}"', httpStatus: 403, retryable: false },
   LINK_INVALID: { message: 'The link is not valid: {reason}', httpStatus: 403, retryable: false },
   KEY_LAST: {
-    message: 'The last private key cannot be revoked; create another one first',
+    message: 'The last private key that manages keys cannot be revoked; create another one first',
     httpStatus: 409,
     retryable: false,
   },

@@ -351,7 +351,8 @@ export const MIGRATIONS: readonly string[] = [
      expires_us INTEGER NOT NULL
    ) STRICT;
    CREATE INDEX registered_calls_expiry ON registered_calls (expires_us);
-   ALTER TABLE calls_stopped ADD COLUMN end_requests INTEGER NOT NULL DEFAULT 0`,
+   ALTER TABLE calls_stopped ADD COLUMN end_requests INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE keys ADD COLUMN scopes TEXT`,
 ];
 
 /** The schema version of this parley. */

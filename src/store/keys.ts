@@ -5,6 +5,10 @@ import { run, sql, type SqlDatabase, type SqlValue, type Statement, type Transac
 
 export type KeyKind = 'private' | 'public';
 
+/** What a private key allows; `scopeOf` of src/daemon/http says which one each endpoint needs. */
+export const KEY_SCOPES = ['read', 'write', 'calls', 'evals', 'admin'] as const;
+export type KeyScope = (typeof KEY_SCOPES)[number];
+
 /** The limits of a public key. */
 export interface KeyBinding {
   /** Ids of agents; [] = all. */
@@ -13,8 +17,14 @@ export interface KeyBinding {
   origins: readonly string[];
 }
 
+/** The limits of a key. */
+export interface KeyLimits extends KeyBinding {
+  /** Of a private key; a public key has none. */
+  scopes: readonly KeyScope[];
+}
+
 /** The entry of a key. The store has only the hash of the key. */
-export interface StoredKey extends KeyBinding {
+export interface StoredKey extends KeyLimits {
   id: string;
   kind: KeyKind;
   name: string;
@@ -33,6 +43,8 @@ interface Row {
   hint: string;
   agents: string;
   origins: string;
+  /** Null = everything, also what later releases add. */
+  scopes: string | null;
   source: 'environment' | null;
   created_at: number;
 }
@@ -43,14 +55,15 @@ export const KEY_VARIABLES: Readonly<Record<KeyKind, string>> = {
   public: 'PARLEY_PUBLIC_KEY',
 };
 
-const UNBOUND: KeyBinding = { agents: [], origins: [] };
+/** The condition for private keys that can make others. */
+const MANAGES_KEYS = sql`kind = 'private' AND revoked_at IS NULL AND (scopes IS NULL OR scopes LIKE '%"admin"%')`;
 /** Changes that depend on which keys there are run one at a time. */
 const LOCK = 'keys';
 
 const VIEW: TableView<Row, StoredKey> = {
   table: 'keys',
   from: 'keys',
-  columns: 'id, kind, name, hash, hint, agents, origins, source, created_at, rowid',
+  columns: 'id, kind, name, hash, hint, agents, origins, scopes, source, created_at, rowid',
   where: 'revoked_at IS NULL',
   order: 'created_at, rowid',
   key: ['id'],
@@ -77,25 +90,28 @@ export class KeyStore {
     return new KeyStore(database, await tables.open(VIEW), nowUnixMs);
   }
 
-  /** Makes a key of 256 random bits and stores its hash. Only this call returns the key. */
+  /**
+   * Makes a key of 256 random bits and stores its hash. Only this call returns the key.
+   * @param limits default none
+   */
   async create(
     kind: KeyKind,
     name: string,
-    binding: KeyBinding = UNBOUND,
+    limits: Partial<KeyLimits> = {},
   ): Promise<{ key: string; stored: StoredKey }> {
     const key = newKey(kind);
-    const entry = this.#entry(kind, name, key, binding, null);
+    const entry = this.#entry(kind, name, key, limits, null);
     await this.#database.run(insertion(entry, key));
     await this.#live.refresh(entry.id);
     return { key, stored: entry };
   }
 
-  /** Creates a private key if there is none. Returns the new key, else null. */
+  /** Creates a private key if there is none that can make others. Returns the new key, else null. */
   async createFirst(name: string): Promise<string | null> {
     const key = newKey('private');
-    const entry = this.#entry('private', name, key, UNBOUND, null);
+    const entry = this.#entry('private', name, key, {}, null);
     const isNew = await this.#database.transaction(function* () {
-      const { rows } = yield sql`SELECT id FROM keys WHERE kind = 'private' AND revoked_at IS NULL LIMIT 1`;
+      const { rows } = yield sql`SELECT id FROM keys WHERE ${MANAGES_KEYS} LIMIT 1`;
       if (rows.length > 0) return false;
       yield insertion(entry, key);
       return true;
@@ -110,7 +126,7 @@ export class KeyStore {
    */
   async ofEnvironment(kind: KeyKind, key: string | null): Promise<void> {
     const now = unixSeconds(this.#nowUnixMs());
-    const entry = key === null ? null : this.#entry(kind, KEY_VARIABLES[kind], key, UNBOUND, 'environment');
+    const entry = key === null ? null : this.#entry(kind, KEY_VARIABLES[kind], key, {}, 'environment');
     const changed = await this.#database.transaction(() => takeOver(kind, key, entry, now), LOCK);
     for (const id of changed) await this.#live.refresh(id);
   }
@@ -149,7 +165,7 @@ export class KeyStore {
     return count > 0;
   }
 
-  /** Revokes a key unless it is the last private one. Returns what it did. */
+  /** Revokes a key unless it is the last one that can make others. Returns what it did. */
   async revokeUnlessLast(id: string): Promise<'revoked' | 'unknown' | 'last'> {
     const now = unixSeconds(this.#nowUnixMs());
     const outcome = await this.#database.transaction(() => revocation(id, now), LOCK);
@@ -157,8 +173,13 @@ export class KeyStore {
     return outcome;
   }
 
-  #entry(kind: KeyKind, name: string, key: string, binding: KeyBinding, source: Row['source']): StoredKey {
-    const { agents, origins } = binding;
+  #entry(
+    kind: KeyKind,
+    name: string,
+    key: string,
+    { agents = [], origins = [], scopes = scopesOf(kind, null) }: Partial<KeyLimits>,
+    source: Row['source'],
+  ): StoredKey {
     const createdAt = unixSeconds(this.#nowUnixMs());
     return {
       id: randomUUID(),
@@ -168,6 +189,7 @@ export class KeyStore {
       createdAt,
       agents,
       origins,
+      scopes,
       ofEnvironment: source !== null,
     };
   }
@@ -191,7 +213,8 @@ function* takeOver(
     WHERE source = 'environment' AND kind = ${kind} AND hash <> ${hash} AND revoked_at IS NULL`;
   yield sql`UPDATE keys SET source = NULL WHERE source = 'environment' AND kind = ${kind}`;
   const again = yield sql`UPDATE keys
-    SET source = 'environment', kind = ${kind}, revoked_at = NULL, agents = '[]', origins = '[]'
+    SET source = 'environment', kind = ${kind}, revoked_at = NULL, agents = '[]', origins = '[]',
+      scopes = NULL
     WHERE hash = ${hash} RETURNING id`;
   const [known] = again.rows as readonly Pick<Row, 'id'>[];
   if (known !== undefined) return [...ids, known.id];
@@ -200,11 +223,11 @@ function* takeOver(
 }
 
 function* revocation(id: string, now: number): Transaction<'revoked' | 'unknown' | 'last'> {
-  const { rows } = yield sql`SELECT id, kind FROM keys WHERE revoked_at IS NULL AND (kind = 'private' OR id = ${id})`;
-  const keys = rows as readonly Pick<Row, 'id' | 'kind'>[];
-  const key = keys.find((one) => one.id === id);
-  if (key === undefined) return 'unknown';
-  if (key.kind === 'private' && keys.length === 1) return 'last';
+  const found = yield sql`SELECT id FROM keys WHERE revoked_at IS NULL AND id = ${id}`;
+  if (found.rows.length === 0) return 'unknown';
+  const { rows } = yield sql`SELECT id FROM keys WHERE ${MANAGES_KEYS} LIMIT 2`;
+  const [manager, ...others] = rows as readonly Pick<Row, 'id'>[];
+  if (manager?.id === id && others.length === 0) return 'last';
   yield* run(sql`UPDATE keys SET revoked_at = ${now} WHERE id = ${id}`);
   return 'revoked';
 }
@@ -212,9 +235,11 @@ function* revocation(id: string, now: number): Transaction<'revoked' | 'unknown'
 function insertion(entry: StoredKey, key: string): Statement {
   const source = entry.ofEnvironment ? 'environment' : null;
   const [agents, origins] = [JSON.stringify(entry.agents), JSON.stringify(entry.origins)];
-  return sql`INSERT INTO keys (id, kind, name, hash, hint, agents, origins, source, created_at)
-    VALUES (${entry.id}, ${entry.kind}, ${entry.name}, ${hashOf(key)}, ${entry.hint}, ${agents}, ${origins}, ${source},
-      ${entry.createdAt})`;
+  const isLimited = entry.kind === 'private' && entry.scopes !== KEY_SCOPES;
+  const scopes = isLimited ? JSON.stringify(entry.scopes) : null;
+  return sql`INSERT INTO keys (id, kind, name, hash, hint, agents, origins, scopes, source, created_at)
+    VALUES (${entry.id}, ${entry.kind}, ${entry.name}, ${hashOf(key)}, ${entry.hint}, ${agents}, ${origins}, ${scopes},
+      ${source}, ${entry.createdAt})`;
 }
 
 function newKey(kind: KeyKind): string {
@@ -225,7 +250,12 @@ function hashOf(key: string): Buffer {
   return createHash('sha256').update(key, 'utf8').digest();
 }
 
-function stored({ id, kind, name, hint, agents, origins, source, created_at }: Row): StoredKey {
+function scopesOf(kind: KeyKind, text: string | null): readonly KeyScope[] {
+  if (kind === 'public') return [];
+  return text === null ? KEY_SCOPES : (JSON.parse(text) as KeyScope[]);
+}
+
+function stored({ id, kind, name, hint, agents, origins, scopes, source, created_at }: Row): StoredKey {
   return {
     id,
     kind,
@@ -235,5 +265,6 @@ function stored({ id, kind, name, hint, agents, origins, source, created_at }: R
     createdAt: created_at,
     agents: JSON.parse(agents) as string[],
     origins: JSON.parse(origins) as string[],
+    scopes: scopesOf(kind, scopes),
   };
 }

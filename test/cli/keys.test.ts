@@ -25,10 +25,23 @@ describe('parley keys', () => {
     );
     expect(await keys('revoke', entry.id)).toMatchObject({
       code: 0,
-      err: expect.stringContaining('no private key is left') as string,
+      err: expect.stringContaining('no private key that manages keys is left') as string,
     });
     expect((await keys('revoke', entry.id)).code).toBe(1);
     expect((await keys('list')).out).toBe('');
+  });
+
+  it('limits a private key to scopes', async () => {
+    const made = await keys('create', 'private', '--name', 'bot', '--scope', 'read', '--scope', 'evals', '--json');
+    expect(JSON.parse(made.out)).toMatchObject({ scopes: ['read', 'evals'] });
+    expect((await keys('list')).out).toContain('bot  only read, evals\n');
+    for (const args of [
+      ['create', 'private', '--name', 'a', '--scope', 'all'],
+      ['create', 'public', '--name', 'a', '--scope', 'read'],
+      ['list', '--scope', 'read'],
+    ]) {
+      expect(await keys(...args)).toMatchObject({ code: 2, err: expect.stringContaining('--scope') as string });
+    }
   });
 
   it('works on the folder of a daemon that runs, at once', async () => {

@@ -68,6 +68,7 @@ describe('keys', () => {
         name: 'Ann',
         agents: [],
         origins: [],
+        scopes: ['read', 'write', 'calls', 'evals', 'admin'],
         hint: expect.stringMatching(/^.{4}$/) as string,
         created_at: expect.any(Number) as number,
         key: expect.stringMatching(/^sk_.{43}$/) as string,
@@ -92,7 +93,9 @@ describe('keys', () => {
     [{ kind: 'public', name: 'a', agents: ['baker', 'nobody'] }, ['agents', 1]],
     [{ kind: 'private', name: 'a', agents: ['baker'] }, ['agents']],
     [{ kind: 'private', name: 'a', origins: [SHOP] }, ['origins']],
-    [{ kind: 'public', name: 'a', scopes: [] }, ['scopes']],
+    [{ kind: 'public', name: 'a', scopes: ['read'] }, ['scopes']],
+    [{ kind: 'private', name: 'a', scopes: [] }, ['scopes']],
+    [{ kind: 'private', name: 'a', scopes: ['everything'] }, ['scopes', 0]],
   ])('are not made of %j', async (body, loc) => {
     const before = await ids();
     expect(await ask('POST', '/keys', body)).toMatchObject({
@@ -100,6 +103,53 @@ describe('keys', () => {
       body: { detail: [{ loc: ['body', ...loc] }] },
     });
     expect(await ids()).toEqual(before);
+  });
+
+  it('allow what their scopes name, on every endpoint', async () => {
+    const reader = await make({ kind: 'private', name: 'reader', scopes: ['read'] });
+    expect(reader).toMatchObject({ scopes: ['read'] });
+    const as = (key: string, method: string, path: string, body?: unknown) =>
+      ask(method, path, body, { authorization: key });
+    expect((await as(reader.key, 'GET', '/agents')).status).toBe(200);
+    const lacks = (scope: string) => ({
+      status: 403,
+      body: { code: 'AUTH_SCOPE', detail: `The key lacks the scope "${scope}"` },
+    });
+    expect(await as(reader.key, 'POST', '/agents', { name: 'X', config: {} })).toMatchObject(lacks('write'));
+    expect(await as(reader.key, 'POST', '/start_outbound_call', {})).toMatchObject(lacks('calls'));
+    expect(await as(reader.key, 'POST', '/evals/runs', {})).toMatchObject(lacks('evals'));
+    expect(await as(reader.key, 'POST', '/webrtc/offer', {})).toMatchObject(lacks('calls'));
+    expect(await as(reader.key, 'GET', '/keys')).toMatchObject(lacks('admin'));
+    // The description of the interface names the scope that each endpoint needs, and the endpoint checks it.
+    const writer = await make({ kind: 'private', name: 'no reader', scopes: ['write', 'calls', 'evals', 'admin'] });
+    const { paths } = (await ask('GET', '/openapi.json')).body as unknown as {
+      paths: Record<string, Record<string, { security: { key?: string[] }[] }>>;
+    };
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { security }]) => ({ path, method, scope: security[0]?.key?.[0] })),
+    );
+    const scoped = operations.filter(({ scope }) => scope !== undefined);
+    expect(scoped.length).toBeGreaterThan(60);
+    // With a public key these work too, and this machine reads metrics without any.
+    const others = new Set(['/sessions/token', '/metrics']);
+    for (const { path, method, scope } of scoped.filter(({ path: of }) => !others.has(of))) {
+      const key = scope === 'read' ? writer.key : reader.key;
+      const answer = await as(key, method.toUpperCase(), path.replace(/\{\w+\}/g, 'x'));
+      expect(answer, `${method} ${path}`).toMatchObject(lacks(String(scope)));
+    }
+  });
+
+  it('pass on only scopes that they have', async () => {
+    const admin = await make({ kind: 'private', name: 'admin', scopes: ['admin', 'read'] });
+    const by = (body: unknown) => ask('POST', '/keys', body, { authorization: admin.key });
+    expect((await by({ kind: 'private', name: 'a', scopes: ['read'] })).status).toBe(200);
+    expect((await by({ kind: 'public', name: 'a' })).status).toBe(200);
+    for (const scopes of [['read', 'write'], undefined]) {
+      expect(await by({ kind: 'private', name: 'a', scopes })).toMatchObject({
+        status: 403,
+        body: { code: 'AUTH_SCOPE' },
+      });
+    }
   });
 
   it('of the environment are changed there', async () => {
@@ -120,7 +170,7 @@ it('the last private key cannot be revoked', async () => {
     const answer = await alone.ask('/keys', { method: 'DELETE', headers, body: JSON.stringify({ id: own }) });
     expect(answer).toMatchObject({
       status: 409,
-      body: { detail: expect.stringContaining('last private key') as string },
+      body: { detail: expect.stringContaining('last private key that manages keys') as string },
     });
     expect((await alone.ask('/keys', { headers })).status).toBe(200);
   } finally {

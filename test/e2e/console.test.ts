@@ -325,10 +325,13 @@ describe.skipIf(!hasTool('chromium'))('the console, in a real browser', { timeou
     await page.goto(`${daemon.address}/console#/keys`);
     await page.getByLabel('Kind').selectOption('private', PATIENCE);
     await page.getByLabel('Name').fill('The shop');
+    await page.getByLabel('Manage keys').uncheck();
     await page.getByRole('button', { name: 'Make' }).click();
     const made = await page.getByLabel('The key The shop').inputValue(PATIENCE);
     expect((await fetch(`${daemon.address}/agents`, { headers: { authorization: made } })).status).toBe(200);
+    expect((await fetch(`${daemon.address}/keys`, { headers: { authorization: made } })).status).toBe(403);
     const item = page.locator('.item', { hasText: 'The shop' });
+    expect(await item.innerText()).toContain('read, write, calls, evals ·');
     await item.getByRole('button', { name: /Revoke/ }).click();
     await item.getByRole('button', { name: /Really/ }).click();
     await item.waitFor({ ...PATIENCE, state: 'detached' });

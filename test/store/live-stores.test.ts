@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentStore, type StoredAgent } from '../../src/store/agents.js';
-import { KeyStore } from '../../src/store/keys.js';
+import { KEY_SCOPES, KeyStore } from '../../src/store/keys.js';
 import { PhoneStore, type StoredPhone } from '../../src/store/phones.js';
 import { SecretBox } from '../../src/store/secret-box.js';
 import { sql } from '../../src/store/sql/statement.js';
@@ -29,6 +29,14 @@ describe.each(backends)('stores that are read without waiting, on $name', (backe
     expect([keys.find(key), keys.get(stored.id)]).toEqual([stored, stored]);
     expect(await keys.revokeUnlessLast(keys.find(first ?? '')?.id ?? '')).toBe('last');
     expect([await keys.revoke(stored.id), await keys.revoke(stored.id)]).toEqual([true, false]);
+    const limited = await keys.create('private', 'reader', { scopes: ['read', 'evals'] });
+    expect(keys.find(limited.key)).toEqual({ ...limited.stored, scopes: ['read', 'evals'] });
+    expect([keys.find(first ?? '')?.scopes, stored.scopes]).toEqual([KEY_SCOPES, []]);
+    // A key that cannot make others is not the last one.
+    expect(await keys.revokeUnlessLast(keys.find(first ?? '')?.id ?? '')).toBe('last');
+    expect(await keys.revokeUnlessLast(limited.stored.id)).toBe('revoked');
+    const again = await KeyStore.open(test.database, test.tables, () => 5_000);
+    expect(again.find(first ?? '')?.scopes).toEqual(KEY_SCOPES);
     await keys.ofEnvironment('public', null);
     expect(keys.list()).toMatchObject([{ name: 'first' }, { name: 'PARLEY_PUBLIC_KEY', ofEnvironment: false }]);
   });

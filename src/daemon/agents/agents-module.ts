@@ -104,6 +104,7 @@ function memoryRoutes(api: Api, memories: StoredMemories): void {
   api.add({
     id: 'deleteMemories',
     method: 'DELETE',
+    scope: 'admin',
     path: '/memories/{user}',
     tag: 'memories',
     params,

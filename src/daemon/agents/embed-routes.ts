@@ -107,8 +107,8 @@ export function embedRoutes(api: Api, { agents, access, regions }: EmbedRoutesOp
     errors,
     description: 'Needs a private key, or a public key that allows this agent and the page of the request.',
     gate: (request) => {
-      if (access.keyOf(request)?.kind === 'private') return;
-      access.agent(access.publicKey(request.raw), (request.params as { agent_id: string }).agent_id);
+      if (access.keyOf(request)?.kind === 'private') access.privateKey(request, 'read');
+      else access.agent(access.publicKey(request.raw), (request.params as { agent_id: string }).agent_id);
     },
     answer: shownSchema,
     examples: () => ({

@@ -217,6 +217,7 @@ function callRoutes(api: Api, { archive, clients, links, owners }: CallLogRoutes
   api.add({
     id: 'deleteCallLog',
     method: 'DELETE',
+    scope: 'admin',
     path: '/call-logs/{session_id}',
     tag,
     params,
@@ -249,7 +250,7 @@ function fileRoutes(api: Api, { archive, access, links, owners }: CallLogRoutesO
       '`redirect=1` in the setting `files`, the answer for a recording in the store is a redirect to it.',
     gate: (request) => {
       if (/[?&]signature=/.test(request.url)) links.check(request.url);
-      else access.privateKey(request);
+      else access.privateKey(request, 'read');
     },
     security: 'optional',
     content: 'audio/wav',

@@ -111,6 +111,7 @@ export function erasureRoutes(api: Api, erasure: Erasure): void {
   api.add({
     id: 'erasePhone',
     method: 'POST',
+    scope: 'admin',
     path: '/erase',
     tag: 'privacy',
     summary: 'Delete all data about a phone number',

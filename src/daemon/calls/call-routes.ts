@@ -130,6 +130,7 @@ function dialRoute(api: Api, { dialer }: CallRoutesOptions): void {
   api.add({
     id: 'startOutboundCall',
     method: 'POST',
+    scope: 'calls',
     path: '/start_outbound_call',
     tag,
     summary: 'Let an agent call a number',
@@ -179,6 +180,7 @@ function registrationRoutes(api: Api, { registered, telephone }: CallRoutesOptio
   api.add({
     id: 'registerCall',
     method: 'POST',
+    scope: 'calls',
     path: '/register_call',
     tag,
     summary: 'Register a call for a client that connects to /talk',
@@ -200,6 +202,7 @@ function registrationRoutes(api: Api, { registered, telephone }: CallRoutesOptio
   api.add({
     id: 'registerSipCall',
     method: 'POST',
+    scope: 'calls',
     path: '/register_sip_call',
     tag,
     summary: 'Register a call that a PBX forwards over SIP',
@@ -225,6 +228,7 @@ function terminateRoute(api: Api, options: CallRoutesOptions): void {
   api.add({
     id: 'terminateSession',
     method: 'POST',
+    scope: 'calls',
     path: '/sessions/{session_id}/terminate',
     tag,
     summary: 'End a call or session',
@@ -250,6 +254,7 @@ function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): vo
   api.add({
     id: 'stopCalls',
     method: 'POST',
+    scope: 'calls',
     path: '/calls/stop',
     tag,
     summary: 'Kill switch: stop placing calls',
@@ -266,6 +271,7 @@ function guardRoutes(api: Api, { dialer, dials, guards }: CallRoutesOptions): vo
   api.add({
     id: 'resumeCalls',
     method: 'POST',
+    scope: 'calls',
     path: '/calls/resume',
     tag,
     summary: 'Resume placing calls',

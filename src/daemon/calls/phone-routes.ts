@@ -290,6 +290,7 @@ function simulationRoute(api: Api, { phones, openTelephone }: PhoneRoutesOptions
   api.add({
     id: 'simulateCall',
     method: 'POST',
+    scope: 'calls',
     path: '/phones/{phone}/simulate_call',
     tag,
     params,

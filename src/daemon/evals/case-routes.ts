@@ -48,6 +48,7 @@ function fromCallRoute(api: Api, archive: CaseRoutesOptions['archive']): void {
   api.add({
     id: 'makeEvalCase',
     method: 'POST',
+    scope: 'evals',
     path: '/evals/cases/from-call',
     tag,
     summary: 'Make a case from a call',
@@ -96,6 +97,7 @@ function itemRoutes(api: Api, suites: EvalSuites): void {
   api.add({
     id: 'addEvalCase',
     method: 'POST',
+    scope: 'evals',
     path: '/evals/suites/{suite_id}/cases',
     tag,
     summary: 'Add a case to a test suite',
@@ -132,6 +134,7 @@ function itemRoutes(api: Api, suites: EvalSuites): void {
   api.add({
     id: 'updateEvalCase',
     method: 'PUT',
+    scope: 'evals',
     path: '/evals/suites/{suite_id}/cases/{case_name}',
     tag,
     summary: 'Change one case of a test suite',

@@ -114,6 +114,7 @@ function startRoutes(api: Api, runs: EvalRuns): void {
   api.add({
     id: 'startEvalRun',
     method: 'POST',
+    scope: 'evals',
     path: '/evals/runs',
     tag,
     summary: 'Run a test suite',
@@ -160,6 +161,7 @@ function itemRoutes(api: Api, runs: EvalRuns): void {
   api.add({
     id: 'cancelEvalRun',
     method: 'POST',
+    scope: 'evals',
     path: '/evals/runs/{run_id}/cancel',
     tag,
     summary: 'Cancel a run',
@@ -174,6 +176,7 @@ function itemRoutes(api: Api, runs: EvalRuns): void {
   api.add({
     id: 'deleteEvalRun',
     method: 'DELETE',
+    scope: 'evals',
     path: '/evals/runs/{run_id}',
     tag,
     summary: 'Delete a run, with its calls, recordings and traces',

@@ -93,6 +93,7 @@ function collectionRoutes(api: Api, { suites }: SuiteRoutesOptions): void {
   api.add({
     id: 'createEvalSuite',
     method: 'POST',
+    scope: 'evals',
     path: '/evals/suites',
     tag,
     summary: 'Create a test suite',
@@ -124,6 +125,7 @@ function itemRoutes(api: Api, { suites, runs }: SuiteRoutesOptions): void {
   api.add({
     id: 'updateEvalSuite',
     method: 'PUT',
+    scope: 'evals',
     path: '/evals/suites/{suite_id}',
     tag,
     summary: 'Save a new version of a test suite',
@@ -144,6 +146,7 @@ function itemRoutes(api: Api, { suites, runs }: SuiteRoutesOptions): void {
   api.add({
     id: 'deleteEvalSuite',
     method: 'DELETE',
+    scope: 'evals',
     path: '/evals/suites/{suite_id}',
     tag,
     summary: 'Delete a test suite, with its versions and runs',

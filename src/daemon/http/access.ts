@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { ParleyError } from '../../base/errors.js';
-import type { KeyBinding, KeyStore, StoredKey } from '../../store/keys.js';
+import type { KeyBinding, KeyScope, KeyStore, StoredKey } from '../../store/keys.js';
 import type { Client, Clients } from './clients.js';
 import type { Settings } from '../../settings/settings.js';
 import type { SessionTokens } from './session-tokens.js';
@@ -68,11 +68,12 @@ export class Access {
     return key;
   }
 
-  /** @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN */
-  privateKey(request: FastifyRequest): StoredKey {
+  /** @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, AUTH_SCOPE */
+  privateKey(request: FastifyRequest, scope: KeyScope): StoredKey {
     const key = this.keyOf(request);
     if (key === null) throw new ParleyError('AUTH_REQUIRED');
     if (key.kind !== 'private') throw new ParleyError('AUTH_FORBIDDEN', { reason: 'it is a public key' });
+    checkScope(key, scope);
     return key;
   }
 
@@ -202,6 +203,11 @@ export class Access {
     if (origin.host !== host?.toLowerCase()) return false;
     return viaProxy || !loopback || isLoopbackName(origin.hostname);
   }
+}
+
+/** @throws ParleyError AUTH_SCOPE */
+export function checkScope({ scopes }: Pick<StoredKey, 'scopes'>, scope: KeyScope): void {
+  if (!scopes.includes(scope)) throw new ParleyError('AUTH_SCOPE', { scope });
 }
 
 /** The value of an `authorization` header without `Bearer`. */

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import type * as z from 'zod';
 import type { Access } from './access.js';
 import { checked, type Checks, checksOf } from './checked.js';
-import type { AnyEndpoint, CheckedRequest, Endpoint, Shape } from './endpoint.js';
+import { type AnyEndpoint, type CheckedRequest, type Endpoint, scopeOf, type Shape } from './endpoint.js';
 import type { Forwarder } from './forwarder.js';
 import type { NodePasses } from './node-pass.js';
 
@@ -54,7 +54,7 @@ export class Api {
   }
 
   #route(app: FastifyInstance, endpoint: AnyEndpoint): void {
-    const { method, path, gate = 'private', bodyBytes } = endpoint;
+    const { method, path, bodyBytes } = endpoint;
     // Created at the first request, so that the start does not wait for them.
     let checks: Checks | null = null;
     const route: RouteOptions = {
@@ -62,7 +62,7 @@ export class Api {
       url: path.replace(/\{(\w+)\}/g, ':$1'),
       // Before the body is read: a client without a key learns nothing about faults of its request.
       onRequest: async (request) => {
-        await this.#admit(request, gate);
+        await this.#admit(request, endpoint);
       },
       handler: (request, reply) => {
         this.#passes.checkBody(request.raw, Buffer.isBuffer(request.body) ? request.body : null);
@@ -89,9 +89,10 @@ export class Api {
     return isAnswered ? call.reply : handle(call);
   }
 
-  async #admit(request: FastifyRequest, gate: AnyEndpoint['gate']): Promise<void> {
+  async #admit(request: FastifyRequest, endpoint: AnyEndpoint): Promise<void> {
+    const { gate = 'private' } = endpoint;
     if (gate === 'open') return;
     if (typeof gate === 'function') await gate(request);
-    else this.#access.privateKey(request);
+    else this.#access.privateKey(request, scopeOf(endpoint));
   }
 }

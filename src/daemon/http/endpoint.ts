@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import type { ErrorCode } from '../../base/errors.js';
-import type { StoredKey } from '../../store/keys.js';
+import type { KeyScope, StoredKey } from '../../store/keys.js';
 import type { Owner } from './forwarder.js';
 
 /** Schemas by member name. */
@@ -52,6 +52,8 @@ export interface Endpoint<P extends Shape, Q extends Shape, B extends z.ZodType,
   description?: string;
   /** Default `private`. */
   gate?: Gate;
+  /** What a private key must allow. Default `read` for GET, else `write`. */
+  scope?: KeyScope;
   /** The security requirement in the document. Default `none` with the gate `open`, else `key`. */
   security?: 'key' | 'optional' | 'none';
   /** One schema for each name in the path. */
@@ -86,6 +88,11 @@ export interface Endpoint<P extends Shape, Q extends Shape, B extends z.ZodType,
 
 /** An endpoint without its type parameters. */
 export type AnyEndpoint = Endpoint<Shape, Shape, z.ZodType, z.ZodType>;
+
+/** What a private key must allow. */
+export function scopeOf({ method, scope }: Pick<AnyEndpoint, 'method' | 'scope'>): KeyScope {
+  return scope ?? (method === 'GET' ? 'read' : 'write');
+}
 
 /** The answer of endpoints without a result. */
 export const success = z.strictObject({ success: z.boolean() }).meta({ id: 'Success' });

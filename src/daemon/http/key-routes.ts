@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { InvalidConfigError, type ValidationIssue } from '../../schema/issues.js';
 import { originSchema } from '../../settings/setting-items.js';
 import { ParleyError } from '../../base/errors.js';
-import { KEY_VARIABLES, type KeyStore, type StoredKey } from '../../store/keys.js';
+import { KEY_SCOPES, KEY_VARIABLES, type KeyScope, type KeyStore, type StoredKey } from '../../store/keys.js';
+import { checkScope } from './access.js';
 import type { Api } from './api.js';
 import { success } from './endpoint.js';
 
@@ -15,10 +16,22 @@ export interface KeyRoutesOptions {
 const idSchema = z.string().min(1).max(200);
 const kind = z.enum(['private', 'public']).describe('Public keys can only open sessions.');
 const name = z.string().min(1).max(200).describe('Who uses the key, or for what.');
+const scope = z.enum(KEY_SCOPES).meta({
+  id: 'KeyScope',
+  description:
+    'read: everything but keys. write: change agents, numbers, campaigns, knowledge, voices. calls: place and end calls, ' +
+    'run campaigns, chat. evals: change and run test suites. admin: keys, deletion of calls and memories.',
+});
 const createSchema = z
   .strictObject({
     kind,
     name,
+    scopes: z
+      .array(scope)
+      .min(1)
+      .max(KEY_SCOPES.length)
+      .nullish()
+      .describe('What a private key allows; none = everything. A key can pass on only what it allows itself.'),
     agents: z.array(idSchema).max(1_000).nullish().describe('Agents that a public key allows; none = all.'),
     origins: z
       .array(originSchema)
@@ -34,6 +47,7 @@ const keyShape = {
   hint: z.string().describe('The last characters of the key.'),
   agents: z.array(z.string()),
   origins: z.array(z.string()),
+  scopes: z.array(scope).describe('Of a private key.'),
   created_at: z.int().describe('Unix seconds'),
 };
 const keySchema = z.strictObject(keyShape).meta({ id: 'Key', description: 'A key without its secret.' });
@@ -48,6 +62,7 @@ const EXAMPLE: z.output<typeof keySchema> = {
   hint: 'bW94',
   agents: ['the-crooked-fork'],
   origins: ['https://www.example.com'],
+  scopes: [],
   created_at: 1_795_448_090,
 };
 
@@ -59,6 +74,7 @@ export function keyRoutes(api: Api, { keys, isAgent }: KeyRoutesOptions): void {
   api.add({
     id: 'listKeys',
     method: 'GET',
+    scope: 'admin',
     path,
     tag,
     summary: 'Valid keys',
@@ -70,6 +86,7 @@ export function keyRoutes(api: Api, { keys, isAgent }: KeyRoutesOptions): void {
   api.add({
     id: 'createKey',
     method: 'POST',
+    scope: 'admin',
     path,
     tag,
     summary: 'Create a key; only this answer has it',
@@ -79,11 +96,17 @@ export function keyRoutes(api: Api, { keys, isAgent }: KeyRoutesOptions): void {
       body: { kind: 'public', name: 'website', agents: ['the-crooked-fork'], origins: ['https://www.example.com'] },
       answer: { ...EXAMPLE, key: 'pk_example_bW94' },
     }),
-    handle: async ({ body }) => {
-      const binding = { agents: body.agents ?? [], origins: body.origins ?? [] };
-      const issues = faultsOf(body.kind, binding, isAgent);
+    handle: async ({ body, key: own }) => {
+      const limits = { agents: body.agents ?? [], origins: body.origins ?? [], scopes: body.scopes ?? null };
+      const issues = faultsOf(body.kind, limits, isAgent);
       if (issues.length > 0) throw new InvalidConfigError(issues);
-      const { key, stored } = await keys.create(body.kind, body.name, binding);
+      const { scopes, ...binding } = limits;
+      if (body.kind === 'private') for (const one of scopes ?? KEY_SCOPES) checkScope(own ?? { scopes: [] }, one);
+      const { key, stored } = await keys.create(
+        body.kind,
+        body.name,
+        scopes === null ? binding : { ...binding, scopes },
+      );
       return { ...replyOf(stored), key };
     },
   });
@@ -91,6 +114,7 @@ export function keyRoutes(api: Api, { keys, isAgent }: KeyRoutesOptions): void {
   api.add({
     id: 'revokeKey',
     method: 'DELETE',
+    scope: 'admin',
     path,
     tag,
     summary: 'Revoke a key',
@@ -113,13 +137,14 @@ export function keyRoutes(api: Api, { keys, isAgent }: KeyRoutesOptions): void {
 
 function faultsOf(
   of: StoredKey['kind'],
-  { agents, origins }: Pick<StoredKey, 'agents' | 'origins'>,
+  { agents, origins, scopes }: Pick<StoredKey, 'agents' | 'origins'> & { scopes: readonly KeyScope[] | null },
   isAgent: (id: string) => boolean,
 ): ValidationIssue[] {
   const issues: ValidationIssue[] = [];
   const fault = (loc: ValidationIssue['loc'], msg: string): void => {
     issues.push({ loc: ['body', ...loc], msg, type: 'value_error' });
   };
+  if (of === 'public' && scopes !== null) fault(['scopes'], 'A public key only opens sessions; leave this out');
   if (of === 'private' && agents.length > 0) fault(['agents'], 'A private key allows all agents; leave this out');
   if (of === 'private' && origins.length > 0) fault(['origins'], 'A private key has no origins; leave this out');
   for (const [index, id] of agents.entries()) if (!isAgent(id)) fault(['agents', index], `There is no agent "${id}"`);
@@ -133,7 +158,9 @@ function replyOf({
   hint,
   agents,
   origins,
+  scopes,
   createdAt,
 }: StoredKey): z.output<typeof keySchema> {
-  return { id, kind: of, name: named, hint, agents: [...agents], origins: [...origins], created_at: createdAt };
+  const limits = { agents: [...agents], origins: [...origins], scopes: [...scopes] };
+  return { id, kind: of, name: named, hint, ...limits, created_at: createdAt };
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { errorCatalogue, type ErrorCode, type ErrorDetails, ParleyError } from '../../base/errors.js';
-import { type AnyEndpoint, type EndpointExamples, type Shape, success } from './endpoint.js';
+import { type AnyEndpoint, type EndpointExamples, scopeOf, type Shape, success } from './endpoint.js';
 import type { Api } from './api.js';
 
 type Json = Record<string, unknown>;
@@ -99,8 +99,7 @@ function placeOf({ tag, chapter = tag }: AnyEndpoint): number {
 type SchemaOf = (schema: z.ZodType, io: 'input' | 'output') => Json;
 
 function operation(endpoint: AnyEndpoint, schemaOf: SchemaOf): Json {
-  const { id, tag, summary, description, gate = 'private', body, upload } = endpoint;
-  const { security = gate === 'open' ? 'none' : 'key' } = endpoint;
+  const { id, tag, summary, description, body, upload } = endpoint;
   const parameters = [
     ...named('path', endpoint.params ?? {}, schemaOf),
     ...named('query', endpoint.query ?? {}, schemaOf),
@@ -116,7 +115,7 @@ function operation(endpoint: AnyEndpoint, schemaOf: SchemaOf): Json {
     tags: [tag],
     summary,
     description,
-    security: security === 'none' ? [] : security === 'key' ? [{ key: [] }] : [{ key: [] }, {}],
+    security: securityOf(endpoint),
     parameters: parameters.length === 0 ? undefined : parameters,
     requestBody:
       upload === undefined
@@ -128,6 +127,15 @@ function operation(endpoint: AnyEndpoint, schemaOf: SchemaOf): Json {
         : { required: true, content: { [upload]: { schema: file } } },
     responses: responses(endpoint, examples, schemaOf),
   };
+}
+
+/** The scope is a role of OpenAPI 3.1: what the key must allow. */
+function securityOf(endpoint: AnyEndpoint): Json[] {
+  const { gate = 'private' } = endpoint;
+  const { security = gate === 'open' ? 'none' : 'key' } = endpoint;
+  if (security === 'none') return [];
+  const key = { key: [scopeOf(endpoint)] };
+  return security === 'key' ? [key] : [key, {}];
 }
 
 /** Why the example of a body may be refused. */
@@ -155,7 +163,7 @@ function responses(endpoint: AnyEndpoint, examples: EndpointExamples, schemaOf: 
     const error = errorExample(code, endpoint.path);
     if (httpStatus !== 422) statuses.set(httpStatus, [...(statuses.get(httpStatus) ?? []), error]);
   };
-  if (gate !== 'open') for (const code of ['AUTH_REQUIRED', 'AUTH_FORBIDDEN'] as const) note(code);
+  if (gate !== 'open') for (const code of ['AUTH_REQUIRED', 'AUTH_FORBIDDEN', 'AUTH_SCOPE'] as const) note(code);
   for (const code of ['RATE_LIMITED', ...errors] as const) note(code);
   for (const [status, description] of Object.entries(others)) {
     all[status] = { description, content: { 'application/json': good } };
@@ -217,6 +225,7 @@ const NUMBER = { number: '+12025550123' };
 const DETAILS: Partial<Record<ErrorCode, ErrorDetails>> = {
   AGENT_IN_USE: { agent: 'baker', phone: NUMBER.number },
   AUTH_FORBIDDEN: { reason: 'it is a public key' },
+  AUTH_SCOPE: { scope: 'write' },
   CALLS_STOPPED: { reason: 'the operator has stopped them' },
   CALL_FORBIDDEN: { ...NUMBER, reason: 'it is an emergency number' },
   CALL_GOES_ON: { id: 'b0f1c2' },

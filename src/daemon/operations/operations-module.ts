@@ -224,7 +224,8 @@ function metricsRoutes(
     summary: 'Metrics for Prometheus',
     description: 'Text format 0.0.4. By default, requests from this machine need no key, all others a private key.',
     gate: (request) => {
-      if (who === 'key' || (who === 'local' && !isLocal(request, clients.of(request.raw)))) access.privateKey(request);
+      if (who === 'key' || (who === 'local' && !isLocal(request, clients.of(request.raw))))
+        access.privateKey(request, 'read');
     },
     security: 'optional',
     answer: z.string(),

@@ -227,6 +227,7 @@ export function chatRoutes(api: Api, chat: ChatEndpoint): void {
   api.add({
     id: 'createChatCompletion',
     method: 'POST',
+    scope: 'calls',
     path: '/chat/completions',
     tag: 'chat',
     body: chatSchema,

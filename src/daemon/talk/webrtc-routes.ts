@@ -77,6 +77,7 @@ export function webRtcRoutes(api: Api, { calls, webSessions, access, admission, 
   api.add({
     id: 'offerWebRtc',
     method: 'POST',
+    scope: 'calls',
     path: '/webrtc/offer',
     tag: 'sessions',
     chapter: 'webrtc',
@@ -92,7 +93,8 @@ export function webRtcRoutes(api: Api, { calls, webSessions, access, admission, 
       ...(['OFFER_INVALID', 'RTP_PORTS_FULL'] as const),
     ],
     gate: async (request: FastifyRequest) => {
-      if (access.keyOf(request)?.kind !== 'private') await access.tokenHolder(request.raw);
+      if (access.keyOf(request)?.kind === 'private') access.privateKey(request, 'calls');
+      else await access.tokenHolder(request.raw);
     },
     examples: () => ({
       body: { agent_id: 'the-crooked-fork', offer: { type: 'offer', sdp: exampleSdp('actpass') } },

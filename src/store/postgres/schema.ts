@@ -63,7 +63,8 @@ const NODES = `
     expires_us BIGINT NOT NULL
   );
   CREATE INDEX registered_calls_expiry ON registered_calls (expires_us);
-  ALTER TABLE calls_stopped ADD COLUMN end_requests BIGINT NOT NULL DEFAULT 0;`;
+  ALTER TABLE calls_stopped ADD COLUMN end_requests BIGINT NOT NULL DEFAULT 0;
+  ALTER TABLE keys ADD COLUMN scopes TEXT;`;
 
 /** What only nodes that share a database need. */
 const SHARED = `

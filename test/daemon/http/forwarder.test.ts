@@ -14,7 +14,7 @@ import { errorReplies } from '../../../src/daemon/http/replies.js';
 import { SessionTokens } from '../../../src/daemon/http/session-tokens.js';
 import { refuseUpgrade, type Upgrade, Upgrades } from '../../../src/daemon/http/upgrades.js';
 import { ThisNode } from '../../../src/daemon/nodes/this-node.js';
-import type { StoredKey } from '../../../src/store/keys.js';
+import { KEY_SCOPES, type StoredKey } from '../../../src/store/keys.js';
 import { MemoryTokenUses } from '../../../src/store/token-uses.js';
 import { Client } from '../house.js';
 
@@ -26,6 +26,7 @@ const KEYS: StoredKey[] = (['private', 'public'] as const).map((kind) => ({
   createdAt: 0,
   agents: [],
   origins: ['*'],
+  scopes: kind === 'private' ? KEY_SCOPES : [],
   ofEnvironment: false,
 }));
 const SHARED_KEY = Buffer.alloc(32, 7);

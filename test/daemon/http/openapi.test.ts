@@ -31,7 +31,7 @@ test('an endpoint becomes an operation with its parts, its answers and its error
   const put = document.paths['/things/{thing_id}']?.['put'];
   expect(put).toMatchObject({
     operationId: 'changeThing',
-    security: [{ key: [] }],
+    security: [{ key: ['write'] }],
     parameters: [
       { name: 'thing_id', in: 'path', required: true, schema: { type: 'string' } },
       { name: 'limit', in: 'query', required: false, description: 'How many', schema: { type: 'integer' } },

@@ -10,7 +10,7 @@ import { errorReplies } from '../../../src/daemon/http/replies.js';
 import { Clients } from '../../../src/daemon/http/clients.js';
 import { SessionTokens } from '../../../src/daemon/http/session-tokens.js';
 import { ThisNode } from '../../../src/daemon/nodes/this-node.js';
-import type { StoredKey } from '../../../src/store/keys.js';
+import { KEY_SCOPES, type StoredKey } from '../../../src/store/keys.js';
 import { MemoryTokenUses } from '../../../src/store/token-uses.js';
 
 const KEY: StoredKey = {
@@ -21,6 +21,7 @@ const KEY: StoredKey = {
   createdAt: 0,
   agents: [],
   origins: [],
+  scopes: KEY_SCOPES,
   ofEnvironment: false,
 };
 

@@ -11,6 +11,7 @@ interface Key {
   hint: string;
   agents: readonly string[];
   origins: readonly string[];
+  scopes: readonly string[];
   created_at: number;
 }
 
@@ -31,10 +32,10 @@ export function keysView({ api }: ViewOptions): View {
     await list.refresh();
   }
 
-  function keyItem({ id, kind, name, hint, agents, origins, created_at: createdAt }: Key): HTMLElement {
+  function keyItem({ id, kind, name, hint, agents, origins, scopes, created_at: createdAt }: Key): HTMLElement {
     const bounds =
       kind === 'private'
-        ? ['full access']
+        ? [scopes.length < SCOPES.length ? scopes.join(', ') : 'full access']
         : [
             agents.length === 0 ? 'all agents' : agents.map((agent) => names.of(agent)).join(', '),
             origins.length === 0 ? 'the operator’s origins' : origins.join(', '),
@@ -68,37 +69,59 @@ export function keysView({ api }: ViewOptions): View {
   return { element, title: 'Keys', close: () => undefined };
 }
 
+/** What a private key allows, and what that is. */
+const SCOPES = [
+  ['read', 'Read everything but keys'],
+  ['write', 'Change agents, numbers, campaigns, knowledge'],
+  ['calls', 'Place and end calls, run campaigns, chat'],
+  ['evals', 'Change and run test suites'],
+  ['admin', 'Manage keys, delete calls and memories'],
+] as const;
+
 const ABOUT =
-  'Web pages, the widget and apps open sessions with a public key. A private key has full access, as this console has: ' +
-  'keep it on servers.';
+  'Web pages, the widget and apps open sessions with a public key. A private key has full access, as this console has, ' +
+  'or does what you tick: keep it on servers.';
 
 function keyForm(agents: readonly AgentName[], create: (body: object) => Promise<void>): HTMLElement {
   const kind = select('kind', 'public', [
     ['public', 'Public: opens sessions'],
-    ['private', 'Private: full access'],
+    ['private', 'Private: for servers'],
   ]);
   const name = el('input', { type: 'text', required: '', maxlength: '200', placeholder: 'Whose it is, or what for' });
   const agent = select('agent', '', [['', 'All agents'], ...agents.map(({ id, name: of }) => [id, of] as const)]);
   const origins = el('input', { type: 'text', placeholder: 'https://example.com https://…', spellcheck: 'false' });
   const bounds = [labelled('For the agent', agent), labelled('On the web origins', origins)];
+  const scopes = SCOPES.map(([scope, what]) => ({
+    box: el('input', { type: 'checkbox', value: scope, checked: '' }),
+    what,
+  }));
+  const allowed = el(
+    'div',
+    { class: 'boxes', role: 'group', 'aria-label': 'What the key allows' },
+    ...scopes.map(({ box, what }) => el('label', {}, box, ` ${what}`)),
+  );
   const form = actionForm(
     'Make a key',
-    [labelled('Kind', kind), labelled('Name', name), ...bounds],
+    [labelled('Kind', kind), labelled('Name', name), ...bounds, allowed],
     'Make',
     async () => {
       const isPublic = kind.value === 'public';
       await create({
         kind: kind.value,
         name: name.value.trim(),
+        scopes: isPublic || scopes.every(({ box }) => box.checked) ? undefined : ticked(),
         agents: isPublic && agent.value !== '' ? [agent.value] : undefined,
         origins: isPublic && origins.value.trim() !== '' ? origins.value.trim().split(/[\s,]+/) : undefined,
       });
       form.reset();
     },
   );
+  const ticked = (): string[] => scopes.filter(({ box }) => box.checked).map(({ box }) => box.value);
   const show = (): void => {
     for (const field of bounds) field.hidden = kind.value !== 'public';
+    allowed.hidden = kind.value !== 'private';
   };
+  show();
   kind.addEventListener('change', show);
   // A form is reset after the event.
   form.addEventListener('reset', () => queueMicrotask(show));
