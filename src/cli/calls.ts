@@ -9,11 +9,10 @@ import { callFilter, callQuery } from '../daemon/call-log/call-filter.js';
 import { callEraser, campaignEraser, Erasure } from '../daemon/call-log/erasure.js';
 import { ParleyError } from '../base/errors.js';
 import type { CallHistoryItem } from '../session/record/call-history.js';
-import { afterwards, transcriptOf, transcriptOfChat } from '../session/record/transcript.js';
 import { type CallFilter, CallPages } from '../store/call-pages.js';
 import { CallStore, type StoredCall } from '../store/calls.js';
 import type { SqlDatabase } from '../store/sql/statement.js';
-import { readLog } from '../replay/read-log.js';
+import { storyOf } from '../replay/story.js';
 import { callTable, callView } from './shared/call-view.js';
 import {
   type CommandIo,
@@ -200,10 +199,7 @@ class CallDesk {
     }
     const key = CallFiles.traceKey(call.sessionId);
     const trace = (await this.#files.read(key))?.toString('utf8') ?? null;
-    // The trace of an opted-out session contains no words.
-    const timed = trace === null ? [] : transcriptOf(readLog(trace)).filter(({ text }) => text !== '');
-    const story =
-      timed.length > 0 && call.item.chat !== '[]' ? [...timed, ...afterwards(call.item)] : transcriptOfChat(call.item);
+    const story = storyOf(trace, call.item);
     const recording = call.recording === null ? null : this.#files.addressOf(call.recording);
     const { unit = 'credits' } = this.#settings.prices;
     this.#io.stdout.write(

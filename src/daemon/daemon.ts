@@ -17,6 +17,7 @@ import { loadBrowserFiles } from './http/browser-files.js';
 import { type HttpModule, httpModule } from './http/http-module.js';
 import { TlsFiles } from './http/tls.js';
 import { liveModule } from './live/live-module.js';
+import { mcpModule } from './mcp/mcp-module.js';
 import { Media } from './media.js';
 import type { DaemonModule } from './module.js';
 import { nodeAddress, nodesModule, type NodesModule } from './nodes/nodes-module.js';
@@ -97,6 +98,7 @@ export class Daemon {
     const campaigns = campaignsModule(context, { dialer, agents: registry });
     const talk = talkModule(context, { http, media, registered, files, agents: registry, log: calls });
     const evals = evalsModule(context, { agents: registry, archive: callLog.archive });
+    const mcp = mcpModule(context, http);
     this.agents = registry;
     this.#http = http;
     this.#nodes = nodes;
@@ -104,6 +106,7 @@ export class Daemon {
       telephone,
       talk,
       evals,
+      mcp,
       media,
       agents,
       live,

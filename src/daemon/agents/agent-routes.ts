@@ -120,6 +120,7 @@ const errors = ['NOT_FOUND'] as const;
 /** Creates, changes, copies, disables and deletes agents, and restores earlier versions. */
 export function agentRoutes(api: Api, options: AgentRoutesOptions): void {
   collectionRoutes(api, options);
+  checkRoute(api, options);
   agentItemRoutes(api, options);
   copyRoutes(api, options);
   versionRoutes(api, options);
@@ -160,6 +161,29 @@ function collectionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
     handle: async ({ body: { name, config, script, extensions = null }, key, request }) => {
       const content = { name, config, extensions, script: script ?? undefined };
       return checkedReply(await agents.create(content, nameOf(key)), configSent(request));
+    },
+  });
+}
+
+/** Checks an agent that is not stored. */
+function checkRoute(api: Api, { agents }: AgentRoutesOptions): void {
+  api.add({
+    id: 'checkAgent',
+    method: 'POST',
+    scope: 'read',
+    path: '/agents/check',
+    tag,
+    summary: 'Check an agent without storing it',
+    body: createSchema,
+    answer: z.strictObject({ warnings: warningsSchema }).meta({ id: 'AgentCheck' }),
+    description: 'Refuses what `POST /agents` refuses, and has the same warnings.',
+    examples: () => ({
+      body: { name: 'Bakery', config: EXAMPLE_CONFIG, script: EXAMPLE_SCRIPT },
+      answer: { warnings: [] },
+    }),
+    handle: async ({ body: { name, config, script, extensions = null }, request }) => {
+      const found = await agents.review({ name, config, extensions, script: script ?? undefined });
+      return { warnings: warningReplies([...found, ...oldPlaceWarnings(configSent(request), ['body', 'config'])]) };
     },
   });
 }

@@ -112,6 +112,12 @@ export class AgentRegistry {
     }
   }
 
+  /** Checks an agent that is not stored. @throws InvalidConfigError as `create` */
+  async review(content: AgentContent): Promise<readonly AgentWarning[]> {
+    const config = trimmedAgentConfig(restoreSecrets(content.config, null, PLACES.config));
+    return this.#check({ ...content, config });
+  }
+
   /** @throws InvalidConfigError if it could have no sessions, or if `***` replaces no stored secret */
   create(content: AgentContent, by: string): Promise<CheckedAgent> {
     return this.#inTurn(async () => {

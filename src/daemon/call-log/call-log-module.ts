@@ -12,6 +12,7 @@ import { callLogRoutes } from './call-log-routes.js';
 import { CallWebhook } from './call-webhook.js';
 import { callEraser, campaignEraser, Erasure, erasureRoutes } from './erasure.js';
 import { Recovery } from './recovery.js';
+import { storyRoutes } from './story-routes.js';
 import { webhookRoutes } from './webhook-routes.js';
 
 /** The call log with recordings and traces, the operator's call webhook, recovery, retention and erasure. */
@@ -81,6 +82,7 @@ export function callLogModule(
         },
       });
       callLogRoutes(api, { archive, access, clients, links, owners });
+      storyRoutes(api, { archive, owners });
       erasureRoutes(api, erasure);
     },
     recover: async () => {

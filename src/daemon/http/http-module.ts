@@ -10,6 +10,7 @@ import { Access, isLoopbackName } from './access.js';
 import { Api } from './api.js';
 import { Clients } from './clients.js';
 import { Forwarder, type NodeAddresses } from './forwarder.js';
+import { InnerRequests } from './inner-requests.js';
 import { keyRoutes } from './key-routes.js';
 import { NodePasses } from './node-pass.js';
 import { openApiRoutes } from './openapi.js';
@@ -40,6 +41,8 @@ export interface HttpModule extends DaemonModule {
   readonly passes: NodePasses;
   /** Passes requests on to other nodes. */
   readonly forwarder: Forwarder;
+  /** Requests of the daemon to its own endpoints. */
+  readonly inner: InnerRequests;
   /** The public key of the daemon's own page. */
   readonly pageKey: string;
   /** Resolves with the address once the server listens. */
@@ -73,7 +76,8 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
     await catchUp(context, raw);
   });
   const requests = new RateLimit(settings.limits.requestsPerMinute, () => clock.nowMs());
-  countRequests(app, { requests, clients, access, passes });
+  const inner = new InnerRequests(app);
+  countRequests(app, { requests, clients, access, passes, inner });
   answerPages(app, access);
   return {
     name: 'http',
@@ -92,6 +96,7 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
     upgrades: new Upgrades(app.server, passes),
     passes,
     forwarder,
+    inner,
     pageKey: pageKeys[0] ?? '',
     listen: async () => {
       await app.listen({ host, port });

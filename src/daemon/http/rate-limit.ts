@@ -3,6 +3,7 @@ import { ParleyError } from '../../base/errors.js';
 import type { StoredKey } from '../../store/keys.js';
 import type { Access } from './access.js';
 import type { Clients } from './clients.js';
+import type { InnerRequests } from './inner-requests.js';
 import type { NodePasses } from './node-pass.js';
 
 /** Paths for monitoring, which have no limit. */
@@ -64,16 +65,21 @@ export function payerOf(address: string, key: Pick<StoredKey, 'id' | 'kind'> | n
   return key.kind === 'private' ? key.id : `${key.id} ${address}`;
 }
 
+export interface CountedBy {
+  requests: RateLimit;
+  clients: Clients;
+  access: Access;
+  passes: NodePasses;
+  inner: Pick<InnerRequests, 'has'>;
+}
+
 /** Counts all requests of a server except those of monitoring and of carriers. */
-export function countRequests(
-  app: FastifyInstance,
-  { requests, clients, access, passes }: { requests: RateLimit; clients: Clients; access: Access; passes: NodePasses },
-): void {
+export function countRequests(app: FastifyInstance, { requests, clients, access, passes, inner }: CountedBy): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const isUnlimited = UNLIMITED.has(request.url) || request.url.startsWith(CARRIER_PATHS);
-    // The node that passed a request on has counted it.
-    if (!isUnlimited && !passes.has(request.raw))
-      requests.take(payerOf(clients.of(request.raw).address, access.keyOf(request)));
+    // The node that passed a request on has counted it, or the client's request that an inner one belongs to.
+    const isCounted = passes.has(request.raw) || inner.has(request.raw);
+    if (!isUnlimited && !isCounted) requests.take(payerOf(clients.of(request.raw).address, access.keyOf(request)));
     done();
   });
 }

@@ -82,7 +82,9 @@ function readBodiesOut(app: FastifyInstance, clock: Clock): void {
   app.addHook('onSend', ({ raw }, reply, _payload, done) => {
     const announced = Number(raw.headers['content-length'] ?? 0);
     const hasBody = announced > 0 || raw.headers['transfer-encoding'] !== undefined;
-    if (!hasBody || raw.complete || raw.destroyed || announced > UNREAD_BYTES) {
+    // An inner request has no message that could be complete.
+    const isRead = raw.complete || raw.readableEnded;
+    if (!hasBody || isRead || raw.destroyed || announced > UNREAD_BYTES) {
       done();
       return;
     }

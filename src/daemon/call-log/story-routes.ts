@@ -1,0 +1,123 @@
+import * as z from 'zod';
+import { storyOf } from '../../replay/story.js';
+import type { StoredCall } from '../../store/calls.js';
+import { CallFiles } from '../files/call-files.js';
+import type { Api } from '../http/api.js';
+import type { CallOwners } from '../nodes/call-owners.js';
+import type { CallArchive } from './call-archive.js';
+
+export interface StoryRoutesOptions {
+  archive: CallArchive;
+  /** The node of a call has its trace. */
+  owners: Pick<CallOwners, 'of'>;
+}
+
+const liveCall = z
+  .strictObject({
+    session_id: z.string(),
+    call_id: z.string().nullable(),
+    call_status: z.string(),
+    channel: z.enum(['phone', 'talk', 'webrtc', 'chat']),
+    direction: z.enum(['inbound', 'outbound']),
+    agent_id: z.string().nullable(),
+    campaign_id: z.string().nullable(),
+    from: z.string().nullable(),
+    to: z.string().nullable(),
+    ts: z.number().describe('The start in Unix seconds'),
+  })
+  .meta({ id: 'LiveCall' });
+
+const transcript = z
+  .strictObject({
+    session_id: z.string(),
+    call_status: z.string(),
+    lines: z.array(
+      z.strictObject({
+        at_ms: z.number().nullable().describe("On the session's clock; null = unknown"),
+        who: z.enum(['user', 'agent', 'tool']),
+        text: z.string().describe("The agent's part as far as it was heard; a tool's call with its result"),
+      }),
+    ),
+  })
+  .meta({ id: 'Transcript', description: 'What was said and done in a call, in order.' });
+
+/** Calls that go on, and what was said in a call. */
+export function storyRoutes(api: Api, { archive, owners }: StoryRoutesOptions): void {
+  api.add({
+    id: 'listLiveCalls',
+    method: 'GET',
+    path: '/calls/live',
+    tag: 'calls',
+    summary: 'Calls that go on, of all nodes, oldest first',
+    answer: z.strictObject({ calls: z.array(liveCall) }).meta({ id: 'LiveCalls' }),
+    examples: () => ({
+      answer: {
+        calls: [
+          {
+            session_id: '007750c3-70b3-468b-8ed2-58d80e641cf6',
+            call_id: 'a2b0e0fc-ae46-44a6-a213-d55ac4341882',
+            call_status: 'in-progress',
+            channel: 'phone' as const,
+            direction: 'outbound' as const,
+            agent_id: 'the-crooked-fork',
+            campaign_id: null,
+            from: '+12025550100',
+            to: '+12025550101',
+            ts: 1_795_448_092.172,
+          },
+        ],
+      },
+    }),
+    handle: async () => ({ calls: (await archive.store.open()).map(liveReply) }),
+  });
+
+  api.add({
+    id: 'getTranscript',
+    method: 'GET',
+    path: '/call-logs/{session_id}/transcript',
+    tag: 'call logs',
+    params: { session_id: z.string().min(1).max(200) },
+    summary: 'What was said and done in a call, with times',
+    description: 'For a running call, all so far. Times come from its trace; without one they are null.',
+    answer: transcript,
+    errors: ['NOT_FOUND', 'FILE_STORE_FAILED', 'FILE_STORE_REFUSED', 'NODE_UNREACHABLE'],
+    examples: () => ({
+      answer: {
+        session_id: '007750c3-70b3-468b-8ed2-58d80e641cf6',
+        call_status: 'user-ended',
+        lines: [
+          { at_ms: 180, who: 'agent' as const, text: 'Good evening.' },
+          { at_ms: 2_940, who: 'user' as const, text: 'A table for four, please.' },
+        ],
+      },
+    }),
+    owner: ({ params: { session_id: id } }) => owners.of(id),
+    handle: async ({ params: { session_id: id } }) => {
+      const { item } = await archive.get(id);
+      await archive.isTraceOpen(id);
+      const trace = await archive.files.read(CallFiles.traceKey(id));
+      const lines = storyOf(trace?.toString('utf8') ?? null, item);
+      return {
+        session_id: id,
+        call_status: item.call_status,
+        lines: lines.map(({ atMs, who, text }) => ({ at_ms: atMs, who, text })),
+      };
+    },
+  });
+}
+
+function liveReply(call: StoredCall): z.output<typeof liveCall> {
+  const { sessionId, callId, status, channel, direction, agentId, campaignId, fromPhone, toPhone, tsUs } = call;
+  return {
+    session_id: sessionId,
+    call_id: callId,
+    call_status: status,
+    channel,
+    direction,
+    agent_id: agentId,
+    campaign_id: campaignId,
+    from: fromPhone,
+    to: toPhone,
+    ts: tsUs / 1e6,
+  };
+}
