@@ -31,6 +31,16 @@ interface SealedDelivery extends Omit<Delivery, 'url' | 'headers'> {
   headers: string;
 }
 
+/** Of an attempt. */
+interface Outcome {
+  id: string;
+  /** Null = it failed. */
+  deliveredUnixMs: number | null;
+  /** Null = there are no more attempts. */
+  retryUnixMs: number | null;
+  error: string | null;
+}
+
 /** On PostgreSQL, an attempt that takes longer has failed with its node: another node makes the next one. */
 const LEASE_MS = 60_000;
 /** How often to look for messages of nodes that have died. */
@@ -46,6 +56,7 @@ export class StoredOutbox implements OutboxStore {
   readonly #box: SecretBox;
   readonly #owner: WebhookOwner;
   readonly #add: (delivery: SealedDelivery) => Promise<unknown>;
+  readonly #note: (outcome: Outcome) => Promise<unknown>;
   #wake: () => void = () => undefined;
 
   /** @param writes default: the database can always be reached */
@@ -62,6 +73,8 @@ export class StoredOutbox implements OutboxStore {
     // Messages may have waited for the database.
     writes.onWritten(() => this.wake());
     this.#add = writes.operation(`outbox.${owner}`, (delivery: SealedDelivery) => this.#adding(delivery));
+    // Otherwise the messages behind it would wait for the end of its lease, and it would be sent again.
+    this.#note = writes.operation(`outbox.${owner}.outcome`, (outcome: Outcome) => noting(outcome));
   }
 
   async add(delivery: Delivery): Promise<void> {
@@ -115,17 +128,11 @@ export class StoredOutbox implements OutboxStore {
   }
 
   async delivered(id: string, unixMs: number): Promise<void> {
-    await this.#database.run(
-      sql`UPDATE webhook_deliveries
-          SET attempts = attempts + 1, due_unix_ms = NULL, delivered_unix_ms = ${unixMs}, error = NULL WHERE id = ${id}`,
-    );
+    await this.#note({ id, deliveredUnixMs: unixMs, retryUnixMs: null, error: null });
   }
 
   async failed(id: string, reason: string, retryUnixMs: number | null): Promise<void> {
-    await this.#database.run(
-      sql`UPDATE webhook_deliveries SET attempts = attempts + 1, due_unix_ms = ${retryUnixMs}, error = ${reason}
-          WHERE id = ${id}`,
-    );
+    await this.#note({ id, deliveredUnixMs: null, retryUnixMs, error: reason });
   }
 
   onDue(listener: () => void): void {
@@ -164,4 +171,13 @@ export class StoredOutbox implements OutboxStore {
       FROM (SELECT seq AS taken, due_unix_ms AS was FROM webhook_deliveries WHERE ${due} FOR UPDATE SKIP LOCKED) t
       WHERE seq = taken RETURNING ${columns}, was AS due_unix_ms`;
   }
+}
+
+/** A message that was delivered stays so, whatever later attempts of other nodes come to. */
+function* noting({ id, deliveredUnixMs, retryUnixMs, error }: Outcome): Transaction<void> {
+  yield* run(
+    sql`UPDATE webhook_deliveries SET attempts = attempts + 1, due_unix_ms = ${retryUnixMs},
+          delivered_unix_ms = ${deliveredUnixMs}, error = ${error}
+        WHERE id = ${id} AND delivered_unix_ms IS NULL`,
+  );
 }

@@ -11,7 +11,8 @@ import { errorOf } from '../../base/errors.js';
 import { Queues } from '../../base/queues.js';
 import { nowUnixMs } from '../../base/real-clock.js';
 import type { CallChannel, CallStore, NewCall, StoredCall } from '../../store/calls.js';
-import type { SqlDatabase, Transaction } from '../../store/sql/statement.js';
+import { DIALS_LOCK } from '../../store/dials.js';
+import { inTurn, type SqlDatabase, type Transaction, UnconfirmedCommit } from '../../store/sql/statement.js';
 import { DirectWrites, type Written, type Writes } from '../../store/writes.js';
 import { CallEventBus } from '../call-event-bus.js';
 import type { CallFiles } from '../files/call-files.js';
@@ -83,6 +84,7 @@ export class CallLog implements CallHistory {
   readonly #open = new Map<string, StoredCall>();
   readonly #setStatus: (data: StatusChange) => Promise<Written<StoredCall | null>>;
   readonly #setPhones: (data: { sessionId: string; from: string; to: string }) => Promise<Written<void>>;
+  readonly #setUnconfirmed: (sessionId: string) => Promise<Written<StoredCall | null>>;
   readonly #setEnd: (data: CallEnd) => Promise<Written<StoredCall | null>>;
 
   constructor(options: CallLogOptions) {
@@ -96,6 +98,9 @@ export class CallLog implements CallHistory {
       withParts(events, store.setStatus(sessionId, status, reason), agoUs),
     );
     this.#setPhones = writes.operation('call.phones', ({ sessionId, ...phones }) => store.setPhones(sessionId, phones));
+    this.#setUnconfirmed = writes.operation('call.unconfirmed', (sessionId, agoUs) =>
+      withParts(events, ofUnconfirmed(options.database, store, sessionId, agoUs), agoUs),
+    );
     this.#setEnd = writes.operation('call.end', ({ item, recording }, agoUs) =>
       withParts(events, ending(store, { item, recording }, agoUs), agoUs),
     );
@@ -112,10 +117,27 @@ export class CallLog implements CallHistory {
   /** Resolves when the call is stored. @throws ParleyError DATABASE_UNREACHABLE */
   begin(call: CallBeginning): Promise<StoredCall> {
     return this.inOrder(call.sessionId, async () => {
-      const begun = await this.#options.database.transaction(() => this.beginning(call));
+      const begun = await this.beginBy(call.sessionId, () =>
+        this.#options.database.transaction(() => this.beginning(call)),
+      );
       this.began(begun);
       return begun;
     });
+  }
+
+  /**
+   * Runs a transaction that stores a new call. If the database does not say whether it has the call, the call is closed
+   * once it can be reached: nobody holds it.
+   */
+  async beginBy<T>(sessionId: string, transaction: () => Promise<T>): Promise<T> {
+    try {
+      return await transaction();
+    } catch (error) {
+      if (error instanceof UnconfirmedCommit) {
+        this.#reported(this.inOrder(sessionId, () => this.#setUnconfirmed(sessionId)));
+      }
+      throw error;
+    }
   }
 
   /** The statements of `begin`, for a larger transaction. Run it with `inOrder`, and call `began` after it. */
@@ -280,6 +302,21 @@ function* ending(store: CallStore, { item, recording }: CallEnd, agoUs: number):
   const closed = yield* store.find(id);
   if (closed !== null) yield* store.amend(id, { ...item, error_message: closed.item.error_message });
   return null;
+}
+
+/** Closes a call of which the database has not confirmed that it was stored; null = it was not, or it has ended. */
+function* ofUnconfirmed(
+  database: SqlDatabase,
+  store: CallStore,
+  sessionId: string,
+  agoUs: number,
+): Transaction<StoredCall | null> {
+  // The server may still be at the transaction that stores an outbound call.
+  yield* inTurn(database, DIALS_LOCK);
+  const call = yield* store.find(sessionId);
+  if (call?.endedUs !== null) return null;
+  const error_message = 'The connection to the database broke before the call was placed.';
+  return yield* store.end(sessionId, { ...call.item, call_status: 'error', error_message }, null, agoUs);
 }
 
 /** Runs the parts of other modules in the transaction that changes a call. */

@@ -5,6 +5,7 @@ import type { Engine } from '../../engine/engine.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import type { CallStore } from '../../store/calls.js';
 import type { DialStore, Stop } from '../../store/dials.js';
+import { UnconfirmedCommit } from '../../store/sql/statement.js';
 import type { Writes } from '../../store/writes.js';
 import type { PhoneStore, StoredPhone } from '../../store/phones.js';
 import type { AdmissionControl } from '../admission-control.js';
@@ -174,7 +175,12 @@ export class Dialer {
         campaignId,
       },
     });
-    const taken = await placed.finally(() => this.#placing--);
+    const taken = await placed
+      .catch(async (error: unknown) => {
+        if (error instanceof UnconfirmedCommit) await this.#ended(mine.sessionId);
+        throw error;
+      })
+      .finally(() => this.#placing--);
     if (taken.sessionId !== mine.sessionId) return this.#again(taken);
     const run = new DialRun({
       ids: mine,

@@ -45,16 +45,18 @@ export class CallPlacing {
     const isWatched = database.dialect === 'postgres';
     const { sessionId } = reservation;
     return log.inOrder(sessionId, async () => {
-      const { ids, begun } = await database.transaction(function* () {
-        if (isWatched && node !== undefined && !(yield* isLiveNode(node.id))) throw new ParleyError('NODE_DISOWNED');
-        const reserved = yield* dials.reserve(reservation, limits);
-        if (reserved.sessionId !== sessionId) return { ids: reserved, begun: null };
-        if (record !== null) {
-          const unixMs = (yield* database.nowUs()) / 1000;
-          if (!(yield* records.begin(record.seq, sessionId, unixMs))) throw new RecordChanged();
-        }
-        return { ids: reserved, begun: yield* log.beginning(call) };
-      }, DIALS_LOCK);
+      const { ids, begun } = await log.beginBy(sessionId, () =>
+        database.transaction(function* () {
+          if (isWatched && node !== undefined && !(yield* isLiveNode(node.id))) throw new ParleyError('NODE_DISOWNED');
+          const reserved = yield* dials.reserve(reservation, limits);
+          if (reserved.sessionId !== sessionId) return { ids: reserved, begun: null };
+          if (record !== null) {
+            const unixMs = (yield* database.nowUs()) / 1000;
+            if (!(yield* records.begin(record.seq, sessionId, unixMs))) throw new RecordChanged();
+          }
+          return { ids: reserved, begun: yield* log.beginning(call) };
+        }, DIALS_LOCK),
+      );
       if (begun !== null) log.began(begun);
       return ids;
     });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
+import { ParleyError } from '../../base/errors.js';
 import { checkMigrated, updateSchema } from './schema.js';
 import { postgresCode, postgresFault } from './faults.js';
 import {
@@ -11,6 +12,7 @@ import {
   type SqlValue,
   type Statement,
   type Transaction,
+  UnconfirmedCommit,
 } from '../sql/statement.js';
 
 export interface PostgresOptions {
@@ -147,16 +149,20 @@ export class PostgresDatabase implements SqlDatabase {
     // Without a listener, a connection that is lost between two statements would end the process.
     client.on('error', this.#onError);
     let fault: Error | undefined;
+    let isCommitting = false;
     try {
       await client.query('BEGIN');
       // Each statement sees what was committed before it began.
       if (lock !== undefined) await this.#runAll(client, inTurn(this, lock));
       const result = await this.#runAll(client, work);
+      isCommitting = true;
       await client.query('COMMIT');
       return result;
     } catch (error) {
       await client.query('ROLLBACK').catch((lost: Error) => (fault = lost));
-      throw postgresFault(error);
+      const known = postgresFault(error);
+      const isUnknown = isCommitting && known instanceof ParleyError && known.code === 'DATABASE_UNREACHABLE';
+      throw isUnknown ? new UnconfirmedCommit(known) : known;
     } finally {
       client.off('error', this.#onError);
       // A connection that could not be rolled back is closed.

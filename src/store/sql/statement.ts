@@ -1,3 +1,5 @@
+import { ParleyError } from '../../base/errors.js';
+
 /** A value that a statement stores or compares. Booleans are 0 and 1. */
 export type SqlValue = string | number | null | Uint8Array;
 
@@ -55,6 +57,13 @@ export function* inTurn({ dialect }: Pick<SqlDatabase, 'dialect'>, lock: string)
   if (dialect === 'postgres') yield* run(sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`);
 }
 
+/** The connection broke while a transaction was committed: the database has all of it, or nothing. */
+export class UnconfirmedCommit extends ParleyError {
+  constructor(cause: ParleyError) {
+    super('DATABASE_UNREACHABLE', cause.details, { cause });
+  }
+}
+
 /** A database of a daemon. */
 export interface SqlDatabase {
   /** For the few statements that differ. */
@@ -66,7 +75,8 @@ export interface SqlDatabase {
   /** Runs a statement. Returns the number of rows that it inserted, changed or deleted. */
   run(statement: Statement): Promise<number>;
   /**
-   * Runs statements in a transaction: all of them, or none. Rejects with what `work` throws.
+   * Runs statements in a transaction: all of them, or none. Rejects with what `work` throws, with UnconfirmedCommit if it
+   * cannot know which.
    * @param lock transactions with the same lock run one after the other, on all nodes. Without one, others may come in
    * between two statements on PostgreSQL
    */

@@ -5,6 +5,7 @@ export class Network {
   readonly #sockets = new Set<Socket>();
   readonly #server;
   #isCut = false;
+  #lastWords: string | null = null;
   /** The server's address through this network. */
   url = '';
 
@@ -21,6 +22,14 @@ export class Network {
       if (this.#isCut) return;
       near.pipe(far);
       far.pipe(near);
+      near.on('data', (bytes: Buffer) => {
+        if (this.#lastWords === null || !bytes.includes(this.#lastWords)) return;
+        this.#lastWords = null;
+        near.unpipe(far);
+        far.unpipe(near);
+        far.end(bytes);
+        near.destroy();
+      });
     });
   }
 
@@ -32,6 +41,11 @@ export class Network {
     own.port = String((network.#server.address() as AddressInfo).port);
     network.url = own.href;
     return network;
+  }
+
+  /** The next bytes with this text arrive; then their connection breaks, and no answer comes. */
+  breakAfter(text: string): void {
+    this.#lastWords = text;
   }
 
   cut(): void {
