@@ -23,6 +23,8 @@ import type { DaemonModule } from './module.js';
 import { nodeAddress, nodesModule, type NodesModule } from './nodes/nodes-module.js';
 import type { Log } from './operations/log.js';
 import { operationsModule } from './operations/operations-module.js';
+import { openAiModule } from './openai/openai-module.js';
+import { ChatPlaces } from './talk/chat.js';
 import { talkModule } from './talk/talk-module.js';
 
 export interface DaemonOptions {
@@ -96,7 +98,9 @@ export class Daemon {
     const telephone = callsModule(context, { http, media, trunks, records, agents: registry, log: calls });
     const { dialer, registered } = telephone;
     const campaigns = campaignsModule(context, { dialer, agents: registry });
-    const talk = talkModule(context, { http, media, registered, files, agents: registry, log: calls });
+    const chatPlaces = new ChatPlaces(context.admission, context.settings.limits.sessions);
+    const talk = talkModule(context, { http, media, registered, files, chatPlaces, agents: registry, log: calls });
+    const openAi = openAiModule(context, { http, chatPlaces, agents: registry, log: calls });
     const evals = evalsModule(context, { agents: registry, archive: callLog.archive });
     const mcp = mcpModule(context, http);
     this.agents = registry;
@@ -105,6 +109,7 @@ export class Daemon {
     this.#modules = [
       telephone,
       talk,
+      openAi,
       evals,
       mcp,
       media,

@@ -1,16 +1,18 @@
 import type { Clock } from '../base/clock.js';
-import type { ChatMessage, ToolCall } from '../agent/chat.js';
+import type { ChatMessage, ToolCall, ToolSpec } from '../agent/chat.js';
 import type { HistoryConfig } from '../agent/flow/conversation-config.js';
 import { limitMessages } from '../conversation/speech/history.js';
 import { freeCallId, MAX_ROUNDS } from '../conversation/reply/reply.js';
 import { raceAbort, untilAborted, withTimeout } from '../base/deadlines.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import { Deadlines } from '../providers/deadlines.js';
-import type { LlmProvider } from '../providers/llm/llm.js';
+import type { LlmProvider, LlmRequest } from '../providers/llm/llm.js';
 import { ToolRunner } from '../session/tool-runner.js';
 import type { FunctionCall } from '../session/record/session-report.js';
 import { UsageBook } from '../session/record/usage.js';
 import type { AgentToolbox } from '../tools/toolbox.js';
+import type { ReplyForm } from './options.js';
+import { StopWords } from './stop-words.js';
 
 export interface ChatReplyOptions {
   llm: LlmProvider;
@@ -25,6 +27,7 @@ export interface ChatReplyOptions {
   clock: Clock;
   /** Aborts the model and the tools. */
   signal: AbortSignal;
+  form: ReplyForm;
 }
 
 export type ReplyPiece =
@@ -33,7 +36,9 @@ export type ReplyPiece =
   /** These calls run now, in parallel … */
   | { type: 'tools'; calls: readonly ToolCall[] }
   /** … and this is the result of each. */
-  | { type: 'tool'; call: ToolCall; ok: boolean; result: string; tookMs: number };
+  | { type: 'tool'; call: ToolCall; ok: boolean; result: string; tookMs: number }
+  /** The client has to carry these out; they end the answer. */
+  | { type: 'clientCalls'; calls: readonly ToolCall[] };
 
 /** Deadlines of the model's first and next piece. Providers have shorter ones. */
 const FIRST_PIECE_MS = 20_000;
@@ -47,6 +52,8 @@ export class ChatReply {
   /** The messages that the answer adds to the conversation so far. */
   readonly added: ChatMessage[] = [];
   readonly usage = new UsageBook();
+  /** Whether the longest length cut the answer off. */
+  isCutOff = false;
   readonly #options: ChatReplyOptions;
   readonly #toolRunner: ToolRunner;
   readonly #results = new Map<ToolCall, (record: FunctionCall) => void>();
@@ -75,6 +82,12 @@ export class ChatReply {
     return this.#round !== '' || this.added.some(({ role, content }) => role === 'assistant' && content !== '');
   }
 
+  /** Whether the answer ends with calls for the client. */
+  get awaitsClient(): boolean {
+    const last = this.added.at(-1);
+    return last?.role === 'assistant' && last.toolCalls !== undefined;
+  }
+
   /** Emits a text unchanged. */
   *say(text: string): Generator<ReplyPiece, void, undefined> {
     yield* this.#text(text);
@@ -91,16 +104,24 @@ export class ChatReply {
     signal.addEventListener('abort', breakOff, { once: true });
     try {
       for (let round = 1; ; round++) {
-        const calls = yield* this.#ask([...messages, ...this.added]);
-        if (calls.length === 0) break;
-        if (round === MAX_ROUNDS) throw this.#failure('it called tools without an end');
-        yield* this.#announce(calls, messages);
-        yield { type: 'tools', calls };
-        const records = await raceAbort(this.#run(calls), signal);
-        this.#endRound(calls, records);
-        for (const [index, { ok, result, tookMs }] of records.entries()) {
-          yield { type: 'tool', call: calls[index] as ToolCall, ok, result, tookMs };
+        const asked = yield* this.#ask([...messages, ...this.added], round);
+        const calls = asked.filter((call) => !this.#isForClient(call));
+        const forClient = asked.filter((call) => this.#isForClient(call));
+        if (calls.length > 0) {
+          if (round === MAX_ROUNDS) throw this.#failure('it called tools without an end');
+          yield* this.#announce(calls, messages);
+          yield { type: 'tools', calls };
+          const records = await raceAbort(this.#run(calls), signal);
+          this.#endRound(calls, records);
+          for (const [index, { ok, result, tookMs }] of records.entries()) {
+            yield { type: 'tool', call: calls[index] as ToolCall, ok, result, tookMs };
+          }
         }
+        if (forClient.length > 0) {
+          this.#endRound(forClient);
+          yield { type: 'clientCalls', calls: forClient };
+        }
+        if (calls.length === 0 || forClient.length > 0) break;
       }
     } finally {
       signal.removeEventListener('abort', breakOff);
@@ -110,28 +131,35 @@ export class ChatReply {
   }
 
   /** Asks the model once. Returns its tool calls. */
-  async *#ask(messages: readonly ChatMessage[]): AsyncGenerator<ReplyPiece, readonly ToolCall[], undefined> {
-    const { llm, model, temperature, toolbox, clock, signal } = this.#options;
+  async *#ask(
+    messages: readonly ChatMessage[],
+    round: number,
+  ): AsyncGenerator<ReplyPiece, readonly ToolCall[], undefined> {
+    const { llm, model, clock, signal, form } = this.#options;
+    const stop = new StopWords(form.stop ?? []);
     const taken = new Set(messages.flatMap((one) => (one.role === 'assistant' ? (one.toolCalls ?? []) : [])).map(idOf));
     const calls: ToolCall[] = [];
     const deadlines = new Deadlines(clock, llm.name, signal);
-    const request = { model, temperature, messages: this.#limited(messages), tools: toolbox.specs, clock };
     try {
       deadlines.within(FIRST_PIECE_MS);
       this.usage.asked({ provider: llm.name, model });
-      const reply = llm.complete({ ...request, signal: deadlines.signal });
+      const reply = llm.complete(this.#request(messages, round, deadlines.signal));
       for await (const piece of untilAborted(reply, deadlines.signal)) {
         deadlines.pause(); // the reader's time does not count
-        if (piece.type === 'text') yield* this.#text(piece.text);
-        else if (piece.type === 'toolCall') {
+        if (piece.type === 'text') {
+          yield* this.#text(stop.take(piece.text));
+          if (stop.isFound) break;
+        } else if (piece.type === 'toolCall') {
           const id = freeCallId(piece.call.id, taken);
           taken.add(id);
           calls.push({ ...piece.call, id });
         } else if (piece.type === 'usage') {
           this.usage.counted({ provider: llm.name, model }, piece);
+          this.isCutOff = form.maxTokens != null && piece.completionTokens >= form.maxTokens;
         }
         deadlines.within(NEXT_PIECE_MS);
       }
+      yield* this.#text(stop.rest());
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       throw error instanceof ParleyError ? error : this.#failure(reasonOf(error), error);
@@ -139,6 +167,28 @@ export class ChatReply {
       deadlines.end();
     }
     return calls;
+  }
+
+  #request(messages: readonly ChatMessage[], round: number, signal: AbortSignal): LlmRequest {
+    const { model, temperature, toolbox, clock, form } = this.#options;
+    const tools = [...toolbox.specs, ...(form.clientTools ?? [])];
+    const request: LlmRequest = {
+      model,
+      messages: this.#limited(messages),
+      tools,
+      temperature: form.temperature ?? temperature,
+      clock,
+      signal,
+    };
+    if (form.seed != null) request.seed = form.seed;
+    if (form.maxTokens != null) request.maxTokens = form.maxTokens;
+    if (form.responseFormat != null) request.responseFormat = form.responseFormat;
+    if (form.requiredTool != null && round === 1) request.requiredTool = form.requiredTool;
+    return request;
+  }
+
+  #isForClient({ name }: ToolCall): boolean {
+    return this.#options.form.clientTools?.some((spec: ToolSpec) => spec.name === name) ?? false;
   }
 
   #limited(messages: readonly ChatMessage[]): ChatMessage[] {

@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import { nowUnixMs } from '../base/real-clock.js';
 import type { ChatMessage } from '../agent/chat.js';
+import type { ReplyShape } from '../providers/llm/llm.js';
+import { faultOf } from '../schema/issues.js';
+import { toolNameFaults } from '../tools/toolbox.js';
 import { buildSystemPrompt } from '../agent/prompt.js';
 import { afterCall } from '../session/after-call/after-call.js';
 import type { FunctionCall, SessionReport } from '../session/record/session-report.js';
@@ -9,7 +12,7 @@ import { callFacts, unfinishedSession } from './call-facts.js';
 import { CHAT_STATUS, chatReport } from './chat-report.js';
 import { ChatReply, type ReplyPiece } from './chat-reply.js';
 import { rememberWhenOver } from './continuation.js';
-import type { ChatRequest } from './options.js';
+import type { ChatRequest, ReplyForm } from './options.js';
 import { prepareAgent, type PreparedAgent } from './prepare-agent.js';
 import { RunningAnswers } from './running-answers.js';
 import type { EngineServices } from './services.js';
@@ -17,10 +20,10 @@ import type { UnfinishedChat } from './unfinished-session.js';
 
 export type ChatPiece =
   /** The agent is set up; its model has not been asked yet. */
-  | { type: 'begun'; sessionId: string; model: string }
+  | { type: 'begun'; sessionId: string; model: string; shapes: readonly ReplyShape[] }
   | ReplyPiece
   /** The answer is complete. `added`: the messages that it adds: words, tool calls and their results. */
-  | { type: 'done'; added: readonly ChatMessage[]; promptTokens: number; completionTokens: number };
+  | { type: 'done'; added: readonly ChatMessage[]; promptTokens: number; completionTokens: number; cutOff: boolean };
 
 /** One chat: its facts from the beginning to the after-call work. */
 interface Chat {
@@ -30,6 +33,7 @@ interface Chat {
   startUnixMs: number;
   prepared: PreparedAgent;
   systemPrompt: string;
+  form: ReplyForm;
   faults: FaultCounts;
 }
 
@@ -70,11 +74,12 @@ export class Chats {
       clock: this.#services.clock,
       temperature: agent.llm.temperature,
       history: agent.history,
+      form: chat.form,
     });
     let ending: Promise<void> | null = null;
     let failure: string | null = BROKEN_OFF;
     try {
-      yield { type: 'begun', sessionId, model: agent.llm.model };
+      yield { type: 'begun', sessionId, model: agent.llm.model, shapes: llm.shapes ?? [] };
       yield* this.#pieces(chat, reply);
       failure = null;
     } catch (error) {
@@ -84,7 +89,7 @@ export class Chats {
       ending = this.#end(chat, reply, failure);
     }
     const { promptTokens, completionTokens } = reply.usage.tokens;
-    yield { type: 'done', added: reply.added, promptTokens, completionTokens };
+    yield { type: 'done', added: reply.added, promptTokens, completionTokens, cutOff: reply.isCutOff };
     await ending;
   }
 
@@ -104,8 +109,22 @@ export class Chats {
     const isAsked = messages.at(-1)?.role !== 'assistant';
     if (endOfSession === true && !isAsked) return;
     yield* reply.pieces(messages);
-    if (reply.hasSpoken || !isAsked) return;
+    if (reply.hasSpoken || reply.awaitsClient || !isAsked) return;
     throw new ParleyError('PROVIDER_FAILED', { provider: llm.name, reason: 'it said nothing' });
+  }
+
+  /** @throws ParleyError CONFIG_INVALID for what this agent or its model cannot do */
+  #form({ form }: ChatRequest, { toolbox, llm }: PreparedAgent): ReplyForm {
+    const { clientTools, maxTokens, responseFormat } = form ?? {};
+    const shapes = llm.shapes ?? [];
+    const taken = toolbox.specs.map(({ name }) => name);
+    const names = (clientTools ?? []).map(({ name }) => name);
+    const [fault] = toolNameFaults(names, taken);
+    if (fault !== undefined) throw faultOf(['form', 'clientTools'], fault.message);
+    if (responseFormat != null && !shapes.includes('responseFormat')) {
+      throw faultOf(['form', 'responseFormat'], `the model of this agent (${llm.name}) can only write text`);
+    }
+    return Object.assign({}, form, { maxTokens: shapes.includes('maxTokens') ? maxTokens : null });
   }
 
   async #begin(request: ChatRequest, signal: AbortSignal): Promise<Chat> {
@@ -118,8 +137,16 @@ export class Chats {
       onFinish: () => undefined, // a chat has no line to close or transfer
       signal,
     });
-    const systemPrompt = buildSystemPrompt(prepared.agent, startUnixMs, 'writing');
-    const chat = { id, request, startMs, startUnixMs, prepared, systemPrompt, faults };
+    const prompt = buildSystemPrompt(prepared.agent, startUnixMs, 'writing');
+    const systemPrompt = [prompt, request.context ?? ''].filter((part) => part !== '').join('\n\n');
+    let form: ReplyForm;
+    try {
+      form = this.#form(request, prepared);
+    } catch (error) {
+      await prepared.close();
+      throw error;
+    }
+    const chat = { id, request, startMs, startUnixMs, prepared, systemPrompt, form, faults };
     prepared.customLlm?.llm.start(); // connected for this answer only
     if (request.endOfSession === true) {
       this.#keep(chat, { messages: saidBefore(request), functionCalls: [], durationMs: 0 });

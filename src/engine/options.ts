@@ -9,7 +9,7 @@ import type { AgentDefaults } from '../agent/resolve.js';
 import type { McpServerSetting, VoiceSubstitute } from '../settings/setting-items.js';
 import type { GivenVendors, Vendors } from '../settings/vendor-settings.js';
 import type { EndpointingConfig } from '../agent/flow/turn-taking.js';
-import type { LlmProvider } from '../providers/llm/llm.js';
+import type { LlmProvider, ResponseFormat } from '../providers/llm/llm.js';
 import type { LocalModelsOptions } from '../providers/local/local-models.js';
 import type { SttProvider } from '../providers/stt/stt.js';
 import type { TtsProvider, TtsVoice } from '../providers/tts/tts.js';
@@ -204,10 +204,35 @@ export interface ChatRequest extends Omit<AgentRequest, 'vad' | 'stt' | 'tts' | 
    * is remembered, kept in the history and sent to `session_data_webhook`. Default false: nothing of it is kept.
    */
   endOfSession?: boolean | null | undefined;
+  /** Texts for the model behind the agent's own prompt. Default none. */
+  context?: string | null | undefined;
+  /** Default: as the agent is set. */
+  form?: ReplyForm | null | undefined;
   /** Default a random UUID. */
   id?: string | null | undefined;
   /** Stops the model and the tools at once. After-call work still runs. */
   signal: AbortSignal;
+}
+
+/** What a client of a chat asks of the answer. */
+export interface ReplyForm {
+  /**
+   * Tools of the client. A call of one ends the answer; its result comes with the next request. Their names must not be
+   * those of the agent's tools. Default none.
+   */
+  clientTools?: readonly ToolSpec[] | null | undefined;
+  /** The answer begins with a call of this tool of the client. Default: the model chooses. */
+  requiredTool?: string | null | undefined;
+  /** 0 to 2. Default the agent's. */
+  temperature?: number | null | undefined;
+  /** Seed of the model's sampling, for servers that take one. Default none. */
+  seed?: number | null | undefined;
+  /** Longest reply of the model in tokens; models that know no such limit ignore it. Default the model's own. */
+  maxTokens?: number | null | undefined;
+  /** The answer ends before the first of these sequences. Default none. */
+  stop?: readonly string[] | null | undefined;
+  /** Refused if the model has no such forms. Default: text. */
+  responseFormat?: ResponseFormat | null | undefined;
 }
 
 /** A question to one of the engine's language models, outside any session. */

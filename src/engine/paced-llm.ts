@@ -1,5 +1,5 @@
 import type { VirtualClock } from '../base/virtual-clock.js';
-import type { LlmPiece, LlmProvider, LlmRequest, SpeechModel } from '../providers/llm/llm.js';
+import type { LlmPiece, LlmProvider, LlmRequest, ReplyShape, SpeechModel } from '../providers/llm/llm.js';
 
 /** A remote model in virtual time: its replies take the time that they really take. */
 export class PacedLlm implements LlmProvider {
@@ -7,6 +7,7 @@ export class PacedLlm implements LlmProvider {
   readonly virtualTime = true;
   readonly tellsOutcomes: boolean;
   readonly speech?: SpeechModel;
+  readonly shapes: readonly ReplyShape[];
   readonly #llm: LlmProvider;
   readonly #clock: VirtualClock;
 
@@ -15,6 +16,7 @@ export class PacedLlm implements LlmProvider {
     this.name = llm.name;
     this.tellsOutcomes = llm.tellsOutcomes ?? false;
     if (llm.speech !== undefined) this.speech = llm.speech;
+    this.shapes = llm.shapes ?? [];
     this.#llm = llm;
     this.#clock = clock;
   }

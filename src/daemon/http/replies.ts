@@ -2,6 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { boundedIssues, InvalidConfigError, type Location, type ValidationIssue } from '../../schema/issues.js';
 import { type ErrorCode, ParleyError } from '../../base/errors.js';
 import { storageFault } from '../../store/sqlite.js';
+import { isOpenAiPath, openAiError } from './openai-error.js';
 
 /** The body of an error answer. */
 export interface ErrorReply {
@@ -30,6 +31,11 @@ export function errorReplies(
 
 /** Sends an error as the answer. */
 export function refuse(reply: FastifyReply, error: ParleyError): void {
+  if (isOpenAiPath(reply.request.url)) {
+    const refusal = openAiError(error);
+    void reply.code(refusal.status).send({ error: refusal.error });
+    return;
+  }
   const { code } = error.cause instanceof ParleyError && error instanceof InvalidConfigError ? error.cause : error;
   const isInvalid = error instanceof InvalidConfigError || error.httpStatus === 422;
   const detail = isInvalid ? boundedIssues(issuesOf(error)) : error.message;

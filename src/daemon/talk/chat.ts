@@ -59,8 +59,7 @@ export interface ChatEndpointOptions {
   admission: AdmissionControl;
   clock: Clock;
   nowUnixMs: () => number;
-  /** Maximum of concurrent answers. */
-  maxChats: number;
+  places: ChatPlaces;
   onError: (error: Error) => void;
 }
 
@@ -68,23 +67,39 @@ const CONFIG_PLACE = ['body', 'agent', 'agent_config'];
 /** How long the stream of the last answer waits for the end of the session, so that the log has it when it closes. */
 const LOG_MS = 1_000;
 
+/** The answers in progress, of all endpoints for chats. */
+export class ChatPlaces {
+  readonly #max: number;
+  #running = 0;
+
+  /** @param max of concurrent answers */
+  constructor(admission: AdmissionControl, max: number) {
+    this.#max = max;
+    admission.count({ chats: () => this.#running });
+  }
+
+  /** Returns a function that ends it, to be called once. @throws ParleyError SESSIONS_FULL */
+  enter(): () => void {
+    if (this.#running >= this.#max) throw new ParleyError('SESSIONS_FULL', { limit: this.#max });
+    this.#running++;
+    return () => void this.#running--;
+  }
+}
+
 /** `POST /chat/completions`: an agent's answer as server-sent events. */
 export class ChatEndpoint {
   readonly #options: ChatEndpointOptions;
-  #running = 0;
 
   constructor(options: ChatEndpointOptions) {
     this.#options = options;
-    options.admission.count({ chats: () => this.#running });
   }
 
   /** @throws ParleyError before anything has been sent. Later faults become events of the stream */
   async answer(body: ChatBody, reply: FastifyReply): Promise<FastifyReply> {
-    const { admission, maxChats, clock } = this.#options;
+    const { admission, places, clock } = this.#options;
     admission.enter();
     const agent = this.#agent(body.agent);
-    if (this.#running >= maxChats) throw new ParleyError('SESSIONS_FULL', { limit: maxChats });
-    this.#running++;
+    const leave = places.enter();
     const id = randomUUID();
     const stream = new EventStream(reply, clock, { 'x-session-id': id });
     try {
@@ -95,7 +110,7 @@ export class ChatEndpoint {
       else if (stream.begun) await this.#sendError(stream, fault);
       else throw fault;
     } finally {
-      this.#running--;
+      leave();
       stream.end();
     }
     return reply;

@@ -11,7 +11,7 @@ import type { Forwarder } from '../http/forwarder.js';
 import type { HttpModule } from '../http/http-module.js';
 import type { Media } from '../media.js';
 import type { DaemonModule } from '../module.js';
-import { ChatEndpoint, chatRoutes } from './chat.js';
+import { ChatEndpoint, type ChatPlaces, chatRoutes } from './chat.js';
 import { TalkEndpoint } from './talk-routes.js';
 import { WebSessions } from './web-sessions.js';
 import { peerSettings, WebRtcCalls } from './webrtc-calls.js';
@@ -30,12 +30,13 @@ export interface TalkModuleOptions {
   registered: RegisteredCalls;
   media: Media;
   files: BrowserFiles;
+  chatPlaces: ChatPlaces;
 }
 
 /** Pages and the widget, and their conversations: over the talk socket, WebRTC and chat. */
 export function talkModule(context: DaemonContext, options: TalkModuleOptions): DaemonModule {
   const { settings, engine, clock, nowUnixMs, faults, events, admission, owners, queues } = context;
-  const { http, agents, log, registered, media, files } = options;
+  const { http, agents, log, registered, media, files, chatPlaces } = options;
   const { access, clients, requests, tokens, upgrades, forwarder } = http;
   const onError = faults.report;
   const chats = new ChatEndpoint({
@@ -46,7 +47,7 @@ export function talkModule(context: DaemonContext, options: TalkModuleOptions): 
     clock,
     nowUnixMs,
     onError,
-    maxChats: settings.limits.sessions,
+    places: chatPlaces,
   });
   const webSessions = new WebSessions({
     engine,

@@ -1,5 +1,5 @@
 import type { ChatMessage } from '../../agent/chat.js';
-import type { LlmPiece, LlmProvider, LlmRequest } from '../llm/llm.js';
+import type { LlmPiece, LlmProvider, LlmRequest, ReplyShape } from '../llm/llm.js';
 import { type DeadlineBounds, Health } from './health.js';
 import { type Contender, hedged } from './hedge.js';
 
@@ -65,6 +65,7 @@ export class HedgedLlm implements LlmProvider {
   readonly name: string;
   readonly virtualTime: boolean;
   readonly tellsOutcomes: boolean;
+  readonly shapes: readonly ReplyShape[];
   readonly #llm: LlmProvider;
   readonly #book: HedgeBook;
 
@@ -72,6 +73,7 @@ export class HedgedLlm implements LlmProvider {
     this.name = llm.name;
     this.virtualTime = llm.virtualTime;
     this.tellsOutcomes = llm.tellsOutcomes ?? false;
+    this.shapes = llm.shapes ?? [];
     this.#llm = llm;
     this.#book = book;
   }

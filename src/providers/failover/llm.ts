@@ -1,4 +1,4 @@
-import type { LlmPiece, LlmProvider, LlmRequest } from '../llm/llm.js';
+import type { LlmPiece, LlmProvider, LlmRequest, ReplyShape } from '../llm/llm.js';
 import type { Health, Switch, DeadlineBounds } from './health.js';
 import { type Contender, hedged } from './hedge.js';
 
@@ -36,6 +36,8 @@ export class FailoverLlm implements LlmProvider {
   readonly name: string;
   readonly virtualTime: boolean;
   readonly tellsOutcomes = true;
+  /** What all of them can do, so that a fallback's answer has the same form. */
+  readonly shapes: readonly ReplyShape[];
   readonly #options: FailoverLlmOptions;
 
   constructor(options: FailoverLlmOptions) {
@@ -43,6 +45,8 @@ export class FailoverLlm implements LlmProvider {
     const providers = options.entries.map(({ provider }) => provider);
     this.name = providers[0]?.name ?? 'none';
     this.virtualTime = providers.every((provider) => provider.virtualTime);
+    const [first, ...others] = providers;
+    this.shapes = (first?.shapes ?? []).filter((shape) => others.every(({ shapes = [] }) => shapes.includes(shape)));
   }
 
   /** Warms up all entries; one success is enough. */

@@ -15,6 +15,8 @@ export interface LlmProvider {
   readonly tellsOutcomes?: boolean;
   /** Set for speech-to-speech models. `complete` then serves text requests. */
   readonly speech?: SpeechModel;
+  /** What its requests may ask of a reply. Default: nothing. */
+  readonly shapes?: readonly ReplyShape[];
   warmUp(): Promise<void>;
   /**
    * Streams one reply. Throws a ParleyError when the model fails, and the signal's reason when it is aborted; either
@@ -23,6 +25,14 @@ export interface LlmProvider {
   complete(request: LlmRequest): AsyncIterable<LlmPiece>;
   close(): Promise<void>;
 }
+
+/** What a request may ask of a reply beside its words; see `LlmRequest`. */
+export type ReplyShape = 'maxTokens' | 'responseFormat';
+
+/** The form of a reply, as OpenAI's `response_format` gives it. */
+export type ResponseFormat =
+  | { type: 'json_object' }
+  | { type: 'json_schema'; json_schema: Readonly<Record<string, unknown>> & { name: string } };
 
 export interface LlmRequest {
   model: string;
@@ -34,6 +44,10 @@ export interface LlmRequest {
   temperature: number;
   /** Seed of the sampling; models without one ignore it. Default none. */
   seed?: number;
+  /** Longest reply in tokens; only for a provider that `shapes` it. Default: the provider's own. */
+  maxTokens?: number;
+  /** Only for a provider that `shapes` it. Default: text. */
+  responseFormat?: ResponseFormat;
   /** Longest wait for the next piece, in ms. Default: the provider's own, which suits conversations. */
   pieceTimeoutMs?: number;
   clock: Clock;

@@ -82,7 +82,9 @@ function problemOf({ headers, path, body }: DoubleRequest): string | null {
   if (headers['content-type'] !== 'application/json') return 'content-type must be application/json';
   if (typeof body['model'] !== 'string') return 'model is required';
   if (body['stream'] !== true) return 'this double only streams';
-  const known = ['model', 'messages', 'stream', 'stream_options', 'temperature', 'seed', 'tools', 'tool_choice'];
+  const known = ['model', 'messages', 'stream', 'stream_options', 'temperature', 'seed', 'tools', 'tool_choice'].concat(
+    ['max_completion_tokens', 'response_format'],
+  );
   const extra = Object.keys(body).find((key) => !known.includes(key));
   if (extra !== undefined) return `Unknown parameter: '${extra}'`;
   if (body['seed'] !== undefined && !Number.isInteger(body['seed'])) return 'seed must be an integer';

@@ -41,6 +41,7 @@ const REFUSALS = new Set([
 export class AnthropicProvider implements LlmProvider {
   readonly name = 'anthropic';
   readonly virtualTime = false;
+  readonly shapes = ['maxTokens'] as const;
   readonly #options: AnthropicOptions & { clock: Clock };
   readonly #http: VendorHttp;
   /** What models take that have refused a parameter. */
@@ -178,7 +179,7 @@ export function requestBody(request: LlmRequest, model: string, support: ModelSu
   const { system, conversation } = wireMessages(messages);
   const last = conversation.at(-1)?.content.at(-1);
   if (last !== undefined) Object.assign(last, CACHED);
-  const body: Block = { model, max_tokens: MAX_TOKENS, messages: conversation, stream: true };
+  const body: Block = { model, max_tokens: request.maxTokens ?? MAX_TOKENS, messages: conversation, stream: true };
   if (system !== '') body['system'] = [{ type: 'text', text: system, ...CACHED }];
   // Anthropic's range ends at 1.
   if (support.temperature) body['temperature'] = Math.min(1, temperature);

@@ -50,6 +50,7 @@ type SentHook = { [SENT]?: () => void };
 export class OpenAiProvider implements LlmProvider {
   readonly name: string;
   readonly virtualTime = false;
+  readonly shapes = ['maxTokens', 'responseFormat'] as const;
   readonly #options: Required<Pick<OpenAiOptions, 'connectTimeoutMs' | 'firstByteTimeoutMs' | 'idleTimeoutMs'>>;
   readonly #modelName: (modelId: string) => string;
   readonly #headers: Record<string, string>;
@@ -159,7 +160,7 @@ export class OpenAiProvider implements LlmProvider {
       const response = await this.#send('POST', '/chat/completions', body, deadlines, request.pieceTimeoutMs);
       if (response.statusCode >= 200 && response.statusCode < 300) return response;
       const text = await readText(response.body, MAX_ERROR_CHARS);
-      const sent = OPTIONAL_FIELDS.filter((name) => name !== 'seed' || request.seed !== undefined);
+      const sent = OPTIONAL_FIELDS.filter((name) => isSent(name, request));
       const field = sent.find((name) => !refused.has(name) && text.includes(name));
       if ((response.statusCode !== 400 && response.statusCode !== 422) || field === undefined) {
         throw this.#refusal(response, text);
@@ -308,11 +309,16 @@ function parseBaseUrl(baseUrl: string): URL {
  */
 
 /** Fields that some servers refuse. A refused field is never sent to that server again. */
-export const OPTIONAL_FIELDS = ['stream_options', 'temperature', 'seed'] as const;
+export const OPTIONAL_FIELDS = ['stream_options', 'temperature', 'seed', 'max_completion_tokens'] as const;
 export type OptionalField = (typeof OPTIONAL_FIELDS)[number];
 
 const MAX_CALLS = 64;
 const MAX_ARGUMENT_CHARS = 262_144;
+
+function isSent(field: OptionalField, { seed, maxTokens }: LlmRequest): boolean {
+  if (field === 'seed') return seed !== undefined;
+  return field !== 'max_completion_tokens' || maxTokens !== undefined;
+}
 
 /** The request body. `model` is the vendor's own name for the model. */
 export function requestBody(request: LlmRequest, model: string, without: ReadonlySet<OptionalField>): string {
@@ -320,6 +326,11 @@ export function requestBody(request: LlmRequest, model: string, without: Readonl
   if (!without.has('stream_options')) body['stream_options'] = { include_usage: true };
   if (!without.has('temperature')) body['temperature'] = request.temperature;
   if (request.seed !== undefined && !without.has('seed')) body['seed'] = request.seed;
+  const { maxTokens, responseFormat } = request;
+  // Older servers know the former name only.
+  const limit = without.has('max_completion_tokens') ? 'max_tokens' : 'max_completion_tokens';
+  if (maxTokens !== undefined) body[limit] = maxTokens;
+  if (responseFormat !== undefined) body['response_format'] = responseFormat;
   if (request.tools.length > 0) {
     body['tools'] = request.tools.map((tool) => ({
       type: 'function',

@@ -1,0 +1,67 @@
+import { ParleyError } from '../../base/errors.js';
+import type { AgentRegistry, HostedAgent } from '../agents/agents.js';
+
+/** An entry of `GET /v1/models`. */
+export interface AgentModel {
+  /** The agent's id. */
+  id: string;
+  object: 'model';
+  /** Unix seconds. */
+  created: number;
+  owned_by: 'parley';
+  /** The agent's name; not a member of OpenAI's. */
+  name: string;
+}
+
+/** The agents, as the models of OpenAI's interface. */
+export class AgentModels {
+  readonly #agents: AgentRegistry;
+
+  constructor(agents: AgentRegistry) {
+    this.#agents = agents;
+  }
+
+  /**
+   * An agent by its id or by the slug of its name (`The Crooked Fork`: `the-crooked-fork`), in its current version or
+   * in the one that follows `@`.
+   * @throws ParleyError NOT_FOUND; AGENT_DISABLED
+   */
+  async find(model: string): Promise<HostedAgent> {
+    const [, name = model, version] = /^(.+)@(\d{1,9})$/.exec(model) ?? [];
+    const id = this.#idOf(name);
+    const agent = version === undefined ? this.#agents.get(id) : await this.#agents.version(id, Number(version));
+    // A disabled agent takes no conversations, whatever the version.
+    if (agent.config.status === 'disabled' || this.#agents.get(id).config.status === 'disabled') {
+      throw new ParleyError('AGENT_DISABLED');
+    }
+    return agent;
+  }
+
+  list(): AgentModel[] {
+    return this.#agents.active().map(({ id }) => this.#reply(id));
+  }
+
+  /** @throws ParleyError as `find` */
+  async get(model: string): Promise<AgentModel> {
+    return this.#reply((await this.find(model)).id);
+  }
+
+  #reply(id: string): AgentModel {
+    const { createdAt, name } = this.#agents.stored(id);
+    return { id, object: 'model', created: createdAt, owned_by: 'parley', name };
+  }
+
+  #idOf(name: string): string {
+    const agents = this.#agents.active();
+    if (agents.some(({ id }) => id === name)) return name;
+    const named = agents.filter((agent) => slugOf(agent.name) === name);
+    return named.length === 1 ? (named[0]?.id ?? name) : name;
+  }
+}
+
+function slugOf(name: string): string {
+  return name
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, '-')
+    .replaceAll(/^-|-$/g, '');
+}
