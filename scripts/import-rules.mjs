@@ -107,6 +107,8 @@ export const MAY_IMPORT = {
   index: [...LIBRARY, 'engine', 'telephony/calls'],
 };
 
+const NAMED_ZOD = /^import \{[^}]*\bz\b[^}]*\} from 'zod'/m;
+
 /** Type-only imports that are allowed besides: messages that both ends of a socket share. */
 const MAY_IMPORT_TYPES_OF = {
   web: ['daemon', 'transports', 'session', 'conversation', 'agent', 'replay'],
@@ -122,7 +124,11 @@ export function brokenRules(path, source) {
   const folder = owner(path);
   const allowed = MAY_IMPORT[folder];
   if (allowed === undefined) return GROUND.includes(folder) ? [] : [`src/${path}: "${folder}" is not in the table`];
-  return importsOf(source).flatMap(({ specifier, typeOnly }) => {
+  // esbuild cannot drop a part of the object `z`, which has the messages of all languages: 430 kB that each start reads.
+  const zod = NAMED_ZOD.test(source)
+    ? [`src/${path}: the bundle keeps all of zod: write import * as z from 'zod'`]
+    : [];
+  const rooms = importsOf(source).flatMap(({ specifier, typeOnly }) => {
     if (!specifier.startsWith('.')) return [];
     const target = posix.join(dirname(path), specifier).replace(/\.[jt]s$/, '');
     const into = owner(target);
@@ -131,6 +137,7 @@ export function brokenRules(path, source) {
       into === folder || GROUND.includes(target) || [...allowed, ...types].some((it) => it === into || it === target);
     return fine ? [] : [`src/${path}: ${folder} may not import ${target}. It may import ${list(allowed)}`];
   });
+  return [...zod, ...rooms];
 }
 
 /**

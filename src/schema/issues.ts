@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { ParleyError } from '../base/errors.js';
 
 /** The place of a fault: member names, and array indexes as integers. */

@@ -32,6 +32,7 @@ describe('who may import whom', () => {
     ['web/page.ts', "import { parse } from '../daemon/talk/messages.js';"],
     ['audio/wav.ts', "import { x } from '../index.js';"],
     ['gadgets/x.ts', ''],
+    ['agent/agent.ts', "import { z } from 'zod';"],
   ])('%s may not: %s', (path, source) => {
     expect(brokenRules(path, source)).toHaveLength(1);
   });
