@@ -308,6 +308,7 @@ function versionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
       before: z.int().min(1).exactOptional().describe('Only versions before this one, such as the last one of a page.'),
     },
     answer: z.array(versionSchema),
+    pages: { cursor: 'before', items: null, next: 'version' },
     examples: () => ({ answer: [exampleVersion()] }),
     handle: async ({ params: { agent_id: id }, query: { limit = 20, before = Number.MAX_SAFE_INTEGER } }) =>
       (await agents.versions(id, { limit, before })).map(versionReply),

@@ -78,7 +78,7 @@ const callHistory = z
     ),
     duration: z.number().describe('Seconds'),
     ts: z.number().describe('Unix seconds; no two calls have the same'),
-    chat: z.string().describe('JSON text of an array of messages'),
+    chat: z.string().meta({ description: 'JSON text of an array of messages', contentMediaType: 'application/json' }),
     chars_used: z.int().describe('Characters sent to the text-to-speech provider'),
     session_id: z.string(),
     call_id: z.string().nullable(),
@@ -191,6 +191,7 @@ function callRoutes(api: Api, { archive, clients, links, owners }: CallLogRoutes
     summary: 'Calls, newest first',
     query: pageQuery,
     description: 'Pages neither skip nor repeat a call, even while calls are added. `next_cursor` is 0 at the end.',
+    pages: { cursor: 'start_after_ts', items: 'histories', next: 'next_cursor' },
     answer: z.strictObject({ histories: z.array(callHistory), next_cursor: z.number() }).meta({ id: 'CallHistories' }),
     examples: () => ({ answer: { histories: [exampleCall()], next_cursor: 0 } }),
     handle: async ({ query: { limit, start_after_ts: after = 0, ...query }, request, reply }) => {

@@ -55,6 +55,7 @@ export function webhookRoutes(api: Api, { deliveries, nowUnixMs, wake }: Webhook
       limit: z.int().min(1).max(100).default(20),
       cursor: z.int().min(0).default(0).describe('The `next_cursor` of the previous page; 0 = the first page'),
     },
+    pages: { cursor: 'cursor', items: 'deliveries', next: 'next_cursor' },
     answer: z.strictObject({ deliveries: z.array(deliverySchema), next_cursor: z.int().describe('0 at the end') }),
     examples: () => ({ answer: { deliveries: [EXAMPLE], next_cursor: 0 } }),
     handle: async ({ query: { session_id: sessionId = null, state = null, limit, cursor } }) => {

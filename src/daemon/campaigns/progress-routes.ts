@@ -46,6 +46,7 @@ export function campaignProgressRoutes(api: Api, campaigns: Campaigns, clock: Cl
     params: { campaign_id: z.string().min(1).max(100) },
     content: 'text/event-stream',
     answer: progressSchema,
+    stream: { events: { progress: progressSchema }, last: { member: 'status', values: ['finished'] } },
     errors: ['NOT_FOUND', 'STREAMS_FULL'],
     examples: () => ({
       answer: {

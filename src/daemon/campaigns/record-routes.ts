@@ -99,6 +99,7 @@ export function campaignRecordRoutes(api: Api, campaigns: Campaigns): void {
     params,
     summary: 'The records of a campaign',
     answer: pageSchema,
+    pages: { cursor: 'start_after', items: 'records', next: 'next_cursor' },
     description: 'In the order of upload. Only `status=rejected` lists refused items.',
     query: {
       status: statusSchema.exactOptional(),

@@ -167,6 +167,10 @@ function runProgressRoutes(api: Api, runs: EvalRuns, clock: Clock): void {
     params: { run_id: z.string().min(1).max(100) },
     content: 'text/event-stream',
     answer: progressSchema,
+    stream: {
+      events: { progress: progressSchema },
+      last: { member: 'status', values: ['done', 'canceled', 'failed'] },
+    },
     errors: ['NOT_FOUND', 'STREAMS_FULL'],
     examples: () => ({ answer: { status: 'running', reason: null, done: 12, total: 25, passed: 11, failed: 1 } }),
     handle: async ({ params: { run_id: id }, reply }) => {

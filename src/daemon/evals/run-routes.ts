@@ -102,6 +102,7 @@ function startRoutes(api: Api, runs: EvalRuns): void {
     answer: z
       .strictObject({ runs: z.array(runReplySchema), next_cursor: z.int().describe('0 at the end') })
       .meta({ id: 'EvalRuns' }),
+    pages: { cursor: 'cursor', items: 'runs', next: 'next_cursor' },
     examples: () => ({ answer: { runs: [EXAMPLE_RUN], next_cursor: 0 } }),
     handle: async ({ query: { suite_id: suiteId = null, agent_id: agentId = null, status = null, limit, cursor } }) => {
       const beforeSeq = cursor === 0 ? null : cursor;

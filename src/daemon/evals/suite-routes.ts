@@ -175,6 +175,7 @@ function itemRoutes(api: Api, { suites, runs }: SuiteRoutesOptions): void {
       before: z.int().min(1).exactOptional().describe('Only versions before this one, such as the last one of a page.'),
     },
     answer: z.array(suiteVersionSchema),
+    pages: { cursor: 'before', items: null, next: 'version' },
     examples: () => {
       const { id: _id, agent_id: _agent, created_at: _created, ...version } = exampleSuite();
       return { answer: [version] };

@@ -31,6 +31,24 @@ export interface EndpointExamples {
   refusal?: ErrorCode;
 }
 
+/** How a list gives its pages, for generated clients. */
+export interface Pages {
+  /** The query parameter that takes the cursor. */
+  cursor: string;
+  /** The member of the answer with the items; null = the answer is the list. */
+  items: string | null;
+  /** The member with the cursor of the next page, 0 at the end: of the answer, or of its last item if `items` is null. */
+  next: string;
+}
+
+/** What a stream of events sends, for generated clients. They connect again unless the last event has arrived. */
+export interface Events {
+  /** The schema of each event's data, by the event's name. */
+  events: Readonly<Record<string, z.ZodType>>;
+  /** The member of an event's data and its values behind which nothing comes; null = the stream has no end. */
+  last: { member: string; values: readonly (string | boolean)[] } | null;
+}
+
 /** Who may call an endpoint: holders of a private key, anyone, or those for whom the function does not throw. */
 export type Gate = 'private' | 'open' | ((request: FastifyRequest) => void | Promise<void>);
 
@@ -72,6 +90,10 @@ export interface Endpoint<P extends Shape, Q extends Shape, B extends z.ZodType,
   answer?: R;
   /** Media type of an answer other than JSON. */
   content?: string;
+  /** Of a list in pages. */
+  pages?: Pages;
+  /** Of a stream of events that a client can open again. */
+  stream?: Events;
   /** Other statuses with the same JSON, and their descriptions. */
   statuses?: Readonly<Record<number, string>>;
   /** Other errors that it can answer. The catalogue has their statuses. */

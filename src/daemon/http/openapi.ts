@@ -31,7 +31,9 @@ const CHAPTERS: readonly string[] = [
 ];
 
 const errorShape = {
-  code: z.string().describe('A stable code for programs, see docs/errors.md'),
+  code: z
+    .string()
+    .meta({ description: 'A stable code for programs, see docs/errors.md', examples: Object.keys(errorCatalogue()) }),
   request_id: z.string().describe("Also in the header `x-request-id` and the daemon's log"),
 };
 const detail = z
@@ -126,6 +128,11 @@ function operation(endpoint: AnyEndpoint, schemaOf: SchemaOf): Json {
           }
         : { required: true, content: { [upload]: { schema: file } } },
     responses: responses(endpoint, examples, schemaOf),
+    'x-pagination': endpoint.pages,
+    'x-stream': endpoint.stream && {
+      events: mapped(endpoint.stream.events, (schema) => schemaOf(schema, 'output')),
+      last: endpoint.stream.last,
+    },
   };
 }
 
@@ -136,6 +143,10 @@ function securityOf(endpoint: AnyEndpoint): Json[] {
   if (security === 'none') return [];
   const key = { key: [scopeOf(endpoint)] };
   return security === 'key' ? [key] : [key, {}];
+}
+
+function mapped(shape: Shape, map: (schema: z.ZodType) => Json): Json {
+  return Object.fromEntries(Object.entries(shape).map(([name, schema]) => [name, map(schema)]));
 }
 
 /** Why the example of a body may be refused. */

@@ -43,60 +43,61 @@ const headers = {
 const eventShape = { session_id: z.string(), time: z.number().optional().describe('Unix seconds') };
 const milliseconds = z.number().nullable();
 /** The data of each kind of event, see `LiveEvents`. */
+const eventSchemas = {
+  status: z
+    .strictObject({
+      ...eventShape,
+      call_id: z.string().nullable(),
+      call_status: z.string(),
+      ended: z.boolean(),
+      channel: z.string(),
+      direction: z.string().nullable(),
+      agent_id: z.string().nullable(),
+      campaign_id: z.string().nullable(),
+      from: z.string().nullable(),
+      to: z.string().nullable(),
+      duration: z.number().nullable().describe('Seconds'),
+      error_message: z.string().nullable(),
+    })
+    .meta({ id: 'StatusEvent', description: 'Event `status`: the state of a call.' }),
+  transcript: z
+    .strictObject({
+      ...eventShape,
+      role: z.enum(['user', 'agent']),
+      text: z.string().nullable().describe('Null: the agent opts out of data collection'),
+      is_final: z.boolean(),
+      turn: z.int().optional(),
+    })
+    .meta({ id: 'TranscriptEvent', description: 'Event `transcript`: words of the user or the agent.' }),
+  metrics: z
+    .strictObject({
+      ...eventShape,
+      turn: z.int(),
+      utterance_latency: milliseconds,
+      end_of_turn: milliseconds,
+      llm_first: milliseconds,
+      first_sentence: milliseconds,
+      tts_first: milliseconds,
+      interrupted: z.boolean(),
+    })
+    .meta({ id: 'MetricsEvent', description: 'Event `metrics`: milliseconds from the end of the user’s speech.' }),
+  tool: z
+    .strictObject({
+      ...eventShape,
+      id: z.string(),
+      name: z.string(),
+      ok: z.boolean(),
+      took_ms: z.number(),
+      arguments: z.string().nullable(),
+      result: z.string().nullable(),
+    })
+    .meta({ id: 'ToolEvent', description: 'Event `tool`: a tool call has ended.' }),
+  gap: z
+    .strictObject({})
+    .meta({ id: 'GapEvent', description: 'Event `gap`: some events before this one are no longer stored.' }),
+};
 const eventSchema = z
-  .union([
-    z
-      .strictObject({
-        ...eventShape,
-        call_id: z.string().nullable(),
-        call_status: z.string(),
-        ended: z.boolean(),
-        channel: z.string(),
-        direction: z.string().nullable(),
-        agent_id: z.string().nullable(),
-        campaign_id: z.string().nullable(),
-        from: z.string().nullable(),
-        to: z.string().nullable(),
-        duration: z.number().nullable().describe('Seconds'),
-        error_message: z.string().nullable(),
-      })
-      .meta({ id: 'StatusEvent', description: 'Event `status`: the state of a call.' }),
-    z
-      .strictObject({
-        ...eventShape,
-        role: z.enum(['user', 'agent']),
-        text: z.string().nullable().describe('Null: the agent opts out of data collection'),
-        is_final: z.boolean(),
-        turn: z.int().optional(),
-      })
-      .meta({ id: 'TranscriptEvent', description: 'Event `transcript`: words of the user or the agent.' }),
-    z
-      .strictObject({
-        ...eventShape,
-        turn: z.int(),
-        utterance_latency: milliseconds,
-        end_of_turn: milliseconds,
-        llm_first: milliseconds,
-        first_sentence: milliseconds,
-        tts_first: milliseconds,
-        interrupted: z.boolean(),
-      })
-      .meta({ id: 'MetricsEvent', description: 'Event `metrics`: milliseconds from the end of the user’s speech.' }),
-    z
-      .strictObject({
-        ...eventShape,
-        id: z.string(),
-        name: z.string(),
-        ok: z.boolean(),
-        took_ms: z.number(),
-        arguments: z.string().nullable(),
-        result: z.string().nullable(),
-      })
-      .meta({ id: 'ToolEvent', description: 'Event `tool`: a tool call has ended.' }),
-    z
-      .strictObject({})
-      .meta({ id: 'GapEvent', description: 'Event `gap`: some events before this one are no longer stored.' }),
-  ])
+  .union(Object.values(eventSchemas))
   .meta({ id: 'CallEvent', description: "An event of a call. The event's name gives its kind." });
 
 const EXAMPLE: z.output<typeof eventSchema> = {
@@ -155,6 +156,7 @@ export function eventRoutes(api: Api, options: EventRoutesOptions): void {
     id: 'watchCalls',
     path: '/events',
     summary: 'Watch the events of all calls',
+    stream: { events: eventSchemas, last: null },
     description:
       'Events are `status`, `transcript`, `metrics`, `tool`, and `gap` if the client missed some. Those of all nodes.',
     handle: (call) => open(call, 'all'),
@@ -165,6 +167,7 @@ export function eventRoutes(api: Api, options: EventRoutesOptions): void {
     id: 'watchCall',
     path: '/calls/{session_id}/events',
     summary: 'Watch the events of a call',
+    stream: { events: eventSchemas, last: { member: 'ended', values: [true] } },
     description: 'Starts with the first stored event. The stream ends when the call has ended.',
     params: { session_id: z.string().min(1).max(200) },
     errors: ['STREAMS_FULL', 'NOT_FOUND', 'NODE_UNREACHABLE'],
