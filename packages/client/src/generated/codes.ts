@@ -101,6 +101,7 @@ export type ErrorCode =
   | 'INTERNAL'
   | 'AUTH_REQUIRED'
   | 'AUTH_FORBIDDEN'
+  | 'AUTH_SCOPE'
   | 'LINK_INVALID'
   | 'KEY_LAST'
   | 'KEY_OF_ENVIRONMENT'

@@ -5,6 +5,7 @@ import type { Pages } from '../pages.js';
 import type {
   Agent,
   AgentChange,
+  AgentCheck,
   AgentCreate,
   AgentDetail,
   AgentFileIds,
@@ -49,6 +50,7 @@ import type {
   KeyCreate,
   KnowledgeFile,
   KnowledgeFileCreate,
+  LiveCalls,
   Memory,
   MetricsEvent,
   NameableVoice,
@@ -67,6 +69,7 @@ import type {
   StoredEmbedConfiguration,
   Success,
   ToolEvent,
+  Transcript,
   TranscriptEvent,
   Trunk,
   Upload,
@@ -221,6 +224,15 @@ export class Agents {
    */
   create(body: AgentCreate, options?: RequestOptions): Promise<CheckedAgent> {
     return this.#http.json('POST', '/agents', { body }, options);
+  }
+
+  /**
+   * Check an agent without storing it. `POST /agents/check`
+   *
+   * Refuses what `POST /agents` refuses, and has the same warnings.
+   */
+  check(body: AgentCreate, options?: RequestOptions): Promise<AgentCheck> {
+    return this.#http.json('POST', '/agents/check', { body }, options);
   }
 
   /**
@@ -684,6 +696,13 @@ export class Calls {
   getGuards(options?: RequestOptions): Promise<CallGuards> {
     return this.#http.json('GET', '/calls/guards', {}, options);
   }
+
+  /**
+   * Calls that go on, of all nodes, oldest first. `GET /calls/live`
+   */
+  listLiveCalls(options?: RequestOptions): Promise<LiveCalls> {
+    return this.#http.json('GET', '/calls/live', {}, options);
+  }
 }
 
 /** Requests about campaigns. */
@@ -1052,6 +1071,15 @@ export class CallLogs {
    */
   getTrace(sessionId: string, options?: RequestOptions): Promise<string> {
     return this.#http.text('GET', path`/call-logs/${sessionId}/trace`, {}, options);
+  }
+
+  /**
+   * What was said and done in a call, with times. `GET /call-logs/{session_id}/transcript`
+   *
+   * For a running call, all so far. Times come from its trace; without one they are null.
+   */
+  getTranscript(sessionId: string, options?: RequestOptions): Promise<Transcript> {
+    return this.#http.json('GET', path`/call-logs/${sessionId}/transcript`, {}, options);
   }
 }
 

@@ -36,6 +36,12 @@ interface components {
       /** @description Replaces all of them. Null removes them. */
       extensions?: components['schemas']['AgentExtensions'] | null;
     };
+    AgentCheck: {
+      warnings: {
+        loc: (string | number)[];
+        msg: string;
+      }[];
+    };
     /** @description What an agent is. Every field may be null or left out. */
     AgentConfig: {
       /** @description How the agent is to behave. `{Name}` variables are filled in. */
@@ -748,6 +754,7 @@ interface components {
        * @example INTERNAL
        * @example AUTH_REQUIRED
        * @example AUTH_FORBIDDEN
+       * @example AUTH_SCOPE
        * @example LINK_INVALID
        * @example KEY_LAST
        * @example KEY_OF_ENVIRONMENT
@@ -1329,6 +1336,7 @@ interface components {
        * @example INTERNAL
        * @example AUTH_REQUIRED
        * @example AUTH_FORBIDDEN
+       * @example AUTH_SCOPE
        * @example LINK_INVALID
        * @example KEY_LAST
        * @example KEY_OF_ENVIRONMENT
@@ -1419,6 +1427,8 @@ interface components {
       hint: string;
       agents: string[];
       origins: string[];
+      /** @description Of a private key. */
+      scopes: components['schemas']['KeyScope'][];
       /** @description Unix seconds */
       created_at: number;
     };
@@ -1430,11 +1440,18 @@ interface components {
       kind: 'private' | 'public';
       /** @description Who uses the key, or for what. */
       name: string;
+      /** @description What a private key allows; none = everything. A key can pass on only what it allows itself. */
+      scopes?: components['schemas']['KeyScope'][] | null;
       /** @description Agents that a public key allows; none = all. */
       agents?: string[] | null;
       /** @description Web origins that a public key allows; none = the operator's `allowedOrigins`. */
       origins?: string[] | null;
     };
+    /**
+     * @description read: everything but keys. write: change agents, numbers, campaigns, knowledge, voices. calls: place and end calls, run campaigns, chat. evals: change and run test suites. admin: keys, deletion of calls and memories.
+     * @enum {string}
+     */
+    KeyScope: 'read' | 'write' | 'calls' | 'evals' | 'admin';
     /** @description Files that the agent can consult. */
     KnowledgeBase: {
       /** @description Ids of knowledge files. */
@@ -1620,6 +1637,24 @@ interface components {
       concealed_ms: number | null;
       round_trip_ms: number | null;
     };
+    LiveCall: {
+      session_id: string;
+      call_id: string | null;
+      call_status: string;
+      /** @enum {string} */
+      channel: 'phone' | 'talk' | 'webrtc' | 'chat';
+      /** @enum {string} */
+      direction: 'inbound' | 'outbound';
+      agent_id: string | null;
+      campaign_id: string | null;
+      from: string | null;
+      to: string | null;
+      /** @description The start in Unix seconds */
+      ts: number;
+    };
+    LiveCalls: {
+      calls: components['schemas']['LiveCall'][];
+    };
     /** @description An agent's memory of one session. */
     Memory: {
       agent_id: string;
@@ -1685,6 +1720,8 @@ interface components {
       hint: string;
       agents: string[];
       origins: string[];
+      /** @description Of a private key. */
+      scopes: components['schemas']['KeyScope'][];
       /** @description Unix seconds */
       created_at: number;
       /** @description Only this answer has it. */
@@ -2001,6 +2038,19 @@ interface components {
       content: string;
       tool_call_id: string;
     };
+    /** @description What was said and done in a call, in order. */
+    Transcript: {
+      session_id: string;
+      call_status: string;
+      lines: {
+        /** @description On the session's clock; null = unknown */
+        at_ms: number | null;
+        /** @enum {string} */
+        who: 'user' | 'agent' | 'tool';
+        /** @description The agent's part as far as it was heard; a tool's call with its result */
+        text: string;
+      }[];
+    };
     /** @description Event `transcript`: words of the user or the agent. */
     TranscriptEvent: {
       session_id: string;
@@ -2036,10 +2086,10 @@ interface components {
       /** @description Null = the trunk has no registration. */
       registration: {
         /**
-         * @description `elsewhere`: another node registers.
+         * @description `standby`: another node registers.
          * @enum {string}
          */
-        state: 'registering' | 'registered' | 'failed' | 'elsewhere' | 'ended';
+        state: 'registering' | 'registered' | 'failed' | 'standby' | 'ended';
         /** @description Why it failed, as the registrar reported it. */
         reason: string | null;
       } | null;
@@ -2393,6 +2443,7 @@ interface components {
 export type Agent = components['schemas']['Agent'];
 export type AgentCallData = components['schemas']['AgentCallData'];
 export type AgentChange = components['schemas']['AgentChange'];
+export type AgentCheck = components['schemas']['AgentCheck'];
 export type AgentConfig = components['schemas']['AgentConfig'];
 export type AgentCreate = components['schemas']['AgentCreate'];
 export type AgentDetail = components['schemas']['AgentDetail'];
@@ -2464,12 +2515,15 @@ export type InactivityHandling = components['schemas']['InactivityHandling'];
 export type Interruption = components['schemas']['Interruption'];
 export type Key = components['schemas']['Key'];
 export type KeyCreate = components['schemas']['KeyCreate'];
+export type KeyScope = components['schemas']['KeyScope'];
 export type KnowledgeBase = components['schemas']['KnowledgeBase'];
 export type KnowledgeFile = components['schemas']['KnowledgeFile'];
 export type KnowledgeFileCreate = components['schemas']['KnowledgeFileCreate'];
 export type LLM = components['schemas']['LLM'];
 export type Language = components['schemas']['Language'];
 export type LineMetrics = components['schemas']['LineMetrics'];
+export type LiveCall = components['schemas']['LiveCall'];
+export type LiveCalls = components['schemas']['LiveCalls'];
 export type Memory = components['schemas']['Memory'];
 export type MemoryConfig = components['schemas']['MemoryConfig'];
 export type MetricsEvent = components['schemas']['MetricsEvent'];
@@ -2502,6 +2556,7 @@ export type SwitchLanguage = components['schemas']['SwitchLanguage'];
 export type ToolCall = components['schemas']['ToolCall'];
 export type ToolEvent = components['schemas']['ToolEvent'];
 export type ToolMessage = components['schemas']['ToolMessage'];
+export type Transcript = components['schemas']['Transcript'];
 export type TranscriptEvent = components['schemas']['TranscriptEvent'];
 export type TransferExtension = components['schemas']['TransferExtension'];
 export type TransferPhone = components['schemas']['TransferPhone'];
