@@ -106,6 +106,20 @@ export type {
   ToolResult,
   Toolbox,
 } from './tools/tool.js';
+export { defineTool } from './tools/define-tool.js';
+export type {
+  DefinedTool,
+  FunctionContext,
+  FunctionOptions,
+  StandardIssue,
+  StandardResult,
+  StandardSchema,
+  ToolArguments,
+  ToolDefinition,
+  ToolParameters,
+} from './tools/define-tool.js';
+export type { ToolSession } from './tools/tool.js';
+export type { EnginePlugin, Maker } from './engine/plugin.js';
 export type { Delivery, OutboxStore } from './tools/outbox.js';
 export type {
   CallFacts,
@@ -166,6 +180,7 @@ export type {
 export type { FlowSettings } from './agent/flow/flow.js';
 export type { VoicemailConfig } from './agent/flow/voicemail.js';
 export type {
+  AddedEntry,
   Again,
   AssistantEntry,
   ConversationState,

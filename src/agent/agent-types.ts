@@ -2,6 +2,7 @@
  * Generated from the schema in agent.ts, with its descriptions, so that editors show them. Do not edit:
  * `PARLEY_UPDATE_DOCS=1 npx vitest run test/agent/agent-types.test.ts` writes this file.
  */
+import type { ParamSchema } from './param.js';
 
 /** What an agent is. Every field may be null or left out. */
 export interface AgentConfig {
@@ -201,16 +202,68 @@ interface AgentFunction {
   include_metadata?: boolean | null | undefined;
 }
 
-/** One argument of a function. */
+/** One argument of a function, with the keywords of JSON Schema. */
 interface Param {
   /** Key of the argument. */
   name: string;
-  /** Whether the model has to give it. Default: false. */
-  required?: boolean | null | undefined;
-  /** string, number, integer, boolean, array or object. Any other word (email, date…) is a string whose form the model gets. Default: string. */
+  /** Whether the model has to give it. A list names the members that an object must have, as in JSON Schema. Default: false. */
+  required?: boolean | string[] | null | undefined;
+  /** string, number, integer, boolean, array or object. Any other word (email, date…) is a string whose form the model gets. Default: string; with enum, const, anyOf, oneOf or allOf any. */
   type?: string | null | undefined;
   /** Its description for the model. Default: none. */
   description?: string | null | undefined;
+  /** The values that it can have. Default: any. */
+  enum?: unknown[] | null | undefined;
+  /** The only value that it can have. Default: any. */
+  const?: unknown;
+  /** The value where the model gives none. Default: none. */
+  default?: unknown;
+  /** Examples for the model. Default: none. */
+  examples?: unknown[] | null | undefined;
+  /** Form of a string: date, time, date-time, email, uri, uuid, ipv4 and ipv6 are checked; others only inform the model. Default: any. */
+  format?: string | null | undefined;
+  /** Regular expression that a string must match somewhere. Default: any. */
+  pattern?: string | null | undefined;
+  /** Fewest characters of a string. Default: 0. */
+  minLength?: number | null | undefined;
+  /** Most characters of a string. Default: any number. */
+  maxLength?: number | null | undefined;
+  /** Smallest number. Default: none. */
+  minimum?: number | null | undefined;
+  /** Largest number. Default: none. */
+  maximum?: number | null | undefined;
+  /** A number that it must be above. Default: none. */
+  exclusiveMinimum?: number | null | undefined;
+  /** A number that it must be below. Default: none. */
+  exclusiveMaximum?: number | null | undefined;
+  /** A number that it must be a multiple of. Default: none. */
+  multipleOf?: number | null | undefined;
+  /** What the items of an array are. Default: anything. */
+  items?: ParamSchema | null | undefined;
+  /** What the first items of an array are, one by one. Default: anything. */
+  prefixItems?: ParamSchema[] | null | undefined;
+  /** Fewest items of an array. Default: 0. */
+  minItems?: number | null | undefined;
+  /** Most items of an array. Default: any number. */
+  maxItems?: number | null | undefined;
+  /** Whether no item of an array may be there twice. Default: false. */
+  uniqueItems?: boolean | null | undefined;
+  /** The members of an object, by name. Default: any members. */
+  properties?: Record<string, ParamSchema> | null | undefined;
+  /** Whether, or which, other members an object may have. Default: true. */
+  additionalProperties?: boolean | ParamSchema | null | undefined;
+  /** Fewest members of an object. Default: 0. */
+  minProperties?: number | null | undefined;
+  /** Most members of an object. Default: any number. */
+  maxProperties?: number | null | undefined;
+  /** It has at least one of these forms. Default: any form. */
+  anyOf?: ParamSchema[] | null | undefined;
+  /** It has exactly one of these forms. Default: any form. */
+  oneOf?: ParamSchema[] | null | undefined;
+  /** It has all of these forms. Default: any form. */
+  allOf?: ParamSchema[] | null | undefined;
+  /** A form that it must not have. Default: none. */
+  not?: ParamSchema | null | undefined;
 }
 
 /** A function fulfilled by the caller's client or the operator. */

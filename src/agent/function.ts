@@ -1,28 +1,13 @@
 import * as z from 'zod';
 import { optional, required } from '../schema/field.js';
+import { paramSchema } from './param.js';
 import { phrasesSchema } from '../schema/text.js';
 import { headersSchema, httpUrlSchema } from './webhook.js';
 
 /** What language models take as a tool's name. */
 export const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-const toolNameSchema = z.string().regex(TOOL_NAME, 'Input should be 1 to 64 letters, digits, _ or -');
-
-export const paramSchema = z
-  .strictObject({
-    name: required(z.string().min(1).max(64), 'Key of the argument.'),
-    required: optional(z.boolean(), 'Whether the model has to give it.', { default: false }),
-    type: optional(
-      z.string().regex(/^[A-Za-z][A-Za-z0-9_ -]{0,31}$/, 'Input should be a short word such as string or number'),
-      'string, number, integer, boolean, array or object. Any other word (email, date…) is a string whose form the ' +
-        'model gets.',
-      { default: 'string' },
-    ),
-    description: optional(z.string().max(4_000), 'Its description for the model.', { default: 'none' }),
-  })
-  .meta({ id: 'Param', description: 'One argument of a function.' });
-
-export type Param = z.infer<typeof paramSchema>;
+export const toolNameSchema = z.string().regex(TOOL_NAME, 'Input should be 1 to 64 letters, digits, _ or -');
 
 const paramsSchema = z.array(paramSchema).max(100).superRefine(refuseRepeatedNames, { when: isList });
 

@@ -65,6 +65,9 @@ const ON_EVENT: {
     toolCalls.onResult(core, callId, ok, content);
     interruption.listenAgain(core);
   },
+  'tool.progress': (core, { callId, text }) => {
+    if (isSpeakable(text) && !toolCalls.onProgress(core, callId, text)) floor.takeAnnouncement(core, text);
+  },
   'transfer.result': (core, { callId, ok, reason }) => {
     if (onTransferResult(core, callId, ok, reason)) close(core, 'agent-ended', true);
     interruption.listenAgain(core);

@@ -37,6 +37,8 @@ export type ConversationEvent =
   | { type: 'llm.done'; requestId: number }
   | ({ type: 'llm.failed'; requestId: number } & Failure)
   | { type: 'tool.result'; callId: string; ok: boolean; content: string }
+  /** A sentence about a running call, for the user. */
+  | { type: 'tool.progress'; callId: string; text: string }
   /** The result of a transfer; `reason` is what the model reads about a failure. */
   | { type: 'transfer.result'; callId: string; ok: boolean; reason: string }
   /** The first sample of an utterance has been given to the line. */

@@ -56,6 +56,8 @@ export interface ConversationState {
   lastActiveMs: number;
   /** Tool calls that run or wait for their phrase. */
   tools: RunningTool[];
+  /** Tool calls that run while the conversation goes on. */
+  background: ToolCall[];
   /** A tool result is not part of any model request yet. */
   hasUnreportedResults: boolean;
   /** External announcements that wait until the user has finished. */
@@ -96,7 +98,15 @@ const DEADLINES = [
   'closing',
 ] as const;
 
-export type HistoryEntry = UserEntry | AssistantEntry;
+export type HistoryEntry = UserEntry | AssistantEntry | AddedEntry;
+
+/** A message that nobody has said. */
+export interface AddedEntry {
+  role: 'added';
+  as: 'system';
+  content: string;
+  atMs: number;
+}
 
 export interface UserEntry {
   role: 'user';
@@ -365,6 +375,7 @@ export function initialState(): ConversationState {
     inactivity: { prompts: 0, sinceMs: 0 },
     lastActiveMs: 0,
     tools: [],
+    background: [],
     hasUnreportedResults: false,
     toSay: [],
     failures: { model: 0, voice: 0, voiceEntry: null, unheard: false, again: null },

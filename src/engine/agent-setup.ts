@@ -1,5 +1,5 @@
 import type { AgentConfig } from '../agent/agent.js';
-import { parseAgentExtensions } from '../agent/extensions/extensions.js';
+import { type AgentExtensions, parseAgentExtensions } from '../agent/extensions/extensions.js';
 import { movedParts } from '../agent/extensions/old-place.js';
 import type { AgentConfigRules } from '../agent/parse.js';
 import {
@@ -9,6 +9,7 @@ import {
   type ResolvedAgent,
   type ResolvedVoice,
 } from '../agent/resolve.js';
+import type { Clock } from '../base/clock.js';
 import { ParleyError } from '../base/errors.js';
 import { VirtualClock } from '../base/virtual-clock.js';
 import { ACTION_NAMES } from '../conversation/actions/actions.js';
@@ -30,8 +31,11 @@ import { checkVoiceModel, chooseStt, chooseVoice, NO_LANGUAGE_VENDORS, sttFaults
 import type { AgentRequest, EngineParts, Medium } from './options.js';
 import { PacedLlm } from './paced-llm.js';
 import type { EngineServices } from './services.js';
-import { placed } from '../schema/issues.js';
+import { faultOf, placed } from '../schema/issues.js';
 import { AppTool } from '../tools/apps/app-tool.js';
+import { CodeTool } from '../tools/code-tool.js';
+import { type DefinedTool, toolFault } from '../tools/define-tool.js';
+import { type EnginePlugin, functionsOf } from './plugin.js';
 import { ServiceWebhook } from '../tools/service-webhook.js';
 import type { Tool } from '../tools/tool.js';
 import { WebForm } from '../tools/web-form.js';
@@ -105,7 +109,7 @@ class SetUp {
     const llm = this.#paced(this.#llm(agent, realtime));
     const speech = medium === 'line' ? this.#speech(agent, realtime, voiceIsChosen) : null;
     this.#checkTime([speech?.stt, llm, speech?.tts]);
-    const toolbox = await this.#toolbox(agent, medium);
+    const toolbox = await this.#toolbox(agent, extensions, medium);
     if (!faults.isEmpty || llm === null || toolbox === null) return this.#refused(config);
     const setup = { config, agent, toolbox, llm, refusal: this.#refusal(agent) };
     if (medium === 'writing') return { setup: { ...setup, speech: null }, faults: null };
@@ -140,7 +144,7 @@ class SetUp {
     extraPrompt,
   }: {
     config: AgentConfig;
-    extensions: ReturnType<typeof parseAgentExtensions> | null;
+    extensions: AgentExtensions | null;
     medium: Medium;
     extraPrompt: string;
   }): Promise<{ agent: ResolvedAgent; voiceIsChosen: boolean; realtime: RealtimeSetup | null }> {
@@ -257,7 +261,11 @@ class SetUp {
     this.#faults.add([new ParleyError('PROVIDER_REMOTE_IN_VIRTUAL_TIME', { provider: remote.name })]);
   }
 
-  async #toolbox(agent: ResolvedAgent, medium: Medium): Promise<AgentToolbox | null> {
+  async #toolbox(
+    agent: ResolvedAgent,
+    extensions: AgentExtensions | null,
+    medium: Medium,
+  ): Promise<AgentToolbox | null> {
     const faults = this.#faults;
     const { options, clock, networkClock, client } = this.#services;
     const agentId = this.#request.agentId ?? null;
@@ -272,7 +280,8 @@ class SetUp {
         onFault: (reason) => this.#onFault('knowledge.failed', reason),
       }),
     );
-    const tools = [...others, ...(consulting ?? [])];
+    const coded = codeTools(this.#request, { agent, extensions, clock, plugins: options.plugins ?? [], faults });
+    const tools = [...others, ...coded, ...(consulting ?? [])];
     faults.add(
       toolNameFaults([...agent.tools.map(({ name }) => name), ...tools.map(({ spec }) => spec.name)], ACTION_NAMES),
     );
@@ -341,6 +350,41 @@ function agentTools(
   const tools = [...serviceTools(agent, services, hasScreen), ...appTools(agent, services, faults)];
   const taken = new Set([...agent.tools.map(({ name }) => name), ...tools.map(({ spec }) => spec.name)]);
   return [...tools, ...services.mcp.tools(agentId, services.clock, taken)];
+}
+
+interface CodeToolsOptions {
+  agent: ResolvedAgent;
+  extensions: AgentExtensions | null;
+  clock: Clock;
+  plugins: readonly EnginePlugin[];
+  faults: FaultCollector;
+}
+
+/** The functions in code of an agent: those of the request, and those of plug-ins that it names. */
+function codeTools(
+  { tools: own, agentId }: AgentRequest,
+  { agent, extensions, clock, plugins, faults }: CodeToolsOptions,
+): Tool[] {
+  const known = functionsOf(plugins);
+  const named = (extensions?.functions ?? []).map((name, at) =>
+    faults.attempt((): DefinedTool => {
+      const tool = known.get(name);
+      if (tool !== undefined) return tool;
+      const names = [...known.keys()].join(', ') || 'none; functions come with plug-ins (--plugin FILE)';
+      throw faultOf(['extensions', 'functions', at], `there is no function "${name}". Known: ${names}`);
+    }),
+  );
+  const given = (own ?? []).map((tool) =>
+    faults.attempt((): DefinedTool => {
+      const reason = toolFault(tool);
+      if (reason !== null) throw new ParleyError('ARGUMENT_INVALID', { argument: 'tools', reason });
+      return tool;
+    }),
+  );
+  const { variables } = agent;
+  return [...named, ...given].flatMap((tool) =>
+    tool === null ? [] : [new CodeTool(tool, { clock, agentId: agentId ?? null, variables })],
+  );
 }
 
 function serviceTools(

@@ -6,6 +6,7 @@ import { freeCallId, MAX_ROUNDS } from '../conversation/reply/reply.js';
 import { raceAbort, untilAborted, withTimeout } from '../base/deadlines.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import { Deadlines } from '../providers/deadlines.js';
+import { Mailbox } from '../providers/mailbox.js';
 import type { LlmProvider, LlmRequest } from '../providers/llm/llm.js';
 import { ToolRunner } from '../session/tool-runner.js';
 import type { FunctionCall } from '../session/record/session-report.js';
@@ -28,6 +29,15 @@ export interface ChatReplyOptions {
   /** Aborts the model and the tools. */
   signal: AbortSignal;
   form: ReplyForm;
+  /** A tool has failed. */
+  onFault: (name: string, reason: string, cause?: string) => void;
+}
+
+/** A function's progress. */
+interface Progress {
+  call: ToolCall;
+  text: string;
+  isSaid: boolean;
 }
 
 export type ReplyPiece =
@@ -38,7 +48,9 @@ export type ReplyPiece =
   /** … and this is the result of each. */
   | { type: 'tool'; call: ToolCall; ok: boolean; result: string; tookMs: number }
   /** The client has to carry these out; they end the answer. */
-  | { type: 'clientCalls'; calls: readonly ToolCall[] };
+  | { type: 'clientCalls'; calls: readonly ToolCall[] }
+  /** A running function reports progress. The agent's words contain it, unless the function is quiet. */
+  | { type: 'toolProgress'; call: ToolCall; text: string };
 
 /** Deadlines of the model's first and next piece. Providers have shorter ones. */
 const FIRST_PIECE_MS = 20_000;
@@ -57,6 +69,9 @@ export class ChatReply {
   readonly #options: ChatReplyOptions;
   readonly #toolRunner: ToolRunner;
   readonly #results = new Map<ToolCall, (record: FunctionCall) => void>();
+  /** Progress of running functions that the reader does not have yet. */
+  #progress = new Mailbox<Progress>();
+  #messages: readonly ChatMessage[] = [];
   /** The text since the last round of tools. */
   #round = '';
   /** A space separates the next text from the previous one. */
@@ -68,7 +83,17 @@ export class ChatReply {
     const nowMs = (): number => clock.nowMs();
     this.#toolRunner = new ToolRunner(
       { nowMs },
-      { toolbox, sessionId, metadata, onResult: (call, record) => this.#results.get(call)?.(record) },
+      {
+        toolbox,
+        sessionId,
+        metadata,
+        history: () => [...this.#messages, ...this.added].filter(({ role }) => role !== 'system'),
+        onProgress: (call, text, isSaid) => this.#progress.push({ call, text, isSaid }),
+        onResult: (call, record, cause) => {
+          if (!record.ok) options.onFault('tool.failed', record.result, cause);
+          this.#results.get(call)?.(record);
+        },
+      },
     );
   }
 
@@ -100,6 +125,7 @@ export class ChatReply {
    */
   async *pieces(messages: readonly ChatMessage[]): AsyncGenerator<ReplyPiece, void, undefined> {
     const { signal } = this.#options;
+    this.#messages = messages;
     const breakOff = (): void => this.#toolRunner.close();
     signal.addEventListener('abort', breakOff, { once: true });
     try {
@@ -111,7 +137,7 @@ export class ChatReply {
           if (round === MAX_ROUNDS) throw this.#failure('it called tools without an end');
           yield* this.#announce(calls, messages);
           yield { type: 'tools', calls };
-          const records = await raceAbort(this.#run(calls), signal);
+          const records = yield* this.#running(raceAbort(this.#run(calls), signal));
           this.#endRound(calls, records);
           for (const [index, { ok, result, tookMs }] of records.entries()) {
             yield { type: 'tool', call: calls[index] as ToolCall, ok, result, tookMs };
@@ -210,9 +236,28 @@ export class ChatReply {
     }
   }
 
+  /** The progress of running functions, until all have their results. */
+  async *#running(work: Promise<FunctionCall[]>): AsyncGenerator<ReplyPiece, FunctionCall[], undefined> {
+    const progress = this.#progress;
+    const done = work.finally(() => progress.close());
+    done.catch(() => undefined); // it is awaited below
+    for await (const { call, text, isSaid } of progress) {
+      yield { type: 'toolProgress', call, text };
+      if (isSaid) yield* this.#progressText(text);
+    }
+    this.#progress = new Mailbox<Progress>();
+    return done;
+  }
+
+  *#progressText(text: string): Generator<ReplyPiece, void, undefined> {
+    this.#parted = this.hasSpoken;
+    yield* this.#text(text);
+    this.#parted = true;
+  }
+
   #run(calls: readonly ToolCall[]): Promise<FunctionCall[]> {
     const { clock, toolbox } = this.#options;
-    const maxMs = toolbox.longestMs + TOOL_GRACE_MS;
+    const maxMs = toolbox.longestInWritingMs + TOOL_GRACE_MS;
     const results = calls.map(async (call): Promise<FunctionCall> => {
       const result = new Promise<FunctionCall>((resolve) => this.#results.set(call, resolve));
       this.#toolRunner.start(call);

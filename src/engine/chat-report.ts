@@ -7,13 +7,27 @@ import type { UsageBook } from '../session/record/usage.js';
 /** The end status of a chat. */
 export const CHAT_STATUS = 'chat_completion';
 
+/** Number of occurrences of each fault, by name. */
+export class FaultCounts extends Map<string, number> {
+  /** The last reason of each. */
+  readonly reasons: Record<string, string> = {};
+  /** The last stack of faults caused by an exception in an embedder's code. */
+  readonly causes: Record<string, string> = {};
+
+  readonly note = (name: string, reason: string, cause?: string): void => {
+    this.set(name, (this.get(name) ?? 0) + 1);
+    this.reasons[name] = reason;
+    if (cause !== undefined) this.causes[name] = cause;
+  };
+}
+
 export interface ChatReportParts {
   id: string;
   durationMs: number;
   messages: readonly ChatMessage[];
   calls: readonly FunctionCall[];
   usage: UsageBook;
-  faults: ReadonlyMap<string, number>;
+  faults: FaultCounts;
   /** No words may be stored. */
   optOut: boolean;
 }
@@ -39,6 +53,8 @@ export function chatReport({ id, durationMs, messages, calls, usage, faults, opt
     line: null,
     recording: null,
     faults: Object.fromEntries(faults),
+    faultReasons: { ...faults.reasons },
+    faultCauses: { ...faults.causes },
   };
   return optOut ? reportWithoutText(report) : report;
 }

@@ -9,7 +9,7 @@ import { buildSystemPrompt } from '../agent/prompt.js';
 import { afterCall } from '../session/after-call/after-call.js';
 import type { FunctionCall, SessionReport } from '../session/record/session-report.js';
 import { callFacts, unfinishedSession } from './call-facts.js';
-import { CHAT_STATUS, chatReport } from './chat-report.js';
+import { CHAT_STATUS, chatReport, FaultCounts } from './chat-report.js';
 import { ChatReply, type ReplyPiece } from './chat-reply.js';
 import { rememberWhenOver } from './continuation.js';
 import type { ChatRequest, ReplyForm } from './options.js';
@@ -75,6 +75,7 @@ export class Chats {
       temperature: agent.llm.temperature,
       history: agent.history,
       form: chat.form,
+      onFault: chat.faults.note,
     });
     let ending: Promise<void> | null = null;
     let failure: string | null = BROKEN_OFF;
@@ -226,11 +227,6 @@ export class Chats {
     );
     return chatReport({ id, durationMs, messages, calls: [...calls, ...later], usage, faults, optOut });
   }
-}
-
-/** Number of occurrences of each fault, by name. */
-class FaultCounts extends Map<string, number> {
-  readonly note = (name: string): void => void this.set(name, (this.get(name) ?? 0) + 1);
 }
 
 const BROKEN_OFF = 'the client left before the answer was complete';

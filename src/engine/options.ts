@@ -31,7 +31,9 @@ import type { EarlySpeculation } from './speculation-budget.js';
 import type { OutboxStore } from '../tools/outbox.js';
 import type { Knowledge } from '../tools/knowledge/knowledge.js';
 import type { ServiceAddress } from '../tools/service-webhook.js';
+import type { DefinedTool } from '../tools/define-tool.js';
 import type { ToolInterceptor } from '../tools/tool.js';
+import type { EnginePlugin } from './plugin.js';
 import type { Transport } from '../transports/transport.js';
 
 export interface EngineOptions {
@@ -75,6 +77,8 @@ export interface EngineOptions {
   pauseFeatures?: boolean;
   /** Models on this machine for the providers `sherpa`, and the use of each. Default none. */
   localModels?: LocalModelsOptions;
+  /** Functions, providers and more of the embedder's own, which agents name. Default none. */
+  plugins?: readonly EnginePlugin[];
   /** Private origins or full addresses that agents may call. Default none. */
   allowUrls?: readonly string[];
   /** Where calls of service functions of the type `webhook` go, by the function's name. Default: to the user's client. */
@@ -157,6 +161,8 @@ export interface AgentRequest {
   stt?: SttProvider | undefined;
   llm?: LlmProvider | undefined;
   tts?: TtsProvider | undefined;
+  /** Functions in code that the model can call, in addition to the agent's own tools. Default none. */
+  tools?: readonly DefinedTool[] | null | undefined;
   /** Runs the calls of the agent's tools in their place, such as mocks in a test. Default: the tools run. */
   interceptTool?: ToolInterceptor | null | undefined;
   metadata?: Readonly<Record<string, unknown>> | null | undefined;

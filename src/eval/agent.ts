@@ -1,4 +1,5 @@
 import type { AgentConfig } from '../agent/agent.js';
+import type { DefinedTool } from '../tools/define-tool.js';
 import type { AgentExtensions } from '../agent/extensions/extensions.js';
 
 /** The agent under test. */
@@ -8,6 +9,8 @@ export interface EvalAgent {
   config: AgentConfig;
   script?: unknown;
   extensions?: AgentExtensions | null | undefined;
+  /** Functions in code in addition to the agent's own. Default none. */
+  tools?: readonly DefinedTool[];
   /** Null = it has none. */
   agentId: string | null;
 }

@@ -7,7 +7,7 @@ import { InvalidConfigError } from '../schema/issues.js';
 import { askModel, type EvalModels, parametersOf } from './ask-model.js';
 import { parseSuite } from './suite/load-suite.js';
 import { caseSchema, type EvalCase, type EvalSuite } from './suite/suite-schema.js';
-import type { Param } from '../agent/function.js';
+import type { Param } from '../agent/param.js';
 import { appOf } from '../tools/apps/app-tool.js';
 import { SEARCH_KNOWLEDGE } from '../tools/knowledge/search-tool.js';
 

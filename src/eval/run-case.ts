@@ -141,6 +141,7 @@ class CaseRunner {
           agent: agent.config,
           script: agent.script,
           extensions: agent.extensions,
+          tools: agent.tools,
           agentId: agent.agentId,
           id: `eval-${String(this.#seed)}`,
           metadata,

@@ -99,6 +99,8 @@ export type SessionEvent =
   | { type: 'interrupted' }
   /** A tool starts; `tool` follows when it is done, unless the call ends before. */
   | { type: 'toolStarted'; call: ToolCall }
+  /** A running function reports progress. */
+  | { type: 'toolProgress'; call: ToolCall; text: string }
   | { type: 'tool'; call: ToolCall; ok: boolean; result: string; tookMs: number }
   /** The first audio of an answer was sent to the line. */
   | { type: 'answered'; metrics: TurnMetrics }

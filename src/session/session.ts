@@ -146,12 +146,20 @@ export class Session {
       tell: (message) => this.#notifier.tell(message),
       onSound: () => this.#pacer.wake(),
     });
-    this.#toolRunner = new ToolRunner(context, {
+    this.#toolRunner = this.#newToolRunner(context);
+  }
+
+  #newToolRunner(context: SessionContext): ToolRunner {
+    const { id, toolbox, metadata } = this.#options;
+    return new ToolRunner(context, {
       toolbox: toolbox ?? null,
       sessionId: id,
-      metadata: options.metadata ?? {},
+      metadata: metadata ?? {},
       screen: this.#forms,
-      onResult: (call, result) => this.#onToolResult(call, result),
+      history: () => this.#messages(),
+      session: this,
+      onResult: (call, result, cause) => this.#onToolResult(call, result, cause),
+      onProgress: (call, text, isSaid) => this.#onToolProgress(call, text, isSaid),
     });
   }
 
@@ -332,8 +340,13 @@ export class Session {
     this.#log.note('voice.first', { utteranceId });
   }
 
-  #onToolResult(call: ToolCall, { ok, result, tookMs }: FunctionCall): void {
-    if (!ok) this.noteFault('tool.failed', result);
+  #onToolProgress(call: ToolCall, text: string, isSaid: boolean): void {
+    this.#notifier.observe({ type: 'toolProgress', call, text });
+    if (isSaid) this.#dispatch({ type: 'tool.progress', callId: call.id, text });
+  }
+
+  #onToolResult(call: ToolCall, { ok, result, tookMs }: FunctionCall, cause?: string): void {
+    if (!ok) this.#log.fault('tool.failed', result, cause);
     this.#notifier.observe({ type: 'tool', call, ok, result, tookMs });
     this.#dispatch({ type: 'tool.result', callId: call.id, ok, content: result });
   }
@@ -445,7 +458,9 @@ export class Session {
   #afterCall(): Promise<readonly FunctionCall[]> {
     const options = { ...this.#options, usage: this.#metrics.usage };
     const messages = [{ role: 'system', content: options.conversation.systemPrompt } as const, ...this.#messages()];
-    return afterCall(options, messages, this.#toolRunner.calls, (name, reason) => this.noteFault(name, reason));
+    return afterCall(options, messages, this.#toolRunner.calls, (name, reason, cause) => {
+      this.#log.fault(name, reason, cause);
+    });
   }
 
   get #status(): SessionReport['status'] {

@@ -1,17 +1,22 @@
 import type { ToolCall } from '../agent/chat.js';
 import { reasonOf } from '../base/errors.js';
-import type { Screen, Toolbox, ToolResult } from '../tools/tool.js';
+import type { Screen, Toolbox, ToolContext, ToolResult } from '../tools/tool.js';
 import type { FunctionCall } from './record/session-report.js';
 import type { SessionContext } from './session-context.js';
 
-export interface ToolRunnerOptions {
+export interface ToolRunnerOptions extends Pick<ToolContext, 'history' | 'session'> {
   toolbox: Toolbox | null;
   sessionId: string;
   metadata: Readonly<Record<string, unknown>>;
   /** Default: requests to the user's client fail. */
   screen?: Screen;
-  /** A call has its result; not called after `close`. */
-  onResult: (call: ToolCall, result: FunctionCall) => void;
+  /**
+   * A call has its result; not called after `close`.
+   * @param cause the stack of an exception in the tool's code
+   */
+  onResult: (call: ToolCall, result: FunctionCall, cause?: string) => void;
+  /** A call reports progress, which the agent says or not; not called after `close`. */
+  onProgress?: (call: ToolCall, text: string, isSaid: boolean) => void;
 }
 
 /** Runs the model's calls in parallel and keeps their record. */
@@ -43,7 +48,7 @@ export class ToolRunner {
 
   async #run(call: ToolCall): Promise<void> {
     const result = await this.#result(call);
-    if (!this.#abort.signal.aborted) this.#options.onResult(call, this.#record(call, result));
+    if (!this.#abort.signal.aborted) this.#options.onResult(call, this.#record(call, result), result.cause);
   }
 
   #record(call: ToolCall, { ok, content }: ToolResult): FunctionCall {
@@ -57,13 +62,16 @@ export class ToolRunner {
   }
 
   async #result(call: ToolCall): Promise<ToolResult> {
-    const { toolbox, sessionId, metadata, screen } = this.#options;
+    const { toolbox, sessionId, metadata, screen, history, session, onProgress } = this.#options;
     if (toolbox?.specs.some((spec) => spec.name === call.name) !== true) {
       return { ok: false, content: `There is no tool called "${call.name}".` };
     }
     try {
       const { signal } = this.#abort;
-      return await toolbox.run(call, { sessionId, metadata, signal, screen });
+      const progress = (text: string, isSaid: boolean): void => {
+        if (this.#running.has(call)) onProgress?.(call, text, isSaid);
+      };
+      return await toolbox.run(call, { sessionId, metadata, signal, screen, history, session, progress });
     } catch (error) {
       return { ok: false, content: `The tool failed: ${reasonOf(error)}` };
     }

@@ -118,8 +118,15 @@ function fieldsOf(schema: z.ZodObject, prefix: string): FieldReference[] {
   });
 }
 
+/** What has a field in more than one place, and is described in the first: the keywords of JSON Schema are many. */
+const DESCRIBED_ONCE = new Map([['Param', 'tools[].params[]']]);
+/** Parts that have parts of their own. */
+const ENDLESS = new Set(['ParamSchema']);
+
 function below(schema: z.ZodType, path: string): FieldReference[] {
   const inner = unwrap(schema);
+  const title = titleOf(inner) ?? '';
+  if (ENDLESS.has(title) || (DESCRIBED_ONCE.get(title) ?? path) !== path) return [];
   if (inner instanceof z.ZodObject) return fieldsOf(inner, `${path}.`);
   if (inner instanceof z.ZodArray) return below(inner.element as z.ZodType, `${path}[]`);
   if (inner instanceof z.ZodUnion) return inner.options.flatMap((option) => below(option as z.ZodType, path));

@@ -1,7 +1,8 @@
-import type { Param } from '../agent/function.js';
+import type { Param } from '../agent/param.js';
 import type { Variables } from '../agent/variables.js';
 import { parseJson } from '../base/json.js';
-import { type JsonType, jsonTypeOf } from './function-spec.js';
+import { checkJson, type JsonSchema } from '../schema/json-schema.js';
+import { jsonTypeOf, paramsSchema } from './function-spec.js';
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
@@ -9,28 +10,20 @@ export type Arguments = Readonly<Record<string, unknown>>;
 export type ReadArguments = { ok: true; values: Arguments } | { ok: false; problem: string };
 
 /**
- * Validates a model's arguments. Null counts as absent; nothing is coerced; unknown arguments are rejected, so that a
- * model cannot impersonate the session.
+ * Validates a model's arguments against the params' JSON schema, and fills in defaults. Null counts as absent; nothing is
+ * coerced; unknown arguments are rejected, so that a model cannot impersonate the session.
  */
 export function readArguments(params: readonly Param[], text: string): ReadArguments {
+  return readObject(paramsSchema(params), text);
+}
+
+/** Validates a model's arguments against a JSON schema of an object, and fills in defaults. */
+export function readObject(schema: JsonSchema, text: string): ReadArguments {
   const given = parseObject(text);
   if (given === undefined) return { ok: false, problem: 'The arguments are not a JSON object.' };
-  const problems: string[] = [];
-  const values: [string, unknown][] = [];
-  for (const param of params) {
-    const value = given.get(param.name) ?? null;
-    if (value === null) {
-      if (param.required === true) problems.push(`${param.name} is missing.`);
-    } else if (!hasType(value, jsonTypeOf(param))) {
-      problems.push(`${param.name} should be ${WORDS[jsonTypeOf(param)]}.`);
-    } else values.push([param.name, value]);
-  }
-  const names = new Set(params.map(({ name }) => name));
-  for (const name of given.keys()) {
-    if (!names.has(name)) problems.push(`There is no argument ${JSON.stringify(name.slice(0, 64))}.`);
-  }
-  if (problems.length > 0) return { ok: false, problem: problems.slice(0, 10).join(' ') };
-  return { ok: true, values: Object.fromEntries(values) };
+  const checked = checkJson(schema, Object.fromEntries(given));
+  if (!checked.ok) return { ok: false, problem: checked.problems.join(' ') };
+  return { ok: true, values: checked.value as Arguments };
 }
 
 /** A description that consists of one session variable: the variable's value is the argument. */
@@ -55,21 +48,15 @@ export function withKnown(params: readonly Param[], text: string, variables: Var
 /** The valid ones of arguments that may be incomplete or partly invalid. */
 export function usableArguments(params: readonly Param[], text: string): Arguments {
   const given = parseObject(text) ?? new Map<string, unknown>();
-  const usable = params.filter((param) => {
-    const value = given.get(param.name) ?? null;
-    return value !== null && hasType(value, jsonTypeOf(param));
+  const { properties } = paramsSchema(params);
+  const usable = params.flatMap(({ name }): [string, unknown][] => {
+    const schema = { type: 'object', properties: { [name]: properties[name] } };
+    const own = given.has(name) ? { [name]: given.get(name) } : {};
+    const checked = checkJson(schema, own);
+    return checked.ok ? Object.entries(checked.value as Arguments) : [];
   });
-  return Object.fromEntries(usable.map(({ name }) => [name, given.get(name)]));
+  return Object.fromEntries(usable);
 }
-
-const WORDS: Readonly<Record<JsonType, string>> = {
-  string: 'a string',
-  number: 'a number',
-  integer: 'an integer',
-  boolean: 'true or false',
-  array: 'an array',
-  object: 'an object',
-};
 
 /** Some models send an empty string for a call without arguments. */
 function parseObject(text: string): ReadonlyMap<string, unknown> | undefined {
@@ -79,19 +66,6 @@ function parseObject(text: string): ReadonlyMap<string, unknown> | undefined {
     return isObject(value) ? new Map(Object.entries(value)) : undefined;
   } catch {
     return undefined;
-  }
-}
-
-function hasType(value: unknown, type: JsonType): boolean {
-  switch (type) {
-    case 'integer':
-      return Number.isSafeInteger(value);
-    case 'array':
-      return Array.isArray(value);
-    case 'object':
-      return isObject(value);
-    default:
-      return typeof value === type;
   }
 }
 

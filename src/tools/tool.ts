@@ -1,4 +1,4 @@
-import type { ToolCall, ToolSpec } from '../agent/chat.js';
+import type { ChatMessage, ToolCall, ToolSpec } from '../agent/chat.js';
 import type { AgentFunction } from '../agent/function.js';
 import { type Variables, fillVariables } from '../agent/variables.js';
 
@@ -33,8 +33,19 @@ export interface Tool {
   readonly speech?: ToolSpeech;
   /** Timeout of one call, in milliseconds. */
   readonly maxMs: number;
+  /** It runs once when the call has ended, and the model cannot call it. Default false. */
+  readonly runsAfterCall?: boolean;
   /** Runs a call of the model. Rejects only with the signal's reason. */
   run(call: ToolCall, context: ToolContext): Promise<ToolResult>;
+}
+
+/** A tool that can run after the call. */
+export interface AfterCallTool extends Tool {
+  /**
+   * Runs with the valid ones of the known arguments, and returns those. Rejects only with the signal's reason.
+   * @param text the known arguments, as the JSON text of an object
+   */
+  runWithKnown(text: string, context: ToolContext): Promise<Pick<AfterCallRun, 'arguments' | 'result'>>;
 }
 
 /** What the agent says around a tool. */
@@ -45,6 +56,8 @@ export interface ToolSpeech {
   responseMode: 'strict' | 'flexible';
   /** Whether the call starts after the message has played rather than during it. */
   executeAfterMessage: boolean;
+  /** The conversation goes on while the call runs. Default false. */
+  background?: boolean;
 }
 
 /** A tool that ran after the call. */
@@ -63,8 +76,25 @@ export interface ToolContext {
   signal: AbortSignal;
   /** The user's client, if it supports actions. */
   screen?: Screen | undefined;
+  /** The conversation so far, without the system prompt. Default: nothing was said. */
+  history?: (() => readonly ChatMessage[]) | undefined;
+  /**
+   * Progress in a sentence. Default: it is lost.
+   * @param isSaid the agent says it
+   */
+  progress?: ((text: string, isSaid: boolean) => void) | undefined;
+  /** The running session. Default: the conversation is in writing, or over. */
+  session?: ToolSession | undefined;
   /** Default: every call runs. */
   intercept?: ToolInterceptor | undefined;
+}
+
+/** What a function can do with the session that calls it. */
+export interface ToolSession {
+  /** The agent says it after its current speech. */
+  say(text: string): void;
+  /** The agent ends the call, or connects the user to `target`, when all queued speech has been heard. */
+  finish(target?: string | null): void;
 }
 
 /** A client that shows forms and returns the user's input. */
@@ -109,6 +139,8 @@ export interface ToolResult {
   ok: boolean;
   /** For the model: the reply's body, or a sentence about the failure. */
   content: string;
+  /** The stack of an exception in the code of a function. */
+  cause?: string | undefined;
 }
 
 /** What the agent says around a function, from its configuration. */

@@ -4,6 +4,7 @@ import { type AgentFunction, TOOL_NAME } from '../agent/function.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import {
   type AfterCallRun,
+  type AfterCallTool,
   type AfterCallWatch,
   type Tool,
   type Toolbox,
@@ -39,10 +40,12 @@ export class AgentToolbox implements Toolbox {
   readonly afterCallSpecs: readonly ToolSpec[];
   /** By function name. */
   readonly speech: ReadonlyMap<string, ToolSpeech>;
-  /** The longest timeout of any call, in milliseconds. */
+  /** The longest timeout of any call that the conversation waits for, in milliseconds. */
   readonly longestMs: number;
+  /** The longest timeout of any call in writing, where the answer waits for all of them. */
+  readonly longestInWritingMs: number;
   readonly #tools = new Map<string, Tool>();
-  readonly #afterCall: FunctionTool[] = [];
+  readonly #afterCall: AfterCallTool[] = [];
   readonly #clock: Clock;
   readonly #intercept: ToolInterceptor | undefined;
   #afterCallHasRun = false;
@@ -59,11 +62,15 @@ export class AgentToolbox implements Toolbox {
       if (fn.run_after_call === true) this.#afterCall.push(tool);
       else this.#tools.set(fn.name, tool);
     }
-    for (const tool of options.tools ?? []) this.#tools.set(tool.spec.name, tool);
+    for (const tool of options.tools ?? []) {
+      if (isAfterCallTool(tool)) this.#afterCall.push(tool);
+      else this.#tools.set(tool.spec.name, tool);
+    }
     const tools = [...this.#tools.values()];
     this.speech = new Map(tools.flatMap(({ spec, speech }) => (speech === undefined ? [] : [[spec.name, speech]])));
     this.specs = tools.map(({ spec, speech }) => announcedSpec(spec, speech));
-    this.longestMs = Math.max(0, ...tools.map(({ maxMs }) => maxMs));
+    this.longestMs = Math.max(0, ...tools.map(({ speech, maxMs }) => (speech?.background === true ? 0 : maxMs)));
+    this.longestInWritingMs = Math.max(0, ...tools.map(({ maxMs }) => maxMs));
     this.afterCallSpecs = this.#afterCall.map(({ spec }) => spec);
   }
 
@@ -108,6 +115,10 @@ export class AgentToolbox implements Toolbox {
   }
 }
 
+function isAfterCallTool(tool: Tool): tool is AfterCallTool {
+  return tool.runsAfterCall === true && 'runWithKnown' in tool;
+}
+
 /**
  * What is wrong with the names of an agent's tools.
  * @returns a ParleyError CONFIG_INVALID for each name that is duplicate, reserved or not accepted by models
@@ -147,7 +158,7 @@ export interface FunctionToolOptions {
 const DEFAULT_TIMEOUT_S = 5;
 
 /** A webhook of an AgentConfig as a tool. */
-export class FunctionTool implements Tool {
+export class FunctionTool implements AfterCallTool {
   readonly spec: ToolSpec;
   readonly speech: ToolSpeech;
   readonly maxMs: number;

@@ -1,10 +1,12 @@
 import type { ToolCall, ToolSpec } from '../agent/chat.js';
 import type { Clock } from '../base/clock.js';
-import type { Param, ServiceFunction } from '../agent/function.js';
+import type { ServiceFunction } from '../agent/function.js';
+import type { Param } from '../agent/param.js';
 import { fillVariables, type Variables } from '../agent/variables.js';
 import { type Arguments, readArguments } from './arguments.js';
 import { abortAfter } from '../base/deadlines.js';
-import { functionSpec } from './function-spec.js';
+import { type JsonSchema, checkJson } from '../schema/json-schema.js';
+import { functionSpec, paramsSchema } from './function-spec.js';
 import { type Screen, type Tool, type ToolContext, type ToolResult, type ToolSpeech, toolSpeech } from './tool.js';
 
 /** A converted value, or an error text that a form can show and a model can say. */
@@ -29,9 +31,17 @@ export function isMissing(value: unknown): boolean {
 
 /**
  * Validates a value from a form or a model. Clients send text for everything, so text that parses as the type is
- * accepted. Types: string, number (integer), boolean, email; any other word is a string.
+ * accepted. Types: string, number (integer), boolean, email; any other word is a string. The other keywords of the param
+ * hold for the converted value.
  */
 export function readValue(param: Param, value: unknown): ReadValue {
+  const read = typedValue(param, value);
+  if (!read.ok) return read;
+  const checked = checkJson(paramsSchema([param]).properties[param.name] as JsonSchema, read.value, param.name);
+  return checked.ok ? read : { ok: false, problem: checked.problems.join(' ') };
+}
+
+function typedValue(param: Param, value: unknown): ReadValue {
   const text = typeof value === 'string' ? value.trim() : value;
   switch ((param.type ?? 'string').toLowerCase()) {
     case 'number':

@@ -21,12 +21,16 @@ const HEAD = `/**
  * Generated from the schema in agent.ts, with its descriptions, so that editors show them. Do not edit:
  * \`PARLEY_UPDATE_DOCS=1 npx vitest run test/agent/agent-types.test.ts\` writes this file.
  */
+import type { ParamSchema } from './param.js';
 `;
+/** The same keywords again as those of Param, which have the comments. */
+const IMPORTED = 'ParamSchema';
 
 /** AgentConfig and what it consists of as TypeScript interfaces with doc comments. */
 export function agentTypes(): string {
   const { $defs = {} } = z.toJSONSchema(agentConfigSchema, { io: 'output', unrepresentable: 'any' }) as Json;
-  return HEAD + Object.entries($defs).map(declared).join('');
+  const own = Object.entries($defs).filter(([name]) => name !== IMPORTED);
+  return HEAD + own.map(declared).join('');
 }
 
 function declared([name, schema]: [string, Json]): string {
@@ -38,7 +42,9 @@ function declared([name, schema]: [string, Json]): string {
   }
   const fields = Object.entries(schema.properties).map(([key, field]) => {
     const optional = schema.required?.includes(key) !== true;
-    return `${comment(field, '  ')}  ${key}${optional ? '?' : ''}: ${typeOf(field)}${optional ? ' | undefined' : ''};\n`;
+    const type = typeOf(field);
+    const may = optional && type !== 'unknown' ? ' | undefined' : '';
+    return `${comment(field, '  ')}  ${key}${optional ? '?' : ''}: ${type}${may};\n`;
   });
   const others = schema.additionalProperties;
   if (typeof others === 'object') fields.push(`  [other: string]: ${typeOf(others)};\n`);
@@ -57,7 +63,10 @@ function comment({ description, 'x-unit': unit, 'x-default': preset }: Json, ind
 function typeOf(schema: Json): string {
   const { $ref, anyOf, type, items, additionalProperties } = schema;
   if ($ref !== undefined) return nameOf($ref.replace('#/$defs/', ''));
-  if (anyOf !== undefined) return anyOf.map(typeOf).join(' | ');
+  if (anyOf !== undefined) {
+    const types = anyOf.map(typeOf);
+    return types.includes('unknown') ? 'unknown' : types.join(' | ');
+  }
   if ('const' in schema) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
   if (Array.isArray(type)) return type.map((each) => typeOf({ ...schema, type: each })).join(' | ');

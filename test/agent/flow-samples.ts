@@ -8,9 +8,9 @@ import { conversationConfig } from '../../src/engine/session-factory.js';
 export type FlowAgent = AgentConfig & { extensions: AgentExtensions };
 
 const { flow, session_timeout } = agentConfigSchema.shape;
-const SCHEMAS = { flow, session_timeout, extensions: agentExtensionsSchema };
+const SCHEMAS = { flow, session_timeout, extensions: agentExtensionsSchema.pick({ transfer: true }) };
 
-/** Every field of `flow`, `session_timeout` and the extensions, with a value that is not its default. */
+/** Every field of `flow`, `session_timeout` and `extensions.transfer`, with a value that is not its default. */
 export const EVERY_FLOW_FIELD = sampleOf(z.strictObject(SCHEMAS), '') as FlowAgent;
 
 /** The settings of a conversation on an outbound call of this agent. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Param } from '../../src/agent/function.js';
+import type { Param } from '../../src/agent/param.js';
 import { readArguments, usableArguments } from '../../src/tools/arguments.js';
 
 const PARAMS: readonly Param[] = [

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RealClock } from '../../src/base/real-clock.js';
 import { VirtualClock } from '../../src/base/virtual-clock.js';
-import type { Param, ServiceFunction } from '../../src/agent/function.js';
+import type { ServiceFunction } from '../../src/agent/function.js';
+import type { Param } from '../../src/agent/param.js';
 import { GuardedClient } from '../../src/net/guarded-client.js';
 import { readValue, WebForm } from '../../src/tools/web-form.js';
 import { ServiceWebhook } from '../../src/tools/service-webhook.js';

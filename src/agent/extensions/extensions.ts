@@ -2,10 +2,17 @@ import * as z from 'zod';
 import { optional } from '../../schema/field.js';
 import { type Location, parseWith } from '../../schema/issues.js';
 import { transferExtensionSchema } from '../flow/actions.js';
+import { toolNameSchema } from '../function.js';
 
 /** What an agent has beside its AgentConfig. Each member has a file of its own in this folder. */
 export const agentExtensionsSchema = z
   .strictObject({
+    functions: optional(
+      z.array(toolNameSchema).max(128),
+      'Functions in code that the model can call: names of functions of plug-ins. Unknown names are refused with the ' +
+        'list of known ones.',
+      { default: 'none' },
+    ),
     transfer: optional(transferExtensionSchema, 'How calls are transferred.', { default: 'as its fields say' }),
   })
   .meta({ id: 'AgentExtensions', description: 'What an agent has beside its AgentConfig. Every field may be null.' });

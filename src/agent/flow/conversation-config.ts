@@ -68,6 +68,8 @@ export interface ToolSpeechConfig {
   responseMode: 'strict' | 'flexible';
   /** The call starts when the message has been played, else while it plays. */
   executeAfterMessage: boolean;
+  /** The conversation goes on while the call runs. Default false. */
+  background?: boolean;
 }
 
 /** First-result deadlines of the stages. */

@@ -3,15 +3,18 @@ import * as speech from '../speech/agent-speech.js';
 import type { ToolSpeechConfig } from '../../agent/flow/conversation-config.js';
 import type { Core, RunningAction } from '../core.js';
 import { armFiller } from './filler.js';
-import { addToolCall, setToolResult } from '../speech/history.js';
+import { addMessage, addToolCall, setToolResult } from '../speech/history.js';
 import { nextRound, replyEntry, failReply, finishRound } from './reply.js';
 import { type ReplyState, type RunningTool, OPENING_TURN } from '../state.js';
+import { isOpen } from '../turn/user-turn.js';
 
 /**
  * Tool calls of a reply: they run in parallel, each with its phrase; the model is asked again when all have results.
  */
 
 const NO_ANSWER = 'The tool gave no answer in time.';
+const IN_BACKGROUND =
+  'Started. It goes on in the background: the conversation continues, and you will be told the outcome.';
 const NOT_STARTED = 'Not started: the user interrupted before it began.';
 
 export function runCalls(core: Core, reply: ReplyState, calls: readonly ToolCall[]): void {
@@ -54,11 +57,18 @@ function start(core: Core, tool: RunningTool): void {
 /** Calls that need nothing outside of the core: refused, or done already. */
 function settleAtOnce(core: Core, reply: ReplyState): void {
   for (const tool of core.state.tools.filter(({ requestId }) => requestId === reply.requestId)) {
-    const result = actionOf(core, tool.call)?.resultAtOnce(core, tool.call) ?? null;
+    const result = actionOf(core, tool.call)?.resultAtOnce(core, tool.call) ?? detach(core, tool);
     if (result === null) continue;
     settle(core, tool, result);
     continueReply(core, tool);
   }
+}
+
+/** A call that runs in the background is out of the reply's way as soon as it has started. */
+function detach(core: Core, { call, afterUtterance }: RunningTool): string | null {
+  if (afterUtterance !== null || toolSpeech(core, call.name)?.background !== true) return null;
+  core.state.background.push(call);
+  return IN_BACKGROUND;
 }
 
 /** Final actions do not run in parallel with other calls. */
@@ -69,8 +79,13 @@ function actionOf(core: Core, call: ToolCall): RunningAction | null {
 
 /** An utterance is over, heard or not: starts the calls that waited for it. */
 export function onUtteranceOver(core: Core, utteranceId: number): void {
-  for (const tool of core.state.tools) {
-    if (tool.afterUtterance === utteranceId) start(core, tool);
+  for (const tool of Array.from(core.state.tools)) {
+    if (tool.afterUtterance !== utteranceId) continue;
+    start(core, tool);
+    const result = detach(core, tool);
+    if (result === null) continue;
+    settle(core, tool, result);
+    continueReply(core, tool);
   }
 }
 
@@ -84,11 +99,39 @@ export function abandonWaiting(core: Core): void {
 
 /** Takes a result; asks the model again after the last result of the round. */
 export function onResult(core: Core, callId: string, ok: boolean, content: string): void {
+  const done = core.state.background.findIndex(({ id }) => id === callId);
+  if (done >= 0) {
+    const [call] = core.state.background.splice(done, 1);
+    takeOutcome(core, call as ToolCall, ok, content);
+    return;
+  }
   const tool = core.state.tools.find(({ call }) => call.id === callId);
   if (tool === undefined || tool.afterUtterance !== null) return;
   core.trace('tool.result', { callId, ok });
   settle(core, tool, content);
   continueReply(core, tool);
+}
+
+/**
+ * Says a call's progress as part of the reply that waits for it. Nobody hears it who speaks or waits for something else.
+ * @returns false for a call in the background: its progress is an announcement
+ */
+export function onProgress(core: Core, callId: string, text: string): boolean {
+  if (core.state.background.some(({ id }) => id === callId)) return false;
+  const tool = core.state.tools.find(({ call, afterUtterance }) => call.id === callId && afterUtterance === null);
+  const { reply, ending } = core.state;
+  if (tool === undefined || reply?.phase !== 'tools' || reply.requestId !== tool.requestId) return true;
+  if (isOpen(core) || core.isLineTaken || ending?.reversible === false) return true;
+  speech.say(core, text, { kind: 'tool', entry: tool.entry });
+  return true;
+}
+
+/** The outcome of a call in the background: a message for the model, which speaks of it at the next free moment. */
+function takeOutcome(core: Core, { id, name }: ToolCall, ok: boolean, content: string): void {
+  core.trace('tool.outcome', { callId: id, ok });
+  const what = ok ? 'has finished with this result' : 'has failed';
+  addMessage(core, 'system', `The function ${name}, which ran in the background, ${what}: ${content}`);
+  core.state.hasUnreportedResults = true;
 }
 
 /** Tools that time out count as failed. */

@@ -19,6 +19,11 @@ export function takeBackUserMessage(core: Core, entry: number): void {
   core.state.history[entry] = { role: 'user', content: '', atMs: core.nowMs };
 }
 
+/** Adds a message that nobody has said. */
+export function addMessage(core: Core, as: 'system', content: string): void {
+  core.state.history.push({ role: 'added', as, content, atMs: core.nowMs });
+}
+
 /** Adds an assistant message; its parts follow as they are spoken. */
 export function addAssistantMessage(core: Core): number {
   const entry: HistoryEntry = { role: 'assistant', parts: [], calls: [], interrupted: false, atMs: core.nowMs };
@@ -70,6 +75,10 @@ export function historyMessages(
 ): ChatMessage[] {
   const messages: ChatMessage[] = [];
   for (const entry of history) {
+    if (entry.role === 'added') {
+      if (options.expected) messages.push({ role: entry.as, content: entry.content });
+      continue;
+    }
     if (entry.role === 'user') {
       if (entry.content !== '') messages.push({ role: 'user', content: entry.content });
       continue;

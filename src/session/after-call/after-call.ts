@@ -46,10 +46,10 @@ export async function afterCall(
   options: AfterCallOptions,
   messages: readonly ChatMessage[],
   calls: readonly FunctionCall[],
-  onFault: (name: string, reason: string) => void,
+  onFault: (name: string, reason: string, cause?: string) => void,
 ): Promise<FunctionCall[]> {
   const [made] = await Promise.all([
-    runAfterCall(options, messages, (reason) => onFault('afterCall.failed', reason)),
+    runAfterCall(options, messages, (reason, cause) => onFault('afterCall.failed', reason, cause)),
     remember(options, messages, calls, (reason) => onFault('memory.failed', reason)),
   ]);
   return made;
@@ -58,12 +58,12 @@ export async function afterCall(
 /**
  * Runs the after-call tools with arguments from the conversation: asks the model once for each.
  * @param messages the conversation as the model knows it, with the system prompt
- * @param onFault it exceeded its deadline or failed as a whole
+ * @param onFault it exceeded its deadline or failed as a whole, or a function's code threw
  */
 async function runAfterCall(
   options: AfterCallOptions,
   messages: readonly ChatMessage[],
-  onFault: (reason: string) => void,
+  onFault: (reason: string, cause?: string) => void,
 ): Promise<FunctionCall[]> {
   const { toolbox, id: sessionId, metadata = {}, clock, afterCallMarks: marks } = options;
   if (!toolbox?.runAfterCall) return [];
@@ -82,9 +82,11 @@ async function runAfterCall(
         withTimeout(clock, KNOWN_TIMEOUT_MS, (deadline) => knownArguments(spec, options, messages, deadline));
       const onRun = async (run: AfterCallRun): Promise<void> => {
         const call = functionCall(run);
+        if (run.result.cause !== undefined) onFault(call.result, run.result.cause);
         await marks?.finish(sessionId, options.optOut === true ? { ...call, arguments: '{}', result: '' } : call);
       };
-      return toolbox.runAfterCall?.(known, { sessionId, metadata, signal }, { mayRun, onRun });
+      const history = (): readonly ChatMessage[] => messages.filter(({ role }) => role !== 'system');
+      return toolbox.runAfterCall?.(known, { sessionId, metadata, signal, history }, { mayRun, onRun });
     });
     return (runs ?? []).map(functionCall);
   } catch (error) {

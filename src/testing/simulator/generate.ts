@@ -42,6 +42,7 @@ function randomStray(random: Random): ConversationEvent {
     [2, { type: 'speech.stopped', endMs: atMs }],
     [2, { type: 'transcript', segment: id, text, isFinal: random.chance(0.5), understood: random.chance(0.7) }],
     [1, { type: 'digits', digits: random.pick(['', 'x', '***************************************9']) }],
+    [1, { type: 'tool.progress', callId: random.pick(['call-1', 'same', 'nobody']), text }],
     [2, { type: 'tool.result', callId: random.pick(['call-1', 'same', 'nobody']), ok: true, content: text }],
     [2, { type: 'turn.judged', probability: random.pick([0, 0.5, 1, -3]) }],
     [2, { type: 'beep', endMs: atMs }],

@@ -1,7 +1,8 @@
 import { baseLanguage } from '../../base/language.js';
 import type { Clock } from '../../base/clock.js';
 import type { ToolCall, ToolSpec } from '../../agent/chat.js';
-import type { AppFunction, Param } from '../../agent/function.js';
+import type { AppFunction } from '../../agent/function.js';
+import type { Param } from '../../agent/param.js';
 import { reasonOf } from '../../base/errors.js';
 import type { GuardedClient } from '../../net/guarded-client.js';
 import type { App, AppAccount } from './app.js';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.js';
-import type { Param } from '../../agent/function.js';
+import type { Param } from '../../agent/param.js';
 import type { GuardedClient } from '../../net/guarded-client.js';
 import type { Arguments } from '../arguments.js';
 import type { ToolResult } from '../tool.js';

@@ -7,6 +7,7 @@ import { serverSentEvents } from '../../wire/server-sent-events.js';
 import { failed, refused, withoutSecrets } from '../../wire/vendor-error.js';
 import { VendorHttp, type VendorReply } from '../../wire/vendor-http.js';
 import type { LlmPiece, LlmProvider, LlmRequest, LlmUsage } from '../llm.js';
+import { vendorParameters } from '../tool-schema.js';
 import type { ChatMessage, ToolCall } from '../../../agent/chat.js';
 import { parseJson } from '../../../base/json.js';
 
@@ -186,10 +187,10 @@ export function requestBody(request: LlmRequest, model: string, support: ModelSu
   if (support.thinking === 'low') body['output_config'] = { effort: 'low' };
   else if (support.thinking !== 'default') body['thinking'] = { type: support.thinking };
   if (tools.length > 0) {
-    body['tools'] = tools.map(({ name, description, parameters }, index) => ({
-      name,
-      description,
-      input_schema: { type: 'object', ...parameters },
+    body['tools'] = tools.map((tool, index) => ({
+      name: tool.name,
+      description: tool.description,
+      input_schema: vendorParameters(tool),
       cache_control: index === tools.length - 1 ? CACHED.cache_control : undefined,
     }));
   }

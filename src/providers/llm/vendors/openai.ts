@@ -9,6 +9,7 @@ import { retryAfterMs } from '../../wire/vendor-http.js';
 import { serverSentEvents } from '../../wire/server-sent-events.js';
 import { connectionReason, failed, statusError, withoutSecrets } from '../../wire/vendor-error.js';
 import type { LlmPiece, LlmProvider, LlmRequest, LlmUsage } from '../llm.js';
+import { vendorParameters } from '../tool-schema.js';
 import type { ChatMessage, ToolCall } from '../../../agent/chat.js';
 
 export interface OpenAiOptions {
@@ -334,7 +335,7 @@ export function requestBody(request: LlmRequest, model: string, without: Readonl
   if (request.tools.length > 0) {
     body['tools'] = request.tools.map((tool) => ({
       type: 'function',
-      function: { name: tool.name, description: tool.description, parameters: tool.parameters },
+      function: { name: tool.name, description: tool.description, parameters: vendorParameters(tool) },
     }));
   }
   if (request.requiredTool !== undefined) {

@@ -1,4 +1,5 @@
 import type { ToolSpec } from '../../../../agent/chat.js';
+import { vendorParameters } from '../../tool-schema.js';
 import { openAiVoice } from '../../../tts/vendors/openai-voice.js';
 
 /** The only PCM rate of the API. */
@@ -65,6 +66,6 @@ export function sentOf({ instructions, tools, transcription }: RealtimeSettings)
   return { instructions, tools: JSON.stringify(tools), transcription: JSON.stringify(transcription) };
 }
 
-function toolOf({ name, description, parameters }: ToolSpec): object {
-  return { type: 'function', name, description, parameters };
+function toolOf(tool: ToolSpec): object {
+  return { type: 'function', name: tool.name, description: tool.description, parameters: vendorParameters(tool) };
 }
