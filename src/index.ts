@@ -17,7 +17,39 @@ export type {
 } from './engine/options.js';
 export type { EarlySpeculation, TokenPrice } from './engine/speculation-budget.js';
 export type { RemoteLine, RemoteSession, SessionHandle as Session, SessionLine } from './engine/remote-line.js';
-export type { Participant, SessionEvent, SessionOptions } from './session/session-options.js';
+export type {
+  AgentChanges,
+  ChangeAgent,
+  ChangedAgent,
+  Participant,
+  SessionEvent,
+  SessionOptions,
+} from './session/session-options.js';
+export type {
+  Abortable,
+  EndOptions,
+  HoldOptions,
+  PlainCommand,
+  ReplyOptions,
+  SayOptions,
+  SessionCommand,
+  SessionListener,
+  SessionTransferOptions,
+  Spoken,
+  SteeredSession,
+} from './session/steered-session.js';
+export type { TapFrame, TapOptions } from './session/tap.js';
+export type {
+  AddedRole,
+  AgentSettings,
+  CommandOf,
+  CommandOutcome,
+  CommandRefusal,
+  CommandResult,
+  ConversationCommand,
+  Side,
+  SpeechTime,
+} from './conversation/control/command.js';
 export type { FunctionCall, ReportParts, SessionReport, TransferAttempt } from './session/record/session-report.js';
 export type { LatencySummary, Percentiles, SpeculationReport, TurnMetrics } from './session/record/session-metrics.js';
 export type { PlayoutStats } from './session/record/session-report.js';

@@ -381,6 +381,11 @@ const CATALOGUE = {
   // session
   AGENT_DISABLED: { message: 'This agent is disabled and takes no calls', httpStatus: 409, retryable: false },
   SESSION_CLOSED: { message: 'The session has ended', httpStatus: 409, retryable: false },
+  COMMAND_REFUSED: {
+    message: 'The session refuses the command {command}: {reason}',
+    httpStatus: 409,
+    retryable: false,
+  },
   MEDIA_THREAD_LOST: {
     message: 'The media thread of the session has ended: {reason}',
     httpStatus: 503,

@@ -1,5 +1,10 @@
 import * as speech from './speech/agent-speech.js';
 import * as commands from './floor/commands.js';
+import { done, refuse, settleSpoken } from './control/outcome.js';
+import * as press from './floor/program-keys.js';
+import * as silence from './floor/silence.js';
+import * as steering from './floor/steering.js';
+import { update, withdrawUpdate } from './reply/update.js';
 import type { ConversationConfig } from '../agent/flow/conversation-config.js';
 import { Core, NOT_PLAYING } from './core.js';
 import * as digits from './floor/user-digits.js';
@@ -15,7 +20,6 @@ import { ACTIONS } from './actions/actions.js';
 import * as replies from './reply/reply.js';
 import * as toolCalls from './reply/tool-calls.js';
 import { endRound } from './reply/tool-calls.js';
-import { isSpeakable } from './speech/sentences.js';
 import * as speculation from './reply/speculation.js';
 import { type ConversationState, type DeadlineName, initialState, type ReplyState, type Utterance } from './state.js';
 import { onTransferDue, onTransferResult, onWaitingDue } from './actions/transfer.js';
@@ -61,6 +65,7 @@ const ON_EVENT: {
     replies.onNoAnswer(core, reason);
   }),
   'tool.result': (core, { callId, ok, content }) => {
+    if (press.onPressed(core, callId, ok, content)) return;
     if (core.isLineTaken) inactivity.onAgentSpoke(core, 'reply');
     toolCalls.onResult(core, callId, ok, content);
     interruption.listenAgain(core);
@@ -88,13 +93,30 @@ const ON_EVENT: {
     core.trace('ears.failed', { reason });
     endNow(core, 'error', phrasesFor(core.language).givingUp);
   },
-  'command.say': (core, { text }) => {
-    if (isSpeakable(text)) floor.takeAnnouncement(core, text);
+  'command.say': steering.say,
+  'command.generate': steering.generate,
+  'command.interrupt': steering.interrupt,
+  'command.add': steering.add,
+  'command.update': update,
+  'command.mute': silence.mute,
+  'command.hold': silence.hold,
+  'command.unhold': silence.unhold,
+  'command.transfer': commands.transfer,
+  'command.press': press.press,
+  'command.record': (core, { id, on }) => {
+    if (core.state.recordingPaused === on) core.emit({ type: 'recording.pause', on: !on });
+    core.state.recordingPaused = !on;
+    done(core, id);
+  },
+  'command.withdraw': (core, { id }) => {
+    steering.withdrawSpeech(core, id);
+    commands.withdraw(core, id);
+    press.withdrawPress(core, id);
+    withdrawUpdate(core, id);
   },
   'command.hangUp': commands.hangUp,
-  'command.transfer': (core, { target }) => commands.transfer(core, target),
+  'command.end': (core, { message }) => endNow(core, 'api-ended', message ?? null),
   language: (core, { language }) => commands.switchTo(core, language),
-  'command.end': (core) => endNow(core, 'api-ended', null),
   time: () => undefined,
 };
 
@@ -125,6 +147,8 @@ const ON_DEADLINE: Readonly<Record<DeadlineName, (core: Core) => void>> = {
   idle: (core) => inactivity.onLimitDue(core, 'idle'),
   duration: (core) => inactivity.onLimitDue(core, 'duration'),
   closing: onClosingDue,
+  hold: silence.onHoldDue,
+  press: press.onPressDue,
 };
 
 /**
@@ -143,6 +167,11 @@ export class Conversation {
   /** The whole state as plain data. Read-only: `step` changes it. */
   get state(): Readonly<ConversationState> {
     return this.#core.state;
+  }
+
+  /** The system prompt now. */
+  get systemPrompt(): string {
+    return this.#core.config.systemPrompt;
   }
 
   /** When to step with a `time` event if nothing else happens before; undefined while the line is not open. */
@@ -167,12 +196,16 @@ export class Conversation {
       ON_DEADLINE[due](core);
     }
     floor.settle(core);
+    settleSpoken(core);
     return core.effects;
   }
 
   #on(event: ConversationEvent): void {
     const core = this.#core;
-    if (core.state.line === 'waiting' && event.type !== 'line.opened' && event.type !== 'line.closed') return;
+    if (core.state.line === 'waiting' && event.type !== 'line.opened' && event.type !== 'line.closed') {
+      if ('id' in event && event.type !== 'command.withdraw') refuse(core, event.id, 'notStarted');
+      return;
+    }
     if ('requestId' in event && speculation.take(core, event)) return;
     (ON_EVENT[event.type] as (core: Core, event: ConversationEvent) => void)(core, event);
   }

@@ -1,5 +1,6 @@
 import type { ToolCall, ToolSpec } from '../agent/chat.js';
 import type { ConversationConfig } from '../agent/flow/conversation-config.js';
+import type { AgentSettings } from './control/command.js';
 import type { ConversationEffect, PlayoutPosition } from './events.js';
 import { isSpeakable } from './speech/sentences.js';
 import type { ConversationState, DeadlineName, ReplyState } from './state.js';
@@ -45,16 +46,23 @@ export type ConversationAction = FinalAction | RunningAction;
 
 /** What a machine gets for one step: the state, the current time, and a place for effects. */
 export class Core {
-  readonly config: ConversationConfig;
+  /** The settings now. */
+  config: ConversationConfig;
   readonly state: ConversationState;
   readonly actions: readonly ConversationAction[];
   position: PlayoutPosition = NOT_PLAYING;
   effects: ConversationEffect[] = [];
 
   constructor(config: ConversationConfig, state: ConversationState, actions: readonly ConversationAction[]) {
-    this.config = config;
+    this.config = { ...config, ...changed(config, state.settings) };
     this.state = state;
     this.actions = actions;
+  }
+
+  /** Other settings from now on. */
+  change(settings: AgentSettings): void {
+    this.state.settings = { ...this.state.settings, ...settings };
+    this.config = { ...this.config, ...changed(this.config, settings) };
   }
 
   get nowMs(): number {
@@ -73,6 +81,7 @@ export class Core {
 
   /** An action uses the line exclusively: the agent's own tones are on it. */
   get isLineTaken(): boolean {
+    if (this.state.press?.callId != null) return true;
     return this.state.tools.some(({ call, afterUtterance }) => {
       const action = this.actionOf(call);
       return afterUtterance === null && action?.kind === 'running' && action.takesLine;
@@ -122,4 +131,12 @@ export class Core {
     this.state.rotation[list] = count + 1;
     return speakable[count % speakable.length] ?? null;
   }
+}
+
+function changed(config: ConversationConfig, { systemPrompt, toolSpeech, toolMs }: AgentSettings) {
+  return {
+    systemPrompt: systemPrompt ?? config.systemPrompt,
+    toolSpeech: toolSpeech ?? config.toolSpeech,
+    deadlines: { ...config.deadlines, toolMs: toolMs ?? config.deadlines.toolMs },
+  };
 }

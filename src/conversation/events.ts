@@ -1,5 +1,6 @@
 import type { ChatMessage, ToolCall, ToolSpec } from '../agent/chat.js';
 import type { Failure } from '../base/errors.js';
+import type { CommandOutcome, ConversationCommand, Side } from './control/command.js';
 import type { AnnouncedEnd } from './voicemail/announcements.js';
 import type { ExpectedAnswer } from '../agent/expected-answer.js';
 import type { AttendedTransferConfig } from '../agent/flow/actions.js';
@@ -52,13 +53,7 @@ export type ConversationEvent =
   | { type: 'utterance.fed'; utteranceId: number }
   /** Speech recognition has failed permanently. */
   | ({ type: 'ears.failed' } & Failure)
-  /** The API or an embedder makes the agent say something. */
-  | { type: 'command.say'; text: string }
-  | { type: 'command.end' }
-  /** The API or an embedder ends the call: it ends when all queued speech has been heard. */
-  | { type: 'command.hangUp' }
-  /** Connects the user to a target when all queued speech has been heard. */
-  | { type: 'command.transfer'; target: string }
+  | ConversationCommand
   /** The language from now on: the model has changed it, or the user speaks another one. */
   | { type: 'language'; language: string }
   /** A deadline is due: see `Conversation.nextDeadlineMs`. */
@@ -87,6 +82,8 @@ export type ConversationEffect =
       messages: readonly ChatMessage[];
       tools: readonly ToolSpec[];
       speculative: boolean;
+      /** The names of the tools that this request may use; default all. */
+      only?: readonly string[];
     }
   /** The turn was over: the speculative request is the answer. */
   | { type: 'llm.confirm'; requestId: number }
@@ -125,6 +122,15 @@ export type ConversationEffect =
   | { type: 'line.transfer'; callId: string; target: string; attended?: AttendedTransfer }
   /** Cancels the pending transfer. */
   | { type: 'line.transfer.cancel' }
+  /** The user is not heard any more (or is again), or the agent has fallen silent (or may speak again). */
+  | { type: 'line.mute'; side: Side; on: boolean }
+  /** The user hears music or nothing, and is not heard. */
+  | { type: 'line.hold'; music: boolean }
+  | { type: 'line.unhold' }
+  /** Model, voice and tools of this `command.update` from now on. */
+  | { type: 'agent.update'; update: number }
+  | { type: 'recording.pause'; on: boolean }
+  | CommandOutcome
   /** The transcript has become a user turn. */
   | { type: 'stt.endTurn' }
   /** What the agent's question asks for, whenever that changes; null = anything. */

@@ -1,5 +1,7 @@
 import type { ExpectedAnswer } from '../agent/expected-answer.js';
 import type { ToolCall } from '../agent/chat.js';
+import type { AttendedTransferConfig } from '../agent/flow/actions.js';
+import type { AddedRole, AgentSettings } from './control/command.js';
 import type { EndStatus, UtteranceKind } from './events.js';
 import type { AnnouncedEnd } from './voicemail/announcements.js';
 import type { MachinePhrase } from './voicemail/voicemail-phrases.js';
@@ -39,11 +41,8 @@ export interface ConversationState {
   ending: EndingState | null;
   /** A transfer in progress. */
   transfer: TransferState | null;
-  /**
-   * The API or an embedder wants the user connected to this target, or (null) the call ended, when all queued speech
-   * has been heard.
-   */
-  commanded: { target: string | null } | null;
+  /** A program wants the user connected to this target, or (null) the call ended, when all queued speech has been heard. */
+  commanded: CommandedEnd | null;
   /** A machine may have answered, or has; null = a person has. */
   voicemail: VoicemailState | null;
   /** The last filler: when, which, and in which turn. */
@@ -60,8 +59,21 @@ export interface ConversationState {
   background: ToolCall[];
   /** A tool result is not part of any model request yet. */
   hasUnreportedResults: boolean;
-  /** External announcements that wait until the user has finished. */
-  toSay: string[];
+  /** What a program has the agent say, once the user has finished. */
+  toSay: ToSay[];
+  /** Commands whose outcome is open. */
+  commands: OpenCommand[];
+  /** Changes of settings that wait for the end of the reply. */
+  updates: { id: number | null; update: number; settings: AgentSettings }[];
+  /** The changes so far. */
+  settings: AgentSettings;
+  muted: { user: boolean; agent: boolean };
+  /** The user is on hold. */
+  hold: { sinceMs: number } | null;
+  /** Keys to press for a program; `callId` null = they wait for the end of speech. */
+  press: { id: number | null; digits: string; callId: string | null } | null;
+  /** The recording leaves out what happens now. */
+  recordingPaused: boolean;
   /**
    * Consecutive failures of the model's replies, and of messages for the voice. `unheard`: nothing has been heard since
    * the voice failed; `again`: what must be said again then.
@@ -96,14 +108,16 @@ const DEADLINES = [
   'inactivity',
   'duration',
   'closing',
+  'hold',
+  'press',
 ] as const;
 
 export type HistoryEntry = UserEntry | AssistantEntry | AddedEntry;
 
-/** A message that nobody has said. */
+/** A message that a program has added. */
 export interface AddedEntry {
   role: 'added';
-  as: 'system';
+  as: AddedRole;
   content: string;
   atMs: number;
 }
@@ -216,6 +230,39 @@ export interface Utterance {
   again: boolean;
   /** The model speaks it itself: its words arrive while it plays. */
   own: boolean;
+  /** Nothing may cut it off, no program either. */
+  whole: boolean;
+}
+
+/** A text, or instructions for the model. */
+export type ToSay =
+  | { id: number | null; text: string; whole: boolean }
+  | { id: number | null; instructions: string; tools: readonly string[] | null };
+
+export interface CommandedEnd {
+  target: string | null;
+  /** A program waits for the outcome, and may name any target. */
+  id?: number;
+  /** Null = as the agent is set. */
+  attended?: boolean | null;
+  summary?: string | null;
+}
+
+export interface OpenCommand {
+  id: number;
+  /** `say` has no utterance until it is said; `generate` is over when its reply is. */
+  kind: 'say' | 'generate' | 'other';
+  isBegun: boolean;
+  /** What was said of it. */
+  parts: { entry: number; utteranceId: number }[];
+}
+
+/** A reply that a program has asked for. */
+export interface AskedReply {
+  /** Null = nobody waits for its outcome. */
+  id: number | null;
+  instructions: string;
+  tools: readonly string[] | null;
 }
 
 export interface Again {
@@ -255,6 +302,8 @@ export interface ReplyState {
   pressed: boolean;
   /** The model was asked before the user's words were known. */
   wordless: boolean;
+  /** A program has asked for it; null = the conversation has. */
+  asked: AskedReply | null;
 }
 
 export interface SpeculationState {
@@ -338,6 +387,10 @@ export interface TransferState {
   entry: number;
   callId: string;
   requestId: number;
+  /** How the target is asked first; null = it is not. */
+  attended: AttendedTransferConfig | null;
+  /** The program's command; null = the model's call. */
+  command: number | null;
 }
 
 export interface EndingState {
@@ -378,6 +431,13 @@ export function initialState(): ConversationState {
     background: [],
     hasUnreportedResults: false,
     toSay: [],
+    commands: [],
+    updates: [],
+    settings: {},
+    muted: { user: false, agent: false },
+    hold: null,
+    press: null,
+    recordingPaused: false,
     failures: { model: 0, voice: 0, voiceEntry: null, unheard: false, again: null },
     nextId: 1,
   };

@@ -1,4 +1,5 @@
 import type { ChatMessage, ToolSpec } from '../agent/chat.js';
+import type { ConversationEffect } from '../conversation/events.js';
 import { failureOf } from '../base/errors.js';
 import type { LlmProvider, LlmUsage, LlmVoice } from '../providers/llm/llm.js';
 import type { Toolbox } from '../tools/tool.js';
@@ -20,13 +21,15 @@ export interface LlmRequestsOptions {
   voice: Pick<Voice, 'hear' | 'over' | 'giveUp'>;
 }
 
+type LlmStart = Extract<ConversationEffect, { type: 'llm.start' }>;
+
 /** While a model speaks itself, the conversation gets an event at least this often, with or without words. */
 const VOICE_SIGN_MS = 1000;
 
 /** Runs the requests to the model and turns what it streams into events. */
 export class LlmRequests {
   readonly #context: SessionContext;
-  readonly #options: LlmRequestsOptions;
+  #options: LlmRequestsOptions;
   readonly #running = new Map<number, AbortController>();
 
   constructor(context: SessionContext, options: LlmRequestsOptions) {
@@ -34,8 +37,14 @@ export class LlmRequests {
     this.#options = options;
   }
 
-  start(requestId: number, messages: readonly ChatMessage[], actions: readonly ToolSpec[]): void {
-    const tools = [...actions, ...(this.#options.toolbox?.specs ?? [])];
+  /** Another model, or other tools, for the requests that follow. */
+  use(changed: Partial<Pick<LlmRequestsOptions, 'llm' | 'model' | 'temperature' | 'toolbox'>>): void {
+    this.#options = Object.assign({}, this.#options, changed);
+  }
+
+  start({ requestId, messages, tools: actions, only }: LlmStart): void {
+    const all = [...actions, ...(this.#options.toolbox?.specs ?? [])];
+    const tools = only === undefined ? all : all.filter(({ name }) => only.includes(name));
     const abort = new AbortController();
     this.#running.set(requestId, abort);
     void this.#run(requestId, messages, tools, abort.signal).finally(() => {

@@ -1,8 +1,10 @@
 import type { Denoising } from '../audio/dsp/denoiser.js';
 import type { Clock } from '../base/clock.js';
 import type { Ticker } from '../base/ticker.js';
+import type { AgentConfig } from '../agent/agent.js';
 import type { ToolCall } from '../agent/chat.js';
 import type { ConversationConfig } from '../agent/flow/conversation-config.js';
+import type { AgentSettings, Side } from '../conversation/control/command.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import type { ProviderOutcome } from '../providers/outcome.js';
 import type { SpeechHints, SttOptions, SttProvider } from '../providers/stt/stt.js';
@@ -57,7 +59,9 @@ export interface SessionOptions {
   /** Receives what the session has established about its user. Default: none. */
   memory?: MemoryKeeper | null | undefined;
   /** Records the session: closed with it, and named in its report. Its `line` is the `transport`. */
-  recording?: Pick<Recording, 'path' | 'close'> | null | undefined;
+  recording?: Pick<Recording, 'path' | 'close' | 'pause' | 'resume'> | null | undefined;
+  /** Prepares other settings of the agent. Default: they cannot change. */
+  change?: ChangeAgent | null | undefined;
   clock: Clock;
   ticker: Ticker;
   /** Nothing that is said may be stored: log and report have only times and kinds. Default false. */
@@ -71,6 +75,35 @@ export interface SessionOptions {
   /** For embedders and daemons. A listener that throws is noted in the log and otherwise ignored. */
   observe?: ((event: SessionEvent) => void) | null | undefined;
 }
+
+/** Other settings of the agent. What is left out stays. */
+export interface AgentChanges {
+  prompt?: AgentConfig['prompt'] | undefined;
+  tools?: AgentConfig['tools'] | undefined;
+  voice?: AgentConfig['voice'] | undefined;
+  llm?: AgentConfig['llm'] | undefined;
+  /** Joins the metadata of the session; prompt and tools get the new values of their variables. */
+  metadata?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** What a session continues with after its agent was changed. */
+export interface ChangedAgent {
+  settings: AgentSettings;
+  toolbox: Toolbox;
+  metadata: Readonly<Record<string, unknown>>;
+  /** Null = the same as before. */
+  model: Required<Pick<SessionOptions, 'llm' | 'model' | 'temperature'>> | null;
+  /** Null = the same as before. */
+  voice: {
+    tts: TtsProvider;
+    voiceId: string | null;
+    model: string | null;
+    settings: Readonly<Record<string, unknown>>;
+  } | null;
+}
+
+/** Prepares an agent with other settings; later changes build upon it. @throws ParleyError as `Engine.createSession` */
+export type ChangeAgent = (changes: AgentChanges, signal: AbortSignal) => Promise<ChangedAgent>;
 
 /** Answers in place of the model, from outside. It gets texts even with `optOut`, and must not store any. */
 export interface Participant {
@@ -95,8 +128,14 @@ export type SessionEvent =
   | { type: 'agent'; text: string }
   /** `who` starts or stops speaking: the user according to the VAD, the agent according to the audio on the line. */
   | { type: 'speaking'; who: 'user' | 'agent'; isSpeaking: boolean }
-  /** The user has interrupted the agent, which drops the rest of its answer. */
-  | { type: 'interrupted' }
+  /** The user or a program has interrupted the agent, which drops the rest of its answer. */
+  | { type: 'interrupted'; by: 'user' | 'program' }
+  /** A program has muted a side, or unmuted it. */
+  | { type: 'muted'; side: Side; on: boolean }
+  /** The user was put on hold, or taken off it: by a program, or because the time of the hold was over. */
+  | { type: 'held'; on: boolean }
+  /** The changes of an `updateAgent` apply from now on. */
+  | { type: 'agentUpdated' }
   /** A tool starts; `tool` follows when it is done, unless the call ends before. */
   | { type: 'toolStarted'; call: ToolCall }
   /** A running function reports progress. */
@@ -106,7 +145,10 @@ export type SessionEvent =
   | { type: 'answered'; metrics: TurnMetrics }
   /** The outcome of a request or a stretch of speech, for each provider and fallback. */
   | ({ type: 'provider'; stage: 'stt' | 'llm' | 'tts' } & ProviderOutcome)
-  /** A fault after which the session continues, as in the report's `faults` and `faultReasons`. */
-  | { type: 'fault'; name: string; reason: string }
+  /**
+   * A fault after which the session continues, as in the report's `faults` and `faultReasons`. `stack`: of the exception
+   * that has caused it.
+   */
+  | { type: 'fault'; name: string; reason: string; stack?: string }
   /** The last event. */
   | { type: 'ended'; report: SessionReport };

@@ -2,13 +2,14 @@ import type { ToolCall } from '../agent/chat.js';
 import { Conversation } from '../conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
 import { historyMessages } from '../conversation/speech/history.js';
-import { reasonOf } from '../base/errors.js';
+import { failureOf, ParleyError, reasonOf } from '../base/errors.js';
+import { Queue } from '../base/queues.js';
 import type { ProviderOutcome } from '../providers/outcome.js';
 import { ToolRunner } from './tool-runner.js';
 import { afterCall } from './after-call/after-call.js';
 import { Alarm, momentAfter } from './alarm.js';
 import { Notifier } from './line/notifier.js';
-import { closeInTime } from '../base/deadlines.js';
+import { closeInTime, raceAbort } from '../base/deadlines.js';
 import { LOG_VERSION } from './record/event-log.js';
 import { Hearing } from './hearing/hearing.js';
 import { EventLogWriter } from './record/event-log-writer.js';
@@ -21,7 +22,11 @@ import { Playout, type PlayoutEvents } from './speech/playout.js';
 import { Recogniser } from './hearing/recogniser.js';
 import { type FunctionCall, reportOf, type SessionReport } from './record/session-report.js';
 import type { SessionContext } from './session-context.js';
-import type { SessionOptions } from './session-options.js';
+import type { AgentChanges, ChangedAgent, SessionOptions } from './session-options.js';
+import { nameOf, OpenCommands, refusal } from './open-commands.js';
+import { type EndOptions, type SessionCommand, SteeredSession } from './steered-session.js';
+import type { CommandResult, Side } from '../conversation/control/command.js';
+import { bothTaps, type LineTaps, type TapFrame, type TapOptions } from './tap.js';
 import type { SpeechHints, SttTranscript } from '../providers/stt/stt.js';
 import { LlmRequests } from './llm-requests.js';
 import { PauseNotes } from './hearing/pause-notes.js';
@@ -40,11 +45,11 @@ const NO_HINTS: SpeechHints = { phrases: [], texts: [], keywords: new Map() };
  * One conversation on one line: the shell around the pure core. It owns the transport, the providers' streams and the
  * timers, turns their results into events, and executes the resulting effects.
  */
-export class Session {
+export class Session extends SteeredSession {
   readonly id: string;
   /** Resolves when the session is over and all of its work is done. Never rejects. */
   readonly finished: Promise<SessionReport>;
-  readonly #options: SessionOptions;
+  #options: SessionOptions;
   readonly #context: SessionContext;
   readonly #conversation: Conversation;
   readonly #log: EventLogWriter;
@@ -63,6 +68,12 @@ export class Session {
   readonly #languageSwitch: LanguageSwitch;
   readonly #metrics: SessionMetrics;
   readonly #alarm: Alarm;
+  readonly #taps: Readonly<Record<Side, LineTaps>>;
+  readonly #commands = new OpenCommands((event) => this.#dispatch(event));
+  /** Changes of the agent that wait for their time, and one after the other for their preparation. */
+  readonly #changes = new Map<number, ChangedAgent>();
+  readonly #changing = new Queue();
+  #lastChange = 0;
   readonly #abort = new AbortController();
   readonly #events: ConversationEvent[] = [];
   #resolveFinished!: (report: SessionReport) => void;
@@ -77,6 +88,7 @@ export class Session {
    * @throws ParleyError AUDIO_RATE_UNSUPPORTED for a transport with unsupported rates
    */
   constructor(options: SessionOptions) {
+    super();
     const { id, transport, conversation, llm, model, toolbox, clock } = options;
     this.id = id;
     this.#options = options;
@@ -87,7 +99,8 @@ export class Session {
     this.#alarm = new Alarm(clock, () => context.emit({ type: 'time' }));
     this.#conversation = new Conversation(conversation);
     this.#log = new EventLogWriter(context, options, (event) => this.#notifier.observe(event));
-    this.#notifier = new Notifier(context, options);
+    this.#notifier = this.#newNotifier();
+    this.#taps = bothTaps(transport);
     this.#metrics = new SessionMetrics((metrics) => this.#notifier.answered(metrics));
     this.#recogniser = new Recogniser(context, {
       stt: options.stt,
@@ -114,7 +127,7 @@ export class Session {
       stt: listeners.length === 1 ? this.#recogniser : together(...listeners),
     });
     this.#playout = new Playout(transport, this.#playoutEvents());
-    this.#pacer = new Pacer(transport, this.#frameSource(), (error) => this.#onLineClosed(error));
+    this.#pacer = new Pacer(transport, this.#frameSource(), (error) => this.#onLineClosed(error), this.#taps.agent);
     this.#voice = new Voice(context, {
       tts: options.tts,
       language: conversation.language,
@@ -163,6 +176,15 @@ export class Session {
     });
   }
 
+  #newNotifier(): Notifier {
+    return new Notifier(this.#context, this.#options, (event) => {
+      this.heed(event, (error) => {
+        const { reason, cause } = failureOf(error);
+        this.#log.fault('observer.failed', reason, cause);
+      });
+    });
+  }
+
   #newContext(): SessionContext {
     return {
       clock: this.#options.clock,
@@ -184,7 +206,9 @@ export class Session {
     this.#recogniser.open();
     try {
       const onClosed = (error: unknown): void => this.#onLineClosed(error);
-      transport.start(new LineSink(this.#context, { hearing: this.#hearing, forms: this.#forms, onClosed }));
+      transport.start(
+        new LineSink(this.#context, { hearing: this.#hearing, forms: this.#forms, onClosed, taps: this.#taps.user }),
+      );
     } catch (error) {
       this.#onLineClosed(error);
     }
@@ -195,9 +219,18 @@ export class Session {
     return this.finished;
   }
 
-  /** Makes the agent say something after its current speech. */
-  say(text: string): void {
-    this.#dispatch({ type: 'command.say', text });
+  async control(command: SessionCommand, signal?: AbortSignal): Promise<CommandResult> {
+    if (this.#state === 'new') throw refusal(nameOf(command), 'notStarted');
+    if (!this.#isRunning) throw new ParleyError('SESSION_CLOSED');
+    if (command.type === 'command.update') return this.#change(command.changes, signal);
+    if (command.type === 'command.record' && this.#options.recording == null) {
+      throw refusal('record', 'unsupported', 'it is not recorded');
+    }
+    return this.#commands.carryOut(command, signal);
+  }
+
+  tap(side: Side, options: TapOptions = {}): AsyncGenerator<TapFrame, void, undefined> {
+    return this.#taps[side].open(options);
   }
 
   /** A message that the user typed; handled like speech. */
@@ -217,11 +250,15 @@ export class Session {
     this.#dispatch(target === null ? { type: 'command.hangUp' } : { type: 'command.transfer', target });
   }
 
-  /** Ends the call (`api-ended`). May be called twice, and before `run`. */
-  async close(): Promise<SessionReport> {
-    if (this.#state === 'new') void this.#end();
-    else this.#dispatch({ type: 'command.end' });
+  async end({ message }: EndOptions = {}): Promise<SessionReport> {
+    if (this.#state === 'new') void this.#finish();
+    else this.#dispatch(message === undefined ? { type: 'command.end' } : { type: 'command.end', message });
     return this.finished;
+  }
+
+  /** Ends the call (`api-ended`) at once. May be called twice, and before `run`. */
+  close(): Promise<SessionReport> {
+    return this.end();
   }
 
   get #isRunning(): boolean {
@@ -261,9 +298,9 @@ export class Session {
   }
 
   readonly #handlers: EffectHandlers = {
-    'llm.start': ({ requestId, messages, tools }) => {
+    'llm.start': (request) => {
       this.#onUsage({ stage: 'llm', provider: this.#options.llm.name, model: this.#options.model });
-      this.#llmRequests.start(requestId, messages, tools);
+      this.#llmRequests.start(request);
     },
     // Nothing to do: the request is running.
     'llm.confirm': () => undefined,
@@ -278,7 +315,11 @@ export class Session {
       this.#playout.addText(utteranceId, text);
     },
     'speak.pause': ({ utteranceId, pauseMs }) => this.#voice.pause(utteranceId, pauseMs),
-    'speak.cancel': ({ utteranceId }) => this.#voice.cancel(utteranceId),
+    'speak.cancel': ({ utteranceId }) => {
+      const { utteranceId: playing, heardChars } = this.#playout.position();
+      this.#voice.cancel(utteranceId);
+      if (playing === utteranceId) this.#onCutOff(utteranceId, heardChars);
+    },
     'playout.hold': () => {
       this.#playout.hold();
       this.#notifier.speaks('agent', false);
@@ -302,6 +343,29 @@ export class Session {
     doNotCall: ({ by }) => this.#listDoNotCall(by),
     'line.transfer': ({ callId, target, attended }) => this.#lineActions.transfer(callId, target, attended),
     'line.transfer.cancel': () => this.#lineActions.cancelTransfer(),
+    'line.mute': ({ side, on }) => {
+      this.#listen();
+      this.#notifier.observe({ type: 'muted', side, on });
+    },
+    'line.hold': ({ music }) => {
+      this.#lineActions.hold(music);
+      this.#recogniser.pause();
+      this.#listen();
+      this.#notifier.observe({ type: 'held', on: true });
+    },
+    'line.unhold': () => {
+      this.#lineActions.unhold();
+      this.#recogniser.resume();
+      this.#listen();
+      this.#notifier.observe({ type: 'held', on: false });
+    },
+    'agent.update': ({ update }) => this.#use(update),
+    'recording.pause': ({ on }) => {
+      if (on) this.#options.recording?.pause();
+      else this.#options.recording?.resume();
+    },
+    'command.done': (outcome) => this.#commands.settle(outcome),
+    'command.refused': (outcome) => this.#commands.settle(outcome),
     'stt.endTurn': () => {
       this.#recogniser.endTurn();
       this.#turnJudge?.endTurn();
@@ -313,13 +377,61 @@ export class Session {
       this.#languageSwitch.heard(text);
       this.#notifier.observe({ type: 'user', text, turn });
     },
-    'line.close': () => void this.#end(),
+    'line.close': () => void this.#finish(),
     // What the observer, and at the end the client, learn about the conversation's decisions.
     trace: ({ name, data }) => {
-      if (name === 'interruption') this.#notifier.observe({ type: 'interrupted' });
+      if (name === 'interruption') this.#notifier.observe({ type: 'interrupted', by: 'user' });
+      if (name === 'stopped') this.#notifier.observe({ type: 'interrupted', by: 'program' });
       if (name === 'limit') this.#limit = data['limit'] === 'idle' ? 'idle' : 'duration';
     },
   };
+
+  /** Hears the user, unless they are muted or on hold. */
+  #listen(): void {
+    const { muted, hold } = this.#conversation.state;
+    this.#hearing.deafen(muted.user || hold !== null);
+  }
+
+  /** Prepares other settings of the agent, and applies them when the conversation says so. */
+  async #change(changes: AgentChanges, signal?: AbortSignal): Promise<CommandResult> {
+    const { change } = this.#options;
+    if (change == null) throw refusal('update', 'unsupported');
+    const until = signal === undefined ? this.#abort.signal : AbortSignal.any([signal, this.#abort.signal]);
+    const changed = await this.#changing
+      .run(() => raceAbort(change(changes, until), until))
+      .catch((error: unknown) => {
+        signal?.throwIfAborted();
+        throw this.#isRunning ? error : new ParleyError('SESSION_CLOSED');
+      });
+    if (!this.#isRunning) throw new ParleyError('SESSION_CLOSED');
+    const update = ++this.#lastChange;
+    this.#changes.set(update, changed);
+    return this.#commands.carryOut({ type: 'command.update', update, settings: changed.settings }, signal);
+  }
+
+  #use(update: number): void {
+    const changed = this.#changes.get(update);
+    this.#changes.delete(update);
+    if (changed === undefined) return;
+    const { toolbox, metadata, model, voice } = changed;
+    this.#toolRunner.use({ toolbox, metadata });
+    this.#llmRequests.use(Object.assign({ toolbox }, model));
+    if (voice !== null) {
+      const language = this.#conversation.state.language ?? this.#options.conversation.language;
+      this.#voice.use(Object.assign({ language }, voice));
+    }
+    this.#options = Object.assign({}, this.#options, { toolbox, metadata }, model);
+    this.#notifier.observe({ type: 'agentUpdated' });
+  }
+
+  /** The rest of one utterance is not played. */
+  #onCutOff(utteranceId: number, heardChars: number): void {
+    const text = this.#notifier.textOf(utteranceId);
+    this.#metrics.turns.said(utteranceId, text.slice(0, heardChars));
+    if (this.#playout.busy) return;
+    this.#notifier.speaks('agent', false);
+    this.#notifier.answerEnded(text.slice(heardChars));
+  }
 
   #listDoNotCall(by: 'rule' | 'model'): void {
     this.#options.listDoNotCall?.(by).catch((error: unknown) => {
@@ -412,11 +524,11 @@ export class Session {
     if (reason !== null) this.noteFault('transport.failed', reason);
     if (!this.#isRunning) return;
     this.#dispatch({ type: 'line.closed', error: reason });
-    void this.#end();
+    void this.#finish();
   }
 
   /** The conversation is over: releases all resources, does the after-call work, and reports. */
-  async #end(): Promise<void> {
+  async #finish(): Promise<void> {
     if (this.#state === 'ending' || this.#state === 'over') return;
     const wasOpen = this.#isRunning;
     const durationMs = this.#nowMs();
@@ -429,6 +541,8 @@ export class Session {
     this.#pacer.stop();
     this.#alarm.set(undefined);
     this.#abort.abort();
+    this.#commands.close();
+    for (const taps of Object.values(this.#taps)) taps.close();
     this.#llmRequests.close();
     this.#toolRunner.close();
     this.#lineActions.close();
@@ -457,7 +571,7 @@ export class Session {
 
   #afterCall(): Promise<readonly FunctionCall[]> {
     const options = { ...this.#options, usage: this.#metrics.usage };
-    const messages = [{ role: 'system', content: options.conversation.systemPrompt } as const, ...this.#messages()];
+    const messages = [{ role: 'system', content: this.#conversation.systemPrompt } as const, ...this.#messages()];
     return afterCall(options, messages, this.#toolRunner.calls, (name, reason, cause) => {
       this.#log.fault(name, reason, cause);
     });

@@ -24,13 +24,18 @@ export class ToolRunner {
   /** In the order in which they ended. */
   readonly calls: FunctionCall[] = [];
   readonly #nowMs: () => number;
-  readonly #options: ToolRunnerOptions;
+  #options: ToolRunnerOptions;
   readonly #abort = new AbortController();
   readonly #running = new Map<ToolCall, number>();
 
   constructor({ nowMs }: Pick<SessionContext, 'nowMs'>, options: ToolRunnerOptions) {
     this.#nowMs = nowMs;
     this.#options = options;
+  }
+
+  /** Other tools for the calls that follow. */
+  use(tools: Pick<ToolRunnerOptions, 'toolbox' | 'metadata'>): void {
+    this.#options = Object.assign({}, this.#options, tools);
   }
 
   start(call: ToolCall): void {

@@ -262,6 +262,13 @@ export class Stage {
       case 'stt.expect':
       case 'user.said':
       case 'line.close':
+      case 'line.mute':
+      case 'line.hold':
+      case 'line.unhold':
+      case 'agent.update':
+      case 'recording.pause':
+      case 'command.done':
+      case 'command.refused':
       case 'trace':
         return;
     }

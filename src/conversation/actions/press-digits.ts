@@ -52,8 +52,12 @@ function pressDigitsTool({ instruction }: KeypadConfig): ToolSpec {
 /** The keys of a call, one character each, `w` in lower case; null if they are not valid. */
 function keysOf(call: ToolCall): string | null {
   const value = argumentOf(call.arguments, 'digits');
-  if (typeof value !== 'string' && typeof value !== 'number') return null;
-  const keys = String(value)
+  return typeof value === 'string' || typeof value === 'number' ? keysIn(String(value)) : null;
+}
+
+/** Keys in any notation, one character each, `w` in lower case; null if they are not valid. */
+export function keysIn(digits: string): string | null {
+  const keys = digits
     .replaceAll(/[\s.()-]/g, '')
     .toUpperCase()
     .replaceAll('W', 'w');

@@ -1,12 +1,13 @@
 import type { ToolCall, ToolSpec } from '../../agent/chat.js';
 import * as speech from '../speech/agent-speech.js';
 import { textArgument } from './call-arguments.js';
+import { done, refuse } from '../control/outcome.js';
 import type { Core, FinalAction } from '../core.js';
 import { addToolCall, assistantAt, setToolResult, spokenText } from '../speech/history.js';
 import { phrasesFor } from '../language/phrases.js';
 import { nextRound, replyEntry } from '../reply/reply.js';
 import type { ReplyState } from '../state.js';
-import type { TransferConfig, TransferTarget } from '../../agent/flow/actions.js';
+import type { AttendedTransferConfig, TransferConfig, TransferTarget } from '../../agent/flow/actions.js';
 
 /**
  * Transfers the call: plays the notice, then asks the line to connect. Success ends the agent's part; after a failure
@@ -31,7 +32,7 @@ export const transferCall: FinalAction = {
   name: 'transfer_call',
   isEnabled: (config) => config.transfer !== null,
   tool: ({ transfer }) => (transfer !== null && transfer.targets.length > 0 ? transferCallTool(transfer) : null),
-  begin: beginTransfer,
+  begin: (core, reply, call) => beginTransfer(core, reply, call),
   abandon: abandonTransfer,
 };
 
@@ -41,14 +42,33 @@ export function transferTo(core: Core, target: string): ToolCall {
   return { id, name: transferCall.name, arguments: JSON.stringify({ phone: target }) };
 }
 
-export function beginTransfer(core: Core, reply: ReplyState, call: ToolCall): void {
-  const { transfer } = core.config;
+/** A program's transfer: to any target, and with its own choice whether the target is asked first. */
+export interface TransferOrder {
+  id: number;
+  target: string;
+  /** Null = as the agent is set. */
+  attended: boolean | null;
+  summary: string | null;
+}
+
+/** How a target is asked if the agent has no settings for that. */
+const ASKED_FIRST: AttendedTransferConfig = {
+  briefing: null,
+  confirm: true,
+  ringMs: 30_000,
+  holdSound: 'music',
+  holdMessages: [],
+};
+const UNNAMED: TransferConfig = { targets: [], instruction: null, messages: [] };
+
+export function beginTransfer(core: Core, reply: ReplyState, call: ToolCall, order?: TransferOrder): void {
+  const transfer = order === undefined ? core.config.transfer : (core.config.transfer ?? UNNAMED);
   const entry = replyEntry(core, reply);
   reply.phase = 'tools';
   reply.acted = true;
   addToolCall(core, entry, call);
   core.disarm('filler');
-  const target = transfer === null ? null : targetOf(call, transfer);
+  const target = order?.target ?? (transfer === null ? null : targetOf(call, transfer));
   if (transfer === null || target === null) {
     core.trace('transfer.refused', {});
     setToolResult(core, entry, call.id, 'Not transferred: `phone` has to be one of those given.');
@@ -59,8 +79,12 @@ export function beginTransfer(core: Core, reply: ReplyState, call: ToolCall): vo
   speech.playOut(core);
   const notice = core.choose('transfer', transfer.messages) ?? ownNotice(core, entry, call);
   if (notice !== null) speech.say(core, notice, { kind: 'transfer', entry, interruptible: false });
-  const summary = textArgument(call.arguments, 'summary');
-  core.state.transfer = { phase: 'notice', target, summary, entry, callId: call.id, requestId: reply.requestId };
+  const summary = order?.summary ?? textArgument(call.arguments, 'summary');
+  const asks = order?.attended ?? transfer.attended != null;
+  const attended = asks ? (transfer.attended ?? ASKED_FIRST) : null;
+  const { requestId } = reply;
+  const command = order?.id ?? null;
+  core.state.transfer = { phase: 'notice', target, summary, entry, callId: call.id, requestId, attended, command };
 }
 
 /** Connects once all queued speech has been heard. */
@@ -68,8 +92,7 @@ export function connectWhenSaid(core: Core): void {
   const { transfer } = core.state;
   if (transfer?.phase !== 'notice' || speech.isSpeaking(core)) return;
   transfer.phase = 'connecting';
-  const { callId, target, summary } = transfer;
-  const attended = core.config.transfer?.attended ?? null;
+  const { callId, target, summary, attended } = transfer;
   if (attended === null) {
     core.arm('transfer', core.nowMs + core.config.deadlines.transferMs);
     core.emit({ type: 'line.transfer', callId, target });
@@ -88,7 +111,7 @@ export function onWaitingDue(core: Core): void {
   const isBusy = turn.speaking || speech.isSpeaking(core);
   core.arm('transfer.waiting', core.nowMs + (isBusy ? LATER_MS : WAITING_MS));
   if (isBusy) return;
-  const own = core.config.transfer?.attended?.holdMessages ?? [];
+  const own = transfer.attended?.holdMessages ?? [];
   const words = core.choose('transfer.waiting', own) ?? phrasesFor(core.language).waiting;
   // Part of the same message, so that the result of the transfer is the last thing that the model reads.
   speech.say(core, words, { kind: 'transfer', entry: transfer.entry, interruptible: false });
@@ -104,6 +127,7 @@ export function onTransferResult(core: Core, callId: string, ok: boolean, reason
     return false;
   }
   setToolResult(core, transfer.entry, callId, CONNECTED);
+  done(core, transfer.command);
   core.state.transfer = null;
   core.disarm('transfer', 'transfer.waiting');
   return true;
@@ -114,6 +138,12 @@ export function onTransferDue(core: Core): void {
   core.trace('transfer.timeout');
   core.emit({ type: 'line.transfer.cancel' });
   fail(core, 'nobody answered in time');
+}
+
+/** A program does not want its transfer any more. */
+export function cancelTransfer(core: Core): void {
+  if (core.state.transfer?.phase === 'connecting') core.emit({ type: 'line.transfer.cancel' });
+  fail(core, 'it was called off');
 }
 
 /** The call ends before the target was reached. */
@@ -134,6 +164,7 @@ function fail(core: Core, reason: string): void {
   const { transfer, reply, turn } = core.state;
   if (transfer === null) return;
   setToolResult(core, transfer.entry, transfer.callId, `Not connected: ${reason}. The user is still on the line.`);
+  if (transfer.command !== null) refuse(core, transfer.command, 'notConnected', reason);
   core.state.transfer = null;
   core.disarm('transfer', 'transfer.waiting');
   core.state.hasUnreportedResults = true;

@@ -1,5 +1,8 @@
 import * as speech from '../speech/agent-speech.js';
 import * as commands from './commands.js';
+import { settlePress } from './program-keys.js';
+import { announce } from './steering.js';
+import { applyUpdates } from '../reply/update.js';
 import type { Core } from '../core.js';
 import { takesOffList } from '../actions/do-not-call.js';
 import { closeIfDone, endNow, reopen } from '../reply/ending.js';
@@ -30,7 +33,7 @@ export function endTurn(core: Core, stuck = false): void {
     core.arm(stuck ? 'turn.stuck' : 'turn.end', core.nowMs + AGAIN_MS);
     return;
   }
-  if (voicemail.isMailbox(core)) {
+  if (voicemail.isMailbox(core) || core.state.hold !== null) {
     userTurn.wait(core);
     return;
   }
@@ -62,7 +65,7 @@ export function endTurn(core: Core, stuck = false): void {
   if (message !== null) {
     const heard = voicemail.heardAs(core, message);
     if (heard !== null) answer(core, heard, { number, interrupts, asked: heard === message ? asked : '' });
-  } else if (cutOff !== null) interruption.takeUp(core, cutOff);
+  } else if (cutOff !== null && !core.state.muted.agent) interruption.takeUp(core, cutOff);
 }
 
 /**
@@ -73,6 +76,11 @@ export function takeTyped(core: Core, text: string): void {
   if (message === '' || core.state.ending?.reversible === false) return;
   voicemail.onPerson(core, 'types');
   inactivity.onUserActive(core);
+  if (core.state.hold !== null) {
+    userTurn.carry(core, message);
+    if (!core.state.turn.speaking) userTurn.wait(core);
+    return;
+  }
   if (agentHasSomethingToSay(core)) {
     if (!interruption.mayInterrupt(core)) {
       reopen(core);
@@ -89,11 +97,6 @@ export function takeTyped(core: Core, text: string): void {
   answer(core, spoken === '' ? message : `${spoken} ${message}`, { number, interrupts, asked: '' });
 }
 
-/** Makes the agent say an external announcement: at once, unless the user is speaking. */
-export function takeAnnouncement(core: Core, text: string): void {
-  if (core.state.ending?.reversible !== false) core.state.toSay.push(text);
-}
-
 /** After an utterance of the agent: what was only said over it may have to be dropped. */
 export function onUtteranceFinished(core: Core): void {
   const { turn } = core.state;
@@ -106,8 +109,10 @@ export function settle(core: Core): void {
   if (core.state.line !== 'open') return;
   giveUpIfHopeless(core);
   if (isSilent(core) && core.state.turn.waiting) endTurn(core);
+  if (core.state.reply === null || core.state.reply.phase === 'done') applyUpdates(core);
   announce(core);
   commands.settle(core);
+  settlePress(core);
   connectWhenSaid(core);
   voicemail.settle(core);
   closeIfDone(core);
@@ -117,9 +122,12 @@ export function settle(core: Core): void {
     return;
   }
   core.state.reply = null;
-  if (core.state.hasUnreportedResults) {
+  const { muted } = core.state;
+  if (muted.agent) inactivity.onBusy(core);
+  else if (core.state.hasUnreportedResults) {
     startReply(core, { text: '', number: core.state.turn.number, entry: null, interrupts: false });
   } else if (core.state.failures.unheard) voiceFailure.apologise(core);
+  else if (muted.user) inactivity.onBusy(core);
   else if (core.state.deadlines.opening === null) inactivity.onSilence(core);
 }
 
@@ -165,16 +173,10 @@ function answer(core: Core, message: string, { number, interrupts, asked }: Answ
   core.disarm('opening');
   core.emit({ type: 'user.said', text: message, turn: number });
   const turn = { text: message, number, entry: addUserMessage(core, message), interrupts };
-  if (takesOffList(core, message)) return;
+  if (takesOffList(core, message) || core.state.muted.agent) return;
   if (!speculation.confirm(core, turn, asked)) startReply(core, turn);
   // A user who sends keys or text may also be speaking: wait for those words.
   if (core.state.turn.speaking) interruption.onSpeechStarted(core);
-}
-
-function announce(core: Core): void {
-  if (core.state.toSay.length === 0 || userTurn.isOpen(core) || core.state.ending?.reversible === false) return;
-  if (core.isLineTaken || voicemail.isMailbox(core)) return;
-  for (const text of core.state.toSay.splice(0)) speech.say(core, text, { kind: 'announcement' });
 }
 
 function giveUpIfHopeless(core: Core): void {
@@ -195,6 +197,8 @@ function isSilent(core: Core): boolean {
   return (
     line === 'open' &&
     ending === null &&
+    core.state.hold === null &&
+    core.state.press === null &&
     core.state.interruption === null &&
     !voicemail.isMailbox(core) &&
     !agentHasSomethingToSay(core) &&

@@ -258,7 +258,8 @@ function isOpening(core: Core): boolean {
  * answer was heard, always.
  */
 export function mayInterrupt(core: Core): boolean {
-  if (core.state.ending?.reversible === false || core.state.transfer !== null || core.isLineTaken) return false;
+  if (core.state.ending?.reversible === false || core.state.transfer !== null) return false;
+  if (core.isLineTaken && core.state.press === null) return false; // a program's keys are no part of an answer
   const utterance = speech.currentUtterance(core);
   if (utterance?.playing !== true && canTakeBack(core)) return true;
   if (utterance !== undefined) return utterance.interruptible;

@@ -1,3 +1,4 @@
+import { isHeard } from './silence.js';
 import type { Core } from '../core.js';
 import * as floor from './floor.js';
 import { onUserActive } from './inactivity.js';
@@ -13,7 +14,7 @@ const MAX_DIGITS = 64;
 
 export function onDigits(core: Core, digits: string): void {
   const keys = digits.replaceAll(/[^\d*#A-D]/gi, '');
-  if (keys === '') return;
+  if (keys === '' || !isHeard(core)) return;
   onUserActive(core);
   // A key is deliberate: it takes the floor at once.
   if (agentHasSomethingToSay(core) && interruption.mayInterrupt(core)) interruption.confirm(core);

@@ -1,4 +1,6 @@
 import * as speech from '../speech/agent-speech.js';
+import { refuseAll } from '../control/outcome.js';
+import { releaseHold } from '../control/release-hold.js';
 import type { Core } from '../core.js';
 import type { EndStatus } from '../events.js';
 import { setToolResult } from '../speech/history.js';
@@ -15,7 +17,7 @@ const MS_PER_CHAR = 120;
 export function endNow(core: Core, status: EndStatus, message: string | null): void {
   if (core.state.line !== 'open' || core.state.ending?.reversible === false) return;
   fallSilent(core);
-  if (message !== null) speech.say(core, message, { kind: 'goodbye', interruptible: false });
+  if (message !== null && !core.state.muted.agent) speech.say(core, message, { kind: 'goodbye', interruptible: false });
   beginEnding(core, { status, reversible: false, call: null });
 }
 
@@ -48,6 +50,8 @@ export function onClosingDue(core: Core): void {
 export function close(core: Core, status: EndStatus, hangUp: boolean): void {
   if (core.state.line === 'closed') return;
   fallSilent(core);
+  refuseAll(core);
+  core.state.press = null;
   core.state.line = 'closed';
   core.state.ending = { status, reversible: false, call: null };
   core.state.deadlines = noDeadlines();
@@ -57,6 +61,7 @@ export function close(core: Core, status: EndStatus, hangUp: boolean): void {
 
 /** Drops all queued speech and speech in progress. */
 export function fallSilent(core: Core): void {
+  releaseHold(core);
   dropSpeculation(core, 'the end');
   for (const action of core.actions) action.abandon?.(core);
   cancelReply(core);

@@ -2,11 +2,13 @@ import type { ChatMessage, ToolCall } from '../../agent/chat.js';
 import * as speech from '../speech/agent-speech.js';
 import type { Core } from '../core.js';
 import type { ConversationEvent } from '../events.js';
+import { refuse } from '../control/outcome.js';
+import { applyUpdates } from './update.js';
 import { armFiller } from './filler.js';
 import { addAssistantMessage, modelMessages } from '../speech/history.js';
 import { phrasesFor } from '../language/phrases.js';
 import { type Cut, cutSentences, isSpeakable } from '../speech/sentences.js';
-import { OPENING_TURN, type ReplyState } from '../state.js';
+import { type AskedReply, OPENING_TURN, type ReplyState } from '../state.js';
 
 /**
  * The model's answer to a turn: sends the request, speaks the answer sentence by sentence, and collects its tool calls.
@@ -26,10 +28,13 @@ export interface TurnToAnswer {
   /** Index of the user's message in the history; null if the agent speaks without one. */
   entry: number | null;
   interrupts: boolean;
+  /** A program asks for it. Default: nobody does. */
+  asked?: AskedReply;
 }
 
 export function startReply(core: Core, turn: TurnToAnswer): void {
   cancelReply(core);
+  applyUpdates(core);
   core.state.reply = newReply(turn);
   request(core, core.state.reply);
 }
@@ -52,6 +57,7 @@ export function newReply(turn: TurnToAnswer): ReplyState {
     afterInterruption: turn.interrupts,
     pressed: false,
     wordless: false,
+    asked: turn.asked ?? null,
   };
 }
 
@@ -156,7 +162,10 @@ export function failReply(core: Core, reason: string): void {
   const opening = reply?.turnNumber === OPENING_TURN;
   cancelReply(core);
   failures.model++;
-  if (spoke || failures.model >= MAX_MODEL_FAILURES) return;
+  if (reply?.asked != null && !spoke) refuse(core, reply.asked.id, 'failed', reason);
+  // Nobody waits for what a program has asked for, unless it took the place of an answer.
+  const isUnasked = reply?.asked != null && core.state.history.at(-1)?.role !== 'user';
+  if (spoke || isUnasked || failures.model >= MAX_MODEL_FAILURES) return;
   const { greeting, fallback } = phrasesFor(core.language);
   const answer = reply === null ? null : screeningAnswer(core, reply.turnText);
   if (opening) speech.say(core, greeting, { kind: 'fallback', interruptible: mayInterruptOpening(core) });
@@ -194,18 +203,26 @@ function request(core: Core, reply: ReplyState): void {
   core.state.hasUnreportedResults = false;
   armModelDeadline(core, reply);
   armFiller(core);
-  requestModel(core, reply.requestId, modelMessages(core), false);
+  const { requestId, asked } = reply;
+  if (asked === null) requestModel(core, requestId, modelMessages(core), { speculative: false });
+  else {
+    const instructions = { role: 'system', content: asked.instructions } as const;
+    const only = asked.tools ?? undefined;
+    requestModel(core, requestId, [...modelMessages(core), instructions], { speculative: false, only });
+  }
 }
 
 export function requestModel(
   core: Core,
   requestId: number,
   messages: readonly ChatMessage[],
-  speculative: boolean,
+  { speculative, only }: { speculative: boolean; only?: readonly string[] | undefined },
 ): void {
   const { actions, config } = core;
   const tools = actions.flatMap((action) => (action.isEnabled(config) ? (action.tool(config) ?? []) : []));
-  core.emit({ type: 'llm.start', requestId, messages, tools, speculative });
+  const effect = { type: 'llm.start', requestId, messages, tools, speculative } as const;
+  if (only === undefined) core.emit(effect);
+  else core.emit({ ...effect, tools: tools.filter(({ name }) => only.includes(name)), only });
 }
 
 export function armModelDeadline(core: Core, reply: ReplyState): void {

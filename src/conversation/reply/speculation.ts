@@ -193,7 +193,7 @@ function begin(core: Core, words: string, early: boolean): void {
   const { requestId } = reply;
   if (early) core.trace('speculation.started', { requestId, early, speaking: core.state.turn.speaking });
   else core.trace('speculation.started', { requestId, completeness: core.state.turn.completeness });
-  requestModel(core, reply.requestId, messages, true);
+  requestModel(core, reply.requestId, messages, { speculative: true });
 }
 
 function takeText(core: Core, speculation: SpeculationState, said: ModelText): void {
@@ -214,7 +214,8 @@ function takeText(core: Core, speculation: SpeculationState, said: ModelText): v
 
 /** Why no speculation is allowed now; null = it is. */
 function whyNot(core: Core): string | null {
-  const { turn, ending, interruption, digits, toSay, voicemail } = core.state;
+  const { turn, ending, interruption, digits, toSay, voicemail, hold, muted } = core.state;
+  if (hold !== null || muted.agent) return 'the agent is silent';
   if (voicemail?.phase === 'greeting' || voicemail?.screening === true) return 'a machine speaks';
   if (!isOpen(core)) return 'no turn';
   if (turn.waiting || interruption !== null || agentHasSomethingToSay(core)) return 'the agent speaks';

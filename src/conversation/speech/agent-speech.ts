@@ -1,6 +1,7 @@
 import { expectedAnswer } from '../../agent/expected-answer.js';
 import { baseLanguage } from '../../base/language.js';
 import type { Core } from '../core.js';
+import { noteSpoken } from '../control/outcome.js';
 import type { UtteranceKind } from '../events.js';
 import { addAssistantMessage, assistantAt, lastSpoken, markHeard } from './history.js';
 import { OPENING_TURN, type Utterance } from '../state.js';
@@ -12,7 +13,7 @@ const SAID_CHARS = 600;
 /** A longer pause would seem like a lost line. */
 const MAX_PAUSE_MS = 10_000;
 
-export interface SayOptions {
+export interface UtteranceOptions {
   kind: UtteranceKind;
   /** The id under which it was prepared. */
   utteranceId?: number | undefined;
@@ -24,10 +25,14 @@ export interface SayOptions {
   again?: boolean;
   /** The model speaks it itself, with this request. */
   requestId?: number;
+  /** Nothing may cut it off, no program either. Default false. */
+  whole?: boolean;
+  /** The program's command that it belongs to. Default: that of the reply. */
+  command?: number | null;
 }
 
 /** Queues a text after all others. Returns the utterance's id. */
-export function say(core: Core, text: string, options: SayOptions): number {
+export function say(core: Core, text: string, options: UtteranceOptions): number {
   const { queue } = core.state.speech;
   const id = options.utteranceId ?? core.newId();
   const entry = options.entry ?? addAssistantMessage(core);
@@ -35,9 +40,11 @@ export function say(core: Core, text: string, options: SayOptions): number {
   const { allowed, openingAllowed } = core.config.interruption;
   const isOpening = core.state.reply?.turnNumber === OPENING_TURN;
   const interruptible = options.interruptible ?? (allowed && (openingAllowed || !isOpening));
-  const { kind, again = false, requestId } = options;
+  const { kind, again = false, requestId, whole = false } = options;
   const own = requestId !== undefined;
-  queue.push({ id, text, kind, interruptible, playing: false, pauseMs: 0, entry, again, own });
+  queue.push({ id, text, kind, interruptible, playing: false, pauseMs: 0, entry, again, own, whole });
+  const command = kind === 'announcement' ? options.command : core.state.reply?.asked?.id;
+  if (command != null && kind !== 'filler') noteSpoken(core, command, entry, id);
   core.emit(
     own ? { type: 'speak', utteranceId: id, text, kind, requestId } : { type: 'speak', utteranceId: id, text, kind },
   );
@@ -105,6 +112,15 @@ export function playOut(core: Core): void {
   core.disarm('interruption');
   for (const utterance of core.state.speech.queue) utterance.interruptible = false;
   resume(core);
+}
+
+/** Takes queued utterances out again, and what is left of the one that plays. */
+export function cancel(core: Core, utterances: readonly Utterance[]): void {
+  for (const utterance of utterances) {
+    core.emit({ type: 'speak.cancel', utteranceId: utterance.id });
+    if (heardChars(core, utterance) < utterance.text.length) assistantAt(core, utterance.entry).interrupted = true;
+    onUtteranceOver(core, utterance, true);
+  }
 }
 
 /** Drops all speech that was not heard, and cuts the history to what was. */

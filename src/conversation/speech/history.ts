@@ -1,5 +1,6 @@
 import type { ChatMessage, ToolCall } from '../../agent/chat.js';
 import type { HistoryConfig } from '../../agent/flow/conversation-config.js';
+import type { AddedRole } from '../control/command.js';
 import type { Core } from '../core.js';
 import type { AssistantEntry, HistoryEntry } from '../state.js';
 
@@ -20,7 +21,7 @@ export function takeBackUserMessage(core: Core, entry: number): void {
 }
 
 /** Adds a message that nobody has said. */
-export function addMessage(core: Core, as: 'system', content: string): void {
+export function addMessage(core: Core, as: AddedRole, content: string): void {
   core.state.history.push({ role: 'added', as, content, atMs: core.nowMs });
 }
 
@@ -68,7 +69,10 @@ export function lastSpoken(core: Core): string {
   return last?.role === 'assistant' ? spokenText(last, true) : '';
 }
 
-/** The history as messages. `expected`: what is still playing counts as said (for the model's next request). */
+/**
+ * The history as messages. `expected`: what is still playing counts as said, and notes for the model are included (for
+ * the model's next request).
+ */
 export function historyMessages(
   history: readonly HistoryEntry[],
   options: { expected: boolean; keepInterrupted: boolean },
@@ -76,7 +80,8 @@ export function historyMessages(
   const messages: ChatMessage[] = [];
   for (const entry of history) {
     if (entry.role === 'added') {
-      if (options.expected) messages.push({ role: entry.as, content: entry.content });
+      const { as: role, content } = entry;
+      if (role !== 'system' || options.expected) messages.push({ role, content });
       continue;
     }
     if (entry.role === 'user') {

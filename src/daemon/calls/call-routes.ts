@@ -370,7 +370,7 @@ export async function endSession(
   if (message !== null && (await calls.get(sessionId))?.status === 'in-progress') {
     const talking = [...engine.sessions].find(({ id }) => id === sessionId);
     if (talking !== undefined) {
-      talking.say(message);
+      void talking.say(message);
       talking.finish();
       return;
     }

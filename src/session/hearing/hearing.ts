@@ -138,6 +138,7 @@ export class Hearing {
   #spokenFrom: number | null = null;
   #beepFrom: number | null = null;
   #isOver = false;
+  #isDeaf = false;
   #received = 0;
   /** Consecutive samples without tones at the tone rate, and how many of them the tone detectors have not got. */
   #toneless = 0;
@@ -182,9 +183,15 @@ export class Hearing {
     );
   }
 
+  /** Hears silence in place of the line, or (`on` false) the line again. */
+  deafen(on: boolean): void {
+    this.#isDeaf = on;
+  }
+
   /** Mono audio at the input rate, of any length. */
-  audio(samples: Int16Array): void {
+  audio(brought: Int16Array): void {
     if (this.#isOver) return;
+    const samples = this.#isDeaf ? new Int16Array(brought.length) : brought;
     const step = this.#stepSamples;
     let startSample = this.#received;
     this.#received += this.#resampler.outputLength(samples.length);

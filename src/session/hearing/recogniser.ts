@@ -90,6 +90,8 @@ export interface RecogniserOptions {
   onOutcome?: (outcome: ProviderOutcome) => void;
 }
 
+/** A pause closes the stream after this: what was said before it has its final transcript by then. */
+const PAUSE_AFTER_MS = 2000;
 /** Deadline for opening a stream. */
 const OPEN_TIMEOUT_MS = 8000;
 /** Waits before reopening after a failure; after the last one the recogniser has failed. */
@@ -124,6 +126,9 @@ export class Recogniser implements SttStream {
   /** Counts changes: results of earlier generations are ignored. */
   #generation = 0;
   #closed = false;
+  /** Withdraws a pause that has not begun. */
+  #stopPause: Cancel | null = null;
+  #isPaused = false;
 
   constructor(context: RecogniserContext, options: RecogniserOptions) {
     this.#context = context;
@@ -184,9 +189,36 @@ export class Recogniser implements SttStream {
     if (this.#speechSample === null && this.#lastSegment === this.#overSegment) this.#change();
   }
 
+  /** There is nothing to recognise for a while: closes the stream, once it has the words of what was said before. */
+  pause(): void {
+    const { clock } = this.#context;
+    this.#stopPause ??= clock.schedule(clock.nowMs() + PAUSE_AFTER_MS, () => {
+      const stream = this.#stream;
+      if (this.#closed || stream === null) return;
+      this.#generation++;
+      this.#stream = null;
+      this.#isPaused = true;
+      if (!(stream instanceof SttBacklog)) closeQuietly(stream);
+    });
+  }
+
+  /** There is again; opens another stream if the last one was closed. */
+  resume(): void {
+    this.#stopPause?.();
+    this.#stopPause = null;
+    if (!this.#isPaused || this.#closed) return;
+    this.#isPaused = false;
+    this.#keepForLater();
+    this.#attempt = 0;
+    if (this.#next !== null) this.#options = { ...this.#options, ...this.#next };
+    this.#next = null;
+    void this.#open();
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#stopPause?.();
     const stream = this.#stream;
     this.#stream = null;
     await stream?.close();
@@ -213,6 +245,7 @@ export class Recogniser implements SttStream {
   }
 
   #change(): void {
+    if (this.#isPaused) return;
     const next = this.#next;
     this.#next = null;
     if (next === null || this.#closed || this.#stream === null) return;

@@ -135,6 +135,16 @@ export class LineActions {
     this.#hold = null;
   }
 
+  /** The user hears music, or silence, until `unhold`. */
+  hold(music: boolean): void {
+    this.#hold = music ? holdSound('music', this.#options.transport.outputRateHz) : null;
+    this.#options.onSound();
+  }
+
+  unhold(): void {
+    this.#hold = null;
+  }
+
   /** Cancels everything in progress. May be called twice. */
   close(): void {
     this.cancelTransfer();

@@ -2,6 +2,7 @@ import { notInt16 } from '../../audio/frame.js';
 import { failureOf } from '../../base/errors.js';
 import type { TransportSink, TransportMessage } from '../../transports/transport.js';
 import type { Hearing } from '../hearing/hearing.js';
+import type { LineTaps } from '../tap.js';
 import type { SessionContext } from '../session-context.js';
 import type { ClientForm, Screen } from '../../tools/tool.js';
 
@@ -9,6 +10,7 @@ export interface LineSinkOptions {
   hearing: Hearing;
   forms: ClientForms;
   onClosed: (error: unknown) => void;
+  taps: LineTaps;
 }
 
 /** Receives what the user says, presses and types from the line. */
@@ -16,6 +18,7 @@ export class LineSink implements TransportSink {
   readonly #emit: SessionContext['emit'];
   readonly #hearing: Hearing;
   readonly #options: LineSinkOptions;
+  #received = 0;
 
   constructor({ emit }: Pick<SessionContext, 'emit'>, options: LineSinkOptions) {
     this.#emit = emit;
@@ -26,6 +29,9 @@ export class LineSink implements TransportSink {
   audio(samples: Int16Array): void {
     try {
       if (!(samples instanceof Int16Array)) throw notInt16('audio of the transport', samples);
+      const { taps } = this.#options;
+      if (taps.isRead) taps.push(samples, this.#received);
+      this.#received += samples.length;
       this.#hearing.audio(samples);
     } catch (error) {
       this.#emit({ type: 'ears.failed', ...failureOf(error) });

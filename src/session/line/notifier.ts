@@ -10,6 +10,7 @@ export class Notifier {
   readonly #fault: SessionContext['fault'];
   readonly #transport: Transport;
   readonly #listener: SessionOptions['observe'];
+  readonly #heed: (event: SessionEvent) => void;
   #participant: Participant | null;
   readonly #texts = new Map<number, string>();
   /** Text of the current answer as far as it has begun, and its latest utterance. */
@@ -30,7 +31,9 @@ export class Notifier {
   constructor(
     { fault }: Pick<SessionContext, 'fault'>,
     { transport, observe, participant }: Pick<SessionOptions, 'transport' | 'observe' | 'participant'>,
+    heed: (event: SessionEvent) => void,
   ) {
+    this.#heed = heed;
     this.#fault = fault;
     this.#transport = transport;
     this.#listener = observe;
@@ -54,6 +57,7 @@ export class Notifier {
     } catch (error) {
       this.#fault('observer.failed', reasonOf(error));
     }
+    this.#heed(event);
   }
 
   started(): void {

@@ -103,7 +103,11 @@ export class EventLogWriter {
     this.faultReasons[name] = reason;
     if (cause !== undefined) this.faultCauses[name] = cause;
     // A listener that throws is not notified of that.
-    if (name !== 'observer.failed') this.#observe({ type: 'fault', name, reason });
+    if (name !== 'observer.failed') {
+      this.#observe(
+        cause === undefined ? { type: 'fault', name, reason } : { type: 'fault', name, reason, stack: cause },
+      );
+    }
     this.note(name, cause === undefined ? { reason } : { reason, cause });
   }
 

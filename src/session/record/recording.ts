@@ -182,6 +182,7 @@ export class Recording {
   #writtenMs = 0;
   #waitingMs = 0;
   #closing: Promise<void> | null = null;
+  #isPaused = false;
 
   constructor(options: RecordingOptions) {
     this.#options = options;
@@ -195,6 +196,16 @@ export class Recording {
   /** Null if there is none. */
   get path(): string | null {
     return this.#file?.path ?? null;
+  }
+
+  /** Silence takes the place of what happens from now on. */
+  pause(): void {
+    this.#isPaused = true;
+    this.#agent.track.takeBack(this.#position(this.#options.transport.outputRateHz));
+  }
+
+  resume(): void {
+    this.#isPaused = false;
   }
 
   /** Writes the rest. Never rejects, has a deadline, may be called twice. */
@@ -213,7 +224,10 @@ export class Recording {
       },
       play: (frame, isBackground) => {
         // Before the line gets it: the same tick may cause the next frame from within.
-        if (this.#state === 'running') this.#agent.track.given(frame, this.#position(transport.outputRateHz));
+        if (this.#state === 'running') {
+          const heard = this.#isPaused ? null : frame;
+          this.#agent.track.given(heard, this.#position(transport.outputRateHz));
+        }
         transport.play(frame, isBackground);
         if (this.#state === 'running') this.#writeSettled();
       },
@@ -229,7 +243,7 @@ export class Recording {
     if (!('soundGoesOn' in message) && (message.type === 'pause' || message.type === 'clear')) {
       const unheard = this.#agent.track.takeBack(this.#position(this.#options.transport.outputRateHz));
       this.#unheard = message.type === 'pause' ? unheard : null;
-    } else if (message.type === 'unpause' && this.#unheard !== null) {
+    } else if (message.type === 'unpause' && this.#unheard !== null && !this.#isPaused) {
       this.#agent.track.given(this.#unheard, this.#position(this.#options.transport.outputRateHz));
       this.#unheard = null;
     }
@@ -239,7 +253,8 @@ export class Recording {
     return {
       audio: (samples) => {
         if (this.#state === 'running') {
-          this.#user.track.heard(samples, this.#position(this.#options.transport.inputRateHz));
+          const heard = this.#isPaused ? new Int16Array(samples.length) : samples;
+          this.#user.track.heard(heard, this.#position(this.#options.transport.inputRateHz));
         }
         sink.audio(samples);
       },

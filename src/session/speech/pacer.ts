@@ -2,6 +2,7 @@ import { frameSamples, FRAME_MS } from '../../audio/frame.js';
 import type { Cancel } from '../../base/clock.js';
 import type { Ticker } from '../../base/ticker.js';
 import type { Transport } from '../../transports/transport.js';
+import type { LineTaps } from '../tap.js';
 
 /** The source of the agent's audio. */
 export interface FrameSource {
@@ -49,12 +50,27 @@ export class Pacer {
   #isResting = false;
   /** A frame is being pulled: nothing that this causes may send another one before it. */
   #isGiving = false;
+  readonly #taps: LineTaps | null;
+  /** Frames that were played, silent ones too. */
+  #played = 0;
+  /** Frames sent ahead of time that the taps have not got, because they are not heard yet. */
+  readonly #sent: Int16Array[] = [];
+  #silence: Int16Array | null = null;
 
-  /** @param onFault called if the transport or the source throws */
-  constructor(transport: Transport, source: FrameSource, onFault: (error: unknown) => void) {
+  /**
+   * @param onFault called if the transport or the source throws
+   * @param taps get what is really played
+   */
+  constructor(
+    transport: Transport,
+    source: FrameSource,
+    onFault: (error: unknown) => void,
+    taps: LineTaps | null = null,
+  ) {
     this.#transport = transport;
     this.#source = source;
     this.#onFault = onFault;
+    this.#taps = taps;
     this.#leadFrames = Math.floor((transport.leadMs ?? 0) / FRAME_MS);
   }
 
@@ -93,9 +109,33 @@ export class Pacer {
 
   #tick(skipped: number): void {
     let due = 1 + skipped;
-    for (; due > 0 && this.#aheadFrames > 0; due--) if (this.#source.ahead?.hear() !== true) return;
+    for (; due > 0 && this.#aheadFrames > 0; due--) {
+      this.#forgetDropped();
+      if (this.#source.ahead?.hear() !== true) {
+        this.#hear(null, due);
+        return;
+      }
+      this.#hear(this.#sent.shift() ?? null, 1);
+    }
     if (due > 0) this.#give(due - 1);
     this.#giveAhead();
+  }
+
+  /** A frame is played, after `count` - 1 silent ones. */
+  #hear(frame: Int16Array | null, count: number): void {
+    const first = this.#played;
+    this.#played += count;
+    if (this.#taps?.isRead !== true) return;
+    this.#silence ??= new Int16Array(frameSamples(this.#transport.outputRateHz));
+    for (let at = first; at < this.#played; at++) {
+      const isLast = at === this.#played - 1;
+      this.#taps.push(isLast && frame !== null ? frame : this.#silence, at * this.#silence.length);
+    }
+  }
+
+  /** Frames that were sent, and dropped before anybody heard them. */
+  #forgetDropped(): void {
+    if (this.#sent.length > this.#aheadFrames) this.#sent.length = 0;
   }
 
   #give(skipped: number): void {
@@ -109,14 +149,18 @@ export class Pacer {
       return;
     }
     if (frame === null && !this.#isResting) this.#isResting = this.#source.rests();
+    this.#hear(frame, 1 + skipped);
     this.#transport.play(frame);
   }
 
   #giveAhead(): void {
     const { ahead } = this.#source;
     if (ahead === undefined) return;
+    this.#forgetDropped();
     while (this.#aheadFrames < this.#leadFrames && ahead.ready()) {
-      this.#transport.play(ahead.pull() ?? new Int16Array(frameSamples(this.#transport.outputRateHz)));
+      const frame = ahead.pull() ?? new Int16Array(frameSamples(this.#transport.outputRateHz));
+      if (this.#taps?.isRead === true) this.#sent.push(frame);
+      this.#transport.play(frame);
     }
   }
 

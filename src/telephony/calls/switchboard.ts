@@ -281,7 +281,7 @@ async function takeLeave(asking: AgentCall, language: string): Promise<void> {
     return;
   }
   const session = await asking.session;
-  session.say(phrasesFor(language).callerGone);
+  void session.say(phrasesFor(language).callerGone);
   session.finish();
 }
 

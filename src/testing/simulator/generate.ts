@@ -12,6 +12,7 @@ const SOURCES: readonly ((random: Random) => Act[])[] = [
   randomVoice,
   randomLine,
   randomStrays,
+  randomCommands,
 ];
 
 /** Generates the script of one conversation. The same seed gives the same script. */
@@ -65,6 +66,69 @@ function randomStray(random: Random): ConversationEvent {
     [0.3, { type: 'ears.failed', reason: 'stray' }],
     [0.3, { type: 'command.end' }],
     [1, { type: 'time' }],
+  ]);
+}
+
+/** What a program does with the conversation. */
+export function randomCommands(random: Random): Act[] {
+  const acts: Act[] = [];
+  const count = random.chance(0.6) ? 0 : random.int(1, 12);
+  let atMs = random.int(0, 8000);
+  for (let id = 1; id <= count; id++) {
+    acts.push({ on: 'stage', does: 'send', with: [randomCommand(random, id), { at: atMs }] });
+    if (random.chance(0.1)) {
+      acts.push({
+        on: 'stage',
+        does: 'send',
+        with: [{ type: 'command.withdraw', id }, { at: atMs + random.int(0, 5000) }],
+      });
+    }
+    atMs += random.chance(0.3) ? random.int(0, 300) : random.int(0, 8000);
+  }
+  return acts;
+}
+
+function randomCommand(random: Random, id: number): ConversationEvent {
+  const when = random.pick(['next', 'afterSentence', 'now'] as const);
+  const text = random.pick(['Please listen. This is important.', 'One moment.', '…']);
+  const on = random.chance(0.5);
+  return random.weighted<ConversationEvent>([
+    [4, { type: 'command.say', id, text, when, interruptible: random.chance(0.7) }],
+    [
+      4,
+      {
+        type: 'command.generate',
+        id,
+        instructions: 'Say how late it is.',
+        when,
+        tools: on ? ['lookup'] : ['slow', 'end_call'],
+      },
+    ],
+    [4, { type: 'command.interrupt', id }],
+    [
+      2,
+      {
+        type: 'command.add',
+        id,
+        role: random.pick(['system', 'user', 'assistant']),
+        content: random.pick(['', 'It rains.']),
+      },
+    ],
+    [
+      2,
+      {
+        type: 'command.update',
+        id,
+        update: id,
+        settings: { systemPrompt: 'You are somebody else.', toolMs: random.pick([500, 9000]) },
+      },
+    ],
+    [3, { type: 'command.mute', id, side: random.pick(['user', 'agent']), on }],
+    [3, { type: 'command.hold', id, music: on, maxMs: random.pick([0, 3000, 60_000]) }],
+    [3, { type: 'command.unhold', id }],
+    [1, { type: 'command.transfer', id, target: '+4930123456', attended: on }],
+    [2, { type: 'command.press', id, digits: random.pick(['1w2#', 'x']) }],
+    [1, { type: 'command.record', id, on }],
   ]);
 }
 

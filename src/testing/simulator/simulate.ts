@@ -7,6 +7,7 @@ import { DeadAir, EndsOnce, pendingHasDeadline, Timing } from './rules/timing.js
 import { Floor } from './rules/floor.js';
 import { HeardHistory } from './rules/heard-history.js';
 import { Requests } from './rules/requests.js';
+import { Steering } from './rules/steering.js';
 
 /** The result of one conversation. */
 export interface Outcome {
@@ -72,6 +73,7 @@ export const CORE_RULES: readonly RuleMaker[] = [
   (config) => new Requests(config),
   () => new Holds(),
   (config) => new EndsOnce(config),
+  () => new Steering(),
 ];
 
 /** All rules. They hold for input that a correct session can produce. */

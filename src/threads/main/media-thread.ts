@@ -288,12 +288,13 @@ function mainMethods({ stores, lines, sessions, onFinished, onFault }: MainMetho
     transfer: async ({ line, target }, signal) =>
       lines.get(line)?.transferTo(target, signal) ?? { ok: false, reason: 'failed' },
     event: ({ session, event }) => sessions.get(session)?.event(event),
+    tapped: async ({ session, frame }) => known(session).tapped(frame),
     log: ({ session, entry }) => sessions.get(session)?.log(entry),
     finished: (report) => {
       const session = sessions.get(report.sessionId);
       if (session === undefined) return;
       onFinished(session);
-      session.end(report);
+      session.over(report);
     },
     mayTransfer: async ({ session, target }) => known(session).mayTransfer(target),
     consult: async ({ session, about }, signal) => known(session).consult(about, signal),

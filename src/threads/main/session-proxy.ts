@@ -1,10 +1,13 @@
 import type { Clock } from '../../base/clock.js';
-import { reasonOf } from '../../base/errors.js';
+import { ParleyError, reasonOf } from '../../base/errors.js';
+import type { CommandResult, Side } from '../../conversation/control/command.js';
 import type { SessionHandle } from '../../engine/remote-line.js';
 import type { SessionRequest } from '../../engine/options.js';
 import type { LogEntry } from '../../session/record/event-log.js';
 import { recordingLeftIn } from '../../session/record/recording-folder.js';
 import type { Consultation } from '../../session/line/line-actions.js';
+import { LineTaps, type TapFrame, type TapOptions } from '../../session/tap.js';
+import { type EndOptions, type SessionCommand, SteeredSession } from '../../session/steered-session.js';
 import type { SessionEvent } from '../../session/session-options.js';
 import type { FunctionCall, SessionReport } from '../../session/record/session-report.js';
 import type { TransferOutcome } from '../../transports/transport.js';
@@ -14,6 +17,8 @@ import type { ChatMessage } from '../../agent/chat.js';
 import { latencySummary, noSpeculations, type TurnMetrics } from '../../session/record/session-metrics.js';
 import { reportWithoutText } from '../../session/record/session-report.js';
 
+/** Longer than any command takes: words, keys, and a transfer whose target is asked. */
+const COMMAND_MS = 900_000;
 /** The fault of sessions whose thread has ended. */
 const THREAD_LOST = 'thread.lost';
 
@@ -72,7 +77,7 @@ export class LostReport {
 
 export interface SessionProxyOptions {
   id: string;
-  rpc: Pick<Rpc<ThreadMethods>, 'tell'>;
+  rpc: Pick<Rpc<ThreadMethods>, 'tell' | 'ask'>;
   request: Omit<SessionRequest, 'transport'>;
   clock: Clock;
   /** The recordings folder of its thread; null = none. */
@@ -80,17 +85,22 @@ export interface SessionProxyOptions {
 }
 
 /** The main thread's handle of a session in a media thread. */
-export class SessionProxy implements SessionHandle {
+export class SessionProxy extends SteeredSession implements SessionHandle {
   readonly id: string;
   readonly finished: Promise<SessionReport>;
   readonly #options: SessionProxyOptions;
   readonly #known = new LostReport();
+  readonly #taps: Readonly<Record<Side, LineTaps>> = {
+    user: new LineTaps('user', 0, (on) => this.#read('user', on)),
+    agent: new LineTaps('agent', 0, (on) => this.#read('agent', on)),
+  };
   #resolve!: (report: SessionReport) => void;
   #startMs: number | null = null;
   #isOver = false;
   #logs = true;
 
   constructor(options: SessionProxyOptions) {
+    super();
     this.id = options.id;
     this.#options = options;
     this.finished = new Promise((resolve) => (this.#resolve = resolve));
@@ -104,8 +114,25 @@ export class SessionProxy implements SessionHandle {
     return this.finished;
   }
 
-  say(text: string): void {
-    this.#options.rpc.tell('say', { session: this.id, text });
+  async control(command: SessionCommand, signal?: AbortSignal): Promise<CommandResult> {
+    if (this.#isOver) throw new ParleyError('SESSION_CLOSED');
+    signal?.throwIfAborted();
+    const limits = signal === undefined ? { timeoutMs: COMMAND_MS } : { timeoutMs: COMMAND_MS, signal };
+    return this.#options.rpc.ask('control', { session: this.id, command }, limits);
+  }
+
+  tap(side: Side, options: TapOptions = {}): AsyncGenerator<TapFrame, void, undefined> {
+    return this.#taps[side].open(options);
+  }
+
+  /** A frame of a tap in the thread. */
+  tapped(frame: TapFrame): void {
+    this.#taps[frame.side].give(frame);
+  }
+
+  end(options: EndOptions = {}): Promise<SessionReport> {
+    this.#options.rpc.tell('endSession', { session: this.id, options });
+    return this.finished;
   }
 
   sendText(text: string): void {
@@ -133,6 +160,7 @@ export class SessionProxy implements SessionHandle {
     } catch (error) {
       this.noteFault('observer.failed', reasonOf(error));
     }
+    this.heed(event, (error) => this.noteFault('observer.failed', reasonOf(error)));
   }
 
   log(entry: LogEntry): void {
@@ -145,10 +173,11 @@ export class SessionProxy implements SessionHandle {
   }
 
   /** The session is over; the first reason counts. */
-  end(report: SessionReport): void {
+  over(report: SessionReport): void {
     if (this.#isOver) return;
     this.event({ type: 'ended', report });
     this.#isOver = true;
+    for (const taps of Object.values(this.#taps)) taps.close();
     this.#resolve(report);
   }
 
@@ -158,7 +187,11 @@ export class SessionProxy implements SessionHandle {
     const optOut = request.agent.privacy_settings?.opt_out_data_collection === true;
     const report = this.#known.report(this.id, durationMs, reason, optOut);
     // The recording is complete up to now, and must be found when the call is erased.
-    this.end({ ...report, recording: recordings === null ? null : recordingLeftIn(recordings, this.id) });
+    this.over({ ...report, recording: recordings === null ? null : recordingLeftIn(recordings, this.id) });
+  }
+
+  #read(side: Side, on: boolean): void {
+    if (!this.#isOver) this.#options.rpc.tell('tap', { session: this.id, side, on });
   }
 
   /** Why the call must not be transferred; null = it may. */

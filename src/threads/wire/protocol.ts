@@ -8,6 +8,9 @@ import type { RtpStats } from '../../transports/rtp/media.js';
 import type { Agreement } from '../../transports/rtp/negotiation.js';
 import type { DoNotCallEntry } from '../../session/after-call/do-not-call.js';
 import type { LogEntry } from '../../session/record/event-log.js';
+import type { CommandResult, Side } from '../../conversation/control/command.js';
+import type { TapFrame } from '../../session/tap.js';
+import type { EndOptions, SessionCommand } from '../../session/steered-session.js';
 import type { Consultation } from '../../session/line/line-actions.js';
 import type { FinishedSession, Memory } from '../../session/after-call/memory.js';
 import type { SessionEvent } from '../../session/session-options.js';
@@ -107,7 +110,11 @@ export type ThreadMethods = {
   ) => Promise<RemoteSession['record']>;
   runSession: (session: string) => void;
   closeSession: (session: string) => void;
-  say: (what: { session: string; text: string }) => void;
+  /** Like `Session.control`. */
+  control: (what: { session: string; command: SessionCommand }, signal: AbortSignal) => Promise<CommandResult>;
+  endSession: (what: { session: string; options: EndOptions }) => void;
+  /** Sends what a side says, or (`on` false) no longer. */
+  tap: (what: { session: string; side: Side; on: boolean }) => void;
   sendText: (what: { session: string; text: string }) => void;
   finish: (what: { session: string; target: string | null }) => void;
   noteFault: (what: { session: string; name: string; reason: string }) => void;
@@ -128,6 +135,8 @@ export type MainMethods = {
   transfer: (what: { line: string; target: string }, signal: AbortSignal) => Promise<TransferOutcome>;
   event: (what: { session: string; event: Exclude<SessionEvent, { type: 'ended' }> }) => void;
   log: (what: { session: string; entry: LogEntry }) => void;
+  /** The next frame follows the answer. */
+  tapped: (what: { session: string; frame: TapFrame }) => Promise<void>;
   finished: (report: SessionReport) => void;
   mayTransfer: (what: { session: string; target: string }) => Promise<string | null>;
   consult: (what: { session: string; about: Consultation }, signal: AbortSignal) => Promise<TransferOutcome>;

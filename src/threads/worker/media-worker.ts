@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import { Engine } from '../../engine/engine.js';
 import type { RemoteSession, SessionHandle } from '../../engine/remote-line.js';
+import type { Side } from '../../conversation/control/command.js';
 import { ParleyError } from '../../base/errors.js';
 import type { MainMethods, RemoteSessionRequest, ThreadMethods, ThreadSettings } from '../wire/protocol.js';
 import { fromWire, Rpc, toWire } from '../wire/rpc.js';
@@ -17,6 +18,9 @@ export interface MediaWorkerOptions {
 /** Deadline for the answer whether a call may be transferred. */
 const PERMISSION_MS = 10_000;
 
+/** A main thread that takes longer for a frame reads no more. */
+const TAP_MS = 10_000;
+
 /** The worker's side of a media thread: an engine, its sessions and their lines, controlled by the main thread. */
 export class MediaWorker {
   readonly #main: Rpc<MainMethods>;
@@ -25,6 +29,8 @@ export class MediaWorker {
   readonly #webRtc: WorkerWebRtc;
   readonly #calls: WorkerCalls;
   readonly #sessions = new Map<string, SessionHandle>();
+  /** The sides that the main thread reads, by session and side. */
+  readonly #taps = new Map<string, AbortController>();
   /** Records of sessions that are being created. */
   readonly #records = new Map<string, RemoteSession['record']>();
 
@@ -75,13 +81,40 @@ export class MediaWorker {
       openSession: ({ line, request }, signal) => this.#open(line, request, signal),
       runSession: (id) => void of(id)?.run(),
       closeSession: (id) => void of(id)?.close(),
-      say: ({ session, text }) => of(session)?.say(text),
+      control: async ({ session, command }, signal) => {
+        const steered = of(session);
+        if (steered === undefined) throw new ParleyError('SESSION_CLOSED');
+        return steered.control(command, signal);
+      },
+      endSession: ({ session, options }) => void of(session)?.end(options),
+      tap: ({ session, side, on }) => this.#tap(session, side, on),
       sendText: ({ session, text }) => of(session)?.sendText(text),
       finish: ({ session, target }) => of(session)?.finish(target),
       noteFault: ({ session, name, reason }) => of(session)?.noteFault(name, reason),
       flushTrace: async (session) => this.#stores.traces?.flush(session) ?? false,
       close: () => this.#close(),
     };
+  }
+
+  /** A slow main thread loses frames here: none is sent before the last one has arrived. */
+  #tap(id: string, side: Side, on: boolean): void {
+    const key = `${id} ${side}`;
+    this.#taps.get(key)?.abort();
+    this.#taps.delete(key);
+    const session = this.#sessions.get(id);
+    if (!on || session === undefined) return;
+    const abort = new AbortController();
+    this.#taps.set(key, abort);
+    const send = async (): Promise<void> => {
+      for await (const frame of session.tap(side, { signal: abort.signal })) {
+        await this.#main.ask('tapped', { session: id, frame }, { timeoutMs: TAP_MS, signal: abort.signal });
+      }
+    };
+    send()
+      .catch(() => undefined) // nobody reads any more
+      .finally(() => {
+        if (this.#taps.get(key) === abort) this.#taps.delete(key);
+      });
   }
 
   async #open(

@@ -64,6 +64,7 @@ export class Floor implements Rule {
   #expectRightToCut({ event, position, effects, state }: Step): void {
     const cuts = effects.some(({ type }) => type === 'playout.drop' || type === 'playout.hold');
     if (!cuts || position.utteranceId === null || state.line !== 'open' || state.ending?.reversible === false) return;
+    if (event.type.startsWith('command.')) return; // see `Steering`
     const { allowed, openingAllowed } = this.#config.interruption;
     const kind = this.#kinds.get(position.utteranceId);
     if (kind === 'voicemail') return; // voicemail has its own setting

@@ -47,7 +47,8 @@ export class HeardHistory implements Rule {
       check(audible || heardChars === 0, 'audio that never played was not heard', () => text);
     }
     const turns = [...this.#turns.values()];
-    const messages = historyMessages(history, { expected: false, keepInterrupted: true });
+    const said = history.filter(({ role }) => role !== 'added');
+    const messages = historyMessages(said, { expected: false, keepInterrupted: true });
     const noted = messages.flatMap(({ role, content }) => (role === 'user' ? [content] : []));
     // A machine's words are in the history, but they are not turns.
     const left = [...turns];

@@ -28,8 +28,10 @@ function onStep({ state, nextDeadlineMs }: Step): void {
       speech.queue.length > 0 ||
       reply !== null ||
       state.digits !== '' ||
+      state.hold !== null ||
+      state.press !== null ||
       voicemail?.phase === 'greeting',
-    'a waiting turn waits for the agent, for keys or for a machine',
+    'a waiting turn waits for the agent, for keys, for the end of a hold or for a machine',
   );
   pending(
     voicemail !== null && voicemail.phase !== 'message' && state.ending === null,
@@ -148,7 +150,8 @@ export class DeadAir implements Rule {
     }
     // During a transfer the user hears ringing.
     this.#isBusy = state.turn.speaking || state.transfer?.phase === 'connecting';
-    if (state.line === 'closed') this.#owedMs = null;
+    const isStopped = step.event.type === 'command.interrupt' && state.reply === null;
+    if (state.line === 'closed' || isStopped || state.muted.agent || state.hold !== null) this.#owedMs = null;
   }
 
   onPlayed(_utteranceId: number, fromMs: number): void {
@@ -175,7 +178,7 @@ function isSign({ event: { type } }: Step): boolean {
     type === 'transcript' ||
     type === 'text' ||
     type === 'digits' ||
-    type === 'command.say' ||
+    type.startsWith('command.') ||
     type === 'transfer.result'
   );
 }
