@@ -20,6 +20,7 @@ import { ACTIONS } from './actions/actions.js';
 import * as replies from './reply/reply.js';
 import * as toolCalls from './reply/tool-calls.js';
 import { endRound } from './reply/tool-calls.js';
+import { isSpeakable } from './speech/sentences.js';
 import * as speculation from './reply/speculation.js';
 import { type ConversationState, type DeadlineName, initialState, type ReplyState, type Utterance } from './state.js';
 import { onTransferDue, onTransferResult, onWaitingDue } from './actions/transfer.js';
@@ -71,7 +72,8 @@ const ON_EVENT: {
     interruption.listenAgain(core);
   },
   'tool.progress': (core, { callId, text }) => {
-    if (isSpeakable(text) && !toolCalls.onProgress(core, callId, text)) floor.takeAnnouncement(core, text);
+    if (isSpeakable(text) && !toolCalls.onProgress(core, callId, text))
+      steering.say(core, { type: 'command.say', text });
   },
   'transfer.result': (core, { callId, ok, reason }) => {
     if (onTransferResult(core, callId, ok, reason)) close(core, 'agent-ended', true);

@@ -3,13 +3,12 @@ import { Conversation } from '../conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
 import { historyMessages } from '../conversation/speech/history.js';
 import { failureOf, ParleyError, reasonOf } from '../base/errors.js';
-import { Queue } from '../base/queues.js';
 import type { ProviderOutcome } from '../providers/outcome.js';
 import { ToolRunner } from './tool-runner.js';
 import { afterCall } from './after-call/after-call.js';
 import { Alarm, momentAfter } from './alarm.js';
 import { Notifier } from './line/notifier.js';
-import { closeInTime, raceAbort } from '../base/deadlines.js';
+import { closeInTime } from '../base/deadlines.js';
 import { LOG_VERSION } from './record/event-log.js';
 import { Hearing } from './hearing/hearing.js';
 import { EventLogWriter } from './record/event-log-writer.js';
@@ -22,7 +21,8 @@ import { Playout, type PlayoutEvents } from './speech/playout.js';
 import { Recogniser } from './hearing/recogniser.js';
 import { type FunctionCall, reportOf, type SessionReport } from './record/session-report.js';
 import type { SessionContext } from './session-context.js';
-import type { AgentChanges, ChangedAgent, SessionOptions } from './session-options.js';
+import { PreparedChanges } from './agent-changes.js';
+import type { SessionOptions } from './session-options.js';
 import { nameOf, OpenCommands, refusal } from './open-commands.js';
 import { type EndOptions, type SessionCommand, SteeredSession } from './steered-session.js';
 import type { CommandResult, Side } from '../conversation/control/command.js';
@@ -70,11 +70,8 @@ export class Session extends SteeredSession {
   readonly #alarm: Alarm;
   readonly #taps: Readonly<Record<Side, LineTaps>>;
   readonly #commands = new OpenCommands((event) => this.#dispatch(event));
-  /** Changes of the agent that wait for their time, and one after the other for their preparation. */
-  readonly #changes = new Map<number, ChangedAgent>();
-  readonly #changing = new Queue();
-  #lastChange = 0;
   readonly #abort = new AbortController();
+  readonly #changes: PreparedChanges;
   readonly #events: ConversationEvent[] = [];
   #resolveFinished!: (report: SessionReport) => void;
   #startMs = 0;
@@ -101,6 +98,7 @@ export class Session extends SteeredSession {
     this.#log = new EventLogWriter(context, options, (event) => this.#notifier.observe(event));
     this.#notifier = this.#newNotifier();
     this.#taps = bothTaps(transport);
+    this.#changes = new PreparedChanges(options.change ?? null, this.#abort.signal);
     this.#metrics = new SessionMetrics((metrics) => this.#notifier.answered(metrics));
     this.#recogniser = new Recogniser(context, {
       stt: options.stt,
@@ -222,11 +220,12 @@ export class Session extends SteeredSession {
   async control(command: SessionCommand, signal?: AbortSignal): Promise<CommandResult> {
     if (this.#state === 'new') throw refusal(nameOf(command), 'notStarted');
     if (!this.#isRunning) throw new ParleyError('SESSION_CLOSED');
-    if (command.type === 'command.update') return this.#change(command.changes, signal);
     if (command.type === 'command.record' && this.#options.recording == null) {
       throw refusal('record', 'unsupported', 'it is not recorded');
     }
-    return this.#commands.carryOut(command, signal);
+    const { type } = command;
+    const order = type === 'command.update' ? await this.#changes.prepare(command.changes, signal) : command;
+    return this.#commands.carryOut(order, signal);
   }
 
   tap(side: Side, options: TapOptions = {}): AsyncGenerator<TapFrame, void, undefined> {
@@ -392,27 +391,10 @@ export class Session extends SteeredSession {
     this.#hearing.deafen(muted.user || hold !== null);
   }
 
-  /** Prepares other settings of the agent, and applies them when the conversation says so. */
-  async #change(changes: AgentChanges, signal?: AbortSignal): Promise<CommandResult> {
-    const { change } = this.#options;
-    if (change == null) throw refusal('update', 'unsupported');
-    const until = signal === undefined ? this.#abort.signal : AbortSignal.any([signal, this.#abort.signal]);
-    const changed = await this.#changing
-      .run(() => raceAbort(change(changes, until), until))
-      .catch((error: unknown) => {
-        signal?.throwIfAborted();
-        throw this.#isRunning ? error : new ParleyError('SESSION_CLOSED');
-      });
-    if (!this.#isRunning) throw new ParleyError('SESSION_CLOSED');
-    const update = ++this.#lastChange;
-    this.#changes.set(update, changed);
-    return this.#commands.carryOut({ type: 'command.update', update, settings: changed.settings }, signal);
-  }
-
+  /** The agent was changed. */
   #use(update: number): void {
-    const changed = this.#changes.get(update);
-    this.#changes.delete(update);
-    if (changed === undefined) return;
+    const changed = this.#changes.take(update);
+    if (changed === null) return;
     const { toolbox, metadata, model, voice } = changed;
     this.#toolRunner.use({ toolbox, metadata });
     this.#llmRequests.use(Object.assign({ toolbox }, model));
