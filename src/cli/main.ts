@@ -79,6 +79,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'list, download or check local models',
     load: async () => (await import('./models/models.js')).models,
   },
+  mcp: {
+    summary: 'offer the platform as tools of the Model Context Protocol, on standard input and output',
+    load: async () => (await import('./mcp/mcp.js')).mcp,
+  },
   agents: {
     summary: 'check agent files, or print their JSON Schema',
     load: async () => (await import('./agents.js')).agents,

@@ -12,17 +12,28 @@ export interface DaemonClientOptions {
 
 export const DEFAULT_URL = 'http://127.0.0.1:8080';
 
+/** Flags that name a daemon. */
+interface DaemonFlags {
+  url?: string | undefined;
+  key?: string | undefined;
+}
+
 /** A client for the daemon of a command's flags or of the environment. @throws UsageError */
-export function daemonClient(
-  flags: { url?: string | undefined; key?: string | undefined },
-  { env, signal }: Pick<CommandIo, 'env' | 'signal'>,
-): DaemonClient {
+export function daemonClient(flags: DaemonFlags, io: Pick<CommandIo, 'env' | 'signal'>): DaemonClient {
+  return new DaemonClient({ ...daemonPlace(flags, io), signal: io.signal });
+}
+
+/** The daemon of a command's flags or of the environment. @throws UsageError */
+export function daemonPlace(
+  flags: DaemonFlags,
+  { env }: Pick<CommandIo, 'env'>,
+): Pick<DaemonClientOptions, 'url' | 'key'> {
   const url = flags.url ?? env['PARLEY_URL'] ?? DEFAULT_URL;
   const key = flags.key ?? env['PARLEY_API_KEY'] ?? '';
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new UsageError(`--url must be an http:// or https:// address, not ${url}`);
   if (key === '') throw new UsageError('the API key is missing: set PARLEY_API_KEY, or pass --key');
-  return new DaemonClient({ url, key, signal });
+  return { url, key };
 }
 
 /** Timeout of a reply; the largest upload takes a second. */
