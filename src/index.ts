@@ -152,6 +152,7 @@ export type {
 } from './tools/define-tool.js';
 export type { ToolSession } from './tools/tool.js';
 export type { EnginePlugin, Maker } from './engine/plugin.js';
+export type { McpGrant, McpRefusal, McpTokenSource } from './tools/mcp/oauth/grant.js';
 export type { Delivery, OutboxStore } from './tools/outbox.js';
 export type {
   CallFacts,

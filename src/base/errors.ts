@@ -310,6 +310,11 @@ const CATALOGUE = {
   AUTH_REQUIRED: { message: 'The key is missing or wrong', httpStatus: 401, retryable: false },
   AUTH_FORBIDDEN: { message: 'The key does not allow this: {reason}', httpStatus: 403, retryable: false },
   AUTH_SCOPE: { message: 'The key lacks the scope "{scope}"', httpStatus: 403, retryable: false },
+  MCP_AUTHORIZATION: {
+    message: 'parley is not authorized at the MCP server "{server}": {reason}',
+    httpStatus: 502,
+    retryable: true,
+  },
   LINK_INVALID: { message: 'The link is not valid: {reason}', httpStatus: 403, retryable: false },
   KEY_LAST: {
     message: 'The last private key that manages keys cannot be revoked; create another one first',

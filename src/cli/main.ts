@@ -80,7 +80,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./models/models.js')).models,
   },
   mcp: {
-    summary: 'offer the platform as tools of the Model Context Protocol, on standard input and output',
+    summary: 'offer the platform as MCP tools on standard input and output; authorize at MCP servers',
     load: async () => (await import('./mcp/mcp.js')).mcp,
   },
   agents: {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../base/clock.js';
+import { RealClock } from '../base/real-clock.js';
 import type { Settings } from '../settings/settings.js';
 import type { Engine } from '../engine/engine.js';
 import type { UnfinishedSession } from '../engine/unfinished-session.js';
@@ -29,7 +30,10 @@ import type { LiveTables } from '../store/sql/live-table.js';
 import type { RowOwner } from '../store/row-owner.js';
 import { MemoryTokenUses, SqlTokenUses, type TokenUses } from '../store/token-uses.js';
 import { VoiceStore } from '../store/voices.js';
+import { McpAuthorizationStore } from '../store/mcp-authorizations.js';
+import { McpAuthorizer } from '../tools/mcp/oauth/authorizer.js';
 import { AgentData } from './agents/agent-data.js';
+import { clientDocumentUrl } from './mcp/client-document.js';
 import type { DaemonModule } from './module.js';
 
 export interface StoresOptions {
@@ -74,6 +78,8 @@ export class Stores implements DaemonModule {
   readonly evalRuns: EvalRunStore;
   /** Messages to agents' own webhooks. */
   readonly outbox: StoredOutbox;
+  /** OAuth at the operator's MCP servers. */
+  readonly mcpAuthorizer: McpAuthorizer;
   readonly unfinished: UnfinishedStore<UnfinishedSession>;
   readonly #unfinished: UnfinishedWrites<UnfinishedSession>;
   readonly #doNotCall: DoNotCallList;
@@ -99,6 +105,13 @@ export class Stores implements DaemonModule {
     this.evalSuites = new EvalSuiteStore(database);
     this.evalRuns = new EvalRunStore(database, this.box);
     this.outbox = new StoredOutbox(database, this.box, 'agent', writes);
+    this.mcpAuthorizer = new McpAuthorizer({
+      servers: settings.mcpServers,
+      store: new McpAuthorizationStore(database, this.box),
+      clock: clock.virtual ? new RealClock() : clock,
+      nowUnixMs,
+      clientDocument: () => clientDocumentUrl(settings),
+    });
     this.unfinished = new UnfinishedStore(database, this.box, node);
     this.#unfinished = new UnfinishedWrites(this.unfinished, writes, queues);
     this.#doNotCall = doNotCallOfSessions(this.doNotCall, writes);
@@ -134,6 +147,7 @@ export class Stores implements DaemonModule {
       doNotCall: this.#doNotCall,
       voices: this.voices,
       sessionMemory: this.#sessions,
+      mcpTokens: this.mcpAuthorizer,
       outboxStore: this.outbox,
       unfinished: this.#unfinished,
       onWebhookLost: (sessionId, reason) => this.#onError(new Error(`session_data_webhook of ${sessionId}: ${reason}`)),
@@ -155,6 +169,6 @@ export class Stores implements DaemonModule {
 
   /** May be called twice. Does not close the database. */
   async close(): Promise<void> {
-    await Promise.all([this.agentData.close(), this.#checkpointer?.close()]);
+    await Promise.all([this.agentData.close(), this.#checkpointer?.close(), this.mcpAuthorizer.close()]);
   }
 }

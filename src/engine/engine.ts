@@ -79,6 +79,7 @@ export class Engine {
       | 'traces'
       | 'unfinished'
       | 'voices'
+      | 'mcpTokens'
     >,
   ): void {
     if (this.#runtime !== null) throw new Error('keepIn() must be called before the engine is used');

@@ -30,6 +30,7 @@ import type { SessionTraces } from '../session/record/trace-folder.js';
 import type { EarlySpeculation } from './speculation-budget.js';
 import type { OutboxStore } from '../tools/outbox.js';
 import type { Knowledge } from '../tools/knowledge/knowledge.js';
+import type { McpTokenSource } from '../tools/mcp/oauth/grant.js';
 import type { ServiceAddress } from '../tools/service-webhook.js';
 import type { DefinedTool } from '../tools/define-tool.js';
 import type { ToolInterceptor } from '../tools/tool.js';
@@ -91,6 +92,8 @@ export interface EngineOptions {
   appBaseUrls?: Readonly<Record<string, string>>;
   /** MCP servers whose tools agents get. The server's name is the prefix of its tools' names. */
   mcpServers?: Readonly<Record<string, McpServerSetting>>;
+  /** Access tokens for MCP servers with OAuth. Default: in memory, by client credentials only. */
+  mcpTokens?: McpTokenSource;
   /** Called when an MCP server cannot be reached or has closed its connection. The engine tries again. */
   onMcpFault?: (server: string, reason: string) => void;
   /** Called when a vendor accepts a key that it refused during `warmUp`. */

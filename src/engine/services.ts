@@ -93,6 +93,7 @@ export function engineServices(options: EngineParts, clock: Clock, ticker: Ticke
     mcp: new McpServers({
       servers: options.mcpServers ?? {},
       clock: networkClock,
+      tokens: options.mcpTokens,
       onFault: (server, reason) => options.onMcpFault?.(server, reason),
     }),
     decorators: new LineDecorators({

@@ -48,9 +48,38 @@ const mcpSharedShape = {
   timeout: z.int().min(1).max(300).exactOptional(),
 };
 
+/** How parley is authorized at a server. Default: a client that it registers itself, authorized by an operator. */
+const mcpOAuthSchema = z
+  .strictObject({
+    /** The client's id, if it was registered by hand. */
+    clientId: nameSchema.exactOptional(),
+    clientSecret: z.string().min(1).max(2_000).exactOptional(),
+    /** The authorization server that knows the client; another one does not get its secret. */
+    issuer: baseUrlSchema.exactOptional(),
+    /** Scopes to ask for. Default: those that the server names. */
+    scopes: z
+      .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/))
+      .max(100)
+      .exactOptional(),
+    /** `client_credentials` needs no operator, but `clientId` and `clientSecret`. */
+    grant: z.enum(['authorization_code', 'client_credentials']).exactOptional(),
+  })
+  .refine(({ grant, clientId, clientSecret }) => grant !== 'client_credentials' || (clientId && clientSecret), {
+    path: ['clientId'],
+    error: 'client_credentials needs clientId and clientSecret',
+    params: { type: 'missing' },
+  });
+
+export type McpOAuthSetting = z.infer<typeof mcpOAuthSchema>;
+
 /** A server of the Model Context Protocol: reached over HTTP, or run as a command. */
 export const mcpServerSchema = z.union([
-  z.strictObject({ url: baseUrlSchema, headers: headersSchema.exactOptional(), ...mcpSharedShape }),
+  z.strictObject({
+    url: baseUrlSchema,
+    headers: headersSchema.exactOptional(),
+    oauth: mcpOAuthSchema.exactOptional(),
+    ...mcpSharedShape,
+  }),
   z.strictObject({
     command: nameSchema,
     args: z.array(z.string().max(4_000)).max(100).exactOptional(),

@@ -390,7 +390,7 @@ export const settingsFileSchema = z.strictObject({
   ),
   mcpServers: setting(
     z.record(mcpNameSchema, mcpServerSchema),
-    'MCP servers whose tools agents can use, see [tools](tools.md#mcp): `{url, headers?}` or `{command, args?, env?}`, ' +
+    'MCP servers whose tools agents can use, see [tools](tools.md#mcp): `{url, headers?, oauth?}` or `{command, args?, env?}`, ' +
       'with `agents?` and `timeout?`. Only in the file.',
   ),
   callWebhook: setting(

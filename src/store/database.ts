@@ -352,7 +352,13 @@ export const MIGRATIONS: readonly string[] = [
    ) STRICT;
    CREATE INDEX registered_calls_expiry ON registered_calls (expires_us);
    ALTER TABLE calls_stopped ADD COLUMN end_requests INTEGER NOT NULL DEFAULT 0;
-   ALTER TABLE keys ADD COLUMN scopes TEXT`,
+   ALTER TABLE keys ADD COLUMN scopes TEXT;
+   CREATE TABLE mcp_authorizations (
+     server TEXT PRIMARY KEY,
+     record TEXT,
+     claimed_by TEXT,
+     claimed_until_us INTEGER
+   ) STRICT`,
 ];
 
 /** The schema version of this parley. */

@@ -21,6 +21,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'unfinished_sessions', column: 'record', key: ['session_id'] },
   { table: 'after_call_runs', column: 'run', key: ['session_id', 'tool'] },
   { table: 'registered_calls', column: 'registration', key: ['call_id'] },
+  { table: 'mcp_authorizations', column: 'record', key: ['server'] },
 ];
 
 /** Rows of a page that is read into memory. */

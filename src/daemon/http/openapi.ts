@@ -28,6 +28,7 @@ const CHAPTERS: readonly string[] = [
   'chat',
   'voices',
   'webrtc',
+  'mcp',
 ];
 
 const errorShape = {
@@ -263,6 +264,7 @@ const DETAILS: Partial<Record<ErrorCode, ErrorDetails>> = {
   LIMIT_DESTINATION_PER_MINUTE: { limit: 2, retryAfterS: 30 },
   LIMIT_MINUTES_PER_DAY: { limit: 600, retryAfterS: 3_600 },
   LINK_INVALID: { reason: 'it has expired' },
+  MCP_AUTHORIZATION: { server: 'stock', reason: 'access_denied' },
   NODE_UNREACHABLE: { what: 'call', reason: 'connect ECONNREFUSED 10.0.0.2:8080' },
   NUMBER_INACTIVE: NUMBER,
   NUMBER_NONE_FOR_SALE: { where: 'US 415' },

@@ -16,6 +16,7 @@ import { EndpointTools } from './endpoint-tools.js';
 import type { McpCaller } from './mcp-caller.js';
 import { McpProtocol } from './mcp-protocol.js';
 import { McpResources } from './mcp-resources.js';
+import { serverRoutes } from './server-routes.js';
 
 const PATH = '/mcp';
 /** RFC 9728, 3.1: the metadata of the resource at `/mcp`. */
@@ -23,14 +24,21 @@ const METADATA_PATH = '/.well-known/oauth-protected-resource';
 /** Until an endpoint has answered the call of a tool. */
 const CALL_MS = 60_000;
 
-/** The daemon as a server of the Model Context Protocol (streamable HTTP, without sessions), at `/mcp`. */
-export function mcpModule({ clock }: Pick<DaemonContext, 'clock'>, http: HttpModule): DaemonModule {
+/**
+ * The daemon as a server of the Model Context Protocol (streamable HTTP, without sessions), at `/mcp`, and its
+ * authorization at the operator's servers.
+ */
+export function mcpModule({ clock, settings, stores }: DaemonContext, http: HttpModule): DaemonModule {
   const { app, api, access, clients, links, inner } = http;
   const tools = new EndpointTools(api.endpoints);
   const protocol = new McpProtocol({ tools, resources: new McpResources(), version: packageVersion() });
   return {
     name: 'mcp',
-    routes: () => mcpRoutes(app, { protocol, access, clients, links, inner, clock }),
+    routes: () => {
+      mcpRoutes(app, { protocol, access, clients, links, inner, clock });
+      const baseOf = ({ raw }: FastifyRequest): string => links.baseOf(clients.of(raw));
+      serverRoutes(api, { app, settings, baseOf, authorizer: stores.mcpAuthorizer });
+    },
   };
 }
 

@@ -120,7 +120,8 @@ export function scrubber(settings: Settings): Scrub {
   const headers = [...Object.values(settings.serviceWebhooks), ...Object.values(settings.mcpServers)].flatMap(
     (server) => ('headers' in server ? Object.values(server.headers ?? {}) : []),
   );
-  const secrets = [...known, ...models, ...headers]
+  const clients = Object.values(settings.mcpServers).map((server) => 'oauth' in server && server.oauth?.clientSecret);
+  const secrets = [...known, ...models, ...headers, ...clients]
     .filter((value) => typeof value === 'string' && value.length >= SHORTEST_SECRET)
     .toSorted((a, b) => String(b).length - String(a).length) as string[];
   return (text) => {

@@ -64,7 +64,13 @@ const NODES = `
   );
   CREATE INDEX registered_calls_expiry ON registered_calls (expires_us);
   ALTER TABLE calls_stopped ADD COLUMN end_requests BIGINT NOT NULL DEFAULT 0;
-  ALTER TABLE keys ADD COLUMN scopes TEXT;`;
+  ALTER TABLE keys ADD COLUMN scopes TEXT;
+  CREATE TABLE mcp_authorizations (
+    server TEXT COLLATE "C" PRIMARY KEY,
+    record TEXT,
+    claimed_by TEXT,
+    claimed_until_us BIGINT
+  );`;
 
 /** What only nodes that share a database need. */
 const SHARED = `

@@ -15,6 +15,7 @@ import type { RtpStats } from '../../transports/rtp/media.js';
 import type { PeerSettings } from '../../transports/webrtc/peer.js';
 import { PhoneLineProxy } from './phone-line-proxy.js';
 import type { LineFacts, RemoteSessionRequest, ThreadMethods, ThreadSettings, MainMethods } from '../wire/protocol.js';
+import type { McpGrant } from '../../tools/mcp/oauth/grant.js';
 import { Rpc, fromWire } from '../wire/rpc.js';
 import { type LineProxy, WebRtcLineProxy, type LineChannel } from './line-proxy.js';
 import { SessionProxy } from './session-proxy.js';
@@ -23,7 +24,7 @@ export interface MediaThreadOptions {
   /** Counted from 1. */
   number: number;
   settings: ThreadSettings;
-  stores: Pick<EngineOptions, 'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'onMcpFault'>;
+  stores: Pick<EngineOptions, 'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'onMcpFault' | 'mcpTokens'>;
   /** The custom voices. */
   voices: () => readonly StoredVoice[];
   clock: Clock;
@@ -41,6 +42,7 @@ const WARM_UP_MS = 300_000;
 const OPEN_MS = 60_000;
 const ANSWER_MS = 30_000;
 const FLUSH_MS = 10_000;
+const NO_GRANT: McpGrant = { kind: 'none' };
 /** Its sessions are closed before: only connections to vendors remain. */
 const CLOSE_MS = 8_000;
 
@@ -251,7 +253,10 @@ function plainRequest(
 
 interface MainMethodsOptions {
   /** The stores of the main thread's engine. */
-  stores: Pick<EngineOptions, 'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'unfinished' | 'onMcpFault'>;
+  stores: Pick<
+    EngineOptions,
+    'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'unfinished' | 'onMcpFault' | 'mcpTokens'
+  >;
   lines: ReadonlyMap<string, LineProxy>;
   sessions: ReadonlyMap<string, SessionProxy>;
   /** A session is over. */
@@ -320,5 +325,8 @@ function mainMethods({ stores, lines, sessions, onFinished, onFault }: MainMetho
     finishAfterCall: async ({ session, call }) => unfinished?.finish(session, call),
     fault: (error) => onFault(fromWire(error)),
     mcpFault: ({ server, reason }) => stores.onMcpFault?.(server, reason),
+    mcpGrant: async (server, signal) => (await stores.mcpTokens?.grant(server, signal)) ?? NO_GRANT,
+    mcpRenew: async ({ server, refusal }, signal) =>
+      (await stores.mcpTokens?.renew(server, refusal, signal)) ?? NO_GRANT,
   };
 }

@@ -16,6 +16,7 @@ import type { FinishedSession, Memory } from '../../session/after-call/memory.js
 import type { SessionEvent } from '../../session/session-options.js';
 import type { FunctionCall, SessionReport } from '../../session/record/session-report.js';
 import type { KnowledgeQuery, Passage } from '../../tools/knowledge/knowledge.js';
+import type { McpGrant, McpRefusal } from '../../tools/mcp/oauth/grant.js';
 import type { LineStats, TransferOutcome } from '../../transports/transport.js';
 import type { PeerSettings } from '../../transports/webrtc/peer.js';
 import type { WireError } from './rpc.js';
@@ -162,6 +163,9 @@ export type MainMethods = {
   /** A notification that the thread received has failed. */
   fault: (error: WireError) => void;
   mcpFault: (what: { server: string; reason: string }) => void;
+  /** Like `McpTokenSource`. */
+  mcpGrant: (server: string, signal: AbortSignal) => Promise<McpGrant>;
+  mcpRenew: (what: { server: string; refusal: McpRefusal }, signal: AbortSignal) => Promise<McpGrant>;
 };
 
 /** Copies keys out of Node's buffer pool, which would be transferred with them. */

@@ -27,7 +27,15 @@ export class WorkerStores {
   /** The stores for the thread's engine. */
   get forEngine(): Pick<
     EngineOptions,
-    'knowledge' | 'memories' | 'doNotCall' | 'voices' | 'sessionMemory' | 'traces' | 'afterCallMarks' | 'onMcpFault'
+    | 'knowledge'
+    | 'memories'
+    | 'doNotCall'
+    | 'voices'
+    | 'sessionMemory'
+    | 'traces'
+    | 'afterCallMarks'
+    | 'onMcpFault'
+    | 'mcpTokens'
   > {
     const main = this.#main;
     const waits = { timeoutMs: ASK_MS };
@@ -59,6 +67,10 @@ export class WorkerStores {
         known: (ids) => main.ask('knownFiles', ids, waits),
         filesOf: (agentId) => main.ask('filesOf', agentId, waits),
         search: ({ signal, ...query }) => main.ask('search', query, { ...waits, signal }),
+      },
+      mcpTokens: {
+        grant: (server, signal) => main.ask('mcpGrant', server, { ...waits, signal }),
+        renew: (server, refusal, signal) => main.ask('mcpRenew', { server, refusal }, { ...waits, signal }),
       },
       onMcpFault: (server, reason) => main.tell('mcpFault', { server, reason }),
     };

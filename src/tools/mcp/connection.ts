@@ -4,8 +4,8 @@ import { errorOf } from '../../base/errors.js';
 import { parseJson } from '../../base/json.js';
 
 /** The protocol version to request; a server may answer with an older one. */
-const PROTOCOL_VERSION = '2025-06-18';
-const KNOWN_VERSIONS: ReadonlySet<string> = new Set([PROTOCOL_VERSION, '2025-03-26', '2024-11-05']);
+const PROTOCOL_VERSION = '2025-11-25';
+const KNOWN_VERSIONS: ReadonlySet<string> = new Set([PROTOCOL_VERSION, '2025-06-18', '2025-03-26', '2024-11-05']);
 const OPEN_MS = 10_000;
 const METHOD_NOT_FOUND = -32_601;
 /** Limit on a server's tools, in case its list is huge or endless. */

@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from '../../base/clock.js';
 import type { McpServerSetting } from '../../settings/setting-items.js';
-import { reasonOf } from '../../base/errors.js';
+import { errorOf } from '../../base/errors.js';
 import {
   McpConnection,
   type McpToolInfo,
@@ -16,17 +16,22 @@ import { readBody } from '../../net/guarded-client.js';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { waitAtMost } from '../../base/deadlines.js';
+import { McpAuthorizationNeeded, type McpGrant, type McpTokenSource } from './oauth/grant.js';
 
 export interface McpServerOptions {
+  name: string;
   setting: McpServerSetting;
   /** A real clock. */
   clock: Clock;
+  tokens: McpTokenSource;
   /** The server is unreachable or has disconnected. Retries follow. */
   onFault: (reason: string) => void;
 }
 
 /** Reconnect backoff, in milliseconds; the last delay repeats. */
 const AGAIN_MS = [1_000, 5_000, 30_000, 120_000];
+/** While an operator's authorization is missing. No request is sent before it is there. */
+const AUTHORIZED_MS = 2_000;
 
 /** One of the operator's servers: connects in the background and reconnects. */
 export class McpServer {
@@ -37,6 +42,8 @@ export class McpServer {
   #opening: McpConnection | null = null;
   #tools: readonly McpToolInfo[] = [];
   #failures = 0;
+  /** Why the last attempt to connect has failed. */
+  #fault: Error | null = null;
   #connecting: Promise<void> | null = null;
   #cancelAgain: Cancel = () => undefined;
   #closed = false;
@@ -64,7 +71,9 @@ export class McpServer {
     await this.connect();
     signal.throwIfAborted();
     const connection = this.#connection;
-    if (connection === null) throw new Error('it cannot be reached');
+    if (connection === null) {
+      throw this.#fault instanceof McpAuthorizationNeeded ? this.#fault : new Error('it cannot be reached');
+    }
     return connection.request('tools/call', { name, arguments: args }, this.timeoutMs, signal);
   }
 
@@ -83,10 +92,10 @@ export class McpServer {
       clock,
       link: (events) => this.#link(events),
       onClosed: (reason) => {
-        if (this.#connection === connection) this.#lost(connection, reason);
+        if (this.#connection === connection) this.#lost(connection, new Error(reason));
       },
       onToolsChanged: () =>
-        void this.#list(connection).catch((error: unknown) => this.#lost(connection, reasonOf(error))),
+        void this.#list(connection).catch((error: unknown) => this.#lost(connection, errorOf(error))),
     });
     this.#opening = connection;
     try {
@@ -95,8 +104,9 @@ export class McpServer {
       if (this.#closed) throw new Error('the connection has been closed');
       this.#connection = connection;
       this.#failures = 0;
+      this.#fault = null;
     } catch (error) {
-      this.#lost(connection, reasonOf(error));
+      this.#lost(connection, errorOf(error));
     } finally {
       this.#opening = null;
     }
@@ -106,26 +116,34 @@ export class McpServer {
     this.#tools = await connection.tools();
   }
 
-  #lost(connection: McpConnection, reason: string): void {
+  #lost(connection: McpConnection, fault: Error): void {
     if (this.#connection === connection) this.#connection = null;
     void connection.close();
     if (this.#closed) return;
     const { clock, onFault } = this.#options;
-    onFault(reason);
-    const waitMs = AGAIN_MS[Math.min(this.#failures, AGAIN_MS.length - 1)] ?? 0;
-    this.#failures++;
+    const isNeeded = fault instanceof McpAuthorizationNeeded;
+    // It is looked for often, and reported once.
+    if (!isNeeded || this.#fault?.message !== fault.message) onFault(fault.message);
+    this.#fault = fault;
+    const waitMs = isNeeded ? AUTHORIZED_MS : (AGAIN_MS[Math.min(this.#failures, AGAIN_MS.length - 1)] ?? 0);
+    if (!isNeeded) this.#failures++;
     this.#cancelAgain = clock.schedule(clock.nowMs() + waitMs, () => void this.connect());
   }
 
   #link(events: LinkEvents): McpLink {
-    const { setting, clock } = this.#options;
-    if ('url' in setting) return new HttpLink({ ...events, url: setting.url, headers: setting.headers ?? {} });
+    const { name, setting, clock, tokens } = this.#options;
+    if ('url' in setting) {
+      return new HttpLink({ ...events, name, url: setting.url, headers: setting.headers ?? {}, tokens });
+    }
     const { command, args = [], env = {} } = setting;
     return new StdioLink({ ...events, command, args, env, clock });
   }
 }
 
 interface HttpLinkOptions extends LinkEvents {
+  /** The server's, for its tokens. */
+  name: string;
+  tokens: McpTokenSource;
   /** The operator's URL: it may be private. */
   url: string;
   headers: Readonly<Record<string, string>>;
@@ -144,6 +162,8 @@ class HttpLink implements McpLink {
   readonly #abort = new AbortController();
   #session: string | null = null;
   #version: string | null = null;
+  /** The access token of the last request; null = it had none. */
+  #token: string | null = null;
   #over = false;
   #closing: Promise<void> | null = null;
 
@@ -155,8 +175,7 @@ class HttpLink implements McpLink {
   async send(message: JsonRpcMessage, signal: AbortSignal): Promise<void> {
     const all = AbortSignal.any([signal, this.#abort.signal]);
     all.throwIfAborted();
-    const reply = await this.#request('POST', JSON.stringify(message), all);
-    const { statusCode, headers, body } = reply;
+    const { statusCode, headers, body } = await this.#authorized(JSON.stringify(message), all);
     const session = headers['mcp-session-id'];
     if (typeof session === 'string') this.#session = session;
     const type = String(headers['content-type'] ?? '');
@@ -183,16 +202,43 @@ class HttpLink implements McpLink {
     this.#abort.abort(new Error('the connection has been closed'));
     if (this.#session !== null) {
       // A server that does not let clients end a session answers 405.
-      const bye = this.#request('DELETE', null, AbortSignal.timeout(GOODBYE_MS)).then(({ body }) => body.dump());
+      const bye = this.#request('DELETE', null, AbortSignal.timeout(GOODBYE_MS), this.#token).then(({ body }) =>
+        body.dump(),
+      );
       await bye.catch(() => undefined);
     }
     await (await this.#agent).destroy();
+  }
+
+  /** Sends a message with a token if the server wants one, and a second time if it refuses the first token. */
+  async #authorized(body: string, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    const { name, tokens } = this.#options;
+    // While the tokens cannot be read, the last one may do.
+    const last: McpGrant = this.#token === null ? { kind: 'none' } : { kind: 'token', token: this.#token };
+    // Others send at the same time, and may get another token meanwhile.
+    const token = this.#use(await tokens.grant(name, signal).catch(() => last));
+    const reply = await this.#request('POST', body, signal, token);
+    const { statusCode: status, headers } = reply;
+    const challenge = [headers['www-authenticate'] ?? []].flat().join(', ');
+    if (status !== 401 && !(status === 403 && challenge.includes('insufficient_scope'))) return reply;
+    await reply.body.dump();
+    const grant = await tokens.renew(name, { token, status, challenge }, signal);
+    if (grant.kind === 'none') throw new Error(`it answered with status ${String(status)}`);
+    return this.#request('POST', body, signal, this.#use(grant));
+  }
+
+  /** The token to send; null = none. @throws McpAuthorizationNeeded */
+  #use(grant: McpGrant): string | null {
+    if (grant.kind === 'needed') throw new McpAuthorizationNeeded(this.#options.name, grant.scopes);
+    this.#token = grant.kind === 'token' ? grant.token : null;
+    return this.#token;
   }
 
   async #request(
     method: 'POST' | 'DELETE',
     body: string | null,
     signal: AbortSignal,
+    token: string | null,
   ): Promise<Dispatcher.ResponseData> {
     const lower = Object.entries(this.#options.headers).map(([name, value]) => [name.toLowerCase(), value]);
     return (await this.#agent).request({
@@ -208,6 +254,7 @@ class HttpLink implements McpLink {
         'content-type': body === null ? undefined : 'application/json',
         'mcp-protocol-version': this.#version ?? undefined,
         'mcp-session-id': this.#session ?? undefined,
+        ...(token !== null && { authorization: `Bearer ${token}` }),
       },
     });
   }

@@ -5,8 +5,12 @@ import { TOOL_NAME } from '../../agent/function.js';
 import { parseJson } from '../../base/json.js';
 import type { McpServerSetting } from '../../settings/setting-items.js';
 import { reasonOf } from '../../base/errors.js';
+import { nowUnixMs } from '../../base/real-clock.js';
 import { intercepted, type Tool, type ToolContext, type ToolResult } from '../tool.js';
 import { memberOf, type McpToolInfo } from './connection.js';
+import { MemoryAuthorizations } from './oauth/authorizations.js';
+import { McpAuthorizer } from './oauth/authorizer.js';
+import { McpAuthorizationNeeded, type McpTokenSource } from './oauth/grant.js';
 import { McpServer } from './server.js';
 
 export interface McpServersOptions {
@@ -15,6 +19,8 @@ export interface McpServersOptions {
   /** A real clock, for deadlines and backoff. */
   clock: Clock;
   onFault: (server: string, reason: string) => void;
+  /** Access tokens of servers that want OAuth. Default: for the life of the process, by client credentials only. */
+  tokens?: McpTokenSource | undefined;
   /** Longest time that the first session waits for servers, in milliseconds. Default 3000. */
   firstWaitMs?: number;
 }
@@ -32,13 +38,24 @@ export class McpServers {
   readonly #clock: Clock;
   readonly #firstWaitMs: number;
   #first: Promise<void> | null = null;
+  /** Null = the tokens are the caller's. */
+  readonly #authorizer: McpAuthorizer | null;
 
-  constructor({ servers, clock, onFault, firstWaitMs = 3_000 }: McpServersOptions) {
+  constructor({ servers, clock, onFault, tokens, firstWaitMs = 3_000 }: McpServersOptions) {
     this.#clock = clock;
     this.#firstWaitMs = firstWaitMs;
+    const own = new McpAuthorizer({ servers, store: new MemoryAuthorizations(), clock, nowUnixMs });
+    const source = tokens ?? own;
+    this.#authorizer = tokens === undefined ? own : null;
     this.#servers = new Map(
       Object.entries(servers).map(([name, setting]) => {
-        const server = new McpServer({ setting, clock, onFault: (reason) => onFault(name, reason) });
+        const server = new McpServer({
+          name,
+          setting,
+          clock,
+          tokens: source,
+          onFault: (reason) => onFault(name, reason),
+        });
         return [name, { server, agents: setting.agents ?? null }];
       }),
     );
@@ -80,8 +97,13 @@ export class McpServers {
 
   async close(): Promise<void> {
     await Promise.all([...this.#servers.values()].map(({ server }) => server.close()));
+    await this.#authorizer?.close();
   }
 }
+
+/** For the model: it can do nothing about it, and its user cannot either. */
+const UNAUTHORIZED =
+  'is not available: the operator has to authorize it first. Tell the user that you cannot do this now, and do not call it again.';
 
 class McpTool implements Tool {
   readonly spec: ToolSpec;
@@ -116,6 +138,7 @@ class McpTool implements Tool {
       return await intercepted(context, { name: this.spec.name, arguments: args, afterCall: false }, run);
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof McpAuthorizationNeeded) return { ok: false, content: `${this.spec.name} ${UNAUTHORIZED}` };
       return { ok: false, content: `${this.spec.name} failed: ${reasonOf(error)}.` };
     }
   }

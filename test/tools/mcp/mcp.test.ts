@@ -166,7 +166,7 @@ describe('MCP servers', { timeout: 60_000 }, () => {
     expect(made.faults.sort()).toEqual([
       'no: it ended with 1',
       'none: spawn /no/such/program ENOENT',
-      'shut: it answered with status 401',
+      "shut: it needs the operator's authorization: parley mcp login shut, or the console",
     ]);
     expect(toolsOf(made)).toEqual([]);
   });

@@ -1,6 +1,7 @@
 import { el } from '../../shared/elements.js';
 import { actionButton, actionForm, labelled, select } from '../actions.js';
 import { type AgentName, AgentNames } from '../agent-names.js';
+import { mcpServers } from './mcp-servers.js';
 import { card, Loaded, type View, type ViewOptions } from '../view.js';
 import { wholeTime } from '../words.js';
 
@@ -65,6 +66,7 @@ export function keysView({ api }: ViewOptions): View {
     made,
     list.element,
     card('Make a key', el('p', { class: 'soft' }, ABOUT), form),
+    mcpServers(api),
   );
   return { element, title: 'Keys', close: () => undefined };
 }
