@@ -127,17 +127,16 @@ export class ProtectedServer {
         }
       });
     });
-    app.use(
-      mcpAuthRouter({
-        provider,
-        issuerUrl: new URL(origin),
-        resourceServerUrl: new URL(server.url),
-        scopesSupported: ['stock:read', 'stock:write'],
-        clientRegistrationOptions: { rateLimit: false },
-        tokenOptions: { rateLimit: false },
-        authorizationOptions: { rateLimit: false },
-      }),
-    );
+    const router: unknown = mcpAuthRouter({
+      provider,
+      issuerUrl: new URL(origin),
+      resourceServerUrl: new URL(server.url),
+      scopesSupported: ['stock:read', 'stock:write'],
+      clientRegistrationOptions: { rateLimit: false },
+      tokenOptions: { rateLimit: false },
+      authorizationOptions: { rateLimit: false },
+    });
+    app.use(router as Handler);
     const bearer = requireBearerAuth({
       verifier: provider,
       requiredScopes: ['stock:read'],

@@ -51,6 +51,8 @@ import type {
   KnowledgeFile,
   KnowledgeFileCreate,
   LiveCalls,
+  McpAuthorizationUrl,
+  McpServer,
   Memory,
   MetricsEvent,
   NameableVoice,
@@ -1172,6 +1174,43 @@ export class Voices {
   }
 }
 
+/** Requests about mcp. */
+export class Mcp {
+  readonly #http: Http;
+
+  /** @internal */
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  /**
+   * MCP servers and their authorization. `GET /mcp/servers`
+   *
+   * Those of `mcpServers` with a `url` and without an `authorization` header. See docs/tools.md.
+   */
+  listServers(options?: RequestOptions): Promise<McpServer[]> {
+    return this.#http.json('GET', '/mcp/servers', {}, options);
+  }
+
+  /**
+   * Begin the authorization at an MCP server. `POST /mcp/servers/{server}/authorize`
+   *
+   * A person opens `url` in a browser within ten minutes and agrees there. The browser comes back to this daemon.
+   */
+  authorizeServer(server: string, options?: RequestOptions): Promise<McpAuthorizationUrl> {
+    return this.#http.json('POST', path`/mcp/servers/${server}/authorize`, {}, options);
+  }
+
+  /**
+   * Forget the authorization at an MCP server. `DELETE /mcp/servers/{server}/authorization`
+   *
+   * Deletes the tokens here, and has them revoked where the authorization server can do so.
+   */
+  forgetServer(server: string, options?: RequestOptions): Promise<Success> {
+    return this.#http.json('DELETE', path`/mcp/servers/${server}/authorization`, {}, options);
+  }
+}
+
 /** A client of the daemon. */
 export class Parley {
   readonly operation: Operation;
@@ -1191,6 +1230,7 @@ export class Parley {
   readonly privacy: Privacy;
   readonly chat: Chat;
   readonly voices: Voices;
+  readonly mcp: Mcp;
 
   constructor(options: ParleyOptions) {
     const http = new Http(options);
@@ -1211,5 +1251,6 @@ export class Parley {
     this.privacy = new Privacy(http);
     this.chat = new Chat(http);
     this.voices = new Voices(http);
+    this.mcp = new Mcp(http);
   }
 }

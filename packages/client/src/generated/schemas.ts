@@ -116,6 +116,8 @@ interface components {
     };
     /** @description What an agent has beside its AgentConfig. Every field may be null. */
     AgentExtensions: {
+      /** @description Functions in code that the model can call: names of functions of plug-ins. Unknown names are refused with the list of known ones. */
+      functions?: string[] | null;
       /** @description How calls are transferred. */
       transfer?: components['schemas']['TransferExtension'] | null;
     };
@@ -755,6 +757,7 @@ interface components {
        * @example AUTH_REQUIRED
        * @example AUTH_FORBIDDEN
        * @example AUTH_SCOPE
+       * @example MCP_AUTHORIZATION
        * @example LINK_INVALID
        * @example KEY_LAST
        * @example KEY_OF_ENVIRONMENT
@@ -775,6 +778,7 @@ interface components {
        * @example EVAL_QUEUE_FULL
        * @example AGENT_DISABLED
        * @example SESSION_CLOSED
+       * @example COMMAND_REFUSED
        * @example MEDIA_THREAD_LOST
        * @example MEDIA_THREAD_SILENT
        * @example FIXTURES_INVALID
@@ -1337,6 +1341,7 @@ interface components {
        * @example AUTH_REQUIRED
        * @example AUTH_FORBIDDEN
        * @example AUTH_SCOPE
+       * @example MCP_AUTHORIZATION
        * @example LINK_INVALID
        * @example KEY_LAST
        * @example KEY_OF_ENVIRONMENT
@@ -1357,6 +1362,7 @@ interface components {
        * @example EVAL_QUEUE_FULL
        * @example AGENT_DISABLED
        * @example SESSION_CLOSED
+       * @example COMMAND_REFUSED
        * @example MEDIA_THREAD_LOST
        * @example MEDIA_THREAD_SILENT
        * @example FIXTURES_INVALID
@@ -1655,6 +1661,27 @@ interface components {
     LiveCalls: {
       calls: components['schemas']['LiveCall'][];
     };
+    McpAuthorizationUrl: {
+      url: string;
+    };
+    /** @description An MCP server of the settings that is reached over HTTP. */
+    McpServer: {
+      server: string;
+      url: string;
+      /**
+       * @description `open`: the server has not asked for authorization. `needed`: an operator must grant `wanted`.
+       * @enum {string}
+       */
+      state: 'open' | 'authorized' | 'needed';
+      /** @enum {string} */
+      grant: 'authorization_code' | 'client_credentials';
+      /** @description The authorization server; null = not known yet */
+      issuer: string | null;
+      scopes: string[];
+      wanted: string[] | null;
+      /** @description Of the access token, in Unix seconds. parley renews it before. */
+      expires_at: number | null;
+    };
     /** @description An agent's memory of one session. */
     Memory: {
       agent_id: string;
@@ -1750,16 +1777,140 @@ interface components {
       /** @description Whether it is the one that answers. */
       this_node: boolean;
     };
-    /** @description One argument of a function. */
+    /** @description One argument of a function, with the keywords of JSON Schema. */
     Param: {
       /** @description Key of the argument. */
       name: string;
-      /** @description Whether the model has to give it. */
-      required?: boolean | null;
+      /** @description Whether the model has to give it. A list names the members that an object must have, as in JSON Schema. */
+      required?: (boolean | string[]) | null;
       /** @description string, number, integer, boolean, array or object. Any other word (email, date…) is a string whose form the model gets. */
       type?: string | null;
       /** @description Its description for the model. */
       description?: string | null;
+      /** @description The values that it can have. */
+      enum?: unknown[] | null;
+      /** @description The only value that it can have. */
+      const?: unknown | null;
+      /** @description The value where the model gives none. */
+      default?: unknown | null;
+      /** @description Examples for the model. */
+      examples?: unknown[] | null;
+      /** @description Form of a string: date, time, date-time, email, uri, uuid, ipv4 and ipv6 are checked; others only inform the model. */
+      format?: string | null;
+      /** @description Regular expression that a string must match somewhere. */
+      pattern?: string | null;
+      /** @description Fewest characters of a string. */
+      minLength?: number | null;
+      /** @description Most characters of a string. */
+      maxLength?: number | null;
+      /** @description Smallest number. */
+      minimum?: number | null;
+      /** @description Largest number. */
+      maximum?: number | null;
+      /** @description A number that it must be above. */
+      exclusiveMinimum?: number | null;
+      /** @description A number that it must be below. */
+      exclusiveMaximum?: number | null;
+      /** @description A number that it must be a multiple of. */
+      multipleOf?: number | null;
+      /** @description What the items of an array are. */
+      items?: components['schemas']['ParamSchema'] | null;
+      /** @description What the first items of an array are, one by one. */
+      prefixItems?: components['schemas']['ParamSchema'][] | null;
+      /** @description Fewest items of an array. */
+      minItems?: number | null;
+      /** @description Most items of an array. */
+      maxItems?: number | null;
+      /** @description Whether no item of an array may be there twice. */
+      uniqueItems?: boolean | null;
+      /** @description The members of an object, by name. */
+      properties?: {
+        [key: string]: components['schemas']['ParamSchema'];
+      } | null;
+      /** @description Whether, or which, other members an object may have. */
+      additionalProperties?: (boolean | components['schemas']['ParamSchema']) | null;
+      /** @description Fewest members of an object. */
+      minProperties?: number | null;
+      /** @description Most members of an object. */
+      maxProperties?: number | null;
+      /** @description It has at least one of these forms. */
+      anyOf?: components['schemas']['ParamSchema'][] | null;
+      /** @description It has exactly one of these forms. */
+      oneOf?: components['schemas']['ParamSchema'][] | null;
+      /** @description It has all of these forms. */
+      allOf?: components['schemas']['ParamSchema'][] | null;
+      /** @description A form that it must not have. */
+      not?: components['schemas']['ParamSchema'] | null;
+    };
+    /** @description JSON Schema of a part of an argument. */
+    ParamSchema: {
+      /** @description Its type, or several. */
+      type?:
+        | (
+            | ('string' | 'number' | 'integer' | 'boolean' | 'array' | 'object' | 'null')
+            | ('string' | 'number' | 'integer' | 'boolean' | 'array' | 'object' | 'null')[]
+          )
+        | null;
+      /** @description A short name for the model. */
+      title?: string | null;
+      /** @description Its description for the model. */
+      description?: string | null;
+      /** @description Whether the object must have it. A list names the members that this one must have, as in JSON Schema. */
+      required?: (boolean | string[]) | null;
+      /** @description The values that it can have. */
+      enum?: unknown[] | null;
+      /** @description The only value that it can have. */
+      const?: unknown | null;
+      /** @description The value where the model gives none. */
+      default?: unknown | null;
+      /** @description Examples for the model. */
+      examples?: unknown[] | null;
+      /** @description Form of a string: date, time, date-time, email, uri, uuid, ipv4 and ipv6 are checked; others only inform the model. */
+      format?: string | null;
+      /** @description Regular expression that a string must match somewhere. */
+      pattern?: string | null;
+      /** @description Fewest characters of a string. */
+      minLength?: number | null;
+      /** @description Most characters of a string. */
+      maxLength?: number | null;
+      /** @description Smallest number. */
+      minimum?: number | null;
+      /** @description Largest number. */
+      maximum?: number | null;
+      /** @description A number that it must be above. */
+      exclusiveMinimum?: number | null;
+      /** @description A number that it must be below. */
+      exclusiveMaximum?: number | null;
+      /** @description A number that it must be a multiple of. */
+      multipleOf?: number | null;
+      /** @description What the items of an array are. */
+      items?: components['schemas']['ParamSchema'] | null;
+      /** @description What the first items of an array are, one by one. */
+      prefixItems?: components['schemas']['ParamSchema'][] | null;
+      /** @description Fewest items of an array. */
+      minItems?: number | null;
+      /** @description Most items of an array. */
+      maxItems?: number | null;
+      /** @description Whether no item of an array may be there twice. */
+      uniqueItems?: boolean | null;
+      /** @description The members of an object, by name. */
+      properties?: {
+        [key: string]: components['schemas']['ParamSchema'];
+      } | null;
+      /** @description Whether, or which, other members an object may have. */
+      additionalProperties?: (boolean | components['schemas']['ParamSchema']) | null;
+      /** @description Fewest members of an object. */
+      minProperties?: number | null;
+      /** @description Most members of an object. */
+      maxProperties?: number | null;
+      /** @description It has at least one of these forms. */
+      anyOf?: components['schemas']['ParamSchema'][] | null;
+      /** @description It has exactly one of these forms. */
+      oneOf?: components['schemas']['ParamSchema'][] | null;
+      /** @description It has all of these forms. */
+      allOf?: components['schemas']['ParamSchema'][] | null;
+      /** @description A form that it must not have. */
+      not?: components['schemas']['ParamSchema'] | null;
     };
     /** @description Milliseconds. */
     Percentiles: {
@@ -2524,6 +2675,8 @@ export type Language = components['schemas']['Language'];
 export type LineMetrics = components['schemas']['LineMetrics'];
 export type LiveCall = components['schemas']['LiveCall'];
 export type LiveCalls = components['schemas']['LiveCalls'];
+export type McpAuthorizationUrl = components['schemas']['McpAuthorizationUrl'];
+export type McpServer = components['schemas']['McpServer'];
 export type Memory = components['schemas']['Memory'];
 export type MemoryConfig = components['schemas']['MemoryConfig'];
 export type MetricsEvent = components['schemas']['MetricsEvent'];
@@ -2532,6 +2685,7 @@ export type NewCampaign = components['schemas']['NewCampaign'];
 export type NewKey = components['schemas']['NewKey'];
 export type Node = components['schemas']['Node'];
 export type Param = components['schemas']['Param'];
+export type ParamSchema = components['schemas']['ParamSchema'];
 export type Percentiles = components['schemas']['Percentiles'];
 export type Phone = components['schemas']['Phone'];
 export type PhoneImport = components['schemas']['PhoneImport'];
