@@ -62,7 +62,7 @@ export const MAY_IMPORT = {
   'transports/webrtc': ['base', 'audio', 'transports', 'transports/rtp'],
   'transports/loopback': ['base', 'audio', 'transports', 'transports/rtp', 'transports/webrtc'],
   'telephony/sip': ['base'],
-  session: ['base', 'audio', 'agent', 'conversation', ...INTERFACES],
+  session: ['base', 'audio', 'agent', 'conversation', ...INTERFACES, 'tools/define-tool'],
   store: ['base', 'agent', 'settings', 'tools', 'session'],
   engine: [...BASE, 'conversation', 'net', 'providers', 'session', 'tools', 'transports'],
   'telephony/carriers': [

@@ -19,6 +19,7 @@ export type { EarlySpeculation, TokenPrice } from './engine/speculation-budget.j
 export type { RemoteLine, RemoteSession, SessionHandle as Session, SessionLine } from './engine/remote-line.js';
 export type {
   AgentChanges,
+  AgentTool,
   ChangeAgent,
   ChangedAgent,
   Participant,

@@ -166,6 +166,37 @@ describe('media threads', () => {
     expect(engine.sessions.size).toBe(0);
   });
 
+  it('are steered and tapped from the main thread', async () => {
+    const { session, events } = await called();
+    const abort = new AbortController();
+    const played = (async (): Promise<number> => {
+      let loudest = 0;
+      for await (const { side, samples } of session.tap('agent', { signal: abort.signal })) {
+        if (side === 'agent') loudest = Math.max(loudest, ...samples);
+      }
+      return loudest;
+    })();
+    const heard: boolean[] = [];
+    session.on('speaking', ({ who, isSpeaking }) => who === 'agent' && heard.push(isSpeaking));
+    await expect(session.say('Buy one, get one free.')).resolves.toMatchObject({ complete: true });
+    abort.abort();
+    await expect(played).resolves.toBeGreaterThan(500);
+    expect(heard).toEqual([true, false]);
+    const withdrawn = new AbortController();
+    await session.hold({ music: false });
+    await expect(session.say('Hello?')).rejects.toMatchObject({ code: 'COMMAND_REFUSED', details: { why: 'held' } });
+    await session.unhold();
+    await session.updateAgent({ prompt: 'You sell cake.' });
+    const said = session.say('one two three four five six seven eight nine ten.', { signal: withdrawn.signal });
+    withdrawn.abort(new Error('not any more'));
+    await expect(said).rejects.toThrow('not any more');
+    await expect(session.updateAgent({ prompt: 5 as never })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    const report = await session.end({ message: 'We close now.' });
+    expect(report.messages.at(-1)).toEqual({ role: 'assistant', content: 'We close now.' });
+    expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(['held', 'agentUpdated', 'ended']));
+    await expect(session.interrupt()).rejects.toMatchObject({ code: 'SESSION_CLOSED' });
+  });
+
   it('refuse what the main thread would refuse, in its words', async () => {
     const line = await threads.openWebRtc(LOOPBACK);
     await expect(line.answer('hello')).rejects.toMatchObject({ code: 'OFFER_INVALID' });
