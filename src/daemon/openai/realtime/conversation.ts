@@ -11,7 +11,15 @@ import { LineInput } from '../../../transports/line-input.js';
 import type { TransportMessage } from '../../../transports/transport.js';
 import { openAiError } from '../../http/openai-error.js';
 import { AudioReader, audioBytes, rateOf } from './audio-format.js';
-import { type ClientEvent, type ClientItem, EventRefusal, eventIdOf, parseClientEvent, readJson, refusalOf } from './client-events.js';
+import {
+  type ClientEvent,
+  type ClientItem,
+  EventRefusal,
+  eventIdOf,
+  parseClientEvent,
+  readJson,
+  refusalOf,
+} from './client-events.js';
 import { ClientTools } from './client-tools.js';
 import { type ConversationItem, ConversationItems, type ItemPart } from './items.js';
 import { RealtimeResponse, type ResponseEnd, type TokenCounts } from './response.js';
@@ -28,6 +36,8 @@ export interface SessionParts {
 
 export interface RealtimeConversationOptions {
   clock: Clock;
+  /** Of the engine's session. */
+  sessionId: string;
   config: SessionConfig;
   /** The agent as it is stored. */
   agent: AgentConfig;
@@ -55,13 +65,13 @@ const BURST = 1_000;
 const PER_SECOND = 250;
 /** How far a client's audio may be ahead of time. */
 const MAX_AHEAD_MS = 10_000;
-/** The longest turn of a client that ends turns itself. */
-const MAX_BUFFER_MS = 60_000;
 /** The interface refuses to commit less. */
 const MIN_COMMIT_MS = 100;
 /** Silence behind a turn that the client has ended, so that it counts as over at once. */
 const SILENCE_MS = 2_000;
 const MAX_WAITING = 1_000;
+/** Members of a session that change nothing. */
+const WITHOUT_EFFECT: ReadonlySet<string> = new Set(['type', 'model', 'tracing', 'include', 'truncation']);
 const ANSWER_NOW = 'Go on with the conversation now: answer what was said last.';
 
 /** One session of OpenAI's Realtime API, on a session of the engine. docs/openai-api.md says what differs. */
@@ -73,6 +83,8 @@ export class RealtimeConversation {
   readonly #items: ConversationItems;
   readonly #user: UserSpeech;
   readonly #tools: ClientTools;
+  /** Of the engine's session. */
+  readonly sessionId: string;
   readonly #conversationId = newId('conv');
   #reader: AudioReader | null = null;
   #session: SessionHandle | null = null;
@@ -86,21 +98,23 @@ export class RealtimeConversation {
   #startMs = 0;
   #heardMs = 0;
   #audioMs = 0;
-  /** The turn of a client that ends turns itself. */
-  #buffer: Int16Array[] = [];
-  #bufferMs = 0;
+  /** Audio since the last commit of a client that ends turns itself. */
+  #uncommittedMs = 0;
   #response: RealtimeResponse | null = null;
   /** The text of the engine's answer that earlier responses have had, and all of it so far. */
   #answer = { number: -1, taken: 0, text: '' };
   #queued = new Set<number>();
   #agentSpeaks = false;
   #isCancelling = false;
+  /** Who has cut the agent off last. */
+  #cutBy: 'turn_detected' | 'client_cancelled' = 'turn_detected';
   #unheardMs = 0;
   #tokens: TokenCounts = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
 
   constructor(options: RealtimeConversationOptions) {
     const { clock, config, send, isBeta } = options;
     this.#options = options;
+    this.sessionId = options.sessionId;
     this.#allowedAtMs = clock.nowMs();
     this.#events = new ServerEvents(send, isBeta);
     this.#items = new ConversationItems(this.#events);
@@ -195,8 +209,8 @@ export class RealtimeConversation {
         this.#commit();
         break;
       case 'input_audio_buffer.clear':
-        this.#buffer = [];
-        this.#bufferMs = 0;
+        this.#uncommittedMs = 0;
+        this.#user.clear();
         this.#events.send('input_audio_buffer.cleared', {});
         break;
       case 'output_audio_buffer.clear':
@@ -228,6 +242,7 @@ export class RealtimeConversation {
   #update(given: unknown, eventId: string | null): void {
     const { config, agent, replacesPrompt, whyNoInstructions, isBeta } = this.#options;
     const before = { instructions: config.instructions, tools: config.offered, isManual: config.isManual };
+    const tools = JSON.stringify(before.tools);
     config.update(given, { hasAudio: this.#isStarting, place: 'session' });
     if (config.instructions !== before.instructions && whyNoInstructions !== null) {
       config.instructions = before.instructions;
@@ -235,16 +250,18 @@ export class RealtimeConversation {
     }
     this.#events.send('session.updated', { session: config.wire(isBeta) });
     if (!this.#isStarting) {
-      this.#begin();
+      // An SDK sends its settings for tracing first.
+      if (Object.keys(given as object).some((name) => !WITHOUT_EFFECT.has(name))) this.#begin();
       return;
     }
-    const isOther = JSON.stringify(before.tools) !== JSON.stringify(config.offered);
+    if (tools !== JSON.stringify(config.offered)) {
+      const message = 'The tools of a session that has begun cannot change';
+      this.#events.refuse(new EventRefusal('unsupported', message, 'session.tools'), eventId);
+    }
     this.#whenReady((session) => {
-      const changes = {
-        prompt: config.instructions === before.instructions ? undefined : config.prompt(agent, replacesPrompt),
-        functions: isOther ? this.#tools.of(config.offered) : undefined,
-      };
-      if (changes.prompt !== undefined || isOther) this.#watch(session.updateAgent(changes), eventId);
+      const hasOther = config.instructions !== before.instructions;
+      const prompt = config.prompt(agent, replacesPrompt);
+      if (hasOther) this.#watch(session.updateAgent({ prompt }), eventId);
       if (config.isManual !== before.isManual) this.#watch(session.mute('agent', config.isManual), eventId);
     });
   }
@@ -256,26 +273,19 @@ export class RealtimeConversation {
     this.#reader ??= new AudioReader(config.input);
     const samples = this.#reader.read(Buffer.from(audio, 'base64'));
     const ms = samplesToMs(samples.length, rateOf(config.input));
-    if (config.turnDetection === null) {
-      if (this.#bufferMs + ms > MAX_BUFFER_MS) {
-        throw new EventRefusal('input_audio_buffer_full', `It holds ${String(MAX_BUFFER_MS / 1000)} s at most`, 'audio');
-      }
-      this.#buffer.push(samples);
-      this.#bufferMs += ms;
-      return;
-    }
     const elapsedMs = clock.nowMs() - this.#startMs;
     // Time also passes for a client that pauses: it cannot send the missing audio later.
     this.#heardMs = Math.max(this.#heardMs, elapsedMs - MAX_AHEAD_MS);
     if (this.#heardMs + ms > elapsedMs + MAX_AHEAD_MS) {
-      throw new EventRefusal('input_audio_too_fast', 'Audio may be ten seconds ahead of time; this was dropped', 'audio');
+      throw new EventRefusal(
+        'input_audio_too_fast',
+        'Audio may be ten seconds ahead of time; this was dropped',
+        'audio',
+      );
     }
     this.#heardMs += ms;
-    this.#hear(samples, ms);
-  }
-
-  #hear(samples: Int16Array, ms: number): void {
     this.#audioMs += ms;
+    this.#uncommittedMs += ms;
     this.input.audio(samples);
   }
 
@@ -284,19 +294,14 @@ export class RealtimeConversation {
     if (!carriesAudio) throw new EventRefusal('unsupported', 'A track carries the audio, and turns end by themselves');
     this.#begin();
     if (config.turnDetection === null) {
-      if (this.#bufferMs < MIN_COMMIT_MS) {
-        throw new EventRefusal('input_audio_buffer_commit_empty', `It has less than ${String(MIN_COMMIT_MS)} ms of audio`);
+      if (this.#uncommittedMs < MIN_COMMIT_MS) {
+        const message = `It has less than ${String(MIN_COMMIT_MS)} ms of audio`;
+        throw new EventRefusal('input_audio_buffer_commit_empty', message);
       }
       this.#user.commit();
     }
-    const pieces = this.#buffer.splice(0);
-    const bufferMs = this.#bufferMs;
-    this.#bufferMs = 0;
-    this.#whenReady(() => {
-      for (const piece of pieces) this.input.audio(piece);
-      this.#audioMs += bufferMs;
-      this.#hear(new Int16Array((rateOf(config.input) * SILENCE_MS) / 1000), SILENCE_MS);
-    });
+    this.#uncommittedMs = 0;
+    this.input.audio(new Int16Array((rateOf(config.input) * SILENCE_MS) / 1000));
   }
 
   #create(given: ClientItem, previous: string | null, eventId: string | null): void {
@@ -310,7 +315,11 @@ export class RealtimeConversation {
     if (given.type === 'function_call_output') {
       const { call_id: callId, output } = given;
       if (!this.#tools.answer(callId, output)) {
-        throw new EventRefusal('call_not_found', `No call "${callId.slice(0, 100)}" waits for an output`, 'item.call_id');
+        throw new EventRefusal(
+          'call_not_found',
+          `No call "${callId.slice(0, 100)}" waits for an output`,
+          'item.call_id',
+        );
       }
       this.#added(Object.assign({}, base, { type: given.type, call_id: callId, output }));
       return;
@@ -319,7 +328,11 @@ export class RealtimeConversation {
     const content = given.content.map(({ type, text }, at): ItemPart & { text: string } => {
       const wanted = role === 'assistant' ? 'output_text' : 'input_text';
       if ((type !== wanted && type !== 'text') || text == null) {
-        throw new EventRefusal('unsupported', `${role} items have parts of the type ${wanted}`, `item.content.${String(at)}`);
+        throw new EventRefusal(
+          'unsupported',
+          `${role} items have parts of the type ${wanted}`,
+          `item.content.${String(at)}`,
+        );
       }
       return { type: wanted, text };
     });
@@ -345,7 +358,11 @@ export class RealtimeConversation {
   }
 
   #respond(
-    given: { instructions?: string | null | undefined; metadata?: Record<string, string> | null | undefined; tool_choice?: string | null | undefined },
+    given: {
+      instructions?: string | null | undefined;
+      metadata?: Record<string, string> | null | undefined;
+      tool_choice?: string | null | undefined;
+    },
     eventId: string | null,
   ): void {
     const { config, whyNoInstructions } = this.#options;
@@ -363,7 +380,10 @@ export class RealtimeConversation {
     this.#whenReady((session) => {
       if (config.isManual) this.#watch(session.mute('agent', false), eventId);
       const reply = session.generate({ instructions, tools }).then(
-        () => this.#finish({ status: 'completed' }, response),
+        ({ complete, heard }) => {
+          const end: ResponseEnd = complete ? { status: 'completed' } : { status: 'cancelled', reason: this.#cutBy };
+          this.#finish(end, response, complete ? undefined : heard);
+        },
         (error: unknown) => this.#finish({ status: 'failed', code: codeOf(error), message: reasonOf(error) }, response),
       );
       void reply.then(() => {
@@ -374,6 +394,7 @@ export class RealtimeConversation {
 
   #interrupt(eventId: string | null): void {
     this.#isCancelling = true;
+    this.#cutBy = 'client_cancelled';
     this.#whenReady((session) => {
       const stopped = session.interrupt().then((wasSpeaking) => {
         this.#isCancelling = false;
@@ -466,7 +487,9 @@ export class RealtimeConversation {
       const name = event.isSpeaking ? 'output_audio_buffer.started' : 'output_audio_buffer.stopped';
       this.#events.send(name, { response_id: this.#responding().id });
     } else if (event.type === 'speaking') {
-      this.#user.speaks(event.isSpeaking, this.#agentSpeaks);
+      // While it is unclear whether the user interrupts, the agent is silent, but not over.
+      const isResponding = (this.#response?.spoken ?? null) !== null;
+      this.#user.speaks(event.isSpeaking, this.#agentSpeaks || isResponding);
     } else if (event.type === 'user') this.#user.said(event.text, event.turn);
   }
 
@@ -480,8 +503,7 @@ export class RealtimeConversation {
     }
     if (!isFinal) return;
     const heard = text.slice(state.taken).trim();
-    const reason = this.#isCancelling ? 'client_cancelled' : 'turn_detected';
-    const end: ResponseEnd = isCut ? { status: 'cancelled', reason } : { status: 'completed' };
+    const end: ResponseEnd = isCut ? { status: 'cancelled', reason: this.#cutBy } : { status: 'completed' };
     this.#finish(end, this.#response, heard);
   }
 
@@ -489,9 +511,12 @@ export class RealtimeConversation {
   #onClear(): void {
     const { clock, carriesAudio } = this.#options;
     const response = this.#response;
-    if (!this.#isCancelling) this.#user.interrupts();
+    if (!this.#isCancelling) {
+      this.#cutBy = 'turn_detected';
+      this.#user.interrupts();
+    }
     if (!carriesAudio) this.#events.send('output_audio_buffer.cleared', { response_id: response?.id ?? null });
-    const reason = this.#isCancelling ? 'client_cancelled' : 'turn_detected';
+    const reason = this.#cutBy;
     clock.schedule(clock.nowMs(), () => {
       if (response !== null) this.#finish({ status: 'cancelled', reason }, response, '');
     });

@@ -199,7 +199,9 @@ function pick(from: Readonly<Record<string, unknown>>, names: readonly string[])
 
 /** Parts of events have the short names of the types. */
 function wirePart(part: ItemPart): object {
-  return part.type === 'output_text' ? { type: 'text', text: part.text } : { type: 'audio', transcript: part.transcript };
+  return part.type === 'output_text'
+    ? { type: 'text', text: part.text }
+    : { type: 'audio', transcript: part.transcript };
 }
 
 function detailsOf(end: ResponseEnd): object | null {

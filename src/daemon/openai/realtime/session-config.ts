@@ -12,7 +12,10 @@ const formatSchema = z.discriminatedUnion('type', [
 ]);
 const oldFormatSchema = z.enum(['pcm16', 'g711_ulaw', 'g711_alaw']);
 const instructionsSchema = z.string().max(100_000);
-const modalitiesSchema = z.array(z.enum(['text', 'audio'])).min(1).max(2);
+const modalitiesSchema = z
+  .array(z.enum(['text', 'audio']))
+  .min(1)
+  .max(2);
 const transcriptionSchema = z.looseObject({ model: z.string().max(200).nullish() });
 const turnDetectionSchema = z.looseObject({
   type: z.enum(['server_vad', 'semantic_vad']).nullish(),

@@ -10,6 +10,9 @@ export interface UserSpeechOptions {
   audioMs: () => number;
 }
 
+/** In place of the number of a turn that its client has ended. */
+const COMMITTED = -1;
+
 /** What the user says, as items. A turn of the user is one item, however often the user pauses. */
 export class UserSpeech {
   readonly #options: UserSpeechOptions;
@@ -18,6 +21,8 @@ export class UserSpeech {
   #isSpeaking = false;
   /** The client knows that the user speaks. */
   #isTold = false;
+  /** Words of a turn that its client has not ended yet. */
+  #early = '';
   /** The item of the last turn, which may turn out not to be over. */
   #last: { turn: number; item: ConversationItem; part: ItemPart } | null = null;
 
@@ -32,37 +37,57 @@ export class UserSpeech {
    */
   speaks(isSpeaking: boolean, agentSpeaks: boolean): void {
     this.#isSpeaking = isSpeaking;
+    if (this.#options.config.turnDetection === null) return;
     if (isSpeaking && !agentSpeaks) this.#tellStarted();
     else if (!isSpeaking && this.#isTold) this.#tellStopped();
   }
 
   /** The user has interrupted the agent. */
   interrupts(): void {
-    if (this.#isTold) return;
+    if (this.#isTold || this.#options.config.turnDetection === null) return;
     this.#tellStarted();
     if (!this.#isSpeaking) this.#tellStopped();
   }
 
-  /** The client ends the turn itself. Returns the id of its item. */
+  /** The client ends the turn itself. */
   commit(): void {
-    const item = this.#added();
-    this.#last = { turn: -1, ...item };
+    const { item, part } = this.#added();
+    this.#last = { turn: COMMITTED, item, part };
+    if (this.#early !== '') this.#transcribed('');
+  }
+
+  /** The client starts its turn anew. */
+  clear(): void {
+    this.#early = '';
   }
 
   /** A turn is answered; the same turn again if it had not been over. */
   said(text: string, turn: number): void {
-    if (this.#last?.turn === -1) this.#last.turn = turn;
+    if (this.#options.config.turnDetection === null) {
+      if (this.#last?.turn === COMMITTED) this.#transcribed(text);
+      else this.#early = joined(this.#early, text);
+      return;
+    }
     const isSame = this.#last?.turn === turn;
     const { item, part } = isSame && this.#last !== null ? this.#last : this.#added();
     this.#last = { turn, item, part };
+    this.#transcribed(text);
+  }
+
+  /** The words of the last item. */
+  #transcribed(text: string): void {
     const { events, config } = this.#options;
+    if (this.#last === null) return;
+    const { item, part } = this.#last;
+    const words = joined(this.#early, text);
+    this.#early = config.turnDetection === null ? words : '';
     if (config.transcription === null) return;
-    part.transcript = text;
+    part.transcript = words;
     const place = { item_id: item.id, content_index: 0 };
-    events.send('conversation.item.input_audio_transcription.delta', Object.assign({ delta: text }, place));
+    events.send('conversation.item.input_audio_transcription.delta', Object.assign({ delta: words }, place));
     events.send(
       'conversation.item.input_audio_transcription.completed',
-      Object.assign({ transcript: text, usage: { type: 'duration', seconds: 0 } }, place),
+      Object.assign({ transcript: words, usage: { type: 'duration', seconds: 0 } }, place),
     );
   }
 
@@ -97,4 +122,8 @@ export class UserSpeech {
     const audio_end_ms = Math.round(this.#options.audioMs());
     this.#options.events.send('input_audio_buffer.speech_stopped', { audio_end_ms, item_id: this.#id });
   }
+}
+
+function joined(...texts: string[]): string {
+  return texts.filter((text) => text !== '').join(' ');
 }
