@@ -22,6 +22,7 @@ import { RealClock } from '../../src/base/real-clock.js';
 import { NO_LOG } from '../../src/daemon/operations/log.js';
 import { packageFile } from '../../src/package-files.js';
 import { pcmBytes } from '../../src/transports/pcm.js';
+import { WeriftCaller } from '../../src/transports/webrtc/werift-caller.js';
 import { House, PRIVATE_KEY, PUBLIC_KEY } from '../daemon/house.js';
 import { callChunk, finishChunk, OpenAiDouble, stream, textChunk, usageChunk } from '../providers/llm/openai-double.js';
 
@@ -336,4 +337,46 @@ it('gives clients of pages a secret for one agent', async () => {
       session: { type: 'realtime', model: agent },
     }),
   ).rejects.toThrow(OpenAI.PermissionDeniedError);
+});
+
+it('answers offers over WebRTC: events on the data channel, audio in a track, a hang-up', async () => {
+  const authorization = `Bearer ${PRIVATE_KEY}`;
+  const caller = new WeriftCaller({ addresses: ['127.0.0.1'], ipv6: false });
+  closing.push(() => void caller.close());
+  const inbox = new Inbox();
+  caller.onMessage = (text) => inbox.push(JSON.parse(text) as AnyEvent);
+  const packet = new Promise<void>((resolve) => (caller.onAudio = () => resolve()));
+  const form = new FormData();
+  form.append('sdp', await caller.offer());
+  form.append('session', JSON.stringify({ type: 'realtime', model: agent }));
+  const headers = { authorization, origin: plain.address };
+  const response = await plain.request('/v1/realtime/calls', { method: 'POST', headers, body: form });
+  expect(response.status).toBe(201);
+  expect(response.headers.get('access-control-allow-origin')).toBe(plain.address);
+  expect(response.headers.get('content-type')).toMatch(/^application\/sdp/);
+  const location = response.headers.get('location') as string;
+  expect(location).toMatch(/^\/v1\/realtime\/calls\/[\w-]+$/);
+  await caller.accept(await response.text());
+  await inbox.next('session.created');
+  caller.send(JSON.stringify({ type: 'session.update', session: { type: 'realtime', instructions: 'Be kind.' } }));
+  await inbox.next('session.updated');
+  const started = await inbox.next('output_audio_buffer.started');
+  expect(await inbox.next('response.output_audio_transcript.delta')).toMatchObject({ delta: 'Welcome.' });
+  await packet;
+  await inbox.next('output_audio_buffer.stopped');
+  expect(await inbox.next('response.done')).toMatchObject({
+    response: { id: started['response_id'], status: 'completed' },
+  });
+  expect(inbox.all.some(({ type }) => type === 'response.output_audio.delta')).toBe(false);
+  const hangUp = (): Promise<Response> =>
+    plain.request(`${location}/hangup`, { method: 'POST', headers: { authorization } });
+  expect((await hangUp()).status).toBe(200);
+  const id = location.split('/').at(-1) as string;
+  const logged = async (): Promise<Record<string, unknown>> =>
+    (await plain.ask(`/call-logs/${id}`, { headers: { authorization } })).body as Record<string, unknown>;
+  await expect.poll(async () => (await logged())['call_status'], { timeout: 5_000 }).toBe('api-ended');
+  expect((await hangUp()).status).toBe(404);
+  const broken = { method: 'POST', headers: { authorization, 'content-type': 'application/sdp' }, body: 'v=0' };
+  const refused = await plain.ask(`/v1/realtime/calls?model=${agent}`, broken);
+  expect(refused).toMatchObject({ status: 400, body: { error: { code: 'offer_invalid' } } });
 });

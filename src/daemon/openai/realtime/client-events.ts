@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { InvalidConfigError, parseWith } from '../../../schema/issues.js';
+import { type InvalidConfigError, parseWith } from '../../../schema/issues.js';
 import { parseJson } from '../../../base/json.js';
 
 const idSchema = z.string().min(1).max(512);

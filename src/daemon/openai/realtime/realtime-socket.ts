@@ -9,7 +9,7 @@ import { refuseUpgrade, SocketPlaces, type Upgrade, type Upgrades } from '../../
 import type { RealtimeSessions } from './realtime-sessions.js';
 import { RealtimeSocketLine, tooSlow } from './socket-line.js';
 
-export interface RealtimeSocketOptions {
+export interface RealtimeEndpointOptions {
   upgrades: Upgrades;
   sessions: RealtimeSessions;
   clients: Clients;
@@ -34,8 +34,8 @@ const KEY_PROTOCOL = 'openai-insecure-api-key.';
 const BETA_PROTOCOL = 'openai-beta.realtime-v1';
 
 /** `/v1/realtime`: OpenAI's Realtime API over a WebSocket, with agents as models. */
-export class RealtimeSocket {
-  readonly #options: RealtimeSocketOptions;
+export class RealtimeEndpoint {
+  readonly #options: RealtimeEndpointOptions;
   readonly #places: SocketPlaces;
   readonly #sockets = new WebSocketServer({
     noServer: true,
@@ -44,7 +44,7 @@ export class RealtimeSocket {
     handleProtocols: (offered) => (offered.has('realtime') ? 'realtime' : false),
   });
 
-  constructor(options: RealtimeSocketOptions) {
+  constructor(options: RealtimeEndpointOptions) {
     this.#options = options;
     this.#places = new SocketPlaces(options.socketsPerAddress);
     options.upgrades.at(
