@@ -30,7 +30,7 @@ export default defineConfig({
         // One worker loads each module once, for all of its test files: a quarter of the time of them all.
         test: {
           name: 'unit',
-          include: ['test/**/*.test.ts'],
+          include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.{ts,tsx}'],
           exclude: ['test/e2e/**', EVALS, ...MOCKS, ...REAL_TIME],
           isolate: false,
           ...parallel,

@@ -1,5 +1,6 @@
 /** Builds what the daemon serves to browsers, the folders of `src/web`, into `dist/web`. `npm run build` runs this file. */
 import { build } from 'esbuild';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
@@ -16,13 +17,24 @@ const options = {
   format: 'esm',
   target,
   minify: true,
+  // The pages load the worklets' scripts from the daemon, because their policies allow no others.
+  define: { PARLEY_WORKLETS: '""' },
   logLevel: 'warning',
 };
+
+// Chunks of earlier builds have other names.
+mkdirSync(to, { recursive: true });
+for (const name of readdirSync(to)) if (/^console-.*\.js$/.test(name)) rmSync(to + name);
 
 await build({
   ...options,
   absWorkingDir: folder('page'),
-  entryPoints: ['main.ts', 'capture-worklet.ts', 'playback-worklet.ts', 'index.html', 'style.css', 'icon.svg'],
+  entryPoints: ['main.ts', 'index.html', 'style.css', 'icon.svg'],
+});
+await build({
+  ...options,
+  absWorkingDir: fileURLToPath(new URL('../packages/web/src/', import.meta.url)),
+  entryPoints: ['capture-worklet.ts', 'playback-worklet.ts'],
 });
 await build({
   ...options,
@@ -41,9 +53,9 @@ await build({
   ...options,
   absWorkingDir: folder('console'),
   entryPoints: { console: 'main.ts' },
-  // Test suites are loaded when a user opens them: console-evals-view.js. What both need is in console-chunk.js.
+  // Test suites and calls of one's own are loaded when a user opens them. What several need is in chunks.
   splitting: true,
-  chunkNames: 'console-[name]',
+  chunkNames: 'console-[name]-[hash]',
 });
 await build({
   ...options,

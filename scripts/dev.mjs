@@ -1,7 +1,7 @@
 /**
  * `npm run dev [-- flags of parley serve]`: compiles what changes and starts the daemon anew, with its modules one by
  * one instead of the bundle. A first build comes before it where there is none. Pages are built again when a file of
- * src/web changes; reload them by hand.
+ * src/web or packages/web changes; reload them by hand.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, watch } from 'node:fs';
@@ -35,13 +35,15 @@ compiler.stdout.on('data', (/** @type {Buffer} */ text) => {
 
 /** @type {NodeJS.Timeout | undefined} */
 let pages;
-watch(new URL('../src/web', import.meta.url), { recursive: true }, () => {
-  clearTimeout(pages);
-  pages = setTimeout(
-    () => spawn(process.execPath, ['scripts/build-web.mjs'], { cwd: root, stdio: 'inherit' }),
-    QUIET_MS,
-  );
-});
+for (const folder of ['../src/web', '../packages/web/src']) {
+  watch(new URL(folder, import.meta.url), { recursive: true }, () => {
+    clearTimeout(pages);
+    pages = setTimeout(
+      () => spawn(process.execPath, ['scripts/build-web.mjs'], { cwd: root, stdio: 'inherit' }),
+      QUIET_MS,
+    );
+  });
+}
 
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) {
   process.on(signal, () => {

@@ -19,7 +19,6 @@ import { Fallbacks } from './fallbacks.js';
 import { Hedges } from '../providers/failover/hedged-llm.js';
 import { LineDecorators } from './line-decorators.js';
 import type { EngineParts } from './options.js';
-import { redactingMemories, redactingParts, redactingRecorder, redactingSessions, redactorOf } from './redaction.js';
 import { Providers, voiceChoice } from './providers.js';
 import { Refusals } from './refusals.js';
 import { type Recorder, SessionRecorder } from './session-recorder.js';
@@ -57,9 +56,7 @@ export interface EngineServices {
 }
 
 /** @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED for an unavailable model or fallback */
-export function engineServices(parts: EngineParts, clock: Clock, ticker: Ticker): EngineServices {
-  const redact = redactorOf(parts.plugins);
-  const options = redactingParts(parts, redact);
+export function engineServices(options: EngineParts, clock: Clock, ticker: Ticker): EngineServices {
   const networkClock = clock.virtual ? new RealClock() : clock;
   const maxBytes = options.maxToolReplyBytes;
   const client = new GuardedClient({ clock: networkClock, maxBytes, allowUrls: options.allowUrls ?? [] });
@@ -70,7 +67,6 @@ export function engineServices(parts: EngineParts, clock: Clock, ticker: Ticker)
     vendors: options.vendors,
     vad: options.vad,
     turnModel: options.turnModel,
-    plugins: options.plugins,
   });
   const refusals = new Refusals(networkClock, (provider) => options.onProviderAccepted?.(provider));
   const fallbacksOn = (time: Clock): Fallbacks =>
@@ -106,10 +102,10 @@ export function engineServices(parts: EngineParts, clock: Clock, ticker: Ticker)
       localModels,
       backgrounds: { client, clock: networkClock, folder: options.mediaCacheDir ?? null },
     }),
-    memories: redactingMemories(options.memories ?? new InProcessMemories(), redact),
-    sessionMemory: redactingSessions(options.sessionMemory ?? new RecentSessions(), redact),
+    memories: options.memories ?? new InProcessMemories(),
+    sessionMemory: options.sessionMemory ?? new RecentSessions(),
     doNotCall: options.doNotCall,
-    recorder: redactingRecorder(options.recorder ?? sessionRecorder(options, client, networkClock), redact),
+    recorder: options.recorder ?? sessionRecorder(options, client, networkClock),
     afterCallMarks: options.afterCallMarks ?? options.unfinished ?? null,
   };
 }

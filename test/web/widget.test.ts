@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { DaemonError } from '../../src/web/page/daemon-error.js';
 import {
   buttonName,
   buttonTitle,
@@ -9,7 +8,7 @@ import {
   pictureAddress,
 } from '../../src/web/widget/looks.js';
 import { readOptions, type WidgetOptions } from '../../src/web/widget/options.js';
-import { problemWords } from '../../src/web/widget/problems.js';
+import { problemWords, type RequestProblem } from '../../src/web/widget/problems.js';
 
 describe('options of a widget', () => {
   const read = (attributes: Record<string, string>): WidgetOptions =>
@@ -128,7 +127,8 @@ describe('words on a background', () => {
 });
 
 describe('why there is no call', () => {
-  const words = (error: unknown, reachable = true): string => problemWords(error, 'https://shop.example', reachable);
+  const words = (error: RequestProblem | null, reachable = true): string =>
+    problemWords(error, 'https://shop.example', reachable);
 
   it.each([
     [null, 'may not be used on pages of https://shop.example'],
@@ -140,14 +140,14 @@ describe('why there is no call', () => {
     [503, 'is restarting'],
     [500, 'has a problem'],
   ])('%s: %s', (status, sentence) => {
-    expect(words(new DaemonError('It is so', status))).toContain(sentence);
+    expect(words({ message: 'It is so', status })).toContain(sentence);
   });
 
   it('is that the daemon does not answer, where it does not answer anybody', () => {
-    expect(words(new DaemonError('The server does not answer.', null), false)).toContain('does not answer');
+    expect(words({ message: 'The server does not answer.', status: null }, false)).toContain('does not answer');
   });
 
   it('is the browser otherwise', () => {
-    expect(words(new TypeError('x'))).toBe('The sound could not be started in this browser.');
+    expect(words(null)).toBe('The sound could not be started in this browser.');
   });
 });

@@ -62,14 +62,10 @@ export class Access {
   keyOf({ raw }: FastifyRequest): StoredKey | null {
     const known = this.#found.get(raw);
     if (known !== undefined) return known;
-    const key = this.keyWith(bearer(raw.headers.authorization));
+    const text = bearer(raw.headers.authorization);
+    const key = text === '' ? null : this.#options.keys.find(text);
     this.#found.set(raw, key);
     return key;
-  }
-
-  /** The stored key with this text; null = there is none. */
-  keyWith(text: string): StoredKey | null {
-    return text === '' ? null : this.#options.keys.find(text);
   }
 
   /** @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, AUTH_SCOPE */

@@ -11,10 +11,7 @@ import type { MediaHost, WebRtcLine } from '../media-host.js';
 export interface MediaThreadPoolOptions extends Pick<MediaThreadOptions, 'settings' | 'stores' | 'voices' | 'clock'> {
   count: number;
   settings: ThreadSettings;
-  stores: Pick<
-    EngineOptions,
-    'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'onMcpFault' | 'mcpTokens' | 'plugins'
-  >;
+  stores: Pick<EngineOptions, 'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'onMcpFault' | 'mcpTokens'>;
   /** The media host while no thread is up. */
   local: MediaHost;
   onFault: (error: Error) => void;

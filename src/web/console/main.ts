@@ -7,7 +7,6 @@ import { campaignView } from './campaigns/campaign-view.js';
 import { campaignsView } from './campaigns/campaigns-view.js';
 import { keysView } from './keys/keys-view.js';
 import { knowledgeView } from './knowledge/knowledge-view.js';
-import { liveView } from './live/live-view.js';
 import { nodesView } from './nodes/nodes-view.js';
 import { numbersView } from './numbers/numbers-view.js';
 import { laterView, type View, type ViewOptions } from './view.js';
@@ -17,7 +16,7 @@ const PLACES: Readonly<Record<string, { list: (options: ViewOptions) => View; on
   {
     calls: { list: callsView, one: callView },
     agents: { list: agentsView, one: agentView },
-    live: { list: liveView, one: liveView },
+    live: { list: laterLiveView, one: laterLiveView },
     evals: {
       list: (options) => laterView('Evals', async () => (await import('./evals/evals-view.js')).evalsView(options)),
       one: (options) => laterView('Evals', async () => (await import('./evals/evals-view.js')).evalView(options)),
@@ -28,6 +27,11 @@ const PLACES: Readonly<Record<string, { list: (options: ViewOptions) => View; on
     nodes: { list: nodesView, one: nodesView },
     keys: { list: keysView, one: keysView },
   };
+
+/** With the code of calls, which most visits do not need. */
+function laterLiveView(options: ViewOptions): View {
+  return laterView('Live', async () => (await import('./live/live-view.js')).liveView(options));
+}
 
 /** The console: shows one view, by the address after `#`. */
 class Console {

@@ -1,4 +1,4 @@
-import type { CallStats } from './call.js';
+import type { CallStats } from '@parley-voice/web';
 import { byId, el } from '../shared/elements.js';
 import { Keypad } from './keypad.js';
 import { type Phase, PHASE_WORDS } from './phase.js';

@@ -1,39 +1,36 @@
+import { listDevices } from '@parley-voice/web';
+
 /**
  * The lists of microphones and loudspeakers, updated when devices change. A list is hidden if there is no choice: one
  * device, or none named by the browser yet, as before microphone access.
  */
 export class Devices {
   readonly #lists: readonly { kind: DeviceKind; select: HTMLSelectElement }[];
-  readonly #media = navigator.mediaDevices as MediaDevices | undefined; // undefined on pages over plain http
 
   /** @param onChosen called after `device-choice` has the selection */
   constructor(lists: readonly { kind: DeviceKind; select: HTMLSelectElement }[], onChosen: (kind: DeviceKind) => void) {
-    // Firefox cannot route an AudioContext to a loudspeaker.
-    const canChoose = (kind: DeviceKind): boolean => kind === 'audioinput' || 'setSinkId' in AudioContext.prototype;
-    this.#lists = lists.filter(({ kind }) => canChoose(kind));
+    this.#lists = lists;
     for (const { kind, select } of this.#lists) {
       select.addEventListener('change', () => {
         chooseDevice(kind, select.value);
         onChosen(kind);
       });
     }
-    this.#media?.addEventListener('devicechange', () => void this.refresh());
+    // Undefined on pages over plain http.
+    const media = navigator.mediaDevices as MediaDevices | undefined;
+    media?.addEventListener('devicechange', () => void this.refresh());
     void this.refresh();
   }
 
   /** Call it after microphone access, for which there is no event. */
   async refresh(): Promise<void> {
-    const devices = (await this.#media?.enumerateDevices().catch(() => [])) ?? [];
+    const { microphones, speakers } = await listDevices();
     for (const { kind, select } of this.#lists) {
-      // Chromium lists the system's default again under these names.
-      const real = devices.filter(
-        ({ kind: itsKind, deviceId, label }) =>
-          itsKind === kind && label !== '' && deviceId !== 'default' && deviceId !== 'communications',
-      );
-      const options = real.map(({ label, deviceId }) => new Option(label, deviceId));
+      const real = kind === 'audioinput' ? microphones : speakers;
+      const options = real.map(({ label, id }) => new Option(label, id));
       select.replaceChildren(new Option('System default', ''), ...options);
       const chosen = chosenDevice(kind);
-      select.value = real.some(({ deviceId }) => deviceId === chosen) ? chosen : '';
+      select.value = real.some(({ id }) => id === chosen) ? chosen : '';
       const { parentElement: label } = select;
       if (label !== null) label.hidden = real.length < 2;
     }

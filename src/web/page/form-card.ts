@@ -1,4 +1,4 @@
-import type { TalkForm } from '../../transports/talk-protocol.js';
+import type { CallForm } from '@parley-voice/web';
 import { el } from '../shared/elements.js';
 
 /** A field that the user fills in for the agent. */
@@ -7,7 +7,7 @@ export class FormCard {
   readonly #field: HTMLInputElement | HTMLSelectElement;
 
   /** @param onDone called once with the value, or null if the user skips it */
-  constructor(id: string, form: TalkForm, onDone: (value: string | number | boolean | null) => void) {
+  constructor(id: string, form: CallForm, onDone: (value: string | number | boolean | null) => void) {
     const { param, problem } = form;
     const fieldId = `field-${id}`;
     this.#field = fieldOf(form, fieldId);
@@ -48,7 +48,7 @@ export class FormCard {
   }
 }
 
-function fieldOf({ param, value }: TalkForm, id: string): HTMLInputElement | HTMLSelectElement {
+function fieldOf({ param, value }: CallForm, id: string): HTMLInputElement | HTMLSelectElement {
   const kind = fieldKind(param.type);
   const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
   const suggested = isPlain ? String(value) : '';
@@ -100,7 +100,7 @@ export function fieldKind(type: string | null | undefined): FormControl {
 }
 
 /** The label: the field's description, otherwise its name. */
-export function fieldLabel({ param }: TalkForm): string {
+export function fieldLabel({ param }: CallForm): string {
   const words = param.description?.trim() ?? '';
   if (words !== '') return words;
   const name = param.name.replaceAll(/[_-]+/g, ' ').replaceAll(/([a-z])([A-Z])/g, '$1 $2');

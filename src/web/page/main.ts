@@ -1,16 +1,16 @@
-import type { CallStats } from './call.js';
+import type { Call, CallStats } from '@parley-voice/web';
 import { Controls } from './controls.js';
 import { Devices } from './devices.js';
 import { byId } from '../shared/elements.js';
 import { Notice } from './notice.js';
 import { Ring } from './ring.js';
 import { Talk, type TalkEvents } from './talk.js';
-import { Transcript } from './transcript.js';
+import { TranscriptView } from './transcript-view.js';
 import { TimesSummary } from './turn-times.js';
 
 declare global {
-  /** Statistics of the current (or last) call, for the console and tests. */
-  var parleyStats: CallStats | null;
+  /** Statistics of the current (or last) call, for the browser's console and tests. */
+  var parleyStats: (CallStats & { phase: string }) | null;
 }
 
 const LINE_POLL_MS = 400;
@@ -22,7 +22,7 @@ class Page {
     byId('notice-text', HTMLElement),
     byId('notice-action', HTMLButtonElement),
   );
-  readonly #transcript = new Transcript(byId('transcript', HTMLElement), byId('scroller', HTMLElement));
+  readonly #transcript = new TranscriptView(byId('transcript', HTMLElement), byId('scroller', HTMLElement));
   readonly #copy = byId('copy', HTMLButtonElement);
   readonly #seeCall = byId('see-call', HTMLAnchorElement);
   readonly #devices: Devices;
@@ -55,10 +55,10 @@ class Page {
       (kind) => this.#talk.changeDevice(kind),
     );
     new Ring(byId('ring', HTMLCanvasElement), () => {
-      const { phase, stats } = this.#talk;
-      return { phase, microphone: stats?.microphoneLevel ?? 0, agent: stats?.level ?? 0 };
+      const { phase, call } = this.#talk;
+      return { phase, microphone: call?.level('user') ?? 0, agent: call?.level('agent') ?? 0 };
     });
-    setInterval(() => this.#showLine(this.#talk.stats), LINE_POLL_MS);
+    setInterval(() => this.#showLine(this.#talk.call), LINE_POLL_MS);
     // The page may return from the cache.
     addEventListener('pagehide', () => {
       if (this.#talk.phase !== 'idle') this.#talk.hangUp();
@@ -84,7 +84,7 @@ class Page {
         this.#controls.phase = phase;
       },
       onCall: (call) => {
-        globalThis.parleyStats = call.stats;
+        this.#showLine(call);
         void this.#devices.refresh();
         this.#seeCall.hidden = true;
         this.#copy.hidden = false;
@@ -104,17 +104,16 @@ class Page {
       },
       onNoProblem: () => this.#notice.hide(),
       onOver: (call) => {
-        this.#showLine(call?.stats ?? null);
-        const id = call?.sessionId ?? null;
-        this.#seeCall.hidden = id === null || !isOperator();
-        if (id !== null) this.#seeCall.href = `console#/calls/${encodeURIComponent(id)}`;
+        this.#seeCall.hidden = !isOperator();
+        this.#seeCall.href = `console#/calls/${encodeURIComponent(call.sessionId)}`;
       },
     };
   }
 
-  #showLine(stats: CallStats | null): void {
+  #showLine(call: Call | null): void {
+    const stats = call?.stats ?? null;
     if (stats === null) return;
-    globalThis.parleyStats = stats;
+    globalThis.parleyStats = { ...stats, phase: this.#talk.phase };
     if (this.#talk.phase !== 'idle') this.#controls.line = stats;
   }
 }

@@ -1,13 +1,11 @@
-import type { PageDescription, TalkTurnTimes } from '../../transports/talk-protocol.js';
-import { LoudspeakerError } from './audio.js';
-import type { TalkCall, CallStats } from './call.js';
+import { type Call, CallError, retry, type TurnTimes } from '@parley-voice/web';
+import type { PageDescription } from '../../transports/talk-protocol.js';
+import { home } from '../shared/home.js';
 import { type NoticeAction, TalkCallControl, type How, type Line } from './call-control.js';
-import { DaemonApi } from './daemon.js';
+import { PageDaemon } from './daemon.js';
 import type { DeviceKind } from './devices.js';
-import { MicrophoneError } from './microphone.js';
 import type { Phase } from './phase.js';
-import { retry } from './reconnect.js';
-import type { Transcript } from './transcript.js';
+import type { TranscriptView } from './transcript-view.js';
 import type { TimesSummary } from './turn-times.js';
 
 export type TalkAgent = PageDescription['agents'][number];
@@ -23,7 +21,7 @@ export const SERVER_WORDS: Readonly<Record<DaemonState, string>> = {
 };
 
 export interface TalkPageOptions {
-  transcript: Transcript;
+  transcript: TranscriptView;
   summary: TimesSummary;
   /** Container of the agent's forms. */
   forms: HTMLElement;
@@ -37,17 +35,17 @@ export interface TalkEvents {
   onAgents(agents: readonly TalkAgent[]): void;
   onPhase(phase: Phase): void;
   /** A call is connected. */
-  onCall(call: TalkCall): void;
+  onCall(call: Call): void;
   onInterrupted(): void;
-  onTimes(times: TalkTurnTimes): void;
+  onTimes(times: TurnTimes): void;
   /** A form was sent: the user may type again. */
   onFormSent(): void;
   /** A problem; the action may solve it. */
   onProblem(message: string, action: NoticeAction): void;
   /** The previous problem is solved. */
   onNoProblem(): void;
-  /** The call is over; null = it never started. */
-  onOver(call: TalkCall | null): void;
+  /** The call is over. */
+  onOver(call: Call): void;
 }
 
 const READY_POLL_MS = 1000;
@@ -56,7 +54,7 @@ const LOOK_MS = 3_600_000;
 
 /** Talks to the agents of the daemon that served the page: at most one call, by voice or text. */
 export class Talk {
-  readonly #daemon = new DaemonApi();
+  readonly #daemon = new PageDaemon();
   readonly #options: TalkPageOptions;
   readonly #events: TalkEvents;
   readonly #control: TalkCallControl;
@@ -81,7 +79,6 @@ export class Talk {
         },
         onInterrupted: () => events.onInterrupted(),
         onTimes: (times) => {
-          transcript.times(times);
           summary.add(times);
           events.onTimes(times);
         },
@@ -103,9 +100,9 @@ export class Talk {
     return this.#control.phase;
   }
 
-  /** Null without a call. */
-  get stats(): CallStats | null {
-    return this.#control.stats;
+  /** The connected call. */
+  get call(): Call | null {
+    return this.#control.call;
   }
 
   set muted(muted: boolean) {
@@ -173,24 +170,30 @@ export class Talk {
   #lineTo(agent: TalkAgent): Line {
     return {
       name: () => agent.name,
-      options: async () => {
-        // The daemon may have been replaced since the page loaded.
-        const description = await this.#daemon.describe();
-        if (!description.ready) throw new Error('The engines of the server are not warm yet.');
-        // The page's own public key, because a private one cannot create tokens.
-        return { token: await this.#daemon.sessionToken(description.public_key), agentId: agent.id };
-      },
+      options: async () => ({
+        baseUrl: home(),
+        worklets: `${home()}/assets`,
+        agentId: agent.id,
+        token: async () => {
+          // The daemon may have been replaced since the page loaded.
+          const description = await this.#daemon.describe();
+          if (!description.ready) throw new CallError('busy', 'The engines of the server are not warm yet.');
+          // The page's own public key, because a private one cannot create tokens.
+          return this.#daemon.sessionToken(description.public_key);
+        },
+      }),
     };
   }
 
   #failed(error: unknown, again: (how?: How) => void): void {
-    if (error instanceof MicrophoneError) {
+    const code = error instanceof CallError ? error.code : null;
+    if (code === 'microphone') {
       const typing = { label: 'Type instead', run: () => again('typing') };
-      this.#events.onProblem(`${error.message} You can type instead.`, typing);
+      this.#events.onProblem(`${messageOf(error)} You can type instead.`, typing);
       return;
     }
-    if (error instanceof LoudspeakerError) {
-      this.#events.onProblem(error.message, { label: 'Try again', run: () => again() });
+    if (code === 'loudspeaker') {
+      this.#events.onProblem(messageOf(error), { label: 'Try again', run: () => again() });
       return;
     }
     this.#lost(messageOf(error));

@@ -1,4 +1,4 @@
-import type { TalkTurnTimes } from '../../transports/talk-protocol.js';
+import type { TurnTimes } from '@parley-voice/web';
 import { el } from '../shared/elements.js';
 import { duration, median, STAGES, stagesOf } from './times.js';
 
@@ -6,7 +6,7 @@ import { duration, median, STAGES, stagesOf } from './times.js';
 const FULL_BAR_MS = 1500;
 
 /** A turn's response time: the figure and a bar of its stages, with tooltips. */
-export function turnTimesElement(times: TalkTurnTimes): HTMLElement | null {
+export function turnTimesElement(times: TurnTimes): HTMLElement | null {
   const total = times.response_ms;
   if (total === null) return null;
   const stages = stagesOf(times);
@@ -55,7 +55,7 @@ export class TimesSummary {
     root.append(heading, legend, about);
   }
 
-  add({ response_ms: total }: TalkTurnTimes): void {
+  add({ response_ms: total }: TurnTimes): void {
     if (total === null) return;
     this.#totals.push(total);
     const middle = median(this.#totals) ?? total;

@@ -1,4 +1,4 @@
-import type { CallStats } from '../page/call.js';
+import type { CallStats } from '@parley-voice/web';
 import { ATTRIBUTES, readOptions } from './options.js';
 import { Widget } from './widget.js';
 

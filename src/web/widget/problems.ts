@@ -1,12 +1,18 @@
-import { DaemonError } from '../page/daemon-error.js';
+/** A request to the daemon that failed. */
+export interface RequestProblem {
+  message: string;
+  /** Status of the answer; null = none. */
+  status: number | null;
+}
 
 /**
  * Why there is no call, as a sentence for a visitor.
+ * @param error null = something else failed
  * @param origin the page's
  * @param reachable whether the daemon answers at all: browsers hide its answers from pages that are not allowed
  */
-export function problemWords(error: unknown, origin: string, reachable: boolean): string {
-  if (!(error instanceof DaemonError)) return 'The sound could not be started in this browser.';
+export function problemWords(error: RequestProblem | null, origin: string, reachable: boolean): string {
+  if (error === null) return 'The sound could not be started in this browser.';
   switch (error.status) {
     case null:
       return reachable

@@ -1,7 +1,7 @@
 import { Keypad } from '../page/keypad.js';
 import { Notice } from '../page/notice.js';
 import { type Phase, PHASE_WORDS } from '../page/phase.js';
-import { Transcript, transcriptElements } from '../page/transcript.js';
+import { transcriptElements, TranscriptView } from '../page/transcript-view.js';
 import { el } from '../shared/elements.js';
 import {
   buttonName,
@@ -170,7 +170,7 @@ const SPOKEN_STATES = { idle: 'Call ended', connecting: 'Connecting', running: '
 /** The visible parts of a widget: the button, and the panel with transcript, input and forms. */
 export class WidgetView {
   readonly root: HTMLElement;
-  readonly transcript: Transcript;
+  readonly transcript: TranscriptView;
   readonly notice: Notice;
   readonly consent = new ConsentCard();
   readonly forms = el('div', { class: 'forms' });
@@ -198,7 +198,7 @@ export class WidgetView {
     this.notice = new Notice(noticeRoot, noticeText, noticeAction);
     const nothing = el('p', { class: 'empty' }, 'What is said appears here. You can also type.');
     const { list, scroller } = transcriptElements('scroller', nothing);
-    this.transcript = new Transcript(list, scroller);
+    this.transcript = new TranscriptView(list, scroller);
     const keys = el('div', { class: 'keypad', id: 'keypad', role: 'group', 'aria-label': 'Keypad' });
     keys.hidden = true;
     this.#keypad = new Keypad(keys, this.#keypadToggle, (digit) => events.onDigit(digit));

@@ -1,11 +1,7 @@
 import dark from '../page/dark.css';
 import style from './style.css';
-import { LoudspeakerError } from '../page/audio.js';
-import type { CallOptions, CallStats, TalkCall } from '../page/call.js';
+import { type Call, CallError, type CallStats, type ConnectOptions, DaemonApi } from '@parley-voice/web';
 import { type CallControlEvents, type How, type Line, TalkCallControl } from '../page/call-control.js';
-import { DaemonApi } from '../page/daemon.js';
-import { DaemonError } from '../page/daemon-error.js';
-import { MicrophoneError } from '../page/microphone.js';
 import type { Phase } from '../page/phase.js';
 import { DEFAULT_LOOKS, type Looks } from './looks.js';
 import type { Theme, WidgetOptions } from './options.js';
@@ -62,7 +58,7 @@ export class Widget {
   }
 
   get stats(): CallStats | null {
-    return this.#control.stats ?? this.#stats;
+    return this.#control.call?.stats ?? this.#stats;
   }
 
   /** Ends the call and removes everything. May be called twice. */
@@ -137,12 +133,10 @@ export class Widget {
     return this.#options.name ?? this.#looks.name ?? 'Agent';
   }
 
-  async #callOptions(): Promise<Omit<CallOptions, 'stream'>> {
+  async #callOptions(): Promise<ConnectOptions> {
     await this.#learn();
     const { server, agentId, publicKey, metadata } = this.#options;
-    const base = this.#looks.base_url?.replace(/\/+$/, '') ?? server;
-    const token = await new DaemonApi(base).sessionToken(publicKey);
-    return { base, assets: server, token, agentId, metadata };
+    return { baseUrl: this.#looks.base_url ?? server, worklets: `${server}/assets`, publicKey, agentId, metadata };
   }
 
   #controlEvents(): CallControlEvents {
@@ -160,17 +154,14 @@ export class Widget {
       onNoProblem: () => view.notice.hide(),
       onLost: () => undefined,
       onFailed: (error, again) => void this.#failed(error, again),
-      onBroken: (message, again, hadBegun) => this.#tell(message, hadBegun ? 'Go on' : 'Try again', again),
-      onOver: (call) => {
-        this.#stats = call?.stats ?? this.#stats;
-        talking.delete(this);
-      },
+      onBroken: (message, again) => this.#tell(message, 'Go on', again),
+      onOver: () => undefined,
     };
   }
 
   async #failed(error: unknown, again: (how?: How) => void): Promise<void> {
-    talking.delete(this);
-    if (error instanceof MicrophoneError) {
+    const code = error instanceof CallError ? error.code : null;
+    if (error instanceof CallError && code === 'microphone') {
       this.#tell(`${error.message} You can type instead.`, 'Type instead', () => {
         this.#view.readable = true;
         again('typing');
@@ -179,12 +170,16 @@ export class Widget {
       return;
     }
     const retry = (): void => again();
-    if (error instanceof LoudspeakerError) {
+    if (error instanceof CallError && error.status === null && code !== 'unreachable') {
       this.#tell(error.message, 'Try again', retry);
       return;
     }
-    const unanswered = error instanceof DaemonError && error.status === null;
-    const words = problemWords(error, location.origin, unanswered && (await this.#isReachable()));
+    const unanswered = code === 'unreachable';
+    const words = problemWords(
+      error instanceof CallError ? error : null,
+      location.origin,
+      unanswered && (await this.#isReachable()),
+    );
     this.#tell(words, 'Try again', retry);
   }
 
@@ -222,16 +217,16 @@ export class Widget {
     if (phase === 'connecting') {
       for (const other of Array.from(talking)) if (other !== this) other.yieldLine();
       talking.add(this);
-    }
+    } else if (phase === 'idle') talking.delete(this);
     this.#view.phase = phase;
   }
 
   /** Shows the levels of both sides during a call. */
-  #follow(call: TalkCall): void {
+  #follow(call: Call): void {
     const frame = (): void => {
       if (call !== this.#control.call) return;
-      const { level, microphoneLevel } = call.stats;
-      this.#view.meter.add(level, microphoneLevel);
+      this.#stats = call.stats ?? this.#stats;
+      this.#view.meter.add(call.level('agent'), call.level('user'));
       requestAnimationFrame(frame);
     };
     frame();

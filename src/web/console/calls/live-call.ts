@@ -1,6 +1,6 @@
-import type { TalkTurnTimes } from '../../../transports/talk-protocol.js';
+import { CallTranscript, type TurnTimes } from '@parley-voice/web';
 import { el } from '../../shared/elements.js';
-import { Transcript, transcriptElements } from '../../page/transcript.js';
+import { transcriptElements, TranscriptView } from '../../page/transcript-view.js';
 import { TimesSummary } from '../../page/turn-times.js';
 import { actionButton } from '../actions.js';
 import type { ConsoleApi } from '../api.js';
@@ -13,17 +13,18 @@ export class LiveCall {
   readonly element: HTMLElement;
   readonly #abort = new AbortController();
   readonly #onEnded: () => void;
-  readonly #transcript: Transcript;
+  readonly #transcript = new CallTranscript((entries) => this.#view.show(entries));
+  readonly #view: TranscriptView;
   readonly #summary: TimesSummary;
   #answers = 0;
-  #times: TalkTurnTimes | null = null;
+  #times: TurnTimes | null = null;
   readonly #state = el('p', { class: 'soft', role: 'status' }, 'Watching …');
 
   constructor(api: ConsoleApi, sessionId: string, onEnded: () => void) {
     this.#onEnded = onEnded;
     const { list, scroller } = transcriptElements('scroller watched');
     const summary = el('header', { class: 'summary', hidden: '' });
-    this.#transcript = new Transcript(list, scroller, 'User');
+    this.#view = new TranscriptView(list, scroller, 'User');
     this.#summary = new TimesSummary(summary);
     const terminate = async (): Promise<void> => {
       await api.send('POST', `/sessions/${encodeURIComponent(sessionId)}/terminate`);
@@ -33,7 +34,6 @@ export class LiveCall {
       confirm: 'Really end the call?',
     });
     this.element = card('As it happens', summary, scroller, el('div', { class: 'row' }, this.#state, end));
-    this.#transcript.begin('Agent');
     api.events(
       `/calls/${encodeURIComponent(sessionId)}/events`,
       (event) => this.#take(event),
@@ -72,10 +72,10 @@ export class LiveCall {
         return;
       }
       case 'tool':
-        this.#transcript.note(`${event.name} ${event.ok ? 'done' : 'failed'} after ${event.took_ms.toFixed(0)} ms`);
+        this.#view.note(`${event.name} ${event.ok ? 'done' : 'failed'} after ${event.took_ms.toFixed(0)} ms`);
         return;
       case 'gap':
-        this.#transcript.note('Some of it has been missed; the call’s page has all when it is over');
+        this.#view.note('Some of it has been missed; the call’s page has all when it is over');
     }
   }
 

@@ -1,6 +1,6 @@
 import { el } from '../../shared/elements.js';
 import { Talk, type TalkEvents } from '../../page/talk.js';
-import { Transcript, transcriptElements } from '../../page/transcript.js';
+import { transcriptElements, TranscriptView } from '../../page/transcript-view.js';
 import { TimesSummary } from '../../page/turn-times.js';
 import { card, failure, type View, type ViewOptions } from '../view.js';
 import { LiveControls } from './live-controls.js';
@@ -98,7 +98,7 @@ class Live {
     });
     this.#talk = new Talk(
       {
-        transcript: new Transcript(list, scroller),
+        transcript: new TranscriptView(list, scroller),
         summary: new TimesSummary(summary),
         forms,
         agent: () => this.#controls.agent,
@@ -106,8 +106,8 @@ class Live {
       this.#talkEvents(),
     );
     this.#view = new RibbonView(this.#ribbon, () => {
-      const { stats } = this.#talk;
-      return stats === null ? null : { user: stats.microphoneLevel, agent: stats.level };
+      const { call } = this.#talk;
+      return call === null ? null : { user: call.level('user'), agent: call.level('agent') };
     });
     this.#running = new RunningCalls(api);
     this.element.append(
@@ -185,8 +185,8 @@ class Live {
       },
       onNoProblem: () => this.#notice.replaceChildren(),
       onOver: (call) => {
-        const id = call?.sessionId ?? null;
-        if (id !== null) this.#last.replaceChildren(el('a', { href: `#/calls/${encodeURIComponent(id)}` }, ALL_KNOWN));
+        const href = `#/calls/${encodeURIComponent(call.sessionId)}`;
+        this.#last.replaceChildren(el('a', { href }, ALL_KNOWN));
         this.#running.refresh();
       },
     };
