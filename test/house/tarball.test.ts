@@ -1,31 +1,58 @@
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { packageFile } from '../../src/package-files.js';
+import { build } from 'esbuild';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { packageFile, packageVersion } from '../../src/package-files.js';
 
 const run = promisify(execFile);
 const root = fileURLToPath(packageFile(''));
+const TSC = fileURLToPath(packageFile('node_modules/.bin/tsc'));
+const version = packageVersion();
 
 interface Manifest {
   name: string;
   exports: Record<string, string | { types: string; default: string }>;
   scripts: Record<string, string>;
+  workspaces?: string[];
+  peerDependencies?: Record<string, string>;
 }
 
 interface Locked {
   dev?: boolean;
+  link?: boolean;
   engines?: { node?: string };
 }
 
-const own = JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as Manifest;
+const own = manifestOf('');
 const lock = JSON.parse(readFileSync(packageFile('package-lock.json'), 'utf8')) as { packages: Record<string, Locked> };
+/** This package, and those in workspaces. */
+const packages = [own, ...(own.workspaces ?? []).map((path) => manifestOf(`${path}/`))];
+const entries = packages.flatMap((manifest) =>
+  Object.keys(manifest.exports)
+    .filter((entry) => !/\.\w+$/.test(entry))
+    .map((entry) => ({ entry: posix.join(manifest.name, entry), isOwn: manifest === own })),
+);
+
+function manifestOf(path: string): Manifest {
+  return JSON.parse(readFileSync(packageFile(`${path}package.json`), 'utf8')) as Manifest;
+}
 
 /** Passes on what it may not have, as callers do; null and undefined both mean the default. */
-const CONSUMER = `
+const CALLER = `
 import { type AgentConfig, Engine, MemoryTransport, type Session, type SessionRequest } from 'PACKAGE';
 export async function call(agent: AgentConfig, caller: string | null, id?: string): Promise<Session> {
   const phones = caller === null ? null : { from: caller, to: '+12025550100' };
@@ -45,9 +72,33 @@ async function packed(cwd: string, ...options: string[]): Promise<string[]> {
   return (tarball?.files ?? []).map(({ path }) => path);
 }
 
-describe('the tarball', () => {
-  it('has each file that the README links to, and the source of each source map', async () => {
-    const files = new Set(await packed(root, '--ignore-scripts'));
+describe('the tarballs', () => {
+  /** What npm packs, of each package, unpacked where a consumer would have it. */
+  let consumer = '';
+  let files: ReadonlySet<string>;
+  beforeAll(async () => {
+    consumer = mkdtempSync(join(tmpdir(), 'parley-consumer-'));
+    const options = ['--workspaces', '--include-workspace-root', '--ignore-scripts', '--pack-destination', consumer];
+    await run('npm', ['pack', ...options], { cwd: root, maxBuffer: 64 << 20 });
+    for (const { name } of packages) {
+      const tarball = join(consumer, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`);
+      const to = join(consumer, 'node_modules', name);
+      mkdirSync(to, { recursive: true });
+      await run('tar', ['xzf', tarball, '--strip-components=1', '-C', to]);
+    }
+    const all = readdirSync(join(consumer, 'node_modules', own.name), { recursive: true, encoding: 'utf8' });
+    files = new Set(all.map((path) => path.replaceAll('\\', '/')));
+    for (const path of installed()) {
+      const target = fileURLToPath(packageFile(path));
+      const place = join(consumer, path);
+      if (!existsSync(target) || existsSync(place)) continue; // optional, for another platform
+      mkdirSync(dirname(place), { recursive: true });
+      symlinkSync(target, place);
+    }
+  });
+  afterAll(() => rmSync(consumer, { recursive: true }));
+
+  it('have each file that the README links to, and the source of each source map', () => {
     const readme = readFileSync(packageFile('README.md'), 'utf8');
     const links = [...readme.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, path = '']) => path);
     expect(links.length).toBeGreaterThan(20);
@@ -69,47 +120,77 @@ describe('the tarball', () => {
     expect(ours.filter((path) => !files.has(path))).toEqual([]);
   });
 
-  it.each([
-    ['of Node', { module: 'nodenext' }, ['mts', 'cts']],
-    ['of a bundler', { module: 'esnext', moduleResolution: 'bundler' }, ['ts']],
-  ])('gives a strict consumer %s declarations that compile without skipLibCheck', async (_whose, resolution, files) => {
-    // What npm installs for users of the package, and the types of Node that a TypeScript project has.
-    const installed = Object.entries(lock.packages).filter(
-      ([path, { dev }]) =>
-        /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) && (dev !== true || path === 'node_modules/@types/node'),
-    );
-    for (const [path] of installed) link(path, path);
-    for (const path of ['package.json', 'dist']) link(path, `node_modules/${own.name}/${path}`);
-    const entries = Object.keys(own.exports).filter((entry) => entry !== './package.json');
-    const imports = entries.map((entry, index) => `import * as e${index} from '${posix.join(own.name, entry)}';`);
-    const uses = entries.map((_, index) => `console.log(e${index});`);
-    const program = [...imports, ...uses, CONSUMER.replaceAll('PACKAGE', own.name)].join('\n');
-    for (const extension of files) writeFileSync(join(folder, `main.${extension}`), program);
-    const compilerOptions = {
-      ...resolution,
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      noUncheckedIndexedAccess: true,
-      skipLibCheck: false,
-      target: 'es2022',
-      types: ['node'],
-      noEmit: true,
-      // Otherwise TypeScript finds this checkout's packages behind the links, those for development too.
-      preserveSymlinks: true,
-    };
-    const config = { compilerOptions, files: files.map((extension) => `main.${extension}`) };
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
-    const tsc = fileURLToPath(packageFile('node_modules/.bin/tsc'));
-    expect(await run(tsc, ['-p', folder]).catch((error: { stdout: string }) => error)).toMatchObject({ stdout: '' });
+  it.each(entries)('compile for strict consumers of $entry, without skipLibCheck', async ({ entry, isOwn }) => {
+    const program = `import * as all from '${entry}';\nexport default all;\n`;
+    const caller = entry === own.name ? CALLER.replaceAll('PACKAGE', own.name) : '';
+    const projects = [
+      { name: 'node', options: { module: 'nodenext' }, sources: ['main.mts', 'main.cts'] },
+      { name: 'bundler', options: { module: 'esnext', moduleResolution: 'bundler' }, sources: ['main.ts'] },
+    ];
+    for (const { name, options, sources } of projects) {
+      const project = join(consumer, entry.replaceAll('/', '_'), name);
+      mkdirSync(project, { recursive: true });
+      for (const source of sources) writeFileSync(join(project, source), program + caller);
+      const compilerOptions = {
+        ...options,
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        noUncheckedIndexedAccess: true,
+        skipLibCheck: false,
+        target: 'es2022',
+        // Packages for browsers need the types of browsers; those for Node must not.
+        lib: isOwn ? ['es2023'] : ['es2023', 'dom', 'dom.iterable'],
+        types: isOwn ? ['node'] : [],
+        jsx: 'react-jsx',
+        noEmit: true,
+        // Otherwise TypeScript finds this checkout's packages behind the links, those for development too.
+        preserveSymlinks: true,
+      };
+      writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: sources }));
+      const done = await run(TSC, ['-p', project]).catch((error: { stdout: string }) => error);
+      expect(done.stdout, name).toBe('');
+    }
   });
 
-  function link(path: string, to: string): void {
-    const target = fileURLToPath(packageFile(path));
-    if (!existsSync(target)) return; // optional, for another platform
-    mkdirSync(dirname(join(folder, to)), { recursive: true });
-    symlinkSync(target, join(folder, to));
-  }
+  it('run in Node, imported and required, and bundled for browsers if they are for those', async () => {
+    const uses = entries.map(({ entry }) => entry);
+    const check = `if (Object.keys(all).length === 0) throw new Error('nothing is exported');`;
+    const place = (name: string): string => join(consumer, name);
+    writeFileSync(
+      place('run.mjs'),
+      uses.map((entry) => `{ const all = await import('${entry}'); ${check} }`).join('\n'),
+    );
+    writeFileSync(place('run.cjs'), uses.map((entry) => `{ const all = require('${entry}'); ${check} }`).join('\n'));
+    await Promise.all(['run.mjs', 'run.cjs'].map((name) => run(process.execPath, [place(name)])));
+    for (const { entry, isOwn } of entries) {
+      if (isOwn) continue;
+      const contents = `import * as all from '${entry}'; console.log(all);`;
+      const made = await build({
+        stdin: { contents, resolveDir: consumer },
+        bundle: true,
+        platform: 'browser',
+        format: 'esm',
+        write: false,
+        logLevel: 'silent',
+        loader: { '.css': 'empty' },
+      });
+      expect(made.outputFiles[0]?.text.length, entry).toBeGreaterThan(1000);
+    }
+  });
 });
+
+/** What npm installs for users of the packages, what these leave to their users, and the types that projects have. */
+function installed(): string[] {
+  const peers = packages.flatMap(({ peerDependencies = {} }) => Object.keys(peerDependencies));
+  const types = ['node', ...peers].map((name) => `node_modules/@types/${name}`);
+  const given = new Set([...peers.map((name) => `node_modules/${name}`), ...types, 'node_modules/csstype']);
+  return Object.entries(lock.packages)
+    .filter(([path, { dev, link }]) => {
+      const isTop = /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path);
+      return isTop && link !== true && (dev !== true || given.has(path));
+    })
+    .map(([path]) => path);
+}
 
 describe('prepare', () => {
   /** A checkout with the package's own prepare script and a build that takes no time. */
