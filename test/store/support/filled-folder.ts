@@ -54,8 +54,10 @@ const ROWS = `
   INSERT INTO unfinished_sessions (session_id, record) VALUES ('s3', 'v1.SEALED');
   INSERT INTO webhook_deliveries (id, session_id, url, headers, body, created_unix_ms, attempts, due_unix_ms)
     VALUES ('w1', 's1', 'v1.SEALED', 'v1.SEALED', 'body', 1.5, 2, 3.5);
-  INSERT INTO nodes (id, address, version, capacity, sessions, draining, started_us, heartbeat_us)
-    VALUES ('gone', '', '1', 1, 0, 0, 1, 1);`;
+  INSERT INTO nodes (id, address, version, capacity, sessions, draining, started_us, heartbeat_us, secret_key_id,
+      signing_key_id)
+    VALUES ('gone', '', '1', 1, 0, 0, 1, 1, 'a', 'b');
+  INSERT INTO mcp_authorizations (server, record) VALUES ('stock', 'v1.SEALED');`;
 
 export interface FilledFolder {
   dataDir: string;
