@@ -4,8 +4,12 @@ import { failed, refused, statusError, withoutSecrets } from '@parley-voice/parl
 
 /** Errors of the SDK that the same request runs into again. */
 const REFUSALS = new Set([
-  ...['AI_LoadAPIKeyError', 'AI_LoadSettingError', 'AI_NoSuchModelError', 'AI_UnsupportedFunctionalityError'],
-  ...['AI_InvalidPromptError', 'AI_InvalidArgumentError'],
+  'AI_LoadAPIKeyError',
+  'AI_LoadSettingError',
+  'AI_NoSuchModelError',
+  'AI_UnsupportedFunctionalityError',
+  'AI_InvalidPromptError',
+  'AI_InvalidArgumentError',
 ]);
 
 /**

@@ -14,8 +14,13 @@ export function callOf(request: LlmRequest): Omit<AiSdkCall, 'abortSignal'> {
     temperature,
     ...(tools.length > 0 && {
       tools: tools.map(({ name, description, parameters }) => ({
-        ...{ type: 'function' as const, name, description },
-        inputSchema: { type: 'object', ...parameters },
+        type: 'function' as const,
+        name,
+        description,
+        inputSchema: {
+          type: 'object',
+          ...parameters,
+        },
       })),
     }),
     ...(requiredTool !== undefined && { toolChoice: { type: 'tool' as const, toolName: requiredTool } }),
@@ -61,7 +66,9 @@ function assistant(text: string, calls: readonly ToolCall[], results: ReadonlyMa
     content: [
       ...(text.trim() === '' ? [] : [{ type: 'text' as const, text }]),
       ...calls.map((call) => ({
-        ...{ type: 'tool-call' as const, toolCallId: call.id, toolName: call.name },
+        type: 'tool-call' as const,
+        toolCallId: call.id,
+        toolName: call.name,
         input: inputOf(call.arguments),
       })),
     ],
@@ -72,8 +79,13 @@ function assistant(text: string, calls: readonly ToolCall[], results: ReadonlyMa
     {
       role: 'tool',
       content: calls.map(({ id, name }) => ({
-        ...{ type: 'tool-result' as const, toolCallId: id, toolName: name },
-        output: { type: 'text' as const, value: results.get(id) ?? NO_RESULT },
+        type: 'tool-result' as const,
+        toolCallId: id,
+        toolName: name,
+        output: {
+          type: 'text' as const,
+          value: results.get(id) ?? NO_RESULT,
+        },
       })),
     },
   ];

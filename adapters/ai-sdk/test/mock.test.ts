@@ -114,8 +114,13 @@ describe("the AI SDK's mock model", () => {
         content: [
           { type: 'tool-result', toolCallId: 'c1', toolName: 'book', output: { type: 'text', value: 'done' } },
           {
-            ...{ type: 'tool-result', toolCallId: 'c2', toolName: 'book' },
-            output: { type: 'text', value: 'Interrupted before its result was known.' },
+            type: 'tool-result',
+            toolCallId: 'c2',
+            toolName: 'book',
+            output: {
+              type: 'text',
+              value: 'Interrupted before its result was known.',
+            },
           },
         ],
       },
@@ -123,12 +128,22 @@ describe("the AI SDK's mock model", () => {
     ]);
     expect(tools).toEqual([
       {
-        ...{ type: 'function', name: 'book', description: 'Books' },
-        inputSchema: { type: 'object', properties: { seats: { type: 'integer' } } },
+        type: 'function',
+        name: 'book',
+        description: 'Books',
+        inputSchema: {
+          type: 'object',
+          properties: { seats: { type: 'integer' } },
+        },
       },
     ]);
     expect({ toolChoice, temperature, headers, providerOptions }).toEqual({
-      ...{ toolChoice: { type: 'tool', toolName: 'book' }, temperature: 0.5, headers: { 'x-tenant': 'a' } },
+      toolChoice: {
+        type: 'tool',
+        toolName: 'book',
+      },
+      temperature: 0.5,
+      headers: { 'x-tenant': 'a' },
       providerOptions: { openai: { reasoningEffort: 'minimal' } },
     });
   });
@@ -221,7 +236,9 @@ describe("the AI SDK's mock model", () => {
     const model = new MockLanguageModelV3({
       doStream: () => {
         throw new APICallError({
-          ...{ message: 'not with sk-0123456789', url: 'https://api', requestBodyValues: { a: 'sk-0123456789' } },
+          message: 'not with sk-0123456789',
+          url: 'https://api',
+          requestBodyValues: { a: 'sk-0123456789' },
           statusCode,
         });
       },
@@ -242,13 +259,28 @@ describe("the AI SDK's mock model", () => {
 
   it('takes models of version 2 too', async () => {
     const model: LanguageModelV2 = {
-      ...{ specificationVersion: 'v2', provider: 'mock', modelId: 'mock', supportedUrls: {} },
+      specificationVersion: 'v2',
+      provider: 'mock',
+      modelId: 'mock',
+      supportedUrls: {},
       doGenerate: () => Promise.reject(new Error('it is to be streamed')),
       doStream: async () => ({
         stream: simulateReadableStream({
           chunks: [
-            { type: 'text-delta', id: '0', delta: 'Yes.' },
-            { type: 'finish', finishReason: 'stop', usage: { inputTokens: 3, outputTokens: 1, totalTokens: 4 } },
+            {
+              type: 'text-delta',
+              id: '0',
+              delta: 'Yes.',
+            },
+            {
+              type: 'finish',
+              finishReason: 'stop',
+              usage: {
+                inputTokens: 3,
+                outputTokens: 1,
+                totalTokens: 4,
+              },
+            },
           ],
         }),
       }),
@@ -260,6 +292,6 @@ describe("the AI SDK's mock model", () => {
   });
 });
 
-function call(id: string, text: string) {
-  return { id, name: 'book', arguments: text };
+function call(id: string, input: string) {
+  return { id, name: 'book', arguments: input };
 }

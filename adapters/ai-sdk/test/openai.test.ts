@@ -54,7 +54,11 @@ describe.each(MODELS)('%s', (_name, make) => {
       { type: 'text', text: 'certainement — où ?' },
     ]);
     expect(pieces.at(-1)).toEqual({
-      ...{ type: 'usage', promptTokens: 12, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 5 },
+      type: 'usage',
+      promptTokens: 12,
+      cachedTokens: 0,
+      cacheWriteTokens: 0,
+      completionTokens: 5,
     });
     expect(double.requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
     expect(double.requests[0]?.body).toMatchObject({ model: 'gpt-4o-mini', temperature: 0.5 });

@@ -3,8 +3,17 @@ import { expect } from 'vitest';
 
 export function request(changes: Partial<LlmRequest> = {}): LlmRequest {
   return {
-    ...{ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hi' }], tools: [], temperature: 0.5 },
-    ...{ clock: new RealClock(), signal: new AbortController().signal },
+    model: 'gpt-4o-mini',
+    messages: [
+      {
+        role: 'user',
+        content: 'Hi',
+      },
+    ],
+    tools: [],
+    temperature: 0.5,
+    clock: new RealClock(),
+    signal: new AbortController().signal,
     ...changes,
   };
 }

@@ -50,8 +50,14 @@ export class LiveKitStt implements SttProvider {
     if (!recogniser.capabilities.streaming) throw refused(this.name, `${recogniser.label} does not stream`);
     const stream = new PluginSttStream(
       {
-        ...{ provider: this.name, recogniser, secrets, connectTimeoutMs, finalTimeoutMs },
-        ...{ clock: options.clock, signal: options.signal, language: options.language },
+        provider: this.name,
+        recogniser,
+        secrets,
+        connectTimeoutMs,
+        finalTimeoutMs,
+        clock: options.clock,
+        signal: options.signal,
+        language: options.language,
         onClosed: () => this.#streams.delete(stream),
       },
       events,

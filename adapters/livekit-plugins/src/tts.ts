@@ -62,7 +62,10 @@ export class LiveKitTts implements TtsProvider {
     let isWhole = false;
     try {
       yield* speakRemotely(request, {
-        ...{ provider: this.name, sampleRateHz: speaker.tts.sampleRate, firstAudioMs, gapMs },
+        provider: this.name,
+        sampleRateHz: speaker.tts.sampleRate,
+        firstAudioMs,
+        gapMs,
         pieces: (text, signal) => this.#pieces(speaker, text, signal, firstAudioMs),
       });
       isWhole = true;

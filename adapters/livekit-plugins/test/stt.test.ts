@@ -21,7 +21,10 @@ const CASES = [
     double: () => deepgramDouble(KEY),
     make: (url: string, apiKey: string) => (options: SttOptions) =>
       new DeepgramStt({
-        ...{ apiKey, baseUrl: url.replace('http', 'ws'), model: 'nova-3', language: options.language },
+        apiKey,
+        baseUrl: url.replace('http', 'ws'),
+        model: 'nova-3',
+        language: options.language,
         keyterm: keywordsOf(options),
       }),
     refusal: { code: 'PROVIDER_REFUSED', retryable: false },
@@ -31,7 +34,10 @@ const CASES = [
     double: () => elevenLabsDouble(KEY),
     make: (url: string, apiKey: string) => (options: SttOptions) =>
       new ElevenLabsStt({
-        ...{ apiKey, baseURL: `${url}/v1`, model: 'scribe_v2_realtime', languageCode: options.language },
+        apiKey,
+        baseURL: `${url}/v1`,
+        model: 'scribe_v2_realtime',
+        languageCode: options.language,
         keyterms: keywordsOf(options),
       }),
     // The plug-in keeps the reason to itself.

@@ -48,8 +48,13 @@ const CASES = [
 
 function request(changes: Partial<TtsRequest> = {}): TtsRequest {
   return {
-    ...{ text: TEXT, language: 'en-US', voiceId: null, model: null, settings: {} },
-    ...{ clock: new RealClock(), signal: new AbortController().signal },
+    text: TEXT,
+    language: 'en-US',
+    voiceId: null,
+    model: null,
+    settings: {},
+    clock: new RealClock(),
+    signal: new AbortController().signal,
     ...changes,
   };
 }
