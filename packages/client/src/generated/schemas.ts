@@ -687,6 +687,7 @@ interface components {
        * @example TTS_SETTING_INVALID
        * @example TTS_LANGUAGE_UNSUPPORTED
        * @example TTS_ENGINE_MISSING
+       * @example PLUGIN_INVALID
        * @example FILE_NOT_READABLE
        * @example FILE_NOT_WRITABLE
        * @example DISK_FULL
@@ -1271,6 +1272,7 @@ interface components {
        * @example TTS_SETTING_INVALID
        * @example TTS_LANGUAGE_UNSUPPORTED
        * @example TTS_ENGINE_MISSING
+       * @example PLUGIN_INVALID
        * @example FILE_NOT_READABLE
        * @example FILE_NOT_WRITABLE
        * @example DISK_FULL
