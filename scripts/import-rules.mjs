@@ -62,7 +62,7 @@ export const MAY_IMPORT = {
   'transports/webrtc': ['base', 'audio', 'transports', 'transports/rtp'],
   'transports/loopback': ['base', 'audio', 'transports', 'transports/rtp', 'transports/webrtc'],
   'telephony/sip': ['base'],
-  session: ['base', 'audio', 'agent', 'conversation', ...INTERFACES],
+  session: ['base', 'audio', 'agent', 'conversation', ...INTERFACES, 'tools/define-tool'],
   store: ['base', 'agent', 'settings', 'tools', 'session'],
   engine: [...BASE, 'conversation', 'net', 'providers', 'session', 'tools', 'transports'],
   'telephony/carriers': [
@@ -92,10 +92,11 @@ export const MAY_IMPORT = {
   testing: [...LIBRARY, 'engine', 'telephony/calls', 'stage', 'replay', 'eval'],
   benchmark: [...LIBRARY, 'engine', 'testing'],
   eval: [...LIBRARY, 'engine'],
+  plugins: [...LIBRARY, 'engine'],
   'threads/wire': [...LIBRARY, 'engine'],
-  threads: [...LIBRARY, 'engine', 'threads/wire'],
-  daemon: [...LIBRARY, 'engine', 'telephony/calls', 'replay', 'eval', 'threads', 'threads/wire'],
-  cli: [...LIBRARY, 'engine', 'telephony/calls', 'replay', 'testing', 'benchmark', 'eval', 'daemon'],
+  threads: [...LIBRARY, 'engine', 'plugins', 'threads/wire'],
+  daemon: [...LIBRARY, 'engine', 'plugins', 'telephony/calls', 'replay', 'eval', 'threads', 'threads/wire'],
+  cli: [...LIBRARY, 'engine', 'plugins', 'telephony/calls', 'replay', 'testing', 'benchmark', 'eval', 'daemon'],
   web: [
     'agent/flow/conversation-config',
     'session/record/transcript',
@@ -104,7 +105,7 @@ export const MAY_IMPORT = {
     'replay/replay',
     'replay/what-if',
   ],
-  index: [...LIBRARY, 'engine', 'telephony/calls'],
+  index: [...LIBRARY, 'engine', 'plugins', 'telephony/calls'],
 };
 
 const NAMED_ZOD = /^import \{[^}]*\bz\b[^}]*\} from 'zod'/m;

@@ -19,6 +19,7 @@ export type { EarlySpeculation, TokenPrice } from './engine/speculation-budget.j
 export type { RemoteLine, RemoteSession, SessionHandle as Session, SessionLine } from './engine/remote-line.js';
 export type {
   AgentChanges,
+  AgentTool,
   ChangeAgent,
   ChangedAgent,
   Participant,
@@ -151,6 +152,7 @@ export type {
   ToolParameters,
 } from './tools/define-tool.js';
 export type { ToolSession } from './tools/tool.js';
+export { definePlugin } from './plugins/plugin.js';
 export type { EnginePlugin, Maker } from './engine/plugin.js';
 export type { McpGrant, McpRefusal, McpTokenSource } from './tools/mcp/oauth/grant.js';
 export type { Delivery, OutboxStore } from './tools/outbox.js';

@@ -109,6 +109,7 @@ const CATALOGUE = {
   },
   TTS_ENGINE_MISSING: { message: '{provider} cannot run here: {reason}', httpStatus: 503, retryable: false },
   // files
+  PLUGIN_INVALID: { message: 'The plug-in {file} cannot be used: {reason}', httpStatus: 500, retryable: false },
   FILE_NOT_READABLE: { message: 'Cannot read {path}: {reason}', httpStatus: 422, retryable: false },
   FILE_NOT_WRITABLE: { message: 'Cannot write {path}: {reason}', httpStatus: 500, retryable: false },
   DISK_FULL: { message: 'The disk is full; free some space', httpStatus: 507, retryable: true },

@@ -23,6 +23,7 @@ Actions:
 Flags:
   --config FILE         settings file (JSON), as for parley serve
   --llm-model ID        default language model, for agents that name none
+  --plugin FILE         functions, providers and more of your own (repeatable)
 `,
   options: SETTING_FLAGS,
   positionals: true,
@@ -34,7 +35,11 @@ Flags:
     }
     if (action !== 'check' || files.length === 0)
       throw unknownAction(action, ['check', 'schema'], 'expected check FILE … or schema');
-    const { engine: options } = await engineSettings(io, values);
+    const { engine: options } = await engineSettings(io, {
+      config: values.config,
+      'llm-model': values['llm-model'],
+      plugins: values.plugin,
+    });
     const engine = new Engine(options);
     let code = 0;
     try {

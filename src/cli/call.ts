@@ -1,4 +1,5 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { SettingFlags } from '../settings/load-settings.js';
 import { styleText } from 'node:util';
 import { encodeWav } from '../audio/files/wav.js';
 import { joinedSamples } from '../audio/frame.js';
@@ -85,6 +86,7 @@ Flags:
   --allow URL           private address that the agent may call (repeatable)
   --config FILE         settings file (JSON), as for parley serve
   --llm-model ID        default language model, for agents that name none
+  --plugin FILE         functions, providers and more of your own (repeatable)
 `,
   options: OPTIONS,
   positionals: true,
@@ -127,7 +129,7 @@ interface CallOptions {
   allow: readonly string[];
   knowledge: readonly string[];
   /** Values of setting flags. */
-  settings: Readonly<Record<string, string | undefined>>;
+  settings: SettingFlags;
 }
 
 function readOptions({ values, positionals }: Flags<typeof OPTIONS>): CallOptions {
@@ -153,7 +155,7 @@ function readOptions({ values, positionals }: Flags<typeof OPTIONS>): CallOption
     directory: values.numbers === undefined ? null : pathToFileURL(values.numbers),
     allow: values.allow,
     knowledge: values.knowledge,
-    settings: { config: values.config, 'llm-model': values['llm-model'] },
+    settings: { config: values.config, 'llm-model': values['llm-model'], plugins: values.plugin },
   };
 }
 

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { SettingFlags } from '../settings/load-settings.js';
 import { buffer } from 'node:stream/consumers';
 import { decodeMedia, mediaFormat } from '../audio/files/decode.js';
 import { FRAME_MS } from '../audio/frame.js';
@@ -72,6 +73,7 @@ Flags:
   --allow URL           private address that the agent may call (repeatable)
   --config FILE         settings file (JSON), as for parley serve
   --llm-model ID        default language model, for agents that name none
+  --plugin FILE         functions, providers and more of your own (repeatable)
   --hang-up-after S     after the recording, hang up when the agent has been silent for S seconds (default 6)
 `,
   options: OPTIONS,
@@ -110,7 +112,7 @@ interface RunOptions {
   allow: readonly string[];
   knowledge: readonly string[];
   /** Values of setting flags. */
-  settings: Readonly<Record<string, string | undefined>>;
+  settings: SettingFlags;
   hangUpAfterMs: number;
 }
 
@@ -133,7 +135,7 @@ function readOptions({ values }: Flags<typeof OPTIONS>): RunOptions {
     continue: values.continue,
     allow: values.allow,
     knowledge: values.knowledge,
-    settings: { config: values.config, 'llm-model': values['llm-model'] },
+    settings: { config: values.config, 'llm-model': values['llm-model'], plugins: values.plugin },
     hangUpAfterMs: numberOf('--hang-up-after', values['hang-up-after'], 0, 3600) * 1000,
   };
 }

@@ -28,6 +28,7 @@ serves the demo agent. Ctrl-C or SIGTERM shuts it down once conversations have e
 
 Flags:
   --agent FILE          add or update the agent of this file: {name, config, script?, extensions?} (repeatable)
+  --plugin FILE         functions, providers and more of your own, see docs/plugins.md (repeatable)
   --config FILE         settings file (JSON), also PARLEY_CONFIG
 
 Settings. A flag overrides the environment variable in brackets, which overrides the settings file. Secrets and further
@@ -37,9 +38,11 @@ ${flagHelp()}
   options: {
     ...Object.fromEntries(['config', ...flagNames()].map((flag) => [flag, { type: 'string' as const }])),
     agent: { type: 'string', multiple: true },
+    plugin: { type: 'string', multiple: true },
   },
   async run({ values }, io) {
-    const { agent: agentFiles = [], ...flags } = values as { agent?: string[] } & Record<string, string | undefined>;
+    const { agent: agentFiles = [], plugin, ...texts } = values as ServeFlags;
+    const flags = plugin === undefined ? texts : { ...texts, plugins: plugin };
     const found = await engineSettings(io, flags);
     const agents = await loadAgents(agentFiles);
     const log = openLog(io.stderr, found.settings);
@@ -71,6 +74,9 @@ ${flagHelp()}
     return 0;
   },
 });
+
+/** The flags that are repeated, and those of the settings. */
+type ServeFlags = { agent?: string[]; plugin?: string[] } & Record<string, string | undefined>;
 
 async function serveUntilStopped(
   daemon: Daemon,

@@ -92,6 +92,7 @@ Flags:
   --recordings DIR      folder for recordings of agents with enable_recording (default: recordings in the data folder)
   --config FILE         settings file (JSON), as for parley serve
   --llm-model ID        default language model, for agents that name none
+  --plugin FILE         functions, providers and more of your own (repeatable)
 `,
   options: OPTIONS,
   async run({ values }, io) {
@@ -101,7 +102,7 @@ Flags:
     if (programs === null && !values.text) {
       io.stderr.write('neither arecord and aplay nor sox is installed: type instead of speaking\n');
     }
-    const settings = { config: values.config, 'llm-model': values['llm-model'] };
+    const settings = { config: values.config, 'llm-model': values['llm-model'], plugins: values.plugin };
     const { knowledge, recordings } = values;
     const options = { settings, clock: new RealClock(), allow: [], knowledge, recordings };
     const opened = await openAgentEngine(agent, options, io);

@@ -100,7 +100,8 @@ export class Daemon {
     const campaigns = campaignsModule(context, { dialer, agents: registry });
     const chatPlaces = new ChatPlaces(context.admission, context.settings.limits.sessions);
     const talk = talkModule(context, { http, media, registered, files, chatPlaces, agents: registry, log: calls });
-    const openAi = openAiModule(context, { http, chatPlaces, agents: registry, log: calls });
+    const { webSessions } = talk;
+    const openAi = openAiModule(context, { http, chatPlaces, webSessions, agents: registry, log: calls });
     const evals = evalsModule(context, { agents: registry, archive: callLog.archive });
     const mcp = mcpModule(context, http);
     this.agents = registry;

@@ -15,9 +15,7 @@ import { VirtualClock } from '../base/virtual-clock.js';
 import { ACTION_NAMES } from '../conversation/actions/actions.js';
 import { type Switch, switchText } from '../providers/failover/health.js';
 import type { LlmProvider, SpeechModel, SpeechSession } from '../providers/llm/llm.js';
-import { STT_PROVIDERS } from '../providers/stt/registry.js';
 import type { SttProvider } from '../providers/stt/stt.js';
-import { TTS_PROVIDERS } from '../providers/tts/registry.js';
 import type { TtsProvider } from '../providers/tts/tts.js';
 import type { VadProvider } from '../providers/vad/vad.js';
 import { setOr } from '../schema/field.js';
@@ -128,11 +126,14 @@ class SetUp {
   /** What an agent may name here. A provider of the embedder is not checked. */
   #rules(): AgentConfigRules {
     const { llm, stt, tts } = this.#request;
-    const { models, maxPromptChars } = this.#services.options;
+    const { options, providers } = this.#services;
+    const { models, maxPromptChars } = options;
+    const own = this.#request.agent.llm?.model;
+    const ownModels = own != null && providers.hasOwnModel(own) ? [own] : providers.ownModels;
     return {
-      llmModels: llm == null ? [...new Set([...knownModels(models), SCRIPTED_MODEL])] : null,
-      sttProviders: stt == null ? STT_PROVIDERS : null,
-      voiceProviders: tts == null ? TTS_PROVIDERS : null,
+      llmModels: llm == null ? [...new Set([...knownModels(models), SCRIPTED_MODEL, ...ownModels])] : null,
+      sttProviders: stt == null ? providers.sttNames : null,
+      voiceProviders: tts == null ? providers.ttsNames : null,
       maxPromptChars,
     };
   }
@@ -168,7 +169,7 @@ class SetUp {
       fromPhone: request.phones?.from ?? null,
       toPhone: request.phones?.to ?? null,
     });
-    if (request.llm == null && !models.has(agent.llm.model)) {
+    if (request.llm == null && !models.has(agent.llm.model) && !providers.hasOwnModel(agent.llm.model)) {
       agent.llm.model = successorOf(agent.llm.model, models) ?? agent.llm.model;
     }
     if (medium === 'line') agent.voice = substituted(customVoice(agent.voice, options), options);

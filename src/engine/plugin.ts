@@ -26,12 +26,29 @@ export interface EnginePlugin {
   turn?: Readonly<Record<string, Maker<TurnModel>>>;
   /**
    * Replaces what must not be stored in a text of a conversation. Applied to event logs, call logs, webhooks, memories and
-   * kept conversations, never to what the model or the user gets. What it throws is a fault, and the text is not stored.
+   * kept conversations, never to what the model or the user gets. A text for which it throws is not stored.
    */
   redact?: (text: string) => string;
+  /** The file that it was loaded from: engines in other threads load it, too. Default: it stays in this thread. */
+  file?: string;
 }
 
 export const PROVIDER_KINDS = ['stt', 'tts', 'llm', 'vad', 'turn'] as const;
+
+/** What of a plug-in cannot be used by an engine in another thread, unless that loads its file. */
+export function staysInThread(plugin: EnginePlugin): boolean {
+  const parts = [...PROVIDER_KINDS, 'redact'] as const;
+  return plugin.file === undefined && parts.some((part) => plugin[part] !== undefined);
+}
+
+/** Whether one of these ids, or prefixes that end in `*`, is that of a model. */
+export function hasModel(patterns: Iterable<string>, model: string): boolean {
+  return [...patterns].some((pattern) =>
+    pattern.endsWith('*')
+      ? model.startsWith(pattern.slice(0, -1)) && model.length >= pattern.length
+      : pattern === model,
+  );
+}
 
 /** All functions of plug-ins by name. Their names are checked when plug-ins are loaded. */
 export function functionsOf(plugins: readonly EnginePlugin[]): ReadonlyMap<string, DefinedTool> {

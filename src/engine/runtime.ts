@@ -17,7 +17,6 @@ import { HEARING_RATE_HZ, joinedSamples } from '../audio/frame.js';
 import { withTimeout } from '../base/deadlines.js';
 import { RealClock } from '../base/real-clock.js';
 import { EMBEDDED_DEFAULTS } from '../agent/resolve.js';
-import { TTS_PROVIDERS } from '../providers/tts/registry.js';
 
 /** The loaded engine. `Engine` loads it for the first conversation. */
 export class EngineRuntime {
@@ -96,7 +95,7 @@ async function synthesizeSpeech({ options, providers }: EngineServices, request:
 
 /** See `Engine.voices`. A provider that is not on this machine or is late has none. */
 async function listVoices({ providers, networkClock }: EngineServices): Promise<EngineVoice[]> {
-  const listed = TTS_PROVIDERS.map(async (name) => {
+  const listed = providers.ttsNames.map(async (name) => {
     const provider = providers.tts(name);
     // Some providers fetch their voices on first use.
     const fetched = provider.speaks?.(EMBEDDED_DEFAULTS.language) ?? Promise.resolve(true);

@@ -19,6 +19,7 @@ import { Fallbacks } from './fallbacks.js';
 import { Hedges } from '../providers/failover/hedged-llm.js';
 import { LineDecorators } from './line-decorators.js';
 import type { EngineParts } from './options.js';
+import { redactingMemories, redactingParts, redactingRecorder, redactingSessions, redactorOf } from './redaction.js';
 import { Providers, voiceChoice } from './providers.js';
 import { Refusals } from './refusals.js';
 import { type Recorder, SessionRecorder } from './session-recorder.js';
@@ -56,7 +57,9 @@ export interface EngineServices {
 }
 
 /** @throws ParleyError PROVIDER_UNKNOWN, PROVIDER_NOT_CONFIGURED for an unavailable model or fallback */
-export function engineServices(options: EngineParts, clock: Clock, ticker: Ticker): EngineServices {
+export function engineServices(parts: EngineParts, clock: Clock, ticker: Ticker): EngineServices {
+  const redact = redactorOf(parts.plugins);
+  const options = redactingParts(parts, redact);
   const networkClock = clock.virtual ? new RealClock() : clock;
   const maxBytes = options.maxToolReplyBytes;
   const client = new GuardedClient({ clock: networkClock, maxBytes, allowUrls: options.allowUrls ?? [] });
@@ -67,6 +70,7 @@ export function engineServices(options: EngineParts, clock: Clock, ticker: Ticke
     vendors: options.vendors,
     vad: options.vad,
     turnModel: options.turnModel,
+    plugins: options.plugins,
   });
   const refusals = new Refusals(networkClock, (provider) => options.onProviderAccepted?.(provider));
   const fallbacksOn = (time: Clock): Fallbacks =>
@@ -102,10 +106,10 @@ export function engineServices(options: EngineParts, clock: Clock, ticker: Ticke
       localModels,
       backgrounds: { client, clock: networkClock, folder: options.mediaCacheDir ?? null },
     }),
-    memories: options.memories ?? new InProcessMemories(),
-    sessionMemory: options.sessionMemory ?? new RecentSessions(),
+    memories: redactingMemories(options.memories ?? new InProcessMemories(), redact),
+    sessionMemory: redactingSessions(options.sessionMemory ?? new RecentSessions(), redact),
     doNotCall: options.doNotCall,
-    recorder: options.recorder ?? sessionRecorder(options, client, networkClock),
+    recorder: redactingRecorder(options.recorder ?? sessionRecorder(options, client, networkClock), redact),
     afterCallMarks: options.afterCallMarks ?? options.unfinished ?? null,
   };
 }

@@ -14,6 +14,7 @@ import type { LogSink } from '../session/record/event-log.js';
 import type { SessionTrace } from '../session/record/trace-folder.js';
 import { Session } from '../session/session.js';
 import type { SessionOptions } from '../session/session-options.js';
+import { changeAgent, toolMsOf } from './change-agent.js';
 import { callFacts, unfinishedSession } from './call-facts.js';
 import type { SessionRecord } from './session-recorder.js';
 import { messagesBefore, rememberWhenOver } from './continuation.js';
@@ -69,6 +70,7 @@ export class SessionFactory {
       conversation: await this.#conversation(prepared, request, startUnixMs),
       participant: prepared.customLlm?.participant,
       listDoNotCall: this.#listDoNotCall(id, request),
+      change: changeAgent(this.#services, { request, prepared, startUnixMs, onFault: pending.noteFault }),
       log: log.sink,
     });
     pending.made(session);
@@ -137,8 +139,7 @@ export class SessionFactory {
       endpointing: { ...conversation.endpointing, ...finalWait(speech.stt), ...options.endpointing },
       speculation: speculationOf(options, prepared),
       modelHears: speech.realtime?.hears ?? false,
-      // A tool may answer as late as its own limit says.
-      deadlines: { ...deadlines, toolMs: Math.max(deadlines.toolMs, toolbox.longestMs + TOOL_GRACE_MS) },
+      deadlines: { ...deadlines, toolMs: toolMsOf(toolbox) },
       opening: { ...conversation.opening, resumes: request.continuation?.resume === true },
       earlier: await messagesBefore(request.continuation ?? {}, sessionMemory, continued(request, agent)),
     };
@@ -187,9 +188,6 @@ export class SessionFactory {
     void recorder.record(session, record);
   }
 }
-
-/** Added to the time limit of the slowest tool. */
-const TOOL_GRACE_MS = 5_000;
 
 /** Keeps faults of a session's preparation until the session exists. */
 class PendingSession {

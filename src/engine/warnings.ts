@@ -5,6 +5,7 @@ import { EMBEDDED_DEFAULTS, type ResolvedAgent } from '../agent/resolve.js';
 import type { AgentRequest, EngineParts } from './options.js';
 import type { AgentConfig } from '../agent/agent.js';
 import { modelRemedy, noModelReason, SCRIPTED_MODEL, successorOf } from '../settings/models.js';
+import { hasModel } from './plugin.js';
 import { webhookAddress } from '../agent/webhook.js';
 
 /** A part of an agent that will not work as its author may expect, but does not prevent sessions. */
@@ -45,7 +46,7 @@ export function agentWarnings(checked: WarningContext): AgentWarning[] {
 /** Warns if an agent has neither a language model nor a script nor a custom LLM socket. */
 export function modelWarnings(
   { config, script }: { config: AgentConfig; script?: unknown },
-  { models = new Map(), defaults = {} }: Partial<Pick<EngineParts, 'models' | 'defaults'>>,
+  { models = new Map(), defaults = {}, plugins = [] }: Partial<Pick<EngineParts, 'models' | 'defaults' | 'plugins'>>,
 ): AgentWarning[] {
   if (webhookAddress(config.custom_llm_websocket, new Map()) !== null) return [];
   const byDefault = script == null ? (defaults.llmModel ?? EMBEDDED_DEFAULTS.llmModel) : SCRIPTED_MODEL;
@@ -53,7 +54,14 @@ export function modelWarnings(
   const loc = ['llm', 'model'];
   if (model === SCRIPTED_MODEL) return script == null ? [{ loc, msg: noModelReason(models) }] : [];
   const msg = `The language model "${model}" cannot be used here: ${modelRemedy(model)}.`;
-  if (models.has(model)) return [];
+  if (
+    models.has(model) ||
+    hasModel(
+      plugins.flatMap(({ llm }) => Object.keys(llm ?? {})),
+      model,
+    )
+  )
+    return [];
   const successor = successorOf(model, models);
   if (successor === undefined) return [{ loc, msg }];
   return [

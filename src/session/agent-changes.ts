@@ -1,4 +1,5 @@
 import { raceAbort } from '../base/deadlines.js';
+import type { Clock } from '../base/clock.js';
 import { ParleyError } from '../base/errors.js';
 import { Queue } from '../base/queues.js';
 import type { CommandOf } from '../conversation/control/command.js';
@@ -8,14 +9,16 @@ import type { AgentChanges, ChangeAgent, ChangedAgent } from './session-options.
 /** Changes of a session's agent: prepared one after the other, and kept until the conversation applies them. */
 export class PreparedChanges {
   readonly #change: ChangeAgent | null;
+  readonly #clock: Clock;
   readonly #session: AbortSignal;
   readonly #prepared = new Map<number, ChangedAgent>();
   readonly #queue = new Queue();
   #last = 0;
 
   /** @param session aborted when the session is over */
-  constructor(change: ChangeAgent | null, session: AbortSignal) {
+  constructor(change: ChangeAgent | null, clock: Clock, session: AbortSignal) {
     this.#change = change;
+    this.#clock = clock;
     this.#session = session;
   }
 
@@ -24,7 +27,9 @@ export class PreparedChanges {
     const change = this.#change;
     if (change === null) throw refusal('update', 'unsupported');
     const until = signal === undefined ? this.#session : AbortSignal.any([signal, this.#session]);
-    const work = (): Promise<ChangedAgent> => raceAbort(change(changes, until), until);
+    const clock = this.#clock;
+    // Virtual time stands still meanwhile.
+    const work = (): Promise<ChangedAgent> => clock.settle(raceAbort(change(changes, until), until), clock.nowMs());
     const changed = await this.#queue.run(work).catch((error: unknown) => {
       signal?.throwIfAborted();
       throw this.#session.aborted ? new ParleyError('SESSION_CLOSED') : error;

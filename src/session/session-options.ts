@@ -11,6 +11,7 @@ import type { SpeechHints, SttOptions, SttProvider } from '../providers/stt/stt.
 import type { TtsProvider } from '../providers/tts/tts.js';
 import type { TurnModel } from '../providers/turn/turn.js';
 import type { VadProvider } from '../providers/vad/vad.js';
+import type { DefinedTool } from '../tools/define-tool.js';
 import type { Toolbox } from '../tools/tool.js';
 import type { TranscriptMessage, Transport } from '../transports/transport.js';
 import type { AfterCallMarks } from './after-call/after-call.js';
@@ -76,10 +77,14 @@ export interface SessionOptions {
   observe?: ((event: SessionEvent) => void) | null | undefined;
 }
 
+/** A tool of AgentConfig. */
+export type AgentTool = NonNullable<AgentConfig['tools']>[number];
+
 /** Other settings of the agent. What is left out stays. */
 export interface AgentChanges {
   prompt?: AgentConfig['prompt'] | undefined;
-  tools?: AgentConfig['tools'] | undefined;
+  /** In place of all tools so far: functions in code, and tools of AgentConfig. */
+  tools?: readonly (DefinedTool | AgentTool)[] | undefined;
   voice?: AgentConfig['voice'] | undefined;
   llm?: AgentConfig['llm'] | undefined;
   /** Joins the metadata of the session; prompt and tools get the new values of their variables. */

@@ -98,7 +98,7 @@ export class Session extends SteeredSession {
     this.#log = new EventLogWriter(context, options, (event) => this.#notifier.observe(event));
     this.#notifier = this.#newNotifier();
     this.#taps = bothTaps(transport);
-    this.#changes = new PreparedChanges(options.change ?? null, this.#abort.signal);
+    this.#changes = new PreparedChanges(options.change ?? null, clock, this.#abort.signal);
     this.#metrics = new SessionMetrics((metrics) => this.#notifier.answered(metrics));
     this.#recogniser = new Recogniser(context, {
       stt: options.stt,

@@ -15,6 +15,8 @@ export interface Probe {
 }
 
 export interface DetectOptions {
+  /** Models of plug-ins. Default none. */
+  ownModels?: readonly string[];
   probe: Probe;
   clock: Clock;
   signal: AbortSignal;
@@ -77,6 +79,7 @@ export async function detectProviders(settings: Settings, options: DetectOptions
     maxDurationS: settings.maxDurationS,
   };
   const vad = settings.vad ?? EMBEDDED_VAD;
+  const isKnown = models.has(defaults.llmModel) || options.ownModels?.includes(defaults.llmModel) === true;
   const isUsable = (name: VendorName): boolean => missingOf(name, vendors) === null;
   // An engine that the operator names serves every language.
   const languageVendors = {
@@ -93,7 +96,7 @@ export async function detectProviders(settings: Settings, options: DetectOptions
     choices: [
       `voice activity: ${vad}`,
       `speech recognition: ${defaults.sttProvider}${otherLanguages(languageVendors.stt)}`,
-      `language model: ${defaults.llmModel}${models.has(defaults.llmModel) ? '' : ' (unknown: sessions will fail)'}`,
+      `language model: ${defaults.llmModel}${isKnown ? '' : ' (unknown: sessions will fail)'}`,
       `voice: ${defaults.voiceProvider}${defaults.voiceId === null ? '' : `, ${defaults.voiceId}`}${otherLanguages(languageVendors.tts)}`,
     ],
     models,

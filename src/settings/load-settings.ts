@@ -9,9 +9,12 @@ import { DEFAULT_SETTINGS, type Settings, type SettingsFile, settingsFileSchema 
 import { fromText } from '../schema/text.js';
 import { mergedVendors, VENDOR_KEY_VARIABLES, vendorsFromEnv } from './vendor-settings.js';
 
+/** Values of command line flags by name without dashes. A list of texts is the value of a setting that is a list. */
+export type SettingFlags = Readonly<Record<string, string | readonly string[] | undefined>>;
+
 export interface SettingSources {
-  /** Values of command line flags by name without dashes: `{ port: '8080', 'data-dir': '/srv/parley' }`. */
-  flags?: Readonly<Record<string, string | undefined>>;
+  /** Such as `{ port: '8080', 'data-dir': '/srv/parley' }`. */
+  flags?: SettingFlags;
   /** Default: the process's environment. An empty value counts as unset. */
   env?: Readonly<Record<string, string | undefined>>;
 }
@@ -63,7 +66,8 @@ const OTHER_VARIABLES = new Set(['PARLEY_CONFIG', 'PARLEY_NATIVE', 'PARLEY_AUDIO
 export async function loadSettings(sources: SettingSources = {}): Promise<LoadedSettings> {
   const flags = sources.flags ?? {};
   const { env, issues: fileIssues } = await withSecretFiles(sources.env ?? process.env, SECRET_VARIABLES);
-  const file = given(flags['config']) ?? given(env['PARLEY_CONFIG']) ?? null;
+  const { config } = flags;
+  const file = (typeof config === 'string' ? given(config) : undefined) ?? given(env['PARLEY_CONFIG']) ?? null;
   const fromFile =
     file === null ? {} : parseWith(settingsFileSchema, await readJsonFile(file, { comments: true }), [file]);
   const fromEnv = readTexts(SETTING_NAMES, (name) => name.env, env, '');
@@ -100,7 +104,7 @@ type Texts = Readonly<Record<string, string | undefined>>;
 function readTexts(
   names: readonly SettingName[],
   nameOf: (name: SettingName) => string | null,
-  texts: Texts,
+  texts: SettingFlags,
   dashes: string,
 ): {
   values: Omit<
@@ -113,11 +117,13 @@ function readTexts(
   const issues: ValidationIssue[] = [];
   for (const name of names) {
     const source = nameOf(name);
-    const text = source === null ? undefined : given(texts[source]);
-    if (source === null || text === undefined) continue;
+    const text = source === null ? undefined : texts[source];
+    if (source === null || text === undefined || text === '') continue;
     const schema = settingsFileSchema.shape[name.key];
     try {
-      values[name.key] = parseWith(schema, fromText(text, schema), [`${dashes}${source}`]);
+      values[name.key] = parseWith(schema, typeof text === 'string' ? fromText(text, schema) : text, [
+        `${dashes}${source}`,
+      ]);
     } catch (error) {
       if (!(error instanceof InvalidConfigError)) throw error;
       issues.push(...error.issues);

@@ -388,6 +388,11 @@ export const settingsFileSchema = z.strictObject({
     z.record(nameSchema, baseUrlSchema),
     'Base URLs that replace the public APIs of apps, by app name (`cal.com`). Only in the file.',
   ),
+  plugins: setting(
+    z.array(nameSchema).max(50),
+    'Files of [plug-ins](plugins.md), relative to the working folder. `--plugin FILE` names one, and can be repeated.',
+    { env: 'PARLEY_PLUGINS' },
+  ),
   mcpServers: setting(
     z.record(mcpNameSchema, mcpServerSchema),
     'MCP servers whose tools agents can use, see [tools](tools.md#mcp): `{url, headers?, oauth?}` or `{command, args?, env?}`, ' +
@@ -520,6 +525,7 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   webhookSecret: null,
   serviceWebhooks: {},
   appBaseUrls: {},
+  plugins: [],
   mcpServers: {},
   callWebhook: null,
   calls: DEFAULT_CALL_GUARDS,

@@ -1,7 +1,7 @@
 import type { SessionLine } from '../engine/remote-line.js';
 import type { CallMediaHost } from '../telephony/carriers/sip/call-media-host.js';
 import type { PeerSettings } from '../transports/webrtc/peer.js';
-import type { WebRtcTransport } from '../transports/webrtc/webrtc-transport.js';
+import type { WebRtcTransport, WebRtcTransportOptions } from '../transports/webrtc/webrtc-transport.js';
 import { loadOpus } from '../audio/codecs/opus.js';
 import type { Clock } from '../base/clock.js';
 import type { Ticker } from '../base/ticker.js';
@@ -38,7 +38,8 @@ export class LocalMediaHost implements MediaHost {
     return new LocalCallMedia({ clock: this.#clock, ticker: this.#ticker });
   }
 
-  async openWebRtc(peers: PeerSettings): Promise<WebRtcTransport> {
+  /** @param channel the messages of its data channel; default those of the talk socket */
+  async openWebRtc(peers: PeerSettings, channel?: WebRtcTransportOptions['channel']): Promise<WebRtcTransport> {
     // Loaded late: most daemons' first call does not use WebRTC.
     const [{ WeriftPeer }, { WebRtcTransport }, opus] = await Promise.all([
       import('../transports/webrtc/werift-peer.js'),
@@ -46,7 +47,8 @@ export class LocalMediaHost implements MediaHost {
       loadOpus(),
     ]);
     const clock = this.#clock;
-    return new WebRtcTransport({ peer: new WeriftPeer(peers, clock), opus, clock });
+    const parts = { peer: new WeriftPeer(peers, clock), opus, clock };
+    return new WebRtcTransport(channel === undefined ? parts : { ...parts, channel });
   }
 
   flushTrace(): Promise<boolean> {

@@ -91,8 +91,19 @@ export interface ToolContext {
 
 /** What a function can do with the session that calls it. */
 export interface ToolSession {
-  /** The agent says it after its current speech. */
-  say(text: string): void;
+  /** The agent says it after its current speech. Resolves when it is over. */
+  say(text: string): Promise<unknown>;
+  /** The model speaks by instructions, which the user does not hear. Resolves when the reply is over. */
+  generate(reply: { instructions: string }): Promise<unknown>;
+  /** Stops the agent at once. Resolves to whether it had something to say. */
+  interrupt(): Promise<boolean>;
+  /** Adds a message to the history, which gets no answer: `system` for the model alone. */
+  addMessage(message: { role: 'system' | 'user' | 'assistant'; content: string }): Promise<void>;
+  /** The user waits and is not heard, until `unhold`. */
+  hold(): Promise<void>;
+  unhold(): Promise<void>;
+  /** Presses keys, once the agent has said all it was about to. */
+  pressKeys(digits: string): Promise<void>;
   /** The agent ends the call, or connects the user to `target`, when all queued speech has been heard. */
   finish(target?: string | null): void;
 }

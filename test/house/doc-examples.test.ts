@@ -18,6 +18,7 @@ it.each(pages)(
       current = current.replace(whole, () => `${head}\`\`\`${language}\n${code}\`\`\``);
     }
     if (process.env['PARLEY_UPDATE_DOCS'] === '1') await writeFile(packageFile(path), current);
+    else expect(page).toBe(current);
     expect(page).toBe(current);
   },
 );

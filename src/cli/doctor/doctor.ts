@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { RealClock, nowUnixMs } from '../../base/real-clock.js';
 import { detectProviders } from '../../settings/detect.js';
-import { loadSettings } from '../../settings/load-settings.js';
+import { loadSettings, type SettingFlags } from '../../settings/load-settings.js';
 import type { Settings } from '../../settings/settings.js';
 import { weakKey } from '../../daemon/http/access.js';
 import { Engine } from '../../engine/engine.js';
@@ -9,6 +9,8 @@ import { ParleyError, reasonOf } from '../../base/errors.js';
 import { systemProbe } from '../../net/probe.js';
 import { checkSqlite } from '../../store/sqlite.js';
 import { type CommandIo, defineCommand, type FlagOptions } from '../shared/command.js';
+import { loadPlugins } from '../../plugins/load-plugins.js';
+import { partsOf } from '../../plugins/plugin.js';
 import { checkDefaults, engineSettings } from '../shared/engine-settings.js';
 import { checkAccounts, checkTrunks } from './carriers.js';
 import { type Check, hint, ok, problem } from './check.js';
@@ -21,6 +23,7 @@ import { checkPostgres } from './postgres.js';
 const OPTIONS = {
   config: { type: 'string' },
   'data-dir': { type: 'string' },
+  plugin: { type: 'string', multiple: true },
   json: { type: 'boolean', default: false },
 } satisfies FlagOptions;
 
@@ -35,11 +38,12 @@ file in the store. Exit code 1 if there is a problem.
 Flags:
   --config FILE         settings file (JSON), as for parley serve
   --data-dir DIR        the daemon's data folder
+  --plugin FILE         a plug-in, as for parley serve (repeatable)
   --json                print JSON
 `,
   options: OPTIONS,
   async run({ values }, io) {
-    const flags = { config: values.config, 'data-dir': values['data-dir'] };
+    const flags = { config: values.config, 'data-dir': values['data-dir'], plugins: values.plugin };
     const checks = [
       ...(await checkMachine({
         nodeVersion: process.versions.node,
@@ -55,7 +59,7 @@ Flags:
   },
 });
 
-async function checkInstallation(flags: Record<string, string | undefined>, io: CommandIo): Promise<Check[]> {
+async function checkInstallation(flags: SettingFlags, io: CommandIo): Promise<Check[]> {
   let settings: Settings;
   let warnings: readonly string[];
   try {
@@ -65,6 +69,7 @@ async function checkInstallation(flags: Record<string, string | undefined>, io: 
     return [problem('settings', error.message, 'docs/configuration.md lists all settings')];
   }
   const detection = await detectProviders(settings, { probe: systemProbe, clock: new RealClock(), signal: io.signal });
+  const plugins = await checkPlugins(settings.plugins);
   const ollama = detection.findings.find(({ name, used }) => name === 'ollama' && used)?.line ?? null;
   return [
     ...(warnings.length === 0
@@ -76,11 +81,22 @@ async function checkInstallation(flags: Record<string, string | undefined>, io: 
     ...(await checkFiles(settings)),
     ...(await checkListening(settings, nowUnixMs())),
     ...(await checkProviders(settings, detection.models, ollama)),
-    ...(await checkDefaultProviders(flags, io)),
+    ...plugins,
+    ...(plugins.some(({ level }) => level === 'problem') ? [] : await checkDefaultProviders(flags, io)),
     ...(await checkLocalModels(settings, systemProbe)),
     ...(await checkTrunks(settings)),
     ...(await checkAccounts(settings)),
   ];
+}
+
+/** Loads each plug-in, and says what it brings. */
+async function checkPlugins(files: readonly string[]): Promise<Check[]> {
+  try {
+    return (await loadPlugins(files)).map((plugin) => ok('plug-in', `${plugin.name}: ${partsOf(plugin).join('; ')}`));
+  } catch (error) {
+    if (!(error instanceof ParleyError)) throw error;
+    return [problem('plug-in', error.message, 'docs/plugins.md describes the form')];
+  }
 }
 
 function checkKey(settings: Settings): Check[] {
@@ -104,7 +120,7 @@ function checkDatabases(dataDir: string): Check[] {
 }
 
 /** Checks that the default providers are available. */
-async function checkDefaultProviders(flags: Record<string, string | undefined>, io: CommandIo): Promise<Check[]> {
+async function checkDefaultProviders(flags: SettingFlags, io: CommandIo): Promise<Check[]> {
   const { engine: options, settings } = await engineSettings(io, flags);
   let engine: Engine | null = null;
   try {

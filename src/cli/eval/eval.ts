@@ -18,7 +18,7 @@ import {
   numberOf,
 } from '../shared/command.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from '../shared/demo-desk.js';
-import { loadSettings } from '../../settings/load-settings.js';
+import { loadSettings, type SettingFlags } from '../../settings/load-settings.js';
 import { SETTING_FLAGS } from '../shared/engine-settings.js';
 import { openOutput } from '../shared/output-file.js';
 import { ProgressBar } from '../shared/progress.js';
@@ -84,6 +84,7 @@ Flags:
   --allow URL           private address that the agent may call (repeatable)
   --config FILE         settings file (JSON), as for parley serve
   --llm-model ID        default language model, for agents that name none
+  --plugin FILE         functions, providers and more of your own (repeatable)
 `,
   options: OPTIONS,
   positionals: true,
@@ -169,8 +170,8 @@ async function run(path: string, values: EvalFlags, io: CommandIo): Promise<numb
   }
 }
 
-function settingsOf(values: EvalFlags): Readonly<Record<string, string | undefined>> {
-  return { config: values.config, 'llm-model': values['llm-model'] };
+function settingsOf(values: EvalFlags): SettingFlags {
+  return { config: values.config, 'llm-model': values['llm-model'], plugins: values.plugin };
 }
 
 function modesOf(mode: string | undefined): readonly EvalMode[] | undefined {
@@ -188,7 +189,7 @@ function keepOf({ keep, out }: EvalFlags): { folder: string; which: 'failed' | '
 async function agentOf(
   named: string | undefined,
   { suite, folder }: LoadedSuite,
-  flags: Readonly<Record<string, string | undefined>>,
+  flags: SettingFlags,
   io: CommandIo,
 ): Promise<EvalAgent> {
   if (named !== undefined) return findAgent(named, flags, io);

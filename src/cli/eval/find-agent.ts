@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { loadAgentFile } from '../../agent/agent-file.js';
 import { ParleyError } from '../../base/errors.js';
 import type { EvalAgent } from '../../eval/agent.js';
-import { loadSettings } from '../../settings/load-settings.js';
+import { loadSettings, type SettingFlags } from '../../settings/load-settings.js';
 import { AgentStore } from '../../store/agents.js';
 import { nowUnixMs } from '../../base/real-clock.js';
 import { openSecretBox } from '../../store/secret-keys.js';
@@ -13,11 +13,7 @@ import { hasDatabase, openCommandDatabase } from '../shared/command-database.js'
  * An agent by the path of its file, or by `ID[@VERSION]` in the data folder.
  * @throws ParleyError CONFIG_INVALID for a broken file, NOT_FOUND
  */
-export async function findAgent(
-  named: string,
-  flags: Readonly<Record<string, string | undefined>>,
-  io: Pick<CommandIo, 'env'>,
-): Promise<EvalAgent> {
+export async function findAgent(named: string, flags: SettingFlags, io: Pick<CommandIo, 'env'>): Promise<EvalAgent> {
   if (existsSync(named) || /[/\\]|\.json$/.test(named)) {
     const { config, script, extensions } = await loadAgentFile(named);
     return { name: named, config, script, extensions, agentId: null };

@@ -8,7 +8,7 @@ import { openCallFiles } from '../../daemon/files/open-call-files.js';
 import { caseFromCall, cutSpeech, type RecordedSpeech, stretchOf } from '../../eval/from-call.js';
 import type { EvalSuite } from '../../eval/suite/suite-schema.js';
 import { readLog } from '../../replay/read-log.js';
-import { loadSettings } from '../../settings/load-settings.js';
+import { loadSettings, type SettingFlags } from '../../settings/load-settings.js';
 import type { Settings } from '../../settings/settings.js';
 import { CallStore, type StoredCall } from '../../store/calls.js';
 import { type CommandIo, UsageError } from '../shared/command.js';
@@ -20,7 +20,7 @@ interface FromLogOptions {
   /** The caller plays the recorded turns. */
   audio: boolean;
   /** Values of setting flags. */
-  settings: Readonly<Record<string, string | undefined>>;
+  settings: SettingFlags;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { dirname, relative } from 'node:path';
+import type { SettingFlags } from '../../settings/load-settings.js';
 import { loadAgentFile } from '../../agent/agent-file.js';
 import { RealClock } from '../../base/real-clock.js';
 import { ParleyError } from '../../base/errors.js';
@@ -19,7 +20,7 @@ export interface GenerateFlags {
   /** Path of the suite; null = standard output. */
   out: string | null;
   /** Values of setting flags, by name without dashes. */
-  settings: Readonly<Record<string, string | undefined>>;
+  settings: SettingFlags;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import type { SettingFlags } from '../../settings/load-settings.js';
 import { evalPrices } from '../../daemon/call-log/eval-prices.js';
 import { RealClock } from '../../base/real-clock.js';
 import type { EvalAgent } from '../../eval/agent.js';
@@ -14,7 +15,7 @@ import { engineSettings } from '../shared/engine-settings.js';
 export interface EvalWorkerData extends LoadedSuite {
   agents: readonly EvalAgent[];
   /** Values of setting flags. */
-  flags: Readonly<Record<string, string | undefined>>;
+  flags: SettingFlags;
   allow: readonly string[];
   env: CommandIo['env'];
   keep: RunContext['keep'];

@@ -4,6 +4,7 @@ import { ParleyError } from '../../base/errors.js';
 import { type CatalogueEntry, providerCatalogue } from '../../providers/catalogue.js';
 import { LocalModels } from '../../providers/local/local-models.js';
 import { type CommandIo, defineCommand, type FlagOptions, unknownAction, UsageError } from '../shared/command.js';
+import type { EnginePlugin } from '../../engine/plugin.js';
 import { engineSettings, type EngineSettings } from '../shared/engine-settings.js';
 import { localModelsOf } from '../shared/local-models.js';
 import type { ProviderTrial, TrialOptions } from './trial.js';
@@ -74,6 +75,8 @@ const OPTIONS = {
   voice: { type: 'string' },
   model: { type: 'string' },
   language: { type: 'string', default: 'en-US' },
+  config: { type: 'string' },
+  plugin: { type: 'string', multiple: true },
   json: { type: 'boolean', default: false },
 } satisfies FlagOptions;
 
@@ -96,6 +99,8 @@ Flags:
   --voice ID            the provider's name of a voice (default: its default voice)
   --model NAME          the provider's speech model (default: its default model)
   --language CODE       language of the voice or recogniser (default en-US); the test sentence is always English
+  --config FILE         settings file (JSON), also PARLEY_CONFIG
+  --plugin FILE         list the providers of this plug-in, too (repeatable)
   --json                print JSON
 `,
   options: OPTIONS,
@@ -108,7 +113,10 @@ Flags:
     const language = languageSchema.safeParse(values.language);
     if (!language.success)
       throw new UsageError(`--language must be a language code such as de-DE, not ${values.language}`);
-    if (action === 'list' && names.length === 0) return list(await engineSettings(io), io, values.json);
+    if (action === 'list' && names.length === 0) {
+      const flags = { config: values.config, plugins: values.plugin };
+      return list(await engineSettings(io, flags), io, values.json);
+    }
     const [name] = names;
     if (action !== 'test' || name === undefined || names.length > 1)
       throw unknownAction(action, ['list', 'test'], 'expected list or test NAME');
@@ -123,18 +131,30 @@ Flags:
   },
 });
 
-async function list({ settings, detection }: EngineSettings, io: CommandIo, json: boolean): Promise<number> {
-  const entries = await providerCatalogue(
+async function list({ settings, detection, engine }: EngineSettings, io: CommandIo, json: boolean): Promise<number> {
+  const listed = await providerCatalogue(
     detection.vendors,
     { models: detection.models, ollamaAt: ollamaUrl(settings.ollamaHost) },
     new LocalModels(localModelsOf(settings)),
   );
+  const entries = [...listed, ...pluginEntries(engine.plugins ?? [])];
   io.stdout.write(
     json
       ? `${JSON.stringify(entries, null, 2)}\n`
       : `${table(entries)}\nDefaults, for agents that name no provider:\n${detection.choices.map((line) => `  ${line}\n`).join('')}`,
   );
   return 0;
+}
+
+/** The providers of plug-ins. */
+function pluginEntries(plugins: readonly EnginePlugin[]): CatalogueEntry[] {
+  return plugins.flatMap((plugin) =>
+    (['stt', 'llm', 'tts'] as const).flatMap((kind) =>
+      Object.keys(plugin[kind] ?? {}).map((name): CatalogueEntry => {
+        return { kind, name, needs: null, usable: true, missing: null, supports: [`plug-in ${plugin.name}`] };
+      }),
+    ),
+  );
 }
 
 const HEADS = { stt: 'Speech recognition', llm: 'Language models', tts: 'Voices' } as const;

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import type { SettingFlags } from '../../settings/load-settings.js';
 import type { AgentConfig } from '../../agent/agent.js';
 import type { AgentFile } from '../../agent/agent-file.js';
 import type { Clock } from '../../base/clock.js';
@@ -25,7 +26,7 @@ export interface AgentEngine {
 
 export interface AgentEngineOptions {
   /** Values of setting flags, by name without dashes. */
-  settings: Readonly<Record<string, string | undefined>>;
+  settings: SettingFlags;
   /** In virtual time no memories are kept between runs, so that two runs are identical. */
   clock: Clock;
   /** Private addresses that the agent may call, in addition to those of the settings. */

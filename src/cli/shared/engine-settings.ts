@@ -3,7 +3,7 @@ import { RealClock } from '../../base/real-clock.js';
 import type { AgentFile } from '../../agent/agent-file.js';
 import { type Detection, detectProviders } from '../../settings/detect.js';
 import { failoverOf } from '../../settings/failover.js';
-import { loadSettings } from '../../settings/load-settings.js';
+import { loadSettings, type SettingFlags } from '../../settings/load-settings.js';
 import { modelRemedy } from '../../settings/models.js';
 import type { Settings } from '../../settings/settings.js';
 import { ParleyError, type ErrorCode } from '../../base/errors.js';
@@ -12,10 +12,15 @@ import type { Engine } from '../../engine/engine.js';
 import type { EngineOptions } from '../../engine/options.js';
 import { systemProbe } from '../../net/probe.js';
 import type { CommandIo } from './command.js';
+import { loadPlugins } from '../../plugins/load-plugins.js';
 import { localModelsOf, turnModelOf } from './local-models.js';
 
 /** Setting flags of commands that run without a daemon, for `parseArgs`. */
-export const SETTING_FLAGS = { config: { type: 'string' }, 'llm-model': { type: 'string' } } as const;
+export const SETTING_FLAGS = {
+  config: { type: 'string' },
+  'llm-model': { type: 'string' },
+  plugin: { type: 'string', multiple: true },
+} as const;
 
 export interface EngineSettings {
   settings: Settings;
@@ -32,10 +37,17 @@ export interface EngineSettings {
  */
 export async function engineSettings(
   io: Pick<CommandIo, 'env' | 'signal'>,
-  flags: Readonly<Record<string, string | undefined>> = {},
+  flags: SettingFlags = {},
 ): Promise<EngineSettings> {
   const { settings, warnings } = await loadSettings({ env: io.env, flags });
-  const detection = await detectProviders(settings, { probe: systemProbe, clock: new RealClock(), signal: io.signal });
+  const plugins = await loadPlugins(settings.plugins);
+  const ownModels = plugins.flatMap(({ llm }) => Object.keys(llm ?? {}));
+  const detection = await detectProviders(settings, {
+    probe: systemProbe,
+    clock: new RealClock(),
+    signal: io.signal,
+    ownModels,
+  });
   const engine: EngineSettings['engine'] = {
     defaults: detection.defaults,
     models: detection.models,
@@ -52,6 +64,7 @@ export async function engineSettings(
     },
     pauseFeatures: settings.pauseFeatures,
     localModels: localModelsOf(settings),
+    plugins,
     allowUrls: settings.allowUrls,
     serviceWebhooks: settings.serviceWebhooks,
     appBaseUrls: settings.appBaseUrls,

@@ -62,10 +62,14 @@ export class Access {
   keyOf({ raw }: FastifyRequest): StoredKey | null {
     const known = this.#found.get(raw);
     if (known !== undefined) return known;
-    const text = bearer(raw.headers.authorization);
-    const key = text === '' ? null : this.#options.keys.find(text);
+    const key = this.keyWith(bearer(raw.headers.authorization));
     this.#found.set(raw, key);
     return key;
+  }
+
+  /** The stored key with this text; null = there is none. */
+  keyWith(text: string): StoredKey | null {
+    return text === '' ? null : this.#options.keys.find(text);
   }
 
   /** @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, AUTH_SCOPE */

@@ -1,6 +1,6 @@
 import type { Location } from '../../schema/issues.js';
 import { InvalidConfigError } from '../../schema/issues.js';
-import { ParleyError, type ErrorCode } from '../../base/errors.js';
+import type { ErrorCode, ParleyError } from '../../base/errors.js';
 
 /** The error of OpenAI's interfaces: the body of an answer, and the `error` of an event. */
 export interface OpenAiError {

@@ -46,6 +46,16 @@ export class RateLimit {
     if (this.#buckets.size > MAX_CALLERS) this.#forget(nowMs);
   }
 
+  /** What is left of a caller's minute, and the seconds until it is whole again. */
+  left(caller: string): { limit: number; remaining: number; seconds: number } {
+    const bucket = this.#buckets.get(caller);
+    const limit = this.#perMinute;
+    if (bucket === undefined) return { limit, remaining: limit, seconds: 0 };
+    const perMs = limit / 60_000;
+    const tokens = Math.min(limit, bucket.tokens + (this.#nowMs() - bucket.atMs) * perMs);
+    return { limit, remaining: Math.floor(tokens), seconds: Math.round((limit - tokens) / perMs) / 1000 };
+  }
+
   #forget(nowMs: number): void {
     for (const [caller, bucket] of this.#buckets) {
       const full = nowMs - bucket.atMs > 60_000;

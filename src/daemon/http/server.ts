@@ -128,7 +128,7 @@ function sendSlowBodiesAway(app: FastifyInstance, clock: Clock): void {
 }
 
 /** Paths for pages of other origins, with a public key or a token. All other paths are for servers. */
-const FOR_PAGES = [/^\/sessions\/token$/, /^\/webrtc\/offer$/, /^\/agents\/[^/]+\/embed$/];
+const FOR_PAGES = [/^\/sessions\/token$/, /^\/webrtc\/offer$/, /^\/v1\/realtime\/calls$/, /^\/agents\/[^/]+\/embed$/];
 /** How long browsers cache a preflight answer, in seconds. */
 const MAX_AGE_S = 7_200;
 
@@ -154,14 +154,14 @@ export function answerPages(app: FastifyInstance, access: Access): void {
       return;
     }
     void reply.header('access-control-allow-origin', origin);
-    void reply.header('access-control-expose-headers', 'x-request-id, retry-after');
+    void reply.header('access-control-expose-headers', 'x-request-id, retry-after, location');
     if (request.method !== 'OPTIONS') {
       done();
       return;
     }
     void reply.headers({
       'access-control-allow-methods': 'GET, POST',
-      'access-control-allow-headers': 'authorization, content-type',
+      'access-control-allow-headers': 'authorization, content-type, x-openai-agents-sdk',
       'access-control-max-age': String(MAX_AGE_S),
     });
     void reply.code(204).send();

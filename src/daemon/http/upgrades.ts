@@ -2,6 +2,7 @@ import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ParleyError } from '../../base/errors.js';
 import type { NodePasses } from './node-pass.js';
+import { isOpenAiPath, openAiError } from './openai-error.js';
 
 /** A request to open a WebSocket. */
 export interface Upgrade {
@@ -41,10 +42,15 @@ export class Upgrades {
   }
 }
 
-/** Answers an upgrade with an error and closes the connection. */
-export function refuseUpgrade(socket: Duplex, error: ParleyError): void {
-  const { httpStatus: status, message, code } = error;
-  const body = JSON.stringify({ detail: message, code });
+/**
+ * Answers an upgrade with an error and closes the connection.
+ * @param path of the request, which gives the form of the error
+ */
+export function refuseUpgrade(socket: Duplex, error: ParleyError, path = ''): void {
+  const { httpStatus, message, code } = error;
+  const refusal = isOpenAiPath(path) ? openAiError(error) : null;
+  const status = refusal?.status ?? httpStatus;
+  const body = JSON.stringify(refusal === null ? { detail: message, code } : { error: refusal.error });
   socket.end(
     `HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}\r\nconnection: close\r\n` +
       `content-type: application/json\r\ncontent-length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`,

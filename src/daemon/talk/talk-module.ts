@@ -33,8 +33,12 @@ export interface TalkModuleOptions {
   chatPlaces: ChatPlaces;
 }
 
+export interface TalkModule extends DaemonModule {
+  readonly webSessions: WebSessions;
+}
+
 /** Pages and the widget, and their conversations: over the talk socket, WebRTC and chat. */
-export function talkModule(context: DaemonContext, options: TalkModuleOptions): DaemonModule {
+export function talkModule(context: DaemonContext, options: TalkModuleOptions): TalkModule {
   const { settings, engine, clock, nowUnixMs, faults, events, admission, owners, queues } = context;
   const { http, agents, log, registered, media, files, chatPlaces } = options;
   const { access, clients, requests, tokens, upgrades, forwarder } = http;
@@ -86,6 +90,7 @@ export function talkModule(context: DaemonContext, options: TalkModuleOptions): 
   });
   return {
     name: 'talk',
+    webSessions,
     routes: (api) => {
       sessionTokenRoutes(api, { access, tokens, admission, iceServers: settings.webrtc.iceServers });
       widgetRoutes(http.app, files, { access, regions: settings.regions });

@@ -11,6 +11,7 @@ import { movingSchema, REQUEST_NAMES } from '../../agent/extensions/old-place.js
 import { type Location, parseWith } from '../../schema/issues.js';
 import { overriddenAgent } from '../../agent/override-agent.js';
 import type { Engine } from '../../engine/engine.js';
+import type { SessionRequest } from '../../engine/options.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import type { SessionHandle, SessionLine } from '../../engine/remote-line.js';
 import type { CallChannel } from '../../store/calls.js';
@@ -59,6 +60,9 @@ const overrideSchema = movingSchema(
 
 /** A temporary agent: the client's configuration is all of it. */
 const TEMPORARY = { id: null, config: {}, script: undefined, extensions: null };
+
+/** What the client's end adds to a session. */
+export type SessionExtras = Pick<SessionRequest, 'tools' | 'tts' | 'log' | 'observe'>;
 
 /** Sessions of pages and apps: checks the rights of each client and creates its session. */
 export class WebSessions {
@@ -128,14 +132,22 @@ export class WebSessions {
 
   /**
    * Creates and logs the session. The caller runs it.
+   * @param more only for a line of this thread
    * @throws ParleyError as `Engine.createSession`; then the caller closes the transport
    */
-  async begin(requested: RequestedSession, transport: SessionLine, channel: CallChannel): Promise<SessionHandle> {
+  async begin(
+    requested: RequestedSession,
+    transport: SessionLine,
+    channel: CallChannel,
+    more: SessionExtras = {},
+  ): Promise<SessionHandle> {
     const { engine, log, events } = this.#options;
     const { sessionId: id, callId, agentId, agent, script, metadata, includeMetadataInPrompt } = requested;
     const { continuation, phones, extensions } = requested;
     this.#starting++;
+    const observed = events.observer(id, agentId);
     const starting = engine.createSession({
+      ...more,
       id,
       agent,
       extensions,
@@ -147,7 +159,10 @@ export class WebSessions {
       callId,
       continuation,
       phones,
-      observe: events.observer(id, agentId),
+      observe: (event) => {
+        observed(event);
+        more.observe?.(event);
+      },
     });
     const session = await starting
       .catch(async (error: unknown) => {

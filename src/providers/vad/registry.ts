@@ -13,6 +13,9 @@ const REGISTRY = defineRegistry<() => VadProvider>('vad', {
   webrtc: () => new WebRtcVad(),
 });
 
+/** Valid names for `vadProvider`. */
+export const VAD_PROVIDERS = REGISTRY.names;
+
 const made = new Map<string, VadProvider>();
 
 /**

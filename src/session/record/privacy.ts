@@ -38,6 +38,18 @@ export function blank<Value>(value: Value): Value {
   return blanked(value) as Value;
 }
 
+/** A copy of the value with each text replaced, except the engine's own. */
+export function withTexts<Value>(value: Value, replace: (text: string) => string): Value {
+  return replaced(value, replace) as Value;
+}
+
+function replaced(value: unknown, replace: (text: string) => string, key = ''): unknown {
+  if (typeof value === 'string') return OWN_TEXTS.has(key) ? value : replace(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((one) => replaced(one, replace, key));
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, replaced(member, replace, name)]));
+}
+
 function blanked(value: unknown, key = ''): unknown {
   if (typeof value === 'string') return OWN_TEXTS.has(key) ? value : '';
   if (typeof value !== 'object' || value === null) return value;

@@ -11,7 +11,10 @@ import type { MediaHost, WebRtcLine } from '../media-host.js';
 export interface MediaThreadPoolOptions extends Pick<MediaThreadOptions, 'settings' | 'stores' | 'voices' | 'clock'> {
   count: number;
   settings: ThreadSettings;
-  stores: Pick<EngineOptions, 'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'onMcpFault' | 'mcpTokens'>;
+  stores: Pick<
+    EngineOptions,
+    'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'onMcpFault' | 'mcpTokens' | 'plugins'
+  >;
   /** The media host while no thread is up. */
   local: MediaHost;
   onFault: (error: Error) => void;

@@ -8,6 +8,8 @@ import { nowUnixMs } from '../../base/real-clock.js';
 import type { RemoteSession } from '../../engine/remote-line.js';
 import type { EngineOptions, SessionRequest } from '../../engine/options.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
+import { functionsOf } from '../../engine/plugin.js';
+import { plainTool } from '../../tools/code-tool.js';
 import { workerFile } from '../../package-files.js';
 import type { StoredVoice } from '../../store/voices.js';
 import type { CodecName } from '../../transports/rtp/media-codec.js';
@@ -24,7 +26,10 @@ export interface MediaThreadOptions {
   /** Counted from 1. */
   number: number;
   settings: ThreadSettings;
-  stores: Pick<EngineOptions, 'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'onMcpFault' | 'mcpTokens'>;
+  stores: Pick<
+    EngineOptions,
+    'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'onMcpFault' | 'mcpTokens' | 'plugins'
+  >;
   /** The custom voices. */
   voices: () => readonly StoredVoice[];
   clock: Clock;
@@ -69,7 +74,14 @@ export class MediaThread implements LineChannel {
     });
     this.#worker = worker;
     const [lines, sessions] = [this.#lines, this.#sessions];
-    const methods = mainMethods({ stores, lines, sessions, onFault, onFinished: ({ id }) => sessions.delete(id) });
+    const methods = mainMethods({
+      stores,
+      lines,
+      sessions,
+      onFault,
+      onFinished: ({ id }) => sessions.delete(id),
+      onProgress: (run, text) => this.#rpc.tell('functionProgress', { run, text }),
+    });
     this.#rpc = new Rpc({ post: (message) => worker.postMessage(message), methods, clock, onFault });
     let why = 'it has ended';
     worker.on('message', (message) => this.#rpc.receive(message));
@@ -237,7 +249,7 @@ function plainRequest(
   id: string,
   startUnixMs: number,
 ): RemoteSessionRequest {
-  const { vad, stt, llm, tts, mayTransfer, consult, log, ...rest } = request;
+  const { vad, stt, llm, tts, tools, mayTransfer, consult, log, ...rest } = request;
   const { outcome: _asked, observe: _observe, ...plain } = rest;
   if ([vad, stt, llm, tts].some((provider) => provider !== undefined)) {
     throw new TypeError('a session in a media thread cannot have providers of its embedder');
@@ -246,6 +258,7 @@ function plainRequest(
     ...plain,
     id,
     startUnixMs,
+    functions: (tools ?? []).map(plainTool),
     logs: log !== undefined,
     asks: { mayTransfer: mayTransfer !== undefined, consult: consult !== undefined },
   };
@@ -255,17 +268,20 @@ interface MainMethodsOptions {
   /** The stores of the main thread's engine. */
   stores: Pick<
     EngineOptions,
-    'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'unfinished' | 'onMcpFault' | 'mcpTokens'
+    'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'unfinished' | 'onMcpFault' | 'mcpTokens' | 'plugins'
   >;
   lines: ReadonlyMap<string, LineProxy>;
   sessions: ReadonlyMap<string, SessionProxy>;
   /** A session is over. */
   onFinished: (session: SessionProxy) => void;
+  /** A function that runs here reports progress. */
+  onProgress: (run: string, text: string) => void;
   onFault: (error: Error) => void;
 }
 
 /** Methods of the main thread for a media thread and its sessions: all writes to stores, and all questions. */
-function mainMethods({ stores, lines, sessions, onFinished, onFault }: MainMethodsOptions): MainMethods {
+function mainMethods({ stores, lines, sessions, onFinished, onProgress, onFault }: MainMethodsOptions): MainMethods {
+  const functions = functionsOf(stores.plugins ?? []);
   const { knowledge, memories, doNotCall, sessionMemory, unfinished } = stores;
   const known = (id: string): SessionProxy => {
     const session = sessions.get(id);
@@ -303,6 +319,11 @@ function mainMethods({ stores, lines, sessions, onFinished, onFault }: MainMetho
     },
     mayTransfer: async ({ session, target }) => known(session).mayTransfer(target),
     consult: async ({ session, about }, signal) => known(session).consult(about, signal),
+    callFunction: async ({ run, name, about }, signal) =>
+      known(about.sessionId).callFunction(name, functions, about, {
+        signal,
+        progress: (text) => onProgress(run, text),
+      }),
     isOnDoNotCall: async (number) => (await doNotCall?.has(number)) ?? false,
     listDoNotCall: async () => (await doNotCall?.list()) ?? [],
     sessionById: async ({ id, agentId }) => (await sessionMemory?.byId(id, agentId)) ?? null,

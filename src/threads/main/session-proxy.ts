@@ -14,6 +14,9 @@ import type { TransferOutcome } from '../../transports/transport.js';
 import type { ThreadMethods } from '../wire/protocol.js';
 import type { Rpc } from '../wire/rpc.js';
 import type { ChatMessage } from '../../agent/chat.js';
+import { type FunctionHooks, type FunctionRun, runCode } from '../../tools/code-tool.js';
+import type { DefinedTool } from '../../tools/define-tool.js';
+import type { ToolResult } from '../../tools/tool.js';
 import { latencySummary, noSpeculations, type TurnMetrics } from '../../session/record/session-metrics.js';
 import { reportWithoutText } from '../../session/record/session-report.js';
 
@@ -192,6 +195,19 @@ export class SessionProxy extends SteeredSession implements SessionHandle {
 
   #read(side: Side, on: boolean): void {
     if (!this.#isOver) this.#options.rpc.tell('tap', { session: this.id, side, on });
+  }
+
+  /** Runs a function of the session's request, or else of a plug-in. */
+  async callFunction(
+    name: string,
+    others: ReadonlyMap<string, DefinedTool>,
+    about: FunctionRun,
+    hooks: Omit<FunctionHooks, 'session'>,
+  ): Promise<ToolResult> {
+    const { request, clock } = this.#options;
+    const tool = request.tools?.find((one) => one.name === name) ?? others.get(name);
+    if (tool === undefined) return { ok: false, content: `There is no function ${name}.` };
+    return runCode(tool, clock, about, { ...hooks, session: about.callId === null ? null : this });
   }
 
   /** Why the call must not be transferred; null = it may. */

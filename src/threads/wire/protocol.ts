@@ -19,6 +19,8 @@ import type { KnowledgeQuery, Passage } from '../../tools/knowledge/knowledge.js
 import type { McpGrant, McpRefusal } from '../../tools/mcp/oauth/grant.js';
 import type { LineStats, TransferOutcome } from '../../transports/transport.js';
 import type { PeerSettings } from '../../transports/webrtc/peer.js';
+import type { FunctionRun, PlainTool } from '../../tools/code-tool.js';
+import type { ToolResult } from '../../tools/tool.js';
 import type { WireError } from './rpc.js';
 import type { StoredVoice } from '../../store/voices.js';
 import type { SrtpKey } from '../../transports/rtp/srtp-cipher.js';
@@ -45,7 +47,14 @@ export type PlainOptions = Pick<
   | 'webhookSecret'
   | 'maxPromptChars'
   | 'maxToolReplyBytes'
-> & { turnModel?: string; recordings?: string };
+> & {
+  turnModel?: string;
+  recordings?: string;
+  /** Plug-ins that the thread loads, too. Default none. */
+  pluginFiles?: readonly string[];
+  /** Functions of plug-ins: their code runs in the main thread. Default none. */
+  functions?: readonly PlainTool[];
+};
 
 /** The start parameters of a media thread. */
 export interface ThreadSettings {
@@ -55,7 +64,8 @@ export interface ThreadSettings {
 }
 
 /** Not transferable: the thread that creates the session is asked or notified instead. */
-type Own = 'transport' | 'vad' | 'stt' | 'llm' | 'tts' | 'mayTransfer' | 'consult' | 'outcome' | 'observe' | 'log';
+type Own =
+  'transport' | 'tools' | 'vad' | 'stt' | 'llm' | 'tts' | 'mayTransfer' | 'consult' | 'outcome' | 'observe' | 'log';
 
 /** Facts about a phone call's line and media, known in their thread. */
 export interface LineFacts {
@@ -70,6 +80,8 @@ export interface LineFacts {
 export type RemoteSessionRequest = Omit<SessionRequest, Own> & {
   id: string;
   agent: AgentConfig;
+  /** Functions of the request: their code runs in the requesting thread. */
+  functions: readonly PlainTool[];
   /** The questions that the requesting thread can answer. */
   asks: { mayTransfer: boolean; consult: boolean };
   /** Whether the requesting thread gets every event and effect. */
@@ -119,6 +131,8 @@ export type ThreadMethods = {
   sendText: (what: { session: string; text: string }) => void;
   finish: (what: { session: string; target: string | null }) => void;
   noteFault: (what: { session: string; name: string; reason: string }) => void;
+  /** A function that the thread has called reports progress. */
+  functionProgress: (what: { run: string; text: string }) => void;
   /** Resolves when all entries of a session so far are in its log file: with whether it may get more. */
   flushTrace: (session: string) => Promise<boolean>;
   /** Ends its sessions and frees everything. */
@@ -141,6 +155,8 @@ export type MainMethods = {
   finished: (report: SessionReport) => void;
   mayTransfer: (what: { session: string; target: string }) => Promise<string | null>;
   consult: (what: { session: string; about: Consultation }, signal: AbortSignal) => Promise<TransferOutcome>;
+  /** Runs the code of a function. The signal is aborted when its call is over. */
+  callFunction: (what: { run: string; name: string; about: FunctionRun }, signal: AbortSignal) => Promise<ToolResult>;
   isOnDoNotCall: (number: string) => Promise<boolean>;
   listDoNotCall: (all: null) => Promise<readonly DoNotCallEntry[]>;
   doNotCall: (entry: DoNotCallEntry) => void;

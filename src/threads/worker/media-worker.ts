@@ -7,10 +7,14 @@ import type { MainMethods, RemoteSessionRequest, ThreadMethods, ThreadSettings }
 import { fromWire, Rpc, toWire } from '../wire/rpc.js';
 import { WorkerCalls, TRANSFER_MS } from './worker-calls.js';
 import { WorkerWebRtc } from './worker-webrtc.js';
+import type { EnginePlugin } from '../../engine/plugin.js';
+import { WorkerFunctions } from './worker-functions.js';
 import { WorkerStores } from './worker-stores.js';
 
 export interface MediaWorkerOptions {
   settings: ThreadSettings;
+  /** The plug-ins of the settings. */
+  plugins: readonly EnginePlugin[];
   clock: Clock;
   post: (message: unknown) => void;
 }
@@ -25,6 +29,7 @@ const TAP_MS = 10_000;
 export class MediaWorker {
   readonly #main: Rpc<MainMethods>;
   readonly #stores: WorkerStores;
+  readonly #functions: WorkerFunctions;
   readonly #engine: Engine;
   readonly #webRtc: WorkerWebRtc;
   readonly #calls: WorkerCalls;
@@ -34,12 +39,14 @@ export class MediaWorker {
   /** Records of sessions that are being created. */
   readonly #records = new Map<string, RemoteSession['record']>();
 
-  constructor({ settings, clock, post }: MediaWorkerOptions) {
+  constructor({ settings, plugins, clock, post }: MediaWorkerOptions) {
     const onFault = (error: Error): void => this.#main.tell('fault', toWire(error));
     this.#main = new Rpc({ post, methods: this.#methods(), clock, onFault });
+    this.#functions = new WorkerFunctions(this.#main);
     this.#stores = new WorkerStores(settings, this.#main, clock);
     this.#engine = new Engine({
       ...settings.options,
+      plugins: this.#functions.plugins(plugins, settings.options.functions ?? []),
       ...this.#stores.forEngine,
       clock,
       recorder: {
@@ -91,6 +98,7 @@ export class MediaWorker {
       sendText: ({ session, text }) => of(session)?.sendText(text),
       finish: ({ session, target }) => of(session)?.finish(target),
       noteFault: ({ session, name, reason }) => of(session)?.noteFault(name, reason),
+      functionProgress: ({ run, text }) => this.#functions.progress(run, text),
       flushTrace: async (session) => this.#stores.traces?.flush(session) ?? false,
       close: () => this.#close(),
     };
@@ -119,7 +127,7 @@ export class MediaWorker {
 
   async #open(
     line: string,
-    { asks, logs, ...request }: RemoteSessionRequest,
+    { asks, logs, functions, ...request }: RemoteSessionRequest,
     signal: AbortSignal,
   ): Promise<RemoteSession['record']> {
     const { id } = request;
@@ -128,6 +136,7 @@ export class MediaWorker {
     if (transport === null) throw new ParleyError('SESSION_CLOSED');
     const session = await this.#engine.createSession({
       ...request,
+      tools: this.#functions.of(functions),
       transport,
       observe: (event) => {
         if (event.type !== 'ended') main.tell('event', { session: id, event });

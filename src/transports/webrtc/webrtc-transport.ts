@@ -20,7 +20,32 @@ export interface WebRtcCodec {
   decoder(sampleRateHz: OpusRateHz): Decoder;
 }
 
+/** The messages of a data channel: the talk socket's, or another protocol. */
+export interface SideChannel {
+  /** Whether the client answers forms. */
+  readonly showsForms: boolean;
+  /** Unreadable or meaningless messages. */
+  readonly badMessages: number;
+  /** A text message of the client. */
+  receive(text: string, sink: TransportSink | null): void;
+  /** A message of the session. */
+  tell(message: TransportMessage): void;
+  /** The connection has ended. Called once. */
+  closed(error?: Error): void;
+}
+
+/** What a side channel can do with its line. */
+export interface SideChannelLink {
+  send(text: string): void;
+  /** Ends the line. */
+  fail(error: ParleyError): void;
+  /** Answers another offer of the same connection. */
+  answer(sdp: string): Promise<string>;
+}
+
 export interface WebRtcTransportOptions {
+  /** Default: the messages of the talk socket. */
+  channel?: (link: SideChannelLink) => SideChannel;
   peer: WebRtcPeer;
   opus: WebRtcCodec;
   clock: Clock;
@@ -50,14 +75,14 @@ export class WebRtcTransport implements Transport {
   readonly name = 'webrtc';
   readonly inputRateHz = HEARING_RATE_HZ;
   readonly outputRateHz = OUTPUT_RATE_HZ;
-  readonly showsForms = true;
+  readonly showsForms: boolean;
   /** Resolves when the other side can hear; rejects if the connection fails. */
   readonly connected: Promise<void>;
-  readonly #options: Required<WebRtcTransportOptions>;
+  readonly #options: Required<Omit<WebRtcTransportOptions, 'channel'>>;
   readonly #encoder: Encoder;
   readonly #inbound: InboundStream;
   readonly #loss = new ReportedLoss();
-  readonly #control: TalkControl;
+  readonly #channel: SideChannel;
   readonly #silence = new Int16Array((OUTPUT_RATE_HZ * FRAME_MS) / 1000);
   #sink: TransportSink | null = null;
   #early: MediaPacket[] = [];
@@ -72,7 +97,7 @@ export class WebRtcTransport implements Transport {
 
   constructor(options: WebRtcTransportOptions) {
     this.#options = { maxBufferedBytes: 512_000, ...options };
-    const { peer, opus, clock } = options;
+    const { peer, opus, clock, channel = (link) => new TalkChannel(link, clock) } = options;
     this.#encoder = opus.encoder({ sampleRateHz: OUTPUT_RATE_HZ, expectedLoss: INITIAL_LOSS });
     this.#inbound = new InboundStream({
       decoder: new OpusMediaDecoder(opus.decoder(HEARING_RATE_HZ)),
@@ -81,15 +106,12 @@ export class WebRtcTransport implements Transport {
       rateHz: HEARING_RATE_HZ,
       listener: { hear: (samples) => this.#sink?.audio(samples) },
     });
-    this.#control = new TalkControl({
-      clock,
-      send: (message) => this.#send(JSON.stringify(message)),
-      onTooBad: (error) => this.#fail(error),
-      onOffer: (sdp) => {
-        void this.#renegotiate(sdp);
-        return true;
-      },
+    this.#channel = channel({
+      send: (text) => this.#send(text),
+      fail: (error) => this.#fail(error),
+      answer: (sdp) => this.answer(sdp),
     });
+    this.showsForms = this.#channel.showsForms;
     let onConnected: () => void = () => undefined;
     this.connected = new Promise((resolve, reject) => {
       onConnected = resolve;
@@ -103,7 +125,7 @@ export class WebRtcTransport implements Transport {
       },
       audio: (packet) => this.#onPacket(packet),
       digit: (digit) => this.#sink?.digits(digit),
-      message: (text) => this.#control.receive(text, this.#sink),
+      message: (text) => this.#channel.receive(text, this.#sink),
       loss: (share) => this.#onLoss(share),
       // Browsers send no goodbye when their page closes: a peer that was connected and disappears has hung up.
       closed: (reason) => {
@@ -118,7 +140,7 @@ export class WebRtcTransport implements Transport {
       ...this.#inbound.stats,
       undecodable: this.#inbound.undecodable,
       sentPackets: this.#sentPackets,
-      badMessages: this.#control.badMessages,
+      badMessages: this.#channel.badMessages,
     };
   }
 
@@ -162,7 +184,7 @@ export class WebRtcTransport implements Transport {
   }
 
   send(message: TransportMessage): void {
-    this.#send(JSON.stringify(wireMessage(message)));
+    this.#channel.tell(message);
   }
 
   close(): Promise<void> {
@@ -177,15 +199,6 @@ export class WebRtcTransport implements Transport {
     }
     await peer.close();
     this.#gone();
-  }
-
-  async #renegotiate(offer: string): Promise<void> {
-    try {
-      const sdp = await this.answer(offer);
-      this.#send(JSON.stringify({ method: 'answer', payload: { sdp, type: 'answer' } }));
-    } catch (error) {
-      this.#send(JSON.stringify({ method: 'onerror', data: reasonOf(error) }));
-    }
   }
 
   #onLoss(share: number): void {
@@ -223,6 +236,52 @@ export class WebRtcTransport implements Transport {
     this.#reject(error ?? new ParleyError('LINE_LOST', { reason: 'it was closed' }));
     const sink = this.#sink;
     this.#sink = null;
+    this.#channel.closed(error);
     sink?.closed(error);
+  }
+}
+
+/** The talk socket's messages. */
+class TalkChannel implements SideChannel {
+  readonly showsForms = true;
+  readonly #link: SideChannelLink;
+  readonly #control: TalkControl;
+
+  constructor(link: SideChannelLink, clock: Clock) {
+    this.#link = link;
+    this.#control = new TalkControl({
+      clock,
+      send: (message) => link.send(JSON.stringify(message)),
+      onTooBad: (error) => link.fail(error),
+      onOffer: (sdp) => {
+        void this.#renegotiate(sdp);
+        return true;
+      },
+    });
+  }
+
+  get badMessages(): number {
+    return this.#control.badMessages;
+  }
+
+  receive(text: string, sink: TransportSink | null): void {
+    this.#control.receive(text, sink);
+  }
+
+  tell(message: TransportMessage): void {
+    this.#link.send(JSON.stringify(wireMessage(message)));
+  }
+
+  closed(): void {
+    // Nothing waits for it.
+  }
+
+  async #renegotiate(offer: string): Promise<void> {
+    try {
+      const sdp = await this.#link.answer(offer);
+      this.#link.send(JSON.stringify({ method: 'answer', payload: { sdp, type: 'answer' } }));
+    } catch (error) {
+      this.#link.send(JSON.stringify({ method: 'onerror', data: reasonOf(error) }));
+    }
   }
 }

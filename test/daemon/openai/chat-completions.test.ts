@@ -5,6 +5,7 @@ import { NO_LOG } from '../../../src/daemon/operations/log.js';
 import { httpServer, type LocalServer } from '../../net/local-server.js';
 import {
   callChunk,
+  type DoubleRequest,
   finishChunk,
   OpenAiDouble,
   sendError,
@@ -59,6 +60,10 @@ function call(id: string, name: string, args: string): object {
   return callChunk({ index: 0, id, function: { name, arguments: args } });
 }
 
+function bodyOf(request: DoubleRequest | undefined): Record<string, unknown> {
+  return request?.body ?? {};
+}
+
 function client(apiKey: string): OpenAI {
   return new OpenAI({ apiKey, baseURL: `${house.address}/v1`, maxRetries: 0 });
 }
@@ -104,7 +109,7 @@ it('answers whole, with the prompt, the context and the client’s settings', as
     seed: 7,
     response_format: { type: 'json_object' },
   });
-  const [system, user] = request?.body['messages'] as { role: string; content: string }[];
+  const [system, user] = bodyOf(request)['messages'] as { role: string; content: string }[];
   expect(system?.content).toContain('You sell bread to Ada of Bonn.');
   expect(system?.content).toMatch(/Be brief\.\n\nNever mention cake\.$/);
   expect(user).toEqual(USER);
@@ -154,7 +159,7 @@ it('runs the agent’s tools itself and leaves those of the client to it', async
     messages: [USER, message, { role: 'tool', tool_call_id: id, content: 'noon' }],
   });
   expect(last.choices[0]?.message.content).toBe('It is noon.');
-  expect((llm.requests[0]?.body['tools'] as object[]).length).toBe(2);
+  expect((bodyOf(llm.requests[0])['tools'] as object[]).length).toBe(2);
 });
 
 it('streams a client’s call and serves the SDK’s own tool loop', async () => {
@@ -180,7 +185,7 @@ it('streams a client’s call and serves the SDK’s own tool loop', async () =>
   expect(llm.requests.at(-1)?.body['tool_choice']).toEqual({ type: 'function', function: { name: 'local_time' } });
   await openai.chat.completions.create({ ...forced, tool_choice: 'none' });
   expect(
-    (llm.requests.at(-1)?.body['tools'] as { function: { name: string } }[]).map((one) => one.function.name),
+    (bodyOf(llm.requests.at(-1))['tools'] as { function: { name: string } }[]).map((one) => one.function.name),
   ).toEqual(['stock']);
 });
 

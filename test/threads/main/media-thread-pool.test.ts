@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { RealClock } from '../../../src/base/real-clock.js';
 import { Engine } from '../../../src/engine/engine.js';
@@ -15,6 +16,9 @@ import { openDatabase } from '../../../src/store/database.js';
 import { DoNotCallStore } from '../../../src/store/do-not-call.js';
 import { SqliteDatabase } from '../../../src/store/sqlite/sqlite-database.js';
 import { SessionStore } from '../../../src/store/sessions.js';
+import { packageFile } from '../../../src/package-files.js';
+import { loadPlugins } from '../../../src/plugins/load-plugins.js';
+import { defineTool } from '../../../src/tools/define-tool.js';
 import { WeriftCaller } from '../../../src/transports/webrtc/werift-caller.js';
 
 const LOOPBACK = { addresses: ['127.0.0.1'], ipv6: false };
@@ -26,6 +30,8 @@ const AGENT = {
   privacy_settings: { opt_out_data_collection: false, do_not_call_detection: true },
 };
 const SCRIPT = { rules: [{ when: 'bread', say: 'We have bread.' }] };
+
+const plugins = await loadPlugins([fileURLToPath(packageFile('examples/plugin/bakery.mjs'))]);
 
 // Two threads load their engines.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
@@ -39,6 +45,7 @@ describe('media threads', () => {
   const doNotCall = new DoNotCallStore(new SqliteDatabase(database));
   const sessionMemory = new SessionStore(new SqliteDatabase(database));
   const engine = new Engine({
+    plugins,
     clock,
     doNotCall,
     sessionMemory,
@@ -92,6 +99,53 @@ describe('media threads', () => {
   const said = (events: readonly SessionEvent[]): string[] =>
     events.flatMap((event) => (event.type === 'agent' ? [event.text] : []));
 
+  it('call functions of plug-ins and of the session, whose code runs here', async () => {
+    const agent = { ...AGENT, llm: { model: 'bakery-clerk' } };
+    const clerk = await called({ agent, script: undefined, extensions: { functions: ['look_up_order'] } });
+    clerk.session.sendText('Where is my order?');
+    await expect.poll(() => said(clerk.events).join(), PATIENCE).toContain('I looked it up: {"state":"baking"');
+    await clerk.session.end();
+
+    const seen: unknown[] = [];
+    const count = defineTool({
+      name: 'count',
+      description: '',
+      execute: async function* (_, { history, variables, session, signal }) {
+        seen.push(history.at(0)?.content, variables['Name'], signal.aborted, session === null);
+        yield 'I am counting.';
+        await Promise.resolve();
+        throw new TypeError('no fingers');
+      },
+    });
+    const wait = defineTool({
+      name: 'wait',
+      description: '',
+      timeoutMs: 600_000,
+      execute: (_, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            seen.push('aborted');
+            reject(signal.reason as Error);
+          });
+        }),
+    });
+    const call = (tool: string): object => ({
+      when: tool,
+      call: { tool, ok: { say: 'Done.' }, failed: { say: 'No.' } },
+    });
+    const script = { rules: [call('count'), call('wait')] };
+    const { session, events } = await called({ script, tools: [count, wait], metadata: { Name: 'Ann' } });
+    session.sendText('count');
+    await expect.poll(() => said(events).join(), PATIENCE).toMatch(/I am counting\..*No\./);
+    session.sendText('wait');
+    await expect.poll(() => events.filter(({ type }) => type === 'toolStarted').length, PATIENCE).toBe(2);
+    const report = await session.end();
+    await expect.poll(() => seen, PATIENCE).toEqual(['Hello.', 'Ann', false, false, 'aborted']);
+    expect(report.functionCalls[0]).toMatchObject({ name: 'count', ok: false, result: 'count failed: no fingers.' });
+    expect(report.faultCauses?.['tool.failed']).toMatch(/^TypeError: no fingers\n.*media-thread-pool/);
+    expect(events).toContainEqual(expect.objectContaining({ type: 'toolProgress', text: 'I am counting.' }));
+  });
+
   it('have sessions as the main thread has them, the freest thread first; what they leave is found', async () => {
     const phones = { from: '+12025550199', to: '+12025550101' };
     const [first, second] = [await called({ phones, direction: 'outbound' }), await called()];
@@ -110,6 +164,37 @@ describe('media threads', () => {
     const again = await called({ continuation: { session_id: first.session.id } });
     await Promise.all([again.session.close(), second.session.close()]);
     expect(engine.sessions.size).toBe(0);
+  });
+
+  it('are steered and tapped from the main thread', async () => {
+    const { session, events } = await called();
+    const abort = new AbortController();
+    const played = (async (): Promise<number> => {
+      let loudest = 0;
+      for await (const { side, samples } of session.tap('agent', { signal: abort.signal })) {
+        if (side === 'agent') loudest = Math.max(loudest, ...samples);
+      }
+      return loudest;
+    })();
+    const heard: boolean[] = [];
+    session.on('speaking', ({ who, isSpeaking }) => who === 'agent' && heard.push(isSpeaking));
+    await expect(session.say('Buy one, get one free.')).resolves.toMatchObject({ complete: true });
+    abort.abort();
+    await expect(played).resolves.toBeGreaterThan(500);
+    expect(heard).toEqual([true, false]);
+    const withdrawn = new AbortController();
+    await session.hold({ music: false });
+    await expect(session.say('Hello?')).rejects.toMatchObject({ code: 'COMMAND_REFUSED', details: { why: 'held' } });
+    await session.unhold();
+    await session.updateAgent({ prompt: 'You sell cake.' });
+    const said = session.say('one two three four five six seven eight nine ten.', { signal: withdrawn.signal });
+    withdrawn.abort(new Error('not any more'));
+    await expect(said).rejects.toThrow('not any more');
+    await expect(session.updateAgent({ prompt: 5 as never })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    const report = await session.end({ message: 'We close now.' });
+    expect(report.messages.at(-1)).toEqual({ role: 'assistant', content: 'We close now.' });
+    expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(['held', 'agentUpdated', 'ended']));
+    await expect(session.interrupt()).rejects.toMatchObject({ code: 'SESSION_CLOSED' });
   });
 
   it('refuse what the main thread would refuse, in its words', async () => {

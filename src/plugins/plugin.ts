@@ -1,0 +1,113 @@
+import { PROVIDER_KINDS, type EnginePlugin } from '../engine/plugin.js';
+import { ParleyError } from '../base/errors.js';
+import { ACTION_NAMES } from '../conversation/actions/actions.js';
+import { STT_PROVIDERS } from '../providers/stt/registry.js';
+import { TTS_ENTRIES } from '../providers/tts/registry.js';
+import { VAD_PROVIDERS } from '../providers/vad/registry.js';
+import { SCRIPTED_MODEL } from '../settings/models.js';
+import { toolFault } from '../tools/define-tool.js';
+
+/**
+ * A plug-in for an engine or `parley serve --plugin FILE`, whose default export it is.
+ * @throws ParleyError ARGUMENT_INVALID
+ */
+export function definePlugin(plugin: EnginePlugin): EnginePlugin {
+  const fault = pluginFault(plugin);
+  if (fault !== null) throw new ParleyError('ARGUMENT_INVALID', { argument: 'definePlugin', reason: fault });
+  return plugin;
+}
+
+const MEMBERS = ['name', 'functions', ...PROVIDER_KINDS, 'redact'];
+
+/** Names of parley's own that a plug-in cannot take. */
+const TAKEN: Readonly<Record<(typeof PROVIDER_KINDS)[number], readonly string[]>> = {
+  stt: STT_PROVIDERS,
+  tts: TTS_ENTRIES.map(({ name }) => name),
+  llm: [SCRIPTED_MODEL],
+  vad: VAD_PROVIDERS,
+  turn: [],
+};
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}\*?$/;
+
+/** What is wrong with a plug-in; null = nothing. */
+export function pluginFault(given: unknown): string | null {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    return 'expected an object such as {name: "acme", functions: [], stt: {}, tts: {}, llm: {}}';
+  }
+  const plugin = given as Readonly<Record<string, unknown>>;
+  if (typeof plugin['name'] !== 'string' || plugin['name'].trim() === '') return 'name should be a text';
+  const unknown = Object.keys(plugin).find((member) => !MEMBERS.includes(member));
+  if (unknown !== undefined) return `there is no member "${unknown}"; a plug-in has ${MEMBERS.join(', ')}`;
+  const { functions = [], redact } = plugin;
+  if (!Array.isArray(functions)) return 'functions should be a list of functions, as defineTool makes them';
+  for (const [at, tool] of functions.entries()) {
+    const fault = toolFault(tool);
+    if (fault !== null) return `functions[${String(at)}]: ${fault}`;
+    const { name } = tool as { name: string };
+    if (ACTION_NAMES.includes(name)) return `functions[${String(at)}]: ${name} is a name of parley's own`;
+  }
+  if (redact !== undefined && typeof redact !== 'function') return 'redact should be a function of a text';
+  for (const kind of PROVIDER_KINDS) {
+    const fault = makersFault(kind, plugin[kind]);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+function makersFault(kind: (typeof PROVIDER_KINDS)[number], makers: unknown): string | null {
+  if (makers === undefined) return null;
+  const example = `{ acme: () => new Acme${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}() }`;
+  if (typeof makers !== 'object' || makers === null || Array.isArray(makers)) {
+    return `${kind} should be an object of functions by name, such as ${example}`;
+  }
+  for (const [name, make] of Object.entries(makers)) {
+    if (!NAME.test(name) || (name.endsWith('*') && kind !== 'llm')) return `${kind}: "${name}" cannot be a name`;
+    if (TAKEN[kind].includes(name)) return `${kind}: "${name}" is a provider of parley's own; choose another name`;
+    if (typeof make !== 'function') return `${kind}.${name} should be a function that makes the provider: ${example}`;
+  }
+  return null;
+}
+
+/** A name that two plug-ins give; null = there is none. @param titleOf what a plug-in is called in the message */
+export function sharedName(
+  plugins: readonly EnginePlugin[],
+  titleOf: (plugin: EnginePlugin) => string = ({ name }) => name,
+): string | null {
+  const owners = new Map<string, string>();
+  for (const plugin of plugins) {
+    const names = [
+      ...(plugin.functions ?? []).map(({ name }) => `function ${name}`),
+      ...PROVIDER_KINDS.flatMap((kind) => Object.keys(plugin[kind] ?? {}).map((name) => `${kind} ${name}`)),
+    ];
+    for (const name of names) {
+      const owner = owners.get(name);
+      if (owner !== undefined) return `${titleOf(plugin)} and ${owner} both have ${name}`;
+      owners.set(name, titleOf(plugin));
+    }
+  }
+  return null;
+}
+
+const TITLES: Readonly<Record<(typeof PROVIDER_KINDS)[number], string>> = {
+  stt: 'recognisers',
+  tts: 'voices',
+  llm: 'language models',
+  vad: 'voice activity detection',
+  turn: 'turn models',
+};
+
+/** What a plug-in brings, for people. */
+export function partsOf(plugin: EnginePlugin): string[] {
+  const named = (title: string, names: readonly string[]): string[] =>
+    names.length === 0 ? [] : [`${title} ${names.join(', ')}`];
+  const parts = [
+    ...named(
+      'functions',
+      (plugin.functions ?? []).map(({ name }) => name),
+    ),
+    ...PROVIDER_KINDS.flatMap((kind) => named(TITLES[kind], Object.keys(plugin[kind] ?? {}))),
+    ...(plugin.redact === undefined ? [] : ['redacts texts']),
+  ];
+  return parts.length === 0 ? ['nothing'] : parts;
+}
