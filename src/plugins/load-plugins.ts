@@ -2,24 +2,23 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ParleyError, reasonOf } from '../base/errors.js';
-import type { EnginePlugin } from '../engine/plugin.js';
-import { pluginFault, sharedName } from './plugin.js';
+import { type ParleyPlugin, pluginFault, sharedName } from './plugin.js';
 
 /**
  * Loads plug-ins from ES modules, each the default export of its file.
  * @param files paths, relative to the working folder; a file that is named twice is loaded once
  * @throws ParleyError PLUGIN_INVALID naming the file
  */
-export async function loadPlugins(files: readonly string[]): Promise<EnginePlugin[]> {
+export async function loadPlugins(files: readonly string[]): Promise<ParleyPlugin[]> {
   const paths = [...new Set(files.map((file) => resolve(file)))];
-  const plugins: EnginePlugin[] = [];
+  const plugins: ParleyPlugin[] = [];
   for (const path of paths) plugins.push(await loadPlugin(path));
   const shared = sharedName(plugins, ({ file, name }) => file ?? name);
   if (shared !== null) throw new ParleyError('PLUGIN_INVALID', { file: paths.at(-1) ?? '', reason: shared });
   return plugins;
 }
 
-async function loadPlugin(file: string): Promise<EnginePlugin> {
+async function loadPlugin(file: string): Promise<ParleyPlugin> {
   const invalid = (reason: string, cause?: unknown): ParleyError =>
     new ParleyError('PLUGIN_INVALID', { file, reason }, { cause });
   if (!existsSync(file)) throw invalid('there is no such file');
@@ -37,7 +36,7 @@ async function loadPlugin(file: string): Promise<EnginePlugin> {
   }
   const fault = pluginFault(plugin);
   if (fault !== null) throw invalid(fault);
-  return { ...(plugin as EnginePlugin), file };
+  return { ...(plugin as ParleyPlugin), file };
 }
 
 function hintFor(error: unknown): string {

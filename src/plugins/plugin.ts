@@ -1,5 +1,8 @@
 import { PROVIDER_KINDS, type EnginePlugin } from '../engine/plugin.js';
+import type { Clock } from '../base/clock.js';
 import { ParleyError } from '../base/errors.js';
+import type { Ticker } from '../base/ticker.js';
+import type { Carrier } from '../telephony/carriers/carrier.js';
 import { ACTION_NAMES } from '../conversation/actions/actions.js';
 import { STT_PROVIDERS } from '../providers/stt/registry.js';
 import { TTS_ENTRIES } from '../providers/tts/registry.js';
@@ -7,25 +10,51 @@ import { VAD_PROVIDERS } from '../providers/vad/registry.js';
 import { SCRIPTED_MODEL } from '../settings/models.js';
 import { toolFault } from '../tools/define-tool.js';
 
+/** What a carrier of a plug-in gets from the daemon. */
+export interface CarrierHost {
+  /** Its numbers in the daemon's store, E.164. */
+  owned: readonly string[];
+  clock: Clock;
+  /** The ticker of the media thread. */
+  ticker: Ticker;
+  /** The setting `publicUrl`. */
+  publicUrl: string | null;
+  onError: (error: unknown) => void;
+}
+
+/** Opens a phone network. The daemon closes it. */
+export type CarrierMaker = (host: CarrierHost) => Carrier | Promise<Carrier>;
+
+/** A plug-in of the daemon, which also brings what an engine alone has no use for. */
+export interface ParleyPlugin extends EnginePlugin {
+  /** Phone networks by the name that numbers have as their `carrier`. Only the daemon opens them. */
+  carriers?: Readonly<Record<string, CarrierMaker>>;
+}
+
 /**
  * A plug-in for an engine or `parley serve --plugin FILE`, whose default export it is.
  * @throws ParleyError ARGUMENT_INVALID
  */
-export function definePlugin(plugin: EnginePlugin): EnginePlugin {
+export function definePlugin(plugin: ParleyPlugin): ParleyPlugin {
   const fault = pluginFault(plugin);
   if (fault !== null) throw new ParleyError('ARGUMENT_INVALID', { argument: 'definePlugin', reason: fault });
   return plugin;
 }
 
-const MEMBERS = ['name', 'functions', ...PROVIDER_KINDS, 'redact'];
+const NAMED_KINDS = [...PROVIDER_KINDS, 'carriers'] as const;
+
+type NamedKind = (typeof NAMED_KINDS)[number];
+
+const MEMBERS = ['name', 'functions', ...NAMED_KINDS, 'redact'];
 
 /** Names of parley's own that a plug-in cannot take. */
-const TAKEN: Readonly<Record<(typeof PROVIDER_KINDS)[number], readonly string[]>> = {
+const TAKEN: Readonly<Record<NamedKind, readonly string[]>> = {
   stt: STT_PROVIDERS,
   tts: TTS_ENTRIES.map(({ name }) => name),
   llm: [SCRIPTED_MODEL],
   vad: VAD_PROVIDERS,
   turn: [],
+  carriers: ['sip', 'twilio', 'telnyx', 'plivo', 'simulated'],
 };
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}\*?$/;
@@ -48,22 +77,22 @@ export function pluginFault(given: unknown): string | null {
     if (ACTION_NAMES.includes(name)) return `functions[${String(at)}]: ${name} is a name of parley's own`;
   }
   if (redact !== undefined && typeof redact !== 'function') return 'redact should be a function of a text';
-  for (const kind of PROVIDER_KINDS) {
+  for (const kind of NAMED_KINDS) {
     const fault = makersFault(kind, plugin[kind]);
     if (fault !== null) return fault;
   }
   return null;
 }
 
-function makersFault(kind: (typeof PROVIDER_KINDS)[number], makers: unknown): string | null {
+function makersFault(kind: NamedKind, makers: unknown): string | null {
   if (makers === undefined) return null;
-  const example = `{ acme: () => new Acme${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}() }`;
+  const example = `{ acme: () => new Acme() }`;
   if (typeof makers !== 'object' || makers === null || Array.isArray(makers)) {
     return `${kind} should be an object of functions by name, such as ${example}`;
   }
   for (const [name, make] of Object.entries(makers)) {
     if (!NAME.test(name) || (name.endsWith('*') && kind !== 'llm')) return `${kind}: "${name}" cannot be a name`;
-    if (TAKEN[kind].includes(name)) return `${kind}: "${name}" is a provider of parley's own; choose another name`;
+    if (TAKEN[kind].includes(name)) return `${kind}: "${name}" is a name of parley's own; choose another name`;
     if (typeof make !== 'function') return `${kind}.${name} should be a function that makes the provider: ${example}`;
   }
   return null;
@@ -71,14 +100,14 @@ function makersFault(kind: (typeof PROVIDER_KINDS)[number], makers: unknown): st
 
 /** A name that two plug-ins give; null = there is none. @param titleOf what a plug-in is called in the message */
 export function sharedName(
-  plugins: readonly EnginePlugin[],
-  titleOf: (plugin: EnginePlugin) => string = ({ name }) => name,
+  plugins: readonly ParleyPlugin[],
+  titleOf: (plugin: ParleyPlugin) => string = ({ name }) => name,
 ): string | null {
   const owners = new Map<string, string>();
   for (const plugin of plugins) {
     const names = [
       ...(plugin.functions ?? []).map(({ name }) => `function ${name}`),
-      ...PROVIDER_KINDS.flatMap((kind) => Object.keys(plugin[kind] ?? {}).map((name) => `${kind} ${name}`)),
+      ...NAMED_KINDS.flatMap((kind) => Object.keys(plugin[kind] ?? {}).map((name) => `${kind} ${name}`)),
     ];
     for (const name of names) {
       const owner = owners.get(name);
@@ -89,16 +118,17 @@ export function sharedName(
   return null;
 }
 
-const TITLES: Readonly<Record<(typeof PROVIDER_KINDS)[number], string>> = {
+const TITLES: Readonly<Record<NamedKind, string>> = {
   stt: 'recognisers',
   tts: 'voices',
   llm: 'language models',
   vad: 'voice activity detection',
   turn: 'turn models',
+  carriers: 'carriers',
 };
 
 /** What a plug-in brings, for people. */
-export function partsOf(plugin: EnginePlugin): string[] {
+export function partsOf(plugin: ParleyPlugin): string[] {
   const named = (title: string, names: readonly string[]): string[] =>
     names.length === 0 ? [] : [`${title} ${names.join(', ')}`];
   const parts = [
@@ -106,8 +136,13 @@ export function partsOf(plugin: EnginePlugin): string[] {
       'functions',
       (plugin.functions ?? []).map(({ name }) => name),
     ),
-    ...PROVIDER_KINDS.flatMap((kind) => named(TITLES[kind], Object.keys(plugin[kind] ?? {}))),
+    ...NAMED_KINDS.flatMap((kind) => named(TITLES[kind], Object.keys(plugin[kind] ?? {}))),
     ...(plugin.redact === undefined ? [] : ['redacts texts']),
   ];
   return parts.length === 0 ? ['nothing'] : parts;
+}
+
+/** The phone networks of plug-ins by name. */
+export function carriersOf(plugins: readonly ParleyPlugin[]): [name: string, make: CarrierMaker][] {
+  return plugins.flatMap(({ carriers = {} }) => Object.entries(carriers));
 }

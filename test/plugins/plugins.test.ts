@@ -3,13 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { ParleyError } from '../../src/base/errors.js';
 import { VirtualClock } from '../../src/base/virtual-clock.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions } from '../../src/engine/options.js';
 import type { EnginePlugin } from '../../src/engine/plugin.js';
 import { packageFile } from '../../src/package-files.js';
 import { loadPlugins } from '../../src/plugins/load-plugins.js';
-import { definePlugin, partsOf } from '../../src/plugins/plugin.js';
+import { type CarrierHost, type CarrierMaker, definePlugin, partsOf } from '../../src/plugins/plugin.js';
+import { type Networks, openNetworks } from '../../src/daemon/calls/networks.js';
+import { DEFAULT_SETTINGS } from '../../src/settings/settings.js';
+import { SoleLeases } from '../../src/store/leases.js';
+import type { StoredPhone } from '../../src/store/phones.js';
+import type { Carrier } from '../../src/telephony/carriers/carrier.js';
 import type { LogEntry } from '../../src/session/record/event-log.js';
 import type { CallHistoryItem } from '../../src/session/record/call-history.js';
 import { energyVad } from '../../src/testing/doubles/energy-vad.js';
@@ -18,6 +24,14 @@ import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
 import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 
+const PHONE: Omit<StoredPhone, 'number' | 'carrier'> = {
+  status: 'active',
+  agentId: null,
+  agentConfigOverride: null,
+  tags: [],
+  address: null,
+  createdAt: 0,
+};
 const folder = mkdtempSync(join(tmpdir(), 'parley-plugins-'));
 const engines: Engine[] = [];
 afterEach(() => Promise.all(engines.splice(0).map((engine) => engine.close())));
@@ -59,7 +73,7 @@ describe('loadPlugins', () => {
       'tts should be an object of functions by name, such as { acme: () =>',
     ],
     ['export default { name: "a", tts: { acme: 1 } }', 'tts.acme should be a function that makes the provider'],
-    ['export default { name: "a", stt: { deepgram: () => 1 } }', 'stt: "deepgram" is a provider of parley\'s own'],
+    ['export default { name: "a", stt: { deepgram: () => 1 } }', 'stt: "deepgram" is a name of parley\'s own'],
     ['export default { name: "a", stt: { "x*": () => 1 } }', 'stt: "x*" cannot be a name'],
     ['export default { name: "a", redact: 1 }', 'redact should be a function of a text'],
     ['import "not-installed-here"', 'a plain object is a plug-in, too'],
@@ -171,5 +185,63 @@ describe('the redaction of a plug-in', () => {
     expect(JSON.stringify(stored)).toContain('**** please');
     expect(kept[0]?.function_calls).toMatchObject([{ name: 'pay', result: 'took ****' }]);
     expect(kept[0]?.chat).toContain('[not stored: its redaction failed]');
+  });
+});
+
+describe('the carriers of a plug-in', () => {
+  const OURS = '+12025550100';
+
+  function acme(name: string, placed: string[], closed: string[]): Carrier {
+    const refuse = (): Promise<void> => Promise.reject(new ParleyError('NUMBER_UNAVAILABLE', { number: '' }));
+    return {
+      name,
+      searchNumbers: async () => [],
+      buyNumber: refuse,
+      releaseNumber: refuse,
+      ownedNumbers: async () => [OURS],
+      placeCall: ({ to }) => {
+        placed.push(to);
+        throw new ParleyError('CARRIER_CLOSED', { carrier: name });
+      },
+      receiveCalls: () => () => undefined,
+      close: async () => void closed.push(name),
+    };
+  }
+
+  function open(carrier: CarrierMaker): Promise<Networks> {
+    return openNetworks({
+      engine: engineOf({ plugins: [definePlugin({ name: 'acme', carriers: { acme: carrier } })] }),
+      phones: { list: () => [{ ...PHONE, number: OURS, carrier: 'acme' }] },
+      settings: DEFAULT_SETTINGS,
+      isAddress: () => false,
+      takesCalls: () => true,
+      leases: new SoleLeases(),
+      maxSessions: 1,
+      onError: () => undefined,
+    });
+  }
+
+  it('have the numbers that name them', async () => {
+    const [placed, closed, hosts]: [string[], string[], CarrierHost[]] = [[], [], []];
+    const networks = await open((host) => {
+      hosts.push(host);
+      return acme('acme', placed, closed);
+    });
+    expect(hosts).toMatchObject([{ owned: [OURS], publicUrl: null }]);
+    const call = { from: OURS, to: '+442079460000', ringTimeoutMs: 1000 };
+    expect(() => networks.carrier.placeCall(call)).toThrow(ParleyError);
+    expect(placed).toEqual([call.to]);
+    await networks.close();
+    expect(closed).toContain('acme');
+  });
+
+  it('that cannot be opened, or have another name, say so', async () => {
+    await expect(open(() => acme('other', [], []))).rejects.toThrow('its name is other; it should be the same');
+    const fails = open(() => {
+      throw new Error('no account');
+    });
+    await expect(fails).rejects.toThrow(
+      'The plug-in with the carrier acme cannot be used: it cannot be opened: no account',
+    );
   });
 });

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { ParleyError, reasonOf } from '../../base/errors.js';
 import { nowUnixMs } from '../../base/real-clock.js';
+import { carriersOf } from '../../plugins/plugin.js';
 import { simulatedCarrier } from '../../telephony/carriers/simulated/open.js';
 import { hasTrunk, sipTrunks } from '../../telephony/carriers/sip/open.js';
 import type { CarrierAccount } from '../../telephony/carriers/media-socket/carrier-account.js';
@@ -113,6 +115,7 @@ export async function openNetworks({
   const accounts = await openAccounts({ engine, settings, figures, tokenPrefix, onError, ownedBy });
   const endpoints = accounts.map(({ carrier }) => carrier);
   joined.push(...accounts);
+  joined.push(...(await openOwn({ engine, settings, onError, ownedBy })));
   closing.push(...accounts.map(({ close }) => close));
   const simulated = await simulatedCarrier({
     engine,
@@ -159,6 +162,32 @@ function assignNumbers(networks: readonly NamedCarrier[], phones: Pick<PhoneStor
     for (const number of now) left.delete(number);
     return { carrier, owned: now };
   });
+}
+
+/** Opens the networks of plug-ins. @throws ParleyError PLUGIN_INVALID */
+async function openOwn({
+  engine,
+  settings: { publicUrl },
+  onError,
+  ownedBy,
+}: Pick<OpenAccountsOptions, 'engine' | 'settings' | 'onError' | 'ownedBy'>): Promise<NamedCarrier[]> {
+  const { clock, ticker } = engine;
+  const open = async ([name, make]: ReturnType<typeof carriersOf>[number]): Promise<NamedCarrier> => {
+    const owned = ownedBy(name);
+    const invalid = (reason: string, cause?: unknown): ParleyError =>
+      new ParleyError('PLUGIN_INVALID', { file: `with the carrier ${name}`, reason }, { cause });
+    let carrier: Carrier;
+    try {
+      carrier = await make({ owned, clock, ticker, publicUrl, onError });
+    } catch (error) {
+      throw invalid(`it cannot be opened: ${reasonOf(error)}`, error);
+    }
+    // The store knows numbers by this name.
+    if (carrier.name === name) return { name, carrier, owned };
+    await carrier.close();
+    throw invalid(`its name is ${carrier.name}; it should be the same`);
+  };
+  return Promise.all(carriersOf(engine.options.plugins ?? []).map(open));
 }
 
 /** A carrier with webhooks and media sockets. */
