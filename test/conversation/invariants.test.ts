@@ -49,6 +49,26 @@ const name = fc.constantFrom(
 const callId = fc.constantFrom('a', 'a', 'b', '__proto__', '', 'a-2');
 const args = fc.constantFrom('{}', '', '{"message":"Goodbye then."}', '{"digits":"1w2"}', '{broken');
 
+/** Commands of a program; each gets its id when it comes. */
+const COMMANDS: readonly ConversationEvent[] = [
+  { type: 'command.say', id: 0, text: 'Listen.', when: 'now', interruptible: false },
+  { type: 'command.say', id: 0, text: 'Listen. It is important.', when: 'afterSentence' },
+  { type: 'command.say', id: 0, text: 'Listen.', when: 'next' },
+  { type: 'command.generate', id: 0, instructions: 'Sing.', when: 'now', tools: [] },
+  { type: 'command.generate', id: 0, instructions: 'Sing.' },
+  { type: 'command.interrupt', id: 0 },
+  { type: 'command.add', id: 0, role: 'system', content: 'It rains.' },
+  { type: 'command.update', id: 0, update: 1, settings: { systemPrompt: 'You are Bob.', toolMs: 900 } },
+  { type: 'command.mute', id: 0, side: 'agent', on: true },
+  { type: 'command.mute', id: 0, side: 'agent', on: false },
+  { type: 'command.mute', id: 0, side: 'user', on: true },
+  { type: 'command.hold', id: 0, music: true, maxMs: 20_000 },
+  { type: 'command.unhold', id: 0 },
+  { type: 'command.transfer', id: 0, target: '+15550199' },
+  { type: 'command.press', id: 0, digits: '12w#' },
+  { type: 'command.record', id: 0, on: false },
+];
+
 const event: fc.Arbitrary<ConversationEvent> = fc.oneof(
   fc.constant({ type: 'line.opened' as const }),
   { weight: 6, arbitrary: fc.record({ type: fc.constant('speech.started' as const), startMs: time }) },
@@ -116,6 +136,11 @@ const event: fc.Arbitrary<ConversationEvent> = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('beep' as const), endMs: time }) },
   fc.record({ type: fc.constant('command.say' as const), text: words }),
+  {
+    weight: 6,
+    arbitrary: fc.record({ type: fc.constant('command.withdraw' as const), id: fc.integer({ min: 1, max: 40 }) }),
+  },
+  { weight: 12, arbitrary: fc.constantFrom(...COMMANDS) },
   { weight: 20, arbitrary: fc.constant({ type: 'time' as const }) },
 );
 const lastEvent: fc.Arbitrary<ConversationEvent> = fc.constantFrom(
@@ -241,6 +266,9 @@ function play(settings: ConversationConfig, happenings: readonly Happening[], re
     }
   };
   let nowMs = 0;
+  let commands = 0;
+  const numbered = (happened: ConversationEvent): ConversationEvent =>
+    'id' in happened && happened.id === 0 ? { ...happened, id: ++commands } : happened;
   step({ type: 'line.opened' }, 0);
   for (const [index, { afterMs, event: happened, position }] of happenings.entries()) {
     if (index === restoreAt) {
@@ -254,7 +282,7 @@ function play(settings: ConversationConfig, happenings: readonly Happening[], re
     }
     nowMs = untilMs;
     const { state } = conversation;
-    step(fit(happened, state), nowMs, fitPosition(position, state));
+    step(numbered(fit(happened, state)), nowMs, fitPosition(position, state));
   }
   // Left alone, every conversation comes to an end by itself.
   for (let count = 0; count < MOST_STEPS && conversation.state.line === 'open'; count++) {
