@@ -89,23 +89,32 @@ export interface ToolContext {
   intercept?: ToolInterceptor | undefined;
 }
 
-/** What a function can do with the session that calls it. */
+/**
+ * What a function can do with the session that calls it, see docs/library.md. The reply that has called it waits for it:
+ * do not wait for `generate` and `updateAgent`, which come after that reply.
+ */
 export interface ToolSession {
-  /** The agent says it after its current speech. Resolves when it is over. */
-  say(text: string): Promise<unknown>;
-  /** The model speaks by instructions, which the user does not hear. Resolves when the reply is over. */
-  generate(reply: { instructions: string }): Promise<unknown>;
-  /** Stops the agent at once. Resolves to whether it had something to say. */
-  interrupt(): Promise<boolean>;
-  /** Adds a message to the history, which gets no answer: `system` for the model alone. */
-  addMessage(message: { role: 'system' | 'user' | 'assistant'; content: string }): Promise<void>;
-  /** The user waits and is not heard, until `unhold`. */
-  hold(): Promise<void>;
-  unhold(): Promise<void>;
-  /** Presses keys, once the agent has said all it was about to. */
-  pressKeys(digits: string): Promise<void>;
+  /** The agent says it after its current speech. */
+  say(text: string): unknown;
   /** The agent ends the call, or connects the user to `target`, when all queued speech has been heard. */
   finish(target?: string | null): void;
+  /** The model speaks by instructions that the user does not hear. */
+  generate(options: { instructions: string; tools?: readonly string[] | undefined }): Promise<unknown>;
+  /** Stops what the agent is saying. Resolves to whether there was anything. */
+  interrupt(): Promise<boolean>;
+  /** Adds a message to the history without an answer: `system` for the model alone. */
+  addMessage(message: { role: 'system' | 'user' | 'assistant'; content: string }): Promise<void>;
+  /** Other settings from the next reply on. */
+  updateAgent(changes: {
+    prompt?: string | undefined;
+    metadata?: Readonly<Record<string, unknown>> | undefined;
+  }): Promise<void>;
+  mute(side: 'user' | 'agent', on?: boolean): Promise<void>;
+  hold(options?: { music?: boolean | undefined; maxMs?: number | undefined }): Promise<void>;
+  unhold(): Promise<void>;
+  pressKeys(digits: string): Promise<void>;
+  pauseRecording(): Promise<void>;
+  resumeRecording(): Promise<void>;
 }
 
 /** A client that shows forms and returns the user's input. */

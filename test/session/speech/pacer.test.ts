@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { Ticker } from '../../../src/base/ticker.js';
 import { VirtualClock } from '../../../src/base/virtual-clock.js';
+import { lineOver } from '../../../src/session/line-over.js';
 import { Pacer } from '../../../src/session/speech/pacer.js';
+import { LineTaps } from '../../../src/session/tap.js';
 import { MemoryTransport } from '../../../src/transports/memory.js';
 
 /** A source of numbered frames, and when each reached the line; null = a silent tick. */
@@ -160,5 +162,60 @@ describe('the pacer', () => {
     });
     await rig.say(5, 1);
     expect(rig.faults).toEqual([new Error('broken')]);
+  });
+});
+
+describe('taps of the pacer', () => {
+  it('get what is heard of frames sent ahead of time, silence while the line is held, and nothing of what was dropped', async () => {
+    const clock = new VirtualClock();
+    const taps = new LineTaps('agent', 16_000);
+    const ahead: Int16Array[] = [];
+    const ready = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((value) => new Int16Array(320).fill(value));
+    let isHeld = false;
+    const line = lineOver(new MemoryTransport(), { leadMs: 100 });
+    line.start({ audio: () => {}, digits: () => {}, text: () => {}, formResult: () => {}, closed: () => {} });
+    const source = {
+      pull: () => null,
+      playable: () => false,
+      rests: () => false,
+      ahead: {
+        count: () => ahead.length,
+        ready: () => ready.length > 0 && !isHeld,
+        pull: () => {
+          const [next = null] = ready.splice(0, 1);
+          if (next !== null) ahead.push(next);
+          return next;
+        },
+        hear: () => {
+          if (isHeld) return false;
+          ahead.shift();
+          return true;
+        },
+      },
+    };
+    const pacer = new Pacer(line, source, () => undefined, taps);
+    const frames: [atSample: number, value: number][] = [];
+    const reading = (async () => {
+      for await (const { atSample, samples } of taps.open({})) frames.push([atSample / 320, samples[0] ?? 0]);
+    })();
+    pacer.start(new Ticker(clock));
+    await clock.advanceTo(60); // a silent tick sends five frames ahead, two of which are heard by now
+    isHeld = true;
+    await clock.advanceTo(80);
+    isHeld = false;
+    await clock.advanceTo(100);
+    ahead.length = 0; // dropped
+    ready.length = 0;
+    await clock.advanceTo(120);
+    taps.close();
+    await reading;
+    expect(frames).toEqual([
+      [0, 0],
+      [1, 1],
+      [2, 2],
+      [3, 0],
+      [4, 3],
+      [5, 0],
+    ]);
   });
 });
