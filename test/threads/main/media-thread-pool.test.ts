@@ -147,6 +147,7 @@ describe('media threads', () => {
   });
 
   it('have sessions as the main thread has them, the freest thread first; what they leave is found', async () => {
+    kept.length = 0;
     const phones = { from: '+12025550199', to: '+12025550101' };
     const [first, second] = [await called({ phones, direction: 'outbound' }), await called()];
     expect(threads.loads).toEqual([1, 1]);
