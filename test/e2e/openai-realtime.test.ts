@@ -267,6 +267,23 @@ it('serves the agents SDK: a spoken turn, a function, an interruption', async ()
     transcript: 'Table nine is free.',
   });
   expect(people).toEqual([4]);
+  await inbox.next('response.done');
+
+  // Another agent of the SDK takes over: other instructions and functions.
+  const waitingList = tool({
+    name: 'waiting_list',
+    description: 'Who waits',
+    parameters: z.object({}),
+    execute: () => '',
+  });
+  await session.updateAgent(new RealtimeAgent({ name: 'List', instructions: 'Be brief.', tools: [waitingList] }));
+  await inbox.next('session.updated');
+  session.sendMessage('Have you bread?');
+  await inbox.next('response.done');
+  const { tools, messages } = llm.requests.at(-1)?.body as { tools: object[]; messages: { content: string }[] };
+  expect(tools).toMatchObject([{ function: { name: 'waiting_list' } }]);
+  expect(messages[0]?.content).toContain('Be brief.');
+  expect(messages[0]?.content).not.toContain('Be kind.');
   expect(errors).toEqual([]);
   expect(session.history.map(({ type }) => type)).toContain('function_call');
 });

@@ -5,7 +5,7 @@ import { errorOf, ParleyError, reasonOf } from '../../../base/errors.js';
 import type { SessionHandle } from '../../../engine/remote-line.js';
 import { InvalidConfigError } from '../../../schema/issues.js';
 import type { LogEntry } from '../../../session/record/event-log.js';
-import type { SessionEvent } from '../../../session/session-options.js';
+import type { AgentChanges, SessionEvent } from '../../../session/session-options.js';
 import type { DefinedTool } from '../../../tools/define-tool.js';
 import { LineInput } from '../../../transports/line-input.js';
 import type { TransportMessage } from '../../../transports/transport.js';
@@ -254,14 +254,14 @@ export class RealtimeConversation {
       if (Object.keys(given as object).some((name) => !WITHOUT_EFFECT.has(name))) this.#begin();
       return;
     }
-    if (tools !== JSON.stringify(config.offered)) {
-      const message = 'The tools of a session that has begun cannot change';
-      this.#events.refuse(new EventRefusal('unsupported', message, 'session.tools'), eventId);
-    }
+    const hasOtherTools = tools !== JSON.stringify(config.offered);
+    const changes: AgentChanges = {
+      prompt: config.instructions === before.instructions ? undefined : config.prompt(agent, replacesPrompt),
+      tools: hasOtherTools ? [...(agent.tools ?? []), ...this.#tools.of(config.offered)] : undefined,
+    };
+    const isChanged = changes.prompt !== undefined || hasOtherTools;
     this.#whenReady((session) => {
-      const hasOther = config.instructions !== before.instructions;
-      const prompt = config.prompt(agent, replacesPrompt);
-      if (hasOther) this.#watch(session.updateAgent({ prompt }), eventId);
+      if (isChanged) this.#watch(session.updateAgent(changes), eventId);
       if (config.isManual !== before.isManual) this.#watch(session.mute('agent', config.isManual), eventId);
     });
   }
