@@ -280,7 +280,8 @@ it('serves the agents SDK: a spoken turn, a function, an interruption', async ()
   await inbox.next('session.updated');
   session.sendMessage('Have you bread?');
   await inbox.next('response.done');
-  const { tools, messages } = llm.requests.at(-1)?.body as { tools: object[]; messages: { content: string }[] };
+  const asked = (llm.requests.at(-1)?.body ?? {}) as { tools?: object[]; messages?: { content: string }[] };
+  const { tools, messages = [] } = asked;
   expect(tools).toMatchObject([{ function: { name: 'waiting_list' } }]);
   expect(messages[0]?.content).toContain('Be brief.');
   expect(messages[0]?.content).not.toContain('Be kind.');

@@ -125,7 +125,7 @@ function realtimeRoutes(
     calls.hangUp(id);
     return reply.send();
   };
-  app.post('/v1/realtime/client_secrets', needs('calls'), mint);
+  app.post('/v1/realtime/client_secrets', needs('calls'), (request) => mint(request));
   app.post('/v1/realtime/calls', { onRequest: admit }, (request, reply) => {
     admission.enter();
     const client = callers.get(request);

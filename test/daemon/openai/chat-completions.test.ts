@@ -1,5 +1,7 @@
+import { Agent, OpenAIChatCompletionsModel, run, setTracingDisabled, tool } from '@openai/agents';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import * as z from 'zod';
 import { RealClock } from '../../../src/base/real-clock.js';
 import { NO_LOG } from '../../../src/daemon/operations/log.js';
 import { httpServer, type LocalServer } from '../../net/local-server.js';
@@ -187,6 +189,28 @@ it('streams a client’s call and serves the SDK’s own tool loop', async () =>
   expect(
     (bodyOf(llm.requests.at(-1))['tools'] as { function: { name: string } }[]).map((one) => one.function.name),
   ).toEqual(['stock']);
+});
+
+it('serves the agents SDK', async () => {
+  llm.answer = (response, { body }) => {
+    const last = (body['messages'] as { role: string; content: string }[]).at(-1);
+    if (last?.role === 'tool') stream(response, [textChunk(`It is ${last.content}.`), finishChunk('stop'), usageChunk]);
+    else stream(response, [call('d', 'local_time', '{"zone":"CET"}'), finishChunk('tool_calls')]);
+  };
+  setTracingDisabled(true);
+  const localTime = tool({
+    name: 'local_time',
+    description: 'The time',
+    parameters: z.object({ zone: z.string() }),
+    execute: ({ zone }) => `nine in ${zone}`,
+  });
+  const desk = new Agent({
+    name: 'Desk',
+    instructions: 'Be brief.',
+    model: new OpenAIChatCompletionsModel(openai, agent),
+    tools: [localTime],
+  });
+  expect((await run(desk, 'What time is it?')).finalOutput).toBe('It is nine in CET.');
 });
 
 it('logs a conversation that ends', async () => {
