@@ -287,9 +287,6 @@ const FORMATS: ReadonlyMap<string, Format> = new Map([
   ['ipv6', { words: 'an IPv6 address', test: (text) => isIP(text) === 6 }],
 ]);
 
-/** The formats that are checked. */
-export const CHECKED_FORMATS: readonly string[] = [...FORMATS.keys()];
-
 function isDate(text: string): boolean {
   const [, year, month, day] = DATE.exec(text) ?? [];
   if (year === undefined) return false;
