@@ -87,8 +87,7 @@ await build({
 });
 
 /**
- * Style sheets that a script imports are text in it, with what they import. A `rem` would be the size that a page around
- * has set: in its place comes `--u`, which the widget sets itself.
+ * Style sheets that a script imports are text in it, with what they import.
  * @returns {import('esbuild').Plugin}
  */
 function styleAsText() {
@@ -98,7 +97,7 @@ function styleAsText() {
       bundle.onLoad({ filter: /\.css$/ }, async ({ path }) => {
         const { outputFiles } = await build({ target, minify: true, entryPoints: [path], bundle: true, write: false });
         const css = outputFiles[0]?.text ?? '';
-        return { loader: 'text', contents: css.trim().replaceAll(/(\d*\.?\d+)rem\b/g, 'calc(var(--u)*$1)') };
+        return { loader: 'text', contents: css.trim() };
       });
     },
   };

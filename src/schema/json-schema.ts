@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import * as z from 'zod';
 
 /** A JSON Schema: an object of keywords, or true (anything) or false (nothing). */
 export type JsonSchema = Readonly<Record<string, unknown>> | boolean;
@@ -258,6 +258,9 @@ interface Format {
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const TIME = /^([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
 
+const IPV4 = z.ipv4();
+const IPV6 = z.ipv6();
+
 const FORMATS: ReadonlyMap<string, Format> = new Map([
   ['date', { words: 'a date such as 2026-11-30', test: isDate }],
   ['time', { words: 'a time with its zone, such as 09:30:00Z', test: (text) => TIME.test(text) }],
@@ -283,8 +286,8 @@ const FORMATS: ReadonlyMap<string, Format> = new Map([
     },
   ],
   ['uuid', { words: 'a UUID', test: (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text) }],
-  ['ipv4', { words: 'an IPv4 address', test: (text) => isIP(text) === 4 }],
-  ['ipv6', { words: 'an IPv6 address', test: (text) => isIP(text) === 6 }],
+  ['ipv4', { words: 'an IPv4 address', test: (text) => IPV4.safeParse(text).success }],
+  ['ipv6', { words: 'an IPv6 address', test: (text) => IPV6.safeParse(text).success }],
 ]);
 
 function isDate(text: string): boolean {

@@ -76,8 +76,9 @@ describe.runIf(isPostgresInstalled)('parley doctor on PostgreSQL', () => {
     await (await openPostgres(url)).close();
     const name = `reader_${new URL(url).pathname.slice(-8)}`;
     await query(`CREATE ROLE ${name} LOGIN; GRANT SELECT ON parley_schema, migration, nodes TO ${name};
-      INSERT INTO nodes (id, address, version, capacity, sessions, draining, started_us, heartbeat_us)
-        SELECT n::text, '', '1', 1, 0, 0, 1, 1 FROM generate_series(1, 50) AS n`);
+      INSERT INTO nodes (id, address, version, capacity, sessions, draining, started_us, heartbeat_us,
+          secret_key_id, signing_key_id)
+        SELECT n::text, '', '1', 1, 0, 0, 1, 1, '', '' FROM generate_series(1, 50) AS n`);
     const reader = new URL(url);
     reader.username = name;
     const found = faults(await check(reader.href));

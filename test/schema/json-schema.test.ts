@@ -190,9 +190,9 @@ describe('checkJson and ajv', () => {
         expect(checkJson(one as JsonSchema, given).ok, JSON.stringify([one, given])).toBe(expected);
         if (expected) fitting++;
       }),
-      { numRuns: 1_500, seed: 26 },
+      { numRuns: 250, seed: 26 },
     );
-    expect(fitting).toBeGreaterThan(200);
+    expect(fitting).toBeGreaterThan(40);
   });
 });
 

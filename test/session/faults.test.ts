@@ -382,7 +382,7 @@ describe('the end', () => {
     expect(await session.run()).toBe(first);
     expect(await session.close()).toBe(first);
     line.pushAudio(new Int16Array(320));
-    session.say('too late');
+    void session.say('too late');
     expect(clock.pending).toBe(0);
   });
 

@@ -60,7 +60,7 @@ describe('a session over a recording', () => {
   it('says external texts, and handles typed ones', async () => {
     const played = await play(recording(9000), {
       before: (session, clock) => {
-        clock.schedule(2000, () => session.say('The shop closes soon.'));
+        clock.schedule(2000, () => void session.say('The shop closes soon.'));
         clock.schedule(5000, () => session.sendText('  thank you '));
       },
     });

@@ -15,8 +15,8 @@ beforeEach(() => {
   vi.stubGlobal('addEventListener', page.addEventListener.bind(page));
   vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page));
   vi.stubGlobal('navigator', {});
-  vi.stubGlobal('RTCPeerConnection', class {});
-  vi.stubGlobal('AudioContext', class {});
+  vi.stubGlobal('RTCPeerConnection', Object);
+  vi.stubGlobal('AudioContext', Object);
   return () => {
     vi.unstubAllGlobals();
     vi.useRealTimers();

@@ -152,7 +152,11 @@ export class LiveEvents {
         break;
       case 'speaking':
       case 'interrupted':
+      case 'agentUpdated':
+      case 'held':
+      case 'muted':
       case 'toolStarted':
+      case 'toolProgress':
       case 'provider':
       case 'fault':
         break;

@@ -31,8 +31,7 @@ export type ReplyShape = 'maxTokens' | 'responseFormat';
 
 /** The form of a reply, as OpenAI's `response_format` gives it. */
 export type ResponseFormat =
-  | { type: 'json_object' }
-  | { type: 'json_schema'; json_schema: Readonly<Record<string, unknown>> & { name: string } };
+  { type: 'json_object' } | { type: 'json_schema'; json_schema: Readonly<Record<string, unknown>> & { name: string } };
 
 export interface LlmRequest {
   model: string;

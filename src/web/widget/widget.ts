@@ -249,11 +249,11 @@ function formSheet(declarations: string): CSSStyleSheet {
 
 /**
  * Style sheets of a widget, created by script, so that a Content Security Policy against inline styles does not block
- * them.
+ * them. A `rem` would be the size that the page around has set: in its place comes `--u`, which the widget sets itself.
  */
 function styleSheets(theme: Theme): CSSStyleSheet[] {
   const always = new CSSStyleSheet();
-  always.replaceSync(style);
+  always.replaceSync(style.replace(/([\d.]+)rem\b/g, 'calc(var(--u)*$1)'));
   const inTheDark = new CSSStyleSheet({ media: MEDIA[theme] });
   inTheDark.replaceSync(dark);
   return [always, inTheDark];

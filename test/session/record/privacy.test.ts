@@ -19,7 +19,7 @@ const talk = (options: PlayOptions) =>
       run: () => Promise.resolve({ ok: false, content: 'booked for Marigold' }),
     },
     conversation: { systemPrompt: 'the desk prompt', doNotCall: true },
-    before: (session, clock) => void clock.schedule(7000, () => session.say('secret 4711')),
+    before: (session, clock) => void clock.schedule(7000, () => void session.say('secret 4711')),
     ...options,
   });
 
