@@ -161,6 +161,7 @@ describe.runIf(isPostgresInstalled)('parley migrate', { timeout: 60_000 }, () =>
     for (const step of MIGRATIONS.slice(0, 16)) old.exec(step);
     old.pragma('user_version = 16');
     old.exec(`INSERT INTO do_not_call VALUES ('+12025550177', 'operator', NULL, 4)`);
+    old.exec(`INSERT INTO dials (session_id, to_phone, at_us, reserved_s) VALUES ('cut-off', '+12025550178', 1, 60)`);
     old.close();
     copyFileSync(path, join(dataDir, 'before'));
     expect(await migrate()).toMatchObject({ code: 0 });
@@ -169,6 +170,8 @@ describe.runIf(isPostgresInstalled)('parley migrate', { timeout: 60_000 }, () =>
     moved.close();
     const database = await openPostgres(target.url);
     expect(await database.all(sql`SELECT number FROM do_not_call`)).toEqual([{ number: '+12025550177' }]);
+    // A node that is gone: the first one to start ends what it has left.
+    expect(await database.all(sql`SELECT node_id FROM dials`)).toEqual([{ node_id: 'earlier-release' }]);
     await database.close();
   });
 

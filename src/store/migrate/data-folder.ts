@@ -10,6 +10,15 @@ const MOVED = '.moved';
 /** A folder in the data folder, for a copy of a database with an older schema. */
 const COPY_PREFIX = '.migrate-';
 
+/** The node of what releases before nodes have left open: the first node that starts ends it, as that of a dead node. */
+const NO_NODE = 'earlier-release';
+const OPEN_ROWS = [
+  ['calls', 'ended_us IS NULL'],
+  ['dials', 'ended_us IS NULL'],
+  ['unfinished_sessions', 'TRUE'],
+  ['campaign_records', 'calling = 1'],
+] as const;
+
 /** A data folder that no daemon uses, to copy its databases. It stays as it is until `moved`. */
 export class DataFolder {
   readonly path: string;
@@ -91,7 +100,11 @@ async function openCurrent(path: string): Promise<Database.Database> {
     if (version >= SCHEMA_VERSION) return openDatabase(path);
     const folder = mkdtempSync(join(path, COPY_PREFIX));
     await original.backup(databaseFile(folder));
-    return openDatabase(folder);
+    const database = openDatabase(folder);
+    for (const [table, isOpen] of OPEN_ROWS) {
+      database.prepare(`UPDATE ${table} SET node_id = ? WHERE node_id IS NULL AND ${isOpen}`).run(NO_NODE);
+    }
+    return database;
   } catch (error) {
     if (error instanceof ParleyError) throw error;
     throw new ParleyError('DATABASE_UNUSABLE', { path: file, reason: reasonOf(error) }, { cause: error });
