@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 /** Browser and vendor tests that wait for what they see, however long it takes. */
@@ -16,7 +17,22 @@ const EVALS = 'test/eval/suites.test.ts';
 /** Vitest leaves a core to itself, and of two that is half of all. */
 const parallel = { maxWorkers: 2, sequence: { groupOrder: 0 } };
 
+/** The package of React has React 18 of its own; with these its tests use the one of the root, React 19. */
+const REACT_19 = {
+  find: /^(react|react-dom)($|\/)/,
+  replacement: `${fileURLToPath(new URL('node_modules/', import.meta.url))}$1$2`,
+};
+
 export default defineConfig({
+  // Tests need no build.
+  resolve: {
+    alias: [
+      {
+        find: '@parley-voice/web',
+        replacement: fileURLToPath(new URL('packages/web/src/index.ts', import.meta.url)),
+      },
+    ],
+  },
   test: {
     coverage: { include: ['src/**'], exclude: ['src/web/**'] },
     setupFiles: ['test/setup.ts'],
@@ -32,6 +48,17 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.{ts,tsx}'],
           exclude: ['test/e2e/**', EVALS, ...MOCKS, ...REAL_TIME],
+          isolate: false,
+          ...parallel,
+        },
+      },
+      {
+        extends: true,
+        resolve: { alias: [REACT_19] },
+        test: {
+          name: 'react-19',
+          include: ['packages/react/test/*.test.tsx'],
+          provide: { react: '19' },
           isolate: false,
           ...parallel,
         },

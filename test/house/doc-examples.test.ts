@@ -2,10 +2,11 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { packageFile } from '../../src/package-files.js';
 
-const EXAMPLE = /(<!-- example: (\S+) -->\n\n)```(?:ts|js|jsonc?)\n[^]*?```/g;
-const LANGUAGES: Readonly<Record<string, string>> = { ts: 'ts', mjs: 'js', js: 'js', json: 'json' };
+const EXAMPLE = /(<!-- example: (\S+) -->\n\n)```(?:tsx?|js|jsonc?)\n[^]*?```/g;
+const LANGUAGES: Readonly<Record<string, string>> = { ts: 'ts', tsx: 'tsx', mjs: 'js', js: 'js', json: 'json' };
 
 const pages = (await readdir(packageFile('docs'))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`);
+pages.push(...['client', 'web', 'react'].map((name) => `packages/${name}/README.md`));
 
 it.each(pages)(
   '%s shows its examples as they are tested (else run this test with PARLEY_UPDATE_DOCS=1)',

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { packageFile, packageVersion } from '../../src/package-files.js';
@@ -176,6 +177,22 @@ describe('the tarballs', () => {
       });
       expect(made.outputFiles[0]?.text.length, entry).toBeGreaterThan(1000);
     }
+  });
+
+  it.each([
+    ['@parley-voice/web', 16_000],
+    ['@parley-voice/react', 8000],
+  ])('take no more of a page than they may: %s, %i bytes gzipped beside what it imports', async (name, budget) => {
+    const dist = join(consumer, 'node_modules', name, 'dist/index.js');
+    const made = await build({ entryPoints: [dist], minify: true, format: 'esm', write: false });
+    const size = gzipSync(made.outputFiles[0]?.contents ?? '').length;
+    expect(size).toBeLessThan(budget);
+    expect(size).toBeGreaterThan(budget / 4);
+  });
+
+  it('keep what servers render apart from what runs in browsers, as Next.js wants it', () => {
+    const built = readFileSync(join(consumer, 'node_modules/@parley-voice/react/dist/index.js'), 'utf8');
+    expect(built.split('\n')[0]).toBe("'use client';");
   });
 });
 

@@ -218,7 +218,7 @@ export class Call {
    * Presses keys: `0-9 * # A-D`, up to 64. Does nothing while there is no line.
    * @throws CallError `options`
    */
-  pressKey(keys: string): void {
+  pressKeys(keys: string): void {
     if (!KEYS.test(keys)) throw new CallError('options', `"${keys}" has keys that a telephone does not have.`);
     if (this.#session === null) return;
     this.#session.send({ method: 'dtmf', data: keys });

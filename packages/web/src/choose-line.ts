@@ -11,7 +11,7 @@ const READY_MS = 15_000;
 const TRY_MS = 7000;
 
 /** With these the socket would fail too, or must not be tried. */
-const FINAL: ReadonlySet<CallErrorCode> = new Set(['aborted', 'options', 'loudspeaker', 'unreachable']);
+const FINAL: ReadonlySet<CallErrorCode> = new Set(['aborted', 'options', 'token', 'loudspeaker', 'unreachable']);
 /** Statuses of refusals that hold for both: wrong key, wrong page, agent switched off, too many requests. */
 const FINAL_STATUSES: ReadonlySet<number | null> = new Set([401, 403, 409, 429]);
 

@@ -28,8 +28,9 @@ export async function listDevices(): Promise<CallDevices> {
     all
       .filter((device) => device.kind === kind && device.label !== '' && !DEFAULTS.has(device.deviceId))
       .map(({ deviceId, label }) => ({ id: deviceId, label }));
-  // Firefox cannot route an AudioContext to a loudspeaker.
-  return { microphones: of('audioinput'), speakers: 'setSinkId' in AudioContext.prototype ? of('audiooutput') : [] };
+  // Firefox cannot route an AudioContext to a loudspeaker. The DOMs that tests have in Node have no AudioContext.
+  const canChoose = typeof AudioContext !== 'undefined' && 'setSinkId' in AudioContext.prototype;
+  return { microphones: of('audioinput'), speakers: canChoose ? of('audiooutput') : [] };
 }
 
 /** Chromium lists the system's default again under these names. */

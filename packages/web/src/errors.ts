@@ -1,6 +1,7 @@
 /**
  * What went wrong:
  * - `options`: the options cannot work, whoever tries.
+ * - `token`: your function gave no session token.
  * - `aborted`: the signal was aborted, or the call was closed meanwhile.
  * - `microphone`, `loudspeaker`: the device is not available; the message says what to do.
  * - `unreachable`: the daemon does not answer.
@@ -13,6 +14,7 @@
  */
 export type CallErrorCode =
   | 'options'
+  | 'token'
   | 'aborted'
   | 'microphone'
   | 'loudspeaker'

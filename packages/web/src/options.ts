@@ -5,7 +5,8 @@ import type { CallTransport, LineToken } from './line.js';
 import type { ResumePoint } from './reconnect.js';
 
 /** What a token function returns: a token, or the whole answer of `POST /sessions/token`. */
-export type SessionToken = string | Pick<SessionTokenReply, 'token' | 'ice_servers'>;
+export type SessionToken =
+  string | (Pick<SessionTokenReply, 'token'> & Partial<Pick<SessionTokenReply, 'ice_servers'>>);
 
 export interface ConnectOptions {
   /** Address of the daemon, with its base path. Default: the folder of the page, for pages that the daemon serves. */
@@ -82,16 +83,30 @@ function tokens(
   let isUsed = false;
   return async (signal) => {
     if (publicKey !== undefined) return lineToken(await new DaemonApi(baseUrl, signal).sessionToken(publicKey));
-    if (typeof token === 'function') return lineToken(await token());
+    if (typeof token === 'function') return lineToken(await ask(token));
     if (isUsed) throw wrong('A session token is valid once. Give connect a function that gets one each time.');
     isUsed = true;
     return lineToken(token ?? '');
   };
 }
 
+/** @throws CallError `token`, for people; the page's own error is its cause */
+async function ask(token: () => SessionToken | Promise<SessionToken>): Promise<SessionToken> {
+  const noToken = 'This page got no session token from its server';
+  let reply: unknown;
+  try {
+    reply = await token();
+  } catch (cause) {
+    throw new CallError('token', `${noToken}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+  const text = typeof reply === 'object' && reply !== null && 'token' in reply ? reply.token : reply;
+  if (typeof text === 'string' && text !== '') return reply as SessionToken;
+  throw new CallError('token', `${noToken}: it is no text, and no object with the text "token".`);
+}
+
 function lineToken(reply: SessionToken): LineToken {
   if (typeof reply === 'string') return { token: reply, iceServers: [] };
-  return { token: reply.token, iceServers: reply.ice_servers.map((server) => ({ ...server })) };
+  return { token: reply.token, iceServers: (reply.ice_servers ?? []).map((server) => ({ ...server })) };
 }
 
 function wrong(message: string): CallError {

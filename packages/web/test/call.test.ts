@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { TalkClientMessage, TalkServerMessage } from '../../../src/transports/talk-protocol.js';
 import { Call, type CallEnd } from '../src/call.js';
 import { over, TabMemory, webRtcOrSocket } from '../src/choose-line.js';
 import { connect } from '../src/connect.js';
 import { CallError, type CallErrorCode } from '../src/errors.js';
-import type { CallTransport, Line, LineEvents, LineOptions, OpenLine } from '../src/line.js';
 import { checkOptions, type ConnectOptions } from '../src/options.js';
+import { Lines } from './test-line.js';
 
 /** What a browser has, as far as a call without a microphone touches it. */
 beforeEach(() => {
@@ -23,85 +22,12 @@ beforeEach(() => {
   };
 });
 
-/** A line whose other end is the test. */
-class TestLine implements Line {
-  readonly stats = null;
-  readonly levels = { user: 0.25, agent: 0.5 };
-  readonly sent: TalkClientMessage[] = [];
-  isClosed = false;
-
-  constructor(
-    readonly transport: CallTransport,
-    readonly options: LineOptions,
-    readonly events: LineEvents,
-  ) {}
-
-  tell(...messages: TalkServerMessage[]): void {
-    for (const message of messages) this.events.onMessage(message);
-  }
-
-  ready(id = 'one'): void {
-    this.tell({ method: 'onready', payload: { session_id: id } });
-  }
-
-  breaks(code = 1006, reason = ''): void {
-    this.events.onClosed({ opened: true, code, reason });
-  }
-
-  send(message: TalkClientMessage): void {
-    this.sent.push(message);
-  }
-
-  listenTo(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  speakThrough(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  close(): void {
-    this.isClosed = true;
-  }
-}
-
 const KEY = {
   baseUrl: 'https://voice.example/base/',
   token: () => 'st_1',
   agentId: 'olive',
   microphone: false,
 } as const;
-
-/** Opens lines on which the server is ready at once, unless `refuse` says why not. */
-class Lines {
-  readonly all: TestLine[] = [];
-  readonly tried: CallTransport[] = [];
-  refuse: (transport: CallTransport, options: LineOptions) => CallError | 'silence' | null = () => null;
-
-  open(transport: CallTransport): OpenLine {
-    return async (options, events, signal) => {
-      this.tried.push(transport);
-      await options.token();
-      const refusal = this.refuse(transport, options);
-      if (refusal instanceof CallError) throw refusal;
-      if (refusal === 'silence') {
-        return new Promise((_, reject) => {
-          signal.addEventListener('abort', () => reject(new CallError('aborted', 'given up')));
-        });
-      }
-      const line = new TestLine(transport, options, events);
-      this.all.push(line);
-      line.ready(`session-${String(this.all.length)}`);
-      return line;
-    };
-  }
-
-  get last(): TestLine {
-    const line = this.all.at(-1);
-    if (line === undefined) throw new Error('there is no line');
-    return line;
-  }
-}
 
 let lines: Lines;
 beforeEach(() => void (lines = new Lines()));
@@ -128,8 +54,8 @@ describe('a call', () => {
     expect(lines.last.options).toMatchObject({ baseUrl: 'https://voice.example/base', metadata: { guest: 'Ann' } });
 
     olive.sendText('a table');
-    olive.pressKey('12');
-    olive.pressKey('#');
+    olive.pressKeys('12');
+    olive.pressKeys('#');
     olive.answerForm('form-1', null);
     lines.last.tell(
       { method: 'onresponsetext', data: 'For how many?', payload: { is_final: false, answer: 1 } },
@@ -162,7 +88,7 @@ describe('a call', () => {
       ['agent', 'speech', 'For how', true, true],
       ['user', 'speech', 'four', false, false],
     ]);
-    expect(() => olive.pressKey('7x')).toThrow('"7x" has keys');
+    expect(() => olive.pressKeys('7x')).toThrow('"7x" has keys');
     olive.close();
   });
 
@@ -326,6 +252,22 @@ describe('the choice of the transport', () => {
     vi.stubGlobal('RTCPeerConnection', undefined);
     await auto(new TabMemory());
     expect(lines.tried).toEqual(['socket', 'socket']);
+  });
+});
+
+describe('a token function', () => {
+  it('that fails or gives no token is told as such, with its own words', async () => {
+    const fails = (token: ConnectOptions['token']): Promise<unknown> =>
+      call({ token }).catch((error: unknown) => error instanceof CallError && [error.code, error.message]);
+    const words = 'This page got no session token from its server';
+    expect(await fails(() => Promise.reject(new Error('not signed in')))).toEqual(['token', `${words}: not signed in`]);
+    expect(await fails(() => ({ session_token: 'st_1' }) as never)).toEqual([
+      'token',
+      `${words}: it is no text, and no object with the text "token".`,
+    ]);
+    const olive = await call({ token: () => ({ token: 'st_1' }) });
+    expect(olive.state).toBe('listening');
+    olive.close();
   });
 });
 

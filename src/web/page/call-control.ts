@@ -128,7 +128,7 @@ export class TalkCallControl {
   }
 
   press(digit: string): void {
-    this.#call?.pressKey(digit);
+    this.#call?.pressKeys(digit);
   }
 
   /** @param note for the transcript */
