@@ -39,9 +39,9 @@ describe('the page', () => {
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
     const html = await response.text();
     const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '');
-    const paths = [...loaded, '/assets/capture-worklet.js', '/assets/playback-worklet.js'];
-    expect(loaded).toContain('/assets/main.js');
-    for (const path of paths) expect((await house.request(path)).status, path).toBe(200);
+    const paths = [...loaded, 'assets/capture-worklet.js', 'assets/playback-worklet.js'];
+    expect(loaded).toContain('assets/main.js');
+    for (const path of paths) expect((await house.request(`/${path}`)).status, path).toBe(200);
     expect(html).not.toMatch(/<script(?![^>]*src)|style="|\son\w+="/);
   });
 

@@ -351,7 +351,7 @@ describe('pages of other origins', () => {
           origin,
           'origin',
         ]);
-        expect(headers.get('access-control-allow-headers')).toBe('authorization, content-type');
+        expect(headers.get('access-control-allow-headers')).toBe('authorization, content-type, x-openai-agents-sdk');
       }
     }
     const headers = { authorization: PUBLIC_KEY, origin: CAFE };

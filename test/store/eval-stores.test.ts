@@ -88,8 +88,9 @@ describe.each(backends)('stores of evals in $name', ({ open }) => {
     await runs.take('living', 5);
     await runs.take('dead', 5);
     await opened.database.run(
-      sql`INSERT INTO nodes (id, address, version, capacity, sessions, draining, started_us, heartbeat_us)
-          VALUES ('living', '', '1', 1, 0, 0, 1, 1)`,
+      sql`INSERT INTO nodes (id, address, version, capacity, sessions, draining, started_us, heartbeat_us,
+            secret_key_id, signing_key_id)
+          VALUES ('living', '', '1', 1, 0, 0, 1, 1, '', '')`,
     );
     expect(await runs.abandoned()).toEqual(['2']);
     expect([await runs.heldBy('living'), await runs.heldBy('dead')]).toEqual([['1'], ['2']]);

@@ -267,6 +267,7 @@ async function fill(database: SqlDatabase, sealed: (purpose: string) => string):
     sql`INSERT INTO eval_runs
         (id, suite_id, suite_version, agent_id, agent_version, status, request, progress, webhook, created_ms)
       VALUES ('a', 'a', 1, 'a', 1, 'done', '{}', '{}', ${sealed('eval_runs.webhook')}, 1)`,
+    sql`INSERT INTO mcp_authorizations (server, record) VALUES ('a', ${sealed('mcp_authorizations.record')})`,
   ]) {
     await database.run(statement);
   }
