@@ -14,7 +14,7 @@ const folder = join(root, 'api');
 const check = process.argv.includes('--check');
 
 /** The first one is the engine's: what it exports need not be exported by the others. */
-const ENTRIES = ['index', 'daemon', 'providers', 'testing'];
+const ENTRIES = ['index', 'daemon', 'lines', 'providers', 'testing'];
 
 /** Constants, which a public type is computed from: users need the type only. */
 const CONSTANT = /^([a-z]|[A-Z][A-Z_]+$)/;

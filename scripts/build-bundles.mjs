@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
 /** Their sources, for the build's own entries are what is written here. */
-const LIBRARY = ['index', 'daemon/index', 'providers/index', 'testing/index'];
+const LIBRARY = ['index', 'daemon/index', 'lines/index', 'providers/index', 'testing/index'];
 
 for (const name of readdirSync(dist)) if (/^(cli|bundle)(-\w+)?\.js$/.test(name)) rmSync(join(dist, name));
 

@@ -3,7 +3,7 @@ import type { Transport } from '../transports/transport.js';
 /** A transport with some methods replaced; everything else, including omitted methods, is that of the original. */
 export function lineOver(
   transport: Transport,
-  methods: Partial<Pick<Transport, 'start' | 'play' | 'send' | 'transfer' | 'close' | 'showsForms'>> & {
+  methods: Partial<Pick<Transport, 'start' | 'play' | 'send' | 'sendDigits' | 'transfer' | 'close' | 'showsForms'>> & {
     leadMs?: number | undefined;
   },
 ): Transport {

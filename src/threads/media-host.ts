@@ -2,9 +2,9 @@ import type { SessionLine } from '../engine/remote-line.js';
 import type { CallMediaHost } from '../telephony/carriers/sip/call-media-host.js';
 import type { PeerSettings } from '../transports/webrtc/peer.js';
 import type { WebRtcTransport, WebRtcTransportOptions } from '../transports/webrtc/webrtc-transport.js';
-import { loadOpus } from '../audio/codecs/opus.js';
 import type { Clock } from '../base/clock.js';
 import type { Ticker } from '../base/ticker.js';
+import { openWebRtc } from '../transports/webrtc/open-webrtc.js';
 
 /** A browser's line. */
 export type WebRtcLine = SessionLine & Pick<WebRtcTransport, 'answer' | 'connected'>;
@@ -39,16 +39,8 @@ export class LocalMediaHost implements MediaHost {
   }
 
   /** @param channel the messages of its data channel; default those of the talk socket */
-  async openWebRtc(peers: PeerSettings, channel?: WebRtcTransportOptions['channel']): Promise<WebRtcTransport> {
-    // Loaded late: most daemons' first call does not use WebRTC.
-    const [{ WeriftPeer }, { WebRtcTransport }, opus] = await Promise.all([
-      import('../transports/webrtc/werift-peer.js'),
-      import('../transports/webrtc/webrtc-transport.js'),
-      loadOpus(),
-    ]);
-    const clock = this.#clock;
-    const parts = { peer: new WeriftPeer(peers, clock), opus, clock };
-    return new WebRtcTransport(channel === undefined ? parts : { ...parts, channel });
+  openWebRtc(peers: PeerSettings, channel?: WebRtcTransportOptions['channel']): Promise<WebRtcTransport> {
+    return openWebRtc(peers, this.#clock, channel);
   }
 
   flushTrace(): Promise<boolean> {

@@ -61,6 +61,24 @@ export async function call(agent: AgentConfig, caller: string | null, id?: strin
   return new Engine({ speculation: false }).createSession(request);
 }`;
 
+/** The same for lines: a browser's and a call's whole way. */
+const LINES_CALLER = `
+import type { AgentConfig, CallReport, Engine } from 'PACKAGE';
+import { type IncomingCall, type Line, talkSocketLine, webRtcLine } from 'PACKAGE/lines';
+export async function serve(engine: Engine, agent: AgentConfig, path?: string): Promise<Line[]> {
+  const onEnd = ({ status, session }: CallReport): void => console.log(status, session?.messages.length);
+  const answer = async (call: IncomingCall): Promise<void> => {
+    const { answered, finished } = await call.answer({ agent, signal: call.signal, metadata: null });
+    await (await answered)?.say('Hello.');
+    onEnd(await finished);
+  };
+  const talk = await talkSocketLine({ engine, path, onError: console.error });
+  talk.receive((call) => (call.key === 'secret' ? answer(call) : call.reject('declined')));
+  const webRtc = await webRtcLine({ engine, portRange: [40_000, 40_100] });
+  webRtc.receive(answer);
+  return [webRtc];
+}`;
+
 let folder = '';
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'parley-tarball-'))));
 afterEach(() => rmSync(folder, { recursive: true }));
@@ -123,7 +141,8 @@ describe('the tarballs', () => {
 
   it.each(entries)('compile for strict consumers of $entry, without skipLibCheck', async ({ entry, isOwn }) => {
     const program = `import * as all from '${entry}';\nexport default all;\n`;
-    const caller = entry === own.name ? CALLER.replaceAll('PACKAGE', own.name) : '';
+    const callers: Readonly<Record<string, string>> = { [own.name]: CALLER, [`${own.name}/lines`]: LINES_CALLER };
+    const caller = (callers[entry] ?? '').replaceAll('PACKAGE', own.name);
     const projects = [
       { name: 'node', options: { module: 'nodenext' }, sources: ['main.mts', 'main.cts'] },
       { name: 'bundler', options: { module: 'esnext', moduleResolution: 'bundler' }, sources: ['main.ts'] },

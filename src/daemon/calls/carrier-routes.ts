@@ -1,13 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { WebSocketServer } from 'ws';
-import type { WebhookEndpoint, WebhookRequest } from '../../telephony/carriers/media-socket/webhook-endpoint.js';
-import { mediaSocketOf } from '../../telephony/carriers/media-socket/media-socket.js';
+import {
+  headersOf,
+  type WebhookEndpoint,
+  type WebhookRequest,
+} from '../../telephony/carriers/media-socket/webhook-endpoint.js';
+import { MediaSockets } from '../../telephony/carriers/media-socket/media-socket.js';
 import type { Clock } from '../../base/clock.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
 import type { Forwarder, Owner } from '../http/forwarder.js';
 import { CARRIER_PATHS } from '../http/rate-limit.js';
 import type { CallOwners } from '../nodes/call-owners.js';
-import { refuseUpgrade, type Upgrade, type Upgrades } from '../http/upgrades.js';
+import type { Upgrade, Upgrades } from '../http/upgrades.js';
+import { refuseUpgrade } from '../../net/refuse-upgrade.js';
 
 export interface CarrierEndpointOptions {
   /** The carrier of a path; null = none. Rejects if the telephone cannot be opened. */
@@ -28,20 +32,14 @@ export function nodeTokenPrefix(nodeId: string): string {
   return `${nodeId}_`;
 }
 
-/** Largest message of a media socket: 30 s of audio, which Telnyx allows. */
-const MAX_MESSAGE_BYTES = 1_400_000;
-
 /** Webhooks and media sockets of carriers. */
 export class CarrierEndpoint {
   readonly #options: CarrierEndpointOptions;
-  readonly #sockets = new WebSocketServer({
-    noServer: true,
-    maxPayload: MAX_MESSAGE_BYTES,
-    perMessageDeflate: false,
-  });
+  readonly #sockets: MediaSockets;
 
   constructor(options: CarrierEndpointOptions) {
     this.#options = options;
+    this.#sockets = new MediaSockets(options.clock);
   }
 
   routes(app: FastifyInstance, upgrades: Upgrades): void {
@@ -91,22 +89,13 @@ export class CarrierEndpoint {
   }
 
   async #socket(upgrade: Upgrade): Promise<void> {
-    const { endpointAt, clock, forwarder } = this.#options;
-    const { request, path, socket, head } = upgrade;
+    const { endpointAt, forwarder } = this.#options;
+    const { request, path, socket } = upgrade;
     const endpoint = await endpointAt(path);
     const headers = headersOf(request.headers);
     const owner = endpoint === null ? null : await this.#ownerOf(endpoint, { path, headers, body: NO_BODY });
     if (owner !== null && (await forwarder.pipe(owner, upgrade))) return;
-    const take = endpoint?.admit({ path, headers }) ?? null;
     if (endpoint === null) refuseUpgrade(socket, new ParleyError('ROUTE_UNKNOWN', { method: 'WebSocket', path }));
-    else if (take === null) refuseUpgrade(socket, new ParleyError('LINK_INVALID', { reason: 'no call expects it' }));
-    else this.#sockets.handleUpgrade(request, socket, head, (client) => take(mediaSocketOf(client, clock)));
+    else this.#sockets.open(upgrade, endpoint.admit({ path, headers }));
   }
-}
-
-/** Joins the values of repeated headers with commas, or takes the first, as Node does. */
-function headersOf(headers: NodeJS.Dict<string | string[]>): Record<string, string | undefined> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
-  );
 }

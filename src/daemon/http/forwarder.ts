@@ -7,7 +7,8 @@ import type { Agent, Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.js';
 import { abortAfter, raceAbort } from '../../base/deadlines.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
-import { refuseUpgrade, type Upgrade } from './upgrades.js';
+import type { Upgrade } from './upgrades.js';
+import { refuseUpgrade } from '../../net/refuse-upgrade.js';
 import { type NodePasses, PASS_HEADER, type PassedRequest } from './node-pass.js';
 
 /** The node that has what a request is about. */

@@ -1,8 +1,8 @@
-import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ParleyError } from '../../base/errors.js';
 import type { NodePasses } from './node-pass.js';
-import { isOpenAiPath, openAiError } from './openai-error.js';
+import { refuseUpgrade } from '../../net/refuse-upgrade.js';
 
 /** A request to open a WebSocket. */
 export interface Upgrade {
@@ -40,21 +40,6 @@ export class Upgrades {
   at(matches: (path: string) => boolean, take: (upgrade: Upgrade) => void): void {
     this.#endpoints.push({ matches, take });
   }
-}
-
-/**
- * Answers an upgrade with an error and closes the connection.
- * @param path of the request, which gives the form of the error
- */
-export function refuseUpgrade(socket: Duplex, error: ParleyError, path = ''): void {
-  const { httpStatus, message, code } = error;
-  const refusal = isOpenAiPath(path) ? openAiError(error) : null;
-  const status = refusal?.status ?? httpStatus;
-  const body = JSON.stringify(refusal === null ? { detail: message, code } : { error: refusal.error });
-  socket.end(
-    `HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}\r\nconnection: close\r\n` +
-      `content-type: application/json\r\ncontent-length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`,
-  );
 }
 
 /** Limits the open sockets of one address, so that no client can use all of them. */

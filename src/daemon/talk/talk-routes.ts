@@ -1,16 +1,16 @@
-import { type WebSocket, WebSocketServer } from 'ws';
 import * as z from 'zod';
-import type { Cancel, Clock } from '../../base/clock.js';
+import type { Clock } from '../../base/clock.js';
 import { parseWith } from '../../schema/issues.js';
 import type { SessionHandle } from '../../engine/remote-line.js';
-import { errorOf, ParleyError } from '../../base/errors.js';
-import type { TalkServerMessage } from '../../transports/talk-protocol.js';
-import { TalkSocketTransport } from '../../transports/talk-socket.js';
+import { ParleyError } from '../../base/errors.js';
+import { type TalkClient, TalkClients } from '../../transports/talk-clients.js';
+import type { TalkSocketTransport } from '../../transports/talk-socket.js';
 import type { AdmissionControl } from '../admission-control.js';
 import type { Access, Caller } from '../http/access.js';
 import type { Clients } from '../http/clients.js';
 import type { RateLimit } from '../http/rate-limit.js';
-import { refuseUpgrade, SocketPlaces, type Upgrade, type Upgrades } from '../http/upgrades.js';
+import { refuseUpgrade } from '../../net/refuse-upgrade.js';
+import { SocketPlaces, type Upgrade, type Upgrades } from '../http/upgrades.js';
 import { type WebSessions, type RequestedSession, sessionFieldsShape } from './web-sessions.js';
 
 export interface TalkEndpointOptions {
@@ -31,20 +31,6 @@ export interface TalkEndpointOptions {
   stored: (sessionId: string) => Promise<void>;
   onError: (error: Error) => void;
 }
-
-/** Time limit for the first message of a client. */
-const INITIATE_TIMEOUT_MS = 10_000;
-/** Time limit for a refused client's answer to the close frame. */
-const CLOSE_TIMEOUT_MS = 2000;
-/** Largest message: 32 s of audio. */
-const MAX_MESSAGE_BYTES = 1_048_576;
-/** Maximum of clients without a first message. */
-const MAX_WAITING = 500;
-/** WebSocket close codes of RFC 6455 and its registry. */
-const POLICY_VIOLATION = 1008;
-const TRY_AGAIN_LATER = 1013;
-const TOO_BIG = 1009;
-const INTERNAL_ERROR = 1011;
 
 const publicKeySchema = z.string().min(1).max(500);
 /** The first message of a client. */
@@ -73,22 +59,18 @@ const registeredSchema = z.strictObject({
 /** `/talk`: the voice socket for browsers. docs/talk-socket.md describes the protocol. */
 export class TalkEndpoint {
   readonly #options: TalkEndpointOptions;
-  /** Clients without a session, before or after it. */
-  readonly #waiting = new Set<WebSocket>();
+  readonly #clients: TalkClients;
   /** Running sessions by id. */
   readonly #talking = new Map<
     string,
     { session: SessionHandle; transport: TalkSocketTransport; agentId: string | null }
   >();
   readonly #places: SocketPlaces;
-  readonly #sockets = new WebSocketServer({
-    noServer: true,
-    maxPayload: MAX_MESSAGE_BYTES,
-    perMessageDeflate: false,
-  });
 
   constructor(options: TalkEndpointOptions) {
     this.#options = options;
+    const { clock, leadMs, onError } = options;
+    this.#clients = new TalkClients({ clock, leadMs, onError });
     this.#places = new SocketPlaces(options.socketsPerAddress);
     options.upgrades.at(
       (path) => path === '/talk',
@@ -98,8 +80,7 @@ export class TalkEndpoint {
 
   /** Refuses new clients and disconnects clients without a session. */
   close(): void {
-    for (const client of this.#waiting) client.terminate();
-    this.#sockets.close();
+    this.#clients.close();
   }
 
   #onUpgrade({ request, socket, head }: Upgrade): void {
@@ -112,48 +93,24 @@ export class TalkEndpoint {
     try {
       access.origin(access.callerOf(request));
       requests.take(clients.of(request).address);
-      if (this.#waiting.size >= MAX_WAITING) throw new ParleyError('SOCKETS_FULL', { limit: MAX_WAITING });
+      this.#clients.checkRoom();
       socket.once('close', this.#places.enter(clients.of(request).address));
     } catch (error) {
       if (!(error instanceof ParleyError)) throw error;
       refuseUpgrade(socket, error);
       return;
     }
-    this.#sockets.handleUpgrade(request, socket, head, (client) => {
-      this.#waitForInitiate(client, access.callerOf(request));
-    });
+    const caller = access.callerOf(request);
+    this.#clients.open(request, socket, head, (client) => this.#begin(client, caller));
   }
 
-  #waitForInitiate(client: WebSocket, caller: Caller): void {
-    const { clock } = this.#options;
-    this.#waiting.add(client);
-    client.on('error', () => undefined); // a close always follows
-    client.once('close', () => this.#waiting.delete(client));
-    const cancel: Cancel = clock.schedule(clock.nowMs() + INITIATE_TIMEOUT_MS, () => {
-      this.#end(client, POLICY_VIOLATION, 'the first message did not come in time');
-    });
-    client.once('close', cancel);
-    client.once('message', (data: Buffer, isBinary: boolean) => {
-      cancel();
-      const { leadMs } = this.#options;
-      const transport = new TalkSocketTransport(client, { clock, leadMs }); // buffers messages until the session listens
-      const text = isBinary ? null : data.toString('utf8');
-      void this.#begin({ client, transport, caller }, text).catch((error: unknown) => {
-        this.#sendAway(client, error);
-      });
-    });
-  }
-
-  async #begin(
-    { client, transport, caller }: { client: WebSocket; transport: TalkSocketTransport; caller: Caller },
-    text: string | null,
-  ): Promise<void> {
+  async #begin({ transport, initiate, begun }: TalkClient, caller: Caller): Promise<void> {
     const { webSessions } = this.#options;
-    const { requested, playsThroughPauses } = await this.#requested(parseJson(text), caller);
+    const { requested, playsThroughPauses } = await this.#requested(initiate, caller);
     transport.playsThroughPauses = playsThroughPauses;
     await this.#takeOver(requested);
     const session = await webSessions.begin(requested, transport, 'talk');
-    this.#waiting.delete(client);
+    begun();
     this.#talking.set(session.id, { session, transport, agentId: requested.agentId });
     await session.run().finally(() => this.#talking.delete(session.id));
   }
@@ -202,46 +159,9 @@ export class TalkEndpoint {
     );
     return { requested, playsThroughPauses: inPauses === true };
   }
-
-  #sendAway(client: WebSocket, error: unknown): void {
-    const known = error instanceof ParleyError;
-    if (!known) this.#options.onError(errorOf(error));
-    const reason = known ? error.message : 'an internal error occurred';
-    const message: TalkServerMessage = { method: 'onerror', data: reason };
-    client.resume();
-    if (client.readyState === client.OPEN) client.send(JSON.stringify(message));
-    this.#end(client, known ? closeCodeOf(error) : INTERNAL_ERROR, reason);
-  }
-
-  /** Closes with a reason, shortened to fit into a close frame. */
-  #end(client: WebSocket, code: number, reason: string): void {
-    const { clock } = this.#options;
-    client.removeAllListeners('message');
-    let text = reason;
-    while (Buffer.byteLength(text) > 120) text = text.slice(0, -1);
-    const cancel = clock.schedule(clock.nowMs() + CLOSE_TIMEOUT_MS, () => {
-      client.terminate();
-    });
-    client.once('close', cancel);
-    client.close(code, text);
-  }
-}
-
-function closeCodeOf({ httpStatus, retryable }: ParleyError): number {
-  if (httpStatus === 413) return TOO_BIG;
-  return retryable ? TRY_AGAIN_LATER : POLICY_VIOLATION;
 }
 
 function isRegistered(message: unknown): boolean {
   const data: unknown = typeof message === 'object' && message !== null && 'data' in message ? message.data : null;
   return typeof data === 'object' && data !== null && 'call_id' in data;
-}
-
-function parseJson(text: string | null): unknown {
-  if (text === null) throw new ParleyError('CONFIG_INVALID', { reason: 'the first message must be initiate' });
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new ParleyError('CONFIG_INVALID', { reason: 'the first message is not JSON' });
-  }
 }

@@ -45,13 +45,16 @@ const RECORDED_MS = 5000;
 export class AgentCall {
   /** Resolves when the call is over and all of its work is done. Never rejects. */
   readonly finished: Promise<CallReport>;
+  /** Resolves to the session once it runs, or to null if the call ends before. Never rejects. */
+  readonly answered: Promise<SessionHandle | null>;
   readonly sessionId: string;
   readonly call: CarrierCall<SessionLine>;
   readonly #options: AgentCallOptions;
   readonly #session: Promise<SessionHandle>;
-  readonly #answered: Promise<void>;
+  readonly #connected: Promise<void>;
   readonly #ended: Promise<void>;
   #isHungUp = false;
+  #onAnswered!: (session: SessionHandle | null) => void;
   #status: CallStatus = 'initiated';
 
   constructor(options: AgentCallOptions) {
@@ -59,13 +62,14 @@ export class AgentCall {
     this.sessionId = options.sessionId;
     this.call = options.call;
     const { call } = options;
-    let onAnswered!: () => void;
+    let onConnected!: () => void;
     let onEnded!: () => void;
-    this.#answered = new Promise((resolve) => (onAnswered = resolve));
+    this.answered = new Promise((resolve) => (this.#onAnswered = resolve));
+    this.#connected = new Promise((resolve) => (onConnected = resolve));
     this.#ended = new Promise((resolve) => (onEnded = resolve));
     const note = (state: CallState): void => {
       if (state === 'ringing') this.#enter('ringing');
-      if (state === 'answered') onAnswered();
+      if (state === 'answered') onConnected();
       if (state === 'ended') onEnded();
     };
     call.onState(note);
@@ -95,6 +99,7 @@ export class AgentCall {
 
   async #run(): Promise<CallReport> {
     const report = await this.#talk();
+    this.#onAnswered(null);
     await this.#carrierEnded();
     if (this.call.recorded !== undefined) await this.#recorded(this.call.recorded);
     const carrier = this.call.record();
@@ -112,7 +117,7 @@ export class AgentCall {
       return this.#silent(reasonOf(error));
     }
     call.answer();
-    const answered = session !== null && (await Promise.race([this.#answered.then(() => true), this.#ended]));
+    const answered = session !== null && (await Promise.race([this.#connected.then(() => true), this.#ended]));
     if (session === null || answered !== true) {
       void this.#session.then(
         (unused) => unused.close(),
@@ -122,7 +127,9 @@ export class AgentCall {
     }
     this.#enter('in-progress');
     if (this.#isHungUp) void session.close();
-    const report = await session.run();
+    const running = session.run();
+    this.#onAnswered(session);
+    const report = await running;
     return { status: report.status, error: faultOf(report), carrier: null, session: report };
   }
 
@@ -138,7 +145,7 @@ export class AgentCall {
 
   async #late(signal: AbortSignal): Promise<never> {
     // A called person hears nothing before the session; a caller hears ringing.
-    if (this.call.direction === 'outbound') await this.#answered;
+    if (this.call.direction === 'outbound') await this.#connected;
     await delay(this.#options.clock, READY_MS, signal);
     throw new ParleyError('CALL_AGENT_LATE', { seconds: READY_MS / 1000 });
   }

@@ -8,4 +8,6 @@ export interface CallAgent
     Pick<SessionRequest, 'id' | 'callId' | 'campaignId' | 'continuation' | 'observe' | 'log' | 'startUnixMs'> {
   /** Gets each status of the call, in order; the last is its end. */
   onStatus?: OnStatus;
+  /** Ends the call, or cancels it while it rings. */
+  signal?: AbortSignal | undefined;
 }

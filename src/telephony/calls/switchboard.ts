@@ -27,11 +27,11 @@ export interface OutboundCall extends CallAgent {
 
 export interface SwitchboardOptions {
   engine: Engine;
-  carrier: Carrier<SessionLine>;
+  carrier: Pick<Carrier<SessionLine>, 'placeCall' | 'receiveCalls'>;
   /** Why calls must not be transferred to a number now; null = they may. Default: always allowed. */
-  mayTransfer?: MayTransfer;
+  mayTransfer?: MayTransfer | undefined;
   /** Whether calls may be transferred to an address although it looks like a forbidden number. Default: none. */
-  isAllowedExtension?: (target: string) => boolean;
+  isAllowedExtension?: ((target: string) => boolean) | undefined;
   /** Observes the calls to targets of attended transfers. */
   ownCalls?: OwnCalls;
   /** The route of an inbound call failed, or an agent has a forbidden transfer target. */
@@ -92,15 +92,17 @@ export class Switchboard {
   /**
    * Places a call for an agent. Its statuses and report have the outcome.
    * @throws ParleyError as `check`, NUMBER_INVALID, CALL_FORBIDDEN, DO_NOT_CALL, CARRIER_CLOSED, SESSION_CLOSED; then
-   * no call was placed
+   * no call was placed; the signal's reason when it is aborted
    */
   async place(request: OutboundCall): Promise<AgentCall> {
     const { carrier } = this.#options;
-    const { from, to, ringTimeoutMs = 45_000, headers, onStatus, ...agent } = request;
+    const { from, to, ringTimeoutMs = 45_000, headers, onStatus, signal, ...agent } = request;
+    signal?.throwIfAborted();
     onStatus?.('dispatching', null);
     await this.check({ ...agent, phones: { from, to } });
     assertCallable(to);
     if (await this.#options.engine.doNotCall.has(to)) throw new ParleyError('DO_NOT_CALL', { number: to });
+    signal?.throwIfAborted();
     if (this.#closing !== null) throw new ParleyError('SESSION_CLOSED');
     const call = carrier.placeCall({ from, to, ringTimeoutMs, headers });
     onStatus?.('initiated', null);
@@ -116,6 +118,15 @@ export class Switchboard {
     const stop = this.#options.carrier.receiveCalls((call) => void this.#receive(call, route, onCall));
     this.#stopReceiving = stop;
     return stop;
+  }
+
+  /**
+   * Gives an inbound call to an agent, which answers it once it is ready.
+   * @throws ParleyError SESSION_CLOSED
+   */
+  take(call: CarrierCall<SessionLine>, agent: CallAgent): AgentCall {
+    if (this.#closing !== null) throw new ParleyError('SESSION_CLOSED');
+    return this.#add(call, agent);
   }
 
   /** Ends all calls. May be called twice. */
@@ -135,7 +146,7 @@ export class Switchboard {
     if (this.#closing !== null) call.hangUp('full');
     else if (typeof agent === 'string') call.hangUp(agent);
     else if (agent.agent.status === 'disabled') call.hangUp('unavailable');
-    else onCall(this.#add(call, agent));
+    else onCall(this.take(call, agent));
   }
 
   /** @param line replaces the call's own */
@@ -150,7 +161,13 @@ export class Switchboard {
       onStatus: (status, reason) => agent.onStatus?.(status, reason),
     });
     this.#calls.add(added);
-    void added.finished.then(() => this.#calls.delete(added));
+    const { signal } = agent;
+    const end = (): void => void added.hangUp();
+    signal?.addEventListener('abort', end, { once: true });
+    void added.finished.then(() => {
+      signal?.removeEventListener('abort', end);
+      this.#calls.delete(added);
+    });
     return added;
   }
 
@@ -161,12 +178,12 @@ export class Switchboard {
     finished: () => Promise<CallReport>,
   ): Promise<SessionHandle> {
     const { id: carrierId, direction, from, to } = call;
-    const { onStatus: _onStatus, ...request } = agent;
+    const { onStatus: _onStatus, signal: _signal, ...request } = agent;
     const outcome = async (): Promise<CallOutcome> => {
       const { status, error, carrier } = await finished();
       return { status, error, carrier: carrier === null ? null : { ...carrier } };
     };
-    const phones = { from, to };
+    const { phones = { from, to } } = agent;
     const callId = agent.callId ?? carrierId;
     const mayTransfer: MayTransfer = (target) => this.#whyNoTransfer(target);
     const ask: Consult = (consultation, signal) => this.#consult(call, agent, consultation, signal);
@@ -201,7 +218,7 @@ export class Switchboard {
         const facts = { sessionId, callId: other.id, agent: asking, agentId: agent.agentId ?? null, phones };
         const watch = ownCalls?.begin({ ...facts, askedFor: agent.id });
         const metadata = { asked_for: agent.id };
-        const added = this.#add(other, { ...bothWatching(asking, watch), id: sessionId, metadata }, line);
+        const added = this.#add(other, { ...bothWatching(asking, watch), id: sessionId, metadata, phones }, line);
         ownCalls?.placed(added);
         return added;
       },

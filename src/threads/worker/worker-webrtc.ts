@@ -2,6 +2,7 @@ import { loadOpus } from '../../audio/codecs/opus.js';
 import type { Clock } from '../../base/clock.js';
 import { ParleyError } from '../../base/errors.js';
 import type { Transport } from '../../transports/transport.js';
+import { openWebRtc } from '../../transports/webrtc/open-webrtc.js';
 import type { PeerSettings } from '../../transports/webrtc/peer.js';
 import type { WebRtcTransport } from '../../transports/webrtc/webrtc-transport.js';
 import type { MainMethods } from '../wire/protocol.js';
@@ -25,13 +26,7 @@ export class WorkerWebRtc {
   }
 
   async open(id: string, peers: PeerSettings): Promise<void> {
-    const [{ WeriftPeer }, { WebRtcTransport }, opus] = await Promise.all([
-      import('../../transports/webrtc/werift-peer.js'),
-      import('../../transports/webrtc/webrtc-transport.js'),
-      loadOpus(),
-    ]);
-    const clock = this.#clock;
-    const transport = new WebRtcTransport({ peer: new WeriftPeer(peers, clock), opus, clock });
+    const transport = await openWebRtc(peers, this.#clock);
     this.#lines.set(id, transport);
     transport.connected.then(
       () => this.#main.tell('connected', id),

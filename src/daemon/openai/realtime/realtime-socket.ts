@@ -5,7 +5,9 @@ import type { AdmissionControl } from '../../admission-control.js';
 import type { Clients } from '../../http/clients.js';
 import { bearer } from '../../http/access.js';
 import type { RateLimit } from '../../http/rate-limit.js';
-import { refuseUpgrade, SocketPlaces, type Upgrade, type Upgrades } from '../../http/upgrades.js';
+import { openAiError } from '../../http/openai-error.js';
+import { refuseUpgrade } from '../../../net/refuse-upgrade.js';
+import { SocketPlaces, type Upgrade, type Upgrades } from '../../http/upgrades.js';
 import type { RealtimeSessions } from './realtime-sessions.js';
 import { RealtimeSocketLine, tooSlow } from './socket-line.js';
 
@@ -81,7 +83,8 @@ export class RealtimeEndpoint {
       });
     } catch (error) {
       if (!(error instanceof ParleyError)) onError(errorOf(error));
-      refuseUpgrade(socket, error instanceof ParleyError ? error : new ParleyError('INTERNAL'), path);
+      const refusal = openAiError(error instanceof ParleyError ? error : new ParleyError('INTERNAL'));
+      refuseUpgrade(socket, { status: refusal.status, body: { error: refusal.error } });
     }
   }
 

@@ -1,5 +1,9 @@
-import type { WebSocket } from 'ws';
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
 import type { Clock } from '../../../base/clock.js';
+import { ParleyError } from '../../../base/errors.js';
+import { refuseUpgrade } from '../../../net/refuse-upgrade.js';
 
 /** A carrier's media socket. */
 export interface MediaSocket {
@@ -24,6 +28,33 @@ const CLOSE_MS = 2_000;
 
 /** A peer that sends nothing, not even an answer to a ping, for one to two times this long is disconnected. */
 const SILENCE_MS = 10_000;
+
+/** Largest message: 30 s of audio, which Telnyx allows. */
+const MAX_MESSAGE_BYTES = 1_400_000;
+
+/** The media sockets that carriers open. */
+export class MediaSockets {
+  readonly #clock: Clock;
+  readonly #server = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: false });
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** @param take gets the socket; null = it is refused (403) */
+  open(
+    { request, socket, head }: { request: IncomingMessage; socket: Duplex; head: Buffer },
+    take: ((socket: MediaSocket) => void) | null,
+  ): void {
+    if (take === null) refuseUpgrade(socket, new ParleyError('LINK_INVALID', { reason: 'no call expects it' }));
+    else this.#server.handleUpgrade(request, socket, head, (client) => take(mediaSocketOf(client, this.#clock)));
+  }
+
+  /** Refuses further sockets. May be called twice. */
+  close(): void {
+    this.#server.close();
+  }
+}
 
 /** A `ws` WebSocket that a server has accepted. A connection that has died silently closes within 20 s. */
 export function mediaSocketOf(socket: WebSocket, clock: Clock): MediaSocket {

@@ -61,3 +61,13 @@ export function segmentsBelow(root: string, path: string): string[] {
   const [plain = ''] = path.split('?');
   return plain.startsWith(`${root}/`) ? plain.slice(root.length + 1).split('/') : [];
 }
+
+/** The headers of a request as `WebhookRequest` has them: of a repeated header the first, or what Node makes of them. */
+export function headersOf(headers: NodeJS.Dict<string | string[]>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => {
+      const first = Array.isArray(value) ? value[0] : value;
+      return first === undefined ? [] : [[name, first]];
+    }),
+  );
+}
