@@ -66,7 +66,7 @@ export interface LineOptions {
 /** Deadline for a handler to answer or refuse a call. */
 const DECIDE_MS = 30_000;
 
-export interface CallLineParts<Call extends IncomingCall> extends LineOptions {
+export interface SwitchedLineParts<Call extends IncomingCall> extends LineOptions {
   carrier: Pick<Carrier<SessionLine>, 'placeCall' | 'receiveCalls'>;
   /** Frees what the line has opened; its calls have ended. */
   closing: () => Promise<void>;
@@ -81,8 +81,8 @@ export interface CallLineParts<Call extends IncomingCall> extends LineOptions {
 }
 
 /** The common part of all lines: a switchboard between calls and agents. */
-export class CallLine<Call extends IncomingCall = IncomingCall> implements PhoneLine<Call> {
-  readonly #parts: CallLineParts<Call>;
+export class SwitchedLine<Call extends IncomingCall = IncomingCall> implements PhoneLine<Call> {
+  readonly #parts: SwitchedLineParts<Call>;
   readonly #switchboard: Switchboard;
   readonly #onError: (error: unknown) => void;
   /** Calls that wait for an answer. */
@@ -90,7 +90,7 @@ export class CallLine<Call extends IncomingCall = IncomingCall> implements Phone
   #stopReceiving: Cancel = () => undefined;
   #closing: Promise<void> | null = null;
 
-  constructor(parts: CallLineParts<Call>) {
+  constructor(parts: SwitchedLineParts<Call>) {
     const { engine, carrier, mayTransfer, isAllowedExtension, onError } = parts;
     assertEngine(engine);
     this.#parts = parts;
@@ -152,13 +152,13 @@ class OfferedCall implements IncomingCall {
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly #call: CarrierCall<SessionLine>;
-  readonly #parts: Pick<CallLineParts<IncomingCall>, 'hasNumbers' | 'beforeAnswer'>;
+  readonly #parts: Pick<SwitchedLineParts<IncomingCall>, 'hasNumbers' | 'beforeAnswer'>;
   readonly #switchboard: Switchboard;
   #isDecided = false;
 
   constructor(
     call: CarrierCall<SessionLine>,
-    parts: Pick<CallLineParts<IncomingCall>, 'hasNumbers' | 'beforeAnswer'>,
+    parts: Pick<SwitchedLineParts<IncomingCall>, 'hasNumbers' | 'beforeAnswer'>,
     switchboard: Switchboard,
   ) {
     this.#call = call;

@@ -11,7 +11,7 @@ import { headersOf } from '../telephony/carriers/media-socket/webhook-endpoint.j
 import { type TalkClient, TalkClients } from '../transports/talk-clients.js';
 import type { TalkSocketTransport } from '../transports/talk-socket.js';
 import { DirectCall, DirectCalls, leftEnd } from './direct-call.js';
-import { CallLine, type IncomingCall, type Line, type LineOptions } from './line.js';
+import { SwitchedLine, type IncomingCall, type Line, type LineOptions } from './line.js';
 
 export interface TalkSocketLineOptions extends LineOptions {
   /** Path of the socket. Default `/talk`. */
@@ -68,7 +68,7 @@ export async function talkSocketLine(options: TalkSocketLineOptions): Promise<Ta
   const { engine, mayTransfer, onError } = options;
   const { path = '/talk', leadMs = 0 } = parseWith(optionsSchema, { path: options.path, leadMs: options.leadMs });
   const inbox = new DirectCalls();
-  const line: CallLine<TalkCall> = new CallLine({
+  const line: SwitchedLine<TalkCall> = new SwitchedLine({
     engine,
     mayTransfer,
     onError,
@@ -146,7 +146,7 @@ class TalkDirectCall extends DirectCall {
 }
 
 /** A client whose connection broke continues its session: the old line ends now, so that its messages are there. */
-async function takeOver(line: CallLine<TalkCall>, { continuation }: CallAgent): Promise<void> {
+async function takeOver(line: SwitchedLine<TalkCall>, { continuation }: CallAgent): Promise<void> {
   const lost = Array.from(line.calls).find(({ sessionId }) => sessionId === continuation?.session_id);
   if (lost === undefined) return;
   (lost.call as TalkDirectCall).transport.abandon();

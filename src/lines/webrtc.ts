@@ -6,7 +6,7 @@ import { openWebRtc } from '../transports/webrtc/open-webrtc.js';
 import type { PeerSettings } from '../transports/webrtc/peer.js';
 import type { WebRtcTransport } from '../transports/webrtc/webrtc-transport.js';
 import { DirectCall, DirectCalls, leftEnd } from './direct-call.js';
-import { CallLine, type Line, type LineOptions } from './line.js';
+import { SwitchedLine, type Line, type LineOptions } from './line.js';
 
 /** The addresses and ports of connections. Default: any port of all interfaces, without STUN and TURN. */
 export interface WebRtcLineOptions extends LineOptions, PeerSettings {}
@@ -61,7 +61,7 @@ export async function webRtcLine(options: WebRtcLineOptions): Promise<WebRtcLine
   const { engine, mayTransfer, onError, ...peers } = options;
   const { iceServers = [], portRange = null, addresses = [], ipv6 = true } = parseWith(peerSchema, peers);
   const inbox = new DirectCalls();
-  const line = new CallLine({
+  const line = new SwitchedLine({
     engine,
     mayTransfer,
     onError,

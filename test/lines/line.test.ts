@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { VirtualClock } from '../../src/base/virtual-clock.js';
 import { Engine } from '../../src/engine/engine.js';
 import { DirectCall, DirectCalls } from '../../src/lines/direct-call.js';
-import { CallLine, type IncomingCall } from '../../src/lines/line.js';
+import { SwitchedLine, type IncomingCall } from '../../src/lines/line.js';
 import type { AgentCall, CallReport } from '../../src/telephony/calls/agent-call.js';
 import { energyVad } from '../../src/testing/doubles/energy-vad.js';
 import { functionLlm } from '../../src/testing/doubles/function-llm.js';
@@ -21,7 +21,7 @@ const AGENT = {
 let clock: VirtualClock;
 let engine: Engine;
 let inbox: DirectCalls;
-let line: CallLine;
+let line: SwitchedLine;
 let errors: string[];
 
 beforeEach(() => {
@@ -30,7 +30,7 @@ beforeEach(() => {
   inbox = new DirectCalls();
   errors = [];
   const onError = ({ message }: Error): void => void errors.push(message);
-  line = new CallLine({ engine, carrier: inbox, closing: () => Promise.resolve(), onError });
+  line = new SwitchedLine({ engine, carrier: inbox, closing: () => Promise.resolve(), onError });
 });
 afterEach(async () => {
   await line.close();
@@ -167,7 +167,7 @@ it('a line that closes refuses those who wait, and may be closed twice', async (
 });
 
 it('names what is wrong with its arguments', async () => {
-  expect(() => new CallLine({ carrier: inbox, closing: () => Promise.resolve() } as never)).toThrow('new Engine()');
+  expect(() => new SwitchedLine({ carrier: inbox, closing: () => Promise.resolve() } as never)).toThrow('new Engine()');
   expect(() => line.receive({} as never)).toThrow('a function is expected');
   const request = { ...AGENT, from: '+12025550199', to: '+12025550177' };
   await expect(until(line.place(request))).rejects.toThrow('calls only come in here');
