@@ -31,7 +31,7 @@ const INTERNAL = new Set([
   'PhoneStore',
   'Polyphase',
   'SessionMetrics',
-  'PhoneLine',
+  'SimulatedLine',
   'RecordingOptions',
   'SessionRecorder',
   'SimulatedCallOptions',

@@ -36,7 +36,7 @@ export interface RecordingLine {
   hangUp(): Promise<void>;
 }
 
-export interface LineOptions {
+export interface RecordingLineOptions {
   /** The user's audio: mono, 16 kHz. */
   samples: Int16Array;
   clock: Clock;
@@ -51,7 +51,7 @@ export interface LineOptions {
 }
 
 /** @throws the system's error if no socket can be opened */
-export type OpenLine = (options: LineOptions) => Promise<RecordingLine>;
+export type OpenLine = (options: RecordingLineOptions) => Promise<RecordingLine>;
 
 const PCMU = 0;
 const FRAME = frameSamples(HEARING_RATE_HZ);
@@ -69,7 +69,7 @@ export function recordingLineOver(open: OpenLoopbackLine, isRtp: boolean): OpenL
   };
 }
 
-function farEnd({ samples, onSaid, onHeard }: LineOptions, isRtp: boolean): FarEnd {
+function farEnd({ samples, onSaid, onHeard }: RecordingLineOptions, isRtp: boolean): FarEnd {
   let at = 0;
   return {
     next: () => {
@@ -88,7 +88,7 @@ function farEnd({ samples, onSaid, onHeard }: LineOptions, isRtp: boolean): FarE
 }
 
 /** A socket that reports audio packets on arrival, before the jitter buffer. */
-function overheard(socket: DatagramSocket, onHeard: LineOptions['onHeard']): DatagramSocket {
+function overheard(socket: DatagramSocket, onHeard: RecordingLineOptions['onHeard']): DatagramSocket {
   return {
     port: socket.port,
     send: (datagram, address, port) => socket.send(datagram, address, port),
@@ -103,17 +103,17 @@ function overheard(socket: DatagramSocket, onHeard: LineOptions['onHeard']): Dat
 }
 
 /** A line without a network, on any clock. */
-export function openFileLine(options: LineOptions): Promise<RecordingLine> {
+export function openFileLine(options: RecordingLineOptions): Promise<RecordingLine> {
   const transport = new OverheardFile(options);
   return Promise.resolve({ transport, speak: () => undefined, hangUp: () => transport.close() });
 }
 
 /** Reports the frames of a file transport. It plays the recording from the start and never hangs up itself. */
 class OverheardFile extends FileTransport {
-  readonly #onSaid: LineOptions['onSaid'];
-  readonly #onHeard: LineOptions['onHeard'];
+  readonly #onSaid: RecordingLineOptions['onSaid'];
+  readonly #onHeard: RecordingLineOptions['onHeard'];
 
-  constructor({ samples, ticker, onSaid, onHeard }: LineOptions) {
+  constructor({ samples, ticker, onSaid, onHeard }: RecordingLineOptions) {
     super({ samples, sampleRateHz: HEARING_RATE_HZ, ticker, hangUpAfterMs: Number.MAX_SAFE_INTEGER });
     this.#onSaid = onSaid;
     this.#onHeard = onHeard;

@@ -1,7 +1,7 @@
 import { waitAtMost } from '../base/deadlines.js';
 import type { CallMediaHost } from '../telephony/carriers/sip/call-media-host.js';
 import type { MediaThreadPool } from '../threads/main/media-thread-pool.js';
-import { type MediaHost, type WebRtcLine, LocalMediaHost } from '../threads/media-host.js';
+import { type MediaHost, type BrowserLine, LocalMediaHost } from '../threads/media-host.js';
 import type { PeerSettings } from '../transports/webrtc/peer.js';
 import { traceFolder } from './call-log/call-archive.js';
 import type { DaemonContext } from './context.js';
@@ -41,7 +41,7 @@ export class Media implements DaemonModule, MediaHost {
     return (await Promise.all([this.#context.engine.warmUp(), threads])).flat();
   }
 
-  openWebRtc(peers: PeerSettings): Promise<WebRtcLine> {
+  openWebRtc(peers: PeerSettings): Promise<BrowserLine> {
     return (this.#threads ?? this.#local).openWebRtc(peers);
   }
 

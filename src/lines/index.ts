@@ -7,5 +7,5 @@ export {
   type TalkSocketLine,
   type TalkSocketLineOptions,
 } from './talk-socket.js';
-export { webRtcLine, type Caller, type WebRtcLine, type WebRtcLineOptions } from './webrtc.js';
+export { webRtcLine, type CallerInfo, type WebRtcLine, type WebRtcLineOptions } from './webrtc.js';
 export type { IceServer, PeerSettings } from '../transports/webrtc/peer.js';

@@ -12,7 +12,7 @@ import { SwitchedLine, type Line, type LineOptions } from './line.js';
 export interface WebRtcLineOptions extends LineOptions, PeerSettings {}
 
 /** What the embedder knows of who has sent an offer. */
-export interface Caller {
+export interface CallerInfo {
   /** Default empty. */
   from?: string | undefined;
   /** Default empty. */
@@ -31,7 +31,7 @@ export interface WebRtcLine extends Line {
    * socket.
    * @throws ParleyError OFFER_INVALID, CALL_REFUSED, RTP_PORTS_FULL; the signal's reason
    */
-  accept(offer: string, caller?: Caller): Promise<string>;
+  accept(offer: string, caller?: CallerInfo): Promise<string>;
   /**
    * Answers another offer of a running call, whose client has changed its network.
    * @param sessionId the call's, from the message `onready`

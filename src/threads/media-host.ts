@@ -7,7 +7,7 @@ import type { Ticker } from '../base/ticker.js';
 import { openWebRtc } from '../transports/webrtc/open-webrtc.js';
 
 /** A browser's line. */
-export type WebRtcLine = SessionLine & Pick<WebRtcTransport, 'answer' | 'connected'>;
+export type BrowserLine = SessionLine & Pick<WebRtcTransport, 'answer' | 'connected'>;
 
 /** Opens lines and runs their media and sessions. Only this folder knows whether that happens on the main thread. */
 export interface MediaHost {
@@ -15,7 +15,7 @@ export interface MediaHost {
   readonly isLocal: boolean;
   /** The media of phone calls; loaded late. */
   callMedia(): Promise<CallMediaHost>;
-  openWebRtc(peers: PeerSettings): Promise<WebRtcLine>;
+  openWebRtc(peers: PeerSettings): Promise<BrowserLine>;
   /** Resolves when all entries of a session so far are in its log file. */
   flushTrace(sessionId: string): Promise<boolean>;
   /** Ends the sessions of its threads. May be called twice. */

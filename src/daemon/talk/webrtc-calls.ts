@@ -3,7 +3,7 @@ import type { Settings } from '../../settings/settings.js';
 import { loadOpus } from '../../audio/codecs/opus.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import { checkOffer } from '../../transports/webrtc/offer.js';
-import type { MediaHost, WebRtcLine } from '../../threads/media-host.js';
+import type { MediaHost, BrowserLine } from '../../threads/media-host.js';
 import type { PeerSettings } from '../../transports/webrtc/peer.js';
 import { type Access, isLoopbackName, type PublicKey } from '../http/access.js';
 import type { WebSessions, RequestedSession } from './web-sessions.js';
@@ -18,7 +18,7 @@ export interface WebRtcCallsOptions {
 }
 
 interface Line {
-  transport: WebRtcLine;
+  transport: BrowserLine;
   agentId: string | null;
   /** The public key that started it; undefined = a private key. */
   keyId: string | null | undefined;

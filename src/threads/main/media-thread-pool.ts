@@ -6,7 +6,7 @@ import type { PeerSettings } from '../../transports/webrtc/peer.js';
 import { MediaThread, type MediaThreadOptions } from './media-thread.js';
 import { PhoneLineProxy } from './phone-line-proxy.js';
 import type { ThreadSettings } from '../wire/protocol.js';
-import type { MediaHost, WebRtcLine } from '../media-host.js';
+import type { MediaHost, BrowserLine } from '../media-host.js';
 
 export interface MediaThreadPoolOptions extends Pick<MediaThreadOptions, 'settings' | 'stores' | 'voices' | 'clock'> {
   count: number;
@@ -83,7 +83,7 @@ export class MediaThreadPool implements MediaHost {
     return this.#callMedia;
   }
 
-  async openWebRtc(peers: PeerSettings): Promise<WebRtcLine> {
+  async openWebRtc(peers: PeerSettings): Promise<BrowserLine> {
     return (await this.#freest()?.openWebRtc(peers)) ?? this.#options.local.openWebRtc(peers);
   }
 

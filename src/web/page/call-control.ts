@@ -16,7 +16,7 @@ import type { TranscriptView } from './transcript-view.js';
 export type How = 'voice' | 'typing';
 
 /** The destination of a call. */
-export interface Line {
+export interface PageLine {
   /** The name in the transcript, available with the line. */
   name: () => string;
   /** Address, agent and key, requested for each call. Rejects if they are not available. */
@@ -112,7 +112,7 @@ export class TalkCallControl {
   }
 
   /** Starts a call. Call it from a click or a key, because browsers play nothing before. Never rejects. */
-  async begin(line: Line, how: How): Promise<void> {
+  async begin(line: PageLine, how: How): Promise<void> {
     await this.#begin(line, how, null);
   }
 
@@ -148,7 +148,7 @@ export class TalkCallControl {
   }
 
   /** @param point a call to go on with */
-  async #begin(line: Line, how: How, point: ResumePoint | null): Promise<void> {
+  async #begin(line: PageLine, how: How, point: ResumePoint | null): Promise<void> {
     this.#connecting?.abort();
     const connecting = new AbortController();
     this.#connecting = connecting;
@@ -180,7 +180,7 @@ export class TalkCallControl {
   }
 
   /** The call is connected. */
-  #follow(call: Call, line: Line, how: How): void {
+  #follow(call: Call, line: PageLine, how: How): void {
     const { transcript } = this.#options;
     const events = this.#events;
     this.#call = call;
@@ -218,7 +218,7 @@ export class TalkCallControl {
     this.#events.onProblem('The connection was lost. Trying to get it back …', hangUp);
   }
 
-  #onEnded(call: Call, { status, limit, error, resume }: CallEnd, line: Line, how: How): void {
+  #onEnded(call: Call, { status, limit, error, resume }: CallEnd, line: PageLine, how: How): void {
     this.#call = null;
     this.#over(call, endingWords(status, limit));
     if (error !== null) this.#events.onBroken(error.message, () => void this.#begin(line, how, resume));

@@ -1,7 +1,7 @@
 import { type Call, CallError, retry, type TurnTimes } from '@parley-voice/web';
 import type { PageDescription } from '../../transports/talk-protocol.js';
 import { home } from '../shared/home.js';
-import { type NoticeAction, TalkCallControl, type How, type Line } from './call-control.js';
+import { type NoticeAction, TalkCallControl, type How, type PageLine } from './call-control.js';
 import { PageDaemon } from './daemon.js';
 import type { DeviceKind } from './devices.js';
 import type { Phase } from './phase.js';
@@ -167,7 +167,7 @@ export class Talk {
     if (this.#description !== null && agent !== null) void this.#control.begin(this.#lineTo(agent), how);
   }
 
-  #lineTo(agent: TalkAgent): Line {
+  #lineTo(agent: TalkAgent): PageLine {
     return {
       name: () => agent.name,
       options: async () => ({

@@ -1,7 +1,7 @@
 import dark from '../page/dark.css';
 import style from './style.css';
 import { type Call, CallError, type CallStats, type ConnectOptions, DaemonApi } from '@parley-voice/web';
-import { type CallControlEvents, type How, type Line, TalkCallControl } from '../page/call-control.js';
+import { type CallControlEvents, type How, type PageLine, TalkCallControl } from '../page/call-control.js';
 import type { Phase } from '../page/phase.js';
 import { DEFAULT_LOOKS, type Looks } from './looks.js';
 import type { Theme, WidgetOptions } from './options.js';
@@ -22,7 +22,7 @@ export class Widget {
   readonly #sheets: CSSStyleSheet[];
   readonly #view: WidgetView;
   readonly #control: TalkCallControl;
-  readonly #line: Line = { name: () => this.#name, options: () => this.#callOptions() };
+  readonly #line: PageLine = { name: () => this.#name, options: () => this.#callOptions() };
   readonly #lifetime = new AbortController();
   #looks = DEFAULT_LOOKS;
   #looking: Promise<Looks> | null = null;

@@ -29,7 +29,7 @@ export interface WebhookHead extends Omit<WebhookRequest, 'body' | 'method'> {
   method: 'GET' | 'POST';
 }
 
-export interface IncomingCall extends Pick<SocketCallFacts, 'from' | 'to' | 'headers'> {
+export interface OfferedFacts extends Pick<SocketCallFacts, 'from' | 'to' | 'headers'> {
   id: string;
 }
 
@@ -94,7 +94,7 @@ export abstract class DocumentCarrier<C extends DocumentControl<C> & SocketContr
   }
 
   /** The document for an inbound call, once it is decided. Carriers repeat the request. */
-  protected incoming({ id, from, to, headers }: IncomingCall): Promise<string> {
+  protected incoming({ id, from, to, headers }: OfferedFacts): Promise<string> {
     const known = this.calls.byId(id);
     if (known !== undefined) return known.call.direction === 'inbound' ? known.voice() : Promise.resolve(HANG_UP_XML);
     if (!this.callId.test(id) || !this.takes(to)) return Promise.resolve(this.rejection);

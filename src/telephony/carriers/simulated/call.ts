@@ -50,7 +50,7 @@ export class SimulatedCall implements CarrierCall {
   readonly from: string;
   readonly to: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly line: PhoneLine;
+  readonly line: SimulatedLine;
   /** Notes of the far end's script, in order. */
   readonly notes: string[] = [];
   readonly actor: Actor;
@@ -93,7 +93,7 @@ export class SimulatedCall implements CarrierCall {
       onNote: (note) => this.notes.push(note),
       onHangUp: () => this.finish({ cause: 'hangup', by: 'remote', reason: 'the far end hung up' }),
     });
-    this.line = new PhoneLine(
+    this.line = new SimulatedLine(
       {
         onClosed: () => this.#agentLeft(),
         onDigits: (keys) => {
@@ -243,7 +243,7 @@ export interface PhoneLineEvents {
 }
 
 /** The agent's side of a simulated call. */
-export class PhoneLine implements Transport, CallEndpoint {
+export class SimulatedLine implements Transport, CallEndpoint {
   readonly name = 'simulated phone';
   readonly inputRateHz = PHONE_RATE_HZ;
   readonly outputRateHz = PHONE_RATE_HZ;
