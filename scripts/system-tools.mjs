@@ -17,6 +17,8 @@ export const SYSTEM_TOOLS = [
   { command: 'caddy', package: 'caddy', why: 'the daemon is tested behind the real reverse proxy' },
   { command: 'script', package: 'bsdutils', why: 'setup is tested on a pseudo terminal' },
   { command: 'pg_lsclusters', package: 'postgresql', why: 'stores are tested with a real server' },
+  { command: 'httpx', package: 'python3-httpx', why: 'the Python client is tested with the library that it needs' },
+  { command: 'mypy', package: 'mypy', why: 'the types of the Python client are checked' },
   { command: 'openssl', package: 'openssl', why: 'HTTPS is tested with certificates made for the test' },
 ];
 
@@ -25,14 +27,26 @@ export const SYSTEM_TOOLS = [
  * @param {string} command
  */
 export function hasTool(command) {
-  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, command), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+  return toolPath(command) !== null;
+}
+
+/**
+ * The file of a program on the path; null = it is not there.
+ * @param {string} command
+ */
+export function toolPath(command) {
+  const files = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, command));
+  return files.find(isProgram) ?? null;
+}
+
+/** @param {string} file */
+function isProgram(file) {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export function missingTools() {

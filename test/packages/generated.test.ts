@@ -5,8 +5,9 @@ import { build } from 'esbuild';
 import { format, resolveConfig } from 'prettier';
 import { expect, test } from 'vitest';
 import { typescriptFiles } from '../../packages/client/generate.mjs';
+import { pythonFiles } from '../../packages/python/generate.mjs';
 import { modelOf } from '../../scripts/client-operations.mjs';
-import { packageFile } from '../../src/package-files.js';
+import { packageFile, packageVersion } from '../../src/package-files.js';
 import { Parley } from '../../packages/client/src/index.js';
 import { House } from '../daemon/house.js';
 
@@ -23,6 +24,9 @@ async function generated(): Promise<Record<string, string>> {
     const path = `packages/client/src/generated/${name}`;
     const options = await resolveConfig(fileURLToPath(packageFile('package.json')));
     files[path] = await format(text, { ...options, filepath: path });
+  }
+  for (const [name, text] of Object.entries(pythonFiles(model, packageVersion()))) {
+    files[`packages/python/parley_voice/${name}`] = text;
   }
   return files;
 }

@@ -12,6 +12,7 @@ from typing import (
     AsyncGenerator,
     AsyncIterator,
     Callable,
+    Dict,
     Generator,
     Generic,
     Iterator,
@@ -378,8 +379,8 @@ def _changed(
     max_retries: Maybe[Optional[int]],
     headers: Maybe[Mapping[str, str]],
 ) -> Options:
-    changes = {"timeout": timeout, "max_retries": max_retries, "headers": headers}
-    return dataclasses.replace(options, **{name: each for name, each in changes.items() if each is not UNSET})
+    given: Dict[str, Any] = {"timeout": timeout, "max_retries": max_retries, "headers": headers}
+    return dataclasses.replace(options, **{name: each for name, each in given.items() if each is not UNSET})
 
 
 C = TypeVar("C", bound="Client")

@@ -29,7 +29,7 @@ def messages_of(call: CallHistory) -> List[ChatMessage]:
 
 @dataclass(repr=False)
 class CallMessage(Model):
-    """What the daemon's `callWebhook` receives. `session_data_webhook` of an agent receives the `CallHistory` itself."""
+    """What the daemon's `callWebhook` receives. An agent's `session_data_webhook` receives the `CallHistory` itself."""
 
     type: Literal["call.started", "call.ended"]
     timestamp: str
