@@ -130,9 +130,12 @@ class Models {
         return `${laid(`    ${own}: ${hint}${value}`)}\n${docstring(text, '    ')}`;
       },
     );
-    const doc = docstring(description, '    ');
-    const body = lines.length === 0 && doc === '' ? '    pass\n' : lines.join('');
-    this.#classes.set(name, `@dataclass(repr=False)\nclass ${name}(Model):\n${doc === '' ? '' : `${doc}\n`}${body}`);
+    const own = docstring(description, '    ');
+    const body = lines.length === 0 && own === '' ? '    pass\n' : lines.join('');
+    this.#classes.set(
+      name,
+      `@dataclass(repr=False)\nclass ${name}(Model):\n${own === '' ? '' : `${own}\n`}${body}`,
+    );
   }
 
   /**
@@ -191,7 +194,9 @@ function pythonType(schema, nameOf = () => 'Dict[str, Any]') {
 
 /** @param {string[]} types */
 function union(types) {
-  const all = [...new Set(types.flatMap((type) => (/^Optional\[/.test(type) ? [type.slice(9, -1), 'None'] : [type])))];
+  const all = [
+    ...new Set(types.flatMap((type) => (type.startsWith('Optional[') ? [type.slice(9, -1), 'None'] : [type]))),
+  ];
   if (all.includes('Any')) return 'Any';
   const some = all.filter((type) => type !== 'None');
   const [first = 'None'] = some;
@@ -315,7 +320,7 @@ function method(operation, models, isAsync) {
   const parameters = ['self', ...positional, ...(named.length > 0 ? ['*', ...named] : [])].join(', ');
   const [define, wait] = isAsync && waits ? ['async def', 'await '] : ['def', ''];
   const signature = laid(`    ${define} ${own}(${parameters}) -> ${type}:`);
-  return `${signature}\n${doc(operation)}${laid(`        return ${wait}self._http.${call}`)}\n`;
+  return `${signature}\n${methodDoc(operation)}${laid(`        return ${wait}self._http.${call}`)}\n`;
 }
 
 /**
@@ -410,7 +415,7 @@ function laid(line) {
 }
 
 /** @param {Operation} operation */
-function doc({ summary, description, verb, path }) {
+function methodDoc({ summary, description, verb, path }) {
   const first = `${/[.!?]$/.test(summary) ? summary : `${summary}.`} \`${verb} ${path}\``;
   return docstring(description === undefined ? first : `${first}\n\n${description}`, '        ');
 }

@@ -1,5 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { formatWithOptions } from 'node:util';
+import { runInThisContext } from 'node:vm';
+import { transform } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Webhook } from 'standardwebhooks';
 import {
@@ -12,6 +16,8 @@ import {
   verifyWebhook,
 } from '../../packages/client/src/index.js';
 import { pauseMs } from '../../packages/client/src/http.js';
+import * as client from '../../packages/client/src/index.js';
+import { packageFile } from '../../src/package-files.js';
 import { House, PRIVATE_KEY } from '../daemon/house.js';
 
 let house: House;
@@ -97,6 +103,37 @@ describe('with a daemon', () => {
     await expect(stranger.agents.list()).rejects.toMatchObject({ code: 'AUTH_REQUIRED', status: 401 });
     expect(await stranger.operation.getHealth()).toEqual({ status: 'ok' });
   });
+});
+
+describe('the examples', () => {
+  const pages = ['docs/clients.md', 'packages/client/README.md'];
+  const examples = pages.flatMap((path) =>
+    [...readFileSync(packageFile(path), 'utf8').matchAll(/```ts\n([^]*?)```/g)].map(([, code = '']) => ({
+      path,
+      code,
+    })),
+  );
+  const outputs = [/^We\n have\n bread\.\n$/, /content: 'Do you have bread\?'/, /^404 NOT_FOUND \S+$/, /^$/];
+  expect(examples).toHaveLength(outputs.length);
+
+  test.each(examples.map((example, at) => ({ ...example, output: outputs[at]! })))(
+    'of $path print $output',
+    async ({ code, output }) => {
+      const { code: plain } = await transform(
+        code
+          .replace(/^import (.*) from '@parley-voice\/client';$/m, 'const $1 = client;')
+          .replace('http://127.0.0.1:8080', house.address),
+        { loader: 'ts', format: 'esm' },
+      );
+      const lines: string[] = [];
+      const log = (...parts: unknown[]): void => void lines.push(formatWithOptions({ depth: 9 }, ...parts));
+      const run = runInThisContext(`(async (client, console, process) => {${plain}})`) as (
+        ...given: unknown[]
+      ) => Promise<void>;
+      await run(client, { log }, { env: { PARLEY_API_KEY: PRIVATE_KEY } });
+      expect(lines.join('\n')).toMatch(output);
+    },
+  );
 });
 
 /** A server whose answers a test decides, one for each request. */

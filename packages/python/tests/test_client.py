@@ -530,6 +530,9 @@ class Examples(unittest.TestCase):
     ]
 
     def test_each_example_does_what_it_shows(self) -> None:
+        bread = [{"role": "user", "content": "Do you have bread?"}]
+        with Parley(URL, KEY) as parley:
+            list(parley.chat.stream(agent={"agent_id": "baker"}, messages=bread, end_of_session=True))
         readme = (Path(__file__).parent.parent / "README.md").read_text()
         examples = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
         self.assertEqual(len(examples), len(self.OUTPUT))
