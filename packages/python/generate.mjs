@@ -130,11 +130,11 @@ class Models {
         return `${laid(`    ${own}: ${hint}${value}`)}\n${docstring(text, '    ')}`;
       },
     );
-    const own = docstring(description, '    ');
-    const body = lines.length === 0 && own === '' ? '    pass\n' : lines.join('');
+    const about = docstring(description, '    ');
+    const body = lines.length === 0 && about === '' ? '    pass\n' : lines.join('');
     this.#classes.set(
       name,
-      `@dataclass(repr=False)\nclass ${name}(Model):\n${own === '' ? '' : `${own}\n`}${body}`,
+      `@dataclass(repr=False)\nclass ${name}(Model):\n${about === '' ? '' : `${about}\n`}${body}`,
     );
   }
 
