@@ -42,6 +42,8 @@ const { metafile } = await build({
     'onnxruntime-*',
     'sherpa-onnx-*',
   ],
+  // Its main file asks for the others by a require() that no bundler follows.
+  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   // Half the characters to read at a start. Names stay, so that a stack tells where it was.
   minifyWhitespace: true,
   minifySyntax: true,

@@ -3,7 +3,8 @@ import { agentConfigSchema, type AgentConfig } from './agent.js';
 import { type AgentExtensions, agentExtensionsSchema } from './extensions/extensions.js';
 import { movingSchema, type OldPlaceWarning, oldPlaceWarnings } from './extensions/old-place.js';
 import { parseWith } from '../schema/issues.js';
-import { readJsonFile } from '../schema/json-file.js';
+import { readSource } from '../schema/json-file.js';
+import { fileJsonSchema, placedIn, placeIn, type Source } from '../schema/source.js';
 import { type AgentConfigRules, parseAgentConfig } from './parse.js';
 
 /** An agent on disk, as `parley run --agent` takes it. */
@@ -18,7 +19,7 @@ export interface AgentFile {
   warnings?: readonly OldPlaceWarning[];
 }
 
-export const agentFileSchema = movingSchema(
+const agentFileSchema = movingSchema(
   z.strictObject({
     /** Where editors find the schema. */
     $schema: z.string().optional(),
@@ -47,9 +48,22 @@ export function parseAgentFile(value: unknown, rules: AgentConfigRules = {}): Ag
 }
 
 /**
- * Reads and checks an agent file.
- * @throws ParleyError CONFIG_INVALID.
+ * Reads and checks an agent file: JSON, where comments and trailing commas are allowed, or YAML.
+ * @throws InvalidConfigError with the line and column of each fault; ParleyError CONFIG_INVALID if it cannot be read
  */
 export async function loadAgentFile(path: string, rules: AgentConfigRules = {}): Promise<AgentFile> {
-  return parseAgentFile(await readJsonFile(path), { ...rules, location: [path] });
+  return agentFileIn(await readSource(path), rules);
+}
+
+/** The agent of a text. @throws InvalidConfigError with the line and column of each fault */
+export function agentFileIn(source: Source, rules: AgentConfigRules = {}): AgentFile {
+  const { warnings, ...file } = placedIn(source, () => parseAgentFile(source.value, rules));
+  if (warnings === undefined) return file;
+  return { ...file, warnings: warnings.map(({ loc, msg }) => ({ loc: [placeIn(source, loc), ...loc], msg })) };
+}
+
+/** JSON Schema of agent files, for editors; `data/agent.schema.json` holds it. */
+export function agentFileJsonSchema(): Record<string, unknown> {
+  const description = 'An agent file of parley. `parley agents check FILE` checks all of it.';
+  return fileJsonSchema(agentFileSchema, 'parley agent', description);
 }

@@ -1,7 +1,8 @@
-import { InvalidConfigError } from '../schema/issues.js';
+import { InvalidConfigError, placeOf } from '../schema/issues.js';
 import { ParleyError } from '../base/errors.js';
+import { similar } from '../base/similar.js';
 import { packageVersion } from '../package-files.js';
-import { type Command, type CommandIo, similar, UsageError } from './shared/command.js';
+import { type Command, type CommandIo, UsageError } from './shared/command.js';
 
 interface Entry {
   /** One line for the list of commands. */
@@ -144,7 +145,7 @@ export async function main(args: readonly string[], io: CommandIo = processIo())
     }
     if (!(error instanceof ParleyError)) throw error;
     if (error instanceof InvalidConfigError && error.issues.length > 5) {
-      const lines = error.issues.map(({ loc, msg }) => `  ${loc.join('.')}: ${msg}\n`);
+      const lines = error.issues.map(({ loc, msg }) => `  ${placeOf(loc)}: ${msg}\n`);
       io.stderr.write(`parley ${name}: ${String(error.issues.length)} faults [${error.code}]\n${lines.join('')}`);
       return 1;
     }

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { ParleyError } from '../base/errors.js';
+import { similar } from '../base/similar.js';
 
 /** The place of a fault: member names, and array indexes as integers. */
 export type Location = readonly (string | number)[];
@@ -50,7 +51,44 @@ export function parseWith<T extends z.ZodType>(schema: T, value: unknown, prefix
   if (unusable.length > 0) throw new InvalidConfigError(unusable);
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw new InvalidConfigError(issuesOf(result.error.issues, value, prefix));
+  const issues = issuesOf(result.error.issues, value, prefix);
+  throw new InvalidConfigError(issues.map((issue) => withSuggestion(issue, schema, prefix.length)));
+}
+
+/** An unknown member's fault, with the known one that may be meant. */
+function withSuggestion(issue: ValidationIssue, schema: z.ZodType, prefixLength: number): ValidationIssue {
+  const name = issue.loc.at(-1);
+  if (issue.type !== 'extra_forbidden' || typeof name !== 'string') return issue;
+  const meant = similar(name, membersAt(schema, issue.loc.slice(prefixLength, -1)));
+  return meant === null ? issue : { ...issue, msg: `${issue.msg}. Did you mean ${meant}?` };
+}
+
+/** The members that an object at a place may have, in any form that the schema allows there. */
+function membersAt(schema: z.core.$ZodType, [step, ...rest]: Location): readonly string[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  const place: Location = step === undefined ? [] : [step, ...rest];
+  switch (def.type) {
+    case 'optional':
+    case 'nullable':
+    case 'default':
+    case 'readonly':
+      return membersAt(def.innerType, place);
+    case 'pipe':
+      return membersAt(def.out, place);
+    case 'union':
+      return def.options.flatMap((option) => membersAt(option, place));
+    case 'array':
+      return step === undefined ? [] : membersAt(def.element, rest);
+    case 'record':
+      return step === undefined ? [] : membersAt(def.valueType, rest);
+    case 'object': {
+      if (step === undefined) return Object.keys(def.shape);
+      const member = def.shape[step];
+      return member === undefined ? [] : membersAt(member, rest);
+    }
+    default:
+      return [];
+  }
 }
 
 /** Most faults in one reply, which limits the size of the reply. */
@@ -288,11 +326,12 @@ function summaryOf(issues: readonly ValidationIssue[]): string {
   return shown.join('; ') + (rest > 0 ? `; and ${String(rest)} more` : '');
 }
 
-/** Formats `['tools', 0, 'name']` as `tools[0].name`, and in a file as `agent.json: tools[0].name`. */
-function placeOf(loc: Location): string {
+/** Formats `['tools', 0, 'name']` as `tools[0].name`, and in a file as `agent.json:4:7: tools[0].name`. */
+export function placeOf(loc: Location): string {
   let place = '';
   for (const part of loc) {
     if (typeof part === 'number') place += `[${String(part)}]`;
+    else if (place === '' && /:\d+:\d+$/.test(part)) place = loc.length > 1 ? `${part}: ` : part;
     else if (place === '' && /[./\\]/.test(part) && loc.length > 1) place = `${part}: `;
     else place += (place === '' || place.endsWith(' ') ? '' : '.') + printable(part);
   }

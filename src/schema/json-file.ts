@@ -1,21 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { ParleyError, reasonOf } from '../base/errors.js';
-
-const LINE = String.raw`//[^\n]*(?:\n|$)`;
-const BLOCK = String.raw`/\*(?:[^*]|\*(?!/))*(?:\*/|$)`;
-/** A string, a comment or a trailing comma. */
-const PIECE = new RegExp(
-  [String.raw`"(?:[^"\\\n]|\\.)*"?`, LINE, BLOCK, String.raw`,(?=(?:\s|${LINE}|${BLOCK})*[}\]])`].join('|'),
-  'g',
-);
-
-/**
- * Removes comments and trailing commas from JSON. Spaces replace them, so that errors of a parser name the right line and
- * column.
- */
-export function withoutComments(text: string): string {
-  return text.replace(PIECE, (piece) => (piece.startsWith('"') ? piece : piece.replace(/[^\n]/g, ' ')));
-}
+import { isJson, jsonSource, type Source } from './source.js';
 
 /** Largest file in bytes. */
 const MAX_BYTES = 10 * 1024 * 1024;
@@ -38,17 +23,28 @@ export async function readTextFile(path: string): Promise<string> {
   }
 }
 
-/**
- * Reads a JSON file.
- * @param comments whether comments and trailing commas are allowed. Default false
- * @throws ParleyError CONFIG_INVALID naming the file and the fault
- */
-export async function readJsonFile(path: string, { comments = false } = {}): Promise<unknown> {
+/** Reads a JSON file. @throws ParleyError CONFIG_INVALID naming the file and the fault */
+export async function readJsonFile(path: string): Promise<unknown> {
   const text = await readTextFile(path);
   try {
-    const json = text.replace(/^\uFEFF/, '');
-    return JSON.parse(comments ? withoutComments(json) : json) as unknown;
+    return JSON.parse(text.replace(/^\uFEFF/, '')) as unknown;
   } catch (error) {
     throw new ParleyError('CONFIG_INVALID', { reason: `${path}: not JSON: ${reasonOf(error)}` }, { cause: error });
   }
+}
+
+/**
+ * Reads a file of at most 10 MiB, in the format that `isJson` finds.
+ * @throws InvalidConfigError with the line and column of each fault; ParleyError CONFIG_INVALID if it cannot be read
+ */
+export async function readSource(path: string): Promise<Source> {
+  return parseSource(await readTextFile(path), path);
+}
+
+/** The value of a text. @throws InvalidConfigError with the line and column of each fault */
+export async function parseSource(text: string, name: string): Promise<Source> {
+  if (isJson(text, name)) return jsonSource(text, name);
+  // Few agent files are YAML, and its parser is large.
+  const { yamlSource } = await import('./yaml-source.js');
+  return yamlSource(text, name);
 }

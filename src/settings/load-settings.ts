@@ -4,8 +4,15 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import { InvalidConfigError, type ValidationIssue, parseWith } from '../schema/issues.js';
-import { readJsonFile } from '../schema/json-file.js';
-import { DEFAULT_SETTINGS, type Settings, type SettingsFile, settingsFileSchema } from './settings.js';
+import { readTextFile } from '../schema/json-file.js';
+import { jsonSource, placedIn } from '../schema/source.js';
+import {
+  DEFAULT_SETTINGS,
+  type Settings,
+  settingsDocumentSchema,
+  type SettingsFile,
+  settingsFileSchema,
+} from './settings.js';
 import { fromText } from '../schema/text.js';
 import { mergedVendors, VENDOR_KEY_VARIABLES, vendorsFromEnv } from './vendor-settings.js';
 
@@ -68,8 +75,7 @@ export async function loadSettings(sources: SettingSources = {}): Promise<Loaded
   const { env, issues: fileIssues } = await withSecretFiles(sources.env ?? process.env, SECRET_VARIABLES);
   const { config } = flags;
   const file = (typeof config === 'string' ? given(config) : undefined) ?? given(env['PARLEY_CONFIG']) ?? null;
-  const fromFile =
-    file === null ? {} : parseWith(settingsFileSchema, await readJsonFile(file, { comments: true }), [file]);
+  const fromFile = file === null ? {} : await readSettings(file);
   const fromEnv = readTexts(SETTING_NAMES, (name) => name.env, env, '');
   const fromFlags = readTexts(SETTING_NAMES, (name) => name.flag, flags, '--');
   const vendors = vendorsFromEnv(env);
@@ -97,6 +103,13 @@ export async function loadSettings(sources: SettingSources = {}): Promise<Loaded
     file,
     warnings: unknownVariables(env),
   };
+}
+
+/** The settings of a file. @throws InvalidConfigError with the line and column of each fault */
+async function readSettings(path: string): Promise<SettingsFile> {
+  const source = jsonSource(await readTextFile(path), path);
+  const { $schema: _, ...settings } = placedIn(source, () => parseWith(settingsDocumentSchema, source.value));
+  return settings;
 }
 
 type Texts = Readonly<Record<string, string | undefined>>;

@@ -7,6 +7,7 @@ import { DEFAULT_LANGUAGE, languageSchema } from '../agent/language.js';
 import { pricesSchema } from './prices.js';
 import { secretKeyBytes } from '../base/secret.js';
 import { baseUrlSchema, passwordSchema, secretSchema, setting } from '../schema/field.js';
+import { fileJsonSchema } from '../schema/source.js';
 import {
   type CallGuards,
   callsSchema,
@@ -431,6 +432,14 @@ export const settingsFileSchema = z.strictObject({
 });
 
 export type SettingsFile = z.infer<typeof settingsFileSchema>;
+
+/** The whole file. `$schema` is where editors find its JSON Schema. */
+export const settingsDocumentSchema = settingsFileSchema.extend({ $schema: z.string().exactOptional() });
+
+/** JSON Schema of settings files, for editors; `data/settings.schema.json` holds it. */
+export function settingsJsonSchema(): Readonly<Record<string, unknown>> {
+  return fileJsonSchema(settingsDocumentSchema, 'parley settings', 'Settings of `parley serve`.');
+}
 
 /** The settings in effect: what the operator has set, and defaults. */
 export type Settings = Required<

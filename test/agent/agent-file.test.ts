@@ -35,9 +35,16 @@ describe('loadAgentFile', () => {
       await writeFile(path, '{"name":"x","config":{}}');
       expect(await loadAgentFile(path)).toEqual({ name: 'x', config: {} });
       await writeFile(path, '{"name":"x","config":{"flow":{"idle":1}}}');
-      await expect(loadAgentFile(path)).rejects.toThrow(/agent\.json: config\.flow\.idle: Unknown field: idle$/);
+      await expect(loadAgentFile(path)).rejects.toThrow(/agent\.json:1:31: config\.flow\.idle: Unknown field: idle$/);
       await writeFile(path, '{name}');
-      await expect(loadAgentFile(path)).rejects.toThrow(/agent\.json: not JSON/);
+      await expect(loadAgentFile(path)).rejects.toThrow(/agent\.json:1:2: not JSON/);
+      await writeFile(path, '// The bakery.\n{"name":"x", "config":{}, /* no more */}');
+      expect(await loadAgentFile(path)).toEqual({ name: 'x', config: {} });
+      const yaml = join(folder, 'agent.yaml');
+      await writeFile(yaml, '# The bakery.\nname: x\nconfig:\n  promt: y\n');
+      await expect(loadAgentFile(yaml)).rejects.toThrow(
+        /agent\.yaml:4:3: config\.promt: Unknown field: promt\. Did you mean prompt\?$/,
+      );
       await expect(loadAgentFile(join(folder, 'other.json'))).rejects.toThrow(/other\.json: cannot be read/);
     } finally {
       await rm(folder, { recursive: true });

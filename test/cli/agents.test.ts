@@ -14,7 +14,7 @@ describe('parley agents check', () => {
       await writeFile(path('agent.json'), JSON.stringify(agent));
       const warned = await parley(['agents', 'check', path('agent.json')]);
       expect(warned.code).toBe(0);
-      expect(warned.err).toContain('warning: The agent has no language model');
+      expect(warned.err).toMatch(/^.*agent\.json:1:\d+: warning: config\.llm\.model: The agent has no language model/);
     });
   });
 
@@ -28,10 +28,12 @@ describe('parley agents check', () => {
       const files = ['typo', 'lost', 'keyless', 'gone'].map((name) => path(`${name}.json`));
       const { code, out, err } = await parley(['agents', 'check', ...files]);
       expect([code, out]).toEqual([1, '']);
-      for (const field of Object.keys(config)) expect(err).toContain(`typo.json.config.${field}: Unknown field`);
-      expect(err).toContain('there is no state "nowhere"');
-      expect(err).toMatch(/keyless\.json: .*"gpt-4o"/);
-      expect(err).toMatch(/gone\.json.*cannot be read/);
+      for (const field of Object.keys(config))
+        expect(err).toMatch(new RegExp(`typo\\.json:1:\\d+: error: config\\.${field}: Unknown field`));
+      expect(err).toMatch(/typo\.json:1:23: error: config\.promt: .*Did you mean prompt\?/);
+      expect(err).toMatch(/lost\.json:1:\d+: error: script\.start: .*there is no state "nowhere"/);
+      expect(err).toMatch(/keyless\.json:1:30: error: config\.llm\.model: .*"gpt-4o"/);
+      expect(err).toMatch(/gone\.json: error: cannot be read/);
     });
     expect((await parley(['agents', 'check'])).code).toBe(2);
   });
@@ -52,20 +54,75 @@ describe('parley agents check', () => {
       expect(lines).toHaveLength(new Set(lines).size);
       for (const place of [
         'promt',
-        'tools.0.name',
-        'tools.0.description',
-        'tools.1.params.0.name',
-        'tools.1.params.1.name',
-        'tools.1.params.1.kind',
+        'tools[0].name',
+        'tools[0].description',
+        'tools[1].params[0].name',
+        'tools[1].params[1].name',
+        'tools[1].params[1].kind',
         'speech_to_text.multilingual',
         'speech_to_text.model',
-        'app_functions.0.name',
-        'app_functions.1.credentials',
+        'app_functions[0].name',
+        'app_functions[1].credentials',
       ]) {
-        expect(lines.filter((line) => line.includes(`wrong.json.config.${place}: `))).toHaveLength(1);
+        expect(lines.filter((line) => line.includes(`: error: config.${place}: `))).toHaveLength(1);
       }
-      expect(err).toMatch(/wrong\.json: .*"gpt-4o"/);
+      expect(err).toMatch(/wrong\.json:1:\d+: error: config\.llm\.model: .*"gpt-4o"/);
       expect(lines).toHaveLength(11);
+    });
+  });
+});
+
+describe('parley agents check, in a file of several lines,', () => {
+  const text = `{
+  // The bakery.
+  "name": "Baker",
+  "config": {
+    "voice": { "voice_id": "slr" },
+    "langauge": "en-US",
+  },
+  "script": {
+    "rules": [
+      { "when": "bread", "say": "Rye." },
+      { "when": "(cake", "say": "Cheesecake." },
+    ],
+  },
+}`;
+
+  it('names the line and column of each fault and what would be right, also of standard input and as JSON', async () => {
+    const { code, out, err } = await parley(['agents', 'check', '-'], { stdin: text.split('\n') });
+    expect([code, out]).toEqual([1, '']);
+    const lines = err.trim().split('\n');
+    expect(lines[0]).toMatch(
+      /^-:5:16: error: config\.voice\.voice_id: flite has no voice "slr"\. .*Did you mean slt\?$/,
+    );
+    expect(lines[1]).toBe('-:6:5: error: config.langauge: Unknown field: langauge. Did you mean language?');
+    expect(lines[2]).toMatch(/^-:11:9: error: script\.rules\[1\]\.when/);
+    expect(lines).toHaveLength(3);
+    const json = await parley(['agents', 'check', '-', '--json'], { stdin: text.split('\n') });
+    expect([json.code, json.err]).toEqual([1, '']);
+    expect(JSON.parse(json.out)).toEqual([
+      {
+        file: '-',
+        name: null,
+        findings: [
+          expect.objectContaining({ severity: 'error', line: 5, column: 16, path: 'config.voice.voice_id' }),
+          expect.objectContaining({ line: 6, column: 5, message: expect.stringContaining('language?') as string }),
+          expect.objectContaining({ file: '-', line: 11, column: 9 }),
+        ],
+      },
+    ]);
+  });
+
+  it('takes YAML, and names the place where it is none', async () => {
+    await inFolder(async (path) => {
+      await writeFile(
+        path('good.yaml'),
+        'name: Baker\nconfig:\n  llm: {model: scripted}\nscript:\n  greeting: Hello.\n',
+      );
+      await writeFile(path('bad.yaml'), 'name: Baker\nconfig: [\n');
+      const { code, out, err } = await parley(['agents', 'check', path('good.yaml'), path('bad.yaml')]);
+      expect([code, out]).toEqual([1, `${path('good.yaml')}: the agent "Baker" is valid\n`]);
+      expect(err).toMatch(/bad\.yaml:3:1: error: /);
     });
   });
 });

@@ -110,10 +110,10 @@ describe('parley serve refuses', () => {
 
   it.each([
     [['missing.json'], /missing\.json: cannot be read/],
-    [['broken.json'], /broken\.json: not JSON/],
-    [['empty.json'], /empty\.json: not JSON/],
+    [['broken.json'], /broken\.json:\d+:\d+: not JSON/],
+    [['empty.json'], /empty\.json:1:1: not JSON/],
     [['list.json'], /list\.json.*object/],
-    [['typo.json'], /typo\.json: config\.promt: Unknown field/],
+    [['typo.json'], /typo\.json:1:\d+: config\.promt: Unknown field: promt. Did you mean prompt\?/],
     [['echo.json', 'echo-too.json'], /echo-too\.json: another agent has the name "Echo", too/],
     [['echo.json', 'echo.json'], /another agent has the name "Echo", too/],
   ])('the agent %j', async (files, words) => {

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { withoutComments } from '../../src/schema/json-file.js';
 import { loadSettings, SETTING_NAMES } from '../../src/settings/load-settings.js';
 import { DEFAULT_SETTINGS } from '../../src/settings/settings.js';
 import { settingsExample } from '../../src/settings/reference.js';
@@ -67,9 +66,15 @@ describe('comments in the settings file', () => {
     }
   });
 
-  it('leave everything else in its place', () => {
-    expect(withoutComments('{\n  // one\n  "a": "\\" // no", /* two\n */ "b": [1, ],\n}')).toBe(
-      '{\n        \n  "a": "\\" // no",       \n    "b": [1  ] \n}',
+  it('do not move what is wrong', async () => {
+    await expect(load('{\n  // one\n  "tts": "\\" // no", /* two\n */ "prot": 1, "host": 7,\n}')).rejects.toThrow(
+      /settings\.jsonc:4:5: prot: Unknown field: prot\. Did you mean port\?; .*settings\.jsonc:4:16: host: Input should be a string$/,
     );
+  });
+
+  it('may go with the address of the JSON Schema', async () => {
+    const { settings } = await load('{ "$schema": "http://127.0.0.1:8080/schemas/settings.json", "port": 9000 }');
+    expect(settings).toMatchObject({ port: 9000 });
+    expect(settings).not.toHaveProperty('$schema');
   });
 });

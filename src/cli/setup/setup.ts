@@ -16,7 +16,7 @@ import { embeddedPart, isEmbedded, type Part, proposal, settingsFor, type Wishes
 import { type RoundTrip, roundTrip } from './round-trip.js';
 import { type Survey, surveyOf } from './survey.js';
 import { copyFile, readFile, rename, writeFile } from 'node:fs/promises';
-import { readJsonFile } from '../../schema/json-file.js';
+import { readSource } from '../../schema/json-file.js';
 
 const OPTIONS = {
   yes: { type: 'boolean', short: 'y', default: false },
@@ -306,7 +306,7 @@ const MEMBERS = ['stt', 'sttModel', 'tts', 'voiceId', 'turnModelPath', 'llmModel
  * @throws ParleyError FILE_NOT_WRITABLE, CONFIG_INVALID for an existing file that is no JSON object
  */
 export async function writeSettings(path: string, members: SettingsFile): Promise<void> {
-  const before = existsSync(path) ? ((await readJsonFile(path, { comments: true })) as Record<string, unknown>) : {};
+  const before = existsSync(path) ? ((await readSource(path)).value as Record<string, unknown>) : {};
   const kept = Object.entries(before).filter(([name]) => !(MEMBERS as readonly string[]).includes(name));
   await written(path, async () => {
     if (existsSync(path)) await copyFile(path, `${path}.bak`);

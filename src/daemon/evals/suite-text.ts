@@ -1,9 +1,10 @@
-import { Document, isMap, isNode, isScalar, LineCounter, parseDocument, stringify } from 'yaml';
+import { Document, LineCounter, parseDocument, stringify } from 'yaml';
 import { parseSuite } from '../../eval/suite/load-suite.js';
 import type { EvalSuite } from '../../eval/suite/suite-schema.js';
 import { reasonOf } from '../../base/errors.js';
 import { isTurnName } from './recorded-turns.js';
 import { InvalidConfigError, type Location, placed, type ValidationIssue } from '../../schema/issues.js';
+import { yamlOffset } from '../../schema/yaml-source.js';
 
 /** A suite with the text that it is read from. */
 export interface SuiteText {
@@ -95,25 +96,11 @@ function readText(text: string, loc: Location): ReadText {
   }
   try {
     const value: unknown = document.toJS();
-    return { document, value, atLine: (issue, path) => at(offsetOf(document, path), issue) };
+    return { document, value, atLine: (issue, path) => at(yamlOffset(document, path), issue) };
   } catch (error) {
     // Too many aliases: a small text could become a huge value.
     throw new InvalidConfigError([{ loc, msg: reasonOf(error), type: 'yaml_invalid' }]);
   }
-}
-
-/** Where the innermost part of a path begins that the text has. */
-function offsetOf(document: Document.Parsed, path: Location): number {
-  for (let length = path.length; length > 0; length--) {
-    const parent = document.getIn(path.slice(0, length - 1), true);
-    const name = path[length - 1];
-    const pair = isMap(parent)
-      ? parent.items.find(({ key }) => isScalar(key) && String(key.value) === name)
-      : undefined;
-    const node = pair === undefined ? document.getIn(path.slice(0, length), true) : pair.key;
-    if (isNode(node) && node.range != null) return node.range[0];
-  }
-  return 0;
 }
 
 /** @throws InvalidConfigError */

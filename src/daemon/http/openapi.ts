@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { errorCatalogue, type ErrorCode, type ErrorDetails, ParleyError } from '../../base/errors.js';
 import { type AnyEndpoint, type EndpointExamples, scopeOf, type Shape, success } from './endpoint.js';
 import type { Api } from './api.js';
+import { packageFile } from '../../package-files.js';
 
 type Json = Record<string, unknown>;
 
@@ -306,5 +308,37 @@ export function openApiRoutes(api: Api, server: string): void {
       answer: { openapi: '3.1.0', info: { title: 'parley', version: INTERFACE_VERSION }, paths: {} },
     }),
     handle: () => (document ??= openApiDocument(api.endpoints, server)),
+  });
+  schemaRoute(api);
+}
+
+/** The JSON Schemas of the files that people write, by name. */
+const SCHEMA_FILES: Readonly<Record<string, string>> = {
+  agent: 'data/agent.schema.json',
+  'eval-suite': 'data/eval-suite.schema.json',
+  settings: 'data/settings.schema.json',
+};
+
+/** `/schemas/agent.json` and the others: editors complete and check a file whose `$schema` names one. */
+function schemaRoute(api: Api): void {
+  api.add({
+    id: 'getSchema',
+    method: 'GET',
+    path: '/schemas/{file}',
+    tag: 'operation',
+    gate: 'open',
+    summary: 'The JSON Schema of agent files, test suites or settings files',
+    description:
+      'For editors: `$schema` in a file is the address of `agent.json`, `eval-suite.json` or `settings.json`.',
+    params: { file: z.string().max(100) },
+    errors: ['NOT_FOUND'],
+    answer: z.record(z.string(), z.unknown()),
+    examples: () => ({ answer: { $schema: 'https://json-schema.org/draft/2020-12/schema', title: 'parley agent' } }),
+    handle: ({ params: { file } }) => {
+      const [, name = ''] = /^([\w-]+)\.json$/.exec(file) ?? [];
+      const path = Object.hasOwn(SCHEMA_FILES, name) ? SCHEMA_FILES[name] : undefined;
+      if (path === undefined) throw new ParleyError('NOT_FOUND', { what: 'schema', id: file });
+      return JSON.parse(readFileSync(packageFile(path), 'utf8')) as Record<string, unknown>;
+    },
   });
 }

@@ -39,6 +39,13 @@ const SCHEMAS: readonly (McpResource & { file: string })[] = [
     mimeType: JSON_TYPE,
     file: 'data/eval-suite.schema.json',
   },
+  {
+    uri: 'parley://schemas/settings',
+    name: 'settings.schema.json',
+    title: 'JSON Schema of settings files',
+    mimeType: JSON_TYPE,
+    file: 'data/settings.schema.json',
+  },
 ];
 
 /** Resources whose address has a parameter. */

@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path';
-import { isNode, LineCounter, parseDocument } from 'yaml';
 import { readTextFile } from '../../schema/json-file.js';
+import { isJson, jsonSource, placedIn } from '../../schema/source.js';
+import { yamlSource } from '../../schema/yaml-source.js';
 import { textTest } from '../pattern.js';
 import { InvalidConfigError, type Location, parseWith, type ValidationIssue } from '../../schema/issues.js';
 import { type EvalCase, type EvalSuite, suiteSchema, type LineConditions } from './suite-schema.js';
@@ -12,7 +13,7 @@ export interface LoadedSuite {
 }
 
 /**
- * Reads and checks a suite file, YAML or JSON.
+ * Reads and checks a suite file, YAML or JSON with comments.
  * @throws InvalidConfigError with the line of each fault; ParleyError CONFIG_INVALID for a file that cannot be read
  */
 export async function loadSuite(path: string): Promise<LoadedSuite> {
@@ -21,35 +22,13 @@ export async function loadSuite(path: string): Promise<LoadedSuite> {
 }
 
 /**
- * Checks the text of a suite, YAML or JSON.
+ * Checks the text of a suite, YAML or JSON with comments.
  * @param name what faults call it, such as its path
  * @throws InvalidConfigError with the line of each fault
  */
 export function parseSuiteText(text: string, name: string): EvalSuite {
-  const counter = new LineCounter();
-  const document = parseDocument(text, { lineCounter: counter, uniqueKeys: true, maxAliasCount: 100 } as never);
-  const lineAt = (offset: number): string => {
-    const { line, col } = counter.linePos(offset);
-    return `${name}:${String(line)}:${String(col)}`;
-  };
-  if (document.errors.length > 0) {
-    throw new InvalidConfigError(
-      document.errors.map(({ message, pos }) => ({
-        loc: [lineAt(pos[0])],
-        msg: message.split('\n')[0] ?? message,
-        type: 'syntax_error',
-      })),
-    );
-  }
-  try {
-    return parseSuite(document.toJS({ maxAliasCount: 100 }) as unknown);
-  } catch (error) {
-    if (!(error instanceof InvalidConfigError)) throw error;
-    throw new InvalidConfigError(
-      error.issues.map((issue) => ({ ...issue, loc: [lineAt(offsetOf(document, issue.loc)), ...issue.loc] })),
-      error,
-    );
-  }
+  const source = isJson(text, name) ? jsonSource(text, name) : yamlSource(text, name);
+  return placedIn(source, () => parseSuite(source.value));
 }
 
 /**
@@ -61,29 +40,6 @@ export function parseSuite(value: unknown): EvalSuite {
   const issues = faultsOf(suite);
   if (issues.length > 0) throw new InvalidConfigError(issues);
   return suite;
-}
-
-/** The offset of a member, or of the nearest one around it that exists. An unknown key is found by itself. */
-function offsetOf(document: ReturnType<typeof parseDocument>, loc: Location): number {
-  for (let length = loc.length; length > 0; length--) {
-    const parent: unknown = document.getIn(loc.slice(0, length - 1), true);
-    const pair = pairsOf(parent).find(({ key }) => isNode(key) && keyOf(key) === loc[length - 1]);
-    if (pair !== undefined && isNode(pair.key) && pair.key.range != null) return pair.key.range[0];
-    const node: unknown = document.getIn(loc.slice(0, length), true);
-    if (isNode(node) && node.range != null) return node.range[0];
-  }
-  return 0;
-}
-
-function pairsOf(node: unknown): readonly { key: unknown }[] {
-  const items = (node as { items?: unknown } | null | undefined)?.items;
-  return Array.isArray(items)
-    ? items.filter((item): item is { key: unknown } => item !== null && typeof item === 'object' && 'key' in item)
-    : [];
-}
-
-function keyOf(node: unknown): unknown {
-  return (node as { value?: unknown }).value;
 }
 
 /** Faults that the schema does not know. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { fileJsonSchema } from '../../schema/source.js';
 import { LOOPBACK_LINES } from '../../transports/loopback/open-line.js';
 import { callerSchema } from './caller-schema.js';
 import { expectationSchema, argumentsSchema } from './expectation-schema.js';
@@ -156,11 +157,7 @@ export type CallerVoice = z.infer<typeof voiceSchema>;
 /** `text`: the caller types and the agent's voice is silent. `voice`: both speak. */
 export type EvalMode = 'text' | 'voice';
 
-/** The JSON Schema (draft 2020-12) of suite files. */
+/** JSON Schema of suite files, for editors; `data/eval-suite.schema.json` holds it. */
 export function suiteJsonSchema(): Readonly<Record<string, unknown>> {
-  return {
-    title: 'parley test suite',
-    description: 'A test suite of parley eval.',
-    ...z.toJSONSchema(suiteSchema, { target: 'draft-2020-12', io: 'input', unrepresentable: 'any' }),
-  };
+  return fileJsonSchema(suiteSchema, 'parley test suite', 'A test suite of `parley eval`.');
 }

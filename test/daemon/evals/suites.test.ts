@@ -75,7 +75,7 @@ describe('a suite', () => {
     expect(status).toBe(422);
     expect(body['detail']).toContainEqual({
       loc: ['body', 'suite', 'cases', 0, 'expects'],
-      msg: 'Line 7: Unknown field: expects',
+      msg: 'Line 7: Unknown field: expects. Did you mean expect?',
       type: 'extra_forbidden',
     });
     const broken = await client.ask('POST', '/evals/suites', { suite: 'name: Bread\ncases: [' });
@@ -113,7 +113,7 @@ describe('a suite', () => {
     expect(wrong).toMatchObject({ status: 422 });
     expect(wrong.body['detail']).toContainEqual({
       loc: ['body', 'case', 'expects'],
-      msg: 'Line 3: Unknown field: expects',
+      msg: 'Line 3: Unknown field: expects. Did you mean expect?',
       type: 'extra_forbidden',
     });
     const twice = await client.ask('POST', path, { case: added });

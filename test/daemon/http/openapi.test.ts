@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { openApiDocument } from '../../../src/daemon/http/openapi.js';
+import { packageFile } from '../../../src/package-files.js';
 import { House } from '../house.js';
 import { appWith } from './support.js';
 
@@ -107,7 +109,13 @@ test('the whole document can be linted, and clients made of it', async () => {
     }
   }
   const exempt = all.filter(({ operation }) => operation.security?.length === 0).map(({ path }) => path);
-  expect(exempt.sort()).toEqual(['/healthz', '/openapi.json', '/readyz', '/voices/{provider}/{voice_id}/preview']);
+  expect(exempt.sort()).toEqual([
+    '/healthz',
+    '/openapi.json',
+    '/readyz',
+    '/schemas/{file}',
+    '/voices/{provider}/{voice_id}/preview',
+  ]);
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)];
   expect(references.filter(([, name = '']) => !Object.hasOwn(document.components.schemas, name))).toEqual([]);
 });
@@ -139,4 +147,20 @@ test('errors are shown with an example of each, in words that leave nothing open
     }
   }
   expect(shown).toBeGreaterThan(100);
+});
+
+test('anyone gets the JSON Schemas of files, as the package has them', async () => {
+  const house = await House.open();
+  try {
+    for (const name of ['agent', 'eval-suite', 'settings']) {
+      const { status, body } = await house.ask(`/schemas/${name}.json`);
+      expect(status).toBe(200);
+      expect(body).toEqual(JSON.parse(readFileSync(packageFile(`data/${name}.schema.json`), 'utf8')));
+    }
+    for (const name of ['agents.json', 'agent', 'constructor.json', '..%2Fagent.json']) {
+      expect((await house.ask(`/schemas/${name}`)).status).toBe(404);
+    }
+  } finally {
+    await house.close();
+  }
 });

@@ -143,6 +143,15 @@ export class Operation {
   }
 
   /**
+   * The JSON Schema of agent files, test suites or settings files. `GET /schemas/{file}`
+   *
+   * For editors: `$schema` in a file is the address of `agent.json`, `eval-suite.json` or `settings.json`.
+   */
+  getSchema(file: string, options?: RequestOptions): Promise<Record<string, unknown>> {
+    return this.#http.json('GET', path`/schemas/${file}`, {}, options);
+  }
+
+  /**
    * Liveness: the process answers. `GET /healthz`
    */
   getHealth(options?: RequestOptions): Promise<GetHealthAnswer> {
