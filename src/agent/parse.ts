@@ -1,4 +1,5 @@
 import { agentConfigSchema, type AgentConfig, VOICE_PROVIDERS } from './agent.js';
+import { similar } from '../base/similar.js';
 import { InvalidConfigError, type Location, type ValidationIssue, parseWith } from '../schema/issues.js';
 
 /** Speech recognition vendors that the interface names. */
@@ -40,7 +41,9 @@ function ruleIssues(config: AgentConfig, rules: AgentConfigRules, prefix: Locati
     known: readonly string[] | null | undefined,
   ): void => {
     if (name == null || name === '' || known == null || known.includes(name)) return;
-    issues.push({ loc: [...prefix, ...path], msg: `Input should be one of: ${known.join(', ')}`, type: 'enum' });
+    const meant = similar(name, known);
+    const hint = meant === null ? '' : `. Did you mean ${meant}?`;
+    issues.push({ loc: [...prefix, ...path], msg: `Input should be one of: ${known.join(', ')}${hint}`, type: 'enum' });
   };
   const { voiceProviders, sttProviders, llmModels } = rules;
   const maxPromptChars = rules.maxPromptChars ?? DEFAULT_MAX_PROMPT_CHARS;

@@ -327,6 +327,11 @@ const CATALOGUE = {
     httpStatus: 409,
     retryable: false,
   },
+  AGENT_CHANGED: {
+    message: 'Somebody has changed the agent {agent}: it has version {version} now, not {expected}',
+    httpStatus: 409,
+    retryable: false,
+  },
   AGENT_IN_USE: {
     message: 'The agent "{agent}" answers {phone}; assign another agent to the number first',
     httpStatus: 409,

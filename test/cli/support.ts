@@ -20,13 +20,22 @@ export interface RunOptions {
   signal?: AbortSignal;
   /** Whether stderr is a terminal. Default no. */
   terminal?: boolean;
+  /** Whether stdin is a terminal. Default no. */
+  stdinTerminal?: boolean;
   /** Called with everything that is written to stdout or stderr. */
   onOutput?: (text: string) => void;
 }
 
 /** Runs `parley` in this process, without a terminal and with an environment of its own. */
 export async function parley(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  const { stdin = [], env = {}, signal = new AbortController().signal, terminal = false, onOutput } = options;
+  const {
+    stdin = [],
+    env = {},
+    signal = new AbortController().signal,
+    terminal = false,
+    onOutput,
+    stdinTerminal = false,
+  } = options;
   const [out, err] = [capture(onOutput), capture(onOutput)];
   const input = new PassThrough();
   input.end(stdin.map((line) => `${line}\n`).join(''));
@@ -35,7 +44,7 @@ export async function parley(args: readonly string[], options: RunOptions = {}):
   const code = await main(args, {
     stdout: out.stream,
     stderr: Object.assign(err.stream, { isTTY: terminal }),
-    stdin: input,
+    stdin: Object.assign(input, { isTTY: stdinTerminal }),
     env: quiet,
     signal,
   });

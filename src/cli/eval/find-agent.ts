@@ -14,7 +14,7 @@ import { hasDatabase, openCommandDatabase } from '../shared/command-database.js'
  * @throws ParleyError CONFIG_INVALID for a broken file, NOT_FOUND
  */
 export async function findAgent(named: string, flags: SettingFlags, io: Pick<CommandIo, 'env'>): Promise<EvalAgent> {
-  if (existsSync(named) || /[/\\]|\.json$/.test(named)) {
+  if (existsSync(named) || /[/\\]|\.(jsonc?|ya?ml)$/.test(named)) {
     const { config, script, extensions } = await loadAgentFile(named);
     return { name: named, config, script, extensions, agentId: null };
   }

@@ -36,6 +36,22 @@ export function daemonPlace(
   return { url, key };
 }
 
+/** A request that the daemon has refused. Code NET_FAILED, with the daemon's words. */
+export class DaemonRefusal extends ParleyError {
+  /** What is wrong with the request's body, with the places in it; empty = the refusal is not about its members. */
+  readonly issues: readonly RefusedMember[];
+
+  constructor(reason: string, issues: readonly RefusedMember[]) {
+    super('NET_FAILED', { reason });
+    this.issues = issues;
+  }
+}
+
+interface RefusedMember {
+  loc: readonly (string | number)[];
+  msg: string;
+}
+
 /** Timeout of a reply; the largest upload takes a second. */
 const ANSWER_MS = 60_000;
 /** Idle timeout of a stream; daemons send comments more often. */
@@ -93,7 +109,7 @@ export class DaemonClient {
       throw this.#failed(error);
     }
     if (response.ok) return response;
-    throw new ParleyError('NET_FAILED', { reason: await worded(response) });
+    throw await refusalOf(response);
   }
 
   #failed(error: unknown): unknown {
@@ -107,18 +123,21 @@ export class DaemonClient {
 }
 
 interface Refusal {
-  detail?: string | readonly { loc: readonly (string | number)[]; msg: string }[];
+  detail?: string | readonly RefusedMember[];
 }
 
 /** The error in the daemon's reply. */
-async function worded(response: Response): Promise<string> {
+async function refusalOf(response: Response): Promise<DaemonRefusal> {
   const text = await response.text();
   try {
     const { detail } = JSON.parse(text) as Refusal;
-    if (typeof detail === 'string') return detail;
-    if (detail !== undefined) return detail.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ');
+    if (typeof detail === 'string') return new DaemonRefusal(detail, []);
+    if (detail !== undefined) {
+      const words = detail.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`);
+      return new DaemonRefusal(words.join('; '), detail);
+    }
   } catch {
     // The reply is not a daemon's, but perhaps a proxy's.
   }
-  return `${String(response.status)} ${text.slice(0, 200)}`;
+  return new DaemonRefusal(`${String(response.status)} ${text.slice(0, 200)}`, []);
 }

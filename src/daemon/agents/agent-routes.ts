@@ -39,6 +39,11 @@ const changeSchema = movingSchema(
       config: agentConfigSchema.exactOptional().describe('Replaces all of it: missing fields get their defaults.'),
       script: scriptSchema.optional().describe('Null removes it.'),
       extensions: agentExtensionsSchema.nullable().exactOptional().describe('Replaces all of them. Null removes them.'),
+      if_version: z
+        .int()
+        .min(1)
+        .exactOptional()
+        .describe('The version that this changes. If the agent has another one, the change is refused (409).'),
     })
     .meta({ id: 'AgentChange', description: 'Members that are left out do not change.' }),
 );
@@ -210,7 +215,7 @@ function agentItemRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): v
     tag,
     summary: 'Change an agent',
     params,
-    errors,
+    errors: ['NOT_FOUND', 'AGENT_CHANGED'],
     description:
       'Applies to sessions that start later. Members that are left out do not change; `config` is replaced as a whole. ' +
       'A secret of `***` keeps its stored value. Sending an answer back changes nothing.',
@@ -220,14 +225,14 @@ function agentItemRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): v
       body: { name: 'Harbour Bakery', config: EXAMPLE_CONFIG },
       answer: { ...exampleAgent(), name: 'Harbour Bakery', version: 2, warnings: [] },
     }),
-    handle: async ({ params: { agent_id: id }, body, key, request }) => {
+    handle: async ({ params: { agent_id: id }, body: { if_version: ifVersion, ...body }, key, request }) => {
       const sent = configSent(request);
       // An extension in its old place changes only that extension.
       const isWhole = body.extensions == null || oldPlaceWarnings(sent).length === 0;
       const extensions = isWhole
         ? {}
         : { extensions: overriddenExtensions(agents.stored(id).extensions, body.extensions) };
-      return checkedReply(await agents.change(id, { ...body, ...extensions }, nameOf(key)), sent);
+      return checkedReply(await agents.change(id, { ...body, ...extensions }, nameOf(key), ifVersion), sent);
     },
   });
 

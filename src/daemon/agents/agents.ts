@@ -128,10 +128,16 @@ export class AgentRegistry {
     });
   }
 
-  /** @throws ParleyError NOT_FOUND; InvalidConfigError as `create` */
-  change(id: string, change: AgentChange, by: string): Promise<CheckedAgent> {
+  /**
+   * @param ifVersion the version that it may change; null = whichever it is
+   * @throws ParleyError NOT_FOUND, AGENT_CHANGED if it has another version; InvalidConfigError as `create`
+   */
+  change(id: string, change: AgentChange, by: string, ifVersion: number | null = null): Promise<CheckedAgent> {
     return this.#inTurn(async () => {
       const now = this.stored(id);
+      if (ifVersion !== null && ifVersion !== now.version) {
+        throw new ParleyError('AGENT_CHANGED', { agent: id, version: now.version, expected: ifVersion });
+      }
       const config = change.config && trimmedAgentConfig(restoreSecrets(change.config, now.config, PLACES.config));
       const next = { ...contentOf(now), ...change, config: config ?? now.config };
       if (next.script == null) delete next.script;

@@ -305,6 +305,21 @@ describe('versions', () => {
     await ask('DELETE', '/keys', { id: key.id });
   });
 
+  it('that a change does not name are not changed', async () => {
+    const id = await made();
+    expect(await ask('PUT', `/agents/${id}`, { name: 'Pies', if_version: 1 })).toMatchObject({
+      status: 200,
+      body: { version: 2 },
+    });
+    const refused = await ask('PUT', `/agents/${id}`, { name: 'Tarts', if_version: 1 });
+    expect(refused).toMatchObject({
+      status: 409,
+      body: { code: 'AGENT_CHANGED', detail: text('it has version 2 now, not 1') },
+    });
+    expect((await ask('GET', `/agents/${id}`)).body).toMatchObject({ name: 'Pies', version: 2 });
+    expect((await ask('PUT', `/agents/${id}`, { name: 'Tarts', if_version: 0 })).status).toBe(422);
+  });
+
   it('begin with the file of an agent, which is nobody’s key', async () => {
     const { body } = await ask('GET', '/agents/baker/versions');
     expect(body).toMatchObject([{ version: 1, changed_by: null }]);

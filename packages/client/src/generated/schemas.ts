@@ -35,6 +35,8 @@ interface components {
       script?: unknown;
       /** @description Replaces all of them. Null removes them. */
       extensions?: components['schemas']['AgentExtensions'] | null;
+      /** @description The version that this changes. If the agent has another one, the change is refused (409). */
+      if_version?: number;
     };
     AgentCheck: {
       warnings: {
@@ -762,6 +764,7 @@ interface components {
        * @example LINK_INVALID
        * @example KEY_LAST
        * @example KEY_OF_ENVIRONMENT
+       * @example AGENT_CHANGED
        * @example AGENT_IN_USE
        * @example NOT_FOUND
        * @example VOICE_IN_USE
@@ -1347,6 +1350,7 @@ interface components {
        * @example LINK_INVALID
        * @example KEY_LAST
        * @example KEY_OF_ENVIRONMENT
+       * @example AGENT_CHANGED
        * @example AGENT_IN_USE
        * @example NOT_FOUND
        * @example VOICE_IN_USE
