@@ -1,8 +1,7 @@
-import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hasTool } from '../../scripts/system-tools.mjs';
-import { TalkingBrowser } from './browser.js';
+import { accessibilityFaults, TalkingBrowser } from './browser.js';
 import { HostSite } from './host-site.js';
 import { ServedDaemon } from './served-daemon.js';
 
@@ -107,18 +106,7 @@ describe.skipIf(!hasTool('chromium'))('for screen readers, keyboards and low vis
 
   /** Looks for faults in what is shown, in light and dark. */
   async function expectNoFaults(what: string): Promise<void> {
-    await page.evaluate(axe.source);
-    const faults = async (options: object): Promise<string[]> => {
-      const { violations } = await page.evaluate<axe.AxeResults>(`axe.run(document, ${JSON.stringify(options)})`);
-      return violations.flatMap(({ id, impact, nodes }) =>
-        nodes.map(({ target, failureSummary }) => `${String(impact)} ${id} ${target.join()} ${failureSummary ?? ''}`),
-      );
-    };
-    const rules = { 'target-size': { enabled: true } };
-    expect(await faults({ resultTypes: ['violations'], rules }), what).toEqual([]);
-    await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
-    expect(await faults({ runOnly: ['color-contrast'], resultTypes: ['violations'] }), `${what}, dark`).toEqual([]);
-    await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+    expect(await accessibilityFaults(page), what).toEqual([]);
   }
 
   /** Everything that can be used is reached with Tab, and seen when it has the focus. */

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import axe from 'axe-core';
 import { type Browser, type BrowserServer, chromium, type Page } from 'playwright-core';
 import { decodeWav, encodeWav } from '../../src/audio/files/wav.js';
 import { packageFile } from '../../src/package-files.js';
@@ -93,6 +94,23 @@ export class TalkingBrowser {
     await this.#server.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+/** What axe finds wrong with what is shown, in light and dark. The page is in light, with reduced motion, afterwards. */
+export async function accessibilityFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const faults = async (look: string, options: object): Promise<string[]> => {
+    const { violations } = await page.evaluate<axe.AxeResults>(`axe.run(document, ${JSON.stringify(options)})`);
+    return violations.flatMap(({ id, impact, nodes }) =>
+      nodes.map(({ target, failureSummary: why = '' }) => `${look}: ${String(impact)} ${id} ${target.join()} ${why}`),
+    );
+  };
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+  const light = await faults('light', { resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } });
+  await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+  const dark = await faults('dark', { runOnly: ['color-contrast'], resultTypes: ['violations'] });
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+  return [...light, ...dark];
 }
 
 /** What Chromium says of a server that is gone, at whatever moment of a request or a handshake it went. */

@@ -47,6 +47,11 @@ const entries = packages.flatMap((manifest) =>
     .filter((entry) => !/\.\w+$/.test(entry))
     .map((entry) => ({ entry: posix.join(manifest.name, entry), isOwn: manifest === own })),
 );
+const styles = packages.flatMap(({ name, exports }) =>
+  Object.keys(exports)
+    .filter((entry) => entry.endsWith('.css'))
+    .map((entry) => posix.join(name, entry)),
+);
 
 function manifestOf(path: string): Manifest {
   return JSON.parse(readFileSync(packageFile(`${path}package.json`), 'utf8')) as Manifest;
@@ -140,7 +145,8 @@ describe('the tarballs', () => {
   });
 
   it.each(entries)('compile for strict consumers of $entry, without skipLibCheck', async ({ entry, isOwn }) => {
-    const program = `import * as all from '${entry}';\nexport default all;\n`;
+    const style = styles.filter((path) => path.startsWith(`${entry}/`)).map((path) => `import '${path}';\n`);
+    const program = `import * as all from '${entry}';\n${style.join('')}export default all;\n`;
     const callers: Readonly<Record<string, string>> = { [own.name]: CALLER, [`${own.name}/lines`]: LINES_CALLER };
     const caller = (callers[entry] ?? '').replaceAll('PACKAGE', own.name);
     const projects = [

@@ -22,9 +22,7 @@ function Controls(): ReactElement {
   };
   return (
     <>
-      <button aria-pressed={muted} onClick={() => mute(!muted)}>
-        Mute
-      </button>
+      <button onClick={() => mute(!muted)}>{muted ? 'Unmute' : 'Mute'}</button>
       <form onSubmit={send}>
         <input name="text" aria-label="Message" autoComplete="off" />
       </form>
