@@ -58,7 +58,7 @@ describe.skipIf(!hasTool('httpx') || !hasTool('mypy'))('the Python client', { ti
     rmSync(folder, { recursive: true });
   });
 
-  it('works with a daemon, and does the right thing when there is none', async () => {
+  it.concurrent('works with a daemon, and does the right thing when there is none', async () => {
     const { operations } = modelOf((await callers.ask('GET', '/openapi.json')).body);
     const known = operations.map(({ resource, name, ...operation }) => {
       return { ...operation, resource: snakeOf(resource), name: snakeOf(name) };
@@ -82,7 +82,7 @@ describe.skipIf(!hasTool('httpx') || !hasTool('mypy'))('the Python client', { ti
     expect(stderr).toMatch(/^OK$/m);
   });
 
-  it('has types that are right, in its tests and in README.md too', async () => {
+  it.concurrent('has types that are right, in its tests and in README.md too', async () => {
     const readme = readFileSync(packageFile('packages/python/README.md'), 'utf8');
     const examples = [...readme.matchAll(/```python\n([^]*?)```/g)].map(([, code = ''], at) => {
       const path = join(folder, `example_${String(at)}.py`);
