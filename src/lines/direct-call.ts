@@ -2,19 +2,35 @@ import { randomUUID } from 'node:crypto';
 import type { Cancel, Clock } from '../base/clock.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import { lineOver } from '../session/line-over.js';
+import type { AgentCall } from '../telephony/calls/agent-call.js';
 import { CallStates } from '../telephony/carriers/call-states.js';
 import {
   type CallEnd,
   type CallRecord,
   type CallRefusal,
+  type CallRequest,
   type CallState,
   type CarrierCall,
   refused,
 } from '../telephony/carriers/carrier.js';
 import { NO_LINE_STATS, type Transport, type TransportSink } from '../transports/transport.js';
 
-export interface DirectCallOptions extends Pick<CarrierCall, 'direction' | 'from' | 'to' | 'headers'> {
+/** What the embedder knows of who has sent an offer. */
+export interface CallerInfo {
+  /** Default empty. */
+  from?: string | undefined;
+  /** Default empty. */
+  to?: string | undefined;
+  /** Default none. */
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** Aborted when the caller hangs up, before the answer or later. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface DirectCallOptions {
   clock: Clock;
+  direction: CarrierCall['direction'];
+  caller?: CallerInfo | undefined;
   /** What kind of line it is, for the record. */
   carrier: string;
   transport: Transport;
@@ -22,6 +38,8 @@ export interface DirectCallOptions extends Pick<CarrierCall, 'direction' | 'from
   codec: string;
   /** Answers an inbound call, or completes an outbound one. Resolves when audio flows both ways. */
   connect: () => Promise<unknown>;
+  /** Answers another offer of the running call. */
+  change?: (offer: string) => Promise<string>;
   /** Frees the transport. Default: its own `close`. */
   close?: () => Promise<void>;
   onError: (error: unknown) => void;
@@ -43,12 +61,17 @@ export class DirectCall implements CarrierCall {
   readonly #digits = { sent: '', received: '' };
   #end: CallEnd | null = null;
   #isAnswering = false;
+  readonly #onLeft = (): void => this.finish(leftEnd());
   #decide!: { resolve: () => void; reject: (error: Error) => void };
 
   constructor(options: DirectCallOptions) {
     this.#options = options;
-    ({ direction: this.direction, from: this.from, to: this.to, headers: this.headers } = options);
-    const { clock, transport, onError } = options;
+    const { clock, transport, direction, caller: { from = '', to = '', headers = {}, signal } = {}, onError } = options;
+    this.direction = direction;
+    this.from = from;
+    this.to = to;
+    this.headers = headers;
+    signal?.addEventListener('abort', this.#onLeft, { once: true });
     this.#states = new CallStates({ nowMs: () => clock.nowMs(), onListenerError: onError });
     this.transport = transport;
     this.line = this.#lineOver(transport);
@@ -96,6 +119,11 @@ export class DirectCall implements CarrierCall {
     else this.finish({ cause: 'canceled', by: 'agent', reason: 'the call was cancelled' });
   }
 
+  /** Answers another offer of the running call. */
+  change(offer: string): Promise<string> {
+    return this.#options.change?.(offer) ?? Promise.resolve('');
+  }
+
   /** The call is over. Only the first end counts. */
   finish(end: CallEnd): void {
     if (this.#end !== null) return;
@@ -103,7 +131,8 @@ export class DirectCall implements CarrierCall {
     this.#decide.reject(new ParleyError('CALL_REFUSED', { reason: end.reason }));
     this.#states.enter('ended');
     this.#states.forget();
-    const { transport, onError, close = () => transport.close() } = this.#options;
+    const { transport, caller, onError, close = () => transport.close() } = this.#options;
+    caller?.signal?.removeEventListener('abort', this.#onLeft);
     close().catch(onError);
   }
 
@@ -184,7 +213,7 @@ export class DirectCalls {
     };
   }
 
-  placeCall(): never {
+  placeCall(_request?: CallRequest): CarrierCall {
     const reason = 'calls only come in here: the client connects';
     throw new ParleyError('ARGUMENT_INVALID', { argument: 'place', reason });
   }
@@ -195,4 +224,36 @@ export class DirectCalls {
     if (this.#listener === null) call.hangUp('unavailable');
     else this.#listener(call);
   }
+}
+
+/**
+ * Offers a call to the line. Resolves to the answer (SDP) when an agent takes it.
+ * @throws ParleyError CALL_REFUSED; the error of `answering`; the reason of the caller's signal
+ */
+export async function answerTo(
+  call: DirectCall,
+  calls: DirectCalls,
+  answering: Promise<string>,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  calls.offer(call);
+  try {
+    const [sdp] = await Promise.all([answering, call.decided]);
+    return sdp;
+  } catch (error) {
+    call.finish({ cause: 'failed', by: 'network', reason: reasonOf(error) });
+    signal?.throwIfAborted();
+    throw error;
+  }
+}
+
+/** Answers offers of running calls. The function throws ParleyError NOT_FOUND where there is none. */
+export function changeOf(line: {
+  calls: ReadonlySet<AgentCall>;
+}): (sessionId: string, offer: string) => Promise<string> {
+  return async (sessionId, offer) => {
+    const found = Array.from(line.calls).find((call) => call.sessionId === sessionId);
+    if (found === undefined) throw new ParleyError('NOT_FOUND', { what: 'call', id: sessionId });
+    return (found.call as DirectCall).change(offer);
+  };
 }

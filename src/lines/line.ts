@@ -206,7 +206,12 @@ class OfferedCall implements IncomingCall {
 }
 
 /** @throws ParleyError ARGUMENT_INVALID */
-function assertEngine(engine: unknown): void {
+export function assertEngine(engine: unknown): void {
   if (typeof (engine as Engine | undefined)?.createSession === 'function') return;
   throw new ParleyError('ARGUMENT_INVALID', { argument: 'LineOptions.engine', reason: 'new Engine() is expected' });
+}
+
+/** Settings without those that are undefined, which stand for the default. */
+export function withoutUnset(settings: object): object {
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
 }

@@ -10,7 +10,7 @@ import type { CallAgent } from '../telephony/calls/call-agent.js';
 import { headersOf } from '../telephony/carriers/media-socket/webhook-endpoint.js';
 import { type TalkClient, TalkClients } from '../transports/talk-clients.js';
 import type { TalkSocketTransport } from '../transports/talk-socket.js';
-import { DirectCall, DirectCalls, leftEnd } from './direct-call.js';
+import { DirectCall, DirectCalls } from './direct-call.js';
 import { SwitchedLine, type IncomingCall, type Line, type LineOptions } from './line.js';
 
 export interface TalkSocketLineOptions extends LineOptions {
@@ -116,13 +116,11 @@ class TalkDirectCall extends DirectCall {
     let isBegun = false;
     super({
       clock,
-      from,
       transport,
       carrier: 'talk',
       codec: 'L16',
       direction: 'inbound',
-      to: agentId ?? '',
-      headers: headersOf(request.headers),
+      caller: { from, to: agentId ?? '', headers: headersOf(request.headers), signal },
       connect: async () => {
         isBegun = true;
         begun();
@@ -133,7 +131,6 @@ class TalkDirectCall extends DirectCall {
       onError: (error) => onError?.(errorOf(error)),
     });
     transport.playsThroughPauses = data.background_in_pauses === true;
-    signal.addEventListener('abort', () => this.finish(leftEnd()), { once: true });
     this.invitation = {
       request,
       agentId,

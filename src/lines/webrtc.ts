@@ -1,27 +1,14 @@
 import * as z from 'zod';
-import { errorOf, ParleyError, reasonOf } from '../base/errors.js';
+import { errorOf } from '../base/errors.js';
 import { parseWith } from '../schema/issues.js';
 import { checkOffer } from '../transports/webrtc/offer.js';
 import { openWebRtc } from '../transports/webrtc/open-webrtc.js';
 import type { PeerSettings } from '../transports/webrtc/peer.js';
-import type { WebRtcTransport } from '../transports/webrtc/webrtc-transport.js';
-import { DirectCall, DirectCalls, leftEnd } from './direct-call.js';
-import { SwitchedLine, type Line, type LineOptions } from './line.js';
+import { answerTo, type CallerInfo, changeOf, DirectCall, DirectCalls, leftEnd } from './direct-call.js';
+import { SwitchedLine, type Line, type LineOptions, withoutUnset } from './line.js';
 
 /** The addresses and ports of connections. Default: any port of all interfaces, without STUN and TURN. */
 export interface WebRtcLineOptions extends LineOptions, PeerSettings {}
-
-/** What the embedder knows of who has sent an offer. */
-export interface CallerInfo {
-  /** Default empty. */
-  from?: string | undefined;
-  /** Default empty. */
-  to?: string | undefined;
-  /** Default none. */
-  headers?: Readonly<Record<string, string>> | undefined;
-  /** Aborted when the caller gives up before the answer. */
-  signal?: AbortSignal | undefined;
-}
 
 /** Calls of browsers and other WebRTC clients. Your own HTTP server carries offers and answers. */
 export interface WebRtcLine extends Line {
@@ -29,6 +16,7 @@ export interface WebRtcLine extends Line {
    * Takes an offer (SDP with all candidates, Opus both ways) to the handler of calls. Resolves to the answer when an
    * agent takes the call; the agent speaks once the connection is open. A data channel carries the messages of the talk
    * socket.
+   * @param caller its `signal` is aborted when the caller hangs up, before the answer or later
    * @throws ParleyError OFFER_INVALID, CALL_REFUSED, RTP_PORTS_FULL; the signal's reason
    */
   accept(offer: string, caller?: CallerInfo): Promise<string>;
@@ -59,7 +47,7 @@ const peerSchema = z.strictObject({
 /** @throws ParleyError CONFIG_INVALID, ARGUMENT_INVALID without an engine */
 export async function webRtcLine(options: WebRtcLineOptions): Promise<WebRtcLine> {
   const { engine, mayTransfer, onError, ...peers } = options;
-  const { iceServers = [], portRange = null, addresses = [], ipv6 = true } = parseWith(peerSchema, peers);
+  const { iceServers = [], portRange = null, addresses = [], ipv6 = true } = parseWith(peerSchema, withoutUnset(peers));
   const inbox = new DirectCalls();
   const line = new SwitchedLine({
     engine,
@@ -69,9 +57,9 @@ export async function webRtcLine(options: WebRtcLineOptions): Promise<WebRtcLine
     hasNumbers: false,
     closing: () => Promise.resolve(),
   });
-  const accept: WebRtcLine['accept'] = async (offer, { from = '', to = '', headers = {}, signal } = {}) => {
+  const accept: WebRtcLine['accept'] = async (offer, caller) => {
     checkOffer(offer);
-    signal?.throwIfAborted();
+    caller?.signal?.throwIfAborted();
     const transport = await openWebRtc({ iceServers, portRange, addresses, ipv6 }, engine.clock);
     const answering = transport.answer(offer);
     const call = new DirectCall({
@@ -79,38 +67,18 @@ export async function webRtcLine(options: WebRtcLineOptions): Promise<WebRtcLine
       carrier: 'webrtc',
       codec: 'opus',
       direction: 'inbound',
-      from,
-      to,
-      headers,
+      caller,
       transport,
       connect: () => transport.connected,
+      change: (again) => transport.answer(again),
       close: async () => {
         await answering.catch(() => undefined); // closing a connection while it opens its sockets would leak them
         await transport.close();
       },
       onError: (error) => onError?.(errorOf(error)),
     });
-    const lose = (error: unknown): void => call.finish(leftEnd(errorOf(error)));
-    transport.connected.catch(lose);
-    const leave = (): void => call.finish(leftEnd());
-    signal?.addEventListener('abort', leave, { once: true });
-    inbox.offer(call);
-    try {
-      const [sdp] = await Promise.all([answering, call.decided]);
-      signal?.throwIfAborted();
-      return sdp;
-    } catch (error) {
-      call.finish({ cause: 'failed', by: 'network', reason: reasonOf(error) });
-      signal?.throwIfAborted();
-      throw error;
-    } finally {
-      signal?.removeEventListener('abort', leave);
-    }
+    transport.connected.catch((error: unknown) => call.finish(leftEnd(errorOf(error))));
+    return answerTo(call, inbox, answering, caller?.signal);
   };
-  const change: WebRtcLine['change'] = async (sessionId, offer) => {
-    const found = Array.from(line.calls).find((call) => call.sessionId === sessionId);
-    if (found === undefined) throw new ParleyError('NOT_FOUND', { what: 'call over WebRTC', id: sessionId });
-    return ((found.call as DirectCall).transport as WebRtcTransport).answer(offer);
-  };
-  return Promise.resolve(Object.assign(line, { accept, change }));
+  return Promise.resolve(Object.assign(line, { accept, change: changeOf(line) }));
 }

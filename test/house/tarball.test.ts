@@ -69,7 +69,7 @@ export async function call(agent: AgentConfig, caller: string | null, id?: strin
 /** The same for lines: a browser's and a call's whole way. */
 const LINES_CALLER = `
 import type { AgentConfig, CallReport, Engine } from 'PACKAGE';
-import { type IncomingCall, type Line, talkSocketLine, webRtcLine } from 'PACKAGE/lines';
+import { type IncomingCall, type Line, rtpLine, sipLine, talkSocketLine, twilioLine, webRtcLine } from 'PACKAGE/lines';
 export async function serve(engine: Engine, agent: AgentConfig, path?: string): Promise<Line[]> {
   const onEnd = ({ status, session }: CallReport): void => console.log(status, session?.messages.length);
   const answer = async (call: IncomingCall): Promise<void> => {
@@ -81,7 +81,13 @@ export async function serve(engine: Engine, agent: AgentConfig, path?: string): 
   talk.receive((call) => (call.key === 'secret' ? answer(call) : call.reject('declined')));
   const webRtc = await webRtcLine({ engine, portRange: [40_000, 40_100] });
   webRtc.receive(answer);
-  return [webRtc];
+  const rtp = await rtpLine({ engine, address: '127.0.0.1', negotiate: ({ offer }) => (offer === '' ? offer : place) });
+  const place = { address: '127.0.0.1', port: 4000, codec: 'PCMU' } as const;
+  onEnd(await (await rtp.place({ agent, from: 'a', to: 'b' })).finished);
+  const sip = await sipLine({ engine, servers: ['sip:sip.example.com'], numbers: ['+12025550199'] });
+  const account = { accountSid: 'AC', authToken: 'secret', publicUrl: 'https://voice.example.com' };
+  const twilio = await twilioLine({ engine, ...account, onRefused: (refusal, why) => console.log(refusal, why) });
+  return [webRtc, rtp, sip, twilio];
 }`;
 
 let folder = '';

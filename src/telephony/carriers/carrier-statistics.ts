@@ -1,6 +1,6 @@
 import type { TrunkState } from './sip/carrier.js';
 import type { WebhookEndpoint } from './media-socket/webhook-endpoint.js';
-import type { SocketRefusal } from './media-socket/socket-carrier.js';
+import type { SocketRefusal } from './carrier.js';
 import { RtpTotals } from '../../transports/rtp/totals.js';
 
 /** A trunk with its state and counters. */

@@ -123,6 +123,9 @@ export interface CarrierCall<Line extends SessionLine = Transport> {
  */
 export type CallRefusal = 'declined' | 'unknown' | 'unavailable' | 'full' | 'failed';
 
+/** Why a carrier's request, media socket or call is refused. `signature`: not proven to be the carrier's; `number`: not an own number; or the refusal that callers hear. */
+export type SocketRefusal = 'signature' | 'number' | Exclude<CallRefusal, 'unknown'>;
+
 /** The SIP status that networks send to callers (RFC 3261, 21). */
 export const REFUSALS: Readonly<Record<CallRefusal, { status: number; reason: string }>> = {
   declined: { status: 603, reason: 'Decline' },

@@ -1,5 +1,5 @@
 import type { Cancel, Clock } from '../../base/clock.js';
-import type { SocketRefusal } from './media-socket/socket-carrier.js';
+import type { SocketRefusal } from './carrier.js';
 import { hopText } from '../sip/hop.js';
 import type { SipRefusal } from '../sip/user-agent.js';
 import type { CarrierStatistics } from './carrier-statistics.js';

@@ -9,6 +9,10 @@ export interface Habits {
   answersAfterMs?: number;
   /** What is said, mulaw; silence behind it. */
   says?: Uint8Array;
+  /** What is said in the next 20 ms, in place of `says`; null = nothing. */
+  speaks?: () => Uint8Array | null;
+  /** Gets each 20 ms that is heard. */
+  hears?: (samples: Int16Array) => void;
   /** Keys, this long after the answer. */
   presses?: { keys: string; afterMs: number };
   /** Hangs up by itself after the answer. */
@@ -35,7 +39,9 @@ export class Person {
   }
 
   speak(): Uint8Array {
-    const said = this.habits.says?.subarray(this.#at, this.#at + FRAME_BYTES) ?? new Uint8Array(0);
+    const { speaks, says } = this.habits;
+    if (speaks !== undefined) return speaks() ?? SILENCE;
+    const said = says?.subarray(this.#at, this.#at + FRAME_BYTES) ?? new Uint8Array(0);
     this.#at += FRAME_BYTES;
     if (said.length === 0) return SILENCE;
     const frame = SILENCE.slice();
@@ -45,6 +51,7 @@ export class Person {
 
   hear(frame: Uint8Array): void {
     const samples = decodeG711('mulaw', frame);
+    this.habits.hears?.(samples);
     for (const sample of samples) this.loudness = Math.max(this.loudness, Math.abs(sample));
     if (samples.some((sample) => Math.abs(sample) > 100)) this.heard.push(frame.slice());
     for (const { digit } of this.#tones.push(samples)) this.keys += digit;

@@ -1,6 +1,14 @@
 import type { Cancel, Clock } from '../../../base/clock.js';
 import { ParleyError, reasonOf } from '../../../base/errors.js';
-import type { CallRefusal, CallRequest, Carrier, CarrierCall, NumberOffer, NumberQuery } from '../carrier.js';
+import type {
+  CallRefusal,
+  CallRequest,
+  Carrier,
+  CarrierCall,
+  NumberOffer,
+  NumberQuery,
+  SocketRefusal,
+} from '../carrier.js';
 import { AccountNumbers, assertPlaceable, type NumberDesk } from './account-numbers.js';
 import {
   type WebhookEndpoint,
@@ -28,9 +36,6 @@ export interface SocketCarrierOptions {
   /** A request, media socket or inbound call was refused. */
   onRefused?: ((refusal: SocketRefusal, why: string) => void) | undefined;
 }
-
-/** `signature`: not proven to be the carrier's; `number`: not an own number; or the refusal that callers hear. */
-export type SocketRefusal = 'signature' | 'number' | Exclude<CallRefusal, 'unknown'>;
 
 /** For the operator. */
 const WHY: Readonly<Record<CallRefusal, string>> = {
