@@ -16,6 +16,8 @@ export const SYSTEM_TOOLS = [
   { command: 'nginx', package: 'nginx-light', why: 'the daemon is tested behind the real reverse proxy' },
   { command: 'caddy', package: 'caddy', why: 'the daemon is tested behind the real reverse proxy' },
   { command: 'script', package: 'bsdutils', why: 'setup is tested on a pseudo terminal' },
+  { command: 'zsh', package: 'zsh', why: 'completion of commands is tested in the real shell' },
+  { command: 'fish', package: 'fish', why: 'completion of commands is tested in the real shell' },
   { command: 'pg_lsclusters', package: 'postgresql', why: 'stores are tested with a real server' },
   { command: 'httpx', package: 'python3-httpx', why: 'the Python client is tested with the library that it needs' },
   { command: 'mypy', package: 'mypy', why: 'the types of the Python client are checked' },

@@ -2,7 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join, relative } from 'node:path';
 import { FRAME_MS, HEARING_RATE_HZ, samplesToMs } from '../audio/frame.js';
 import { resample } from '../audio/dsp/resample.js';
+import { decodeMedia } from '../audio/files/decode.js';
 import { decodeWav } from '../audio/files/wav.js';
+import { RealClock } from '../base/real-clock.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import { vadProvider } from '../providers/vad/registry.js';
 import { SpeechDetector } from '../providers/vad/speech-detector.js';
@@ -39,16 +41,16 @@ export interface RecordedWord {
 const TURN_GAP_MS = 1500;
 
 /**
- * Reads the recordings below a folder, sorted by name: each `.wav` with the labels beside it (`.json` in our format,
- * `.lab`, `.rttm`), or without labels, with turns that the VAD finds, split at silences of 1.5 s. Recordings without
- * speech are left out.
+ * Reads the recordings below a folder, sorted by name: each `.wav`, and other formats through ffmpeg, with
+ * the labels beside it (`.json` in our format, `.lab`, `.rttm`), or without labels, with turns that the VAD finds, split
+ * at silences of 1.5 s. Recordings without speech are left out.
  * @throws ParleyError FIXTURES_INVALID naming the file, or the folder if no recording is left
  */
 export async function readRecordings(
   folder: string,
   pick: (name: string) => boolean = () => true,
 ): Promise<LabelledRecording[]> {
-  const files = wavFiles(folder).filter((file) => pick(nameOf(folder, file)));
+  const files = audioFiles(folder).filter((file) => pick(nameOf(folder, file)));
   const recordings: LabelledRecording[] = [];
   for (const file of files) {
     try {
@@ -59,17 +61,28 @@ export async function readRecordings(
     }
   }
   if (recordings.length === 0) {
-    throw new ParleyError('FIXTURES_INVALID', { path: folder, reason: 'it contains no recording (.wav) with speech' });
+    throw new ParleyError('FIXTURES_INVALID', {
+      path: folder,
+      reason: 'it contains no recording (.wav) with speech; .mp3, .flac, .ogg, .opus and .m4a need ffmpeg',
+    });
   }
   return recordings;
 }
 
-function wavFiles(folder: string): string[] {
+const EXTENSIONS = ['.wav', '.mp3', '.flac', '.ogg', '.opus', '.m4a'];
+
+/** The recordings below a folder; of several formats of one, the first of `EXTENSIONS`. */
+function audioFiles(folder: string): string[] {
   try {
-    return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .filter((path) => extname(path).toLowerCase() === '.wav')
-      .sort()
-      .map((path) => join(folder, path));
+    const found = new Map<string, string>();
+    const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    for (const extension of EXTENSIONS) {
+      for (const path of paths.filter((one) => extname(one).toLowerCase() === extension)) {
+        const stem = path.slice(0, -extension.length);
+        if (!found.has(stem)) found.set(stem, path);
+      }
+    }
+    return [...found.values()].sort().map((path) => join(folder, path));
   } catch (error) {
     throw new ParleyError('FIXTURES_INVALID', { path: folder, reason: reasonOf(error) }, { cause: error });
   }
@@ -80,11 +93,22 @@ function nameOf(folder: string, file: string): string {
 }
 
 async function readRecording(file: string, name: string): Promise<LabelledRecording> {
-  const wav = decodeWav(readFileSync(file));
-  const samples = resample(wav.samples, wav.sampleRateHz, HEARING_RATE_HZ);
+  const samples = await readSamples(file);
   const labels = labelsBeside(file);
   if (labels === null) return { name, samples, turns: await turnsHeard(samples), words: null, labels: 'vad' };
   return { name, samples, turns: turnsLabelled(labels), words: labels.words ?? null, labels: 'file' };
+}
+
+/** Mono at 16 kHz. */
+async function readSamples(file: string): Promise<Int16Array> {
+  const bytes = readFileSync(file);
+  if (extname(file).toLowerCase() !== '.wav') {
+    const limits = { maxLengthS: 3_600, timeoutMs: 120_000 };
+    const signal = new AbortController().signal; // ffmpeg has a deadline
+    return decodeMedia(bytes, { ...limits, sampleRateHz: HEARING_RATE_HZ, clock: new RealClock(), signal });
+  }
+  const wav = decodeWav(bytes);
+  return resample(wav.samples, wav.sampleRateHz, HEARING_RATE_HZ);
 }
 
 /** The labelled turns, or turns derived from the other labels. */

@@ -2,79 +2,98 @@ import { agentFileJsonSchema } from '../agent/agent-file.js';
 import { Engine } from '../engine/engine.js';
 import { checkFile, findingLine } from './agents/check.js';
 import { AgentDesk } from './agents/remote.js';
-import { type CommandIo, defineCommand, type FlagOptions, type Flags, unknownAction } from './shared/command.js';
-import { daemonClient, daemonPlace, DEFAULT_URL } from './shared/daemon-client.js';
-import { engineSettings, SETTING_FLAGS } from './shared/engine-settings.js';
+import { type CommandIo, defineCommand, UsageError, type Values } from './shared/command.js';
+import { daemonClient, daemonPlace } from './shared/daemon-client.js';
+import { engineSettings } from './shared/engine-settings.js';
+import { DAEMON, ENGINE, JSON_OUTPUT, settingsOf } from './shared/flags.js';
 
-const OPTIONS = {
-  ...SETTING_FLAGS,
-  url: { type: 'string' },
-  key: { type: 'string' },
-  id: { type: 'string' },
-  yes: { type: 'boolean', default: false },
-  force: { type: 'boolean', default: false },
-  json: { type: 'boolean', default: false },
-} satisfies FlagOptions;
-
-type Values = Flags<typeof OPTIONS>['values'];
-
-const USAGE = 'expected check FILE …, schema, list, show AGENT, diff FILE, push FILE … or pull AGENT [FILE]';
+const AGENT = { name: 'AGENT', help: "the id or the name of one of the daemon's agents" } as const;
+const YES = { yes: { help: 'ask nothing' } } as const;
+const ID = {
+  id: {
+    value: 'AGENT',
+    help: "the daemon's agent (default: the one that was pulled into the file, or of the same name)",
+  },
+} as const;
+const CHECK = { ...JSON_OUTPUT, ...ENGINE } as const;
 
 export const agents = defineCommand({
-  help: `
-Usage: parley agents check FILE … [--json]
-       parley agents schema
-       parley agents list [--json]
-       parley agents show AGENT
-       parley agents diff FILE [--id AGENT]
-       parley agents push FILE … [--id AGENT] [--yes] [--force]
-       parley agents pull AGENT [FILE] [--yes]
-
-Agent files, {name, config, script?, extensions?}, in JSON, with comments, or YAML; and the agents of a running daemon.
-docs/agents.md describes both.
-
-Actions:
-  check   Check every field, the script, and that the model, the recogniser and the voice are available here. Prints
-          file:line:column of each fault, and what would be right. FILE may be - for standard input. Exit code 1 if an
-          agent could not hold a session.
-  schema  Print the JSON Schema of agent files. An editor completes and checks a file whose \`$schema\` names it.
-  list    List the agents of the daemon.
-  show    Print an agent of the daemon as a file has it. AGENT is an id or a name.
-  diff    Show what a push would change. Exit code 1 if there is a difference.
-  push    Make the daemon's agent what the file says, or create it. Shows the difference and asks. Refuses if somebody
-          has changed the agent since the file was pulled or pushed.
-  pull    Make the file what the daemon's agent is, or write it. Shows the difference and asks. Comments stay.
-
-Flags:
-  --url URL             address of a running daemon, also PARLEY_URL (default ${DEFAULT_URL})
-  --key KEY             a private key of it, also PARLEY_API_KEY
-  --id AGENT            the daemon's agent (default: the one that was pulled into the file, or of the same name)
-  --yes                 ask nothing
-  --force               push also over changes of others
-  --json                print JSON (check, list)
-  --config FILE         settings file (JSON), as for parley serve (check)
-  --llm-model ID        default language model, for agents that name none (check)
-  --plugin FILE         functions, providers and more of your own, repeatable (check)
-`,
-  options: OPTIONS,
-  positionals: true,
-  async run({ values, positionals }, io) {
-    const [action, first, ...more] = positionals;
-    if (action === 'schema' && first === undefined) {
-      io.stdout.write(`${JSON.stringify(agentFileJsonSchema(), null, 2)}\n`);
-      return 0;
-    }
-    if (action === 'check' && first !== undefined) return check([first, ...more], values, io);
-    return remote(action, first, more, values, io);
+  about: `
+    Agent files, {name, config, script?, extensions?}, in JSON, with comments, or YAML; and the agents of a running daemon.
+    docs/agents.md describes both.`,
+  actions: {
+    check: defineCommand({
+      about: `
+        Check every field, the script, and that the model, the recogniser and the voice are available here. Prints
+        file:line:column of each fault, and what would be right. Exit code 1 if an agent could not hold a session.`,
+      args: [{ name: 'FILE', help: 'agent file; - is standard input', many: true }],
+      flags: CHECK,
+      examples: [['parley agents check agents/*.json', 'checks all agents of a folder']],
+      run: ({ values, positionals }, io) => check(positionals, values, io),
+    }),
+    schema: defineCommand({
+      about: `
+        Print the JSON Schema of agent files. An editor completes and checks a file whose \`$schema\` names it.`,
+      run: async (_given, io) => {
+        io.stdout.write(`${JSON.stringify(agentFileJsonSchema(), null, 2)}\n`);
+        return 0;
+      },
+    }),
+    list: defineCommand({
+      about: 'List the agents of the daemon.',
+      flags: { ...DAEMON, ...JSON_OUTPUT },
+      run: ({ values }, io) => deskOf(values, io).list(values.json),
+    }),
+    show: defineCommand({
+      about: 'Print an agent of the daemon as a file has it.',
+      args: [AGENT],
+      flags: DAEMON,
+      run: ({ values, positionals: [agent = ''] }, io) => deskOf(values, io).show(agent),
+    }),
+    diff: defineCommand({
+      about: 'Show what a push would change. Exit code 1 if there is a difference.',
+      args: [{ name: 'FILE', help: 'agent file' }],
+      flags: { ...ID, ...DAEMON },
+      run: ({ values, positionals: [file = ''] }, io) => deskOf(values, io).diff(file, values.id),
+    }),
+    push: defineCommand({
+      about: `
+        Make the daemon's agent what the file says, or create it. Shows the difference and asks. Refuses if somebody has
+        changed the agent since the file was pulled or pushed.`,
+      args: [{ name: 'FILE', help: 'agent file', many: true }],
+      flags: { ...ID, ...YES, force: { help: 'push also over changes of others' }, ...DAEMON },
+      async run({ values, positionals }, io) {
+        if (values.id !== undefined && positionals.length > 1) throw new UsageError('--id needs a single FILE');
+        for (const file of positionals) {
+          const code = await deskOf(values, io, values.yes).push(file, values.id, values.force);
+          if (code !== 0) return code;
+        }
+        return 0;
+      },
+    }),
+    pull: defineCommand({
+      about: `
+        Make the file what the daemon's agent is, or write it. Shows the difference and asks. Comments stay.`,
+      args: [
+        AGENT,
+        {
+          name: 'FILE',
+          help: 'agent file (default: the one that the agent came from, or one named after it)',
+          optional: true,
+        },
+      ],
+      flags: { ...YES, ...DAEMON },
+      run: ({ values, positionals: [agent = '', file] }, io) => deskOf(values, io, values.yes).pull(agent, file),
+    }),
   },
 });
 
-async function check(files: readonly string[], values: Values, io: CommandIo): Promise<number> {
-  const { engine: options } = await engineSettings(io, {
-    config: values.config,
-    'llm-model': values['llm-model'],
-    plugins: values.plugin,
-  });
+function deskOf(flags: Values<typeof DAEMON>, io: CommandIo, yes = false): AgentDesk {
+  return new AgentDesk({ client: daemonClient(flags, io), url: daemonPlace(flags, io).url, io, yes });
+}
+
+async function check(files: readonly string[], values: Values<typeof CHECK>, io: CommandIo): Promise<number> {
+  const { engine: options } = await engineSettings(io, settingsOf(values));
   const engine = new Engine(options);
   try {
     const checked = [];
@@ -90,28 +109,4 @@ async function check(files: readonly string[], values: Values, io: CommandIo): P
   } finally {
     await engine.close();
   }
-}
-
-async function remote(
-  action: string | undefined,
-  first: string | undefined,
-  more: readonly string[],
-  values: Values,
-  io: CommandIo,
-): Promise<number> {
-  const { id, yes, force, json } = values;
-  const desk = (): AgentDesk =>
-    new AgentDesk({ client: daemonClient(values, io), url: daemonPlace(values, io).url, io, yes });
-  if (action === 'list' && first === undefined) return desk().list(json);
-  if (action === 'show' && first !== undefined && more.length === 0) return desk().show(first);
-  if (action === 'diff' && first !== undefined && more.length === 0) return desk().diff(first, id);
-  if (action === 'pull' && first !== undefined && more.length < 2) return desk().pull(first, more[0]);
-  if (action === 'push' && first !== undefined && (id === undefined || more.length === 0)) {
-    for (const file of [first, ...more]) {
-      const code = await desk().push(file, id, force);
-      if (code !== 0) return code;
-    }
-    return 0;
-  }
-  throw unknownAction(action, ['check', 'schema', 'list', 'show', 'diff', 'push', 'pull'], USAGE);
 }

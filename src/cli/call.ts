@@ -19,19 +19,9 @@ import { ParleyError } from '../base/errors.js';
 import { packageFile } from '../package-files.js';
 import type { LogEntry } from '../session/record/event-log.js';
 import type { SessionEvent } from '../session/session-options.js';
-import {
-  type CommandIo,
-  defineCommand,
-  type FlagOptions,
-  type Flags,
-  UsageError,
-  continuationOf,
-  metadataOf,
-  numberOf,
-  startTime,
-} from './shared/command.js';
+import { type CommandIo, defineCommand, type FlagSet, UsageError, type Values } from './shared/command.js';
 import { openAgentEngine } from './shared/agent-engine.js';
-import { SETTING_FLAGS } from './shared/engine-settings.js';
+import { ALLOW, continuationOf, ENGINE, metadataOf, PACE, SESSION, settingsOf, startTime } from './shared/flags.js';
 import { openOutput } from './shared/output-file.js';
 
 const CALLING_AGENT = fileURLToPath(packageFile('examples/reminder/agent.json'));
@@ -39,62 +29,44 @@ const ANSWERING_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.jso
 /** Default caller number, in the simulated network. */
 const OWN_NUMBER = '+12025550199';
 
-const OPTIONS = {
-  agent: { type: 'string' },
-  inbound: { type: 'string' },
-  own: { type: 'string', default: OWN_NUMBER },
-  ring: { type: 'string', default: '45' },
-  out: { type: 'string' },
-  trace: { type: 'string' },
-  recordings: { type: 'string' },
-  json: { type: 'boolean', default: false },
-  speed: { type: 'string', default: 'real' },
-  now: { type: 'string' },
-  metadata: { type: 'string' },
-  continue: { type: 'string' },
-  ...SETTING_FLAGS,
-  numbers: { type: 'string' },
-  allow: { type: 'string', multiple: true, default: [] },
-  knowledge: { type: 'string', multiple: true, default: [] },
-} satisfies FlagOptions;
+const FLAGS = {
+  agent: {
+    value: 'FILE',
+    help: 'agent file: {name, config, script?, extensions?} (default: an appointment reminder; with --inbound the restaurant demo)',
+    stream: 'in',
+  },
+  inbound: { value: 'NUMBER', help: 'the number that calls the agent' },
+  own: { value: 'NUMBER', default: OWN_NUMBER, help: "the agent's number" },
+  ring: { value: 'S', number: [1, 600], default: 45, help: 'ring for at most S seconds' },
+  out: {
+    value: 'FILE',
+    help: 'write a stereo WAV of the call: the other party on the left, the agent on the right',
+    stream: 'out',
+  },
+  trace: { value: 'FILE', help: 'write the event log, one JSON object per line', stream: 'out' },
+  json: { help: 'print the report as JSON' },
+  ...PACE,
+  ...SESSION,
+  numbers: { value: 'FILE', help: 'your own simulated numbers instead of the default ones', stream: 'in' },
+  ...ALLOW,
+  ...ENGINE,
+} as const satisfies FlagSet;
 
 export const call = defineCommand({
-  help: `
-Usage: parley call NUMBER [flags]
-       parley call --inbound NUMBER [flags]
-
-Lets an agent call a number on the simulated phone network, or answer a call from it, and prints the conversation live.
-\`parley numbers\` lists the numbers and what each does. No real phone rings.
-
-Flags:
-  --agent FILE          agent file: {name, config, script?, extensions?}. Default: an appointment reminder; with --inbound
-                        the restaurant demo
-  --inbound NUMBER      the number that calls the agent
-  --own NUMBER          the agent's number (default ${OWN_NUMBER})
-  --ring S              ring for at most S seconds (default 45)
-  --out FILE            write a stereo WAV of the call: the other party on the left, the agent on the right
-  --trace FILE          write the event log, one JSON object per line
-  --recordings DIR      folder for recordings of agents with enable_recording (default: recordings in the data folder)
-  --json                print the report as JSON
-  --speed SPEED         real: in real time (default), with any provider; max: in virtual time, as fast as the machine
-                        can, with embedded providers only
-  --now TIME            start time of the call, ISO 8601 (default: now; with --speed max: noon today, UTC)
-  --metadata JSON       metadata of the session, an object; its members are variables
-  --continue FILE       earlier conversation to continue, JSON: {messages?, session_id?, identifier_variable?}
-  --numbers FILE        your own simulated numbers instead of the default ones
-  --knowledge FILE      add a knowledge file: txt, md, csv, json, html, pdf or docx (repeatable)
-  --allow URL           private address that the agent may call (repeatable)
-  --config FILE         settings file (JSON), as for parley serve
-  --llm-model ID        default language model, for agents that name none
-  --plugin FILE         functions, providers and more of your own (repeatable)
-`,
-  options: OPTIONS,
-  positionals: true,
-  async run(flags, io) {
-    const options = readOptions(flags);
+  about: `
+    Lets an agent call a number on the simulated phone network, or answer a call from it, and prints the conversation
+    live. \`parley numbers\` lists the numbers and what each does. No real phone rings.`,
+  args: [{ name: 'NUMBER', help: 'the number to call', optional: true }],
+  flags: FLAGS,
+  examples: [
+    ['parley call +12025550101 --agent agent.json', 'calls a number of `parley numbers`'],
+    ['parley call --inbound +12025550123 --speed max --json', 'an incoming call, in virtual time'],
+  ],
+  async run({ values, positionals }, io) {
+    const options = readOptions(values, positionals);
     const file = await loadAgentFile(options.agent);
-    const out = options.out === null ? null : await openOutput(options.out);
-    const trace = options.trace === null ? null : await openOutput(options.trace);
+    const out = options.out === null ? null : await openOutput(options.out, io);
+    const trace = options.trace === null ? null : await openOutput(options.trace, io);
     const onLog = (entry: LogEntry): void => trace?.line(JSON.stringify(entry));
     try {
       const { report, audio } = await place(file, options, io, trace === null ? null : onLog);
@@ -132,18 +104,17 @@ interface CallOptions {
   settings: SettingFlags;
 }
 
-function readOptions({ values, positionals }: Flags<typeof OPTIONS>): CallOptions {
+function readOptions(values: Values<typeof FLAGS>, positionals: readonly string[]): CallOptions {
   const [other, ...others] = [...(values.inbound === undefined ? [] : [values.inbound]), ...positionals];
   if (other === undefined) throw new UsageError('the number to call is missing; `parley numbers` lists them');
   if (others.length > 0) throw new UsageError('expected a single number');
-  if (values.speed !== 'real' && values.speed !== 'max') throw new UsageError('--speed must be real or max');
   const virtual = values.speed === 'max';
   return {
     other,
     inbound: values.inbound !== undefined,
     own: values.own,
     agent: values.agent ?? (values.inbound === undefined ? CALLING_AGENT : ANSWERING_AGENT),
-    ringTimeoutMs: numberOf('--ring', values.ring, 1, 600) * 1000,
+    ringTimeoutMs: values.ring * 1000,
     out: values.out ?? null,
     trace: values.trace ?? null,
     recordings: values.recordings,
@@ -155,7 +126,7 @@ function readOptions({ values, positionals }: Flags<typeof OPTIONS>): CallOption
     directory: values.numbers === undefined ? null : pathToFileURL(values.numbers),
     allow: values.allow,
     knowledge: values.knowledge,
-    settings: { config: values.config, 'llm-model': values['llm-model'], plugins: values.plugin },
+    settings: settingsOf(values),
   };
 }
 

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
 import { loadSettings } from '../settings/load-settings.js';
@@ -14,16 +13,9 @@ import { CallStore, type StoredCall } from '../store/calls.js';
 import type { SqlDatabase } from '../store/sql/statement.js';
 import { storyOf } from '../replay/story.js';
 import { callTable, callView } from './shared/call-view.js';
-import {
-  type CommandIo,
-  defineCommand,
-  type FlagOptions,
-  type Flags,
-  unknownAction,
-  UsageError,
-  numberOf,
-} from './shared/command.js';
+import { type CommandIo, defineCommand, type FlagSet, UsageError, type Values } from './shared/command.js';
 import { type CommandDatabase, hasDatabase, openCommandDatabase } from './shared/command-database.js';
+import { SETTINGS, settingsOf } from './shared/flags.js';
 import { openOutput } from './shared/output-file.js';
 
 /** Columns of top-level members; `PARTS` has those of nested objects. */
@@ -73,81 +65,84 @@ function cell(value: unknown): string {
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
-const OPTIONS = {
-  since: { type: 'string' },
-  until: { type: 'string' },
-  agent: { type: 'string' },
-  status: { type: 'string' },
-  phone: { type: 'string' },
-  campaign: { type: 'string' },
-  limit: { type: 'string' },
-  after: { type: 'string' },
-  format: { type: 'string' },
-  out: { type: 'string' },
-  'data-dir': { type: 'string' },
-  json: { type: 'boolean', default: false },
-} satisfies FlagOptions;
-
 /** Calls per read. */
 const BATCH = 100;
 
+const FILTERS = {
+  since: {
+    value: 'TIME',
+    help: 'calls that started at or after TIME: 2026-03-01, 2026-03-01T09:30Z, or Unix seconds',
+  },
+  until: { value: 'TIME', help: 'calls that started at or before TIME' },
+  agent: { value: 'ID', help: 'calls of this agent' },
+  status: { value: 'STATUS', help: 'COMPLETED, FAILED or a status such as no-answer' },
+  phone: { value: 'NUMBER', help: 'calls from or to +12025550103, a prefix (+1202*), or a suffix (0103)' },
+  campaign: { value: 'ID', help: 'calls of this campaign' },
+} as const satisfies FlagSet;
+
+type Filters = Partial<Values<typeof FILTERS>>;
+
+const JSON_MEMBERS = { json: { help: 'print JSON with the members of GET /call-logs' } } as const;
+
 export const calls = defineCommand({
-  help: `
-Usage: parley calls list [filters] [--limit N] [--after CURSOR] [--json]
-       parley calls show SESSION [--json]
-       parley calls export [filters] [--format jsonl|csv] [--out FILE]
-       parley calls erase --phone NUMBER [--json]
-
-Reads the daemon's call log, also while the daemon runs.
-
-Actions:
-  list    Print calls as a table, newest first.
-  show    Print one call: its transcript, tool calls and costs. SESSION is a session id or the beginning of one.
-  export  Write calls as JSON lines or CSV.
-  erase   Delete all calls of a phone number permanently, with their recordings, traces and memories.
-
-Filters:
-  --since TIME          calls that started at or after TIME: 2026-03-01, 2026-03-01T09:30Z, or Unix seconds
-  --until TIME          calls that started at or before TIME
-  --agent ID            calls of this agent
-  --status STATUS       COMPLETED, FAILED or a status such as no-answer
-  --phone NUMBER        calls from or to +12025550103, a prefix (+1202*), or a suffix (0103)
-  --campaign ID         calls of this campaign
-
-Flags:
-  --limit N             calls per page (default 20, at most 100)
-  --after CURSOR        next page: next_cursor of the previous page
-  --format FORMAT       jsonl (default) or csv
-  --out FILE            write the export to FILE instead of standard output
-  --data-dir DIR        the daemon's data folder
-  --json                print JSON with the members of GET /call-logs
-`,
-  options: OPTIONS,
-  positionals: true,
-  async run({ values, positionals }, io) {
-    const [action, session, ...more] = positionals;
-    if (action !== 'list' && action !== 'show' && action !== 'export' && action !== 'erase') {
-      throw unknownAction(action, ['list', 'show', 'export', 'erase']);
-    }
-    if ((action === 'show') !== (session !== undefined) || more.length > 0) {
-      throw new UsageError(action === 'show' ? 'show needs one SESSION' : `${action} takes no arguments`);
-    }
-    if (action === 'erase' && values.phone === undefined) throw new UsageError('erase needs --phone NUMBER');
-    const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
-    const work = await CallDesk.open(settings, io);
-    try {
-      if (action === 'list') await work.list(values);
-      else if (action === 'show') await work.show(session ?? '', values.json);
-      else if (action === 'export') await work.export(values);
-      else await work.erase(values.phone ?? '', values.json);
-      return 0;
-    } finally {
-      await work.close();
-    }
+  about: "Reads the daemon's call log, also while the daemon runs.",
+  actions: {
+    list: defineCommand({
+      about: 'Print calls as a table, newest first.',
+      flags: {
+        ...FILTERS,
+        limit: { value: 'N', integer: [1, 100], default: 20, help: 'calls per page' },
+        after: { value: 'CURSOR', number: [0, 1e12], help: 'next page: next_cursor of the previous page' },
+        ...SETTINGS,
+        ...JSON_MEMBERS,
+      },
+      run: ({ values }, io) => atDesk(values, io, (desk) => desk.list(values, values)),
+    }),
+    show: defineCommand({
+      about: 'Print one call: its transcript, tool calls and costs.',
+      args: [{ name: 'SESSION', help: 'a session id or the beginning of one' }],
+      flags: { ...SETTINGS, ...JSON_MEMBERS },
+      run: ({ values, positionals: [session = ''] }, io) =>
+        atDesk(values, io, (desk) => desk.show(session, values.json)),
+    }),
+    export: defineCommand({
+      about: 'Write calls as JSON lines or CSV.',
+      flags: {
+        ...FILTERS,
+        format: { choices: ['jsonl', 'csv'], default: 'jsonl', help: 'form of the export' },
+        out: { value: 'FILE', default: '-', help: 'where the export goes', stream: 'out' },
+        ...SETTINGS,
+        json: { help: 'print the number of calls as JSON' },
+      },
+      examples: [['parley calls export --since 2026-03-01 --format csv --out march.csv', 'calls for a spreadsheet']],
+      run: ({ values }, io) => atDesk(values, io, (desk) => desk.export(values, values)),
+    }),
+    erase: defineCommand({
+      about: 'Delete all calls of a phone number permanently, with their recordings, traces and memories.',
+      flags: {
+        phone: { value: 'NUMBER', required: true, help: 'the number' },
+        ...SETTINGS,
+        json: { help: 'print what was deleted as JSON' },
+      },
+      run: ({ values }, io) => atDesk(values, io, (desk) => desk.erase(values.phone, values.json)),
+    }),
   },
 });
 
-type Values = Flags<typeof OPTIONS>['values'];
+async function atDesk(
+  flags: Parameters<typeof settingsOf>[0],
+  io: CommandIo,
+  work: (desk: CallDesk) => Promise<void>,
+): Promise<number> {
+  const { settings } = await loadSettings({ env: io.env, flags: settingsOf(flags) });
+  const desk = await CallDesk.open(settings, io);
+  try {
+    await work(desk);
+    return 0;
+  } finally {
+    await desk.close();
+  }
+}
 
 /** The calls of a database, which daemons may be using at the same time. */
 class CallDesk {
@@ -173,15 +168,14 @@ class CallDesk {
     return new CallDesk(settings, io, hasDatabase(settings) ? await openCommandDatabase(settings) : null);
   }
 
-  async list(flags: Values): Promise<void> {
+  async list(filters: Filters, page: { limit: number; after: number | undefined; json: boolean }): Promise<void> {
     const { stdout, stderr } = this.#io;
-    const limit = flags.limit === undefined ? 20 : numberOf('--limit', flags.limit, 1, 100);
-    const after = flags.after === undefined ? 0 : numberOf('--after', flags.after, 0, 1e12);
-    const filter = filterOf(flags);
+    const { limit, after = 0 } = page;
+    const filter = filterOf(filters);
     const pages = this.#database === null ? null : new CallPages(this.#database);
-    const page = await pages?.page(filter, limit, after === 0 ? null : Math.round(after * 1e6));
-    const { calls: found, nextUs } = page ?? { calls: [], nextUs: null };
-    if (flags.json) {
+    const read = await pages?.page(filter, limit, after === 0 ? null : Math.round(after * 1e6));
+    const { calls: found, nextUs } = read ?? { calls: [], nextUs: null };
+    if (page.json) {
       const next_cursor = nextUs === null ? 0 : nextUs / 1e6;
       stdout.write(`${JSON.stringify({ histories: found.map((call) => this.#item(call)), next_cursor })}\n`);
       return;
@@ -207,15 +201,12 @@ class CallDesk {
     );
   }
 
-  async export(flags: Values): Promise<void> {
-    const { format = 'jsonl', out } = flags;
-    if (format !== 'jsonl' && format !== 'csv') throw new UsageError('--format must be jsonl or csv');
-    const filter = filterOf(flags);
-    const file = out === undefined ? null : await openOutput(out);
+  async export(filters: Filters, { format, out, json }: { format: string; out: string; json: boolean }): Promise<void> {
+    const filter = filterOf(filters);
+    const file = await openOutput(out, this.#io);
     const write = async (lines: readonly string[]): Promise<void> => {
-      if (file !== null) for (const line of lines) file.line(line);
-      else if (!this.#io.stdout.write(lines.map((line) => `${line}\n`).join(''))) await drained(this.#io);
-      await file?.written();
+      for (const line of lines) file.line(line);
+      await file.written();
     };
     let count = 0;
     try {
@@ -231,9 +222,9 @@ class CallDesk {
         beforeUs = page?.nextUs ?? null;
       } while (beforeUs !== null);
     } finally {
-      await file?.close();
+      await file.close();
     }
-    const summary = flags.json ? JSON.stringify({ exported: count }) : `exported: ${String(count)}`;
+    const summary = json ? JSON.stringify({ exported: count }) : `exported: ${String(count)}`;
     this.#io.stderr.write(`${summary}\n`);
   }
 
@@ -280,7 +271,7 @@ const FLAG_OF: Readonly<Record<string, string>> = {
 };
 
 /** Parses the filters like the query of GET /call-logs. @throws UsageError */
-function filterOf({ since, until, agent, status, phone, campaign }: Values): CallFilter {
+function filterOf({ since, until, agent, status, phone, campaign }: Filters): CallFilter {
   const query = {
     start_time: since === undefined ? undefined : timeOf('--since', since),
     end_time: until === undefined ? undefined : timeOf('--until', until),
@@ -302,12 +293,4 @@ function timeOf(flag: string, text: string): number {
   const unixMs = Date.parse(text);
   if (Number.isNaN(unixMs)) throw new UsageError(`${flag} must be an ISO 8601 time or Unix seconds, not ${text}`);
   return unixMs / 1000;
-}
-
-/** Resolves when the reader has caught up, or has closed the pipe. */
-async function drained({ stdout, signal }: CommandIo): Promise<void> {
-  const done = new AbortController();
-  const either = { signal: AbortSignal.any([done.signal, signal]) };
-  await Promise.race(['drain', 'close', 'error'].map((event) => once(stdout, event, either))).catch(() => undefined);
-  done.abort();
 }

@@ -1,15 +1,9 @@
 import { styleText } from 'node:util';
 import { encodeUrlText } from '../base/url-text.js';
 import { ParleyError } from '../base/errors.js';
-import {
-  type CommandIo,
-  defineCommand,
-  type FlagOptions,
-  type Flags,
-  unknownAction,
-  UsageError,
-} from './shared/command.js';
-import { type DaemonClient, daemonClient, DEFAULT_URL } from './shared/daemon-client.js';
+import { type CommandIo, defineCommand, UsageError, type Values } from './shared/command.js';
+import { type DaemonClient, daemonClient } from './shared/daemon-client.js';
+import { DAEMON, JSON_OUTPUT } from './shared/flags.js';
 import { ProgressBar } from './shared/progress.js';
 import { type FileRecord, readRecords } from './shared/record-file.js';
 
@@ -78,17 +72,6 @@ export class CampaignBar {
   }
 }
 
-const OPTIONS = {
-  url: { type: 'string' },
-  key: { type: 'string' },
-  caller: { type: 'string' },
-  country: { type: 'string' },
-  status: { type: 'string' },
-  json: { type: 'boolean', default: false },
-} satisfies FlagOptions;
-
-type Values = Flags<typeof OPTIONS>['values'];
-
 interface Campaign {
   id: string;
   name: string;
@@ -110,63 +93,80 @@ const MOST_BYTES = 4_000_000;
 /** Number of rejections shown; `records --status rejected` lists all. */
 const SHOWN = 20;
 
-type Action = (desk: CampaignDesk, args: readonly string[], values: Values) => Promise<number>;
-
-/** Each action with the number of its arguments. */
-const ACTIONS: Readonly<Record<string, { takes: number; run: Action }>> = {
-  list: { takes: 0, run: (desk, _args, { json }) => desk.list(json) },
-  create: { takes: 1, run: (desk, [name = ''], values) => desk.create(name, values) },
-  upload: { takes: 2, run: (desk, [id = '', file = ''], values) => desk.upload(id, file, values) },
-  start: { takes: 1, run: (desk, [id = ''], { json }) => desk.change(id, 'start', json) },
-  stop: { takes: 1, run: (desk, [id = ''], { json }) => desk.change(id, 'stop', json) },
-  progress: { takes: 1, run: (desk, [id = ''], { json }) => desk.progress(id, json) },
-  records: { takes: 1, run: (desk, [id = ''], values) => desk.records(id, values) },
+const CAMPAIGN = {
+  name: 'CAMPAIGN',
+  help: "a campaign's id, the beginning of its id (four characters or more), or its name",
 };
+const FLAGS = { ...DAEMON, ...JSON_OUTPUT } as const;
 
 export const campaigns = defineCommand({
-  help: `
-Usage: parley campaigns list
-       parley campaigns create NAME [--caller NUMBER]
-       parley campaigns upload CAMPAIGN FILE [--country CODE]
-       parley campaigns start CAMPAIGN
-       parley campaigns stop CAMPAIGN
-       parley campaigns progress CAMPAIGN
-       parley campaigns records CAMPAIGN [--status STATUS]
-
-Manages the campaigns of a running daemon. A campaign calls a list of people with the agent of one phone number.
-CAMPAIGN is a campaign's id, the beginning of its id (four characters or more), or its name.
-
-Actions:
-  list      List all campaigns.
-  create    Create a campaign and print its id.
-  upload    Add people to call. FILE is CSV with a header row, where the column "phone" is the number and the other
-            columns become metadata, or JSON: [{"phone": "+12025550101", "metadata": {"Name": "Ann"}}].
-  start     Start calling.
-  stop      Stop placing new calls.
-  progress  Show progress until the campaign stops.
-  records   List the people to call, with the state of each.
-
-Flags:
-  --caller NUMBER       phone number to call from, one of the daemon's; its agent holds the calls
-  --country CODE        country of numbers without a country code, such as US
-  --status STATUS       only records with this status: not_started, started, finished, failed or rejected
-  --url URL             address of the daemon (default: PARLEY_URL, or ${DEFAULT_URL})
-  --key KEY             private API key (default: PARLEY_API_KEY, which is safer: command lines are visible to others)
-  --json                print JSON; progress prints a line per change
-`,
-  options: OPTIONS,
-  positionals: true,
-  async run({ values, positionals }, io) {
-    const [name = '', ...rest] = positionals;
-    const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
-    if (action === undefined) throw unknownAction(name, Object.keys(ACTIONS));
-    if (rest.length !== action.takes) {
-      const count = action.takes === 1 ? '1 argument' : `${String(action.takes)} arguments`;
-      throw new UsageError(`${name} takes ${count}, not ${String(rest.length)}`);
-    }
-    return action.run(new CampaignDesk(daemonClient(values, io), io), rest, values);
+  about: `
+    Manages the campaigns of a running daemon. A campaign calls a list of people with the agent of one phone number.`,
+  actions: {
+    list: defineCommand({
+      about: 'List all campaigns.',
+      flags: FLAGS,
+      run: ({ values }, io) => deskOf(values, io).list(values.json),
+    }),
+    create: defineCommand({
+      about: 'Create a campaign and print its id.',
+      args: [{ name: 'NAME', help: 'what it is called' }],
+      flags: {
+        caller: {
+          value: 'NUMBER',
+          help: "phone number to call from, one of the daemon's; its agent holds the calls",
+        },
+        ...FLAGS,
+      },
+      run: ({ values, positionals: [name = ''] }, io) => deskOf(values, io).create(name, values),
+    }),
+    upload: defineCommand({
+      about: `
+        Add people to call. FILE is CSV with a header row, where the column "phone" is the number and the other columns
+        become metadata, or JSON: [{"phone": "+12025550101", "metadata": {"Name": "Ann"}}].`,
+      args: [CAMPAIGN, { name: 'FILE', help: 'CSV or JSON', stream: 'in' }],
+      flags: {
+        country: { value: 'CODE', help: 'country of numbers without a country code, such as US' },
+        ...FLAGS,
+      },
+      run: ({ values, positionals: [id = '', file = ''] }, io) => deskOf(values, io).upload(id, file, values),
+    }),
+    start: defineCommand({
+      about: 'Start calling.',
+      args: [CAMPAIGN],
+      flags: FLAGS,
+      run: ({ values, positionals: [id = ''] }, io) => deskOf(values, io).change(id, 'start', values.json),
+    }),
+    stop: defineCommand({
+      about: 'Stop placing new calls.',
+      args: [CAMPAIGN],
+      flags: FLAGS,
+      run: ({ values, positionals: [id = ''] }, io) => deskOf(values, io).change(id, 'stop', values.json),
+    }),
+    progress: defineCommand({
+      about: 'Show progress until the campaign stops.',
+      args: [CAMPAIGN],
+      flags: { ...DAEMON, json: { help: 'print a line of JSON per change' } },
+      run: ({ values, positionals: [id = ''] }, io) => deskOf(values, io).progress(id, values.json),
+    }),
+    records: defineCommand({
+      about: 'List the people to call, with the state of each.',
+      args: [CAMPAIGN],
+      flags: {
+        status: {
+          value: 'STATUS',
+          help: 'only records with this status: not_started, started, finished, failed or rejected',
+        },
+        ...FLAGS,
+      },
+      run: ({ values, positionals: [id = ''] }, io) => deskOf(values, io).records(id, values),
+    }),
   },
 });
+
+function deskOf(flags: Values<typeof FLAGS>, io: CommandIo): CampaignDesk {
+  return new CampaignDesk(daemonClient(flags, io), io);
+}
 
 class CampaignDesk {
   readonly #client: DaemonClient;
@@ -186,7 +186,7 @@ class CampaignDesk {
     return 0;
   }
 
-  async create(name: string, { caller, json }: Values): Promise<number> {
+  async create(name: string, { caller, json }: { caller: string | undefined; json: boolean }): Promise<number> {
     const made = (await this.#client.ask('POST', '/campaigns', { name })) as Campaign;
     if (caller !== undefined) await this.#client.ask('POST', `/campaigns/${made.id}/set_caller`, { phone: caller });
     if (json) return this.#json(await this.#client.ask('GET', `/campaigns/${made.id}/info`));
@@ -194,7 +194,11 @@ class CampaignDesk {
     return 0;
   }
 
-  async upload(which: string, file: string, { country, json }: Values): Promise<number> {
+  async upload(
+    which: string,
+    file: string,
+    { country, json }: { country: string | undefined; json: boolean },
+  ): Promise<number> {
     const records = await readRecords(file, country);
     const { id } = await this.#find(which);
     const before = (await this.#state(id)).rejected;
@@ -243,7 +247,7 @@ class CampaignDesk {
     return last.status === 'failed' ? 1 : 0;
   }
 
-  async records(which: string, { status, json }: Values): Promise<number> {
+  async records(which: string, { status, json }: { status: string | undefined; json: boolean }): Promise<number> {
     const { id } = await this.#find(which);
     const records = await this.#records(id, status);
     if (json) return this.#json(records);

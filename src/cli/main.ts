@@ -1,120 +1,15 @@
+import { similar } from '../base/similar.js';
 import { InvalidConfigError, placeOf } from '../schema/issues.js';
 import { ParleyError } from '../base/errors.js';
-import { similar } from '../base/similar.js';
 import { packageVersion } from '../package-files.js';
-import { type Command, type CommandIo, UsageError } from './shared/command.js';
-
-interface Entry {
-  /** One line for the list of commands. */
-  summary: string;
-  /** Loads the command on use, so that `parley --help` does not wait for the engines. */
-  load: () => Promise<Command>;
-}
-
-const COMMANDS: Readonly<Record<string, Entry>> = {
-  serve: {
-    summary: 'start the daemon: REST API, page and console',
-    load: async () => (await import('./serve.js')).serve,
-  },
-  setup: {
-    summary: 'choose, download and check a recogniser, a voice and models',
-    load: async () => (await import('./setup/setup.js')).setup,
-  },
-  talk: {
-    summary: 'talk to an agent in this terminal',
-    load: async () => (await import('./talk.js')).talk,
-  },
-  run: {
-    summary: 'play a recording of a user through a conversation',
-    load: async () => (await import('./run.js')).run,
-  },
-  bench: {
-    summary: 'measure response times over a folder of recordings',
-    load: async () => (await import('./bench.js')).bench,
-  },
-  eval: {
-    summary: 'run a test suite: simulated callers hold calls with an agent',
-    load: async () => (await import('./eval/eval.js')).evalCommand,
-  },
-  call: {
-    summary: 'let an agent call a number on the simulated phone network',
-    load: async () => (await import('./call.js')).call,
-  },
-  numbers: {
-    summary: 'list the numbers of the simulated phone network',
-    load: async () => (await import('./numbers.js')).numbers,
-  },
-  keys: {
-    summary: "list, create or revoke the daemon's API keys, change the secret key",
-    load: async () => (await import('./keys/keys.js')).keys,
-  },
-  calls: {
-    summary: 'list, show, export or erase calls of the call log',
-    load: async () => (await import('./calls.js')).calls,
-  },
-  campaigns: {
-    summary: 'create, start and watch campaigns of a running daemon',
-    load: async () => (await import('./campaigns.js')).campaigns,
-  },
-  nodes: {
-    summary: 'list the daemons that share a database',
-    load: async () => (await import('./nodes.js')).nodes,
-  },
-  memories: {
-    summary: "list or erase agents' memories of their users",
-    load: async () => (await import('./memories.js')).memories,
-  },
-  'do-not-call': {
-    summary: 'list, add or remove numbers that agents never call',
-    load: async () => (await import('./do-not-call.js')).doNotCall,
-  },
-  providers: {
-    summary: 'list recognisers, language models and voices, or test one',
-    load: async () => (await import('./providers/providers.js')).providers,
-  },
-  turn: {
-    summary: 'export labelled pauses of calls, train a turn model on them',
-    load: async () => (await import('./turn/turn.js')).turn,
-  },
-  models: {
-    summary: 'list, download or check local models',
-    load: async () => (await import('./models/models.js')).models,
-  },
-  mcp: {
-    summary: 'offer the platform as MCP tools on standard input and output; authorize at MCP servers',
-    load: async () => (await import('./mcp/mcp.js')).mcp,
-  },
-  agents: {
-    summary: 'check agent files, or print their JSON Schema',
-    load: async () => (await import('./agents.js')).agents,
-  },
-  doctor: {
-    summary: 'check the installation and suggest fixes',
-    load: async () => (await import('./doctor/doctor.js')).doctor,
-  },
-  backup: {
-    summary: "write the daemon's data into one archive, also while it runs",
-    load: async () => (await import('./backup.js')).backup,
-  },
-  restore: {
-    summary: "replace the daemon's data with a backup",
-    load: async () => (await import('./restore.js')).restore,
-  },
-  migrate: {
-    summary: 'copy a data folder into a PostgreSQL database',
-    load: async () => (await import('./migrate.js')).migrate,
-  },
-  replay: {
-    summary: "replay a session's event log, with the same or other settings",
-    load: async () => (await import('./replay.js')).replay,
-  },
-};
+import { COMMANDS } from './commands.js';
+import { type CommandIo, parseCommand, runCommand, UsageError } from './shared/command.js';
+import { helpText } from './shared/help.js';
 
 /** The `parley` command. Returns the exit code. */
 export async function main(args: readonly string[], io: CommandIo = processIo()): Promise<number> {
-  // `parley help serve` is `parley serve --help`.
-  const [first, second] = args;
-  const [name, ...rest] = first === 'help' && second !== undefined ? [second, '--help'] : args;
+  // `parley help calls list` is `parley calls list --help`.
+  const [name, ...rest] = args[0] === 'help' && args.length > 1 ? [...args.slice(1), '--help'] : args;
   if (name === '--version' || name === '-v') {
     io.stdout.write(`${packageVersion()}\n`);
     return 0;
@@ -131,15 +26,14 @@ export async function main(args: readonly string[], io: CommandIo = processIo())
     return 2;
   }
   const command = await entry.load();
-  if (rest.includes('--help') || rest.includes('-h')) {
-    io.stdout.write(`${command.help.trim()}\n`);
-    return 0;
-  }
   try {
-    return await command.run(rest, io);
+    const parsed = parseCommand(command, rest);
+    if (!parsed.isHelp) return await runCommand(parsed, io);
+    io.stdout.write(helpText(name, command, parsed.action));
+    return 0;
   } catch (error) {
     if (io.signal.aborted && error === io.signal.reason) return 130;
-    if (error instanceof UsageError || isParseArgsError(error)) {
+    if (error instanceof UsageError) {
       io.stderr.write(`parley ${name}: ${error.message}\nTry: parley ${name} --help\n`);
       return 2;
     }
@@ -156,12 +50,8 @@ export async function main(args: readonly string[], io: CommandIo = processIo())
 
 function overview(): string {
   const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(13)}${summary}`);
-  const head = `parley ${packageVersion()}: a real-time voice agent engine\n\nUsage: parley <command> [arguments]`;
-  return `${head}\n\nCommands:\n${lines.join('\n')}\n\nRun \`parley <command> --help\` for the flags of a command.\n`;
-}
-
-function isParseArgsError(error: unknown): error is Error {
-  return error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+  const head = `parley ${packageVersion()}: a real-time voice agent engine\n\nUsage: parley COMMAND [arguments]`;
+  return `${head}\n\nCommands:\n${lines.join('\n')}\n\nRun \`parley help COMMAND\` for the flags of a command.\n`;
 }
 
 function processIo(): CommandIo {

@@ -18,15 +18,9 @@ import { SEALED_COLUMNS } from '../store/sealed-columns.js';
 import { SecretBox } from '../store/secret-box.js';
 import { openSigningKeys, secretKeysOf, signingKeyId } from '../store/secret-keys.js';
 import { SqliteDatabase } from '../store/sqlite/sqlite-database.js';
-import { type CommandIo, defineCommand, type FlagOptions, UsageError } from './shared/command.js';
+import { type CommandIo, defineCommand, UsageError } from './shared/command.js';
+import { SETTINGS } from './shared/flags.js';
 import { ProgressBar } from './shared/progress.js';
-
-const OPTIONS = {
-  from: { type: 'string' },
-  to: { type: 'string' },
-  config: { type: 'string' },
-  json: { type: 'boolean', default: false },
-} satisfies FlagOptions;
 
 /** A page is one transaction. */
 const POOL = { poolSize: 2, statementTimeoutMs: 300_000, onError: () => undefined };
@@ -34,23 +28,24 @@ const POOL = { poolSize: 2, statementTimeoutMs: 300_000, onError: () => undefine
 const FILE_FOLDERS = ['recordings/', 'traces/'] as const;
 
 export const migrate = defineCommand({
-  help: `
-Usage: parley migrate [--from DIR] [--to postgres://…] [flags]
+  about: `
+    Copies the data of a data folder into an empty PostgreSQL database, and compares every row. Stop the daemon first.
+    With PARLEY_FILES, recordings and traces are sent to that store; they also stay in the folder.
 
-Copies the data of a data folder into an empty PostgreSQL database, and compares every row. Stop the daemon first. With
-PARLEY_FILES, recordings and traces are sent to that store; they also stay in the folder. A copy that was interrupted
-goes on where it was: run the command again. At the end, parley.db and knowledge.db get the ending .moved, so that no
-daemon uses them any more. docs/scale-out.md has all steps.
-
-Flags:
-  --from DIR            the data folder (default: PARLEY_DATA_DIR)
-  --to URL              the database (default: PARLEY_DATABASE_URL)
-  --config FILE         settings file (JSON), as for parley serve
-  --json                print the number of rows of each table as JSON
-`,
-  options: OPTIONS,
+    A copy that was interrupted goes on where it was: run the command again. At the end, parley.db and knowledge.db get
+    the ending .moved, so that no daemon uses them any more. docs/scale-out.md has all steps.`,
+  flags: {
+    from: { value: 'DIR', help: 'the data folder', env: 'PARLEY_DATA_DIR' },
+    to: { value: 'URL', help: 'the database, postgres://…', env: 'PARLEY_DATABASE_URL' },
+    ...SETTINGS,
+    'data-dir': { ...SETTINGS['data-dir'], help: 'the same as --from' },
+    json: { help: 'print the number of rows of each table as JSON' },
+  },
   async run({ values }, io) {
-    const flags = { config: values.config, 'data-dir': values.from };
+    if (values.from !== undefined && values['data-dir'] !== undefined) {
+      throw new UsageError('--from and --data-dir are the same: give one of them');
+    }
+    const flags = { config: values.config, 'data-dir': values.from ?? values['data-dir'] };
     const { settings } = await loadSettings({ env: io.env, flags });
     const url = values.to ?? settings.databaseUrl;
     if (url === null) throw new UsageError('--to or PARLEY_DATABASE_URL must name the database');

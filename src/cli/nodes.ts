@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
-import { defineCommand, type FlagOptions } from './shared/command.js';
-import { daemonClient, DEFAULT_URL } from './shared/daemon-client.js';
+import { defineCommand } from './shared/command.js';
+import { daemonClient } from './shared/daemon-client.js';
+import { DAEMON, JSON_OUTPUT } from './shared/flags.js';
 
 /** As `GET /nodes` sends it. */
 interface Node {
@@ -14,27 +15,13 @@ interface Node {
   this_node: boolean;
 }
 
-const OPTIONS = {
-  url: { type: 'string' },
-  key: { type: 'string' },
-  json: { type: 'boolean', default: false },
-} satisfies FlagOptions;
-
 const COLORS = { live: 'green', draining: 'yellow', silent: 'red' } as const;
 
 export const nodes = defineCommand({
-  help: `
-Usage: parley nodes [flags]
-
-Lists the daemons that share a database, oldest first: state, sessions of how many, version, seconds since the last
-heartbeat, address and id. Any of them can be asked; the one that answers has a *.
-
-Flags:
-  --url URL             address of a daemon (default: PARLEY_URL, or ${DEFAULT_URL})
-  --key KEY             private API key (default: PARLEY_API_KEY, which is safer: command lines are visible to others)
-  --json                print JSON
-`,
-  options: OPTIONS,
+  about: `
+    Lists the daemons that share a database, oldest first: state, sessions of how many, version, seconds since the last
+    heartbeat, address and id. Any of them can be asked; the one that answers has a *.`,
+  flags: { ...DAEMON, ...JSON_OUTPUT },
   async run({ values }, io) {
     const found = (await daemonClient(values, io).ask('GET', '/nodes')) as readonly Node[];
     if (values.json) {

@@ -1,21 +1,15 @@
 import { pathToFileURL } from 'node:url';
 import { styleText } from 'node:util';
 import { readDirectory, STOCK_DIRECTORY } from '../telephony/carriers/simulated/directory.js';
-import { defineCommand, type FlagOptions } from './shared/command.js';
-
-const OPTIONS = { numbers: { type: 'string' }, json: { type: 'boolean', default: false } } satisfies FlagOptions;
+import { defineCommand } from './shared/command.js';
+import { JSON_OUTPUT } from './shared/flags.js';
 
 export const numbers = defineCommand({
-  help: `
-Usage: parley numbers [flags]
-
-Lists the numbers of the simulated phone network, and what each does when \`parley call\` calls it.
-
-Flags:
-  --numbers FILE        your own simulated numbers instead of the default ones
-  --json                print JSON
-`,
-  options: OPTIONS,
+  about: 'Lists the numbers of the simulated phone network, and what each does when `parley call` calls it.',
+  flags: {
+    numbers: { value: 'FILE', help: 'your own simulated numbers instead of the default ones', stream: 'in' },
+    ...JSON_OUTPUT,
+  },
   async run({ values }, io) {
     const file = values.numbers === undefined ? STOCK_DIRECTORY : pathToFileURL(values.numbers);
     const directory = await readDirectory(file);

@@ -4,7 +4,7 @@ import { ParleyError, reasonOf } from '../base/errors.js';
 import { type Difference, replay as replayLog } from '../replay/replay.js';
 import { type PlayedTurn, whatIf, type WhatIf } from '../replay/what-if.js';
 import { readLog } from '../replay/read-log.js';
-import { defineCommand, type FlagOptions, UsageError } from './shared/command.js';
+import { defineCommand } from './shared/command.js';
 
 /** Column width in characters. */
 const COLUMN = 56;
@@ -56,25 +56,20 @@ function row(mark: string, left: string, right: string): string {
   return `${left.padEnd(COLUMN)} ${mark} ${right}`.trimEnd();
 }
 
-const OPTIONS = { config: { type: 'string' }, json: { type: 'boolean', default: false } } satisfies FlagOptions;
-
 export const replay = defineCommand({
-  help: `
-Usage: parley replay LOG [flags]
-
-Replays a session's event log (parley run --trace) with the same settings and compares each effect with the log, bit for
-bit. Exit code 1 if they differ.
-
-Flags:
-  --config FILE         replay with changed settings instead, and print both conversations side by side. FILE is a JSON
-                        object with conversation settings, such as {"endpointing": {"minSilenceMs": 500}}
-  --json                print the result as JSON
-`,
-  options: OPTIONS,
-  positionals: true,
-  async run({ values, positionals }, io) {
-    const [path, ...others] = positionals;
-    if (path === undefined || others.length > 0) throw new UsageError('expected one LOG');
+  about: `
+    Replays a session's event log (parley run --trace) with the same settings and compares each effect with the log, bit
+    for bit. Exit code 1 if they differ.`,
+  args: [{ name: 'LOG', help: 'the event log', stream: 'in' }],
+  flags: {
+    config: {
+      value: 'FILE',
+      help: 'replay with changed settings instead, and print both conversations side by side. FILE is a JSON object with conversation settings, such as {"endpointing": {"minSilenceMs": 500}}',
+      stream: 'in',
+    },
+    json: { help: 'print the result as JSON' },
+  },
+  async run({ values, positionals: [path = ''] }, io) {
     const log = readLog(await readText(path));
     if (log.isCut) io.stderr.write(`${path}: ignoring the last line, which is incomplete\n`);
     if (values.config !== undefined) {

@@ -1,28 +1,19 @@
 import { nowUnixMs } from '../base/real-clock.js';
 import { loadSettings } from '../settings/load-settings.js';
 import { restore as restoreBackup } from '../store/backup/restore.js';
-import { defineCommand, type FlagOptions, UsageError } from './shared/command.js';
-
-const OPTIONS = { 'data-dir': { type: 'string' }, json: { type: 'boolean', default: false } } satisfies FlagOptions;
+import { defineCommand } from './shared/command.js';
+import { SETTINGS, settingsOf } from './shared/flags.js';
 
 export const restore = defineCommand({
-  help: `
-Usage: parley restore FILE [flags]
+  about: `
+    Replaces the daemon's data with an archive of \`parley backup\`. Stop the daemon first. The previous data move to a
+    folder beside the data folder. Campaigns that were calling are paused: check them, then start them again.
 
-Replaces the daemon's data with an archive of \`parley backup\`. Stop the daemon first. The previous data move to a folder
-beside the data folder. Campaigns that were calling are paused: check them, then start them again. With
-PARLEY_DATABASE_URL, it takes archives of such nodes only: restore the database with pg_restore.
-
-Flags:
-  --data-dir DIR        the daemon's data folder
-  --json                print what was done as JSON
-`,
-  options: OPTIONS,
-  positionals: true,
-  async run({ values, positionals }, io) {
-    const [from, ...more] = positionals;
-    if (from === undefined || more.length > 0) throw new UsageError('expected one FILE to restore');
-    const { settings } = await loadSettings({ env: io.env, flags: { 'data-dir': values['data-dir'] } });
+    With PARLEY_DATABASE_URL, it takes archives of such nodes only: restore the database with pg_restore.`,
+  args: [{ name: 'FILE', help: 'the archive', stream: 'in' }],
+  flags: { ...SETTINGS, json: { help: 'print what was done as JSON' } },
+  async run({ values, positionals: [from = ''] }, io) {
+    const { settings } = await loadSettings({ env: io.env, flags: settingsOf(values) });
     const { manifest, keptAside, pausedCampaigns } = await restoreBackup({
       dataDir: settings.dataDir,
       withoutDatabases: settings.databaseUrl !== null,

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import type { SettingFlags } from '../settings/load-settings.js';
-import { buffer } from 'node:stream/consumers';
 import { decodeMedia, mediaFormat } from '../audio/files/decode.js';
 import { FRAME_MS } from '../audio/frame.js';
 import { resample } from '../audio/dsp/resample.js';
@@ -13,77 +12,57 @@ import { ParleyError, reasonOf } from '../base/errors.js';
 import type { LogEntry } from '../session/record/event-log.js';
 import type { SessionReport } from '../session/record/session-report.js';
 import { FileTransport } from '../transports/file.js';
-import {
-  type CommandIo,
-  defineCommand,
-  type FlagOptions,
-  type Flags,
-  UsageError,
-  continuationOf,
-  metadataOf,
-  numberOf,
-  startTime,
-} from './shared/command.js';
+import { type CommandIo, defineCommand, type FlagSet, type Values } from './shared/command.js';
 import { openAgentEngine } from './shared/agent-engine.js';
-import { SETTING_FLAGS } from './shared/engine-settings.js';
+import { ALLOW, continuationOf, ENGINE, metadataOf, PACE, SESSION, settingsOf, startTime } from './shared/flags.js';
 import { openOutput, type OutputFile } from './shared/output-file.js';
 import { ProgressBar } from './shared/progress.js';
 import type { TurnMetrics } from '../session/record/session-metrics.js';
 
-const OPTIONS = {
-  agent: { type: 'string' },
-  in: { type: 'string' },
-  out: { type: 'string' },
-  trace: { type: 'string' },
-  recordings: { type: 'string' },
-  channel: { type: 'string' },
-  json: { type: 'boolean', default: false },
-  speed: { type: 'string', default: 'real' },
-  now: { type: 'string' },
-  metadata: { type: 'string' },
-  continue: { type: 'string' },
-  ...SETTING_FLAGS,
-  allow: { type: 'string', multiple: true, default: [] },
-  knowledge: { type: 'string', multiple: true, default: [] },
-  'hang-up-after': { type: 'string', default: '6' },
-} satisfies FlagOptions;
+const FLAGS = {
+  agent: { value: 'FILE', required: true, help: 'agent file: {name, config, script?, extensions?}', stream: 'in' },
+  in: {
+    value: 'FILE',
+    required: true,
+    help: 'recording of the user: WAV of 8 to 48 kHz, mono or stereo, PCM, float, mu-law or A-law; MP3, Ogg, FLAC, M4A and others need ffmpeg',
+    stream: 'in',
+  },
+  channel: {
+    value: 'N',
+    integer: [0, 7],
+    help: 'channel of the user in a file with several: 0, 1, … (default: all channels, mixed)',
+  },
+  out: { value: 'FILE', help: 'write a WAV of the agent, aligned in time with the recording', stream: 'out' },
+  trace: { value: 'FILE', help: 'write the event log, one JSON object per line', stream: 'out' },
+  json: { help: 'print the report as JSON' },
+  ...PACE,
+  'hang-up-after': {
+    value: 'S',
+    number: [0, 3600],
+    default: 6,
+    help: 'after the recording, hang up when the agent has been silent for S seconds',
+  },
+  ...SESSION,
+  ...ALLOW,
+  ...ENGINE,
+} as const satisfies FlagSet;
 
 export const run = defineCommand({
-  help: `
-Usage: parley run --agent FILE --in FILE [flags]
-
-Plays a recording of a user through a whole session and prints a table of turns: what was heard, what was answered, and
-the response time by stage.
-
-Flags:
-  --agent FILE          agent file: {name, config, script?, extensions?}
-  --in FILE             recording of the user: WAV of 8 to 48 kHz, mono or stereo, PCM, float, mu-law or A-law; MP3, Ogg,
-                        FLAC and others need ffmpeg. - = standard input
-  --channel N           channel of the user in a stereo file: 0, 1, … (default: all channels, mixed)
-  --out FILE            write a WAV of the agent, aligned in time with the recording
-  --trace FILE          write the event log, one JSON object per line
-  --recordings DIR      folder for recordings of agents with enable_recording (default: recordings in the data folder)
-  --json                print the report as JSON
-  --speed SPEED         real: in real time (default), with any provider; max: in virtual time, as fast as the machine
-                        can, with embedded providers only. Runs in virtual time are reproducible bit for bit
-  --now TIME            start time of the conversation, ISO 8601 (default: now; with --speed max: noon today, UTC)
-  --metadata JSON       metadata of the session, an object; its members are variables
-  --continue FILE       earlier conversation to continue, JSON: {messages?, session_id?, identifier_variable?}
-  --knowledge FILE      add a knowledge file: txt, md, csv, json, html, pdf or docx (repeatable)
-  --allow URL           private address that the agent may call (repeatable)
-  --config FILE         settings file (JSON), as for parley serve
-  --llm-model ID        default language model, for agents that name none
-  --plugin FILE         functions, providers and more of your own (repeatable)
-  --hang-up-after S     after the recording, hang up when the agent has been silent for S seconds (default 6)
-`,
-  options: OPTIONS,
-  async run(flags, io) {
-    const options = readOptions(flags);
+  about: `
+    Plays a recording of a user through a whole session and prints a table of turns: what was heard, what was answered,
+    and the response time by stage.`,
+  flags: FLAGS,
+  examples: [
+    ['parley run --agent agent.json --in user.wav --out answer.wav', 'in real time'],
+    ['cat user.mp3 | parley run --agent agent.json --in - --speed max --json', 'in virtual time, from standard input'],
+  ],
+  async run({ values }, io) {
+    const options = readOptions(values);
     const file = await loadAgentFile(options.agent);
-    const user = await readUser(options.in, options.channel, io);
+    const user = await readUser(options.in, options.channel, io.signal);
     for (const warning of user.warnings) io.stderr.write(`${options.in}: ${warning}\n`);
-    const out = options.out === null ? null : await openOutput(options.out);
-    const trace = options.trace === null ? null : await openOutput(options.trace);
+    const out = options.out === null ? null : await openOutput(options.out, io);
+    const trace = options.trace === null ? null : await openOutput(options.trace, io);
     try {
       const { report, audio } = await converse(file, user, options, io, trace);
       await out?.write(encodeWav(audio, user.sampleRateHz));
@@ -116,10 +95,7 @@ interface RunOptions {
   hangUpAfterMs: number;
 }
 
-function readOptions({ values }: Flags<typeof OPTIONS>): RunOptions {
-  if (values.agent === undefined) throw new UsageError('--agent is missing');
-  if (values.in === undefined) throw new UsageError('--in is missing');
-  if (values.speed !== 'real' && values.speed !== 'max') throw new UsageError('--speed must be real or max');
+function readOptions(values: Values<typeof FLAGS>): RunOptions {
   const virtual = values.speed === 'max';
   return {
     agent: values.agent,
@@ -127,7 +103,7 @@ function readOptions({ values }: Flags<typeof OPTIONS>): RunOptions {
     out: values.out ?? null,
     trace: values.trace ?? null,
     recordings: values.recordings,
-    channel: values.channel === undefined ? null : numberOf('--channel', values.channel, 0, 7),
+    channel: values.channel ?? null,
     json: values.json,
     virtual,
     startUnixMs: startTime(values.now, virtual),
@@ -135,8 +111,8 @@ function readOptions({ values }: Flags<typeof OPTIONS>): RunOptions {
     continue: values.continue,
     allow: values.allow,
     knowledge: values.knowledge,
-    settings: { config: values.config, 'llm-model': values['llm-model'], plugins: values.plugin },
-    hangUpAfterMs: numberOf('--hang-up-after', values['hang-up-after'], 0, 3600) * 1000,
+    settings: settingsOf(values),
+    hangUpAfterMs: values['hang-up-after'] * 1000,
   };
 }
 
@@ -146,8 +122,8 @@ interface User {
   warnings: readonly string[];
 }
 
-async function readUser(path: string, channel: number | null, { stdin, signal }: CommandIo): Promise<User> {
-  const bytes = await (path === '-' ? buffer(stdin) : readFile(path)).catch((error: unknown) => {
+async function readUser(path: string, channel: number | null, signal: AbortSignal): Promise<User> {
+  const bytes = await readFile(path).catch((error: unknown) => {
     throw new ParleyError('FILE_NOT_READABLE', { path, reason: reasonOf(error) });
   });
   const format = mediaFormat(bytes);

@@ -1,9 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
 import { type AgentFile, loadAgentFile } from '../agent/agent-file.js';
-import * as z from 'zod';
-import { SETTING_NAMES } from '../settings/load-settings.js';
-import { DEFAULT_SETTINGS, settingsFileSchema } from '../settings/settings.js';
 import { Daemon } from '../daemon/daemon.js';
 import { type Log, openLog } from '../daemon/operations/log.js';
 import type { HostedAgent } from '../daemon/agents/agents.js';
@@ -13,36 +10,36 @@ import { nativeStatus } from '../base/native.js';
 import { packageFile } from '../package-files.js';
 import { databaseFile } from '../store/database.js';
 import { storageFault } from '../store/sqlite.js';
-import { type CommandIo, defineCommand, agentSlug } from './shared/command.js';
+import { agentSlug } from './shared/agent-engine.js';
+import { type CommandIo, defineCommand } from './shared/command.js';
 import { atDesk, openDemoDesk } from './shared/demo-desk.js';
 import { checkDefaults, type EngineSettings, engineSettings } from './shared/engine-settings.js';
+import { PLUGINS, SETTING_FLAGS, SETTINGS } from './shared/flags.js';
 
 const DEMO_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
 
 export const serve = defineCommand({
-  help: `
-Usage: parley serve [--agent FILE …] [flags]
+  about: `
+    Starts the daemon and prints the address of its page. The daemon stores agents in its data folder; without any agent it
+    serves the demo agent. Ctrl-C or SIGTERM shuts it down once conversations have ended (--drain-s); a second one at once.
 
-Starts the daemon and prints the address of its page. The daemon stores agents in its data folder; without any agent it
-serves the demo agent. Ctrl-C or SIGTERM shuts it down once conversations have ended (--drain-s); a second one at once.
-
-Flags:
-  --agent FILE          add or update the agent of this file: {name, config, script?, extensions?} (repeatable)
-  --plugin FILE         functions, providers and more of your own, see docs/plugins.md (repeatable)
-  --config FILE         settings file (JSON), also PARLEY_CONFIG
-
-Settings. A flag overrides the environment variable in brackets, which overrides the settings file. Secrets and further
-settings have no flag: docs/configuration.md lists them. A LIST is separated by commas.
-${flagHelp()}
-`,
-  options: {
-    ...Object.fromEntries(['config', ...flagNames()].map((flag) => [flag, { type: 'string' as const }])),
-    agent: { type: 'string', multiple: true },
-    plugin: { type: 'string', multiple: true },
+    Most flags are settings: a flag overrides the environment variable beside it, which overrides the settings file.
+    Secrets and further settings have no flag: docs/configuration.md lists them. A LIST is separated by commas.`,
+  flags: {
+    agent: {
+      value: 'FILE',
+      help: 'add or update the agent of this file: {name, config, script?, extensions?}',
+      repeatable: true,
+      stream: 'in',
+    },
+    ...PLUGINS,
+    config: SETTINGS.config,
+    ...SETTING_FLAGS,
   },
+  examples: [['parley serve --agent agent.json --port 8080', 'serves one agent']],
   async run({ values }, io) {
-    const { agent: agentFiles = [], plugin, ...texts } = values as ServeFlags;
-    const flags = plugin === undefined ? texts : { ...texts, plugins: plugin };
+    const { agent: agentFiles, plugin, ...texts } = values;
+    const flags = plugin.length === 0 ? texts : { ...texts, plugins: plugin };
     const found = await engineSettings(io, flags);
     const agents = await loadAgents(agentFiles);
     const log = openLog(io.stderr, found.settings);
@@ -74,9 +71,6 @@ ${flagHelp()}
     return 0;
   },
 });
-
-/** The flags that are repeated, and those of the settings. */
-type ServeFlags = { agent?: string[]; plugin?: string[] } & Record<string, string | undefined>;
 
 async function serveUntilStopped(
   daemon: Daemon,
@@ -128,47 +122,6 @@ async function listen(daemon: Daemon, { settings }: EngineSettings): Promise<str
     const reason = isTaken ? 'the port is in use; set another one with PARLEY_PORT' : reasonOf(error);
     throw new ParleyError('DAEMON_CANNOT_LISTEN', { where, reason }, { cause: error });
   }
-}
-
-/** Each setting flag with its value, variable, description (with links as file names) and default. */
-function flagHelp(): string {
-  return SETTING_NAMES.flatMap(({ key, env, flag, description }) => {
-    if (flag === null) return [];
-    const words = description
-      .replaceAll(/, see \[[^\]]+\]\(([^)#]+)[^)]*\)/g, ' (docs/$1)')
-      .replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1')
-      .replaceAll('`', '');
-    const value: unknown = key === 'dataDir' ? '$XDG_DATA_HOME/parley or ~/.local/share/parley' : DEFAULT_SETTINGS[key];
-    const isSet = value !== null && !(Array.isArray(value) && value.length === 0);
-    const fallback = isSet ? ` Default: ${typeof value === 'string' ? value : JSON.stringify(value)}.` : '';
-    return [`  --${flag} ${valueName(settingsFileSchema.shape[key])} [${env ?? ''}]\n${wrapped(words + fallback)}`];
-  }).join('\n');
-}
-
-/** The placeholder of a flag's value. */
-function valueName(schema: z.ZodType): string {
-  if (schema instanceof z.ZodExactOptional || schema instanceof z.ZodNullable) {
-    return valueName(schema.unwrap() as z.ZodType);
-  }
-  if (schema instanceof z.ZodNumber) return 'N';
-  if (schema instanceof z.ZodBoolean) return 'true|false';
-  if (schema instanceof z.ZodArray) return 'LIST';
-  return schema instanceof z.ZodEnum ? schema.options.join('|') : 'VALUE';
-}
-
-/** Text in lines of at most 112 characters, indented by six spaces. */
-function wrapped(text: string): string {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + word.length < 112) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(`      ${word}`);
-  }
-  return lines.join('\n');
-}
-
-function flagNames(): string[] {
-  return SETTING_NAMES.flatMap(({ flag }) => (flag === null ? [] : [flag]));
 }
 
 /**

@@ -13,9 +13,9 @@ import type { SessionEvent } from '../session/session-options.js';
 import type { SessionReport } from '../session/record/session-report.js';
 import { MemoryTransport } from '../transports/memory.js';
 import { SOUND_PROGRAMS, SoundDeviceTransport, type SoundPrograms } from '../transports/sound-device.js';
-import { type CommandIo, defineCommand, type FlagOptions, continuationOf, metadataOf } from './shared/command.js';
+import { type CommandIo, defineCommand } from './shared/command.js';
 import { openAgentEngine } from './shared/agent-engine.js';
-import { SETTING_FLAGS } from './shared/engine-settings.js';
+import { ALLOW, continuationOf, ENGINE, metadataOf, SESSION, settingsOf } from './shared/flags.js';
 
 /** Sends typed lines at once, and each piped line after the answer to the previous one. */
 export class LineFeed {
@@ -66,35 +66,22 @@ export class LineFeed {
 
 const DEMO_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
 
-const OPTIONS = {
-  agent: { type: 'string' },
-  text: { type: 'boolean', default: false },
-  metadata: { type: 'string' },
-  continue: { type: 'string' },
-  recordings: { type: 'string' },
-  ...SETTING_FLAGS,
-  knowledge: { type: 'string', multiple: true, default: [] },
-} satisfies FlagOptions;
-
 export const talk = defineCommand({
-  help: `
-Usage: parley talk [flags]
-
-Talk to an agent in this terminal: by voice if the machine can record and play sound (arecord and aplay, or sox),
-otherwise by typing. You can type in a voice conversation, too. Ctrl-C or Ctrl-D hangs up.
-
-Flags:
-  --agent FILE          agent file: {name, config, script?, extensions?} (default: the demo agent)
-  --text                type and read; use no microphone or loudspeaker
-  --metadata JSON       metadata of the session, an object; its members are variables
-  --continue FILE       earlier conversation to continue, JSON: {messages?, session_id?, identifier_variable?}
-  --knowledge FILE      add a knowledge file: txt, md, csv, json, html, pdf or docx (repeatable)
-  --recordings DIR      folder for recordings of agents with enable_recording (default: recordings in the data folder)
-  --config FILE         settings file (JSON), as for parley serve
-  --llm-model ID        default language model, for agents that name none
-  --plugin FILE         functions, providers and more of your own (repeatable)
-`,
-  options: OPTIONS,
+  about: `
+    Talk to an agent in this terminal: by voice if the machine can record and play sound (arecord and aplay, or sox),
+    otherwise by typing. You can type in a voice conversation, too. Ctrl-C or Ctrl-D hangs up.`,
+  flags: {
+    agent: {
+      value: 'FILE',
+      help: 'agent file: {name, config, script?, extensions?} (default: the demo agent)',
+      stream: 'in',
+    },
+    text: { help: 'type and read; use no microphone or loudspeaker' },
+    ...SESSION,
+    ...ALLOW,
+    ...ENGINE,
+  },
+  examples: [['parley talk --agent agent.json --text', 'types with an agent']],
   async run({ values }, io) {
     const about = { metadata: metadataOf(values.metadata), continuation: await continuationOf(values.continue) };
     const agent = await loadAgentFile(values.agent ?? DEMO_AGENT);
@@ -102,9 +89,8 @@ Flags:
     if (programs === null && !values.text) {
       io.stderr.write('neither arecord and aplay nor sox is installed: type instead of speaking\n');
     }
-    const settings = { config: values.config, 'llm-model': values['llm-model'], plugins: values.plugin };
-    const { knowledge, recordings } = values;
-    const options = { settings, clock: new RealClock(), allow: [], knowledge, recordings };
+    const { allow, knowledge, recordings } = values;
+    const options = { settings: settingsOf(values), clock: new RealClock(), allow, knowledge, recordings };
     const opened = await openAgentEngine(agent, options, io);
     try {
       const hosted = { ...agent, id: opened.agentId, config: opened.config };

@@ -46,7 +46,7 @@ describe('parley call', () => {
 
   it.each([
     [[], 'the number to call is missing'],
-    [['+12025550101', '+12025550102'], 'expected a single number'],
+    [['+12025550101', '+12025550102'], 'unexpected argument "+12025550102"'],
     [['+12025550101', '--ring', 'long'], '--ring must be a number'],
     [['+12025550101', '--speed', 'warp'], '--speed must be real or max'],
   ])('refuses %j', async (args, why) => {

@@ -60,8 +60,8 @@ describe('parley replay', () => {
   });
 
   it.each([
-    [[], 2, /expected one LOG/],
-    [['a', 'b'], 2, /expected one LOG/],
+    [[], 2, /LOG is missing/],
+    [['a', 'b'], 2, /unexpected argument "b"/],
     [['/nowhere/log.jsonl'], 1, /FILE_NOT_READABLE/],
     [[DEMO_AGENT], 1, /LOG_INVALID/],
   ])('%j: exit code %i', async (args, expected, message) => {

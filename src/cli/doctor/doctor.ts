@@ -8,7 +8,8 @@ import { Engine } from '../../engine/engine.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import { systemProbe } from '../../net/probe.js';
 import { checkSqlite } from '../../store/sqlite.js';
-import { type CommandIo, defineCommand, type FlagOptions } from '../shared/command.js';
+import { type CommandIo, defineCommand } from '../shared/command.js';
+import { ENGINE, JSON_OUTPUT, settingsOf } from '../shared/flags.js';
 import { loadPlugins } from '../../plugins/load-plugins.js';
 import { partsOf } from '../../plugins/plugin.js';
 import { checkDefaults, engineSettings } from '../shared/engine-settings.js';
@@ -20,30 +21,14 @@ import { checkDataFolder, checkMachine } from './machine.js';
 import { checkListening, checkProviders } from './network.js';
 import { checkPostgres } from './postgres.js';
 
-const OPTIONS = {
-  config: { type: 'string' },
-  'data-dir': { type: 'string' },
-  plugin: { type: 'string', multiple: true },
-  json: { type: 'boolean', default: false },
-} satisfies FlagOptions;
-
 export const doctor = defineCommand({
-  help: `
-Usage: parley doctor [flags]
-
-Checks the installation and suggests fixes: machine and programs, settings, port, HTTPS, data folder and databases, file
-store, API keys, vendors, local models, SIP trunks and carrier accounts. Changes nothing, but writes and deletes a small
-file in the store. Exit code 1 if there is a problem.
-
-Flags:
-  --config FILE         settings file (JSON), as for parley serve
-  --data-dir DIR        the daemon's data folder
-  --plugin FILE         a plug-in, as for parley serve (repeatable)
-  --json                print JSON
-`,
-  options: OPTIONS,
+  about: `
+    Checks the installation and suggests fixes: machine and programs, settings, port, HTTPS, data folder and databases,
+    file store, API keys, vendors, local models, SIP trunks and carrier accounts. Changes nothing, but writes and deletes a
+    small file in the store. Exit code 1 if there is a problem.`,
+  flags: { ...ENGINE, ...JSON_OUTPUT },
   async run({ values }, io) {
-    const flags = { config: values.config, 'data-dir': values['data-dir'], plugins: values.plugin };
+    const flags = settingsOf(values);
     const checks = [
       ...(await checkMachine({
         nodeVersion: process.versions.node,

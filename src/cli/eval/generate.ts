@@ -17,8 +17,8 @@ export interface GenerateFlags {
   model: string | null;
   /** How many cases to propose; undefined = the usual number. */
   cases: number | undefined;
-  /** Path of the suite; null = standard output. */
-  out: string | null;
+  /** Path of the suite; `-` = standard output. */
+  out: string;
   /** Values of setting flags, by name without dashes. */
   settings: SettingFlags;
 }
@@ -31,12 +31,12 @@ export interface GenerateFlags {
 export async function generate(
   agent: EvalAgent,
   { model: named, cases, out, settings: flags }: GenerateFlags,
-  io: Pick<CommandIo, 'env' | 'signal' | 'stdout' | 'stderr'>,
+  io: CommandIo,
 ): Promise<number> {
   const { engine: options, detection } = await engineSettings(io, flags);
   const model = named ?? detection.defaults.llmModel;
   if (model === SCRIPTED_MODEL) throw new ParleyError('CONFIG_INVALID', { reason: NO_MODEL });
-  const file = out === null ? null : await openOutput(out);
+  const file = await openOutput(out, io);
   const engine = new Engine(options);
   const bar = new ProgressBar(io.stderr, `cases by ${model}`);
   try {
@@ -50,14 +50,13 @@ export async function generate(
       signal: io.signal,
     });
     bar.clear();
-    if (file === null) io.stdout.write(text);
-    else await file.write(new TextEncoder().encode(text));
+    await file.write(new TextEncoder().encode(text));
     for (const { name, reason } of dropped) io.stderr.write(`left out ${JSON.stringify(name)}: ${reason}\n`);
-    if (out !== null) io.stderr.write(`${out}: ${String(suite.cases.length)} cases; read them before you run them\n`);
+    if (out !== '-') io.stderr.write(`${out}: ${String(suite.cases.length)} cases; read them before you run them\n`);
     return 0;
   } finally {
     bar.clear();
-    await Promise.all([engine.close(), file?.close()]);
+    await Promise.all([engine.close(), file.close()]);
   }
 }
 
@@ -70,7 +69,7 @@ async function titleOf({ name, agentId }: EvalAgent): Promise<string> {
 }
 
 /** The agent's file as seen from the suite; null = the agent is not a file. */
-function pathFrom(out: string | null, { name, agentId }: EvalAgent): string | null {
+function pathFrom(out: string, { name, agentId }: EvalAgent): string | null {
   if (agentId !== null) return null;
-  return out === null ? name : relative(dirname(out), name).replaceAll('\\', '/');
+  return out === '-' ? name : relative(dirname(out), name).replaceAll('\\', '/');
 }

@@ -4,7 +4,8 @@ import type { Settings } from '../../settings/settings.js';
 import { ParleyError } from '../../base/errors.js';
 import { isPath, LocalModels } from '../../providers/local/local-models.js';
 import type { LocalModel } from '../../providers/local/model-facts.js';
-import { type CommandIo, defineCommand, type FlagOptions, unknownAction, UsageError } from '../shared/command.js';
+import { type CommandIo, defineCommand, UsageError, type Values } from '../shared/command.js';
+import { ENGINE, JSON_OUTPUT, SETTINGS, settingsOf } from '../shared/flags.js';
 import { localModelsOf, modelsFolderOf } from '../shared/local-models.js';
 import { install } from './install.js';
 import { KNOWN_MODELS, type KnownModel } from './known-models.js';
@@ -66,60 +67,56 @@ function pathsIn(settings: Settings): string[] {
   return [sttModel, denoiseModel, turnModelPath].filter((given) => given !== null && isFile(given)) as string[];
 }
 
-const OPTIONS = {
-  again: { type: 'boolean', default: false },
-  mirror: { type: 'string' },
-  config: { type: 'string' },
-  'data-dir': { type: 'string' },
-  'models-dir': { type: 'string' },
-  json: { type: 'boolean', default: false },
-} satisfies FlagOptions;
+const FOLDERS = { ...SETTINGS, 'models-dir': ENGINE['models-dir'] } as const;
+const LIST = { ...FOLDERS, ...JSON_OUTPUT } as const;
 
 export const models = defineCommand({
-  help: `
-Usage: parley models [list] [--json]
-       parley models pull NAME [--again] [--mirror URL]
-       parley models check [NAME]
-
-Manages local models: speech recognition, voices, noise suppression, end of turn. docs/providers/local.md describes how
-to use them.
-
-Actions:
-  list   List the installed models and those that can be downloaded (default).
-  pull   Download a model from its publisher, verify its checksum, unpack it and test it. An interrupted download resumes.
-  check  Load all installed models, or one, run each once and print how long it takes.
-
-Flags:
-  --again               download again, even if the model is installed
-  --mirror URL          download HOST/PATH from URL/HOST/PATH
-  --config FILE         settings file (JSON), as for parley serve
-  --data-dir DIR        the daemon's data folder; the models are in its folder "models"
-  --models-dir DIR      folder of the models instead
-  --json                print JSON
-`,
-  options: OPTIONS,
-  positionals: true,
-  async run({ values, positionals }, io) {
-    const [action = 'list', name, ...rest] = positionals;
-    const flags = { config: values.config, 'data-dir': values['data-dir'], 'models-dir': values['models-dir'] };
-    const { settings } = await loadSettings({ env: io.env, flags });
-    if (rest.length > 0) throw new UsageError('expected a single NAME');
-    if (action === 'list' && name === undefined) return list(settings, io, values.json);
-    if (action === 'check') return checkModels(settings, name ?? null, io);
-    if (action !== 'pull' || name === undefined)
-      throw unknownAction(action, ['list', 'pull', 'check'], 'expected list, pull NAME or check');
-    const mirror = values.mirror ?? settings.modelsUrl;
-    if (mirror !== null && !baseUrlSchema.safeParse(mirror).success) {
-      throw new UsageError(`--mirror must be an http:// or https:// address, not ${mirror}`);
-    }
-    return pull(settings, name, { again: values.again, mirror }, io);
+  about: `
+    Manages local models: speech recognition, voices, noise suppression, end of turn; without an action, lists them.
+    docs/providers/local.md describes how to use them.`,
+  flags: LIST,
+  run: ({ values }, io) => list(values, io),
+  actions: {
+    list: defineCommand({
+      about: 'List the installed models and those that can be downloaded.',
+      flags: LIST,
+      run: ({ values }, io) => list(values, io),
+    }),
+    pull: defineCommand({
+      about: `
+        Download a model from its publisher, verify its checksum, unpack it and test it. An interrupted download resumes.`,
+      args: [{ name: 'NAME', help: 'a model of the list' }],
+      flags: {
+        again: { help: 'download again, even if the model is installed' },
+        mirror: { value: 'URL', help: 'download HOST/PATH from URL/HOST/PATH' },
+        ...FOLDERS,
+      },
+      async run({ values, positionals: [name = ''] }, io) {
+        const { settings } = await loadSettings({ env: io.env, flags: settingsOf(values) });
+        const mirror = values.mirror ?? settings.modelsUrl;
+        if (mirror !== null && !baseUrlSchema.safeParse(mirror).success) {
+          throw new UsageError(`--mirror must be an http:// or https:// address, not ${mirror}`);
+        }
+        return pull(settings, name, { again: values.again, mirror }, io);
+      },
+    }),
+    check: defineCommand({
+      about: 'Load all installed models, or one, run each once and print how long it takes.',
+      args: [{ name: 'MODEL', help: 'an installed model', optional: true }],
+      flags: FOLDERS,
+      async run({ values, positionals: [name = null] }, io) {
+        const { settings } = await loadSettings({ env: io.env, flags: settingsOf(values) });
+        return checkModels(settings, name, io);
+      },
+    }),
   },
 });
 
-async function list(settings: Settings, io: CommandIo, json: boolean): Promise<number> {
+async function list(values: Values<typeof LIST>, io: CommandIo): Promise<number> {
+  const { settings } = await loadSettings({ env: io.env, flags: settingsOf(values) });
   const folder = modelsFolderOf(settings);
   const found = await new LocalModels(localModelsOf(settings)).list();
-  if (json) {
+  if (values.json) {
     const here = found.models.map(({ name, path, kind, family, languages }) => ({
       name,
       path,

@@ -3,7 +3,8 @@ import { ollamaUrl } from '../../settings/models.js';
 import { ParleyError } from '../../base/errors.js';
 import { type CatalogueEntry, providerCatalogue } from '../../providers/catalogue.js';
 import { LocalModels } from '../../providers/local/local-models.js';
-import { type CommandIo, defineCommand, type FlagOptions, unknownAction, UsageError } from '../shared/command.js';
+import { type CommandIo, defineCommand, UsageError, type Values } from '../shared/command.js';
+import { ENGINE, JSON_OUTPUT, settingsOf } from '../shared/flags.js';
 import type { EnginePlugin } from '../../engine/plugin.js';
 import { engineSettings, type EngineSettings } from '../shared/engine-settings.js';
 import { localModelsOf } from '../shared/local-models.js';
@@ -70,68 +71,52 @@ function mentions(pattern: RegExp): (error: ParleyError) => boolean {
   return ({ message }) => pattern.test(message);
 }
 
-const OPTIONS = {
-  kind: { type: 'string' },
-  voice: { type: 'string' },
-  model: { type: 'string' },
-  language: { type: 'string', default: 'en-US' },
-  config: { type: 'string' },
-  plugin: { type: 'string', multiple: true },
-  json: { type: 'boolean', default: false },
-} satisfies FlagOptions;
+const LIST = { ...ENGINE, ...JSON_OUTPUT } as const;
 
 export const providers = defineCommand({
-  help: `
-Usage: parley providers [list] [--json]
-       parley providers test NAME [flags]
-
-Lists and tests recognisers, language models and voices. Keys and addresses come from the environment or the settings
-file (docs/configuration.md).
-
-Actions:
-  list  List all providers: what each needs, whether it is ready, and what it supports (default).
-  test  Make a real round trip, which the vendor may charge for, and print how long each part takes: speak a sentence,
-        recognise a sentence of the embedded voice in real time, or answer a question. NAME is a provider or the id of
-        a language model. If several kinds have the name, all are tested.
-
-Flags:
-  --kind KIND           test only this kind: stt, llm or tts
-  --voice ID            the provider's name of a voice (default: its default voice)
-  --model NAME          the provider's speech model (default: its default model)
-  --language CODE       language of the voice or recogniser (default en-US); the test sentence is always English
-  --config FILE         settings file (JSON), also PARLEY_CONFIG
-  --plugin FILE         list the providers of this plug-in, too (repeatable)
-  --json                print JSON
-`,
-  options: OPTIONS,
-  positionals: true,
-  async run({ values, positionals }, io) {
-    const [action = 'list', ...names] = positionals;
-    const { kind } = values;
-    if (kind !== undefined && kind !== 'stt' && kind !== 'llm' && kind !== 'tts')
-      throw new UsageError('--kind must be stt, llm or tts');
-    const language = languageSchema.safeParse(values.language);
-    if (!language.success)
-      throw new UsageError(`--language must be a language code such as de-DE, not ${values.language}`);
-    if (action === 'list' && names.length === 0) {
-      const flags = { config: values.config, plugins: values.plugin };
-      return list(await engineSettings(io, flags), io, values.json);
-    }
-    const [name] = names;
-    if (action !== 'test' || name === undefined || names.length > 1)
-      throw unknownAction(action, ['list', 'test'], 'expected list or test NAME');
-    const { voice = null, model = null } = values;
-    return test(
-      name,
-      kind ?? null,
-      { voiceId: voice, model, language: language.data, signal: io.signal },
-      io,
-      values.json,
-    );
+  about: `
+    Lists and tests recognisers, language models and voices; without an action, lists them. Keys and addresses come from
+    the environment or the settings file (docs/configuration.md).`,
+  flags: LIST,
+  run: ({ values }, io) => list(values, io),
+  actions: {
+    list: defineCommand({
+      about: 'List all providers: what each needs, whether it is ready, and what it supports.',
+      flags: LIST,
+      run: ({ values }, io) => list(values, io),
+    }),
+    test: defineCommand({
+      about: `
+        Make a real round trip, which the vendor may charge for, and print how long each part takes: speak a sentence,
+        recognise a sentence of the embedded voice in real time, or answer a question. If several kinds have the name, all
+        are tested.`,
+      args: [{ name: 'NAME', help: 'a provider, or the id of a language model' }],
+      flags: {
+        kind: { choices: ['stt', 'llm', 'tts'], help: 'test only this kind' },
+        voice: { value: 'ID', help: "the provider's name of a voice (default: its default voice)" },
+        model: { value: 'NAME', help: "the provider's speech model (default: its default model)" },
+        language: {
+          value: 'CODE',
+          default: 'en-US',
+          help: 'language of the voice or recogniser; the test sentence is always English',
+        },
+        ...ENGINE,
+        json: { help: 'print the measurements as JSON' },
+      },
+      async run({ values, positionals: [name = ''] }, io) {
+        const { kind = null, voice = null, model = null, json } = values;
+        const language = languageSchema.safeParse(values.language);
+        if (!language.success)
+          throw new UsageError(`--language must be a language code such as de-DE, not ${values.language}`);
+        const about = { voiceId: voice, model, language: language.data, signal: io.signal };
+        return test(name, kind, about, await engineSettings(io, settingsOf(values)), { io, json });
+      },
+    }),
   },
 });
 
-async function list({ settings, detection, engine }: EngineSettings, io: CommandIo, json: boolean): Promise<number> {
+async function list(values: Values<typeof LIST>, io: CommandIo): Promise<number> {
+  const { settings, detection, engine } = await engineSettings(io, settingsOf(values));
   const listed = await providerCatalogue(
     detection.vendors,
     { models: detection.models, ollamaAt: ollamaUrl(settings.ollamaHost) },
@@ -139,7 +124,7 @@ async function list({ settings, detection, engine }: EngineSettings, io: Command
   );
   const entries = [...listed, ...pluginEntries(engine.plugins ?? [])];
   io.stdout.write(
-    json
+    values.json
       ? `${JSON.stringify(entries, null, 2)}\n`
       : `${table(entries)}\nDefaults, for agents that name no provider:\n${detection.choices.map((line) => `  ${line}\n`).join('')}`,
   );
@@ -177,10 +162,9 @@ async function test(
   name: string,
   kind: CatalogueEntry['kind'] | null,
   about: Pick<TrialOptions, 'voiceId' | 'model' | 'language' | 'signal'>,
-  io: CommandIo,
-  json: boolean,
+  { settings, detection }: EngineSettings,
+  { io, json }: { io: CommandIo; json: boolean },
 ): Promise<number> {
-  const { settings, detection } = await engineSettings(io);
   const { vendors, models } = detection;
   const local = new LocalModels(localModelsOf(settings));
   const { trialsOf } = await import('./trial.js');

@@ -9,7 +9,8 @@ import type { Settings, SettingsFile } from '../../settings/settings.js';
 import { VENDORS } from '../../settings/vendor-settings.js';
 import { install } from '../models/install.js';
 import { DownloadProgress } from '../models/models.js';
-import { type CommandIo, defineCommand, type FlagOptions, UsageError } from '../shared/command.js';
+import { type CommandIo, defineCommand, UsageError } from '../shared/command.js';
+import { ENGINE, SETTINGS } from '../shared/flags.js';
 import { localModelsOf } from '../shared/local-models.js';
 import { Questions } from './ask.js';
 import { embeddedPart, isEmbedded, type Part, proposal, settingsFor, type Wishes } from './plan.js';
@@ -18,49 +19,37 @@ import { type Survey, surveyOf } from './survey.js';
 import { copyFile, readFile, rename, writeFile } from 'node:fs/promises';
 import { readSource } from '../../schema/json-file.js';
 
-const OPTIONS = {
-  yes: { type: 'boolean', short: 'y', default: false },
-  overwrite: { type: 'boolean', default: false },
-  offline: { type: 'boolean', default: false },
-  'dry-run': { type: 'boolean', default: false },
-  language: { type: 'string', default: 'en-US' },
-  stt: { type: 'string' },
-  voice: { type: 'string' },
-  turn: { type: 'string' },
-  'llm-model': { type: 'string' },
-  config: { type: 'string' },
-  'env-file': { type: 'string' },
-  'data-dir': { type: 'string' },
-  'models-dir': { type: 'string' },
-  mirror: { type: 'string' },
-} satisfies FlagOptions;
-
 export const setup = defineCommand({
-  help: `
-Usage: parley setup [flags]
+  about: `
+    Sets parley up for good conversations: looks for keys, Ollama, local models, disk and network; proposes a recogniser, a
+    natural voice, a turn model and a language model; and after one confirmation downloads what is missing, checks all of
+    it with a real round trip (a sentence is spoken, recognised, and a question answered), and writes the settings file.
 
-Sets parley up for good conversations: looks for keys, Ollama, local models, disk and network; proposes a recogniser, a
-natural voice, a turn model and a language model; and after one confirmation downloads what is missing, checks all of it
-with a real round trip (a sentence is spoken, recognised, and a question answered), and writes the settings file. A part
-that does not work is left out, and parley's embedded one takes its place. Vendors may charge for the round trip.
-
-Flags:
-  -y, --yes             ask nothing: take the proposal. Keys come from the environment only
-  --overwrite           with --yes: change a settings file that exists (the old text is kept in FILE.bak)
-  --dry-run             print the proposal and stop
-  --offline             look at no network: use what is on this machine
-  --language CODE       language of the agents (default en-US)
-  --stt NAME            recogniser: embedded, a vendor, or a local model (parley models lists them)
-  --voice NAME          voice: embedded, a vendor, or a local model
-  --turn NAME           turn model, or none
-  --llm-model ID        language model
-  --config FILE         settings file to write (default: PARLEY_CONFIG, else parley.json in this folder)
-  --env-file FILE       file for the keys that you enter (default: parley.env beside the settings file)
-  --data-dir DIR        the daemon's data folder; local models are in its folder "models"
-  --models-dir DIR      folder of the models instead
-  --mirror URL          download models from URL/HOST/PATH instead of HOST/PATH
-`,
-  options: OPTIONS,
+    A part that does not work is left out, and parley's embedded one takes its place. Vendors may charge for the round
+    trip.`,
+  flags: {
+    yes: { help: 'ask nothing: take the proposal. Keys come from the environment only', short: 'y' },
+    overwrite: { help: 'with --yes: change a settings file that exists (the old text is kept in FILE.bak)' },
+    'dry-run': { help: 'print the proposal and stop' },
+    offline: { help: 'look at no network: use what is on this machine' },
+    language: { value: 'CODE', default: 'en-US', help: 'language of the agents' },
+    stt: { value: 'NAME', help: 'recogniser: embedded, a vendor, or a local model (parley models lists them)' },
+    voice: { value: 'NAME', help: 'voice: embedded, a vendor, or a local model' },
+    turn: { value: 'NAME', help: 'turn model, or none' },
+    'llm-model': { value: 'ID', help: 'language model' },
+    config: {
+      value: 'FILE',
+      help: 'settings file to write (default: parley.json in this folder)',
+      env: 'PARLEY_CONFIG',
+    },
+    'env-file': {
+      value: 'FILE',
+      help: 'file for the keys that you enter (default: parley.env beside the settings file)',
+    },
+    'data-dir': SETTINGS['data-dir'],
+    'models-dir': ENGINE['models-dir'],
+    mirror: { value: 'URL', help: 'download models from URL/HOST/PATH instead of HOST/PATH' },
+  },
   async run({ values }, io) {
     const language = languageSchema.safeParse(values.language);
     if (!language.success) throw new UsageError(`--language must be a code such as de-DE, not ${values.language}`);

@@ -8,7 +8,7 @@ import type { Settings } from '../../settings/settings.js';
 import { Engine } from '../../engine/engine.js';
 import type { EngineOptions } from '../../engine/options.js';
 import { KnowledgeBase } from '../../store/knowledge.js';
-import { type CommandIo, agentSlug } from './command.js';
+import type { CommandIo } from './command.js';
 import { CallStores, openMemories } from './data-stores.js';
 import { atDesk, openDemoDesk, usesDemoDesk } from './demo-desk.js';
 import { engineSettings, printWarnings } from './engine-settings.js';
@@ -98,4 +98,10 @@ function withKnowledge(config: AgentConfig, paths: readonly string[]): AgentConf
   if (paths.length === 0) return config;
   const files = [...new Set([...(config.knowledge_base?.files ?? []), ...paths.map((path) => basename(path))])];
   return { ...config, knowledge_base: { ...config.knowledge_base, files } };
+}
+
+/** The id of an agent from a file. */
+export function agentSlug(name: string): string {
+  const words = name.toLowerCase().match(/[a-z0-9]+/g);
+  return words?.join('-') ?? 'agent';
 }

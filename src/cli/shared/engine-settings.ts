@@ -15,13 +15,6 @@ import type { CommandIo } from './command.js';
 import { loadPlugins } from '../../plugins/load-plugins.js';
 import { localModelsOf, turnModelOf } from './local-models.js';
 
-/** Setting flags of commands that run without a daemon, for `parseArgs`. */
-export const SETTING_FLAGS = {
-  config: { type: 'string' },
-  'llm-model': { type: 'string' },
-  plugin: { type: 'string', multiple: true },
-} as const;
-
 export interface EngineSettings {
   settings: Settings;
   detection: Detection;

@@ -3,8 +3,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import { readLog, type EventLog } from '../../replay/read-log.js';
-import { loadSettings } from '../../settings/load-settings.js';
-import { type CommandIo, defineCommand, type FlagOptions, unknownAction, UsageError } from '../shared/command.js';
+import { loadSettings, type SettingFlags } from '../../settings/load-settings.js';
+import { type CommandIo, defineCommand } from '../shared/command.js';
+import { SETTINGS, settingsOf } from '../shared/flags.js';
 import { openOutput } from '../shared/output-file.js';
 import type { Interval } from './judge-model.js';
 import { type PauseRow, readPauseRows, LEAST_PAUSES, train, type Training } from './train.js';
@@ -12,74 +13,74 @@ import { PROSODIC_FEATURES, type ProsodicFeatures } from '../../audio/dsp/prosod
 import { PAUSE_NOTE } from '../../session/hearing/pause-notes.js';
 import type { LogEntry, NoteData } from '../../session/record/event-log.js';
 
-const OPTIONS = {
-  out: { type: 'string' },
-  seed: { type: 'string', default: '1' },
-  json: { type: 'boolean', default: false },
-  config: { type: 'string' },
-  'data-dir': { type: 'string' },
-} satisfies FlagOptions;
-
 export const turn = defineCommand({
-  help: `
-Usage: parley turn export [LOG …] [--out FILE]
-       parley turn train FILE … [--out FILE] [--seed N]
-
-Makes a turn model of your own calls: what the voice is like before a pause in which the user had finished, and before
-one after which they continued. docs/flow/end-of-turn.md describes it.
-
-Actions:
-  export  Write the labelled pauses of event logs, one JSON object per line: those of the data folder, or each LOG. Only
-          calls held with the setting pauseFeatures have any, and sessions that opted out have none.
-  train   Fit a model to ${String(LEAST_PAUSES)} or more exported pauses, print how it does on speakers that it has not heard,
-          and write it for the setting turnModelPath. One that does not beat plain silence is refused, with exit code 1.
-
-Flags:
-  --out FILE            where the pauses go (default: standard output), or the model (default: turn-model.json)
-  --seed N              chooses the groups of speakers and the draws of the intervals (default 1)
-  --json                print the result of the training as JSON
-  --config FILE         settings file (JSON), as for parley serve
-  --data-dir DIR        the daemon's data folder; the event logs are in its folder "traces"
-`,
-  options: OPTIONS,
-  positionals: true,
-  async run({ values, positionals }, io) {
-    const [action, ...files] = positionals;
-    if (action === 'export') {
-      const flags = { config: values.config, 'data-dir': values['data-dir'] };
-      return exportPauses(files, values.out ?? null, flags, io);
-    }
-    if (action !== 'train' || files.length === 0)
-      throw unknownAction(action, ['export', 'train'], 'expected export [LOG …] or train FILE …');
-    const seed = Number(values.seed);
-    if (!Number.isSafeInteger(seed)) throw new UsageError('--seed must be a whole number');
-    const rows = (await Promise.all(files.map((file) => readPauseRows(file)))).flat();
-    return finish(train(rows, seed), values.out ?? 'turn-model.json', values.json, io);
+  about: `
+    Makes a turn model of your own calls: what the voice is like before a pause in which the user had finished, and before
+    one after which they continued. docs/flow/end-of-turn.md describes it.`,
+  actions: {
+    export: defineCommand({
+      about: `
+        Write the labelled pauses of event logs, one JSON object per line: those of the data folder, or each LOG. Only calls
+        held with the setting pauseFeatures have any, and sessions that opted out have none.`,
+      args: [
+        {
+          name: 'LOG',
+          help: 'an event log (default: all in the folder "traces" of the data folder)',
+          optional: true,
+          many: true,
+          stream: 'in',
+        },
+      ],
+      flags: {
+        out: { value: 'FILE', default: '-', help: 'where the pauses go', stream: 'out' },
+        ...SETTINGS,
+      },
+      run: ({ values, positionals }, io) => exportPauses(positionals, values.out, settingsOf(values), io),
+    }),
+    train: defineCommand({
+      about: `
+        Fit a model to exported pauses, ${String(LEAST_PAUSES)} or more, print how it does on speakers that it has not heard,
+        and write it for the setting turnModelPath. One that does not beat plain silence is refused, with exit code 1.`,
+      args: [{ name: 'FILE', help: 'exported pauses', many: true, stream: 'in' }],
+      flags: {
+        out: { value: 'FILE', default: 'turn-model.json', help: 'where the model goes', stream: 'out' },
+        seed: {
+          value: 'N',
+          integer: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+          default: 1,
+          help: 'chooses the groups of speakers and the draws of the intervals',
+        },
+        json: { help: 'print the result of the training as JSON' },
+      },
+      async run({ values, positionals }, io) {
+        const rows = (await Promise.all(positionals.map((file) => readPauseRows(file)))).flat();
+        return finish(train(rows, values.seed), values.out, values.json, io);
+      },
+    }),
   },
 });
 
 async function exportPauses(
   given: readonly string[],
-  out: string | null,
-  flags: Readonly<Record<string, string | undefined>>,
+  out: string,
+  flags: SettingFlags,
   io: CommandIo,
 ): Promise<number> {
   const { settings } = await loadSettings({ env: io.env, flags });
   if (!settings.pauseFeatures)
     throw new ParleyError('CONFIG_INVALID', { reason: 'pauseFeatures is off: nothing may be exported' });
   const logs = given.length > 0 ? given : await logsIn(join(settings.dataDir, 'traces'));
-  const file = out === null ? null : await openOutput(out);
+  const file = await openOutput(out, io);
   let [finished, continued] = [0, 0];
   for (const path of logs) {
     io.signal.throwIfAborted();
     for (const row of await pausesIn(path)) {
       if (row.label === 'finished') finished++;
       else continued++;
-      if (file === null) io.stdout.write(`${JSON.stringify(row)}\n`);
-      else file.line(JSON.stringify(row));
+      file.line(JSON.stringify(row));
     }
   }
-  await file?.close();
+  await file.close();
   const count = `${String(finished + continued)} pauses of ${String(logs.length)} logs`;
   io.stderr.write(`${count}: ${String(finished)} finished, ${String(continued)} continued\n`);
   return 0;
@@ -106,7 +107,7 @@ async function finish(training: Training, out: string, json: boolean, io: Comman
     io.stderr.write(`The model is refused: ${verdict.refusal}. ${out} is not written.\n`);
     return 1;
   }
-  const file = await openOutput(out);
+  const file = await openOutput(out, io);
   await file.write(Buffer.from(`${JSON.stringify(model, null, 2)}\n`));
   await file.close();
   io.stderr.write(`Written to ${out}. Use it with the setting turnModelPath.\n`);

@@ -106,14 +106,14 @@ describe('parley eval', () => {
   });
 
   it.each([
-    [['eval'], 'expected one suite file'],
-    [['eval', 'x.yaml', '--mode', 'radio'], 'x.yaml: cannot be read'],
+    [['eval'], 'SUITE is missing'],
+    [['eval', 'x.yaml'], 'x.yaml: cannot be read'],
     [['eval', 'SUITE', '--mode', 'radio'], '--mode must be text or voice'],
     [['eval', 'SUITE', '--keep', 'some'], '--keep must be failed, all or none'],
     [['eval', 'SUITE'], 'the suite names no agent'],
     [['eval', 'SUITE', '--agent', 'nobody@3'], 'nobody@3'],
     [['eval', 'SUITE', '--agent', AGENT, '--only', 'nothing'], 'no case called or tagged nothing'],
-    [['eval', 'from-call'], 'the call to make a case from is missing'],
+    [['eval', 'from-call'], 'CALL_ID is missing'],
     [['eval', 'from-call', 'nothing'], 'nothing'],
   ])('refuses %j', async (args, message) => {
     const given = args.map((arg) => (arg === 'SUITE' ? path('suite.yaml') : arg));

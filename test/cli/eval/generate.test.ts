@@ -31,9 +31,9 @@ afterEach(async () => {
 async function generated(flags: Partial<GenerateFlags>, agentId: string | null = null) {
   const { config: agent } = await loadAgentFile(DEMO_AGENT);
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const given = { model: null, cases: 2, out: null, settings: { config }, ...flags };
+  const given = { model: null, cases: 2, out: '-', settings: { config }, ...flags };
   const env = { OLLAMA_HOST: 'http://127.0.0.1:9' };
-  const io = { stdout, stderr, env, signal: new AbortController().signal };
+  const io = { stdin: new PassThrough(), stdout, stderr, env, signal: new AbortController().signal };
   const code = await generate({ name: DEMO_AGENT, config: agent, agentId }, given, io);
   const textOf = (stream: PassThrough): string => String(stream.read() ?? '');
   return { code, out: textOf(stdout), err: textOf(stderr) };
