@@ -234,7 +234,8 @@ class CampaignDesk {
     const { id } = await this.#find(which);
     const bar = new CampaignBar(this.#io.stderr.isTTY === true ? this.#io.stderr : this.#io.stdout);
     let last: CampaignState | null = null;
-    for await (const state of this.#client.events(`/campaigns/${id}/progress`) as AsyncIterable<CampaignState>) {
+    for await (const { data } of this.#client.events(`/campaigns/${id}/progress`)) {
+      const state = data as CampaignState;
       last = state;
       if (json) this.#json(state);
       else bar.show(state, Date.now());
@@ -273,7 +274,7 @@ class CampaignDesk {
   }
 
   async #state(id: string): Promise<CampaignState> {
-    for await (const state of this.#client.events(`/campaigns/${id}/progress`)) return state as CampaignState;
+    for await (const { data } of this.#client.events(`/campaigns/${id}/progress`)) return data as CampaignState;
     throw new ParleyError('NET_FAILED', { reason: 'the daemon has closed the stream' });
   }
 

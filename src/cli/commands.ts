@@ -45,8 +45,16 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: "list, create or revoke the daemon's API keys, change the secret key",
     load: async () => (await import('./keys/keys.js')).keys,
   },
+  phones: {
+    summary: "list a daemon's phone numbers",
+    load: async () => (await import('./phones.js')).phones,
+  },
+  status: {
+    summary: 'show whether a daemon is ready, its capacity and its calls',
+    load: async () => (await import('./status.js')).status,
+  },
   calls: {
-    summary: 'list, show, export or erase calls of the call log',
+    summary: 'place calls through a daemon; list, show, export or erase those of the call log',
     load: async () => (await import('./calls.js')).calls,
   },
   campaigns: {

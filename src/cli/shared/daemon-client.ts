@@ -1,4 +1,4 @@
-import { createParser } from 'eventsource-parser';
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import { type CommandIo, UsageError } from './command.js';
 
@@ -57,6 +57,20 @@ const ANSWER_MS = 60_000;
 /** Idle timeout of a stream; daemons send comments more often. */
 const SILENCE_MS = 45_000;
 
+/** An event of a stream. */
+export interface DaemonEvent {
+  name: string;
+  id: string | null;
+  data: unknown;
+}
+
+interface RequestParts {
+  deadline: AbortSignal;
+  body?: unknown;
+  also?: readonly number[];
+  after?: string | null;
+}
+
 /** A client for a running daemon. */
 export class DaemonClient {
   readonly #options: DaemonClientOptions;
@@ -65,27 +79,40 @@ export class DaemonClient {
     this.#options = options;
   }
 
-  /** @throws ParleyError NET_FAILED with the daemon's message; the signal's reason */
-  async ask(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<unknown> {
+  /**
+   * @param also statuses whose replies are results, too
+   * @throws ParleyError NET_FAILED with the daemon's message; the signal's reason
+   */
+  async ask(
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    path: string,
+    body?: unknown,
+    also: readonly number[] = [],
+  ): Promise<unknown> {
     const deadline = AbortSignal.timeout(ANSWER_MS);
-    const response = await this.#fetch(method, path, deadline, body);
+    const response = await this.#fetch(method, path, { deadline, body, also });
     return response.json();
   }
 
-  /** The parsed data of a stream's events. @throws as `ask` */
-  async *events(path: string): AsyncGenerator<unknown> {
+  /**
+   * The events of a stream.
+   * @param after the id of the last event that was read; null = from the beginning
+   * @throws as `ask`
+   */
+  async *events(path: string, after: string | null = null): AsyncGenerator<DaemonEvent> {
     const silence = new AbortController();
     let timer = setTimeout(() => silence.abort(new Error('the daemon stopped sending')), SILENCE_MS);
     try {
-      const { body } = await this.#fetch('GET', path, silence.signal);
-      const found: string[] = [];
-      const parser = createParser({ onEvent: ({ data }) => found.push(data) });
+      const { body } = await this.#fetch('GET', path, { deadline: silence.signal, after });
+      const found: EventSourceMessage[] = [];
+      const parser = createParser({ onEvent: (event) => found.push(event) });
       const decoder = new TextDecoder();
       for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
         clearTimeout(timer);
         timer = setTimeout(() => silence.abort(new Error('the daemon stopped sending')), SILENCE_MS);
         parser.feed(decoder.decode(chunk, { stream: true }));
-        for (const data of found.splice(0)) yield JSON.parse(data) as unknown;
+        for (const { event = '', id = null, data } of found.splice(0))
+          yield { name: event, id, data: JSON.parse(data) as unknown };
       }
     } catch (error) {
       throw this.#failed(error);
@@ -94,21 +121,27 @@ export class DaemonClient {
     }
   }
 
-  async #fetch(method: string, path: string, deadline: AbortSignal, body?: unknown): Promise<Response> {
+  async #fetch(
+    method: string,
+    path: string,
+    { deadline, body, also = [], after = null }: RequestParts,
+  ): Promise<Response> {
     const { url, key, signal } = this.#options;
+    const headers: Record<string, string> = { authorization: key };
+    if (body !== undefined) headers['content-type'] = 'application/json';
+    if (after !== null) headers['last-event-id'] = after;
     let response: Response;
     try {
       response = await fetch(new URL(path.slice(1), url.endsWith('/') ? url : `${url}/`), {
         method,
-        headers:
-          body === undefined ? { authorization: key } : { authorization: key, 'content-type': 'application/json' },
+        headers,
         body: body === undefined ? null : JSON.stringify(body),
         signal: AbortSignal.any([signal, deadline]),
       });
     } catch (error) {
       throw this.#failed(error);
     }
-    if (response.ok) return response;
+    if (response.ok || also.includes(response.status)) return response;
     throw await refusalOf(response);
   }
 
