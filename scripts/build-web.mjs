@@ -3,6 +3,7 @@ import { build } from 'esbuild';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { workletScript } from '../packages/web/worklets.mjs';
 
 const to = fileURLToPath(new URL('../dist/web/', import.meta.url));
 
@@ -35,6 +36,13 @@ await build({
   ...options,
   absWorkingDir: fileURLToPath(new URL('../packages/web/src/', import.meta.url)),
   entryPoints: ['capture-worklet.ts', 'playback-worklet.ts'],
+});
+await build({
+  ...options,
+  absWorkingDir: fileURLToPath(new URL('../packages/web/src/', import.meta.url)),
+  // For pages without a bundler, on any origin.
+  entryPoints: { 'web-sdk': 'index.ts' },
+  define: { PARLEY_WORKLETS: JSON.stringify(await workletScript(target)) },
 });
 await build({
   ...options,

@@ -15,16 +15,19 @@ afterAll(async () => {
 });
 
 describe("the widget's files", () => {
-  it.each(['/widget.js', '/assets/capture-worklet.js', '/assets/playback-worklet.js', '/assets/icon.svg'])(
-    '%s is for pages of all origins, also where the daemon has no page of its own',
-    async (path) => {
-      const { status, headers } = await house.request(path, { headers: { origin: SHOP } });
-      expect(status).toBe(200);
-      expect(headers.get('access-control-allow-origin')).toBe('*');
-      expect(headers.get('cross-origin-resource-policy')).toBe('cross-origin');
-      expect(headers.get('x-content-type-options')).toBe('nosniff');
-    },
-  );
+  it.each([
+    '/widget.js',
+    '/web-sdk.js',
+    '/assets/capture-worklet.js',
+    '/assets/playback-worklet.js',
+    '/assets/icon.svg',
+  ])('%s is for pages of all origins, also where the daemon has no page of its own', async (path) => {
+    const { status, headers } = await house.request(path, { headers: { origin: SHOP } });
+    expect(status).toBe(200);
+    expect(headers.get('access-control-allow-origin')).toBe('*');
+    expect(headers.get('cross-origin-resource-policy')).toBe('cross-origin');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+  });
 
   it.each([
     ['gzip, deflate, br', true],

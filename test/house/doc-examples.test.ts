@@ -2,8 +2,15 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { packageFile } from '../../src/package-files.js';
 
-const EXAMPLE = /(<!-- example: (\S+) -->\n\n)```(?:tsx?|js|jsonc?)\n[^]*?```/g;
-const LANGUAGES: Readonly<Record<string, string>> = { ts: 'ts', tsx: 'tsx', mjs: 'js', js: 'js', json: 'json' };
+const EXAMPLE = /(<!-- example: (\S+) -->\n\n)```(?:tsx?|js|jsonc?|html)\n[^]*?```/g;
+const LANGUAGES: Readonly<Record<string, string>> = {
+  html: 'html',
+  ts: 'ts',
+  tsx: 'tsx',
+  mjs: 'js',
+  js: 'js',
+  json: 'json',
+};
 
 const pages = (await readdir(packageFile('docs'))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`);
 pages.push(...['client', 'web', 'react'].map((name) => `packages/${name}/README.md`));

@@ -201,10 +201,11 @@ function sessionTokenRoutes(api: Api, { access, tokens, admission, iceServers }:
   });
 }
 
-/** URL paths of the widget's files and of those that it shares with the page. */
+/** URL paths of the widget's files, of those that it shares with the page, and of `@parley-voice/web` as one module. */
 const WIDGET_PATHS: Readonly<Record<string, string>> = {
   'widget.html': '/widget',
   'widget.js': '/widget.js',
+  'web-sdk.js': '/web-sdk.js',
   'capture-worklet.js': '/assets/capture-worklet.js',
   'playback-worklet.js': '/assets/playback-worklet.js',
   'icon.svg': '/assets/icon.svg',
@@ -219,7 +220,7 @@ interface WidgetRoutesOptions {
   regions: Readonly<Record<string, string>>;
 }
 
-/** The script of the embed snippet with its files, and the widget as a page for frames at `/widget`. */
+/** The scripts for other pages with their files, and the widget as a page for frames at `/widget`. */
 function widgetRoutes(app: FastifyInstance, files: BrowserFiles, { access, regions }: WidgetRoutesOptions): void {
   const gateways = Object.values(regions).map((address) => new URL(address).origin);
   const policy = [

@@ -18,6 +18,12 @@ const root = fileURLToPath(packageFile(''));
 /** Where both versions of React are. */
 const REACT = { 18: `${root}packages/react/node_modules/`, 19: `${root}node_modules/` } as const;
 
+/** The example of the package for browsers as a page. Its daemon and its key are others. */
+function plainPage(address: string): string {
+  const html = readFileSync(packageFile('packages/web/examples/plain.html'), 'utf8');
+  return html.replaceAll('https://voice.example.com', address).replace('pk_…', 'pk_served');
+}
+
 /** The example of the README as a page, rendered on a server and brought to life in the browser. */
 async function examplePage(version: keyof typeof REACT, agent: object): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-react-'));
@@ -51,7 +57,7 @@ async function examplePage(version: keyof typeof REACT, agent: object): Promise<
   }
 }
 
-describe.skipIf(!hasTool('chromium'))('a page with React, in a real browser', { timeout: 600_000 }, () => {
+describe.skipIf(!hasTool('chromium'))('pages with the packages for browsers', { timeout: 600_000 }, () => {
   let site: HostSite;
   let daemon: ServedDaemon;
   let browser: TalkingBrowser;
@@ -160,6 +166,17 @@ describe.skipIf(!hasTool('chromium'))('a page with React, in a real browser', { 
 
     const before = ends();
     await page.evaluate('root.unmount()');
+    await expect.poll(ends, PATIENCE).toBeGreaterThan(before);
+  });
+
+  it('needs neither React nor a bundler', async () => {
+    page = await browser.visit(site.page(plainPage(daemon.address)));
+    await button('Call').click();
+    await button('Hang up').waitFor(PATIENCE);
+    await page.getByRole('log').filter({ hasText: 'agent: Good evening, The Crooked Fork' }).waitFor(PATIENCE);
+    const before = ends();
+    await button('Hang up').click();
+    await button('Call').waitFor(PATIENCE);
     await expect.poll(ends, PATIENCE).toBeGreaterThan(before);
   });
 
