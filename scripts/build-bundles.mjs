@@ -14,7 +14,7 @@ const dist = join(root, 'dist');
 /** Their sources, for the build's own entries are what is written here. */
 const LIBRARY = ['index', 'daemon/index', 'lines/index', 'providers/index', 'testing/index'];
 
-for (const name of readdirSync(dist)) if (/^(cli|bundle)(-\w+)?\.js$/.test(name)) rmSync(join(dist, name));
+for (const name of readdirSync(dist)) if (/^(cli|bundle)(-\w+)?\.js(\.map)?$/.test(name)) rmSync(join(dist, name));
 
 const { metafile } = await build({
   absWorkingDir: root,

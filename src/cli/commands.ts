@@ -13,6 +13,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'start the daemon: REST API, page and console',
     load: async () => (await import('./serve.js')).serve,
   },
+  init: {
+    summary: 'write a project to start from: agent, function in code, test suite',
+    load: async () => (await import('./init.js')).init,
+  },
   setup: {
     summary: 'choose, download and check a recogniser, a voice and models',
     load: async () => (await import('./setup/setup.js')).setup,

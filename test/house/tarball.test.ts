@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   cpSync,
   existsSync,
@@ -17,12 +18,14 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { freePort, waitForAnswer } from '../../scripts/daemon-process.mjs';
 import { packageFile, packageVersion } from '../../src/package-files.js';
 
 const run = promisify(execFile);
 const root = fileURLToPath(packageFile(''));
 const TSC = fileURLToPath(packageFile('node_modules/.bin/tsc'));
 const version = packageVersion();
+const KEY = 'sk_test_0123456789';
 
 interface Manifest {
   name: string;
@@ -116,8 +119,20 @@ describe('the tarballs', () => {
       mkdirSync(to, { recursive: true });
       await run('tar', ['xzf', tarball, '--strip-components=1', '-C', to]);
     }
+    // It is no workspace: npm knows no workspace that depends on the root.
+    const creator = manifestOf('packages/create/') as Manifest & { dependencies: object };
+    expect(creator.dependencies).toEqual({ [own.name]: version });
+    await run('npm', ['pack', '--pack-destination', consumer], { cwd: join(root, 'packages/create') });
+    const place = join(consumer, 'node_modules', creator.name);
+    mkdirSync(place, { recursive: true });
+    const tarball = join(consumer, `${creator.name.replace('@', '').replace('/', '-')}-${version}.tgz`);
+    await run('tar', ['xzf', tarball, '--strip-components=1', '-C', place]);
     const all = readdirSync(join(consumer, 'node_modules', own.name), { recursive: true, encoding: 'utf8' });
     files = new Set(all.map((path) => path.replaceAll('\\', '/')));
+    const bin = join(consumer, 'node_modules/.bin');
+    mkdirSync(bin);
+    symlinkSync(join(consumer, 'node_modules', own.name, 'bin/parley.js'), join(bin, 'parley'));
+    symlinkSync(join(place, 'create.js'), join(bin, 'create-parley'));
     for (const path of installed()) {
       const target = fileURLToPath(packageFile(path));
       const place = join(consumer, path);
@@ -181,6 +196,52 @@ describe('the tarballs', () => {
       writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: sources }));
       const done = await run(TSC, ['-p', project]).catch((error: { stdout: string }) => error);
       expect(done.stdout, name).toBe('');
+    }
+  });
+
+  it('make a new project, whose types, tests and daemon work at once, with its function in code', async () => {
+    const project = join(consumer, 'my-agent');
+    const env = { PATH: process.env['PATH'], HOME: consumer, OLLAMA_HOST: 'http://127.0.0.1:9', PARLEY_API_KEY: KEY };
+    const made = await run(process.execPath, [join(consumer, 'node_modules/.bin/create-parley'), 'my-agent', '--yes'], {
+      cwd: consumer,
+      env,
+    });
+    expect(made.stdout).toContain('wrote my-agent/functions.js');
+    const { dependencies } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as Manifest & {
+      dependencies: Record<string, string>;
+    };
+    expect(dependencies).toEqual({ [own.name]: `^${version}` });
+    // As npm runs the scripts, with the commands of the packages above on the path.
+    const script = (name: string, ...more: string[]): Promise<{ stdout: string }> =>
+      run('npm', ['run', '--silent', name, '--', ...more], { cwd: project, env: { ...env, PATH: binPath(env.PATH) } });
+    const binPath = (path = ''): string => `${join(consumer, 'node_modules/.bin')}:${path}`;
+    const typed = await run(TSC, ['-p', join(project, 'jsconfig.json')]).catch((error: { stdout: string }) => error);
+    expect(typed.stdout).toBe('');
+    expect((await script('check')).stdout).toBe('agent.jsonc: the agent "The bakery" is valid\n');
+    expect((await script('test', '--mode', 'text')).stdout).toContain('All 3 cases pass');
+
+    const port = await freePort();
+    const daemon = spawn('npm', ['start', '--', '--port', String(port)], {
+      cwd: project,
+      env: { ...env, PATH: binPath(env.PATH) },
+      stdio: 'ignore',
+      detached: true,
+    });
+    try {
+      const address = `http://127.0.0.1:${String(port)}`;
+      await waitForAnswer(`${address}/readyz`, daemon, 60_000);
+      const reply = await fetch(`${address}/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: KEY, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          agent: { agent_id: 'the-bakery' },
+          messages: [{ role: 'user', content: 'Where is order twelve?' }],
+        }),
+      });
+      expect(await reply.text()).toContain('in the oven');
+    } finally {
+      process.kill(-(daemon.pid ?? 0), 'SIGTERM');
+      await once(daemon, 'close');
     }
   });
 

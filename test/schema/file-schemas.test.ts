@@ -71,9 +71,9 @@ function files(ending: string): string[] {
 
 describe('the published schemas', () => {
   it.each<[Kind, string[], number]>([
-    ['agent', [...files('agent.json'), 'test/e2e/forms-agent.json'], 6],
-    ['suite', files('suite.yaml'), 3],
-    ['settings', files('settings.jsonc'), 1],
+    ['agent', [...files('agent.json'), ...files('agent.jsonc'), 'test/e2e/forms-agent.json'], 7],
+    ['suite', files('suite.yaml'), 4],
+    ['settings', files('settings.jsonc'), 2],
   ])('pass each %s file of the project: %j', async (kind, paths, least) => {
     expect(paths.length).toBeGreaterThanOrEqual(least);
     for (const path of paths) {

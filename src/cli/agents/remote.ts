@@ -15,7 +15,7 @@ import { placeIn, type Source } from '../../schema/source.js';
 import { agentSlug } from '../shared/agent-engine.js';
 import { type CommandIo, UsageError } from '../shared/command.js';
 import { type DaemonClient, DaemonRefusal } from '../shared/daemon-client.js';
-import { Questions } from '../setup/ask.js';
+import { Questions } from '../shared/ask.js';
 import { editedText, newText, yamlText } from './edit.js';
 
 /** An agent as `GET /agents/{id}` answers it. */

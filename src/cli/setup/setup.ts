@@ -12,7 +12,7 @@ import { DownloadProgress } from '../models/models.js';
 import { type CommandIo, defineCommand, UsageError } from '../shared/command.js';
 import { ENGINE, SETTINGS } from '../shared/flags.js';
 import { localModelsOf } from '../shared/local-models.js';
-import { Questions } from './ask.js';
+import { Questions } from '../shared/ask.js';
 import { embeddedPart, isEmbedded, type Part, proposal, settingsFor, type Wishes } from './plan.js';
 import { type RoundTrip, roundTrip } from './round-trip.js';
 import { type Survey, surveyOf } from './survey.js';

@@ -1,6 +1,6 @@
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
-import type { CommandIo } from '../shared/command.js';
+import type { CommandIo } from './command.js';
 
 /** Asks questions on the terminal, or reads the answers from piped lines. */
 export class Questions {
