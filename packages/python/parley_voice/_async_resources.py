@@ -102,6 +102,14 @@ class AsyncOperation:
         """This document. `GET /openapi.json`"""
         return await self._http.json(Request("GET", "/openapi.json"), Dict[str, Any])
 
+    async def get_schema(self, file: str) -> Dict[str, Any]:
+        """
+        The JSON Schema of agent files, test suites or settings files. `GET /schemas/{file}`
+
+        For editors: `$schema` in a file is the address of `agent.json`, `eval-suite.json` or `settings.json`.
+        """
+        return await self._http.json(Request("GET", path("/schemas/{}", file)), Dict[str, Any])
+
     async def get_health(self) -> GetHealthAnswer:
         """Liveness: the process answers. `GET /healthz`"""
         return await self._http.json(Request("GET", "/healthz"), GetHealthAnswer)
@@ -238,6 +246,7 @@ class AsyncAgents:
         config: Maybe[Given[AgentConfig]] = UNSET,
         script: Maybe[Any] = UNSET,
         extensions: Maybe[Optional[Given[AgentExtensions]]] = UNSET,
+        if_version: Maybe[int] = UNSET,
     ) -> CheckedAgent:
         """
         Change an agent. `PUT /agents/{agent_id}`
@@ -249,7 +258,7 @@ class AsyncAgents:
             Request(
                 "PUT",
                 path("/agents/{}", agent_id),
-                body=given(name=name, config=config, script=script, extensions=extensions),
+                body=given(name=name, config=config, script=script, extensions=extensions, if_version=if_version),
             ),
             CheckedAgent,
         )

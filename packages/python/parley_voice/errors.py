@@ -429,6 +429,10 @@ class KeyOfEnvironmentError(ParleyApiError):
     """`KEY_OF_ENVIRONMENT`"""
 
 
+class AgentChangedError(ParleyApiError):
+    """`AGENT_CHANGED`"""
+
+
 class AgentInUseError(ParleyApiError):
     """`AGENT_IN_USE`"""
 
@@ -635,6 +639,7 @@ BY_CODE: Dict[str, Type[ParleyApiError]] = {
     "LINK_INVALID": LinkInvalidError,
     "KEY_LAST": KeyLastError,
     "KEY_OF_ENVIRONMENT": KeyOfEnvironmentError,
+    "AGENT_CHANGED": AgentChangedError,
     "AGENT_IN_USE": AgentInUseError,
     "NOT_FOUND": NotFoundError,
     "VOICE_IN_USE": VoiceInUseError,
@@ -774,6 +779,7 @@ __all__ = [
     "LinkInvalidError",
     "KeyLastError",
     "KeyOfEnvironmentError",
+    "AgentChangedError",
     "AgentInUseError",
     "NotFoundError",
     "VoiceInUseError",

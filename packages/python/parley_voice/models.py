@@ -51,6 +51,8 @@ class AgentChange(Model):
     """Null removes it."""
     extensions: Optional[AgentExtensions] = None
     """Replaces all of them. Null removes them."""
+    if_version: Optional[int] = None
+    """The version that this changes. If the agent has another one, the change is refused (409)."""
 
 
 @dataclass(repr=False)
