@@ -3,7 +3,7 @@ import type { Cancel, Clock } from '../base/clock.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import { lineOver } from '../session/line-over.js';
 import type { AgentCall } from '../telephony/calls/agent-call.js';
-import { CallStates } from '../telephony/carriers/call-states.js';
+import { CallStates, TRANSFERRED } from '../telephony/carriers/call-states.js';
 import {
   type CallEnd,
   type CallRecord,
@@ -13,7 +13,7 @@ import {
   type CarrierCall,
   refused,
 } from '../telephony/carriers/carrier.js';
-import { NO_LINE_STATS, type Transport, type TransportSink } from '../transports/transport.js';
+import { NO_LINE_STATS, type TransferOutcome, type Transport, type TransportSink } from '../transports/transport.js';
 
 /** What the embedder knows of who has sent an offer. */
 export interface CallerInfo {
@@ -40,10 +40,14 @@ export interface DirectCallOptions {
   connect: () => Promise<unknown>;
   /** Answers another offer of the running call. */
   change?: (offer: string) => Promise<string>;
+  /** Connects the far end to somebody else. Default: as the transport. */
+  transfer?: ((target: string, signal: AbortSignal) => Promise<TransferOutcome>) | undefined;
   /** Frees the transport. Default: its own `close`. */
   close?: () => Promise<void>;
   onError: (error: unknown) => void;
 }
+
+const HUNG_UP: CallEnd = { cause: 'hangup', by: 'agent', reason: 'the agent hung up' };
 
 /** A call over a transport of our own, without a carrier. */
 export class DirectCall implements CarrierCall {
@@ -60,6 +64,7 @@ export class DirectCall implements CarrierCall {
   readonly #states: CallStates;
   readonly #digits = { sent: '', received: '' };
   #end: CallEnd | null = null;
+  #transfer: CallRecord['transfer'] = null;
   #isAnswering = false;
   readonly #onLeft = (): void => this.finish(leftEnd());
   #decide!: { resolve: () => void; reject: (error: Error) => void };
@@ -114,7 +119,7 @@ export class DirectCall implements CarrierCall {
   }
 
   hangUp(refusal: CallRefusal = 'declined'): void {
-    if (this.state === 'answered') this.finish({ cause: 'hangup', by: 'agent', reason: 'the agent hung up' });
+    if (this.state === 'answered') this.finish(HUNG_UP);
     else if (this.direction === 'inbound') this.finish(refused(refusal));
     else this.finish({ cause: 'canceled', by: 'agent', reason: 'the call was cancelled' });
   }
@@ -150,7 +155,7 @@ export class DirectCall implements CarrierCall {
       codec: stats.codec ?? codec,
       digitsSent: this.#digits.sent,
       digitsReceived: this.#digits.received,
-      transfer: null,
+      transfer: this.#transfer,
       packets: {
         sent: stats.sent,
         sentLost: Math.round(stats.sent * (stats.reportedLoss ?? 0)),
@@ -165,7 +170,7 @@ export class DirectCall implements CarrierCall {
     const methods: Parameters<typeof lineOver>[1] = {
       start: (sink) => transport.start(this.#sinkOver(sink)),
       close: async () => {
-        this.finish({ cause: 'hangup', by: 'agent', reason: 'the agent hung up' });
+        this.finish(this.#transfer?.outcome.ok === true ? TRANSFERRED : HUNG_UP);
         await (this.#options.close?.() ?? transport.close());
       },
     };
@@ -174,6 +179,14 @@ export class DirectCall implements CarrierCall {
       methods.sendDigits = async (keys, signal) => {
         await send(keys, signal);
         this.#digits.sent += keys;
+      };
+    }
+    const { transfer } = this.#options;
+    if (transfer !== undefined) {
+      methods.transfer = async (target, signal) => {
+        const outcome = await transfer(target, signal);
+        this.#transfer = { target, outcome };
+        return outcome;
       };
     }
     return lineOver(transport, methods);

@@ -8,7 +8,7 @@ export {
   type TalkSocketLineOptions,
 } from './talk-socket.js';
 export { webRtcLine, type WebRtcLine, type WebRtcLineOptions } from './webrtc.js';
-export { rtpLine, type RtpDial, type RtpLine, type RtpLineOptions, type RtpRemote } from './rtp.js';
+export { rtpLine, type RtpDial, type RtpLine, type RtpLineOptions, type RtpRemote, type RtpTransfer } from './rtp.js';
 export { sipLine, type SipLine, type SipLineOptions } from './sip.js';
 export {
   plivoLine,

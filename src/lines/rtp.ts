@@ -11,7 +11,15 @@ import { RtpPorts } from '../transports/rtp/ports.js';
 import { printSdp } from '../transports/rtp/sdp.js';
 import { openRtpMedia, type RtpSession, rtpSessionOver } from '../transports/rtp/session.js';
 import type { TransferOutcome, Transport } from '../transports/transport.js';
-import { answerTo, type CallerInfo, changeOf, DirectCall, DirectCalls, leftEnd } from './direct-call.js';
+import {
+  answerTo,
+  type CallerInfo,
+  changeOf,
+  DirectCall,
+  type DirectCallOptions,
+  DirectCalls,
+  leftEnd,
+} from './direct-call.js';
 import { assertEngine, type LineOptions, type PhoneLine, SwitchedLine, withoutUnset } from './line.js';
 
 export interface RtpLineOptions extends LineOptions {
@@ -33,6 +41,19 @@ export interface RtpLineOptions extends LineOptions {
    * @param signal aborted when the call is given up
    */
   negotiate?: ((call: RtpDial, signal: AbortSignal) => Promise<string | RtpRemote> | string | RtpRemote) | undefined;
+  /** Connects the far end of a call to somebody else. Default: agents cannot transfer. */
+  transfer?: ((transfer: RtpTransfer, signal: AbortSignal) => Promise<TransferOutcome>) | undefined;
+}
+
+/** A call whose far end is to be connected to somebody else. */
+export interface RtpTransfer {
+  /** A number or an address, which calls may be transferred to. */
+  readonly target: string;
+  readonly direction: 'inbound' | 'outbound';
+  readonly from: string;
+  readonly to: string;
+  /** As the call's caller or request gave them. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** An outbound call for the embedder's signalling. */
@@ -96,7 +117,7 @@ const remoteSchema = z.strictObject({
 
 /** @throws ParleyError CONFIG_INVALID, ARGUMENT_INVALID without an engine */
 export async function rtpLine(options: RtpLineOptions): Promise<RtpLine> {
-  const { engine, mayTransfer, onError, negotiate, ...given } = options;
+  const { engine, mayTransfer, onError, negotiate, transfer, ...given } = options;
   assertEngine(engine);
   const parsed = parseWith(optionsSchema, withoutUnset(given));
   const { address, advertisedAddress = address, codecs = ['PCMU', 'PCMA'] } = parsed;
@@ -117,7 +138,7 @@ export async function rtpLine(options: RtpLineOptions): Promise<RtpLine> {
     const session = rtpSessionOver(opened, { address: advertisedAddress, codecs, srtp, comfortNoise });
     return { session, port: opened.port };
   };
-  const parts = { engine, onError, open, negotiate, address: advertisedAddress, codecs };
+  const parts = { engine, onError, open, negotiate, transfer, address: advertisedAddress, codecs };
   const calls = new RtpCalls(parts);
   const line = new SwitchedLine({ engine, mayTransfer, onError, carrier: calls, closing: () => Promise.resolve() });
   const accept: RtpLine['accept'] = async (offer, caller) => {
@@ -130,7 +151,7 @@ export async function rtpLine(options: RtpLineOptions): Promise<RtpLine> {
       await session.close();
       throw error;
     }
-    const call = new DirectCall({
+    const call: DirectCall = new DirectCall({
       clock: engine.clock,
       carrier: 'rtp',
       codec: '',
@@ -139,6 +160,7 @@ export async function rtpLine(options: RtpLineOptions): Promise<RtpLine> {
       transport: session.line,
       connect: () => Promise.resolve(session.answered()),
       change: (again) => Promise.resolve().then(() => session.answer(again)),
+      transfer: transferOf(transfer, () => call),
       close: () => session.close(),
       onError: (error) => onError?.(errorOf(error)),
     });
@@ -152,7 +174,7 @@ interface OpenSession {
   port: number;
 }
 
-interface RtpCallsParts extends Pick<RtpLineOptions, 'negotiate' | 'onError'> {
+interface RtpCallsParts extends Pick<RtpLineOptions, 'negotiate' | 'transfer' | 'onError'> {
   engine: Engine;
   open: () => Promise<OpenSession>;
   /** For the other side's packets. */
@@ -169,7 +191,7 @@ class RtpCalls extends DirectCalls {
   }
 
   override placeCall(request: CallRequest): CarrierCall {
-    const { engine, negotiate, onError, codecs } = this.#parts;
+    const { engine, negotiate, transfer, onError, codecs } = this.#parts;
     if (negotiate === undefined) return super.placeCall();
     const given = new AbortController();
     let opened: RtpSession<Transport> | null = null;
@@ -178,7 +200,7 @@ class RtpCalls extends DirectCalls {
       onClosed: () => call.hangUp(),
       onTransfer: () => Promise.resolve<TransferOutcome>({ ok: false, reason: 'unsupported' }),
     });
-    const call = new DirectCall({
+    const call: DirectCall = new DirectCall({
       clock: engine.clock,
       carrier: 'rtp',
       codec: '',
@@ -187,6 +209,7 @@ class RtpCalls extends DirectCalls {
       transport,
       connect: () => Promise.resolve(opened?.answered()),
       change: (offer) => Promise.resolve().then(() => opened?.answer(offer) ?? ''),
+      transfer: transferOf(transfer, () => call),
       close: async () => {
         transport.freeze();
         given.abort(new Error('the call is over'));
@@ -234,6 +257,14 @@ class RtpCalls extends DirectCalls {
       cancel();
     }
   }
+}
+
+function transferOf(transfer: RtpLineOptions['transfer'], ofCall: () => DirectCall): DirectCallOptions['transfer'] {
+  if (transfer === undefined) return undefined;
+  return (target, signal) => {
+    const { direction, from, to, headers } = ofCall();
+    return transfer({ target, direction, from, to, headers }, signal);
+  };
 }
 
 /** The description of a side that has none of its own. @throws ParleyError CONFIG_INVALID */

@@ -69,6 +69,11 @@ export class Heard {
     return this.ended();
   }
 
+  /** The agent hears its user speak. */
+  spokenTo(): Promise<void> {
+    return this.#until(() => this.events.some((event) => event.type === 'speaking' && event.who === 'user'));
+  }
+
   /** The report of the conversation, once it is over. */
   async ended(): Promise<SessionReport> {
     let report: SessionReport | null = null;

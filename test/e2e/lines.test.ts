@@ -1,12 +1,16 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type AgentCall, Engine, type SessionReport } from '@parley-voice/parley';
 import type { Line, RtpDial, RtpRemote, SipLine } from '@parley-voice/parley/lines';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { freePort } from '../../scripts/daemon-process.mjs';
+import { hasTool } from '../../scripts/system-tools.mjs';
 import { decodeG711, encodeG711 } from '../../src/audio/codecs/g711.js';
 import { loadOpus } from '../../src/audio/codecs/opus.js';
 import { RealClock } from '../../src/base/real-clock.js';
@@ -18,13 +22,14 @@ import { PcmReader, pcmBytes } from '../../src/transports/pcm.js';
 import { WeriftCaller } from '../../src/transports/webrtc/werift-caller.js';
 import type { CarrierDouble } from '../vendors/carriers/carrier-double.js';
 import type { Doorway } from '../vendors/carriers/doorway.js';
-import type { Habits } from '../vendors/carriers/people.js';
+import { type Habits, tone } from '../vendors/carriers/people.js';
 import { AUTH_ID, PlivoDouble } from '../vendors/carriers/plivo/double.js';
 import { proxiedDoorway, serveRest } from '../vendors/carriers/served.js';
 import { CONNECTION_ID, TelnyxDouble } from '../vendors/carriers/telnyx/double.js';
 import { ACCOUNT_SID, TwilioDouble } from '../vendors/carriers/twilio/double.js';
 import { FarPhones } from './far-phones.js';
 import { type FarSide, halved, Heard } from './line-examples.js';
+import { sippCall } from './sipp-call.js';
 
 /** What the examples return. */
 interface Serving {
@@ -186,6 +191,30 @@ describe.concurrent('the examples of lines hold conversations', () => {
     expectConversation(await caller.converse(sideOf(phone, caller)), caller);
     expect(await call.finished).toMatchObject({ status: 'user-ended', carrier: { codec: 'PCMU', to: PERSON } });
     await expect(serving.call('+1911')).rejects.toMatchObject({ code: 'CALL_FORBIDDEN' });
+  });
+
+  it.skipIf(!hasTool('sipp'))('over SIP, with a caller of another make', async () => {
+    const serveSip = await example<(...args: unknown[]) => Promise<SipServing>>('sip');
+    const heard = new Heard(engine);
+    const [port, theirs] = [await freePort('udp'), await freePort('udp')];
+    const listen = [`udp:127.0.0.1:${String(port)}`];
+    const trunk = { sources: ['127.0.0.1'], listen, numbers: [OWN], keepAliveS: 0 };
+    const { line } = await serveSip(engine, heard.agent, trunk);
+    closing.push(() => line.close());
+    // It says a tone for a second and hangs up.
+    const folder = mkdtempSync(join(tmpdir(), 'parley-lines-'));
+    closing.push(() => Promise.resolve(rmSync(folder, { recursive: true })));
+    writeFileSync(join(folder, 'TONE'), tone(1_000));
+    const place = `127.0.0.1:${String(port)}`;
+    const { done, output } = sippCall('uac-media', theirs, place, ['-s', OWN], folder);
+    await Promise.race([heard.spokenTo(), done]);
+    const [call] = Array.from(line.calls);
+    expect((await heard.ended()).status).toBe('user-ended');
+    expect(await done, output()).toBe(0);
+    const report = await call?.finished;
+    expect(report).toMatchObject({ status: 'user-ended', carrier: { from: CALLER, to: OWN, codec: 'PCMU' } });
+    expect(report?.carrier?.packets.received).toBeGreaterThan(20);
+    expect(report?.carrier?.packets.sent).toBeGreaterThan(20);
   });
 
   it('with a number of Twilio', async () => {

@@ -14,15 +14,24 @@ export interface SippCall {
   output: () => string;
 }
 
-/** sipp with a scenario of scripts/sip/scenarios: one call. */
-export function sippCall(scenario: string, port: number, place: string, args: readonly string[] = []): SippCall {
+/**
+ * sipp with a scenario of scripts/sip/scenarios: one call.
+ * @param folder with a file TONE (mulaw), which scenarios with sound play
+ */
+export function sippCall(
+  scenario: string,
+  port: number,
+  place: string,
+  args: readonly string[] = [],
+  folder = tmpdir(),
+): SippCall {
   const callId = randomUUID();
   const file = fileURLToPath(packageFile(`scripts/sip/scenarios/${scenario}.xml`));
   const own = ['-sf', file, '-i', '127.0.0.1', '-mi', '127.0.0.1', '-p', String(port), '-m', '1', '-nostdin'];
   const limits = ['-timeout', '60', '-timeout_error', '-cid_str', callId];
   const child = spawn('sipp', [...own, ...limits, ...args, place], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    cwd: tmpdir(),
+    cwd: folder,
   });
   let output = '';
   child.stdout.on('data', (text: Buffer) => (output += text.toString()));

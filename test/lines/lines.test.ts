@@ -186,6 +186,38 @@ describe('calls over RTP', () => {
     await expect(line.accept(OFFER, { signal: abort.signal })).rejects.toThrow('aborted');
   });
 
+  it('are transferred by the signalling of the embedder', async () => {
+    const asked: unknown[] = [];
+    const line = await rtpLine({
+      engine,
+      address: '127.0.0.1',
+      transfer: (transfer) => {
+        asked.push(transfer);
+        return Promise.resolve(transfer.target === OWN ? { ok: true } : { ok: false, reason: 'busy' });
+      },
+    });
+    closing.push(() => line.close());
+    const ended = new Promise((resolve) => {
+      line.receive(async (call) => {
+        const { answered, finished } = await call.answer(AGENT);
+        const session = await answered;
+        await expect(session?.transfer('+12025550101')).rejects.toMatchObject({ details: { why: 'notConnected' } });
+        await session?.transfer(OWN);
+        resolve(await finished);
+      });
+    });
+    await line.accept(OFFER, { from: 'ann', to: 'desk', headers: { 'x-call': '7' } });
+    expect(await ended).toMatchObject({
+      status: 'agent-ended',
+      carrier: { transfer: { target: OWN, outcome: { ok: true } }, end: { cause: 'transferred' } },
+    });
+    const common = { direction: 'inbound', from: 'ann', to: 'desk', headers: { 'x-call': '7' } };
+    expect(asked).toEqual([
+      { target: '+12025550101', ...common },
+      { target: OWN, ...common },
+    ]);
+  });
+
   it('that go out end as their signalling says', async () => {
     const dials: RtpDial[] = [];
     const line = await open((dial, signal) => {
