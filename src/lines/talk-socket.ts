@@ -89,7 +89,7 @@ export async function talkSocketLine(options: TalkSocketLineOptions): Promise<Ta
       return true;
     }
     // Afterwards a closed socket has no address.
-    const from = request.socket.remoteAddress ?? '';
+    const from = (request.socket.remoteAddress ?? '').replace(/^::ffff:/i, '');
     clients.open(request, socket, head, async (client) => {
       const call = new TalkDirectCall(client, request, { from, clock: engine.clock, onError });
       inbox.offer(call);
