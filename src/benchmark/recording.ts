@@ -2,9 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join, relative } from 'node:path';
 import { FRAME_MS, HEARING_RATE_HZ, samplesToMs } from '../audio/frame.js';
 import { resample } from '../audio/dsp/resample.js';
-import { decodeMedia } from '../audio/files/decode.js';
-import { decodeWav } from '../audio/files/wav.js';
-import { RealClock } from '../base/real-clock.js';
+import { decodeRecording } from '../audio/files/decode.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import { vadProvider } from '../providers/vad/registry.js';
 import { SpeechDetector } from '../providers/vad/speech-detector.js';
@@ -93,22 +91,11 @@ function nameOf(folder: string, file: string): string {
 }
 
 async function readRecording(file: string, name: string): Promise<LabelledRecording> {
-  const samples = await readSamples(file);
+  const audio = await decodeRecording(readFileSync(file));
+  const samples = resample(audio.samples, audio.sampleRateHz, HEARING_RATE_HZ);
   const labels = labelsBeside(file);
   if (labels === null) return { name, samples, turns: await turnsHeard(samples), words: null, labels: 'vad' };
   return { name, samples, turns: turnsLabelled(labels), words: labels.words ?? null, labels: 'file' };
-}
-
-/** Mono at 16 kHz. */
-async function readSamples(file: string): Promise<Int16Array> {
-  const bytes = readFileSync(file);
-  if (extname(file).toLowerCase() !== '.wav') {
-    const limits = { maxLengthS: 3_600, timeoutMs: 120_000 };
-    const signal = new AbortController().signal; // ffmpeg has a deadline
-    return decodeMedia(bytes, { ...limits, sampleRateHz: HEARING_RATE_HZ, clock: new RealClock(), signal });
-  }
-  const wav = decodeWav(bytes);
-  return resample(wav.samples, wav.sampleRateHz, HEARING_RATE_HZ);
 }
 
 /** The labelled turns, or turns derived from the other labels. */

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { SettingFlags } from '../settings/load-settings.js';
-import { decodeMedia, mediaFormat } from '../audio/files/decode.js';
+import { decodeRecording } from '../audio/files/decode.js';
 import { FRAME_MS } from '../audio/frame.js';
 import { resample } from '../audio/dsp/resample.js';
-import { decodeWav, encodeWav } from '../audio/files/wav.js';
+import { encodeWav } from '../audio/files/wav.js';
 import type { Clock } from '../base/clock.js';
 import { RealClock } from '../base/real-clock.js';
 import { VirtualClock } from '../base/virtual-clock.js';
@@ -126,14 +126,7 @@ async function readUser(path: string, channel: number | null, signal: AbortSigna
   const bytes = await readFile(path).catch((error: unknown) => {
     throw new ParleyError('FILE_NOT_READABLE', { path, reason: reasonOf(error) });
   });
-  const format = mediaFormat(bytes);
-  if (format !== null && format !== 'wav') {
-    const [sampleRateHz, clock] = [16_000, new RealClock()];
-    const limits = { maxLengthS: 3_600, timeoutMs: 120_000 };
-    const samples = await decodeMedia(bytes, { ...limits, sampleRateHz, clock, signal });
-    return { samples, sampleRateHz, warnings: [] };
-  }
-  const wav = decodeWav(bytes, channel === null ? {} : { channel });
+  const wav = await decodeRecording(bytes, channel, signal);
   // Rates at which 20 ms are not a whole number of samples are resampled to 16 kHz.
   const whole = Number.isInteger((wav.sampleRateHz * FRAME_MS) / 1000);
   const sampleRateHz = whole ? wav.sampleRateHz : 16_000;

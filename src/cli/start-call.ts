@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { ParleyError } from '../base/errors.js';
+import { agentId } from './agents/remote.js';
 import { callFilter } from '../daemon/call-log/call-filter.js';
 import { readJsonFile } from '../schema/json-file.js';
 import { type CommandIo, defineCommand, UsageError } from './shared/command.js';
@@ -16,7 +17,7 @@ export const startCall = defineCommand({
   args: [{ name: 'NUMBER', help: 'the number to call, such as +12025550101' }],
   flags: {
     from: { value: 'NUMBER', help: "one of the daemon's numbers (default: the only active one)" },
-    agent: { value: 'ID', help: 'an agent of the daemon (default: the one of --from)' },
+    agent: { value: 'AGENT', help: "the id or the name of one of the daemon's agents (default: that of --from)" },
     metadata: SESSION.metadata,
     continue: SESSION.continue,
     detach: { help: 'print the session id and leave the call to the daemon' },
@@ -34,11 +35,12 @@ export const startCall = defineCommand({
     const metadata = metadataOf(values.metadata);
     const continuation = values.continue === undefined ? undefined : await readJsonFile(values.continue);
     const from = values.from ?? (await onlyNumber(client));
+    const agent = values.agent === undefined ? null : await agentId(values.agent, client);
     io.signal.throwIfAborted();
     const { session_id: id } = (await client.ask('POST', '/start_outbound_call', {
       from_phone: from,
       to_phone: to,
-      agent_id: values.agent ?? null,
+      agent_id: agent,
       metadata,
       session_continuation: continuation,
     })) as { session_id: string };

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { decodeWav, encodeWav } from '../audio/files/wav.js';
+import { decodeRecording } from '../audio/files/decode.js';
+import { encodeWav } from '../audio/files/wav.js';
 import { joinedSamples } from '../audio/frame.js';
 import { Random } from '../base/random.js';
 import { RealClock } from '../base/real-clock.js';
@@ -280,7 +281,7 @@ class CaseRunner {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new Error(`there is no audio ${path}`);
         throw error;
       });
-      const { samples, sampleRateHz } = decodeWav(bytes);
+      const { samples, sampleRateHz } = await decodeRecording(bytes);
       this.#sounds.set(path, { samples, sampleRateHz });
     }
   }

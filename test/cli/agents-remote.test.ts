@@ -59,7 +59,7 @@ it('lists and shows agents', async () => {
     script: { rules: [{ when: 'bread', say: 'We have bread.' }] },
   });
   const lost = await run(['show', 'bakr']);
-  expect(lost).toMatchObject({ code: 1, err: expect.stringMatching(/bakr\. Did you mean baker\?/) as string });
+  expect(lost).toMatchObject({ code: 1, err: expect.stringMatching(/"bakr"\. Did you mean baker\?/) as string });
 });
 
 it('pushes a new agent, shows what a later push changes, and asks first', async () => {

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { BenchmarkReport } from '../../src/benchmark/report.js';
@@ -21,6 +22,22 @@ describe('parley bench', () => {
       const own = await parley([...args, '--json'], { env });
       const report = JSON.parse(own.out) as BenchmarkReport;
       expect(report.runs[0]).toMatchObject({ name: 'own', faults: {}, summary: { turns: 1 } });
+    }));
+
+  it('plays recordings of other formats, with the settings and the agent of two files', () =>
+    inFolder(async (path) => {
+      const env = { PARLEY_DATA_DIR: path('data') };
+      await mkdir(path('recordings'));
+      const [from, to] = [fixture('clean/table-slt.wav'), path('recordings/table.mp3')];
+      execFileSync('ffmpeg', ['-loglevel', 'error', '-i', from, to]);
+      await writeFile(path('settings.json'), '{"speculation": false}');
+      const files = ['--fixtures', path('recordings'), '--agent', DEMO_AGENT, '--config', path('settings.json')];
+      const args = ['bench', ...files, '--speed', 'max', '--providers', 'instant', '--json'];
+      const { code, out } = await parley(args, { env });
+      expect(code).toBe(0);
+      expect((JSON.parse(out) as BenchmarkReport).runs[0]?.summary).toMatchObject({ turns: 1, answered: 1 });
+      await writeFile(path('settings.json'), '{"speculaton": false}');
+      expect((await parley(args, { env })).err).toContain('speculaton');
     }));
 
   it('says what is missing', async () => {

@@ -63,7 +63,7 @@ describe('parley calls start', { timeout: 60_000 }, () => {
     expect([busy.code, busy.out]).toEqual([1, expect.stringMatching(/initiated\n.* {2}busy: The line was busy/)]);
     const refused = await run(['calls', 'start', '911']);
     expect(refused).toMatchObject({ code: 1, out: '', err: expect.stringContaining('[NET_FAILED]') as string });
-    expect((await run(['calls', 'start', JUDY, '--agent', 'bakre'])).err).toContain('"bakre"');
+    expect((await run(['calls', 'start', JUDY, '--agent', 'bakre'])).err).toContain('"bakre". Did you mean baker?');
   });
 
   it('leaves a call to the daemon, and needs to know which number calls', async () => {

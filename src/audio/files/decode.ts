@@ -1,7 +1,8 @@
 import { type Clock, delay } from '../../base/clock.js';
+import { RealClock } from '../../base/real-clock.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
 import { Resampler } from '../dsp/resample.js';
-import { decodeWav } from './wav.js';
+import { decodeWav, type WavAudio } from './wav.js';
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { constants, endianness, setPriority, tmpdir } from 'node:os';
@@ -37,6 +38,30 @@ export async function decodeMedia(bytes: Uint8Array, options: Omit<FfmpegOptions
   return resampled(samples, plain.sampleRateHz, options.sampleRateHz, options.clock);
 }
 
+/** Rate at which ffmpeg gives recordings. */
+const RECORDING_RATE_HZ = 16_000;
+/** Longest recording, and how long ffmpeg may take for it. */
+const RECORDING_LIMITS = { maxLengthS: 3_600, timeoutMs: 120_000 };
+
+/**
+ * A recording of the operator's own: WAV at its rate, everything else through ffmpeg at 16 kHz.
+ *
+ * @param channel from 0; null = all channels, mixed
+ * @throws ParleyError AUDIO_WAV_INVALID, AUDIO_RATE_UNSUPPORTED, AUDIO_UNDECODABLE, AUDIO_DECODER_MISSING; the signal's
+ *   reason
+ */
+export async function decodeRecording(
+  bytes: Uint8Array,
+  channel: number | null = null,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Pick<WavAudio, 'samples' | 'sampleRateHz' | 'warnings'>> {
+  const format = mediaFormat(bytes);
+  if (format === null || format === 'wav') return decodeWav(bytes, channel === null ? {} : { channel });
+  const [sampleRateHz, clock] = [RECORDING_RATE_HZ, new RealClock()];
+  const samples = await decodeWithFfmpeg(bytes, { ...RECORDING_LIMITS, format, sampleRateHz, channel, clock, signal });
+  return { samples, sampleRateHz, warnings: [] };
+}
+
 function plainWav(bytes: Uint8Array): { samples: Int16Array; sampleRateHz: number } | null {
   try {
     return decodeWav(bytes);
@@ -64,6 +89,8 @@ export interface FfmpegOptions {
   format: MediaFormat;
   /** Rate of what comes out: 8000 to 48000. */
   sampleRateHz: number;
+  /** From 0. Default: all channels, mixed. */
+  channel?: number | null;
   /** The rest is left out. */
   maxLengthS: number;
   /** The program is killed after so long, on `clock`. */
@@ -98,7 +125,7 @@ export async function decodeWithFfmpeg(bytes: Uint8Array, options: FfmpegOptions
 }
 
 function run(path: string, folder: string, options: FfmpegOptions): Promise<Buffer> {
-  const { format, sampleRateHz, maxLengthS, timeoutMs, clock, signal, program = 'ffmpeg' } = options;
+  const { format, sampleRateHz, channel = null, maxLengthS, timeoutMs, clock, signal, program = 'ffmpeg' } = options;
   signal.throwIfAborted();
   const args = [
     '-nostdin',
@@ -119,8 +146,7 @@ function run(path: string, folder: string, options: FfmpegOptions): Promise<Buff
     '0:a:0',
     '-t',
     String(maxLengthS),
-    '-ac',
-    '1',
+    ...(channel === null ? ['-ac', '1'] : ['-af', `channelmap=${String(channel)}:mono`]),
     '-ar',
     String(sampleRateHz),
     '-f',

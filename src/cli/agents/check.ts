@@ -1,14 +1,13 @@
 import { text as textOf } from 'node:stream/consumers';
 import { parseAgentFile, type AgentFile } from '../../agent/agent-file.js';
 import { ParleyError } from '../../base/errors.js';
-import { similar } from '../../base/similar.js';
 import { faultPlace } from '../../engine/agent-faults.js';
 import type { Engine } from '../../engine/engine.js';
 import { InvalidConfigError, type Location, placeOf } from '../../schema/issues.js';
 import { parseSource, readTextFile } from '../../schema/json-file.js';
 import { placeIn, type Source } from '../../schema/source.js';
-import { modelRemedy } from '../../settings/models.js';
 import type { CommandIo } from '../shared/command.js';
+import { suggestionFor } from '../shared/suggestion.js';
 
 /** One fault of an agent file, or one thing that will not work as its author may expect. */
 export interface AgentFinding {
@@ -106,16 +105,7 @@ function issuesOf(fault: ParleyError): readonly Issue[] {
   }
   const place = faultPlace(fault);
   const loc = place.length === 0 ? [] : ['config', ...place];
-  return [{ loc, msg: code === 'CONFIG_INVALID' ? String(details['reason']) : message + remedy(fault) }];
-}
-
-/** What to do about an unknown model, voice or provider: the known name that may be meant, or how to get the model. */
-function remedy({ code, details }: ParleyError): string {
-  const { name = details['voice'] ?? details['which'], known } = details;
-  const names = typeof known === 'string' ? known.split(', ') : Array.isArray(known) ? known.map(String) : [];
-  const found = typeof name === 'string' ? similar(name, names) : null;
-  if (found !== null) return `. Did you mean ${found}?`;
-  return code === 'PROVIDER_UNKNOWN' && details['kind'] === 'language model' ? `; ${modelRemedy(String(name))}` : '';
+  return [{ loc, msg: code === 'CONFIG_INVALID' ? String(details['reason']) : message + suggestionFor(fault) }];
 }
 
 /** The findings of a file that cannot be read or parsed. */

@@ -7,7 +7,6 @@ import { type AgentFile, agentFileIn } from '../../agent/agent-file.js';
 import { REDACTED, redactAgentConfig } from '../../agent/redact.js';
 import { trimmedAgentConfig, wholeAgentConfig } from '../../agent/whole-agent.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
-import { similar } from '../../base/similar.js';
 import { encodeUrlText } from '../../base/url-text.js';
 import { InvalidConfigError, type Location, placeOf } from '../../schema/issues.js';
 import { readJsonFile, readSource } from '../../schema/json-file.js';
@@ -162,15 +161,12 @@ export class AgentDesk {
   }
 
   async #all(): Promise<readonly ListedAgent[]> {
-    return (await this.#options.client.ask('GET', '/agents')) as ListedAgent[];
+    return allAgents(this.#options.client);
   }
 
   /** The agent of an id or a name. @throws ParleyError NOT_FOUND */
   async #named(named: string): Promise<RemoteAgent> {
-    const agents = await this.#all();
-    const found = agents.find(({ id }) => id === named) ?? theOne(agents, named);
-    if (found === undefined) throw noSuchAgent(named, agents);
-    return this.#get(found.id);
+    return this.#get(await agentId(named, this.#options.client));
   }
 
   async #get(id: string): Promise<RemoteAgent> {
@@ -230,6 +226,18 @@ export class AgentDesk {
   }
 }
 
+/** The id of a daemon's agent that is named by its id or its name. @throws ParleyError NOT_FOUND */
+export async function agentId(named: string, client: DaemonClient): Promise<string> {
+  const agents = await allAgents(client);
+  const found = agents.find(({ id }) => id === named) ?? theOne(agents, named);
+  if (found === undefined) throw noSuchAgent(named, agents);
+  return found.id;
+}
+
+async function allAgents(client: DaemonClient): Promise<readonly ListedAgent[]> {
+  return (await client.ask('GET', '/agents')) as ListedAgent[];
+}
+
 /** One side of a difference. */
 interface Side {
   title: string;
@@ -250,14 +258,8 @@ function theOne(agents: readonly ListedAgent[], name: string): ListedAgent | und
 }
 
 function noSuchAgent(named: string, agents: readonly ListedAgent[]): ParleyError {
-  const meant = similar(
-    named,
-    agents.flatMap(({ id, name }) => [id, name]),
-  );
-  return new ParleyError('NOT_FOUND', {
-    what: 'agent',
-    id: meant === null ? named : `${named}. Did you mean ${meant}?`,
-  });
+  const known = agents.flatMap(({ id, name }) => [id, name]).join(', ');
+  return new ParleyError('NOT_FOUND', { what: 'agent', id: named, known });
 }
 
 /** An agent without what says nothing, with its members in one order and `***` for secrets. */

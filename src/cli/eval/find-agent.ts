@@ -27,7 +27,10 @@ export async function findAgent(named: string, flags: SettingFlags, io: Pick<Com
     const box = await openSecretBox({ database, nowUnixMs }, settings);
     const store = await AgentStore.open(database, tables, box);
     const current = store.get(id);
-    if (current === null) throw notFound;
+    if (current === null) {
+      const known = store.all().map((agent) => agent.id);
+      throw new ParleyError('NOT_FOUND', { what: 'agent', id: named, known: known.join(', ') });
+    }
     const number = version === undefined ? current.version : Number(version);
     const found =
       number === current.version

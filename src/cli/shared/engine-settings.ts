@@ -4,7 +4,6 @@ import type { AgentFile } from '../../agent/agent-file.js';
 import { type Detection, detectProviders } from '../../settings/detect.js';
 import { failoverOf } from '../../settings/failover.js';
 import { loadSettings, type SettingFlags } from '../../settings/load-settings.js';
-import { modelRemedy } from '../../settings/models.js';
 import type { Settings } from '../../settings/settings.js';
 import { ParleyError, type ErrorCode } from '../../base/errors.js';
 import { modelWarnings } from '../../engine/warnings.js';
@@ -14,6 +13,7 @@ import { systemProbe } from '../../net/probe.js';
 import type { CommandIo } from './command.js';
 import { loadPlugins } from '../../plugins/load-plugins.js';
 import { localModelsOf, turnModelOf } from './local-models.js';
+import { suggestionFor } from './suggestion.js';
 
 export interface EngineSettings {
   settings: Settings;
@@ -104,7 +104,7 @@ export async function checkDefaults(engine: Engine, settings: Settings): Promise
     const [setting, variable] = SETTINGS[String(kind)] ?? [];
     const isDefault = setting !== undefined && settings[setting] === named;
     const place = isDefault ? `${setting} (${variable ?? ''})` : 'failover or models';
-    const help = kind === 'language model' && error.code === 'PROVIDER_UNKNOWN' ? `; ${modelRemedy(named)}` : '';
-    throw new ParleyError('CONFIG_INVALID', { reason: `${place}: ${error.message}${help}` }, { cause: error });
+    const reason = `${place}: ${error.message}${suggestionFor(error)}`;
+    throw new ParleyError('CONFIG_INVALID', { reason }, { cause: error });
   }
 }

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decodeMedia } from '../../../src/audio/files/decode.js';
+import { decodeMedia, decodeRecording } from '../../../src/audio/files/decode.js';
 import { levelOf } from '../../../src/audio/dsp/level.js';
 import { resample } from '../../../src/audio/dsp/resample.js';
 import { encodeWav } from '../../../src/audio/files/wav.js';
@@ -80,6 +80,19 @@ describe.skipIf(!hasFfmpeg)('ffmpeg', () => {
     expect(Math.abs(decoded.length - 32_000)).toBeLessThan(2500);
     const middle = decoded.subarray(8000, 24_000);
     expect(levelOf(middle).rmsDbfs).toBeCloseTo(levelOf(resample(TONE, 48_000, 16_000)).rmsDbfs, 0);
+  });
+
+  it('gives one channel of a recording, or all of them', async () => {
+    const stereo = ['-af', 'pan=stereo|c0=0*c0|c1=c0'];
+    for (const bytes of [made('two.flac', ...stereo), made('two.wav', ...stereo)]) {
+      const [left, right, both] = await Promise.all([0, 1, null].map((channel) => decodeRecording(bytes, channel)));
+      const levels = [left, right, both].map((one) => levelOf(one?.samples ?? new Int16Array(0)).rmsDbfs);
+      expect(levels[0]).toBeLessThan(-80);
+      expect(levels[1]).toBeCloseTo(levelOf(TONE).rmsDbfs, 0);
+      expect(levels[2]).toBeCloseTo(levelOf(TONE).rmsDbfs - 6, 0);
+    }
+    expect((await decodeRecording(made('tone.ogg', '-c:a', 'libopus', '-f', 'ogg'))).sampleRateHz).toBe(16_000);
+    await expect(decodeRecording(made('one.flac'), 5)).rejects.toMatchObject({ code: 'AUDIO_UNDECODABLE' });
   });
 
   it('decodes a large WAV, so that calls go on meanwhile', async () => {

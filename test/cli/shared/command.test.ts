@@ -11,6 +11,7 @@ import {
   UsageError,
 } from '../../../src/cli/shared/command.js';
 import { helpText } from '../../../src/cli/shared/help.js';
+import { suggestionFor } from '../../../src/cli/shared/suggestion.js';
 import { openOutput, withOutputPath } from '../../../src/cli/shared/output-file.js';
 
 const bake = defineCommand({
@@ -179,4 +180,14 @@ describe('-', () => {
     await expect(run(['-', '--also', '-'], io)).rejects.toThrow('only one of FILE and --also can be standard input');
     await expect(run(['--more', '-'], io)).rejects.toThrow('only one of --out and --more can be standard output');
   });
+});
+
+it('suggests the name that may be meant', () => {
+  const unknown = (kind: string, name: string) =>
+    suggestionFor(new ParleyError('PROVIDER_UNKNOWN', { kind, name, known: 'flite, espeak-ng' }));
+  expect(unknown('text-to-speech', 'flitte')).toBe('. Did you mean flite?');
+  expect(unknown('text-to-speech', 'nothing')).toBe('');
+  expect(unknown('language model', 'gpt-4o')).toBe('; set OPENAI_API_KEY');
+  const agent = new ParleyError('NOT_FOUND', { what: 'agent', id: 'bakre', known: 'baker, miller' });
+  expect(suggestionFor(agent)).toBe('. Did you mean baker?');
 });

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { FRAME_MS, msToSamples } from '../../../audio/frame.js';
 import { resample } from '../../../audio/dsp/resample.js';
 import { ToneGenerator } from '../../../audio/tones/tones.js';
-import { decodeWav } from '../../../audio/files/wav.js';
+import { decodeRecording } from '../../../audio/files/decode.js';
 import { PHONE_RATE_HZ } from './path.js';
 import type { SimulatedNumber, ScriptStep } from './script.js';
 
@@ -69,7 +69,7 @@ export class SoundLibrary {
     }
     const { samples, sampleRateHz } =
       'play' in step
-        ? decodeWav(await readFile(new URL(step.play, this.#folder)))
+        ? await decodeRecording(await readFile(new URL(step.play, this.#folder)))
         : await this.#speak(textOf(step), voiceOf(number, step));
     return resample(samples, sampleRateHz, PHONE_RATE_HZ);
   }
