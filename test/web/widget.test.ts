@@ -8,7 +8,7 @@ import {
   pictureAddress,
 } from '../../src/web/widget/looks.js';
 import { readOptions, type WidgetOptions } from '../../src/web/widget/options.js';
-import { problemWords, type RequestProblem } from '../../src/web/widget/problems.js';
+import { problemWords } from '../../src/web/widget/problems.js';
 
 describe('options of a widget', () => {
   const read = (attributes: Record<string, string>): WidgetOptions =>
@@ -127,11 +127,8 @@ describe('words on a background', () => {
 });
 
 describe('why there is no call', () => {
-  const words = (error: RequestProblem | null, reachable = true): string =>
-    problemWords(error, 'https://shop.example', reachable);
-
   it.each([
-    [null, 'may not be used on pages of https://shop.example'],
+    [null, 'does not answer'],
     [401, 'its key is not known'],
     [403, 'may not be used on this page. It is so.'],
     [404, 'no such voice agent'],
@@ -140,14 +137,10 @@ describe('why there is no call', () => {
     [503, 'is restarting'],
     [500, 'has a problem'],
   ])('%s: %s', (status, sentence) => {
-    expect(words({ message: 'It is so', status })).toContain(sentence);
-  });
-
-  it('is that the daemon does not answer, where it does not answer anybody', () => {
-    expect(words({ message: 'The server does not answer.', status: null }, false)).toContain('does not answer');
+    expect(problemWords({ message: 'It is so', status })).toContain(sentence);
   });
 
   it('is the browser otherwise', () => {
-    expect(words(null)).toBe('The sound could not be started in this browser.');
+    expect(problemWords(null)).toBe('The sound could not be started in this browser.');
   });
 });

@@ -15,6 +15,11 @@ const FINAL: ReadonlySet<CallErrorCode> = new Set(['aborted', 'options', 'token'
 /** Statuses of refusals that hold for both: wrong key, wrong page, agent switched off, too many requests. */
 const FINAL_STATUSES: ReadonlySet<number | null> = new Set([401, 403, 409, 429]);
 
+/** A refusal without a status: the browser hides it, because the page's origin is not allowed. */
+function isFinal({ code, status }: CallError): boolean {
+  return FINAL.has(code) || FINAL_STATUSES.has(status) || (code === 'refused' && status === null);
+}
+
 /** Opens sessions on one kind of line. */
 export function over(openLine: OpenLine): OpenSession {
   return (options, events, signal) => TalkSession.open(openLine, options, events, { deadlineMs: READY_MS, signal });
@@ -31,7 +36,7 @@ export function webRtcOrSocket(openWebRtc: OpenLine, openSocket: OpenLine, memor
     try {
       return await TalkSession.open(openWebRtc, options, events, { deadlineMs: TRY_MS, signal });
     } catch (error) {
-      if (!(error instanceof CallError) || FINAL.has(error.code) || FINAL_STATUSES.has(error.status)) throw error;
+      if (!(error instanceof CallError) || isFinal(error)) throw error;
     }
     const session = await over(openSocket)(options, events, signal);
     memory.remember(options.baseUrl, 'socket');

@@ -3,6 +3,7 @@ import { CallError, codeOfStatus } from './errors.js';
 
 /** Timeout of requests to the daemon. */
 const TIMEOUT_MS = 8000;
+const PROBE_TIMEOUT_MS = 3000;
 
 /** Requests to a daemon. They reject with a CallError. */
 export class DaemonApi {
@@ -41,8 +42,24 @@ export class DaemonApi {
       return await fetch(this.#base + path, { ...init, cache: 'no-store', signal });
     } catch (error) {
       if (this.#signal?.aborted === true) throw new CallError('aborted', 'The call was given up.', { cause: error });
+      if (!timeout.aborted && (await this.#isHidden())) {
+        throw new CallError('refused', `The voice agent may not be used on pages of ${location.origin}.`, {
+          cause: error,
+        });
+      }
       throw new CallError('unreachable', 'The server does not answer.', { cause: error });
     }
+  }
+
+  /** Whether the daemon answers, but the browser hides it: so it does where the page's origin is not allowed. */
+  #isHidden(): Promise<boolean> {
+    if (new URL(this.#base, location.href).origin === location.origin) return Promise.resolve(false);
+    // Pages of all origins may read this one.
+    const init = { method: 'HEAD', cache: 'no-store', signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) } as const;
+    return fetch(`${this.#base}/web-sdk.js`, init).then(
+      ({ ok }) => ok,
+      () => false,
+    );
   }
 }
 

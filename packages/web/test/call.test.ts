@@ -232,6 +232,7 @@ describe('the choice of the transport', () => {
     ['busy', 503, ['webrtc', 'socket']],
     ['refused', 422, ['webrtc', 'socket']],
     ['refused', 401, ['webrtc']],
+    ['refused', null, ['webrtc']],
     ['busy', 429, ['webrtc']],
     ['unreachable', null, ['webrtc']],
   ] as const)('after %s %s tries %j', async (code, status, tried) => {
@@ -268,6 +269,27 @@ describe('a token function', () => {
     const olive = await call({ token: () => ({ token: 'st_1' }) });
     expect(olive.state).toBe('listening');
     olive.close();
+  });
+});
+
+describe('a daemon that the browser hides', () => {
+  it.each([
+    ['https://voice.example', 200, 'refused', 'The voice agent may not be used on pages of https://shop.example.'],
+    ['https://voice.example', 502, 'unreachable', 'The server does not answer.'],
+    ['https://voice.example', null, 'unreachable', 'The server does not answer.'],
+    // The page's own server hides nothing.
+    ['https://shop.example', 200, 'unreachable', 'The server does not answer.'],
+  ])('%s, whose public script has the status %s: %s', async (baseUrl, status, code, message) => {
+    vi.stubGlobal('location', { href: 'https://shop.example/offers', origin: 'https://shop.example' });
+    vi.stubGlobal('fetch', async (url: string, { method }: RequestInit) => {
+      if (method !== 'HEAD' || status === null) throw new TypeError('Failed to fetch');
+      expect(url).toBe(`${baseUrl}/web-sdk.js`);
+      return new Response(null, { status });
+    });
+    await expect(connect({ baseUrl, publicKey: 'pk_1', agentId: 'olive', microphone: false })).rejects.toMatchObject({
+      code,
+      message,
+    });
   });
 });
 

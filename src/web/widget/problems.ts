@@ -8,16 +8,12 @@ export interface RequestProblem {
 /**
  * Why there is no call, as a sentence for a visitor.
  * @param error null = something else failed
- * @param origin the page's
- * @param reachable whether the daemon answers at all: browsers hide its answers from pages that are not allowed
  */
-export function problemWords(error: RequestProblem | null, origin: string, reachable: boolean): string {
+export function problemWords(error: RequestProblem | null): string {
   if (error === null) return 'The sound could not be started in this browser.';
   switch (error.status) {
     case null:
-      return reachable
-        ? `The voice agent may not be used on pages of ${origin}.`
-        : 'The voice service does not answer. Try again later.';
+      return 'The voice service does not answer. Try again later.';
     case 401:
       return 'The voice agent is not set up correctly on this page: its key is not known.';
     case 403:

@@ -153,13 +153,13 @@ export class Widget {
       onProblem: (message, { label, run }) => this.#tell(message, label, run),
       onNoProblem: () => view.notice.hide(),
       onLost: () => undefined,
-      onFailed: (error, again) => void this.#failed(error, again),
+      onFailed: (error, again) => this.#failed(error, again),
       onBroken: (message, again) => this.#tell(message, 'Go on', again),
       onOver: () => undefined,
     };
   }
 
-  async #failed(error: unknown, again: (how?: How) => void): Promise<void> {
+  #failed(error: unknown, again: (how?: How) => void): void {
     const code = error instanceof CallError ? error.code : null;
     if (error instanceof CallError && code === 'microphone') {
       this.#tell(`${error.message} You can type instead.`, 'Type instead', () => {
@@ -174,22 +174,7 @@ export class Widget {
       this.#tell(error.message, 'Try again', retry);
       return;
     }
-    const unanswered = code === 'unreachable';
-    const words = problemWords(
-      error instanceof CallError ? error : null,
-      location.origin,
-      unanswered && (await this.#isReachable()),
-    );
-    this.#tell(words, 'Try again', retry);
-  }
-
-  /** Whether the daemon answers: requests a resource that all pages may read. */
-  #isReachable(): Promise<boolean> {
-    const init = { method: 'HEAD', cache: 'no-store', signal: AbortSignal.timeout(5000) } as const;
-    return fetch(`${this.#options.server}/widget.js`, init).then(
-      ({ ok }) => ok,
-      () => false,
-    );
+    this.#tell(problemWords(error instanceof CallError ? error : null), 'Try again', retry);
   }
 
   /** A typed message; starts a call if there is none. */
