@@ -50,7 +50,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./keys/keys.js')).keys,
   },
   phones: {
-    summary: "list a daemon's phone numbers",
+    summary: "list a daemon's phone numbers, buy one, or give one to an agent",
     load: async () => (await import('./phones.js')).phones,
   },
   status: {

@@ -117,6 +117,7 @@ interface EventData {
   role?: 'user' | 'agent';
   text?: string | null;
   is_final?: boolean;
+  turn?: number;
   name?: string;
   arguments?: string | null;
   result?: string | null;
@@ -125,13 +126,19 @@ interface EventData {
 /** The conversation with times since the first event, as `parley call` prints it. */
 function textLine({ stdout }: CommandIo): (event: DaemonEvent) => void {
   let startS: number | null = null;
+  /** What the user said, until it is known that the turn has no more words. */
+  let said: { turn: number | undefined; line: string } | null = null;
   return ({ name, data }) => {
     const event = data as EventData;
     startS ??= event.time ?? null;
     const text = textOf(name, event);
     if (text === null) return;
     const seconds = startS === null || event.time === undefined ? '' : (event.time - startS).toFixed(1);
-    stdout.write(`${styleText('dim', seconds.padStart(6))}  ${text}\n`);
+    const line = `${styleText('dim', seconds.padStart(6))}  ${text}\n`;
+    const isUser = name === 'transcript' && event.role === 'user';
+    if (said !== null && !(isUser && event.turn !== undefined && event.turn === said.turn)) stdout.write(said.line);
+    said = isUser ? { turn: event.turn, line } : null;
+    if (!isUser) stdout.write(line);
   };
 }
 

@@ -123,6 +123,15 @@ describe('parley status', () => {
 });
 
 describe('parley phones', () => {
+  it('buys a number and gives it to an agent', async () => {
+    const { code, out } = await run(['phones', 'buy', '--area', '212']);
+    expect([code, out]).toEqual([0, expect.stringMatching(/^\+1212\d{7}\n$/)]);
+    const number = out.trim();
+    expect((await run(['phones', 'assign', number, 'Baker'])).out).toBe(`${number.padEnd(16)}  active    baker\n`);
+    expect((await run(['phones', 'assign', number, 'bakre'])).err).toContain('Did you mean baker?');
+    expect(await run(['phones', 'assign', '+12125559999', 'baker'])).toMatchObject({ code: 1, out: '' });
+  });
+
   it('lists the numbers with their agents', async () => {
     const { out } = await run(['phones', 'list']);
     expect(out).toContain(`${callers.ours.padEnd(16)}  active    baker\n`);
