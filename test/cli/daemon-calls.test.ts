@@ -104,6 +104,10 @@ describe('parley calls of a daemon', () => {
 
 describe('parley status', () => {
   it('tells whether the daemon is ready, and what goes on', async () => {
+    expect(await run(['status'])).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/^state +warming up\n/) as string,
+    });
     await callers.house.daemon.warmUp();
     const { code, out } = await run(['status']);
     expect([code, out]).toEqual([0, expect.stringMatching(/^state +ready\n/)]);
