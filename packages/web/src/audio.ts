@@ -6,6 +6,7 @@ import { type CapturedChunk, LINE_RATE_HZ, type PlaybackCommand, type PlaybackSt
 /** Plays the agent's audio with the playback worklet. */
 export class Playback {
   readonly #worklet: AudioWorkletNode;
+  readonly #volume: GainNode;
   #state: PlaybackState = {
     playing: false,
     held: false,
@@ -22,7 +23,8 @@ export class Playback {
       this.#state = data;
       onState(data);
     };
-    this.#worklet.connect(context.destination);
+    this.#volume = new GainNode(context);
+    this.#worklet.connect(this.#volume).connect(context.destination);
   }
 
   /** The worklet's last report. */
@@ -46,8 +48,13 @@ export class Playback {
     this.#tell({ type: 'clear' });
   }
 
+  setVolume(volume: number): void {
+    this.#volume.gain.value = volume;
+  }
+
   close(): void {
     this.#worklet.disconnect();
+    this.#volume.disconnect();
     this.#worklet.port.close();
   }
 

@@ -4,7 +4,7 @@ import { type CallDevices, listDevices, mediaDevices } from './devices.js';
 import { CallError } from './errors.js';
 import type { CallLevels, CallStats, CallTransport, Continuation, LineOptions } from './line.js';
 import { askForMicrophone, releaseMicrophone } from './microphone.js';
-import type { CheckedOptions } from './options.js';
+import { type CheckedOptions, checkVolume } from './options.js';
 import { RECONNECT_MS, resume, type ResumePoint, retry } from './reconnect.js';
 import type { SessionEnd, SessionEvents, TalkSession } from './session.js';
 import { type CallState, type CallStep, nextState } from './state.js';
@@ -75,6 +75,7 @@ export class Call {
   /** The stream is the caller's own. */
   #isStreamTheirs = false;
   #speaker: string;
+  #volume: number;
   #muted = false;
   #devices: CallDevices = { microphones: [], speakers: [] };
   /** Text typed while there was no line. */
@@ -88,6 +89,7 @@ export class Call {
     this.#checked = checked;
     this.#open = open;
     this.#speaker = checked.options.speaker ?? '';
+    this.#volume = checked.options.volume ?? 1;
   }
 
   /** Resolves when the agent is on the line. @throws CallError */
@@ -202,6 +204,20 @@ export class Call {
     await this.#session?.line.speakThrough(id);
   }
 
+  get volume(): number {
+    return this.#volume;
+  }
+
+  /**
+   * How loud the agent is, 0 to 1. Safari on phones leaves the volume to the user over WebRTC.
+   * @throws CallError `options`
+   */
+  setVolume(volume: number): void {
+    checkVolume(volume);
+    this.#volume = volume;
+    this.#session?.line.setVolume(volume);
+  }
+
   /** Sends a typed message, while reconnecting as soon as there is a line. Does nothing after the end. */
   sendText(text: string): void {
     if (this.#state === 'ended' || text.trim() === '') return;
@@ -292,6 +308,7 @@ export class Call {
     this.#session = session;
     this.#sessionId = session.id;
     this.mute(this.#muted);
+    session.line.setVolume(this.#volume);
     this.#step('ready');
     if (isFirst) {
       const { signal } = this.#lifetime;

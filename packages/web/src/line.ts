@@ -70,6 +70,8 @@ export interface Line {
   listenTo(stream: MediaStream): Promise<void>;
   /** Uses another loudspeaker, or the system's if the browser cannot. */
   speakThrough(speaker: string): Promise<void>;
+  /** How loud the agent is, 0 to 1. */
+  setVolume(volume: number): void;
   /** Hangs up. May be called twice. */
   close(): void;
 }

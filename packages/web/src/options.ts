@@ -35,6 +35,8 @@ export interface ConnectOptions {
   microphone?: boolean | string | MediaStream | undefined;
   /** Id of the loudspeaker, of `listDevices`. Default: the system's. */
   speaker?: string | undefined;
+  /** How loud the agent is, 0 to 1. Default 1. */
+  volume?: number | undefined;
   /** A call to go on with: `resume` of the event `ended`. */
   resume?: ResumePoint | undefined;
   /**
@@ -64,9 +66,15 @@ export function checkOptions(options: ConnectOptions): CheckedOptions {
   if (transport !== undefined && !['auto', 'webrtc', 'socket'].includes(transport)) {
     throw wrong(`"${transport}" is no transport; possible: auto, webrtc, socket.`);
   }
+  checkVolume(options.volume ?? 1);
   if (signal?.aborted === true) throw new CallError('aborted', 'The call was given up.');
   const baseUrl = baseUrlOf(options.baseUrl ?? '.');
   return { options, baseUrl, token: tokens(baseUrl, publicKey, token), isTokenSingle: typeof token === 'string' };
+}
+
+/** @throws CallError `options` */
+export function checkVolume(volume: number): void {
+  if (!(volume >= 0 && volume <= 1)) throw wrong(`The volume ${String(volume)} is not between 0 and 1.`);
 }
 
 function baseUrlOf(given: string): string {

@@ -105,6 +105,10 @@ class SocketLine implements Line {
     await this.#audio.speakThrough(speaker);
   }
 
+  setVolume(volume: number): void {
+    this.#audio.playback.setVolume(volume);
+  }
+
   close(): void {
     this.#isOver = true;
     this.#socket.close();

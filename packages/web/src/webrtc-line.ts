@@ -103,6 +103,10 @@ class WebRtcLine implements Line {
     await loudspeaker.setSinkId?.(speaker).catch(() => (speaker === '' ? undefined : loudspeaker.setSinkId?.('')));
   }
 
+  setVolume(volume: number): void {
+    this.#loudspeaker.volume = volume;
+  }
+
   close(): void {
     this.#lifetime.abort();
     this.#connection.close();

@@ -148,7 +148,10 @@ describe('a call', () => {
 
 describe('a broken line', () => {
   it('is replaced by one that continues the session, with what was typed meanwhile', async () => {
-    const olive = await call();
+    const olive = await call({ volume: 0.5 });
+    expect(lines.last.volume).toBe(0.5);
+    olive.setVolume(0.2);
+    expect(() => olive.setVolume(Number.NaN)).toThrow('The volume NaN is not between 0 and 1');
     const told: unknown[] = [];
     olive.on('reconnecting', () => told.push('reconnecting'));
     olive.on('reconnected', ({ sessionId }) => told.push(sessionId));
@@ -161,6 +164,7 @@ describe('a broken line', () => {
     lines.refuse = () => null;
     await vi.advanceTimersByTimeAsync(6000);
     expect(told).toEqual(['reconnecting', 'session-2']);
+    expect([lines.all[0]?.volume, lines.last.volume, olive.volume]).toEqual([0.2, 0.2, 0.2]);
     expect(lines.last.options.continuation).toEqual({ session_id: 'session-1', resume: true });
     expect(lines.last.sent).toEqual([{ method: 'text', data: 'for four' }]);
     expect(olive.transcript.map(({ text }) => text)).toEqual(['a table', 'for four']);
@@ -299,6 +303,7 @@ describe('options', () => {
     ['either a publicKey or a token', { agentId: 'a', publicKey: 'pk', token: 'st' }],
     ['an agentId', { publicKey: 'pk' }],
     ['"ftp://x" is no address', { agentId: 'a', publicKey: 'pk', baseUrl: 'ftp://x' }],
+    ['The volume 1.5 is not between 0 and 1', { agentId: 'a', publicKey: 'pk', volume: 1.5 }],
     ['"udp" is no transport', { agentId: 'a', publicKey: 'pk', transport: 'udp' as 'socket' }],
   ])('are checked: %s', async (words, options) => {
     await expect(connect(options)).rejects.toThrow(words);

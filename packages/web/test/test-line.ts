@@ -8,6 +8,7 @@ export class TestLine implements Line {
   readonly levels = { user: 0.25, agent: 0.5 };
   readonly sent: TalkClientMessage[] = [];
   isClosed = false;
+  volume = 1;
 
   constructor(
     readonly transport: CallTransport,
@@ -37,6 +38,10 @@ export class TestLine implements Line {
 
   speakThrough(): Promise<void> {
     return Promise.resolve();
+  }
+
+  setVolume(volume: number): void {
+    this.volume = volume;
   }
 
   close(): void {
