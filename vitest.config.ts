@@ -35,6 +35,8 @@ export default defineConfig({
   },
   test: {
     coverage: { include: ['src/**'], exclude: ['src/web/**'] },
+    // What is built needs no transformation.
+    server: { deps: { external: [/\/dist\//] } },
     setupFiles: ['test/setup.ts'],
     globalSetup: ['test/global-setup.ts'],
     // Deadlines of what hangs; nothing is waited for that long on a machine that has time.

@@ -35,7 +35,7 @@ for (const size of [1000, 10_000, 100_000]) await decide(size);
 
 async function upload(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-bench-'));
-  const daemon = await Daemon.open({
+  const daemon = await Daemon.prepare({
     settings: { ...DEFAULT_SETTINGS, port: 0, apiKey: KEY, dataDir },
     engine: new Engine(),
     agents: [],

@@ -43,7 +43,7 @@ export async function main(args: readonly string[], io: CommandIo = processIo())
       io.stderr.write(`parley ${name}: ${String(error.issues.length)} faults [${error.code}]\n${lines.join('')}`);
       return 1;
     }
-    const { suggestionFor } = await import('./shared/suggestion.js');
+    const { suggestionFor } = await import('../settings/suggestion.js');
     io.stderr.write(`parley ${name}: ${error.message}${suggestionFor(error)} [${error.code}]\n`);
     return 1;
   }

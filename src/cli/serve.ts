@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
 import { type AgentFile, loadAgentFile } from '../agent/agent-file.js';
-import { Daemon } from '../daemon/daemon.js';
+import { Daemon, engineReports } from '../daemon/daemon.js';
 import { type Log, openLog } from '../daemon/operations/log.js';
 import type { HostedAgent } from '../daemon/agents/agents.js';
 import { Engine } from '../engine/engine.js';
@@ -13,7 +13,8 @@ import { storageFault } from '../store/sqlite.js';
 import { agentSlug } from './shared/agent-engine.js';
 import { type CommandIo, defineCommand } from './shared/command.js';
 import { atDesk, openDemoDesk } from './shared/demo-desk.js';
-import { checkDefaults, type EngineSettings, engineSettings } from './shared/engine-settings.js';
+import { checkDefaults } from '../daemon/engine-options.js';
+import { type EngineSettings, engineSettings } from './shared/engine-settings.js';
 import { PLUGINS, SETTING_FLAGS, SETTINGS } from './shared/flags.js';
 
 const DEMO_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
@@ -45,12 +46,10 @@ export const serve = defineCommand({
     const log = openLog(io.stderr, found.settings);
     const desk = await openDemoDesk(() => log.write('info', 'the demo agent booked a table'));
     const allowUrls = [...found.engine.allowUrls, desk.url];
-    const onMcpFault = (server: string, reason: string): void => log.write('warn', `mcp server ${server}: ${reason}`);
-    const onProviderAccepted = (name: string): void => log.write('info', `${name} accepts its key again`);
-    const engine = new Engine({ ...found.engine, allowUrls, onMcpFault, onProviderAccepted });
+    const engine = new Engine({ ...found.engine, ...engineReports(log), allowUrls });
     let daemon: Daemon | undefined;
     try {
-      daemon = await Daemon.open({
+      daemon = await Daemon.prepare({
         settings: found.settings,
         engine,
         agents,

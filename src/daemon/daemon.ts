@@ -1,8 +1,14 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { AgentConfig } from '../agent/agent.js';
 import { ParleyError } from '../base/errors.js';
-import type { Engine } from '../engine/engine.js';
+import { Engine } from '../engine/engine.js';
+import type { EngineOptions } from '../engine/options.js';
+import type { ParleyPlugin } from '../plugins/plugin.js';
 import type { SessionEvent } from '../session/session-options.js';
-import type { Settings } from '../settings/settings.js';
+import { loadSettings } from '../settings/load-settings.js';
+import type { Settings, SettingsFile } from '../settings/settings.js';
+import type { DefinedTool } from '../tools/define-tool.js';
 import type { AgentRegistry, HostedAgent } from './agents/agents.js';
 import { agentsModule } from './agents/agents-module.js';
 import { callLogModule } from './call-log/call-log-module.js';
@@ -10,24 +16,63 @@ import { callsModule } from './calls/calls-module.js';
 import type { RecordStarts } from './calls/dial.js';
 import { campaignsModule } from './campaigns/campaigns-module.js';
 import { type DaemonContext, openContext } from './context.js';
+import { checkDefaults, configuredEngine } from './engine-options.js';
 import { evalsModule } from './evals/evals-module.js';
 import { filesModule } from './files/files-module.js';
 import { weakKey } from './http/access.js';
 import { loadBrowserFiles } from './http/browser-files.js';
 import { type HttpModule, httpModule } from './http/http-module.js';
+import { checkPublicUrls } from './http/mount.js';
 import { TlsFiles } from './http/tls.js';
 import { liveModule } from './live/live-module.js';
 import { mcpModule } from './mcp/mcp-module.js';
 import { Media } from './media.js';
 import type { DaemonModule } from './module.js';
 import { nodeAddress, nodesModule, type NodesModule } from './nodes/nodes-module.js';
-import type { Log } from './operations/log.js';
+import { type Log, openLog } from './operations/log.js';
 import { operationsModule } from './operations/operations-module.js';
 import { openAiModule } from './openai/openai-module.js';
 import { ChatPlaces } from './talk/chat.js';
 import { talkModule } from './talk/talk-module.js';
 
-export interface DaemonOptions {
+/** What a daemon tells its embedder. */
+export interface DaemonListeners {
+  /** Called with each event of a session. */
+  onSessionEvent?: (sessionId: string, agentId: string, event: SessionEvent) => void;
+  /** Called with each internal fault of parley; the daemon keeps running. */
+  onError?: (error: Error) => void;
+}
+
+/** Members of the settings file; undefined = not given. */
+export type DaemonSettings = { readonly [Name in keyof SettingsFile]?: SettingsFile[Name] | undefined };
+
+/** For `Daemon.open`. */
+export interface DaemonOptions extends DaemonListeners {
+  /** As in the settings file, see docs/configuration.md. They override `env`. Default: all have their defaults. */
+  settings?: DaemonSettings;
+  /** Variables that `parley serve` reads, such as `process.env`. Default none. */
+  env?: Readonly<Record<string, string | undefined>>;
+  /** Agents that are stored under their ids. One that is stored already is updated. Default none. */
+  agents?: readonly HostedAgent[];
+  /** Functions in code that agents name in `extensions.functions`. Default none. */
+  tools?: readonly DefinedTool[];
+  /** Plug-ins beside those of the settings. Default none. */
+  plugins?: readonly ParleyPlugin[];
+  /**
+   * An engine of one's own, in place of one with the providers, functions and plug-ins of the settings, of `tools` and of
+   * `plugins`. The daemon closes it.
+   */
+  engine?: Engine;
+  /** Whether to wait until the engine has loaded. False = it loads meanwhile, `/readyz` says when. Default true. */
+  warmUp?: boolean;
+  /** Default: standard error, as the settings `logLevel` and `logFormat` say. */
+  log?: Log;
+  /** Its abort ends the opening. */
+  signal?: AbortSignal;
+}
+
+/** For `Daemon.prepare`. */
+export interface DaemonParts extends DaemonListeners {
   settings: Settings;
   /** The daemon closes it. */
   engine: Engine;
@@ -37,10 +82,6 @@ export interface DaemonOptions {
   agentInUse?: (config: AgentConfig) => AgentConfig;
   /** Default none. */
   log?: Log;
-  /** Called with each event of a session. */
-  onSessionEvent?: (sessionId: string, agentId: string, event: SessionEvent) => void;
-  /** Called with each internal fault of parley; the daemon keeps running. */
-  onError?: (error: Error) => void;
 }
 
 /** What a daemon opens before its modules are made. */
@@ -65,10 +106,11 @@ export class Daemon {
   readonly #nodes: NodesModule;
   /** In the order of closing: modules that make calls first, the call log and its files last. */
   readonly #modules: readonly DaemonModule[];
+  #recovering: Promise<void> | null = null;
   #closing: Promise<void> | null = null;
 
   private constructor(
-    { agents: agentFiles, agentInUse, onSessionEvent }: DaemonOptions,
+    { agents: agentFiles, agentInUse, onSessionEvent }: DaemonParts,
     { context, files, tls, newPrivateKey }: Opened,
   ) {
     this.#agentFiles = agentFiles;
@@ -128,14 +170,52 @@ export class Daemon {
   }
 
   /**
-   * Opens the data folder and builds the server, which does not listen yet.
-   * @throws ParleyError CONFIG_INVALID for a key that is easy to guess, DATA_FOLDER_IN_USE, DATABASE_…, SECRETS_UNREADABLE
+   * Opens a daemon that is ready for calls: give its requests to `handler` and `upgrade`, or let it `listen`. It reads no
+   * environment, and no files but those that the settings name. A daemon that cannot be opened leaves nothing open.
+   * @throws InvalidConfigError naming each invalid setting; as `prepare`, `adopt` and `warmUp`; ParleyError
+   *   PLUGIN_INVALID, ARGUMENT_INVALID for `tools` and `plugins`; the signal's reason
    */
-  static async open(options: DaemonOptions): Promise<Daemon> {
+  static async open(options: DaemonOptions = {}): Promise<Daemon> {
+    const { settings: values = {}, env = {}, agents = [], signal, onSessionEvent, onError } = options;
+    const { settings, warnings } = await loadSettings({ env, values });
+    const { log = openLog(process.stderr, settings) } = options;
+    for (const warning of warnings) log.write('warn', warning);
+    const engine = options.engine ?? (await openEngine(settings, options, log));
+    let daemon: Daemon | null = null;
+    try {
+      const parts: DaemonParts = { settings, engine, agents, log };
+      if (onSessionEvent !== undefined) parts.onSessionEvent = onSessionEvent;
+      if (onError !== undefined) parts.onError = onError;
+      daemon = await Daemon.prepare(parts);
+      if (engine !== options.engine) await checkDefaults(engine, settings);
+      await daemon.#recover();
+      await daemon.#http.ready();
+      for (const warning of await daemon.adopt()) log.write('warn', warning);
+      signal?.throwIfAborted();
+      const warm = daemon.#warmUpAndTell(log);
+      if (options.warmUp ?? true) await warm;
+      else warm.catch(daemon.#context.faults.report);
+      signal?.throwIfAborted();
+      return daemon;
+    } catch (error) {
+      await daemon?.close();
+      if (engine !== options.engine) await engine.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Opens the data folder and builds the server, for those that do the rest themselves: `listen`, `adopt`, `warmUp`.
+   * `open` does all of it.
+   * @throws ParleyError CONFIG_INVALID for a key that is easy to guess and for addresses that contradict each other,
+   *   DATA_FOLDER_IN_USE, DATABASE_…, SECRETS_UNREADABLE
+   */
+  static async prepare(options: DaemonParts): Promise<Daemon> {
     const { settings, engine, log, onError } = options;
     checkPrivateKey(settings, log);
     // Fails on wrong settings and missing files before it opens anything.
     nodeAddress(settings);
+    checkPublicUrls(settings);
     const files = loadBrowserFiles();
     const tls = TlsFiles.of(settings);
     tls?.read();
@@ -154,13 +234,44 @@ export class Daemon {
     return this.#context.admission.isWarm;
   }
 
-  /** Recovers the state of an earlier process, then starts to listen. Resolves with the address. */
+  /**
+   * Answers a request to the server of an application: a listener for `http.createServer`, and a middleware for Express.
+   * Outside of `basePath` it calls `next`, or without one answers 404.
+   * @param next as in Express
+   */
+  readonly handler = (
+    request: IncomingMessage & { originalUrl?: string },
+    response: ServerResponse,
+    next?: () => void,
+  ): void => {
+    // Express takes the path of a router away from `url`.
+    this.#http.answer(request, response, request.originalUrl ?? request.url ?? '', next);
+  };
+
+  /**
+   * Takes a request to open a WebSocket, from the event `upgrade` of an application's server.
+   * @returns false if it is for none of the daemon's sockets: the application may take it
+   */
+  readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): boolean =>
+    this.#http.upgrades.dispatch(request, socket, head);
+
+  /** Recovers the state of an earlier process, then starts to listen on a server of its own. Resolves with the address. */
   async listen(): Promise<string> {
-    await this.#context.recoverWrites();
-    for (const module of this.#modules.toReversed()) await module.recover?.();
+    await this.#recover();
     const address = await this.#http.listen();
     this.#nodes.listens(address);
     return address;
+  }
+
+  /** Recovers the state of an earlier process. The first call counts. */
+  #recover(): Promise<void> {
+    this.#recovering ??= this.#doRecover();
+    return this.#recovering;
+  }
+
+  async #doRecover(): Promise<void> {
+    await this.#context.recoverWrites();
+    for (const module of this.#modules.toReversed()) await module.recover?.();
   }
 
   /** Stores the agents of its options and a demo, as `AgentRegistry.adopt`. @throws ParleyError CONFIG_INVALID naming an agent */
@@ -174,6 +285,10 @@ export class Daemon {
     this.#context.admission.warm();
     for (const module of this.#modules) module.resume?.();
     return [...new Set(unreached.flatMap((reasons) => reasons ?? []))];
+  }
+
+  async #warmUpAndTell(log: Log): Promise<void> {
+    for (const reason of await this.warmUp()) log.write('warn', reason);
   }
 
   /** The number of sessions, phone calls and chat answers in progress. */
@@ -212,6 +327,27 @@ export class Daemon {
     for (const module of this.#modules) await module.close?.();
     await this.#context.closeDatabase();
   }
+}
+
+/** The engine of the settings, with functions and plug-ins in code. @throws as `configuredEngine` */
+async function openEngine(
+  settings: Settings,
+  { tools = [], plugins = [], signal = new AbortController().signal }: DaemonOptions,
+  log: Log,
+): Promise<Engine> {
+  const own = tools.length === 0 ? plugins : [...plugins, { name: 'the option tools', functions: tools }];
+  const { engine: options, detection } = await configuredEngine(settings, signal, own);
+  for (const { line } of detection.findings) log.write('info', line);
+  for (const choice of detection.choices) log.write('info', choice);
+  return new Engine({ ...options, ...engineReports(log) });
+}
+
+/** What an engine reports of itself, for the log. */
+export function engineReports(log: Log): Pick<EngineOptions, 'onMcpFault' | 'onProviderAccepted'> {
+  return {
+    onMcpFault: (server, reason) => log.write('warn', `mcp server ${server}: ${reason}`),
+    onProviderAccepted: (name) => log.write('info', `${name} accepts its key again`),
+  };
 }
 
 /** @throws ParleyError CONFIG_INVALID if others can reach the daemon and its key is easy to guess */

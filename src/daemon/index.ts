@@ -1,4 +1,5 @@
-export { Daemon, type DaemonOptions } from './daemon.js';
+export { Daemon, type DaemonListeners, type DaemonOptions, type DaemonParts, type DaemonSettings } from './daemon.js';
+export { type FastifyScope, parley, type ParleyPluginOptions } from './fastify-plugin.js';
 export type { AgentChange, AgentRegistry, AgentRegistryOptions, CheckedAgent, HostedAgent } from './agents/agents.js';
 export type { Log, LogFields, LogLevel } from './operations/log.js';
 export type { Settings, SettingsFile } from '../settings/settings.js';

@@ -24,6 +24,8 @@ export interface SettingSources {
   flags?: SettingFlags;
   /** Default: the process's environment. An empty value counts as unset. */
   env?: Readonly<Record<string, string | undefined>>;
+  /** Members as in the file. They override all others; undefined = not given. Default none. */
+  values?: { readonly [Name in keyof SettingsFile]?: SettingsFile[Name] | undefined };
 }
 
 export interface LoadedSettings {
@@ -65,7 +67,7 @@ const SECRET_VARIABLES = [
 const OTHER_VARIABLES = new Set(['PARLEY_CONFIG', 'PARLEY_NATIVE', 'PARLEY_AUDIO_DIR', 'PARLEY_URL']);
 
 /**
- * Loads the operator's settings. Flags override the environment, which overrides the file; the flag `config` or
+ * Loads the operator's settings. Values override flags, which override the environment, which overrides the file; the flag `config` or
  * `PARLEY_CONFIG` names the file.
  * @throws InvalidConfigError naming each invalid flag, variable or member of the file; ParleyError CONFIG_INVALID if
  *   the file cannot be read
@@ -79,6 +81,7 @@ export async function loadSettings(sources: SettingSources = {}): Promise<Loaded
   const fromEnv = readTexts(SETTING_NAMES, (name) => name.env, env, '');
   const fromFlags = readTexts(SETTING_NAMES, (name) => name.flag, flags, '--');
   const vendors = vendorsFromEnv(env);
+  const fromValues = parseWith(settingsFileSchema, definedOf(sources.values ?? {}), ['settings']);
   const issues = [...fileIssues, ...fromEnv.issues, ...vendors.issues, ...fromFlags.issues];
   if (issues.length > 0) throw new InvalidConfigError(issues);
   return {
@@ -87,18 +90,24 @@ export async function loadSettings(sources: SettingSources = {}): Promise<Loaded
       ...fromFile,
       ...fromEnv.values,
       ...fromFlags.values,
-      dataDir: fromFlags.values.dataDir ?? fromEnv.values.dataDir ?? fromFile.dataDir ?? defaultDataDir(env),
-      vendors: mergedVendors(fromFile.vendors, vendors.values),
-      limits: { ...DEFAULT_SETTINGS.limits, ...fromFile.limits },
-      calls: { ...DEFAULT_SETTINGS.calls, ...fromFile.calls },
-      evals: { ...DEFAULT_SETTINGS.evals, ...fromFile.evals },
-      media: { ...DEFAULT_SETTINGS.media, ...fromFile.media },
-      webrtc: { ...DEFAULT_SETTINGS.webrtc, ...fromFile.webrtc },
-      sip: { ...DEFAULT_SETTINGS.sip, ...fromFile.sip },
-      twilio: { ...DEFAULT_SETTINGS.twilio, ...fromFile.twilio },
-      telnyx: { ...DEFAULT_SETTINGS.telnyx, ...fromFile.telnyx },
-      plivo: { ...DEFAULT_SETTINGS.plivo, ...fromFile.plivo },
-      campaigns: { ...DEFAULT_SETTINGS.campaigns, ...fromFile.campaigns },
+      ...fromValues,
+      dataDir:
+        fromValues.dataDir ??
+        fromFlags.values.dataDir ??
+        fromEnv.values.dataDir ??
+        fromFile.dataDir ??
+        defaultDataDir(env),
+      vendors: mergedVendors(mergedVendors(fromFile.vendors, vendors.values), fromValues.vendors),
+      limits: { ...DEFAULT_SETTINGS.limits, ...fromFile.limits, ...fromValues.limits },
+      calls: { ...DEFAULT_SETTINGS.calls, ...fromFile.calls, ...fromValues.calls },
+      evals: { ...DEFAULT_SETTINGS.evals, ...fromFile.evals, ...fromValues.evals },
+      media: { ...DEFAULT_SETTINGS.media, ...fromFile.media, ...fromValues.media },
+      webrtc: { ...DEFAULT_SETTINGS.webrtc, ...fromFile.webrtc, ...fromValues.webrtc },
+      sip: { ...DEFAULT_SETTINGS.sip, ...fromFile.sip, ...fromValues.sip },
+      twilio: { ...DEFAULT_SETTINGS.twilio, ...fromFile.twilio, ...fromValues.twilio },
+      telnyx: { ...DEFAULT_SETTINGS.telnyx, ...fromFile.telnyx, ...fromValues.telnyx },
+      plivo: { ...DEFAULT_SETTINGS.plivo, ...fromFile.plivo, ...fromValues.plivo },
+      campaigns: { ...DEFAULT_SETTINGS.campaigns, ...fromFile.campaigns, ...fromValues.campaigns },
     },
     file,
     warnings: unknownVariables(env),
@@ -110,6 +119,11 @@ async function readSettings(path: string): Promise<SettingsFile> {
   const source = jsonSource(await readTextFile(path), path);
   const { $schema: _, ...settings } = placedIn(source, () => parseWith(settingsDocumentSchema, source.value));
   return settings;
+}
+
+/** Without members that are undefined, as programs may write those that they have no value for. */
+function definedOf(values: object): object {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 }
 
 type Texts = Readonly<Record<string, string | undefined>>;

@@ -56,6 +56,18 @@ const OVERRIDABLE_FIELDS = Object.keys(agentConfigSchema.shape).filter((field) =
 export const settingsFileSchema = z.strictObject({
   port: setting(z.int().min(0).max(65_535), 'Port to listen on; 0 = any free port.', { env: 'PARLEY_PORT' }),
   host: setting(nameSchema, 'Address to listen on.', { env: 'PARLEY_HOST' }),
+  basePath: setting(
+    z
+      .string()
+      .max(200)
+      .regex(
+        /^(?:\/|(?:\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+)$/,
+        'Input should be a path such as /parley, without a slash at its end',
+      ),
+    'Path before all paths of the daemon, such as `/parley`, see [embedding](embedding.md#the-base-path). `publicUrl` ends ' +
+      'with it.',
+    { env: 'PARLEY_BASE_PATH' },
+  ),
   dataDir: setting(nameSchema, 'Folder for all stored data.', { env: 'PARLEY_DATA_DIR' }),
   databaseUrl: setting(
     z
@@ -465,6 +477,7 @@ export type Settings = Required<
 export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   port: 8080,
   host: '127.0.0.1',
+  basePath: '/',
   databaseUrl: null,
   nodeUrl: null,
   nodePublicUrl: null,

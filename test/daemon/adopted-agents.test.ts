@@ -21,7 +21,7 @@ async function start<T>(
   work: (agents: AgentRegistry) => T | Promise<T>,
   demo = agent('demo', 'v1'),
 ) {
-  const daemon = await Daemon.open({
+  const daemon = await Daemon.prepare({
     settings: { ...DEFAULT_SETTINGS, dataDir },
     engine: new Engine(),
     agents: files,

@@ -22,7 +22,7 @@ afterEach(() => {
 
 /** Starts a daemon in the folder and ends it; returns the private key that it made. */
 async function firstStart(settings: { apiKey?: string } = {}, dataDir = join(folder, 'data')): Promise<string | null> {
-  const daemon = await Daemon.open({
+  const daemon = await Daemon.prepare({
     settings: { ...DEFAULT_SETTINGS, ...settings, dataDir },
     engine: new Engine(),
     agents: [],

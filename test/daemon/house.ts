@@ -53,7 +53,7 @@ export class House {
     const faults: Error[] = [];
     const dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'parley-daemon-'));
     const engine = new Engine({ clock, recordings: join(dataDir, 'recordings'), ...options });
-    const daemon = await Daemon.open({
+    const daemon = await Daemon.prepare({
       settings: { ...DEFAULT_SETTINGS, port: 0, apiKey: PRIVATE_KEY, publicKey: PUBLIC_KEY, ...settings, dataDir },
       engine,
       agents: [AGENT],

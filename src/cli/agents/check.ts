@@ -7,7 +7,7 @@ import { InvalidConfigError, type Location, placeOf } from '../../schema/issues.
 import { parseSource, readTextFile } from '../../schema/json-file.js';
 import { placeIn, type Source } from '../../schema/source.js';
 import type { CommandIo } from '../shared/command.js';
-import { suggestionFor } from '../shared/suggestion.js';
+import { suggestionFor } from '../../settings/suggestion.js';
 
 /** One fault of an agent file, or one thing that will not work as its author may expect. */
 export interface AgentFinding {

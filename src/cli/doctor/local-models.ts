@@ -6,7 +6,7 @@ import type { ModelKind } from '../../providers/local/model-facts.js';
 import { SHERPA_INSTALL, sherpaMissing } from '../../providers/local/sherpa-package.js';
 import { readProsodicModel } from '../../providers/turn/prosodic.js';
 import { TURN_RUNTIMES, turnRuntime } from '../../providers/turn/onnx.js';
-import { localModelsOf, turnModelOf, withoutSpeaker } from '../shared/local-models.js';
+import { localModelsOf, turnModelOf, withoutSpeaker } from '../../daemon/local-models.js';
 import { type Check, hint, ok, problem } from './check.js';
 
 const PULL = 'parley models list shows the available models, parley models pull NAME downloads one';

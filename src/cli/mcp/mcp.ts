@@ -81,7 +81,7 @@ async function serveFolder(flags: SettingFlags, io: CommandIo): Promise<void> {
   const engine = new Engine(found.engine);
   let daemon: Daemon | null = null;
   try {
-    daemon = await Daemon.open({ settings, engine, agents: [], log });
+    daemon = await Daemon.prepare({ settings, engine, agents: [], log });
     if (daemon.newPrivateKey !== null) io.stderr.write(`private key (shown only once): ${daemon.newPrivateKey}\n`);
     const url = await daemon.listen();
     // The first call waits until the engine is warm; reading does not.

@@ -6,7 +6,7 @@ import { isPath, LocalModels } from '../../providers/local/local-models.js';
 import type { LocalModel } from '../../providers/local/model-facts.js';
 import { type CommandIo, defineCommand, UsageError, type Values } from '../shared/command.js';
 import { ENGINE, JSON_OUTPUT, SETTINGS, settingsOf } from '../shared/flags.js';
-import { localModelsOf, modelsFolderOf } from '../shared/local-models.js';
+import { localModelsOf, modelsFolderOf } from '../../daemon/local-models.js';
 import { install } from './install.js';
 import { KNOWN_MODELS, type KnownModel } from './known-models.js';
 import { inspectModel } from '../../providers/local/inspect-model.js';

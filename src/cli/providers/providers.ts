@@ -7,7 +7,7 @@ import { type CommandIo, defineCommand, UsageError, type Values } from '../share
 import { ENGINE, JSON_OUTPUT, settingsOf } from '../shared/flags.js';
 import type { EnginePlugin } from '../../engine/plugin.js';
 import { engineSettings, type EngineSettings } from '../shared/engine-settings.js';
-import { localModelsOf } from '../shared/local-models.js';
+import { localModelsOf } from '../../daemon/local-models.js';
 import type { ProviderTrial, TrialOptions } from './trial.js';
 import { type VendorName, VENDORS } from '../../settings/vendor-settings.js';
 

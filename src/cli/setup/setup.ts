@@ -11,7 +11,7 @@ import { install } from '../models/install.js';
 import { DownloadProgress } from '../models/models.js';
 import { type CommandIo, defineCommand, UsageError } from '../shared/command.js';
 import { ENGINE, SETTINGS } from '../shared/flags.js';
-import { localModelsOf } from '../shared/local-models.js';
+import { localModelsOf } from '../../daemon/local-models.js';
 import { Questions } from '../shared/ask.js';
 import { embeddedPart, isEmbedded, type Part, proposal, settingsFor, type Wishes } from './plan.js';
 import { type RoundTrip, roundTrip } from './round-trip.js';

@@ -14,7 +14,7 @@ import { type Detection, detectProviders } from '../../settings/detect.js';
 import type { Settings } from '../../settings/settings.js';
 import { fetchText } from '../models/download.js';
 import { KNOWN_MODELS } from '../models/known-models.js';
-import { localModelsOf, modelsFolderOf } from '../shared/local-models.js';
+import { localModelsOf, modelsFolderOf } from '../../daemon/local-models.js';
 
 /** What this machine, its network and its keys offer. */
 export interface Survey {

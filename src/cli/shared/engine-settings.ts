@@ -1,25 +1,13 @@
-import { join } from 'node:path';
-import { RealClock } from '../../base/real-clock.js';
 import type { AgentFile } from '../../agent/agent-file.js';
-import { type Detection, detectProviders } from '../../settings/detect.js';
-import { failoverOf } from '../../settings/failover.js';
 import { loadSettings, type SettingFlags } from '../../settings/load-settings.js';
 import type { Settings } from '../../settings/settings.js';
-import { ParleyError, type ErrorCode } from '../../base/errors.js';
+import { type ConfiguredEngine, configuredEngine } from '../../daemon/engine-options.js';
 import { modelWarnings } from '../../engine/warnings.js';
 import type { Engine } from '../../engine/engine.js';
-import type { EngineOptions } from '../../engine/options.js';
-import { systemProbe } from '../../net/probe.js';
 import type { CommandIo } from './command.js';
-import { loadPlugins } from '../../plugins/load-plugins.js';
-import { localModelsOf, turnModelOf } from './local-models.js';
-import { suggestionFor } from './suggestion.js';
 
-export interface EngineSettings {
+export interface EngineSettings extends ConfiguredEngine {
   settings: Settings;
-  detection: Detection;
-  /** For `new Engine`. */
-  engine: EngineOptions & { allowUrls: readonly string[]; recordings: string };
   /** Warnings about the settings, for the operator. */
   warnings: readonly string[];
 }
@@ -33,78 +21,11 @@ export async function engineSettings(
   flags: SettingFlags = {},
 ): Promise<EngineSettings> {
   const { settings, warnings } = await loadSettings({ env: io.env, flags });
-  const plugins = await loadPlugins(settings.plugins);
-  const ownModels = plugins.flatMap(({ llm }) => Object.keys(llm ?? {}));
-  const detection = await detectProviders(settings, {
-    probe: systemProbe,
-    clock: new RealClock(),
-    signal: io.signal,
-    ownModels,
-  });
-  const engine: EngineSettings['engine'] = {
-    defaults: detection.defaults,
-    models: detection.models,
-    vendors: detection.vendors,
-    languageVendors: detection.languageVendors,
-    voiceSubstitutes: settings.voiceSubstitutes,
-    failover: failoverOf(settings.failover),
-    vad: detection.vad,
-    speculation: settings.speculation,
-    earlySpeculation: {
-      tokensPerTurn: settings.speculationTokens,
-      costPerTurn: settings.speculationCost,
-      prices: settings.prices.llm ?? {},
-    },
-    pauseFeatures: settings.pauseFeatures,
-    localModels: localModelsOf(settings),
-    plugins,
-    allowUrls: settings.allowUrls,
-    serviceWebhooks: settings.serviceWebhooks,
-    appBaseUrls: settings.appBaseUrls,
-    mcpServers: settings.mcpServers,
-    maxPromptChars: settings.limits.promptChars,
-    maxToolReplyBytes: settings.limits.toolReplyBytes,
-    recordings: join(settings.dataDir, 'recordings'),
-    mediaCacheDir: join(settings.dataDir, 'media'),
-  };
-  const turnModel = await turnModelOf(settings);
-  if (turnModel !== null) engine.turnModel = turnModel;
-  if (settings.webhookSecret !== null) engine.webhookSecret = settings.webhookSecret;
-  return { settings, detection, engine, warnings };
+  return { settings, warnings, ...(await configuredEngine(settings, io.signal)) };
 }
 
 /** Prints an agent's warnings, such as a missing language model. */
 export function printWarnings(agent: AgentFile, engine: Engine, io: Pick<CommandIo, 'stderr'>): void {
   for (const { msg } of [...(agent.warnings ?? []), ...modelWarnings(agent, engine.options)])
     io.stderr.write(`warning: ${msg}\n`);
-}
-
-/** Errors that only a changed setting can fix. */
-const FAULTS: ReadonlySet<ErrorCode> = new Set(['PROVIDER_UNKNOWN', 'PROVIDER_NOT_CONFIGURED', 'PROVIDER_CLOSED']);
-
-/** The settings that name providers, by the kind in the error. */
-const SETTINGS: Readonly<Record<string, readonly [setting: 'llmModel' | 'stt' | 'tts' | 'vad', variable: string]>> = {
-  'language model': ['llmModel', 'PARLEY_LLM_MODEL'],
-  'speech-to-text': ['stt', 'PARLEY_STT'],
-  'text-to-speech': ['tts', 'PARLEY_TTS'],
-  vad: ['vad', 'PARLEY_VAD'],
-};
-
-/**
- * Checks that the default providers in the settings are available.
- * @throws ParleyError CONFIG_INVALID naming the setting and the remedy
- */
-export async function checkDefaults(engine: Engine, settings: Settings): Promise<void> {
-  try {
-    await engine.checkAgent({ agent: {} });
-  } catch (error) {
-    if (!(error instanceof ParleyError) || !FAULTS.has(error.code)) return; // agents may name other providers
-    const { kind, name, provider } = error.details;
-    const named = String(name ?? provider);
-    const [setting, variable] = SETTINGS[String(kind)] ?? [];
-    const isDefault = setting !== undefined && settings[setting] === named;
-    const place = isDefault ? `${setting} (${variable ?? ''})` : 'failover or models';
-    const reason = `${place}: ${error.message}${suggestionFor(error)}`;
-    throw new ParleyError('CONFIG_INVALID', { reason }, { cause: error });
-  }
 }

@@ -23,7 +23,7 @@ export interface AccessOptions {
   allowMissingOrigin: boolean | null;
   /** Public keys that are not stored: those of the daemon's own page. */
   ownPublicKeys: ReadonlySet<string>;
-  /** Whether the daemon listens on loopback only. */
+  /** Whether the daemon listens on loopback only, as far as the settings say. */
   loopback: boolean;
 }
 
@@ -42,6 +42,8 @@ export interface RequestIdentity {
 /** The origin of a request. Requests of the daemon's own pages have its host in their Origin. */
 export interface Caller extends Pick<Client, 'host' | 'viaProxy' | 'isForwarded'> {
   origin: string | undefined;
+  /** Whether the request came to a loopback address of this machine. */
+  isLocal: boolean;
 }
 
 const PAGE_KEY: PublicKey = { id: null, agents: [], origins: [] };
@@ -93,7 +95,8 @@ export class Access {
 
   callerOf(request: IncomingMessage): Caller {
     const { host, viaProxy, isForwarded } = this.#options.clients.of(request);
-    return { origin: request.headers.origin, host, viaProxy, isForwarded };
+    const isLocal = isLoopbackName((request.socket.localAddress ?? '').replace(/^::ffff:/, ''));
+    return { origin: request.headers.origin, host, viaProxy, isForwarded, isLocal };
   }
 
   /**
@@ -162,9 +165,9 @@ export class Access {
    */
   origin(caller: Caller, key?: KeyBinding): void {
     const { origin, isForwarded } = caller;
-    const { allowedOrigins, allowMissingOrigin, loopback, keys } = this.#options;
+    const { allowedOrigins, allowMissingOrigin, keys } = this.#options;
     if (origin === undefined) {
-      if (allowMissingOrigin ?? (loopback && !isForwarded)) return;
+      if (allowMissingOrigin ?? (this.#isOnLoopback(caller) && !isForwarded)) return;
       throw new ParleyError('AUTH_FORBIDDEN', { reason: 'the Origin header is missing' });
     }
     const isOne = (origins: readonly string[]): boolean => origins.includes('*') || origins.includes(origin);
@@ -201,11 +204,17 @@ export class Access {
    * On loopback the host name must be a loopback name too, unless a trusted proxy forwarded the request: an attacker can
    * point any other name to this address (DNS rebinding).
    */
-  #isOwn(origin: URL, { host, viaProxy }: Caller): boolean {
-    const { publicUrl, loopback } = this.#options;
+  #isOwn(origin: URL, caller: Caller): boolean {
+    const { publicUrl } = this.#options;
+    const { host, viaProxy } = caller;
     if (publicUrl !== null && origin.origin === new URL(publicUrl).origin) return true;
     if (origin.host !== host?.toLowerCase()) return false;
-    return viaProxy || !loopback || isLoopbackName(origin.hostname);
+    return viaProxy || !this.#isOnLoopback(caller) || isLoopbackName(origin.hostname);
+  }
+
+  /** The server of an application may listen elsewhere than the settings say. */
+  #isOnLoopback({ isLocal }: Caller): boolean {
+    return this.#options.loopback && isLocal;
   }
 }
 

@@ -113,7 +113,8 @@ export class Forwarder {
     const url = new URL(address);
     const { host: _host, ...headers } = request.headers;
     headers[PASS_HEADER] = passes.headerFor(nodeId, request, { method: 'GET', url: path, body: null });
-    const outgoing = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url.origin, { path, headers });
+    const place = { path: prefixIn(url) + path, headers };
+    const outgoing = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url.origin, place);
     const cancel = clock.schedule(clock.nowMs() + HEAD_MS, () => outgoing.destroy(new Error('it does not answer')));
     socket.once('close', () => outgoing.destroy());
     outgoing.once('error', (error) => {
@@ -178,9 +179,10 @@ export class Forwarder {
     const whole = new AbortController();
     signal.addEventListener('abort', () => whole.abort(signal.reason), { once: true });
     try {
+      const place = new URL(address);
       const answer = agent.request({
-        origin: new URL(address).origin,
-        path: url,
+        origin: place.origin,
+        path: prefixIn(place) + url,
         method,
         headers,
         body,
@@ -203,6 +205,11 @@ export class Forwarder {
     );
     return this.#agent;
   }
+}
+
+/** The base path of another node, which the addresses of its requests begin with. */
+function prefixIn({ pathname }: URL): string {
+  return pathname.replace(/\/$/, '');
 }
 
 /** The status line and the headers of an answer. */

@@ -1,9 +1,13 @@
 import { createHmac } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../../base/clock.js';
 import { waitAtMost } from '../../base/deadlines.js';
+import { ParleyError } from '../../base/errors.js';
+import { refuseUpgrade } from '../../net/refuse-upgrade.js';
 import type { DaemonContext } from '../context.js';
 import type { DaemonModule } from '../module.js';
 import { Access, isLoopbackName } from './access.js';
@@ -12,6 +16,7 @@ import { Clients } from './clients.js';
 import { Forwarder, type NodeAddresses } from './forwarder.js';
 import { InnerRequests } from './inner-requests.js';
 import { keyRoutes } from './key-routes.js';
+import { Mount, prefixOf } from './mount.js';
 import { NodePasses } from './node-pass.js';
 import { openApiRoutes } from './openapi.js';
 import { countRequests, RateLimit } from './rate-limit.js';
@@ -20,7 +25,7 @@ import { answerPages, openServer } from './server.js';
 import { SessionTokens } from './session-tokens.js';
 import { SignedUrls } from './signed-urls.js';
 import type { TlsFiles } from './tls.js';
-import { Upgrades } from './upgrades.js';
+import { refuseRequest, Upgrades } from './upgrades.js';
 
 /** The time for sending the last answers when the daemon closes. */
 const LAST_ANSWERS_MS = 2000;
@@ -37,6 +42,7 @@ export interface HttpModule extends DaemonModule {
   readonly tokens: SessionTokens;
   readonly links: SignedUrls;
   readonly upgrades: Upgrades;
+  readonly mount: Mount;
   /** Of requests that come from other nodes. */
   readonly passes: NodePasses;
   /** Passes requests on to other nodes. */
@@ -45,6 +51,10 @@ export interface HttpModule extends DaemonModule {
   readonly inner: InnerRequests;
   /** The public key of the daemon's own page. */
   readonly pageKey: string;
+  /** Answers a request to the server of an application, unless its URL is outside of the base path. */
+  answer: (request: IncomingMessage, response: ServerResponse, url: string, next?: () => void) => void;
+  /** Makes the routes final, so that the servers of applications can pass requests on. */
+  ready: () => PromiseLike<unknown>;
   /** Resolves with the address once the server listens. */
   listen: () => Promise<string>;
 }
@@ -52,7 +62,8 @@ export interface HttpModule extends DaemonModule {
 export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: NodeAddresses): HttpModule {
   const { settings, clock, nowUnixMs, stores, log, faults, node } = context;
   const { host, port, publicUrl } = settings;
-  let address = `http://${host}:${String(port)}`;
+  const prefix = prefixOf(settings);
+  let address = `http://${host}:${String(port)}${prefix}`;
   const pageKeys = settings.publicKey === null ? stores.sharedKeys.map(pageKeyOf) : [settings.publicKey];
   const tokens = new SessionTokens({ keys: stores.sharedKeys, uses: stores.tokenUses, nowUnixMs });
   const clients = new Clients(settings, (proxy) => warnOfProxy(context, proxy));
@@ -66,7 +77,9 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
     ownPublicKeys: new Set(settings.page ? pageKeys : []),
     loopback: isLoopbackName(host),
   });
-  const app = openServer(settings, clock, tls);
+  const mount = new Mount(prefix, (request, response) => app.routing(request, response));
+  const answer = answering(mount, faults.report);
+  const app = openServer(settings, clock, tls, (request, response) => answer(request, response, request.url ?? ''));
   app.setErrorHandler(errorReplies((error, request) => faults.report(error, { request })));
   answerUnknownRoutes(app);
   const passes = new NodePasses({ node, keys: stores.signingKeys, nowUnixMs, access, clients });
@@ -77,6 +90,8 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
   });
   const requests = new RateLimit(settings.limits.requestsPerMinute, () => clock.nowMs());
   const inner = new InnerRequests(app);
+  const upgrades = new Upgrades(mount, passes);
+  takeSockets(app.server, upgrades);
   countRequests(app, { requests, clients, access, passes, inner });
   answerPages(app, access);
   return {
@@ -92,12 +107,16 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
       keys: stores.signingKeys,
       base: () => publicUrl ?? address,
       isPublic: publicUrl !== null,
+      prefix,
     }),
-    upgrades: new Upgrades(app.server, passes),
+    upgrades,
+    mount,
+    answer,
     passes,
     forwarder,
     inner,
     pageKey: pageKeys[0] ?? '',
+    ready: () => app.ready(),
     listen: async () => {
       await app.listen({ host, port });
       const bound = app.server.address() as AddressInfo;
@@ -106,22 +125,62 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
         else log.write('error', `the previous certificate stays in use: ${fault.message}`, {}, fault);
       });
       const name = host.includes(':') ? `[${host}]` : host;
-      address = `http${tls === null ? '' : 's'}://${name}:${String(bound.port)}`;
+      address = `http${tls === null ? '' : 's'}://${name}:${String(bound.port)}${prefix}`;
       return address;
     },
     routes: (api) => {
-      openApiRoutes(api, publicUrl ?? '/');
+      openApiRoutes(api, publicUrl ?? `${prefix}/`);
       keyRoutes(api, { keys: stores.keys, isAgent: (id) => stores.agents.get(id) !== null });
     },
     close: async () => {
-      // Endless answers, and clients that read too slowly, would keep the server open.
-      const cutOff = clock.schedule(clock.nowMs() + LAST_ANSWERS_MS, () => app.server.closeAllConnections());
-      await app.close();
-      cutOff();
+      await closeServer(app, mount, clock);
       await forwarder.close();
       tls?.close();
     },
   };
+}
+
+/** Answers what is below the base path. An application that has read a body is told so, because nobody can read it again. */
+function answering(mount: Mount, onFault: (error: Error) => void): HttpModule['answer'] {
+  return (request, response, url, next) => {
+    if (mount.below(url) !== null && isRead(request)) {
+      const order = 'the application has read its body: let it pass requests to parley before it parses bodies';
+      onFault(new Error(`${request.method ?? ''} ${pathOf(url)}: ${order}, see docs/embedding.md`));
+      refuseRequest(response, new ParleyError('INTERNAL'));
+      return;
+    }
+    if (mount.serve(request, response, url)) return;
+    if (next !== undefined) next();
+    else refuseRequest(response, new ParleyError('ROUTE_UNKNOWN', { method: request.method ?? '', path: pathOf(url) }));
+  };
+}
+
+/** The sockets of the daemon's own server, which has no others. */
+function takeSockets(server: FastifyInstance['server'], upgrades: Upgrades): void {
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (upgrades.dispatch(request, socket, head)) return;
+    socket.on('error', () => socket.destroy());
+    refuseUpgrade(socket, new ParleyError('ROUTE_UNKNOWN', { method: 'WebSocket', path: pathOf(request.url) }));
+  });
+}
+
+/** Whether somebody has read the body of a request, which has one. */
+function isRead({ readableEnded, headers }: IncomingMessage): boolean {
+  return readableEnded && (Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined);
+}
+
+function pathOf(url = ''): string {
+  return url.split('?')[0] ?? '';
+}
+
+async function closeServer(app: FastifyInstance, mount: Mount, clock: Clock): Promise<void> {
+  // Endless answers, and clients that read too slowly, would keep it open.
+  const cancel = clock.schedule(clock.nowMs() + LAST_ANSWERS_MS, () => {
+    mount.cutOff();
+    app.server.closeAllConnections();
+  });
+  await Promise.all([app.close(), mount.idle()]);
+  cancel();
 }
 
 function warnOfProxy({ log }: DaemonContext, proxy: string): void {

@@ -87,9 +87,10 @@ export class NodePasses {
   /**
    * Takes over what another node knows of the client, if the request has a pass. Call it before anything asks for its
    * key or its client.
+   * @param url path and query of the request, below the base path
    * @throws ParleyError NODE_REFUSED for a pass that was not signed with the key, has expired or is for another node
    */
-  admit(request: IncomingMessage): void {
+  admit(request: IncomingMessage, url = request.url ?? ''): void {
     const header = request.headers[PASS_HEADER];
     if (header === undefined) return;
     const [text = '', signature = ''] = String(header).split('.', 2);
@@ -102,7 +103,7 @@ export class NodePasses {
     if (nowUnixMs() > pass.expiresUnixMs) {
       throw new ParleyError('NODE_REFUSED', { reason: 'it has expired: do the clocks of the nodes differ?' });
     }
-    if (!pass.request.startsWith(requestText(request.method ?? '', request.url ?? '', null))) {
+    if (!pass.request.startsWith(requestText(request.method ?? '', url, null))) {
       throw new ParleyError('NODE_REFUSED', { reason: 'it is for another request' });
     }
     const { client, keyId, holder } = pass;

@@ -1,5 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import { randomUUID } from 'node:crypto';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { Clock } from '../../base/clock.js';
 import type { Settings } from '../../settings/settings.js';
 import type { TlsFiles } from './tls.js';
@@ -32,27 +34,37 @@ function noSchemas(): never {
   throw new Error('Routes must not have Fastify schemas: src/daemon/http validates requests');
 }
 
-/** The HTTP server, with TLS if there are files for it. It disconnects slow and idle clients. */
-export function openServer({ limits }: Pick<Settings, 'limits'>, clock: Clock, tls: TlsFiles | null): FastifyInstance {
+/**
+ * The HTTP server, with TLS if there are files for it. It disconnects slow and idle clients.
+ * @param listener gets the requests in place of the application, which answers what its `routing` gets
+ */
+export function openServer(
+  { limits }: Pick<Settings, 'limits'>,
+  clock: Clock,
+  tls: TlsFiles | null,
+  listener: RequestListener,
+): FastifyInstance {
   const longestMs = BODY_MS + Math.max(limits.knowledgeFileBytes, limits.bodyBytes) / SLOWEST_BYTES_PER_MS;
   const times = { headersTimeout: HEADERS_MS, connectionsCheckingInterval: LOOK_MS };
-  const options = {
+  const app = Fastify({
     bodyLimit: limits.bodyBytes,
     // The schema of an endpoint reports parameters that are too long.
     routerOptions: { maxParamLength: 10_000 },
-    requestTimeout: Math.max(longestMs, UNKNOWN_LENGTH_BODY_MS),
+    // Also the servers of further addresses, if the name of the host has several.
+    serverFactory: (_listener, { keepAliveTimeout }) => {
+      const server =
+        tls === null
+          ? createServer(times, listener)
+          : createTlsServer({ ...times, ...tls.read(), handshakeTimeout: HANDSHAKE_MS }, listener);
+      server.keepAliveTimeout = Number(keepAliveTimeout);
+      server.requestTimeout = Math.max(longestMs, UNKNOWN_LENGTH_BODY_MS);
+      return server;
+    },
     schemaController: NO_SCHEMAS,
     genReqId: () => randomUUID(),
     // Fastify's own answer has another shape than the errors of the catalogue.
     return503OnClosing: false,
-  };
-  const app =
-    tls === null
-      ? Fastify({ ...options, http: times })
-      : (Fastify({
-          ...options,
-          https: { ...times, ...tls.read(), handshakeTimeout: HANDSHAKE_MS },
-        }) as unknown as FastifyInstance);
+  });
   app.server.maxConnections = limits.connections;
   sendSlowBodiesAway(app, clock);
   nameRequests(app);

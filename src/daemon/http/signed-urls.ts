@@ -15,6 +15,8 @@ export interface SignedUrlsOptions {
   base: () => string;
   /** Whether the operator configured the base address. If so, the address of a request does not matter. Default false. */
   isPublic?: boolean;
+  /** The base path, behind the address of a request. Default ''. */
+  prefix?: string;
 }
 
 /** Query parameters of a signed URL. The endpoint's `gate` calls `check`. */
@@ -46,9 +48,9 @@ export class SignedUrls {
 
   /** The base of URLs in an answer: the operator's, or else the address of the request. */
   baseOf({ protocol, host = '' }: Pick<Client, 'protocol' | 'host'>): string {
-    const { base, isPublic = false } = this.#options;
+    const { base, isPublic = false, prefix = '' } = this.#options;
     const asked = `${protocol}://${host}`;
-    return isPublic || !URL.canParse(asked) || new URL(asked).host !== host.toLowerCase() ? base() : asked;
+    return isPublic || !URL.canParse(asked) || new URL(asked).host !== host.toLowerCase() ? base() : asked + prefix;
   }
 
   /**

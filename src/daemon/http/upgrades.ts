@@ -1,45 +1,63 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ParleyError } from '../../base/errors.js';
+import type { Mount } from './mount.js';
 import type { NodePasses } from './node-pass.js';
 import { refuseUpgrade } from '../../net/refuse-upgrade.js';
 
 /** A request to open a WebSocket. */
 export interface Upgrade {
   request: IncomingMessage;
-  /** Path and query of the request. */
+  /** Path and query of the request, below the base path. */
   path: string;
   socket: Duplex;
   head: Buffer;
 }
 
-/** Dispatches WebSocket requests by path to the endpoints, and refuses unknown paths. */
+/** Dispatches WebSocket requests by path to the endpoints. */
 export class Upgrades {
   readonly #endpoints: { matches: (path: string) => boolean; take: (upgrade: Upgrade) => void }[] = [];
 
+  readonly #mount: Mount;
+  readonly #passes: Pick<NodePasses, 'admit'>;
+
   /** @param passes of requests that come from other nodes */
-  constructor(server: Server, passes: Pick<NodePasses, 'admit'>) {
-    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      socket.on('error', () => socket.destroy());
-      try {
-        passes.admit(request);
-      } catch (error) {
-        refuseUpgrade(socket, error instanceof ParleyError ? error : new ParleyError('INTERNAL'));
-        return;
-      }
-      const path = request.url ?? '';
-      const [plain = ''] = path.split('?');
-      const endpoint = this.#endpoints.find(({ matches }) => matches(plain));
-      if (endpoint === undefined) {
-        refuseUpgrade(socket, new ParleyError('ROUTE_UNKNOWN', { method: 'WebSocket', path: plain }));
-      } else endpoint.take({ request, path, socket, head });
-    });
+  constructor(mount: Mount, passes: Pick<NodePasses, 'admit'>) {
+    this.#mount = mount;
+    this.#passes = passes;
+  }
+
+  /**
+   * Gives a request to open a WebSocket to its endpoint.
+   * @returns false if no endpoint has its path: the socket is untouched
+   */
+  dispatch(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
+    const path = this.#mount.below(request.url ?? '');
+    const [plain] = path?.split('?') ?? [];
+    if (path === null || plain === undefined) return false;
+    const endpoint = this.#endpoints.find(({ matches }) => matches(plain));
+    if (endpoint === undefined) return false;
+    socket.on('error', () => socket.destroy());
+    this.#mount.keep(socket);
+    try {
+      this.#passes.admit(request, path);
+      endpoint.take({ request, path, socket, head });
+    } catch (error) {
+      refuseUpgrade(socket, error instanceof ParleyError ? error : new ParleyError('INTERNAL'));
+    }
+    return true;
   }
 
   /** @param matches whether a path, without its query, belongs to the endpoint */
   at(matches: (path: string) => boolean, take: (upgrade: Upgrade) => void): void {
     this.#endpoints.push({ matches, take });
   }
+}
+
+/** Answers a request that does not reach the routes with an error. */
+export function refuseRequest(response: ServerResponse, { httpStatus, message, code }: ParleyError): void {
+  response.writeHead(httpStatus, { 'content-type': 'application/json; charset=utf-8' });
+  response.end(JSON.stringify({ detail: message, code }));
 }
 
 /** Limits the open sockets of one address, so that no client can use all of them. */

@@ -4,6 +4,7 @@ import { NodeStore, type NodeReport } from '../../store/nodes.js';
 import { signingKeyId } from '../../store/secret-keys.js';
 import type { Settings } from '../../settings/settings.js';
 import type { DaemonContext } from '../context.js';
+import { prefixOf } from '../http/mount.js';
 import type { DaemonModule } from '../module.js';
 import { NodeGroup, type NodeGroupOptions, type Nodes, SoleNode } from './node-group.js';
 import { nodeRoutes } from './node-routes.js';
@@ -70,11 +71,14 @@ export function nodesModule(
  * Where other nodes reach this one, as far as the settings say it; '' = where it will listen.
  * @throws ParleyError CONFIG_INVALID if they cannot know it
  */
-export function nodeAddress({ nodeUrl, host, port, tlsCertPath, databaseUrl }: Settings): string {
+export function nodeAddress(settings: Settings): string {
+  const { nodeUrl, host, port, tlsCertPath, databaseUrl } = settings;
+  const prefix = prefixOf(settings);
   if (nodeUrl !== null) {
     const { pathname, origin } = new URL(nodeUrl);
-    if (pathname === '/') return origin;
-    const reason = `nodeUrl (PARLEY_NODE_URL) should have no path, not ${pathname}: other nodes ask the daemon itself`;
+    if (pathname === '/' || pathname === prefix) return origin + prefix;
+    const other = prefix === '' ? 'no path' : `the path ${prefix}, as basePath`;
+    const reason = `nodeUrl (PARLEY_NODE_URL) should have ${other}, not ${pathname}: other nodes ask the daemon itself`;
     throw new ParleyError('CONFIG_INVALID', { reason });
   }
   if (databaseUrl !== null && ANY.has(host)) {
@@ -82,5 +86,5 @@ export function nodeAddress({ nodeUrl, host, port, tlsCertPath, databaseUrl }: S
     throw new ParleyError('CONFIG_INVALID', { reason });
   }
   if (port === 0) return '';
-  return `http${tlsCertPath === null ? '' : 's'}://${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
+  return `http${tlsCertPath === null ? '' : 's'}://${host.includes(':') ? `[${host}]` : host}:${String(port)}${prefix}`;
 }

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 export interface NodeIdentity {
   /** New at each start, and after others have declared the node dead. */
   readonly id: string;
-  /** Where other nodes reach it: scheme and authority; '' = nowhere. */
+  /** Where other nodes reach it: scheme, authority and base path; '' = nowhere. */
   readonly address: string;
 }
 

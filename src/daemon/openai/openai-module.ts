@@ -69,6 +69,7 @@ export function openAiModule(context: DaemonContext, options: OpenAiModuleOption
     onError,
     media: new LocalMediaHost(engine),
     peers: peerSettings(settings),
+    prefix: http.mount.prefix,
   });
   const needs = (scope: KeyScope) => ({
     onRequest: (request: FastifyRequest, _reply: FastifyReply, done: () => void): void => {

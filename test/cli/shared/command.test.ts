@@ -11,7 +11,7 @@ import {
   UsageError,
 } from '../../../src/cli/shared/command.js';
 import { helpText } from '../../../src/cli/shared/help.js';
-import { suggestionFor } from '../../../src/cli/shared/suggestion.js';
+import { suggestionFor } from '../../../src/settings/suggestion.js';
 import { openOutput, withOutputPath } from '../../../src/cli/shared/output-file.js';
 
 const bake = defineCommand({

@@ -9,6 +9,7 @@ import { Api } from '../../../src/daemon/http/api.js';
 import { Clients } from '../../../src/daemon/http/clients.js';
 import { EventStream } from '../../../src/daemon/http/event-stream.js';
 import { Forwarder } from '../../../src/daemon/http/forwarder.js';
+import { Mount } from '../../../src/daemon/http/mount.js';
 import { NodePasses } from '../../../src/daemon/http/node-pass.js';
 import { errorReplies } from '../../../src/daemon/http/replies.js';
 import { SessionTokens } from '../../../src/daemon/http/session-tokens.js';
@@ -79,7 +80,9 @@ class House {
       addressOf: async (id: string) => houses.find((house) => house.node.id === id)?.address ?? null,
     };
     this.forwarder = new Forwarder({ node, nodes, passes: this.passes, clock });
-    const upgrades = new Upgrades(app.server, this.passes);
+    const mount = new Mount('', (request, response) => app.routing(request, response));
+    const upgrades = new Upgrades(mount, this.passes);
+    app.server.on('upgrade', (request, socket, head) => upgrades.dispatch(request, socket, head));
     const sockets = new WebSocketServer({ noServer: true });
     upgrades.at(
       (path) => path.startsWith('/sound/'),

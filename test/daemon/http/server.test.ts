@@ -7,7 +7,7 @@ import { openServer } from '../../../src/daemon/http/server.js';
 import { DEFAULT_SETTINGS } from '../../../src/settings/settings.js';
 
 it('answers requests on open connections during the shutdown as other refusals', async () => {
-  const app = openServer(DEFAULT_SETTINGS, new RealClock(), null);
+  const app = openServer(DEFAULT_SETTINGS, new RealClock(), null, (one, reply) => app.routing(one, reply));
   app.setErrorHandler(errorReplies(() => undefined));
   app.get('/', () => 'hello');
   let isClosing: () => void = () => undefined;

@@ -15,6 +15,8 @@ export interface RealtimeCallsOptions {
   /** Sessions with functions of their client run on the main thread. */
   media: Pick<LocalMediaHost, 'openWebRtc'>;
   peers: PeerSettings;
+  /** The base path, before the path of a call. */
+  prefix: string;
   onError: (error: Error) => void;
 }
 
@@ -38,7 +40,7 @@ export class RealtimeCalls {
    * @throws ParleyError OFFER_INVALID, RTP_PORTS_FULL; as `RealtimeSessions.prepare`
    */
   async answer(request: FastifyRequest, client: RealtimeClient, reply: FastifyReply): Promise<FastifyReply> {
-    const { sessions, media, peers } = this.#options;
+    const { sessions, media, peers, prefix } = this.#options;
     const { sdp, session } = await offerOf(request);
     checkOffer(sdp);
     const { model, instructions } = request.query as { model?: string; instructions?: string };
@@ -73,7 +75,7 @@ export class RealtimeCalls {
         () => conversation.open(),
         () => conversation.close(),
       );
-      void reply.code(201).header('location', `/v1/realtime/calls/${conversation.sessionId}`);
+      void reply.code(201).header('location', `${prefix}/v1/realtime/calls/${conversation.sessionId}`);
       return await reply.type('application/sdp').send(answer);
     } catch (error) {
       conversation.close();

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { failoverOf } from '../../settings/failover.js';
-import type { Settings } from '../../settings/settings.js';
-import { isPath, LocalModels, type LocalModelsOptions } from '../../providers/local/local-models.js';
-import { turnRuntime } from '../../providers/turn/onnx.js';
+import { failoverOf } from '../settings/failover.js';
+import type { Settings } from '../settings/settings.js';
+import { isPath, LocalModels, type LocalModelsOptions } from '../providers/local/local-models.js';
+import { turnRuntime } from '../providers/turn/onnx.js';
 
 /** The local models of the settings, and the folder of models that agents may name. */
 export function localModelsOf(settings: Settings): LocalModelsOptions {

@@ -1,6 +1,6 @@
-import type { ParleyError } from '../../base/errors.js';
-import { similar } from '../../base/similar.js';
-import { modelRemedy } from '../../settings/models.js';
+import type { ParleyError } from '../base/errors.js';
+import { similar } from '../base/similar.js';
+import { modelRemedy } from './models.js';
 
 /**
  * What to do about an unknown agent, model, voice or provider: the known name that may be meant, or how to get the model. It
