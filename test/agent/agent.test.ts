@@ -173,7 +173,11 @@ describe('parseAgentConfig', () => {
     expect(issuesIn(named('x', 'y', 'z'))).toEqual([]);
     expect(issuesIn(named('flite', 'gladia', 'scripted'), rules)).toEqual([]);
     expect(issuesIn(named('flute', 'x', 'gpt-9'), rules)).toEqual([
-      { loc: ['voice', 'provider'], msg: expect.stringMatching(/flite, azure, .*sesame$/) as string, type: 'enum' },
+      {
+        loc: ['voice', 'provider'],
+        msg: expect.stringMatching(/flite, azure, .*sesame\. Did you mean flite\?$/) as string,
+        type: 'enum',
+      },
       { loc: ['speech_to_text', 'provider'], msg: expect.stringMatching(/embedded, deepgram/) as string, type: 'enum' },
       { loc: ['llm', 'model'], msg: 'Input should be one of: scripted', type: 'enum' },
     ]);
