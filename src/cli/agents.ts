@@ -52,7 +52,7 @@ export const agents = defineCommand({
     }),
     diff: defineCommand({
       about: 'Show what a push would change. Exit code 1 if there is a difference.',
-      args: [{ name: 'FILE', help: 'agent file' }],
+      args: [{ name: 'FILE', help: 'agent file', stream: 'in' }],
       flags: { ...ID, ...DAEMON },
       run: ({ values, positionals: [file = ''] }, io) => deskOf(values, io).diff(file, values.id),
     }),
@@ -60,7 +60,7 @@ export const agents = defineCommand({
       about: `
         Make the daemon's agent what the file says, or create it. Shows the difference and asks. Refuses if somebody has
         changed the agent since the file was pulled or pushed.`,
-      args: [{ name: 'FILE', help: 'agent file', many: true }],
+      args: [{ name: 'FILE', help: 'agent file', many: true, stream: 'in' }],
       flags: { ...ID, ...YES, force: { help: 'push also over changes of others' }, ...DAEMON },
       async run({ values, positionals }, io) {
         if (values.id !== undefined && positionals.length > 1) throw new UsageError('--id needs a single FILE');

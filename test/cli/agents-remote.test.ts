@@ -177,3 +177,18 @@ it('names the place of what the daemon refuses and warns of', async () => {
     err: expect.stringMatching(/:3:3: config\.promt/) as string,
   });
 });
+
+it('pushes and compares what comes from standard input', async () => {
+  const stdin = CAKES.replace('Cakes', 'Buns').split('\n');
+  const pushed = await run(['push', '-', '--yes'], { stdin });
+  expect(pushed).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^standard input: created the agent \S+\n$/) as string,
+  });
+  expect(await run(['diff', '-'], { stdin })).toMatchObject({ code: 0, out: '' });
+  const other = await run(['diff', '-'], { stdin: stdin.map((line) => line.replace('sell cake', 'sell buns')) });
+  expect([other.code, other.out]).toEqual([1, expect.stringContaining('+++ standard input\n')]);
+  const config = { promt: 'x', langauge: 'en', voise: 1, tol: 2, flo: 3, lm: 4 };
+  const { code, err } = await run(['push', '-', '--yes'], { stdin: [JSON.stringify({ name: 'A', config })] });
+  expect([code, err]).toEqual([1, expect.stringMatching(/6 faults.*\n {2}standard input:1:\d+: config\.promt: /)]);
+});

@@ -118,7 +118,9 @@ export const evalCommand = defineCommand({
 });
 
 async function run(path: string, values: EvalFlags, io: CommandIo): Promise<number> {
-  const loaded = await loadSuite(path);
+  const found = await loadSuite(path);
+  // Paths in a suite from standard input are relative to the working folder.
+  const loaded = path === io.input ? { ...found, folder: process.cwd() } : found;
   const { runs, mode, concurrency = availableParallelism() } = values;
   const modes: readonly EvalMode[] | undefined = mode === undefined ? undefined : [mode];
   const keep = values.keep === 'none' ? null : { folder: values.out, which: values.keep };

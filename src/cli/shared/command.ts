@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { ParleyError } from '../../base/errors.js';
 import { similar } from '../../base/similar.js';
+import { InvalidConfigError } from '../../schema/issues.js';
 
 /** A flag: a switch, unless it has `value` or `choices`. */
 export interface Flag {
@@ -116,6 +117,8 @@ export interface CommandIo {
   hurry?: () => AbortSignal;
   /** What a file called `-` is written to, where a command has one; `stdout` is then standard error. */
   output?: NodeJS.WritableStream;
+  /** The path of the file that stands for standard input, where a file is `-`. */
+  input?: string;
 }
 
 /** Wrong usage of a command. */
@@ -314,12 +317,30 @@ export async function runCommand({ command, values, positionals }: CommandLine, 
           ]),
         ) as Values<FlagSet>,
       },
-      own,
+      { ...own, input: path, stdout: renaming(own.stdout, path), stderr: renaming(own.stderr, path) },
     );
   } catch (error) {
-    if (error instanceof ParleyError) error.message = error.message.replaceAll(path, 'standard input');
-    throw error;
+    if (!(error instanceof InvalidConfigError)) {
+      if (error instanceof ParleyError) error.message = error.message.replaceAll(path, STDIN);
+      throw error;
+    }
+    const renamed = (step: string | number): string | number =>
+      typeof step === 'string' ? step.replaceAll(path, STDIN) : step;
+    throw new InvalidConfigError(
+      error.issues.map((issue) => ({ ...issue, loc: issue.loc.map(renamed) })),
+      error,
+    );
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+const STDIN = 'standard input';
+
+/** The stream, with the name of standard input for the path of its file. */
+function renaming<Stream extends NodeJS.WritableStream>(stream: Stream, path: string): Stream {
+  const renamed = Object.create(stream) as Stream;
+  renamed.write = (text: string | Uint8Array) =>
+    stream.write(typeof text === 'string' ? text.replaceAll(path, STDIN) : text);
+  return renamed;
 }

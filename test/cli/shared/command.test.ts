@@ -148,6 +148,7 @@ describe('-', () => {
       const read = from ?? values.also[0] ?? '';
       files.push(read);
       io.stdout.write(`name ${values.name ?? ''}`);
+      if (read === io.input) io.stderr.write(` of ${read}`);
       const text = await readFile(read, 'utf8');
       if (text === 'bad') throw new ParleyError('CONFIG_INVALID', { reason: `${read}: bad` });
       if (values.more === undefined) {
@@ -163,7 +164,7 @@ describe('-', () => {
   it('is standard input and output, and other results go to standard error', async () => {
     const { io, out, err } = streams('bread');
     expect(await run(['-', '--name', '-'], io)).toBe(0);
-    expect([String(out.read()), String(err.read())]).toEqual(['bread', 'name -']);
+    expect([String(out.read()), String(err.read())]).toEqual(['bread', 'name - of standard input']);
     expect(files.map((file) => existsSync(file))).toEqual([false]);
     const other = streams('rolls');
     expect(await run(['--also', '-', '--out', 'x', '--more', '-'], other.io)).toBe(0);
