@@ -12,7 +12,7 @@ type TextFlag = Flag & { value: string };
 /** The flags of settings, by name. */
 export const SETTING_FLAGS: Readonly<Record<string, TextFlag>> = Object.fromEntries(
   SETTING_NAMES.flatMap(({ key, env, flag, description }) => {
-    if (flag === null || flag === 'plugins') return [];
+    if (flag === null) return [];
     const words = description
       .replaceAll(/, see \[[^\]]+\]\(([^)#]+)[^)]*\)/g, ' (docs/$1)')
       .replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1')
