@@ -129,7 +129,6 @@ export class Daemon {
     const media = new Media(context);
     const fileStore = filesModule(context, (session) => callLog.archive.isTraceOpen(session));
     const callLog = callLogModule(context, http, fileStore.callFiles, (session) => media.flushTrace(session));
-    const live = liveModule(context, http, nodes.nodes);
     const operations = operationsModule(context, http, { media, files: fileStore.queue });
     events.on('session.event', ({ sessionId, agentId, event }) => onSessionEvent?.(sessionId, agentId ?? '', event));
     const agents = agentsModule(context, http, agentInUse);
@@ -139,6 +138,7 @@ export class Daemon {
     const { trunks } = operations;
     const telephone = callsModule(context, { http, media, trunks, records, agents: registry, log: calls });
     const { dialer, registered } = telephone;
+    const live = liveModule(context, { http, nodes: nodes.nodes, end: telephone.end });
     const campaigns = campaignsModule(context, { dialer, agents: registry });
     const chatPlaces = new ChatPlaces(context.admission, context.settings.limits.sessions);
     const talk = talkModule(context, { http, media, registered, files, chatPlaces, agents: registry, log: calls });

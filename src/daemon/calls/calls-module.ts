@@ -7,7 +7,7 @@ import type { DaemonContext } from '../context.js';
 import type { HttpModule } from '../http/http-module.js';
 import type { Media } from '../media.js';
 import type { DaemonModule } from '../module.js';
-import { callRoutes } from './call-routes.js';
+import { callRoutes, endSession } from './call-routes.js';
 import { CarrierEndpoint, nodeTokenPrefix } from './carrier-routes.js';
 import { Dialer } from './dialer.js';
 import { doNotCallRoutes } from './do-not-call-routes.js';
@@ -23,6 +23,8 @@ import { trunkRoutes } from './trunk-routes.js';
 export interface CallsModule extends DaemonModule {
   readonly dialer: Dialer;
   readonly registered: RegisteredCalls;
+  /** As `endSession`. */
+  end: (sessionId: string, message: string | null) => Promise<void>;
 }
 
 export interface CallsModuleOptions {
@@ -80,15 +82,17 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     forwarder: http.forwarder,
     onError: faults.report,
   });
+  const ending = { engine, dialer, registered, calls, telephone, owners };
   return {
     name: 'calls',
     dialer,
     registered,
+    end: (sessionId, message) => endSession(sessionId, ending, message),
     routes: (api) => {
       phoneRoutes(api, { engine, nowUnixMs, agents, phones, openTelephone });
       trunkRoutes(api, { nowUnixMs, figures: trunks, nowMs: () => clock.nowMs(), open: openTelephone });
       doNotCallRoutes(api, doNotCall, nowUnixMs);
-      callRoutes(api, { engine, dialer, registered, dials, guards, calls, telephone, owners });
+      callRoutes(api, { ...ending, dialer, registered, dials, guards });
       carriers.routes(http.app, http.upgrades);
     },
     recover: () => registered.recover(),

@@ -92,6 +92,28 @@ const eventSchemas = {
       result: z.string().nullable(),
     })
     .meta({ id: 'ToolEvent', description: 'Event `tool`: a tool call has ended.' }),
+  speaking: z
+    .strictObject({ ...eventShape, role: z.enum(['user', 'agent']), speaking: z.boolean() })
+    .meta({ id: 'SpeakingEvent', description: 'Event `speaking`: a side starts or stops speaking.' }),
+  interrupted: z.strictObject({ ...eventShape, by: z.enum(['user', 'program']) }).meta({
+    id: 'InterruptedEvent',
+    description: 'Event `interrupted`: the agent was stopped, by the user or by a command.',
+  }),
+  state: z
+    .strictObject({
+      ...eventShape,
+      held: z.boolean().optional(),
+      user_muted: z.boolean().optional(),
+      agent_muted: z.boolean().optional(),
+      agent_updated: z.boolean().optional(),
+    })
+    .meta({ id: 'StateEvent', description: 'Event `state`: what a command has changed.' }),
+  tool_started: z
+    .strictObject({ ...eventShape, id: z.string(), name: z.string(), arguments: z.string().nullable() })
+    .meta({ id: 'ToolStartedEvent', description: 'Event `tool_started`: a tool call begins.' }),
+  tool_progress: z
+    .strictObject({ ...eventShape, id: z.string(), name: z.string(), text: z.string().nullable() })
+    .meta({ id: 'ToolProgressEvent', description: 'Event `tool_progress`: a function in code reports progress.' }),
   gap: z
     .strictObject({})
     .meta({ id: 'GapEvent', description: 'Event `gap`: some events before this one are no longer stored.' }),
@@ -158,7 +180,8 @@ export function eventRoutes(api: Api, options: EventRoutesOptions): void {
     summary: 'Watch the events of all calls',
     stream: { events: eventSchemas, last: null },
     description:
-      'Events are `status`, `transcript`, `metrics`, `tool`, and `gap` if the client missed some. Those of all nodes.',
+      'Events are `status`, `transcript`, `speaking`, `interrupted`, `metrics`, `tool_started`, `tool_progress`, `tool`, ' +
+      '`state`, and `gap` if the client missed some. Those of all nodes.',
     handle: (call) => open(call, 'all'),
   });
 

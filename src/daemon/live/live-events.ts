@@ -81,8 +81,8 @@ const PROGRESS: ReadonlySet<string> = new Set<CallProgress>([
 const MAX_CHARS = 8_000_000;
 
 /**
- * Events of calls for watchers: `status`, `transcript`, `metrics` and `tool`. They have no texts of calls whose agent
- * opts out of data collection.
+ * Events of calls for watchers, as `eventRoutes` describes them. They have no texts of calls whose agent opts out of data
+ * collection.
  */
 export class LiveEvents {
   readonly #buffer: EventBuffer;
@@ -151,12 +151,28 @@ export class LiveEvents {
         this.#add(sessionId, 'metrics', metricsOf(event.metrics));
         break;
       case 'speaking':
+        this.#add(sessionId, 'speaking', { role: event.who, speaking: event.isSpeaking });
+        break;
       case 'interrupted':
-      case 'agentUpdated':
+        this.#add(sessionId, 'interrupted', { by: event.by });
+        break;
       case 'held':
+        this.#add(sessionId, 'state', { held: event.on });
+        break;
       case 'muted':
-      case 'toolStarted':
+        this.#add(sessionId, 'state', event.side === 'user' ? { user_muted: event.on } : { agent_muted: event.on });
+        break;
+      case 'agentUpdated':
+        this.#add(sessionId, 'state', { agent_updated: true });
+        break;
+      case 'toolStarted': {
+        const { id, name, arguments: given } = event.call;
+        this.#add(sessionId, 'tool_started', { id, name, arguments: text(given) });
+        break;
+      }
       case 'toolProgress':
+        this.#add(sessionId, 'tool_progress', { id: event.call.id, name: event.call.name, text: text(event.text) });
+        break;
       case 'provider':
       case 'fault':
         break;
