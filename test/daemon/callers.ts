@@ -91,7 +91,7 @@ export class Callers {
 
   /** Events of a stream as they come. */
   async *events(path: string, headers: Record<string, string> = {}): AsyncGenerator<Told> {
-    const signal = AbortSignal.timeout(25_000);
+    const signal = AbortSignal.timeout(50_000);
     const response = await this.house.request(path, { headers: { authorization: PRIVATE_KEY, ...headers }, signal });
     if (response.status !== 200 || response.body === null) throw new Error(await response.text());
     let rest = '';

@@ -25,6 +25,7 @@ import type {
   CarrierAccount,
   ChatCompletionChunk,
   CheckedAgent,
+  CommandAnswer,
   CustomVoice,
   CustomVoiceCreate,
   CustomVoiceName,
@@ -46,6 +47,7 @@ import type {
   EvalSuiteVersion,
   GapEvent,
   ImportedPhone,
+  InterruptedEvent,
   Key,
   KeyCreate,
   KnowledgeFile,
@@ -64,13 +66,18 @@ import type {
   PhonePurchase,
   RegisterCall,
   RegisterSipCall,
+  SessionCommand,
   SessionToken,
   SipCall,
+  SpeakingEvent,
   StartOutboundCall,
+  StateEvent,
   StatusEvent,
   StoredEmbedConfiguration,
   Success,
   ToolEvent,
+  ToolProgressEvent,
+  ToolStartedEvent,
   Transcript,
   TranscriptEvent,
   Trunk,
@@ -107,6 +114,7 @@ import type {
   GetMemoriesQuery,
   DeleteMemoriesQuery,
   ListDeliveriesQuery,
+  ControlSessionQuery,
   ListRecordsQuery,
   ListEvalSuitesQuery,
   ListEvalSuiteVersionsQuery,
@@ -124,6 +132,11 @@ export type CallEventMessage =
   | NamedEvent<'transcript', TranscriptEvent>
   | NamedEvent<'metrics', MetricsEvent>
   | NamedEvent<'tool', ToolEvent>
+  | NamedEvent<'speaking', SpeakingEvent>
+  | NamedEvent<'interrupted', InterruptedEvent>
+  | NamedEvent<'state', StateEvent>
+  | NamedEvent<'tool_started', ToolStartedEvent>
+  | NamedEvent<'tool_progress', ToolProgressEvent>
   | NamedEvent<'gap', GapEvent>;
 
 /** Requests about operation. */
@@ -584,7 +597,7 @@ export class Events {
   /**
    * Watch the events of all calls. `GET /events`
    *
-   * Events are `status`, `transcript`, `metrics`, `tool`, and `gap` if the client missed some. Those of all nodes.
+   * Events are `status`, `transcript`, `speaking`, `interrupted`, `metrics`, `tool_started`, `tool_progress`, `tool`, `state`, and `gap` if the client missed some. Those of all nodes.
    */
   watchCalls(options?: StreamOptions): AsyncGenerator<CallEventMessage, void> {
     return this.#http.events('/events', { isNamed: true, last: null }, options);
@@ -706,6 +719,20 @@ export class Calls {
    */
   getGuards(options?: RequestOptions): Promise<CallGuards> {
     return this.#http.json('GET', '/calls/guards', {}, options);
+  }
+
+  /**
+   * Steer a running session. `POST /sessions/{session_id}/control`
+   *
+   * Answers when the command is carried out: a sentence is heard, the user is on hold. After `wait_s` it answers with 202 and `pending`; the command goes on, and a request with the same `Idempotency-Key` waits for it again. A command that cannot be carried out is refused with a reason.
+   */
+  controlSession(
+    sessionId: string,
+    body: SessionCommand,
+    query?: ControlSessionQuery,
+    options?: RequestOptions,
+  ): Promise<CommandAnswer> {
+    return this.#http.json('POST', path`/sessions/${sessionId}/control`, { body, query, isIdempotent: true }, options);
   }
 
   /**

@@ -2,6 +2,17 @@
 
 interface components {
   schemas: {
+    /** @description Adds a message to the history. It gets no answer. */
+    AddMessageCommand: {
+      /** @constant */
+      type: 'add_message';
+      /**
+       * @description `system`: a note for the model alone.
+       * @enum {string}
+       */
+      role: 'system' | 'user' | 'assistant';
+      content: string;
+    };
     Agent: {
       id: string;
       name: string;
@@ -200,6 +211,11 @@ interface components {
       | components['schemas']['TranscriptEvent']
       | components['schemas']['MetricsEvent']
       | components['schemas']['ToolEvent']
+      | components['schemas']['SpeakingEvent']
+      | components['schemas']['InterruptedEvent']
+      | components['schemas']['StateEvent']
+      | components['schemas']['ToolStartedEvent']
+      | components['schemas']['ToolProgressEvent']
       | components['schemas']['GapEvent'];
     /** @description The operator's limits for outbound calls, with their current usage. */
     CallGuards: {
@@ -535,6 +551,15 @@ interface components {
         msg: string;
       }[];
     };
+    CommandAnswer: {
+      session_id: string;
+      /**
+       * @description `pending`: it is not carried out yet.
+       * @enum {string}
+       */
+      status: 'done' | 'pending';
+      result: (components['schemas']['SpokenResult'] | components['schemas']['StoppedResult']) | null;
+    };
     /** @description Words to expect. */
     CustomVocabulary: {
       /** @description Words that speech recognition favours, each with a weight: 1 a light nudge, 10 strong, below 0 against it. */
@@ -646,6 +671,12 @@ interface components {
       idle: string | null;
       connecting: string | null;
       running: string | null;
+    };
+    EndCommand: {
+      /** @constant */
+      type: 'end';
+      /** @description Last words. */
+      message?: string;
     };
     Erased: {
       success: boolean;
@@ -1240,6 +1271,20 @@ interface components {
     };
     /** @description Event `gap`: some events before this one are no longer stored. */
     GapEvent: Record<string, unknown>;
+    GenerateCommand: {
+      /** @constant */
+      type: 'generate';
+      /** @description What the model is to say. The user does not hear it. */
+      instructions: string;
+      /**
+       * @description When the agent speaks: after all that it is about to say, after the sentence that it is saying (the rest is dropped), or in place of what it is saying. While the user speaks, it waits for the end of their turn.
+       * @default next
+       * @enum {string}
+       */
+      when?: 'next' | 'after_sentence' | 'now';
+      /** @description Tools it may call. Default: all. */
+      tools?: string[];
+    };
     /** @description All faults of the request. */
     HTTPValidationError: {
       detail: components['schemas']['ValidationError'][];
@@ -1388,6 +1433,17 @@ interface components {
       /** @description Most tool results among them. */
       history_tool_result_limit?: number | null;
     };
+    HoldCommand: {
+      /** @constant */
+      type: 'hold';
+      /** @default true */
+      music?: boolean;
+      /**
+       * @description After this time the user is taken off hold.
+       * @default 900
+       */
+      max_s?: number;
+    };
     /** @description An entry of `iceServers` of RTCPeerConnection. */
     IceServer: {
       urls: string;
@@ -1415,6 +1471,18 @@ interface components {
       idle_time?: number | null;
       /** @description What it says then. */
       message?: string | null;
+    };
+    InterruptCommand: {
+      /** @constant */
+      type: 'interrupt';
+    };
+    /** @description Event `interrupted`: the agent was stopped, by the user or by a command. */
+    InterruptedEvent: {
+      session_id: string;
+      /** @description Unix seconds */
+      time?: number;
+      /** @enum {string} */
+      by: 'user' | 'program';
     };
     /** @description What happens when the user speaks over the agent. */
     Interruption: {
@@ -1715,6 +1783,15 @@ interface components {
       tts_first: number | null;
       interrupted: boolean;
     };
+    /** @description Mutes a side, or unmutes it with `on: false`. */
+    MuteCommand: {
+      /** @constant */
+      type: 'mute';
+      /** @enum {string} */
+      side: 'user' | 'agent';
+      /** @default true */
+      on?: boolean;
+    };
     /** @description A voice that agents can name. */
     NameableVoice: {
       /** @description A registered text-to-speech provider */
@@ -1952,12 +2029,24 @@ interface components {
       state_region?: string | null;
       postal_code?: string | null;
     };
+    PressKeysCommand: {
+      /** @constant */
+      type: 'press_keys';
+      /** @description `w` waits 0.5 s. */
+      digits: string;
+    };
     /** @description What is kept of a conversation. */
     PrivacySetting: {
       /** @description Keep no transcript, recording or memory. */
       opt_out_data_collection: boolean;
       /** @description Notice and record a wish not to be called again. */
       do_not_call_detection?: boolean | null;
+    };
+    /** @description Pauses the recording, or continues it. A pause is silence in it. */
+    RecordCommand: {
+      /** @constant */
+      type: 'record';
+      on: boolean;
     };
     RegisterCall: {
       /** @description Not required if `agent_config` is the whole agent. */
@@ -2024,6 +2113,23 @@ interface components {
       /** @description Extra wait while the user is giving digits: a phone number, an identifier. */
       number_input_delay?: number | null;
     };
+    SayCommand: {
+      /** @constant */
+      type: 'say';
+      /** @description Spoken word for word. */
+      text: string;
+      /**
+       * @description When the agent speaks: after all that it is about to say, after the sentence that it is saying (the rest is dropped), or in place of what it is saying. While the user speaks, it waits for the end of their turn.
+       * @default next
+       * @enum {string}
+       */
+      when?: 'next' | 'after_sentence' | 'now';
+      /**
+       * @description False: neither the user nor a command can cut it off.
+       * @default true
+       */
+      interruptible?: boolean;
+    };
     /** @description A function fulfilled by the caller's client or the operator. */
     ServiceFunction: {
       /** @description What the model calls it by; no two tools share a name. */
@@ -2049,6 +2155,20 @@ interface components {
       /** @description The value that is asked for. */
       param: components['schemas']['Param'];
     };
+    /** @description A command to a running session. */
+    SessionCommand:
+      | components['schemas']['SayCommand']
+      | components['schemas']['GenerateCommand']
+      | components['schemas']['InterruptCommand']
+      | components['schemas']['AddMessageCommand']
+      | components['schemas']['UpdateAgentCommand']
+      | components['schemas']['MuteCommand']
+      | components['schemas']['HoldCommand']
+      | components['schemas']['UnholdCommand']
+      | components['schemas']['TransferCommand']
+      | components['schemas']['PressKeysCommand']
+      | components['schemas']['RecordCommand']
+      | components['schemas']['EndCommand'];
     SessionDescription: {
       sdp: string;
       type: string;
@@ -2083,6 +2203,15 @@ interface components {
         [key: string]: string;
       } | null;
     };
+    /** @description Event `speaking`: a side starts or stops speaking. */
+    SpeakingEvent: {
+      session_id: string;
+      /** @description Unix seconds */
+      time?: number;
+      /** @enum {string} */
+      role: 'user' | 'agent';
+      speaking: boolean;
+    };
     /** @description Speech recognition. */
     SpeechToText: {
       /** @description A registered speech-to-text provider. Unknown names are refused with the list of known ones. */
@@ -2095,6 +2224,12 @@ interface components {
       denoise?: boolean | null;
       /** @description How noise is taken out. */
       denoiser?: components['schemas']['Denoiser'] | null;
+    };
+    /** @description Of `say` and `generate`: all words, those that the user heard, and whether these are all. */
+    SpokenResult: {
+      text: string;
+      heard: string;
+      complete: boolean;
     };
     StartOutboundCall: {
       /** @description One of the daemon's numbers, E.164. */
@@ -2127,6 +2262,16 @@ interface components {
         resume?: boolean | null;
       } | null;
     };
+    /** @description Event `state`: what a command has changed. */
+    StateEvent: {
+      session_id: string;
+      /** @description Unix seconds */
+      time?: number;
+      held?: boolean;
+      user_muted?: boolean;
+      agent_muted?: boolean;
+      agent_updated?: boolean;
+    };
     /** @description Event `status`: the state of a call. */
     StatusEvent: {
       session_id: string;
@@ -2144,6 +2289,10 @@ interface components {
       /** @description Seconds */
       duration: number | null;
       error_message: string | null;
+    };
+    /** @description Of `interrupt`: whether the agent had something to say. */
+    StoppedResult: {
+      stopped: boolean;
     };
     StoredEmbedConfiguration: {
       titles: components['schemas']['EmbedPhases'];
@@ -2195,6 +2344,24 @@ interface components {
       content: string;
       tool_call_id: string;
     };
+    /** @description Event `tool_progress`: a function in code reports progress. */
+    ToolProgressEvent: {
+      session_id: string;
+      /** @description Unix seconds */
+      time?: number;
+      id: string;
+      name: string;
+      text: string | null;
+    };
+    /** @description Event `tool_started`: a tool call begins. */
+    ToolStartedEvent: {
+      session_id: string;
+      /** @description Unix seconds */
+      time?: number;
+      id: string;
+      name: string;
+      arguments: string | null;
+    };
     /** @description What was said and done in a call, in order. */
     Transcript: {
       session_id: string;
@@ -2219,6 +2386,17 @@ interface components {
       text: string | null;
       is_final: boolean;
       turn?: number;
+    };
+    /** @description Connects the user to somebody else, which ends the session. */
+    TransferCommand: {
+      /** @constant */
+      type: 'transfer';
+      /** @description A number, a SIP address, or a target that the agent names. */
+      target: string;
+      /** @description Whether the target is asked first. Default: as the agent is set. */
+      attended?: boolean;
+      /** @description What the target of an attended transfer hears first. */
+      summary?: string;
     };
     /** @description How calls are transferred. */
     TransferExtension: {
@@ -2265,6 +2443,27 @@ interface components {
         status: number;
         count: number;
       }[];
+    };
+    UnholdCommand: {
+      /** @constant */
+      type: 'unhold';
+    };
+    /** @description Changes the agent of this session from its next reply on. */
+    UpdateAgentCommand: {
+      /** @constant */
+      type: 'update_agent';
+      /** @description How the agent is to behave. `{Name}` variables are filled in. */
+      prompt?: string | null;
+      /** @description In place of all tools so far. */
+      tools?: components['schemas']['Function'][] | null;
+      /** @description The voice that the agent speaks with. */
+      voice?: components['schemas']['Voice'] | null;
+      /** @description The language model. */
+      llm?: components['schemas']['LLM'] | null;
+      /** @description Joins the metadata; variables get new values. */
+      metadata?: {
+        [key: string]: unknown;
+      } | null;
     };
     /** @description An uploaded file that is not in the knowledge base yet. */
     Upload: {
@@ -2513,6 +2712,13 @@ interface components {
        */
       cursor?: number;
     };
+    ControlSessionQuery: {
+      /**
+       * @description Longest wait, in seconds.
+       * @default 30
+       */
+      wait_s?: number;
+    };
     ListRecordsQuery: {
       /** @enum {string} */
       status?: 'not_started' | 'started' | 'finished' | 'failed' | 'rejected';
@@ -2597,6 +2803,7 @@ interface components {
   pathItems: never;
 }
 
+export type AddMessageCommand = components['schemas']['AddMessageCommand'];
 export type Agent = components['schemas']['Agent'];
 export type AgentCallData = components['schemas']['AgentCallData'];
 export type AgentChange = components['schemas']['AgentChange'];
@@ -2632,6 +2839,7 @@ export type CampaignScheduleChange = components['schemas']['CampaignScheduleChan
 export type CarrierAccount = components['schemas']['CarrierAccount'];
 export type ChatCompletionChunk = components['schemas']['ChatCompletionChunk'];
 export type CheckedAgent = components['schemas']['CheckedAgent'];
+export type CommandAnswer = components['schemas']['CommandAnswer'];
 export type CustomVocabulary = components['schemas']['CustomVocabulary'];
 export type CustomVoice = components['schemas']['CustomVoice'];
 export type CustomVoiceCreate = components['schemas']['CustomVoiceCreate'];
@@ -2642,6 +2850,7 @@ export type DenoiserSettings = components['schemas']['DenoiserSettings'];
 export type DoNotCallEntry = components['schemas']['DoNotCallEntry'];
 export type EmbedConfiguration = components['schemas']['EmbedConfiguration'];
 export type EmbedPhases = components['schemas']['EmbedPhases'];
+export type EndCommand = components['schemas']['EndCommand'];
 export type Erased = components['schemas']['Erased'];
 export type ErrorDetail = components['schemas']['ErrorDetail'];
 export type EvalCallLine = components['schemas']['EvalCallLine'];
@@ -2664,11 +2873,15 @@ export type EvalSuiteVersion = components['schemas']['EvalSuiteVersion'];
 export type Flow = components['schemas']['Flow'];
 export type Function = components['schemas']['Function'];
 export type GapEvent = components['schemas']['GapEvent'];
+export type GenerateCommand = components['schemas']['GenerateCommand'];
 export type HTTPValidationError = components['schemas']['HTTPValidationError'];
 export type HistorySettings = components['schemas']['HistorySettings'];
+export type HoldCommand = components['schemas']['HoldCommand'];
 export type IceServer = components['schemas']['IceServer'];
 export type ImportedPhone = components['schemas']['ImportedPhone'];
 export type InactivityHandling = components['schemas']['InactivityHandling'];
+export type InterruptCommand = components['schemas']['InterruptCommand'];
+export type InterruptedEvent = components['schemas']['InterruptedEvent'];
 export type Interruption = components['schemas']['Interruption'];
 export type Key = components['schemas']['Key'];
 export type KeyCreate = components['schemas']['KeyCreate'];
@@ -2686,6 +2899,7 @@ export type McpServer = components['schemas']['McpServer'];
 export type Memory = components['schemas']['Memory'];
 export type MemoryConfig = components['schemas']['MemoryConfig'];
 export type MetricsEvent = components['schemas']['MetricsEvent'];
+export type MuteCommand = components['schemas']['MuteCommand'];
 export type NameableVoice = components['schemas']['NameableVoice'];
 export type NewCampaign = components['schemas']['NewCampaign'];
 export type NewKey = components['schemas']['NewKey'];
@@ -2696,31 +2910,44 @@ export type Percentiles = components['schemas']['Percentiles'];
 export type Phone = components['schemas']['Phone'];
 export type PhoneImport = components['schemas']['PhoneImport'];
 export type PhonePurchase = components['schemas']['PhonePurchase'];
+export type PressKeysCommand = components['schemas']['PressKeysCommand'];
 export type PrivacySetting = components['schemas']['PrivacySetting'];
+export type RecordCommand = components['schemas']['RecordCommand'];
 export type RegisterCall = components['schemas']['RegisterCall'];
 export type RegisterSipCall = components['schemas']['RegisterSipCall'];
 export type ResponseDelay = components['schemas']['ResponseDelay'];
+export type SayCommand = components['schemas']['SayCommand'];
 export type ServiceFunction = components['schemas']['ServiceFunction'];
 export type ServiceFunctionData = components['schemas']['ServiceFunctionData'];
+export type SessionCommand = components['schemas']['SessionCommand'];
 export type SessionDescription = components['schemas']['SessionDescription'];
 export type SessionTimeout = components['schemas']['SessionTimeout'];
 export type SessionToken = components['schemas']['SessionToken'];
 export type SipCall = components['schemas']['SipCall'];
 export type SocketConfig = components['schemas']['SocketConfig'];
+export type SpeakingEvent = components['schemas']['SpeakingEvent'];
 export type SpeechToText = components['schemas']['SpeechToText'];
+export type SpokenResult = components['schemas']['SpokenResult'];
 export type StartOutboundCall = components['schemas']['StartOutboundCall'];
+export type StateEvent = components['schemas']['StateEvent'];
 export type StatusEvent = components['schemas']['StatusEvent'];
+export type StoppedResult = components['schemas']['StoppedResult'];
 export type StoredEmbedConfiguration = components['schemas']['StoredEmbedConfiguration'];
 export type Success = components['schemas']['Success'];
 export type SwitchLanguage = components['schemas']['SwitchLanguage'];
 export type ToolCall = components['schemas']['ToolCall'];
 export type ToolEvent = components['schemas']['ToolEvent'];
 export type ToolMessage = components['schemas']['ToolMessage'];
+export type ToolProgressEvent = components['schemas']['ToolProgressEvent'];
+export type ToolStartedEvent = components['schemas']['ToolStartedEvent'];
 export type Transcript = components['schemas']['Transcript'];
 export type TranscriptEvent = components['schemas']['TranscriptEvent'];
+export type TransferCommand = components['schemas']['TransferCommand'];
 export type TransferExtension = components['schemas']['TransferExtension'];
 export type TransferPhone = components['schemas']['TransferPhone'];
 export type Trunk = components['schemas']['Trunk'];
+export type UnholdCommand = components['schemas']['UnholdCommand'];
+export type UpdateAgentCommand = components['schemas']['UpdateAgentCommand'];
 export type Upload = components['schemas']['Upload'];
 export type UserMessage = components['schemas']['UserMessage'];
 export type ValidationError = components['schemas']['ValidationError'];
@@ -2759,6 +2986,7 @@ export type GetAgentFilesQuery = components['schemas']['GetAgentFilesQuery'];
 export type GetMemoriesQuery = components['schemas']['GetMemoriesQuery'];
 export type DeleteMemoriesQuery = components['schemas']['DeleteMemoriesQuery'];
 export type ListDeliveriesQuery = components['schemas']['ListDeliveriesQuery'];
+export type ControlSessionQuery = components['schemas']['ControlSessionQuery'];
 export type ListRecordsQuery = components['schemas']['ListRecordsQuery'];
 export type ListEvalSuitesQuery = components['schemas']['ListEvalSuitesQuery'];
 export type ListEvalSuiteVersionsQuery = components['schemas']['ListEvalSuiteVersionsQuery'];
