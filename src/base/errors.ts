@@ -392,6 +392,11 @@ const CATALOGUE = {
   // session
   AGENT_DISABLED: { message: 'This agent is disabled and takes no calls', httpStatus: 409, retryable: false },
   SESSION_CLOSED: { message: 'The session has ended', httpStatus: 409, retryable: false },
+  LISTENING_REFUSED: {
+    message: 'This call cannot be listened to: {reason}',
+    httpStatus: 403,
+    retryable: false,
+  },
   COMMAND_REFUSED: {
     message: 'The session refuses the command {command}: {reason}',
     httpStatus: 409,

@@ -1,5 +1,6 @@
 import * as speech from './speech/agent-speech.js';
 import * as commands from './floor/commands.js';
+import { noteListener } from './control/listeners.js';
 import { done, refuse, settleSpoken } from './control/outcome.js';
 import * as press from './floor/program-keys.js';
 import * as silence from './floor/silence.js';
@@ -108,6 +109,11 @@ const ON_EVENT: {
   'command.record': (core, { id, on }) => {
     if (core.state.recordingPaused === on) core.emit({ type: 'recording.pause', on: !on });
     core.state.recordingPaused = !on;
+    done(core, id);
+  },
+  'command.listen': (core, { id, by, on }) => {
+    core.trace('listener', { by, on });
+    noteListener(core.state.listeners, { by, on, nowMs: core.nowMs });
     done(core, id);
   },
   'command.withdraw': (core, { id }) => {

@@ -1,3 +1,4 @@
+import type { Listener } from './control/listeners.js';
 import type { ExpectedAnswer } from '../agent/expected-answer.js';
 import type { ToolCall } from '../agent/chat.js';
 import type { AttendedTransferConfig } from '../agent/flow/actions.js';
@@ -74,6 +75,8 @@ export interface ConversationState {
   press: { id: number | null; digits: string; callId: string | null } | null;
   /** The recording leaves out what happens now. */
   recordingPaused: boolean;
+  /** Who has listened in, in order. */
+  listeners: Listener[];
   /**
    * Consecutive failures of the model's replies, and of messages for the voice. `unheard`: nothing has been heard since
    * the voice failed; `again`: what must be said again then.
@@ -438,6 +441,7 @@ export function initialState(): ConversationState {
     hold: null,
     press: null,
     recordingPaused: false,
+    listeners: [],
     failures: { model: 0, voice: 0, voiceEntry: null, unheard: false, again: null },
     nextId: 1,
   };

@@ -52,6 +52,7 @@ export function chatReport({ id, durationMs, messages, calls, usage, faults, opt
     playout: { underruns: 0, speechMs: 0, skippedFrames: 0 },
     line: null,
     recording: null,
+    listeners: [],
     faults: Object.fromEntries(faults),
     faultReasons: { ...faults.reasons },
     faultCauses: { ...faults.causes },

@@ -48,9 +48,14 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
 export function fromText(text: string, schema: z.ZodType): unknown {
   const kind = innermost(schema);
   if (kind instanceof z.ZodArray) return text.split(/[\s,]+/).filter((part) => part !== '');
-  if (kind instanceof z.ZodNumber && /^-?\d+(\.\d+)?$/.test(text.trim())) return Number(text);
+  if (isNumeric(kind) && /^-?\d+(\.\d+)?$/.test(text.trim())) return Number(text);
   if (kind instanceof z.ZodBoolean) return BOOLEANS.get(text.trim().toLowerCase()) ?? text;
   return kind instanceof z.ZodNumber ? text : text.trim();
+}
+
+function isNumeric(schema: z.ZodType): boolean {
+  if (schema instanceof z.ZodLiteral) return [...schema.values].every((value) => typeof value === 'number');
+  return schema instanceof z.ZodNumber;
 }
 
 function innermost(schema: z.ZodType): z.ZodType {

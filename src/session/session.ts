@@ -583,6 +583,7 @@ export class Session extends SteeredSession {
       playout: this.#playout.stats,
       line: this.#options.transport.lineStats?.() ?? null,
       recording: recording?.path ?? null,
+      listeners: this.#conversation.state.listeners,
       faults: this.#log.faults,
       faultReasons: this.#log.faultReasons,
       faultCauses: this.#log.faultCauses,

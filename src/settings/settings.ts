@@ -42,7 +42,7 @@ import { DEFAULT_SIP, sipSchema, type SipSettings } from './carriers/sip.js';
 import { DEFAULT_PLIVO, plivoSchema, type PlivoSettings } from './carriers/plivo.js';
 import { DEFAULT_TELNYX, telnyxSchema, type TelnyxSettings } from './carriers/telnyx.js';
 import { DEFAULT_TWILIO, twilioSchema, type TwilioSettings } from './carriers/twilio.js';
-import { timezoneSchema } from '../schema/text.js';
+import { phraseSchema, timezoneSchema } from '../schema/text.js';
 import { vendorsSchema } from './vendor-settings.js';
 
 const secretKeySchema = z.string().refine((text) => secretKeyBytes(text) !== null, {
@@ -197,6 +197,17 @@ export const settingsFileSchema = z.strictObject({
     'How far the audio of the [talk socket](talk-socket.md#audio) runs ahead of real time, so that clients without a ' +
       'jitter buffer play it without gaps; 0 = real time.',
     { env: 'PARLEY_TALK_LEAD_MS', unit: 'ms' },
+  ),
+  listening: setting(
+    z.boolean(),
+    'Whether holders of a private key for calls may [listen in](live-calls.md#listening-in). Never to calls whose agent ' +
+      'opts out of data collection.',
+    { env: 'PARLEY_LISTENING' },
+  ),
+  listeningAnnouncement: setting(
+    phraseSchema.nullable(),
+    'What the agent tells the caller before anybody listens in. Unset = nothing.',
+    { env: 'PARLEY_LISTENING_ANNOUNCEMENT' },
   ),
   page: setting(z.boolean(), 'Whether to serve a page at `/`. Anyone who can reach it can talk to every agent.', {
     env: 'PARLEY_PAGE',
@@ -500,6 +511,8 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   allowMissingOrigin: null,
   publicAgentConfigFields: [],
   talkLeadMs: 200,
+  listening: true,
+  listeningAnnouncement: null,
   page: true,
   regions: {},
   openaiApiKey: null,

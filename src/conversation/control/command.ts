@@ -28,6 +28,8 @@ export type ConversationCommand =
   | { type: 'command.press'; id?: number; digits: string }
   /** Leaves what follows out of the recording, or (`on`) records again. */
   | { type: 'command.record'; id?: number; on: boolean }
+  /** Notes that somebody begins or ends to listen in. `by`: who, by the id of their key. */
+  | { type: 'command.listen'; id?: number; by: string; on: boolean }
   /** A command that is under way is not wanted any more. */
   | { type: 'command.withdraw'; id: number }
   /** Ends the call, after `message`. */

@@ -102,6 +102,10 @@ const callHistory = z
       line: line.nullable(),
     }),
     carrier_call_log: anything.nullable(),
+    listeners: z
+      .array(z.strictObject({ key_id: z.string(), from: z.number(), to: z.number() }))
+      .optional()
+      .describe('Who has listened in: the id of their key, and seconds since the line opened.'),
     eval: z
       .strictObject({
         run_id: z.string(),

@@ -1,3 +1,4 @@
+import { type Listener, noteListener } from '../../conversation/control/listeners.js';
 import { Conversation } from '../../conversation/conversation.js';
 import type { EndStatus, PlayoutPosition } from '../../conversation/events.js';
 import { historyMessages } from '../../conversation/speech/history.js';
@@ -65,6 +66,7 @@ function emptyParts(sessionId: string, optOut: boolean): ReportParts {
     playout: { underruns: 0, speechMs: 0, skippedFrames: 0 },
     line: null,
     recording: null,
+    listeners: [],
     faults: { [DAEMON_STOPPED]: 1 },
     faultReasons: {},
     faultCauses: {},
@@ -80,6 +82,7 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
   let ttsChars = 0;
   let doNotCall = false;
   let status: EndStatus | null = null;
+  const listeners: Listener[] = [];
   const faults: Record<string, number> = {};
   const faultReasons: Record<string, string> = {};
   const faultCauses: Record<string, string> = {};
@@ -105,6 +108,10 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
         metrics.turns.said(utteranceId, texts.get(utteranceId)?.slice(0, heardChars) ?? '');
       }
       if (effect.type === 'doNotCall') doNotCall = true;
+      if (effect.type === 'trace' && effect.name === 'listener') {
+        const { by, on } = effect.data;
+        noteListener(listeners, { by: String(by), on: on === true, nowMs: t });
+      }
       if (effect.type === 'trace' && effect.name === 'ended') status = effect.data['status'] as EndStatus;
       metrics.onEffect(effect, t);
     } else if (entry.kind === 'note') {
@@ -125,6 +132,7 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
     ...empty,
     durationMs,
     ttsChars,
+    listeners,
     doNotCall,
     faultReasons,
     faultCauses,

@@ -2,6 +2,7 @@ import type { DaemonContext } from '../context.js';
 import type { HttpModule } from '../http/http-module.js';
 import type { DaemonModule } from '../module.js';
 import type { Nodes } from '../nodes/node-group.js';
+import { audioSocket } from './audio-socket.js';
 import { controlRoutes } from './control-routes.js';
 import { controlSocket } from './control-socket.js';
 import { eventRoutes } from './event-routes.js';
@@ -40,6 +41,7 @@ export function liveModule(
     routes: (api) => {
       controlRoutes(api, { control, owners, clock });
       controlSocket({ sockets, control, events: live, onError: faults.report });
+      audioSocket({ sockets, control, settings, calls: stores.calls, onError: faults.report });
       eventRoutes(api, {
         events: live,
         calls: stores.calls,

@@ -1,4 +1,5 @@
 import type { AgentConfig } from '../../agent/agent.js';
+import type { Listener } from '../../conversation/control/listeners.js';
 import type { ChatMessage, ToolCall } from '../../agent/chat.js';
 import { parseJson } from '../../base/json.js';
 import { redactAgentConfig } from '../../agent/redact.js';
@@ -52,8 +53,17 @@ export interface CallHistoryItem {
   error_message: string | null;
   call_metrics: CallMetrics;
   carrier_call_log: Readonly<Record<string, unknown>> | null;
+  /** Who has listened in. Only a call with listeners has it. */
+  listeners?: readonly HistoryListener[];
   /** Only a test call has it: the run that held the call. */
   eval?: EvalCallFacts;
+}
+
+export interface HistoryListener {
+  key_id: string;
+  /** Seconds since the line opened. */
+  from: number;
+  to: number;
 }
 
 /** What a test call belongs to. */
@@ -135,7 +145,7 @@ export interface LineMetrics {
 
 export function callHistoryItem(report: SessionReport, facts: CallFacts): CallHistoryItem {
   const { outcome, optOut } = facts;
-  return {
+  const item: CallHistoryItem = {
     agent_id: facts.agentId,
     agent_config: redactAgentConfig(facts.agentConfig),
     duration: report.durationMs / 1000,
@@ -155,6 +165,12 @@ export function callHistoryItem(report: SessionReport, facts: CallFacts): CallHi
     call_metrics: metricsOf(report),
     carrier_call_log: outcome?.carrier ?? null,
   };
+  if (report.listeners.length > 0) item.listeners = report.listeners.map((one) => listener(one, report.durationMs));
+  return item;
+}
+
+function listener({ by, fromMs, toMs }: Listener, durationMs: number): HistoryListener {
+  return { key_id: by, from: fromMs / 1000, to: (toMs ?? durationMs) / 1000 };
 }
 
 /** In the format of answers and webhooks: with every member that an agent's configuration can have. */

@@ -129,6 +129,7 @@ function randomCommand(random: Random, id: number): ConversationEvent {
     [1, { type: 'command.transfer', id, target: '+4930123456', attended: on }],
     [2, { type: 'command.press', id, digits: random.pick(['1w2#', 'x']) }],
     [1, { type: 'command.record', id, on }],
+    [1, { type: 'command.listen', id, by: 'supervisor', on }],
   ]);
 }
 

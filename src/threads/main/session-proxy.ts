@@ -62,6 +62,7 @@ export class LostReport {
       playout: { underruns: 0, speechMs: 0, skippedFrames: 0 },
       line: null,
       recording: null,
+      listeners: [],
       faults: { [THREAD_LOST]: 1 },
       faultReasons: { [THREAD_LOST]: reason },
     };

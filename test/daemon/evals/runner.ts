@@ -164,6 +164,7 @@ export function sessionReport(): SessionReport {
     playout: { underruns: 0, speechMs: 0, skippedFrames: 0 },
     line: null,
     recording: null,
+    listeners: [],
     faults: {},
   };
 }

@@ -1,0 +1,137 @@
+import type { WebSocket } from 'ws';
+import * as z from 'zod';
+import { loadOpus, type OpusEncoder } from '../../audio/codecs/opus.js';
+import { errorOf, ParleyError } from '../../base/errors.js';
+import { TwoSides } from '../../audio/two-sides.js';
+import type { Settings } from '../../settings/settings.js';
+import type { CallStore } from '../../store/calls.js';
+import type { LiveSocket, LiveSockets } from './live-sockets.js';
+import type { SessionControl } from './session-control.js';
+
+export interface AudioSocketOptions {
+  sockets: LiveSockets;
+  control: SessionControl;
+  calls: Pick<CallStore, 'get'>;
+  settings: Pick<Settings, 'listening' | 'listeningAnnouncement'>;
+  onError: (error: Error) => void;
+}
+
+/** Audio that may wait for a slow client; beyond it frames are dropped. */
+const MAX_BUFFERED_BYTES = 128_000;
+const FRAME_MS = 20;
+const OPUS_BITRATE = 32_000;
+
+const query = {
+  channels: z.enum(['mixed', 'user', 'agent', 'stereo']).default('mixed'),
+  sample_rate: z.literal([8_000, 16_000, 24_000, 48_000]).default(16_000),
+  format: z.enum(['pcm', 'opus']).default('pcm'),
+};
+type Query = z.output<z.ZodObject<typeof query>>;
+
+/**
+ * `/calls/{session_id}/audio`: a listener hears both sides of a running call. docs/live-calls.md has the messages. The
+ * call's log has who listened.
+ */
+export function audioSocket(options: AudioSocketOptions): void {
+  const { sockets, control, calls, settings, onError } = options;
+  /** Sessions whose user was told. */
+  const told = new WeakMap<object, Promise<void>>();
+  sockets.at({
+    path: /^\/calls\/([^/]+)\/audio$/,
+    query,
+    admit: async (sessionId) => {
+      if (!settings.listening)
+        throw new ParleyError('LISTENING_REFUSED', { reason: 'the operator has switched it off' });
+      await control.find(sessionId);
+      const config = (await calls.get(sessionId))?.item.agent_config;
+      if (config === undefined || config.privacy_settings?.opt_out_data_collection === true) {
+        throw new ParleyError('LISTENING_REFUSED', { reason: 'its agent opts out of data collection' });
+      }
+    },
+    serve: (socket, wish) => {
+      listen(socket, wish).catch((error: unknown) => {
+        const known = error instanceof ParleyError ? error : new ParleyError('INTERNAL');
+        if (known !== error) onError(errorOf(error));
+        sockets.end(socket.ws, 1008, `${known.code}: ${known.message}`);
+      });
+    },
+  });
+
+  async function listen({ ws, sessionId, keyId, left }: LiveSocket, wish: Query): Promise<void> {
+    const session = await control.find(sessionId);
+    const listener = await Listener.open(ws, wish);
+    try {
+      const { listeningAnnouncement } = settings;
+      if (listeningAnnouncement !== null) {
+        const before = told.get(session) ?? announce(session, listeningAnnouncement);
+        told.set(session, before);
+        await before;
+      }
+      await session.control({ type: 'command.listen', by: keyId, on: true });
+      ws.send(JSON.stringify({ type: 'ready', session_id: sessionId, ...wish, frame_ms: FRAME_MS }));
+      const pass = async (side: 'user' | 'agent'): Promise<void> => {
+        for await (const frame of session.tap(side, { signal: left })) listener.push(frame);
+      };
+      await Promise.all([pass('user'), pass('agent')]);
+      if (left.aborted) await session.control({ type: 'command.listen', by: keyId, on: false }).catch(() => undefined);
+      else sockets.end(ws, 1000, 'the call has ended');
+    } finally {
+      listener.close();
+    }
+  }
+}
+
+/** Resolves when the user has heard it. Who may not be told is not listened to. */
+async function announce(session: Awaited<ReturnType<SessionControl['find']>>, text: string): Promise<void> {
+  const { complete } = await session.say(text, { interruptible: false });
+  if (!complete) throw new ParleyError('LISTENING_REFUSED', { reason: 'the caller could not be told' });
+}
+
+/** Sends audio to one client. */
+class Listener {
+  readonly #ws: WebSocket;
+  readonly #sides: TwoSides;
+  readonly #encoder: OpusEncoder | null;
+  #dropped = 0;
+
+  private constructor(ws: WebSocket, sides: TwoSides, encoder: OpusEncoder | null) {
+    this.#ws = ws;
+    this.#sides = sides;
+    this.#encoder = encoder;
+  }
+
+  /** @throws ParleyError LISTENING_REFUSED for two channels of Opus */
+  static async open(ws: WebSocket, { channels, sample_rate: sampleRateHz, format }: Query): Promise<Listener> {
+    if (format === 'opus' && channels === 'stereo') {
+      throw new ParleyError('LISTENING_REFUSED', {
+        reason: 'Opus has one channel here: ask for `mixed`, or for `pcm`',
+      });
+    }
+    const options = { sampleRateHz, bitrate: OPUS_BITRATE, expectedLoss: 0, dtx: false };
+    const encoder = format === 'opus' ? (await loadOpus()).encoder(options) : null;
+    return new Listener(ws, new TwoSides(sampleRateHz, channels), encoder);
+  }
+
+  push(frame: Parameters<TwoSides['push']>[0]): void {
+    for (const block of this.#sides.push(frame)) this.#send(block);
+  }
+
+  /** Frees the encoder. May be called twice. */
+  close(): void {
+    this.#encoder?.close();
+  }
+
+  #send(block: Int16Array): void {
+    const ws = this.#ws;
+    if (ws.readyState !== ws.OPEN) return;
+    if (ws.bufferedAmount > MAX_BUFFERED_BYTES) {
+      this.#dropped++;
+      return;
+    }
+    if (this.#dropped > 0) {
+      ws.send(JSON.stringify({ type: 'dropped', frames: this.#dropped }));
+      this.#dropped = 0;
+    }
+    ws.send(this.#encoder?.encode(block) ?? new Uint8Array(block.buffer, block.byteOffset, block.byteLength));
+  }
+}
