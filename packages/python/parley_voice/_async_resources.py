@@ -32,6 +32,7 @@ from .models import (
     CarrierAccount,
     ChatCompletionChunk,
     CheckedAgent,
+    CommandAnswer,
     CustomVoice,
     DeleteMemoriesAnswer,
     DoNotCallEntry,
@@ -51,6 +52,7 @@ from .models import (
     GetHealthAnswer,
     GetReadinessAnswer,
     ImportedPhone,
+    InterruptedEvent,
     Key,
     KeyScope,
     KnowledgeFile,
@@ -73,13 +75,17 @@ from .models import (
     SessionToken,
     SimulateCallAnswer,
     SipCall,
+    SpeakingEvent,
     StartOutboundCallSessionContinuation,
+    StateEvent,
     StatusEvent,
     StopCallsAnswer,
     StoredEmbedConfiguration,
     Success,
     ToolEvent,
     ToolMessage,
+    ToolProgressEvent,
+    ToolStartedEvent,
     Transcript,
     TranscriptEvent,
     Trunk,
@@ -632,7 +638,8 @@ class AsyncEvents:
         """
         Watch the events of all calls. `GET /events`
 
-        Events are `status`, `transcript`, `metrics`, `tool`, and `gap` if the client missed some. Those of all nodes.
+        Events are `status`, `transcript`, `speaking`, `interrupted`, `metrics`, `tool_started`, `tool_progress`,
+        `tool`, `state`, and `gap` if the client missed some. Those of all nodes.
         """
         return self._http.events(
             "/events",
@@ -641,6 +648,11 @@ class AsyncEvents:
                 "transcript": TranscriptEvent,
                 "metrics": MetricsEvent,
                 "tool": ToolEvent,
+                "speaking": SpeakingEvent,
+                "interrupted": InterruptedEvent,
+                "state": StateEvent,
+                "tool_started": ToolStartedEvent,
+                "tool_progress": ToolProgressEvent,
                 "gap": GapEvent,
             },
             None,
@@ -665,6 +677,11 @@ class AsyncEvents:
                 "transcript": TranscriptEvent,
                 "metrics": MetricsEvent,
                 "tool": ToolEvent,
+                "speaking": SpeakingEvent,
+                "interrupted": InterruptedEvent,
+                "state": StateEvent,
+                "tool_started": ToolStartedEvent,
+                "tool_progress": ToolProgressEvent,
                 "gap": GapEvent,
             },
             ("ended", [True]),
@@ -849,6 +866,31 @@ class AsyncCalls:
     async def get_guards(self) -> CallGuards:
         """Limits of outbound calls, with their current usage. `GET /calls/guards`"""
         return await self._http.json(Request("GET", "/calls/guards"), CallGuards)
+
+    async def control_session(
+        self,
+        session_id: str,
+        *,
+        wait_s: Optional[float] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> CommandAnswer:
+        """
+        Steer a running session. `POST /sessions/{session_id}/control`
+
+        Answers when the command is carried out: a sentence is heard, the user is on hold. After `wait_s` it answers
+        with 202 and `pending`; the command goes on, and a request with the same `Idempotency-Key` waits for it again. A
+        command that cannot be carried out is refused with a reason.
+        """
+        return await self._http.json(
+            Request(
+                "POST",
+                path("/sessions/{}/control", session_id),
+                body=given(),
+                query={"wait_s": wait_s},
+                key=key_of(idempotency_key),
+            ),
+            CommandAnswer,
+        )
 
     async def list_live_calls(self) -> LiveCalls:
         """Calls that go on, of all nodes, oldest first. `GET /calls/live`"""

@@ -501,6 +501,10 @@ class SessionClosedError(ParleyApiError):
     """`SESSION_CLOSED`"""
 
 
+class ListeningRefusedError(ParleyApiError):
+    """`LISTENING_REFUSED`"""
+
+
 class CommandRefusedError(ParleyApiError):
     """`COMMAND_REFUSED`"""
 
@@ -657,6 +661,7 @@ BY_CODE: Dict[str, Type[ParleyApiError]] = {
     "EVAL_QUEUE_FULL": EvalQueueFullError,
     "AGENT_DISABLED": AgentDisabledError,
     "SESSION_CLOSED": SessionClosedError,
+    "LISTENING_REFUSED": ListeningRefusedError,
     "COMMAND_REFUSED": CommandRefusedError,
     "MEDIA_THREAD_LOST": MediaThreadLostError,
     "MEDIA_THREAD_SILENT": MediaThreadSilentError,
@@ -797,6 +802,7 @@ __all__ = [
     "EvalQueueFullError",
     "AgentDisabledError",
     "SessionClosedError",
+    "ListeningRefusedError",
     "CommandRefusedError",
     "MediaThreadLostError",
     "MediaThreadSilentError",

@@ -12,6 +12,16 @@ from ._requests import NamedEvent
 
 
 @dataclass(repr=False)
+class AddMessageCommand(Model):
+    """Adds a message to the history. It gets no answer."""
+
+    type: Literal["add_message"]
+    role: Literal["system", "user", "assistant"]
+    """`system`: a note for the model alone."""
+    content: str
+
+
+@dataclass(repr=False)
 class Agent(Model):
     id: str
     name: str
@@ -325,6 +335,8 @@ class CallHistory(Model):
     error_message: Optional[str]
     call_metrics: CallHistoryCallMetrics
     carrier_call_log: Optional[Dict[str, Any]]
+    listeners: Optional[List[CallHistoryListener]] = None
+    """Who has listened in: the id of their key, and seconds since the line opened."""
     eval: Optional[CallHistoryEval] = None
     """Only a test call has it. Lists of calls have no test calls."""
 
@@ -391,6 +403,13 @@ class CallHistoryCallMetrics(Model):
     tts_first: Optional[Percentiles]
     turns: int
     line: Optional[LineMetrics]
+
+
+@dataclass(repr=False)
+class CallHistoryListener(Model):
+    key_id: str
+    from_: float = field(metadata={"member": "from"})
+    to: float
 
 
 @dataclass(repr=False)
@@ -673,6 +692,14 @@ class CheckedAgentWarning(Model):
 
 
 @dataclass(repr=False)
+class CommandAnswer(Model):
+    session_id: str
+    status: Literal["done", "pending"]
+    """`pending`: it is not carried out yet."""
+    result: Optional[Union[SpokenResult, StoppedResult]]
+
+
+@dataclass(repr=False)
 class CustomVocabulary(Model):
     """Words to expect."""
 
@@ -806,6 +833,13 @@ class EmbedPhases(Model):
     idle: Optional[str]
     connecting: Optional[str]
     running: Optional[str]
+
+
+@dataclass(repr=False)
+class EndCommand(Model):
+    type: Literal["end"]
+    message: Optional[str] = None
+    """Last words."""
 
 
 @dataclass(repr=False)
@@ -1340,6 +1374,20 @@ class GapEvent(Model):
 
 
 @dataclass(repr=False)
+class GenerateCommand(Model):
+    type: Literal["generate"]
+    instructions: str
+    """What the model is to say. The user does not hear it."""
+    when: Optional[Literal["next", "after_sentence", "now"]] = None
+    """
+    When the agent speaks: after all that it is about to say, after the sentence that it is saying (the rest is
+    dropped), or in place of what it is saying. While the user speaks, it waits for the end of their turn.
+    """
+    tools: Optional[List[str]] = None
+    """Tools it may call. Default: all."""
+
+
+@dataclass(repr=False)
 class HTTPValidationError(Model):
     """All faults of the request."""
 
@@ -1358,6 +1406,14 @@ class HistorySettings(Model):
     """Most messages of the conversation that the model is given."""
     history_tool_result_limit: Optional[int] = None
     """Most tool results among them."""
+
+
+@dataclass(repr=False)
+class HoldCommand(Model):
+    type: Literal["hold"]
+    music: Optional[bool] = None
+    max_s: Optional[float] = None
+    """After this time the user is taken off hold."""
 
 
 @dataclass(repr=False)
@@ -1394,6 +1450,21 @@ class InactivityHandling(Model):
     """Silence of both sides before the agent asks again. 0 = off."""
     message: Optional[str] = None
     """What it says then."""
+
+
+@dataclass(repr=False)
+class InterruptCommand(Model):
+    type: Literal["interrupt"]
+
+
+@dataclass(repr=False)
+class InterruptedEvent(Model):
+    """Event `interrupted`: the agent was stopped, by the user or by a command."""
+
+    session_id: str
+    by: Literal["user", "program"]
+    time: Optional[float] = None
+    """Unix seconds"""
 
 
 @dataclass(repr=False)
@@ -1586,6 +1657,15 @@ class MetricsEvent(Model):
     interrupted: bool
     time: Optional[float] = None
     """Unix seconds"""
+
+
+@dataclass(repr=False)
+class MuteCommand(Model):
+    """Mutes a side, or unmutes it with `on: false`."""
+
+    type: Literal["mute"]
+    side: Literal["user", "agent"]
+    on: Optional[bool] = None
 
 
 @dataclass(repr=False)
@@ -1849,6 +1929,13 @@ class PhonePurchase(Model):
 
 
 @dataclass(repr=False)
+class PressKeysCommand(Model):
+    type: Literal["press_keys"]
+    digits: str
+    """`w` waits 0.5 s."""
+
+
+@dataclass(repr=False)
 class PrivacySetting(Model):
     """What is kept of a conversation."""
 
@@ -1856,6 +1943,14 @@ class PrivacySetting(Model):
     """Keep no transcript, recording or memory."""
     do_not_call_detection: Optional[bool] = None
     """Notice and record a wish not to be called again."""
+
+
+@dataclass(repr=False)
+class RecordCommand(Model):
+    """Pauses the recording, or continues it. A pause is silence in it."""
+
+    type: Literal["record"]
+    on: bool
 
 
 @dataclass(repr=False)
@@ -1918,6 +2013,20 @@ class ResponseDelay(Model):
     """Least silence before any turn of the user counts as over."""
     number_input_delay: Optional[int] = None
     """Extra wait while the user is giving digits: a phone number, an identifier."""
+
+
+@dataclass(repr=False)
+class SayCommand(Model):
+    type: Literal["say"]
+    text: str
+    """Spoken word for word."""
+    when: Optional[Literal["next", "after_sentence", "now"]] = None
+    """
+    When the agent speaks: after all that it is about to say, after the sentence that it is saying (the rest is
+    dropped), or in place of what it is saying. While the user speaks, it waits for the end of their turn.
+    """
+    interruptible: Optional[bool] = None
+    """False: neither the user nor a command can cut it off."""
 
 
 @dataclass(repr=False)
@@ -1994,6 +2103,17 @@ class SocketConfig(Model):
 
 
 @dataclass(repr=False)
+class SpeakingEvent(Model):
+    """Event `speaking`: a side starts or stops speaking."""
+
+    session_id: str
+    role: Literal["user", "agent"]
+    speaking: bool
+    time: Optional[float] = None
+    """Unix seconds"""
+
+
+@dataclass(repr=False)
 class SpeechToText(Model):
     """Speech recognition."""
 
@@ -2007,6 +2127,15 @@ class SpeechToText(Model):
     """Take noise out before recognition."""
     denoiser: Optional[Denoiser] = None
     """How noise is taken out."""
+
+
+@dataclass(repr=False)
+class SpokenResult(Model):
+    """Of `say` and `generate`: all words, those that the user heard, and whether these are all."""
+
+    text: str
+    heard: str
+    complete: bool
 
 
 @dataclass(repr=False)
@@ -2038,6 +2167,19 @@ class StartOutboundCallSessionContinuation(Model):
 
 
 @dataclass(repr=False)
+class StateEvent(Model):
+    """Event `state`: what a command has changed."""
+
+    session_id: str
+    time: Optional[float] = None
+    """Unix seconds"""
+    held: Optional[bool] = None
+    user_muted: Optional[bool] = None
+    agent_muted: Optional[bool] = None
+    agent_updated: Optional[bool] = None
+
+
+@dataclass(repr=False)
 class StatusEvent(Model):
     """Event `status`: the state of a call."""
 
@@ -2056,6 +2198,13 @@ class StatusEvent(Model):
     error_message: Optional[str]
     time: Optional[float] = None
     """Unix seconds"""
+
+
+@dataclass(repr=False)
+class StoppedResult(Model):
+    """Of `interrupt`: whether the agent had something to say."""
+
+    stopped: bool
 
 
 @dataclass(repr=False)
@@ -2125,6 +2274,30 @@ class ToolMessage(Model):
 
 
 @dataclass(repr=False)
+class ToolProgressEvent(Model):
+    """Event `tool_progress`: a function in code reports progress."""
+
+    session_id: str
+    id: str
+    name: str
+    text: Optional[str]
+    time: Optional[float] = None
+    """Unix seconds"""
+
+
+@dataclass(repr=False)
+class ToolStartedEvent(Model):
+    """Event `tool_started`: a tool call begins."""
+
+    session_id: str
+    id: str
+    name: str
+    arguments: Optional[str]
+    time: Optional[float] = None
+    """Unix seconds"""
+
+
+@dataclass(repr=False)
 class Transcript(Model):
     """What was said and done in a call, in order."""
 
@@ -2154,6 +2327,19 @@ class TranscriptEvent(Model):
     time: Optional[float] = None
     """Unix seconds"""
     turn: Optional[int] = None
+
+
+@dataclass(repr=False)
+class TransferCommand(Model):
+    """Connects the user to somebody else, which ends the session."""
+
+    type: Literal["transfer"]
+    target: str
+    """A number, a SIP address, or a target that the agent names."""
+    attended: Optional[bool] = None
+    """Whether the target is asked first. Default: as the agent is set."""
+    summary: Optional[str] = None
+    """What the target of an attended transfer hears first."""
 
 
 @dataclass(repr=False)
@@ -2215,6 +2401,28 @@ class TrunkServer(Model):
 class TrunkRefused(Model):
     status: int
     count: int
+
+
+@dataclass(repr=False)
+class UnholdCommand(Model):
+    type: Literal["unhold"]
+
+
+@dataclass(repr=False)
+class UpdateAgentCommand(Model):
+    """Changes the agent of this session from its next reply on."""
+
+    type: Literal["update_agent"]
+    prompt: Optional[str] = None
+    """How the agent is to behave. `{Name}` variables are filled in."""
+    tools: Optional[List[Function]] = None
+    """In place of all tools so far."""
+    voice: Optional[Voice] = None
+    """The voice that the agent speaks with."""
+    llm: Optional[LLM] = None
+    """The language model."""
+    metadata: Optional[Dict[str, Any]] = None
+    """Joins the metadata; variables get new values."""
 
 
 @dataclass(repr=False)
@@ -2481,7 +2689,18 @@ class OfferWebRtcAnswer(Model):
     answer: SessionDescription
 
 
-CallEvent = Union[StatusEvent, TranscriptEvent, MetricsEvent, ToolEvent, GapEvent]
+CallEvent = Union[
+    StatusEvent,
+    TranscriptEvent,
+    MetricsEvent,
+    ToolEvent,
+    SpeakingEvent,
+    InterruptedEvent,
+    StateEvent,
+    ToolStartedEvent,
+    ToolProgressEvent,
+    GapEvent,
+]
 """An event of a call. The event's name gives its kind."""
 
 
@@ -2636,11 +2855,33 @@ Language = Literal[
 """A language code, with a region where it matters; `multi` finds out which language is spoken."""
 
 
+SessionCommand = Union[
+    SayCommand,
+    GenerateCommand,
+    InterruptCommand,
+    AddMessageCommand,
+    UpdateAgentCommand,
+    MuteCommand,
+    HoldCommand,
+    UnholdCommand,
+    TransferCommand,
+    PressKeysCommand,
+    RecordCommand,
+    EndCommand,
+]
+"""A command to a running session."""
+
+
 CallEventMessage = Union[
     NamedEvent[Literal["status"], StatusEvent],
     NamedEvent[Literal["transcript"], TranscriptEvent],
     NamedEvent[Literal["metrics"], MetricsEvent],
     NamedEvent[Literal["tool"], ToolEvent],
+    NamedEvent[Literal["speaking"], SpeakingEvent],
+    NamedEvent[Literal["interrupted"], InterruptedEvent],
+    NamedEvent[Literal["state"], StateEvent],
+    NamedEvent[Literal["tool_started"], ToolStartedEvent],
+    NamedEvent[Literal["tool_progress"], ToolProgressEvent],
     NamedEvent[Literal["gap"], GapEvent],
 ]
 """What a stream of `CallEvent` sends."""

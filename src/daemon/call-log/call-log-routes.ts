@@ -104,7 +104,7 @@ const callHistory = z
     carrier_call_log: anything.nullable(),
     listeners: z
       .array(z.strictObject({ key_id: z.string(), from: z.number(), to: z.number() }))
-      .optional()
+      .exactOptional()
       .describe('Who has listened in: the id of their key, and seconds since the line opened.'),
     eval: z
       .strictObject({

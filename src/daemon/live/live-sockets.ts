@@ -2,6 +2,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import * as z from 'zod';
 import type { Cancel, Clock } from '../../base/clock.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
+import { refuseUpgrade } from '../../net/refuse-upgrade.js';
 import { parseWith } from '../../schema/issues.js';
 import { fromText } from '../../schema/text.js';
 import { type Access, bearer, checkScope } from '../http/access.js';
@@ -9,7 +10,7 @@ import type { Clients } from '../http/clients.js';
 import type { Forwarder } from '../http/forwarder.js';
 import type { NodePasses } from '../http/node-pass.js';
 import { payerOf, type RateLimit } from '../http/rate-limit.js';
-import { refuseUpgrade, SocketPlaces, type Upgrade, type Upgrades } from '../http/upgrades.js';
+import { SocketPlaces, type Upgrade, type Upgrades } from '../http/upgrades.js';
 import type { StoredKey } from '../../store/keys.js';
 import type { CallOwners } from '../nodes/call-owners.js';
 

@@ -54,7 +54,7 @@ export interface CallHistoryItem {
   call_metrics: CallMetrics;
   carrier_call_log: Readonly<Record<string, unknown>> | null;
   /** Who has listened in. Only a call with listeners has it. */
-  listeners?: readonly HistoryListener[];
+  listeners?: HistoryListener[];
   /** Only a test call has it: the run that held the call. */
   eval?: EvalCallFacts;
 }

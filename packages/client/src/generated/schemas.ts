@@ -326,6 +326,12 @@ interface components {
       carrier_call_log: {
         [key: string]: unknown;
       } | null;
+      /** @description Who has listened in: the id of their key, and seconds since the line opened. */
+      listeners?: {
+        key_id: string;
+        from: number;
+        to: number;
+      }[];
       /** @description Only a test call has it. Lists of calls have no test calls. */
       eval?: {
         run_id: string;
@@ -813,6 +819,7 @@ interface components {
        * @example EVAL_QUEUE_FULL
        * @example AGENT_DISABLED
        * @example SESSION_CLOSED
+       * @example LISTENING_REFUSED
        * @example COMMAND_REFUSED
        * @example MEDIA_THREAD_LOST
        * @example MEDIA_THREAD_SILENT
@@ -1413,6 +1420,7 @@ interface components {
        * @example EVAL_QUEUE_FULL
        * @example AGENT_DISABLED
        * @example SESSION_CLOSED
+       * @example LISTENING_REFUSED
        * @example COMMAND_REFUSED
        * @example MEDIA_THREAD_LOST
        * @example MEDIA_THREAD_SILENT
