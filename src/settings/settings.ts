@@ -426,6 +426,11 @@ export const settingsFileSchema = z.strictObject({
     operatorAddressSchema.nullable(),
     'Webhook for the start and end of calls, see [calls](calls.md#webhooks): `{url, headers?}`. Only in the file.',
   ),
+  inboundWebhook: setting(
+    operatorAddressSchema.nullable(),
+    'Chooses or builds the agent of each inbound call, see [calls](calls.md#inbound-calls): `{url, headers?}`. Only in ' +
+      'the file.',
+  ),
   calls: setting(callsSchema, 'Limits on outbound calls. Only in the file.'),
   campaigns: setting(campaignsSchema, 'Default schedule of campaigns. Only in the file.'),
   webrtc: setting(webRtcSchema, 'WebRTC: ICE servers, ports and addresses. Only in the file.'),
@@ -563,6 +568,7 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   plugins: [],
   mcpServers: {},
   callWebhook: null,
+  inboundWebhook: null,
   calls: DEFAULT_CALL_GUARDS,
   campaigns: DEFAULT_CAMPAIGN_SCHEDULE,
   webrtc: DEFAULT_WEBRTC,

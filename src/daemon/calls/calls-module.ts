@@ -11,6 +11,7 @@ import { callRoutes, endSession } from './call-routes.js';
 import { CarrierEndpoint, nodeTokenPrefix } from './carrier-routes.js';
 import { Dialer } from './dialer.js';
 import { doNotCallRoutes } from './do-not-call-routes.js';
+import { InboundWebhook } from './inbound-webhook.js';
 import { KillSwitch } from './kill-switch.js';
 import { LazyTelephone } from './lazy-telephone.js';
 import { CallPlacing } from './placing.js';
@@ -48,11 +49,21 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     if (call.direction === 'outbound' && call.status === 'in-progress') yield* dials.answered(call.sessionId, agoUs);
   });
   const isStopped = lastKnown(async () => (await dials.stopped()) !== null, false);
+  const inbound =
+    settings.inboundWebhook === null
+      ? null
+      : new InboundWebhook({
+          to: { url: settings.inboundWebhook.url, headers: settings.inboundWebhook.headers ?? {} },
+          secret: settings.webhookSecret,
+          clock,
+          nowUnixMs,
+        });
   const telephone = new LazyTelephone(async () => ({
     ...telephoneParts(context),
     agents,
     log,
     registered,
+    inbound,
     figures: trunks,
     openCallMedia: () => media.callMedia(),
     mayTransfer: async () => (guards.enabled && !(await isStopped()) ? null : 'outbound calls are stopped'),
@@ -97,7 +108,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     },
     recover: () => registered.recover(),
     warmUp: async () => {
-      await telephone.open();
+      await Promise.all([telephone.open(), inbound?.warmUp()]);
     },
     disown: () => {
       dialer.endAll();
@@ -112,6 +123,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
       await registered.close();
       await dialer.close();
       await telephone.close();
+      await inbound?.close();
     },
   };
 }

@@ -9,18 +9,17 @@ import type { CallRefusal, Carrier, CarrierCall } from '../../telephony/carriers
 import type { CallMediaHost } from '../../telephony/carriers/sip/call-media-host.js';
 import { JoinedCarriers } from '../../telephony/carriers/joined.js';
 import type { WebhookEndpoint } from '../../telephony/carriers/media-socket/webhook-endpoint.js';
-import { overriddenExtensions } from '../../agent/extensions/extensions.js';
-import { movedParts } from '../../agent/extensions/old-place.js';
-import { overriddenAgent } from '../../agent/override-agent.js';
 import type { Engine } from '../../engine/engine.js';
-import { errorOf, ParleyError } from '../../base/errors.js';
+import { errorOf, ParleyError, reasonOf } from '../../base/errors.js';
 import type { SessionLine } from '../../engine/remote-line.js';
 import type { Leases } from '../../store/leases.js';
-import type { PhoneStore } from '../../store/phones.js';
+import type { PhoneStore, StoredPhone } from '../../store/phones.js';
 import type { AdmissionControl } from '../admission-control.js';
 import type { AgentRegistry } from '../agents/agents.js';
+import { checkRequestedAgent, requestedAgent, type RequestedAgent } from '../agents/requested-agent.js';
 import type { CallEventBus } from '../call-event-bus.js';
 import type { CallLog } from '../call-log/call-log.js';
+import type { InboundWebhook } from './inbound-webhook.js';
 import { type NetworkSettings, type Networks, openNetworks } from './networks.js';
 import { isCallId, type RegisteredCalls } from './registered-calls.js';
 
@@ -41,11 +40,16 @@ export interface TelephoneOptions {
   openCallMedia?: (() => Promise<CallMediaHost>) | undefined;
   /** Statistics of SIP trunks. */
   figures?: CarrierStatistics | undefined;
+  /** Chooses the agents of inbound calls; null = each number's own. */
+  inbound: Pick<InboundWebhook, 'ask'> | null;
   /** As `SwitchboardOptions.mayTransfer`. */
   mayTransfer: MayTransfer;
   events: CallEventBus;
   onError: (error: Error) => void;
 }
+
+/** The agent of a call, and what the operator has given for it. */
+type WantedAgent = RequestedAgent & Pick<CallAgent, 'metadata' | 'includeMetadataInPrompt' | 'continuation'>;
 
 /** The daemon's telephone: its carriers, and the agent of each number. */
 export class Telephone {
@@ -55,6 +59,7 @@ export class Telephone {
   readonly #options: TelephoneOptions;
   /** Inbound calls whose session does not exist yet. */
   readonly #coming = new Set<string>();
+  readonly #closing = new AbortController();
 
   private constructor(networks: Networks, options: TelephoneOptions) {
     const { carrier } = networks;
@@ -169,6 +174,7 @@ export class Telephone {
   }
 
   async close(): Promise<void> {
+    this.#closing.abort();
     await this.#switchboard.close();
     await this.#networks.close();
   }
@@ -194,49 +200,86 @@ export class Telephone {
 
   /** The agent of a number, or the reason why no agent answers. */
   async #route(call: CarrierCall<SessionLine>): Promise<CallAgent | CallRefusal> {
-    const { agents, phones, log, events, admission, onError } = this.#options;
+    const { phones, log, events, admission, inbound, onError } = this.#options;
     const { from, to } = call;
     if (!admission.isOpen) return 'full';
     if (isCallId(to)) return this.#registered(call);
     const phone = phones.get(to);
-    if (phone === null || phone.status !== 'active' || phone.agentId === null) return 'unavailable';
+    if (phone === null || phone.status !== 'active') return 'unavailable';
+    if (phone.agentId === null && inbound === null) return 'unavailable';
     if (admission.isFull) return 'full';
-    const { id: agentId, config, script, extensions: stored } = agents.get(phone.agentId);
-    const own = movedParts(phone.agentConfigOverride ?? {}, null); // stored by an earlier release
-    const agent = overriddenAgent(config, own.config);
-    const extensions = overriddenExtensions(stored, own.extensions);
-    if (agent.status === 'disabled') return 'unavailable';
     const id = randomUUID();
     this.#coming.add(id);
-    const callId = await log.unusedCallId(call.id).catch((error: unknown) => {
-      this.#coming.delete(id);
-      throw error;
-    });
-    // The agent is prepared meanwhile. A call that cannot be stored is not taken.
-    log
-      .begin({
-        sessionId: id,
+    let taken = false;
+    try {
+      const found = await this.#wanted(call, phone);
+      if (typeof found === 'string') return found;
+      const callId = await log.unusedCallId(call.id);
+      const { agentId, agent, script, extensions, metadata } = found;
+      // The agent is prepared meanwhile. A call that cannot be stored is not taken.
+      log
+        .begin({
+          sessionId: id,
+          callId,
+          channel: 'phone',
+          agentId,
+          agentConfig: agent,
+          metadata: metadata ?? {},
+          phones: { from, to },
+          status: 'ringing',
+        })
+        .catch((error: unknown) => {
+          onError(errorOf(error));
+          call.hangUp('failed');
+        });
+      taken = true;
+      return {
+        id,
         callId,
-        channel: 'phone',
         agentId,
-        agentConfig: agent,
-        phones: { from, to },
-        status: 'ringing',
-      })
-      .catch((error: unknown) => {
-        onError(errorOf(error));
-        call.hangUp('failed');
-      });
-    return {
-      id,
-      callId,
-      agentId,
-      agent,
-      script,
-      extensions,
-      observe: events.observer(id, agentId),
-      onStatus: (status, reason) => log.noteStatus(id, status, reason),
-    };
+        agent,
+        script,
+        extensions,
+        metadata,
+        includeMetadataInPrompt: found.includeMetadataInPrompt,
+        continuation: found.continuation,
+        observe: events.observer(id, agentId),
+        onStatus: (status, reason) => log.noteStatus(id, status, reason),
+      };
+    } finally {
+      if (!taken) this.#coming.delete(id);
+    }
+  }
+
+  /** The agent of an inbound call: the operator's choice, else the number's own. */
+  async #wanted(call: CarrierCall<SessionLine>, phone: StoredPhone): Promise<WantedAgent | CallRefusal> {
+    const { agents, inbound, engine, onError } = this.#options;
+    const { agentId, agentConfigOverride } = phone;
+    if (inbound !== null) {
+      try {
+        const { id: callId, from, to } = call;
+        const wish = await inbound.ask({ callId, from, to, carrier: phone.carrier, agentId }, this.#closing.signal);
+        if (wish.reject != null) return wish.reject === 'busy' ? 'declined' : 'unavailable';
+        const metadata = wish.metadata ?? {};
+        const own = { agentConfig: wish.agent_config ?? null, agentExtensions: wish.agent_extensions ?? null };
+        const chosen = wish.agent_id ?? agentId;
+        if (chosen !== null || own.agentConfig !== null) {
+          const found = requestedAgent(agents, chosen, own, chosen === agentId ? agentConfigOverride : null);
+          const includeMetadataInPrompt = wish.include_metadata_in_prompt ?? false;
+          await checkRequestedAgent(engine, found, { metadata, includeMetadataInPrompt, phones: { from, to } });
+          return { ...found, metadata, includeMetadataInPrompt, continuation: wish.session_continuation };
+        }
+      } catch (error) {
+        onError(new Error(`inboundWebhook, about a call to ${call.to}: ${reasonOf(error)}`, { cause: error }));
+      }
+    }
+    if (agentId === null) return 'unavailable';
+    try {
+      return requestedAgent(agents, agentId, { agentConfig: null, agentExtensions: null }, agentConfigOverride);
+    } catch (error) {
+      if (error instanceof ParleyError && error.code === 'AGENT_DISABLED') return 'unavailable';
+      throw error;
+    }
   }
 
   /** The agent of a registered call. */

@@ -1,3 +1,4 @@
+import type { InboundRoute } from '../../../src/daemon/calls/inbound-webhook.js';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { SessionLine } from '../../../src/engine/remote-line.js';
 import { tmpdir } from 'node:os';
@@ -97,6 +98,7 @@ async function ringAtOnce(
       admission,
       leases: new SoleLeases(),
       events: new CallEventBus(),
+      inbound: null,
       mayTransfer: () => null,
       agents: { get: () => BAKER },
       onError: (error) => faults.push(error),
@@ -152,6 +154,52 @@ describe('a call to a number of the daemon', () => {
       expect([rung[0]?.sessions, rung[0]?.faults]).toEqual([3, []]);
     },
   );
+
+  it('is answered by whom the operator names, with what they give', { timeout: 60_000 }, async () => {
+    const asked: unknown[] = [];
+    const named: string[] = [];
+    const { call, sessions, faults } = await rings(
+      { agentId: null },
+      {
+        agents: {
+          get: (id) => {
+            named.push(id);
+            return BAKER;
+          },
+        },
+        inbound: {
+          ask: async (question) => {
+            asked.push(question);
+            return { agent_id: 'night', metadata: { name: 'Ann' } };
+          },
+        },
+      },
+    );
+    expect(asked).toEqual([expect.objectContaining({ to: OURS, agentId: null }) as unknown]);
+    expect(named).toEqual(['night']);
+    expect(call.record().answeredMs).not.toBeNull();
+    expect([sessions, faults]).toEqual([1, []]);
+  });
+
+  it.each([
+    ['busy', '603 Decline'],
+    ['unavailable', '480 Temporarily Unavailable'],
+  ] as const)('is refused where the operator says %s', async (reject, reason) => {
+    const { call } = await rings({}, { inbound: { ask: async () => ({ reject }) } });
+    expect(call.end).toMatchObject({ cause: 'rejected', reason });
+  });
+
+  it.each<[string, () => Promise<InboundRoute>]>([
+    ['fails', () => Promise.reject(new Error('no answer'))],
+    ['names settings that no agent may have', async () => ({ agent_config: { voice: { voice_id: 'nobody' } } })],
+  ])("is answered by the number's own agent where the operator's answer %s", async (_how, ask) => {
+    const { call, sessions, faults } = await rings({}, { inbound: { ask } });
+    expect(call.record().answeredMs).not.toBeNull();
+    expect(sessions).toBe(1);
+    expect(faults).toEqual([
+      expect.objectContaining({ message: expect.stringContaining('inboundWebhook') as string }) as unknown,
+    ]);
+  });
 
   it('that is not one of its own is not in service', async () => {
     const { call } = await rings({}, {}, '+12025550198');
