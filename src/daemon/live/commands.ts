@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { agentConfigSchema } from '../../agent/agent.js';
-import type { CommandResult } from '../../conversation/control/command.js';
 import type { SessionCommand, SteeredSession } from '../../session/steered-session.js';
 
 const WHEN = { next: 'next', after_sentence: 'afterSentence', now: 'now' } as const;
