@@ -49,15 +49,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
     if (call.direction === 'outbound' && call.status === 'in-progress') yield* dials.answered(call.sessionId, agoUs);
   });
   const isStopped = lastKnown(async () => (await dials.stopped()) !== null, false);
-  const inbound =
-    settings.inboundWebhook === null
-      ? null
-      : new InboundWebhook({
-          to: { url: settings.inboundWebhook.url, headers: settings.inboundWebhook.headers ?? {} },
-          secret: settings.webhookSecret,
-          clock,
-          nowUnixMs,
-        });
+  const inbound = inboundWebhook(context);
   const telephone = new LazyTelephone(async () => ({
     ...telephoneParts(context),
     agents,
@@ -126,6 +118,14 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
       await inbound?.close();
     },
   };
+}
+
+/** Null = each number's own agent answers its calls. */
+function inboundWebhook({ settings, clock, nowUnixMs }: DaemonContext): InboundWebhook | null {
+  const { inboundWebhook: address, webhookSecret: secret } = settings;
+  if (address === null) return null;
+  const to = { url: address.url, headers: address.headers ?? {} };
+  return new InboundWebhook({ to, secret, clock, nowUnixMs });
 }
 
 function registeredCalls(
