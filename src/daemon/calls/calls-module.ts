@@ -45,9 +45,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
   const { phones, doNotCall, calls, dials } = stores;
   const guards = settings.calls;
   const registered = registeredCalls(context, { agents, log });
-  events.within(function* (call, agoUs) {
-    if (call.direction === 'outbound' && call.status === 'in-progress') yield* dials.answered(call.sessionId, agoUs);
-  });
+  noteAnswers(context);
   const isStopped = lastKnown(async () => (await dials.stopped()) !== null, false);
   const inbound = inboundWebhook(context);
   const telephone = new LazyTelephone(async () => ({
@@ -118,6 +116,13 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
       await inbound?.close();
     },
   };
+}
+
+/** The minutes of an outbound call count from its answer. */
+function noteAnswers({ events, stores: { dials } }: DaemonContext): void {
+  events.within(function* (call, agoUs) {
+    if (call.direction === 'outbound' && call.status === 'in-progress') yield* dials.answered(call.sessionId, agoUs);
+  });
 }
 
 /** Null = each number's own agent answers its calls. */
