@@ -52,6 +52,7 @@ export type {
   Side,
   SpeechTime,
 } from './conversation/control/command.js';
+export type { ListeningPeriod } from './conversation/control/listeners.js';
 export type { FunctionCall, ReportParts, SessionReport, TransferAttempt } from './session/record/session-report.js';
 export type { LatencySummary, Percentiles, SpeculationReport, TurnMetrics } from './session/record/session-metrics.js';
 export type { PlayoutStats } from './session/record/session-report.js';
@@ -167,6 +168,7 @@ export type {
   CostItem,
   EvalCallFacts,
   HistoryFunctionCall,
+  HistoryListener,
   LineMetrics,
 } from './session/record/call-history.js';
 export type { CallOutcome } from './session/record/end-reason.js';

@@ -1,4 +1,4 @@
-import type { Listener } from './control/listeners.js';
+import type { ListeningPeriod } from './control/listeners.js';
 import type { ExpectedAnswer } from '../agent/expected-answer.js';
 import type { ToolCall } from '../agent/chat.js';
 import type { AttendedTransferConfig } from '../agent/flow/actions.js';
@@ -76,7 +76,7 @@ export interface ConversationState {
   /** The recording leaves out what happens now. */
   recordingPaused: boolean;
   /** Who has listened in, in order. */
-  listeners: Listener[];
+  listeners: ListeningPeriod[];
   /**
    * Consecutive failures of the model's replies, and of messages for the voice. `unheard`: nothing has been heard since
    * the voice failed; `again`: what must be said again then.

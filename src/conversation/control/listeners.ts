@@ -1,5 +1,5 @@
-/** Somebody who listens in. Times in ms since the line opened; `toMs` null = still does. */
-export interface Listener {
+/** How long somebody listened in. Times in ms since the line opened; `toMs` null = still does. */
+export interface ListeningPeriod {
   /** The id of their key. */
   by: string;
   fromMs: number;
@@ -7,7 +7,10 @@ export interface Listener {
 }
 
 /** Somebody begins or ends to listen in. */
-export function noteListener(listeners: Listener[], { by, on, nowMs }: { by: string; on: boolean; nowMs: number }): void {
+export function noteListener(
+  listeners: ListeningPeriod[],
+  { by, on, nowMs }: { by: string; on: boolean; nowMs: number },
+): void {
   if (on) listeners.push({ by, fromMs: nowMs, toMs: null });
   else {
     const one = listeners.findLast((listener) => listener.by === by && listener.toMs === null);

@@ -1,4 +1,4 @@
-import { type Listener, noteListener } from '../../conversation/control/listeners.js';
+import { type ListeningPeriod, noteListener } from '../../conversation/control/listeners.js';
 import { Conversation } from '../../conversation/conversation.js';
 import type { EndStatus, PlayoutPosition } from '../../conversation/events.js';
 import { historyMessages } from '../../conversation/speech/history.js';
@@ -82,7 +82,7 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
   let ttsChars = 0;
   let doNotCall = false;
   let status: EndStatus | null = null;
-  const listeners: Listener[] = [];
+  const listeners: ListeningPeriod[] = [];
   const faults: Record<string, number> = {};
   const faultReasons: Record<string, string> = {};
   const faultCauses: Record<string, string> = {};

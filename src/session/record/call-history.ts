@@ -1,5 +1,5 @@
 import type { AgentConfig } from '../../agent/agent.js';
-import type { Listener } from '../../conversation/control/listeners.js';
+import type { ListeningPeriod } from '../../conversation/control/listeners.js';
 import type { ChatMessage, ToolCall } from '../../agent/chat.js';
 import { parseJson } from '../../base/json.js';
 import { redactAgentConfig } from '../../agent/redact.js';
@@ -169,7 +169,7 @@ export function callHistoryItem(report: SessionReport, facts: CallFacts): CallHi
   return item;
 }
 
-function listener({ by, fromMs, toMs }: Listener, durationMs: number): HistoryListener {
+function listener({ by, fromMs, toMs }: ListeningPeriod, durationMs: number): HistoryListener {
   return { key_id: by, from: fromMs / 1000, to: (toMs ?? durationMs) / 1000 };
 }
 

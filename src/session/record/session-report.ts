@@ -1,4 +1,4 @@
-import type { Listener } from '../../conversation/control/listeners.js';
+import type { ListeningPeriod } from '../../conversation/control/listeners.js';
 import type { ChatMessage } from '../../agent/chat.js';
 import type { EndStatus } from '../../conversation/events.js';
 import type { LineStats, TransferFailure } from '../../transports/transport.js';
@@ -73,7 +73,7 @@ export interface SessionReport {
   /** Path of the recording; null = none. */
   recording: string | null;
   /** Who has listened in, in order. */
-  listeners: readonly Listener[];
+  listeners: readonly ListeningPeriod[];
   /** Number of occurrences of each fault. */
   faults: Readonly<Record<string, number>>;
   /** The last reason of each; none if the user has opted out of data collection. */
