@@ -149,11 +149,15 @@ describe.skipIf(!hasTool('chromium'))('pages with the packages for browsers', { 
     const of = (what: string): Promise<number> =>
       page.evaluate(`(({ scrollHeight, scrollTop, clientHeight }) => ${what})(document.querySelector('[role=log]'))`);
     const top = (): Promise<number> => of('scrollTop');
+    // What is typed into an answer belongs to the question before, and has no answer of its own.
+    const quiet = (): Promise<void> => page.locator('.parley-orb[data-state=muted]').waitFor(PATIENCE);
     const fromEnd = (): Promise<number> => of('Math.round(scrollHeight - scrollTop - clientHeight)');
+    await quiet();
     await type('When are you open?');
     await said('agent', 'eleven');
     expect(await fromEnd()).toBeLessThan(2);
 
+    await quiet();
     await type('Where are you?');
     await page.getByRole('log', { name: 'Transcript' }).focus();
     await page.keyboard.press('Home');
