@@ -38,7 +38,11 @@ const anyNode = z.unknown();
 /** A server with endpoints that tell who answers. */
 class House {
   readonly node = new ThisNode();
-  readonly app: FastifyInstance = Fastify({ trustProxy: false });
+  readonly app: FastifyInstance = Fastify({
+    trustProxy: false,
+    rewriteUrl: ({ url = '' }) => this.#mount.below(url) ?? '/outside',
+  });
+  readonly #mount = new Mount('/parley', (request, response) => this.app.routing(request, response));
   readonly forwarder: Forwarder;
   readonly passes: NodePasses;
   readonly tokens = new SessionTokens({ keys: [SHARED_KEY], uses: new MemoryTokenUses(nowUnixMs), nowUnixMs });
@@ -80,8 +84,7 @@ class House {
       addressOf: async (id: string) => houses.find((house) => house.node.id === id)?.address ?? null,
     };
     this.forwarder = new Forwarder({ node, nodes, passes: this.passes, clock });
-    const mount = new Mount('', (request, response) => app.routing(request, response));
-    const upgrades = new Upgrades(mount, this.passes);
+    const upgrades = new Upgrades(this.#mount, this.passes);
     app.server.on('upgrade', (request, socket, head) => upgrades.dispatch(request, socket, head));
     const sockets = new WebSocketServer({ noServer: true });
     upgrades.at(
@@ -153,7 +156,7 @@ class House {
   }
 
   async open(): Promise<this> {
-    this.address = await this.app.listen({ port: 0, host: '127.0.0.1' });
+    this.address = `${await this.app.listen({ port: 0, host: '127.0.0.1' })}/parley`;
     return this;
   }
 
