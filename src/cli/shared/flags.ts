@@ -35,7 +35,7 @@ function placeholderOf(flag: string, schema: z.ZodType): string {
   if (schema instanceof z.ZodBoolean) return 'true|false';
   if (schema instanceof z.ZodArray) return 'LIST';
   if (schema instanceof z.ZodEnum && schema.options.length < 10) return schema.options.join('|');
-  return flag.endsWith('-dir') ? 'DIR' : flag.endsWith('-path') ? 'FILE' : 'VALUE';
+  return flag.endsWith('-dir') ? 'DIR' : /-(?:cert|key|model)-path$/.test(flag) ? 'FILE' : 'VALUE';
 }
 
 /** Of commands that read the operator's settings. */
