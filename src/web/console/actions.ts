@@ -54,6 +54,28 @@ export function actionButton(text: string, run: () => Promise<void>, options: Ac
   return el('span', { class: 'action' }, button, fault);
 }
 
+/** A button that switches something on and off. */
+export interface ToggleButton {
+  element: HTMLElement;
+  /** Shows how it is, however that came. */
+  set(on: boolean): void;
+}
+
+/** @param run switches; if it fails, the error is shown and the button stays as it was */
+export function toggleButton(off: string, on: string, run: (on: boolean) => Promise<void>): ToggleButton {
+  let isOn = false;
+  const element = actionButton(off, async () => {
+    await run(!isOn);
+    set(!isOn);
+  });
+  const button = element.querySelector('button');
+  const set = (next: boolean): void => {
+    isOn = next;
+    if (button !== null) button.textContent = isOn ? on : off;
+  };
+  return { element, set };
+}
+
 /** A form that is sent by its button or by Enter. Errors are shown below. */
 export function actionForm(
   name: string,

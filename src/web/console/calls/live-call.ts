@@ -2,13 +2,15 @@ import { CallTranscript, type TurnTimes } from '@parley-voice/web';
 import { el } from '../../shared/elements.js';
 import { transcriptElements, TranscriptView } from '../../page/transcript-view.js';
 import { TimesSummary } from '../../page/turn-times.js';
-import { actionButton } from '../actions.js';
 import type { ConsoleApi } from '../api.js';
 import type { ServerEvent } from '../sse.js';
 import { card } from '../view.js';
+import { Steering } from './steering.js';
 import { turnTimesOf, type WatchedEvent, watchedEvent } from './watched-event.js';
 
-/** A running call, built from its events. */
+type StateEvent = Extract<WatchedEvent, { type: 'state' }>;
+
+/** A running call, built from its events, and a supervisor's controls of it. */
 export class LiveCall {
   readonly element: HTMLElement;
   readonly #abort = new AbortController();
@@ -16,6 +18,7 @@ export class LiveCall {
   readonly #transcript = new CallTranscript((entries) => this.#view.show(entries));
   readonly #view: TranscriptView;
   readonly #summary: TimesSummary;
+  readonly #steering: Steering;
   #answers = 0;
   #times: TurnTimes | null = null;
   readonly #state = el('p', { class: 'soft', role: 'status' }, 'Watching …');
@@ -26,14 +29,8 @@ export class LiveCall {
     const summary = el('header', { class: 'summary', hidden: '' });
     this.#view = new TranscriptView(list, scroller, 'User');
     this.#summary = new TimesSummary(summary);
-    const terminate = async (): Promise<void> => {
-      await api.send('POST', `/sessions/${encodeURIComponent(sessionId)}/terminate`);
-    };
-    const end = actionButton('End this call', terminate, {
-      class: 'quiet-button danger',
-      confirm: 'Really end the call?',
-    });
-    this.element = card('As it happens', summary, scroller, el('div', { class: 'row' }, this.#state, end));
+    this.#steering = new Steering(api, sessionId);
+    this.element = card('As it happens', summary, scroller, this.#state, this.#steering.element);
     api.events(
       `/calls/${encodeURIComponent(sessionId)}/events`,
       (event) => this.#take(event),
@@ -46,6 +43,7 @@ export class LiveCall {
 
   close(): void {
     this.#abort.abort();
+    this.#steering.close();
   }
 
   #take(message: ServerEvent): void {
@@ -74,6 +72,10 @@ export class LiveCall {
       case 'tool':
         this.#view.note(`${event.name} ${event.ok ? 'done' : 'failed'} after ${event.took_ms.toFixed(0)} ms`);
         return;
+      case 'state':
+        this.#steering.take(event);
+        for (const words of changesOf(event)) this.#view.note(words);
+        return;
       case 'gap':
         this.#view.note('Some of it has been missed; the call’s page has all when it is over');
     }
@@ -84,4 +86,12 @@ export class LiveCall {
     if (this.#times !== null) this.#transcript.times(this.#times);
     this.#times = null;
   }
+}
+
+function changesOf({ held, agent_muted: muted, agent_updated: updated }: StateEvent): string[] {
+  const words: string[] = [];
+  if (held !== undefined) words.push(held ? 'The caller is on hold' : 'The caller is off hold');
+  if (muted !== undefined) words.push(muted ? 'The agent is muted' : 'The agent is no longer muted');
+  if (updated === true) words.push('The agent was changed');
+  return words;
 }

@@ -10,6 +10,7 @@ export type WatchedEvent =
   | { type: 'transcript'; role: 'agent'; text: string | null; is_final: true }
   | ({ type: 'metrics' } & WatchedTimes)
   | { type: 'tool'; name: string; ok: boolean; took_ms: number }
+  | { type: 'state'; held?: boolean; user_muted?: boolean; agent_muted?: boolean; agent_updated?: boolean }
   | { type: 'gap' };
 
 interface WatchedTimes {
@@ -21,7 +22,7 @@ interface WatchedTimes {
   tts_first: number | null;
 }
 
-const KINDS = new Set(['status', 'transcript', 'metrics', 'tool', 'gap']);
+const KINDS = new Set(['status', 'transcript', 'metrics', 'tool', 'state', 'gap']);
 
 /** Null = unknown event. */
 export function watchedEvent({ event, data }: ServerEvent): WatchedEvent | null {

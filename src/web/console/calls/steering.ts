@@ -1,0 +1,94 @@
+import { el } from '../../shared/elements.js';
+import { actionButton, actionForm, labelled, select, toggleButton } from '../actions.js';
+import type { ConsoleApi } from '../api.js';
+import { Listening } from './listening.js';
+import type { WatchedEvent } from './watched-event.js';
+
+type Command = Readonly<Record<string, unknown>>;
+
+/** A supervisor's controls of a running call. */
+export class Steering {
+  readonly element: HTMLElement;
+  readonly #api: ConsoleApi;
+  readonly #sessionId: string;
+  readonly #listen = toggleButton('Listen', 'Stop listening', async (on) => this.#listenIn(on));
+  readonly #hold = toggleButton('Hold', 'Take off hold', (on) => this.#send({ type: on ? 'hold' : 'unhold' }));
+  readonly #mute = toggleButton('Mute the agent', 'Unmute the agent', (on) =>
+    this.#send({ type: 'mute', side: 'agent', on }),
+  );
+  #listening: Listening | null = null;
+
+  constructor(api: ConsoleApi, sessionId: string) {
+    this.#api = api;
+    this.#sessionId = sessionId;
+    const stop = actionButton('Stop the agent', () => this.#send({ type: 'interrupt' }));
+    const end = actionButton('End this call', () => this.#send({ type: 'end' }), {
+      class: 'quiet-button danger',
+      confirm: 'Really end the call?',
+    });
+    const buttons = [this.#listen.element, this.#hold.element, this.#mute.element, stop, end];
+    this.element = el('div', { class: 'steering' }, el('div', { class: 'row' }, ...buttons), this.#say(), this.#pass());
+  }
+
+  /** What commands, of anybody, have changed. */
+  take(event: Extract<WatchedEvent, { type: 'state' }>): void {
+    if (event.held !== undefined) this.#hold.set(event.held);
+    if (event.agent_muted !== undefined) this.#mute.set(event.agent_muted);
+  }
+
+  /** May be called twice. */
+  close(): void {
+    this.#listening?.close();
+  }
+
+  #say(): HTMLFormElement {
+    const text = el('input', { name: 'text', required: '', maxlength: '4000' });
+    const how = select('how', 'say', [
+      ['say', 'word for word'],
+      ['generate', 'as an instruction'],
+      ['add_message', 'as a note, to know'],
+    ]);
+    const when = select('when', 'next', [
+      ['next', 'when it has finished'],
+      ['after_sentence', 'after this sentence'],
+      ['now', 'at once'],
+    ]);
+    const fields = [labelled('Tell the agent', text), labelled('How', how), labelled('When', when)];
+    return actionForm('Tell the agent', fields, 'Tell', async () => {
+      const said = text.value;
+      text.value = '';
+      if (how.value === 'say') await this.#send({ type: 'say', text: said, when: when.value });
+      else if (how.value === 'generate') {
+        await this.#send({ type: 'generate', instructions: said, when: when.value });
+      } else await this.#send({ type: 'add_message', role: 'system', content: said });
+    });
+  }
+
+  #pass(): HTMLFormElement {
+    const target = el('input', { name: 'target', required: '', maxlength: '300', inputmode: 'tel' });
+    return actionForm('Transfer', [labelled('Connect the caller to', target)], 'Transfer', () =>
+      this.#send({ type: 'transfer', target: target.value.trim() }),
+    );
+  }
+
+  /** Resolves when the daemon has taken it: speech may take long. */
+  async #send(command: Command): Promise<void> {
+    await this.#api.send('POST', `/sessions/${encodeURIComponent(this.#sessionId)}/control?wait_s=1`, command);
+  }
+
+  #listenIn(on: boolean): Promise<void> {
+    this.#listening?.close();
+    this.#listening = null;
+    if (!on) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      // Refusals come at once; an announcement to the caller may come first.
+      const accepted = setTimeout(resolve, 1000);
+      this.#listening = new Listening(this.#sessionId, this.#api.key, (reason) => {
+        clearTimeout(accepted);
+        this.#listening = null;
+        this.#listen.set(false);
+        if (reason !== null) reject(new Error(reason));
+      });
+    });
+  }
+}
