@@ -43,7 +43,7 @@ export function valuesOf(schema: JsonSchema, options: ArbitraryOptions): fc.Arbi
 }
 
 function makeValues(schema: JsonSchema, options: ArbitraryOptions): fc.Arbitrary<unknown> {
-  if (schema.$ref !== undefined) return valuesOf(resolved(schema, options), options);
+  if (schema.$ref !== undefined) return valuesOfRef(resolved(schema, options), options);
   if ('const' in schema) return fc.constant(schema.const);
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   const choices = schema.anyOf ?? schema.oneOf;
@@ -79,6 +79,20 @@ export function resolved(schema: JsonSchema, { schemas }: ArbitraryOptions): Jso
   const found = schemas[schema.$ref.replace('#/components/schemas/', '')];
   if (found === undefined) throw new Error(`the document has no ${schema.$ref}`);
   return found;
+}
+
+/** The schemas that references lead to, while their values are made. */
+const open = new Set<JsonSchema>();
+
+/** Inside itself, a schema of an object takes one without optional members: that ends the recursion. */
+function valuesOfRef(schema: JsonSchema, options: ArbitraryOptions): fc.Arbitrary<unknown> {
+  if (open.has(schema) && (schema.required ?? []).length === 0) return fc.constant({});
+  open.add(schema);
+  try {
+    return valuesOf(schema, options);
+  } finally {
+    open.delete(schema);
+  }
 }
 
 function objectOf(schema: JsonSchema, options: ArbitraryOptions): fc.Arbitrary<unknown> {
