@@ -167,6 +167,21 @@ describe.skipIf(!hasTool('chromium'))('the console, in a real browser', { timeou
     await page.locator('.bubble.agent', { hasText: 'eleven' }).waitFor(PATIENCE);
     await watching.locator('.bubble.user', { hasText: 'When are you open?' }).waitFor(PATIENCE);
     await page.locator('.live-time b').waitFor(PATIENCE);
+    // Who watches steers, too.
+    await watching.getByRole('textbox', { name: 'Tell the agent' }).fill('A colleague says hello.');
+    await watching.getByRole('button', { name: 'Tell', exact: true }).click();
+    await page.locator('.bubble.agent', { hasText: 'A colleague says hello.' }).waitFor(PATIENCE);
+    await watching.getByRole('button', { name: 'Hold', exact: true }).click();
+    await watching.getByText('The caller is on hold').waitFor(PATIENCE);
+    await watching.getByRole('button', { name: 'Stop the agent' }).click();
+    await watching.getByRole('button', { name: 'Take off hold' }).click();
+    await watching.getByText('The caller is off hold').waitFor(PATIENCE);
+    await watching.getByLabel('Connect the caller to').fill('+12025550101');
+    await watching.getByRole('button', { name: 'Transfer' }).click();
+    await watching.locator('.steering .fault', { hasText: 'refuses the command transfer' }).waitFor(PATIENCE);
+    expect(browser.errors.splice(0)).toEqual([expect.stringContaining('409')]);
+    await watching.getByRole('button', { name: 'Listen' }).click();
+    await watching.getByRole('button', { name: 'Stop listening' }).waitFor(PATIENCE);
     await page.getByRole('button', { name: 'Hang up' }).click();
     // What was watched becomes the page of a call that is over.
     await watching.locator('.timeline').waitFor(PATIENCE);

@@ -65,8 +65,9 @@ export interface ToggleButton {
 export function toggleButton(off: string, on: string, run: (on: boolean) => Promise<void>): ToggleButton {
   let isOn = false;
   const element = actionButton(off, async () => {
-    await run(!isOn);
-    set(!isOn);
+    const next = !isOn;
+    await run(next);
+    set(next);
   });
   const button = element.querySelector('button');
   const set = (next: boolean): void => {

@@ -5,7 +5,7 @@ import { packageFile } from '../../../src/package-files.js';
 
 /** What a browser loads for /console before anybody talks or replays, beside the scripts. */
 const FILES = ['console.html', 'console.css', 'style.css', 'icon.svg'];
-const LIMIT = 61_000;
+const LIMIT = 63_000;
 
 const read = (name: string): Buffer => readFileSync(packageFile(`dist/web/${name}`));
 const packed = (name: string): number => gzipSync(read(name)).length;
@@ -21,7 +21,7 @@ function withImports(name: string, seen = new Set<string>()): Set<string> {
   return seen;
 }
 
-it('the console takes at most 61 kB on the way', () => {
+it('the console takes at most 63 kB on the way', () => {
   const scripts = withImports('console.js');
   expect(scripts.size).toBeGreaterThan(1);
   expect([...FILES, ...scripts].map(packed).reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(LIMIT);

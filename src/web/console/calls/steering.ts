@@ -54,12 +54,12 @@ export class Steering {
       ['now', 'at once'],
     ]);
     const fields = [labelled('Tell the agent', text), labelled('How', how), labelled('When', when)];
-    return actionForm('Tell the agent', fields, 'Tell', async () => {
+    return actionForm('What the agent should say or know', fields, 'Tell', async () => {
       const said = text.value;
       text.value = '';
-      if (how.value === 'say') await this.#send({ type: 'say', text: said, when: when.value });
+      if (how.value === 'say') await this.#send({ type: 'say', text: said, when: when.value }, 1);
       else if (how.value === 'generate') {
-        await this.#send({ type: 'generate', instructions: said, when: when.value });
+        await this.#send({ type: 'generate', instructions: said, when: when.value }, 1);
       } else await this.#send({ type: 'add_message', role: 'system', content: said });
     });
   }
@@ -71,9 +71,10 @@ export class Steering {
     );
   }
 
-  /** Resolves when the daemon has taken it: speech may take long. */
-  async #send(command: Command): Promise<void> {
-    await this.#api.send('POST', `/sessions/${encodeURIComponent(this.#sessionId)}/control?wait_s=1`, command);
+  /** @param waitS how long to wait for what comes of it: speech may take long, and its refusals come at once */
+  async #send(command: Command, waitS = 10): Promise<void> {
+    const path = `/sessions/${encodeURIComponent(this.#sessionId)}/control?wait_s=${String(waitS)}`;
+    await this.#api.send('POST', path, command);
   }
 
   #listenIn(on: boolean): Promise<void> {
