@@ -178,7 +178,7 @@ describe.skipIf(!hasTool('chromium'))('the console, in a real browser', { timeou
     await watching.getByText('The caller is off hold').waitFor(PATIENCE);
     await watching.getByLabel('Connect the caller to').fill('+12025550101');
     await watching.getByRole('button', { name: 'Transfer' }).click();
-    await watching.locator('.steering .fault', { hasText: 'refuses the command transfer' }).waitFor(PATIENCE);
+    await watching.locator('.call-controls .fault', { hasText: 'refuses the command transfer' }).waitFor(PATIENCE);
     expect(browser.errors.splice(0)).toEqual([expect.stringContaining('409')]);
     await watching.getByRole('button', { name: 'Listen' }).click();
     await watching.getByRole('button', { name: 'Stop listening' }).waitFor(PATIENCE);

@@ -5,7 +5,7 @@ import { TimesSummary } from '../../page/turn-times.js';
 import type { ConsoleApi } from '../api.js';
 import type { ServerEvent } from '../sse.js';
 import { card } from '../view.js';
-import { Steering } from './steering.js';
+import { CallControls } from './call-controls.js';
 import { turnTimesOf, type WatchedEvent, watchedEvent } from './watched-event.js';
 
 type StateEvent = Extract<WatchedEvent, { type: 'state' }>;
@@ -18,7 +18,7 @@ export class LiveCall {
   readonly #transcript = new CallTranscript((entries) => this.#view.show(entries));
   readonly #view: TranscriptView;
   readonly #summary: TimesSummary;
-  readonly #steering: Steering;
+  readonly #controls: CallControls;
   #answers = 0;
   #times: TurnTimes | null = null;
   readonly #state = el('p', { class: 'soft', role: 'status' }, 'Watching …');
@@ -29,8 +29,8 @@ export class LiveCall {
     const summary = el('header', { class: 'summary', hidden: '' });
     this.#view = new TranscriptView(list, scroller, 'User');
     this.#summary = new TimesSummary(summary);
-    this.#steering = new Steering(api, sessionId);
-    this.element = card('As it happens', summary, scroller, this.#state, this.#steering.element);
+    this.#controls = new CallControls(api, sessionId);
+    this.element = card('As it happens', summary, scroller, this.#state, this.#controls.element);
     api.events(
       `/calls/${encodeURIComponent(sessionId)}/events`,
       (event) => this.#take(event),
@@ -43,7 +43,7 @@ export class LiveCall {
 
   close(): void {
     this.#abort.abort();
-    this.#steering.close();
+    this.#controls.close();
   }
 
   #take(message: ServerEvent): void {
@@ -73,7 +73,7 @@ export class LiveCall {
         this.#view.note(`${event.name} ${event.ok ? 'done' : 'failed'} after ${event.took_ms.toFixed(0)} ms`);
         return;
       case 'state':
-        this.#steering.take(event);
+        this.#controls.take(event);
         for (const words of changesOf(event)) this.#view.note(words);
         return;
       case 'gap':

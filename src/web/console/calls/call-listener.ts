@@ -8,7 +8,7 @@ const LEAD_S = 0.1;
 const MOST_S = 0.3;
 
 /** Plays both sides of a running call. */
-export class Listening {
+export class CallListener {
   readonly #context: AudioContext;
   readonly #socket: WebSocket;
   #nextS = 0;

@@ -1,13 +1,13 @@
 import { el } from '../../shared/elements.js';
 import { actionButton, actionForm, labelled, select, toggleButton } from '../actions.js';
 import type { ConsoleApi } from '../api.js';
-import { Listening } from './listening.js';
+import { CallListener } from './call-listener.js';
 import type { WatchedEvent } from './watched-event.js';
 
 type Command = Readonly<Record<string, unknown>>;
 
 /** A supervisor's controls of a running call. */
-export class Steering {
+export class CallControls {
   readonly element: HTMLElement;
   readonly #api: ConsoleApi;
   readonly #sessionId: string;
@@ -16,7 +16,7 @@ export class Steering {
   readonly #mute = toggleButton('Mute the agent', 'Unmute the agent', (on) =>
     this.#send({ type: 'mute', side: 'agent', on }),
   );
-  #listening: Listening | null = null;
+  #listening: CallListener | null = null;
 
   constructor(api: ConsoleApi, sessionId: string) {
     this.#api = api;
@@ -27,7 +27,13 @@ export class Steering {
       confirm: 'Really end the call?',
     });
     const buttons = [this.#listen.element, this.#hold.element, this.#mute.element, stop, end];
-    this.element = el('div', { class: 'steering' }, el('div', { class: 'row' }, ...buttons), this.#say(), this.#pass());
+    this.element = el(
+      'div',
+      { class: 'call-controls' },
+      el('div', { class: 'row' }, ...buttons),
+      this.#say(),
+      this.#pass(),
+    );
   }
 
   /** What commands, of anybody, have changed. */
@@ -84,7 +90,7 @@ export class Steering {
     return new Promise((resolve, reject) => {
       // Refusals come at once; an announcement to the caller may come first.
       const accepted = setTimeout(resolve, 1000);
-      this.#listening = new Listening(this.#sessionId, this.#api.key, (reason) => {
+      this.#listening = new CallListener(this.#sessionId, this.#api.key, (reason) => {
         clearTimeout(accepted);
         this.#listening = null;
         this.#listen.set(false);
