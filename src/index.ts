@@ -157,7 +157,15 @@ export type {
 } from './tools/define-tool.js';
 export type { ToolSession } from './tools/tool.js';
 export { definePlugin } from './plugins/plugin.js';
-export type { CarrierHost, CarrierMaker, ParleyPlugin } from './plugins/plugin.js';
+export type {
+  CarrierHost,
+  CarrierMaker,
+  OpenedTransport,
+  ParleyPlugin,
+  TransportHost,
+  TransportMaker,
+  TransportRequest,
+} from './plugins/plugin.js';
 export type { EnginePlugin, Maker } from './engine/plugin.js';
 export type { McpGrant, McpRefusal, McpTokenSource } from './tools/mcp/oauth/grant.js';
 export type { Delivery, OutboxStore } from './tools/outbox.js';

@@ -33,6 +33,7 @@ import { type Log, openLog } from './operations/log.js';
 import { operationsModule } from './operations/operations-module.js';
 import { openAiModule } from './openai/openai-module.js';
 import { ChatPlaces } from './talk/chat.js';
+import { pluginTransports } from './talk/plugin-transports.js';
 import { talkModule } from './talk/talk-module.js';
 
 /** What a daemon tells its embedder. */
@@ -143,6 +144,7 @@ export class Daemon {
     const chatPlaces = new ChatPlaces(context.admission, context.settings.limits.sessions);
     const talk = talkModule(context, { http, media, registered, files, chatPlaces, agents: registry, log: calls });
     const { webSessions } = talk;
+    const transports = pluginTransports(context, http, webSessions);
     const openAi = openAiModule(context, { http, chatPlaces, webSessions, agents: registry, log: calls });
     const evals = evalsModule(context, { agents: registry, archive: callLog.archive });
     const mcp = mcpModule(context, http);
@@ -152,6 +154,7 @@ export class Daemon {
     this.#modules = [
       telephone,
       talk,
+      transports,
       openAi,
       evals,
       mcp,

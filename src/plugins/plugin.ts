@@ -1,7 +1,12 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { AgentConfig } from '../agent/agent.js';
 import { PROVIDER_KINDS, type EnginePlugin } from '../engine/plugin.js';
 import type { Clock } from '../base/clock.js';
 import { ParleyError } from '../base/errors.js';
 import type { Ticker } from '../base/ticker.js';
+import type { SessionHandle } from '../engine/remote-line.js';
+import type { Transport } from '../transports/transport.js';
 import type { Carrier } from '../telephony/carriers/carrier.js';
 import { ACTION_NAMES } from '../conversation/actions/actions.js';
 import { STT_PROVIDERS } from '../providers/stt/registry.js';
@@ -25,10 +30,52 @@ export interface CarrierHost {
 /** Opens a phone network. The daemon closes it. */
 export type CarrierMaker = (host: CarrierHost) => Carrier | Promise<Carrier>;
 
+/** What a transport of a plug-in gets from the daemon. */
+export interface TransportHost {
+  clock: Clock;
+  /** The ticker of the media thread. */
+  ticker: Ticker;
+  /** The setting `publicUrl`. */
+  publicUrl: string | null;
+  /**
+   * Lets an agent talk on a line, and runs the session. It is in the call log, and counts as one of the daemon's.
+   * @throws ParleyError NOT_FOUND, AGENT_DISABLED, SESSIONS_FULL, DAEMON_DRAINING, as `Engine.createSession`; then close
+   * the line
+   */
+  begin: (line: Transport, request: TransportRequest) => Promise<SessionHandle>;
+  onError: (error: unknown) => void;
+}
+
+/** Who talks on a line of a plug-in. */
+export interface TransportRequest {
+  agentId: string;
+  /** Overrides fields of the agent's configuration. */
+  agentConfig?: AgentConfig;
+  /** Variables of the prompt, and of the call's record. */
+  metadata?: Readonly<Record<string, unknown>>;
+}
+
+/** A transport of a plug-in. */
+export interface OpenedTransport {
+  /**
+   * Takes requests below `/transports/NAME/`. Nobody has checked a key, and nobody counts requests by key: the transport
+   * has to know its clients.
+   */
+  handler?: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Takes WebSockets there. */
+  upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+  /** Frees what it holds. Its sessions have ended. */
+  close: () => Promise<void> | void;
+}
+
+export type TransportMaker = (host: TransportHost) => OpenedTransport | Promise<OpenedTransport>;
+
 /** A plug-in of the daemon, which also brings what an engine alone has no use for. */
 export interface ParleyPlugin extends EnginePlugin {
   /** Phone networks by the name that numbers have as their `carrier`. Only the daemon opens them. */
   carriers?: Readonly<Record<string, CarrierMaker>>;
+  /** Lines of one's own by name, which is part of their address. Only the daemon opens them. */
+  transports?: Readonly<Record<string, TransportMaker>>;
 }
 
 /**
@@ -41,7 +88,7 @@ export function definePlugin(plugin: ParleyPlugin): ParleyPlugin {
   return plugin;
 }
 
-const NAMED_KINDS = [...PROVIDER_KINDS, 'carriers'] as const;
+const NAMED_KINDS = [...PROVIDER_KINDS, 'carriers', 'transports'] as const;
 
 type NamedKind = (typeof NAMED_KINDS)[number];
 
@@ -55,9 +102,12 @@ const TAKEN: Readonly<Record<NamedKind, readonly string[]>> = {
   vad: VAD_PROVIDERS,
   turn: [],
   carriers: ['sip', 'twilio', 'telnyx', 'plivo', 'simulated'],
+  transports: [],
 };
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}\*?$/;
+/** Part of an address. */
+const PATH_NAME = /^[A-Za-z0-9][A-Za-z0-9-]{0,99}$/;
 
 /** What is wrong with a plug-in; null = nothing. */
 export function pluginFault(given: unknown): string | null {
@@ -91,7 +141,8 @@ function makersFault(kind: NamedKind, makers: unknown): string | null {
     return `${kind} should be an object of functions by name, such as ${example}`;
   }
   for (const [name, make] of Object.entries(makers)) {
-    if (!NAME.test(name) || (name.endsWith('*') && kind !== 'llm')) return `${kind}: "${name}" cannot be a name`;
+    const allowed = kind === 'transports' ? PATH_NAME : NAME;
+    if (!allowed.test(name) || (name.endsWith('*') && kind !== 'llm')) return `${kind}: "${name}" cannot be a name`;
     if (TAKEN[kind].includes(name)) return `${kind}: "${name}" is a name of parley's own; choose another name`;
     if (typeof make !== 'function') return `${kind}.${name} should be a function that makes the provider: ${example}`;
   }
@@ -125,6 +176,7 @@ const TITLES: Readonly<Record<NamedKind, string>> = {
   vad: 'voice activity detection',
   turn: 'turn models',
   carriers: 'carriers',
+  transports: 'transports',
 };
 
 /** What a plug-in brings, for people. */
@@ -140,6 +192,11 @@ export function partsOf(plugin: ParleyPlugin): string[] {
     ...(plugin.redact === undefined ? [] : ['redacts texts']),
   ];
   return parts.length === 0 ? ['nothing'] : parts;
+}
+
+/** The transports of plug-ins by name. */
+export function transportsOf(plugins: readonly ParleyPlugin[]): [name: string, make: TransportMaker][] {
+  return plugins.flatMap(({ transports = {} }) => Object.entries(transports));
 }
 
 /** The phone networks of plug-ins by name. */

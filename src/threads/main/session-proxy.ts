@@ -14,7 +14,7 @@ import type { TransferOutcome } from '../../transports/transport.js';
 import type { ThreadMethods } from '../wire/protocol.js';
 import type { Rpc } from '../wire/rpc.js';
 import type { ChatMessage } from '../../agent/chat.js';
-import { type FunctionHooks, type FunctionRun, runCode } from '../../tools/code-tool.js';
+import { type FunctionHooks, type FunctionRun, type PlainTool, plainTool, runCode } from '../../tools/code-tool.js';
 import type { DefinedTool } from '../../tools/define-tool.js';
 import type { ToolResult } from '../../tools/tool.js';
 import { latencySummary, noSpeculations, type TurnMetrics } from '../../session/record/session-metrics.js';
@@ -94,6 +94,8 @@ export class SessionProxy extends SteeredSession implements SessionHandle {
   readonly finished: Promise<SessionReport>;
   readonly #options: SessionProxyOptions;
   readonly #known = new LostReport();
+  /** Functions that the agent got while the session ran. */
+  readonly #functions = new Map<string, DefinedTool>();
   readonly #taps: Readonly<Record<Side, LineTaps>> = {
     user: new LineTaps('user', 0, (on) => this.#read('user', on)),
     agent: new LineTaps('agent', 0, (on) => this.#read('agent', on)),
@@ -122,7 +124,7 @@ export class SessionProxy extends SteeredSession implements SessionHandle {
     if (this.#isOver) throw new ParleyError('SESSION_CLOSED');
     signal?.throwIfAborted();
     const limits = signal === undefined ? { timeoutMs: COMMAND_MS } : { timeoutMs: COMMAND_MS, signal };
-    return this.#options.rpc.ask('control', { session: this.id, command }, limits);
+    return this.#options.rpc.ask('control', { session: this.id, ...this.#plain(command) }, limits);
   }
 
   tap(side: Side, options: TapOptions = {}): AsyncGenerator<TapFrame, void, undefined> {
@@ -198,7 +200,20 @@ export class SessionProxy extends SteeredSession implements SessionHandle {
     if (!this.#isOver) this.#options.rpc.tell('tap', { session: this.id, side, on });
   }
 
-  /** Runs a function of the session's request, or else of a plug-in. */
+  /** The code of functions stays here: the thread asks for their calls. */
+  #plain(command: SessionCommand): { command: SessionCommand; functions: readonly PlainTool[] } {
+    if (command.type !== 'command.update' || command.changes.tools === undefined) return { command, functions: [] };
+    const { tools, ...changes } = command.changes;
+    const functions = tools.flatMap((tool) => ('execute' in tool ? [tool] : []));
+    for (const tool of functions) this.#functions.set(tool.name, tool);
+    const others = tools.flatMap((tool) => ('execute' in tool ? [] : [tool]));
+    return {
+      command: { type: 'command.update', changes: { ...changes, tools: others } },
+      functions: functions.map(plainTool),
+    };
+  }
+
+  /** Runs a function of the session's request or of a change of it, or else of a plug-in. */
   async callFunction(
     name: string,
     others: ReadonlyMap<string, DefinedTool>,
@@ -206,7 +221,8 @@ export class SessionProxy extends SteeredSession implements SessionHandle {
     hooks: Omit<FunctionHooks, 'session'>,
   ): Promise<ToolResult> {
     const { request, clock } = this.#options;
-    const tool = request.tools?.find((one) => one.name === name) ?? others.get(name);
+    const own = this.#functions.get(name) ?? request.tools?.find((one) => one.name === name);
+    const tool = own ?? others.get(name);
     if (tool === undefined) return { ok: false, content: `There is no function ${name}.` };
     return runCode(tool, clock, about, { ...hooks, session: about.callId === null ? null : this });
   }

@@ -123,8 +123,11 @@ export type ThreadMethods = {
   ) => Promise<RemoteSession['record']>;
   runSession: (session: string) => void;
   closeSession: (session: string) => void;
-  /** Like `Session.control`. */
-  control: (what: { session: string; command: SessionCommand }, signal: AbortSignal) => Promise<CommandResult>;
+  /** Like `Session.control`. An update's tools are those of the command, and `functions`. */
+  control: (
+    what: { session: string; command: SessionCommand; functions: readonly PlainTool[] },
+    signal: AbortSignal,
+  ) => Promise<CommandResult>;
   endSession: (what: { session: string; options: EndOptions }) => void;
   /** Sends what a side says, or (`on` false) no longer. */
   tap: (what: { session: string; side: Side; on: boolean }) => void;

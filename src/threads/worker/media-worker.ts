@@ -88,9 +88,12 @@ export class MediaWorker {
       openSession: ({ line, request }, signal) => this.#open(line, request, signal),
       runSession: (id) => void of(id)?.run(),
       closeSession: (id) => void of(id)?.close(),
-      control: async ({ session, command }, signal) => {
+      control: async ({ session, command, functions }, signal) => {
         const steered = of(session);
         if (steered === undefined) throw new ParleyError('SESSION_CLOSED');
+        if (command.type === 'command.update' && command.changes.tools !== undefined) {
+          command.changes.tools = [...command.changes.tools, ...this.#functions.of(functions)];
+        }
         return steered.control(command, signal);
       },
       endSession: ({ session, options }) => void of(session)?.end(options),

@@ -198,6 +198,25 @@ describe('media threads', () => {
     await expect(session.interrupt()).rejects.toMatchObject({ code: 'SESSION_CLOSED' });
   });
 
+  it('get functions in mid-call, whose code stays in the main thread', async () => {
+    const { session, events } = await called();
+    const asked: unknown[] = [];
+    const lookUp = defineTool({
+      name: 'look_up_order',
+      description: 'Says how far an order is.',
+      parameters: { type: 'object', properties: { number: { type: 'string' } }, required: ['number'] },
+      execute: (order) => {
+        asked.push(order);
+        return 'It is ready.';
+      },
+    });
+    await session.updateAgent({ tools: [lookUp], llm: { model: 'bakery-clerk' } });
+    session.sendText('How far is my order?');
+    await expect.poll(() => said(events), PATIENCE).toContain('I looked it up: It is ready.');
+    expect(asked).toEqual([{ number: 'A1' }]);
+    await session.close();
+  });
+
   it('refuse what the main thread would refuse, in its words', async () => {
     const line = await threads.openWebRtc(LOOPBACK);
     await expect(line.answer('hello')).rejects.toMatchObject({ code: 'OFFER_INVALID' });
