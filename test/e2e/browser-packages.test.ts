@@ -159,6 +159,8 @@ describe.skipIf(!hasTool('chromium'))('pages with the packages for browsers', { 
 
     await quiet();
     await type('Where are you?');
+    // One's own words bring the end into view: only what follows leaves the reader alone.
+    await said('user', 'Where are you?');
     await page.getByRole('log', { name: 'Transcript' }).focus();
     await page.keyboard.press('Home');
     await expect.poll(top, PATIENCE).toBe(0);

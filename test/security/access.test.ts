@@ -9,7 +9,7 @@ import { House, PRIVATE_KEY, PUBLIC_KEY } from '../daemon/house.js';
 import { type Credentials, makeCredentials, SHOP, STRANGER } from './credentials.js';
 
 /** Without a key; `/metrics` to this machine only, which these requests come from. */
-const OPEN = ['GET /healthz', 'GET /readyz', 'GET /openapi.json', 'GET /metrics'];
+const OPEN = ['GET /healthz', 'GET /readyz', 'GET /openapi.json', 'GET /metrics', 'GET /schemas/{file}'];
 /** What a public key, or a token of it, opens beside that. */
 const PUBLIC = ['POST /sessions/token', 'POST /webrtc/offer', 'GET /agents/{agent_id}/embed'];
 const REFUSED = [401, 403, 404];
@@ -39,6 +39,7 @@ beforeAll(async () => {
     agent_id: 'baker',
     phone: await made('/phones/purchase', {}),
     user: 'somebody',
+    file: 'agent.json',
     campaign_id: await made('/campaigns', { name: 'access' }),
   };
 });

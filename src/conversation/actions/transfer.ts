@@ -169,7 +169,8 @@ function fail(core: Core, reason: string): void {
   core.disarm('transfer', 'transfer.waiting');
   core.state.hasUnreportedResults = true;
   if (reply?.requestId !== transfer.requestId) return;
-  if (turn.waiting) reply.phase = 'done';
+  // Who speaks is answered when their turn is over.
+  if (turn.waiting || turn.speaking) reply.phase = 'done';
   else nextRound(core, reply);
 }
 

@@ -252,6 +252,7 @@ const DETAILS: Partial<Record<ErrorCode, ErrorDetails>> = {
   CARRIER_CLOSED: { carrier: 'twilio' },
   CARRIER_SILENT: { carrier: 'twilio', reason: 'nothing for 50 s' },
   DO_NOT_CALL: NUMBER,
+  COMMAND_REFUSED: { command: 'say', reason: 'the user is on hold' },
   EVAL_QUEUE_FULL: { limit: 100 },
   EVAL_RESULT_MISSING: { id: 'unknown', status: 'running' },
   EVAL_RUN_GOES_ON: { id: 'unknown' },

@@ -65,6 +65,8 @@ export function audioSocket(options: AudioSocketOptions): void {
       if (listeningAnnouncement !== null) {
         const before = told.get(session) ?? announce(session, listeningAnnouncement);
         told.set(session, before);
+        // Another listener may try again.
+        before.catch(() => told.delete(session));
         await before;
       }
       await session.control({ type: 'command.listen', by: keyId, on: true });

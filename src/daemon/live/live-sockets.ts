@@ -91,7 +91,7 @@ export class LiveSockets {
     const { request, path, socket, head } = upgrade;
     try {
       const [plain = '', search = ''] = path.split('?');
-      const sessionId = decodeURIComponent(endpoint.path.exec(plain)?.[1] ?? '');
+      const sessionId = decoded(endpoint.path.exec(plain)?.[1] ?? '');
       const { address } = clients.of(request);
       const key = this.#keyOf(upgrade);
       // The node that passed it on has counted it.
@@ -157,6 +157,15 @@ export class LiveSockets {
     const cancel = clock.schedule(clock.nowMs() + CLOSE_TIMEOUT_MS, () => ws.terminate());
     ws.once('close', cancel);
     ws.close(code, reason.slice(0, 120));
+  }
+}
+
+/** An id in a path. What cannot be decoded is the id of nothing. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
   }
 }
 

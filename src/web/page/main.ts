@@ -6,7 +6,7 @@ import { Notice } from './notice.js';
 import { Ring } from './ring.js';
 import { Talk, type TalkEvents } from './talk.js';
 import { TranscriptView } from './transcript-view.js';
-import { TimesSummary } from './turn-times.js';
+import { TimesSummary, turnTimesElement } from './turn-times.js';
 
 declare global {
   /** Statistics of the current (or last) call, for the browser's console and tests. */
@@ -22,7 +22,11 @@ class Page {
     byId('notice-text', HTMLElement),
     byId('notice-action', HTMLButtonElement),
   );
-  readonly #transcript = new TranscriptView(byId('transcript', HTMLElement), byId('scroller', HTMLElement));
+  readonly #transcript = new TranscriptView(
+    byId('transcript', HTMLElement),
+    byId('scroller', HTMLElement),
+    turnTimesElement,
+  );
   readonly #copy = byId('copy', HTMLButtonElement);
   readonly #seeCall = byId('see-call', HTMLAnchorElement);
   readonly #devices: Devices;

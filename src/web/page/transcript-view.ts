@@ -1,6 +1,5 @@
-import type { TranscriptEntry } from '@parley-voice/web';
+import type { TranscriptEntry, TurnTimes } from '@parley-voice/web';
 import { el } from '../shared/elements.js';
-import { turnTimesElement } from './turn-times.js';
 
 /** Within this distance of the end the view follows the conversation. */
 const FOLLOW_WITHIN_PX = 40;
@@ -19,10 +18,13 @@ export function transcriptElements(
   return { list, scroller: el('div', attributes, list, ...empty) };
 }
 
+type TimesOf = (times: TurnTimes) => HTMLElement | null;
+
 /** Shows the transcripts of calls, one after the other: one bubble for each entry, and notes between them. */
 export class TranscriptView {
   readonly #list: HTMLElement;
   readonly #scroller: HTMLElement;
+  readonly #timesOf: TimesOf | null;
   readonly #userName: string;
   #agentName = 'Agent';
   /** The bubbles of the current call, by the entry's id. */
@@ -31,8 +33,12 @@ export class TranscriptView {
   #following = true;
   #top = 0;
 
-  /** @param userName the user's name */
-  constructor(list: HTMLElement, scroller: HTMLElement, userName = 'You') {
+  /**
+   * @param timesOf shows the response times of an answer; null = they are not shown: they are the operator's business
+   * @param userName the user's name
+   */
+  constructor(list: HTMLElement, scroller: HTMLElement, timesOf: TimesOf | null, userName = 'You') {
+    this.#timesOf = timesOf;
     this.#userName = userName;
     this.#list = list;
     this.#scroller = scroller;
@@ -71,6 +77,8 @@ export class TranscriptView {
       const element: HTMLElement = shown?.element ?? this.#bubble(entry, next);
       if (shown?.entry !== entry) {
         update(element, entry, shown?.entry ?? null);
+        const times = entry.times === null || entry.times === shown?.entry.times ? null : this.#timesOf?.(entry.times);
+        if (times != null) element.append(times);
         this.#bubbles.set(entry.id, { entry, element });
       }
       next = element;
@@ -131,6 +139,4 @@ function update(element: HTMLElement, entry: TranscriptEntry, before: Transcript
     element.classList.add('cut');
     element.append(el('span', { class: 'tag' }, 'interrupted'));
   }
-  const times = entry.times === null || entry.times === before?.times ? null : turnTimesElement(entry.times);
-  if (times !== null) element.append(times);
 }

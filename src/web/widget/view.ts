@@ -198,7 +198,7 @@ export class WidgetView {
     this.notice = new Notice(noticeRoot, noticeText, noticeAction);
     const nothing = el('p', { class: 'empty' }, 'What is said appears here. You can also type.');
     const { list, scroller } = transcriptElements('scroller', nothing);
-    this.transcript = new TranscriptView(list, scroller);
+    this.transcript = new TranscriptView(list, scroller, null);
     const keys = el('div', { class: 'keypad', id: 'keypad', role: 'group', 'aria-label': 'Keypad' });
     keys.hidden = true;
     this.#keypad = new Keypad(keys, this.#keypadToggle, (digit) => events.onDigit(digit));

@@ -85,6 +85,18 @@ describe('command.transfer', () => {
     expect(stage.line.transfers).toHaveLength(1);
   });
 
+  it('that is withdrawn while the user speaks is told to them when their turn is over', () => {
+    const stage = listening({ transfer: { targets: [], instruction: null, messages: [], anyTarget: true } });
+    stage.model.says('All right.');
+    stage.line.connects({ afterMs: 60_000 });
+    stage.send({ type: 'command.transfer', id: 1, target: '+4930123456' }, { at: 2000 });
+    stage.user.says('Oh, and another thing about my order.', { from: 8000, to: 12_000 });
+    stage.send({ type: 'command.withdraw', id: 1 }, { at: 9000 });
+    stage.playTo(11_900);
+    expect(stage.timeline.utterances.filter(({ askedMs }) => askedMs >= 9000)).toEqual([]);
+    stage.playUntilAgentSays('All right.');
+  });
+
   it('goes nowhere that the configuration does not allow', () => {
     const stage = listening();
     stage.send({ type: 'command.transfer', target: '+4930123456' }, { at: 2000 });

@@ -99,6 +99,12 @@ const PREPARED: Readonly<Record<string, () => Prepared | Promise<Prepared>>> = {
     const { session_id } = await made('/register_call', { agent_id: 'the-crooked-fork' });
     return { path: { session_id: String(session_id) } };
   },
+  controlSession: async () => {
+    const caller = house.connect({ origin: house.address });
+    await caller.initiate();
+    const { payload } = await caller.inbox.find(({ method }) => method === 'onready');
+    return { path: { session_id: (payload as { session_id: string }).session_id } };
+  },
   addRecords: newCampaign,
   updateCampaign: newCampaign,
   setCampaignCaller: newCampaign,

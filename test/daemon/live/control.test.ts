@@ -176,5 +176,6 @@ describe('the control socket', () => {
     expect(await steer(id, { headers: {} }).refused).toBe(401);
     expect(await steer(id, { headers: { authorization: PUBLIC_KEY } }).refused).toBe(403);
     expect(await steer('nobody').refused).toBe(404);
+    expect(await steer('%E0%A4%A').refused).toBe(404);
   });
 });

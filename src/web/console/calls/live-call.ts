@@ -1,7 +1,7 @@
 import { CallTranscript, type TurnTimes } from '@parley-voice/web';
 import { el } from '../../shared/elements.js';
 import { transcriptElements, TranscriptView } from '../../page/transcript-view.js';
-import { TimesSummary } from '../../page/turn-times.js';
+import { TimesSummary, turnTimesElement } from '../../page/turn-times.js';
 import type { ConsoleApi } from '../api.js';
 import type { ServerEvent } from '../sse.js';
 import { card } from '../view.js';
@@ -27,7 +27,7 @@ export class LiveCall {
     this.#onEnded = onEnded;
     const { list, scroller } = transcriptElements('scroller watched');
     const summary = el('header', { class: 'summary', hidden: '' });
-    this.#view = new TranscriptView(list, scroller, 'User');
+    this.#view = new TranscriptView(list, scroller, turnTimesElement, 'User');
     this.#summary = new TimesSummary(summary);
     this.#controls = new CallControls(api, sessionId);
     this.element = card('As it happens', summary, scroller, this.#state, this.#controls.element);

@@ -1,7 +1,7 @@
 import { el } from '../../shared/elements.js';
 import { Talk, type TalkEvents } from '../../page/talk.js';
 import { transcriptElements, TranscriptView } from '../../page/transcript-view.js';
-import { TimesSummary } from '../../page/turn-times.js';
+import { TimesSummary, turnTimesElement } from '../../page/turn-times.js';
 import { card, failure, type View, type ViewOptions } from '../view.js';
 import { LiveControls } from './live-controls.js';
 import { Ribbon, type RibbonState } from './ribbon.js';
@@ -98,7 +98,7 @@ class Live {
     });
     this.#talk = new Talk(
       {
-        transcript: new TranscriptView(list, scroller),
+        transcript: new TranscriptView(list, scroller, turnTimesElement),
         summary: new TimesSummary(summary),
         forms,
         agent: () => this.#controls.agent,
