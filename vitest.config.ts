@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 
 /** Browser and vendor tests that wait for what they see, however long it takes. */
 const EVENTUAL =
-  'test/e2e/{accessibility,console,console-numbers,evals,forms,vendor-faults,widget,widget-calls}.test.ts';
+  'test/e2e/{accessibility,browser-packages,console,console-numbers,evals,forms,vendor-faults,webrtc/lost-network,widget,widget-calls}.test.ts';
 /** Tests that replace or reload modules: what they import is theirs alone. */
 const MOCKS = ['test/base/native.test.ts', 'test/engine/private-names.test.ts', 'test/daemon/evals/runs.test.ts'];
 /** Tests outside test/e2e that need the processor when they need it. */

@@ -108,8 +108,10 @@ function useFollowing(
     const onScroll = (): void => {
       const { scrollTop, scrollHeight, clientHeight } = element;
       // New entries also move the end away: only scrolling up by the reader counts.
-      if (scrollHeight - scrollTop - clientHeight < FOLLOW_WITHIN_PX) view.current.isFollowing = true;
-      else if (scrollTop < view.current.top) view.current.isFollowing = false;
+      const fromEnd = scrollHeight - scrollTop - clientHeight;
+      // Browsers scroll in steps: the first one up is near the end still.
+      if (scrollTop < view.current.top && fromEnd >= 1) view.current.isFollowing = false;
+      else if (fromEnd < FOLLOW_WITHIN_PX) view.current.isFollowing = true;
       view.current.top = scrollTop;
     };
     const observer = new ResizeObserver(toEnd);

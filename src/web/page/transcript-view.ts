@@ -45,8 +45,10 @@ export class TranscriptView {
     scroller.addEventListener('scroll', () => {
       const { scrollTop, scrollHeight, clientHeight } = scroller;
       // New content also moves the end away: only scrolling up by the reader counts.
-      if (scrollHeight - scrollTop - clientHeight < FOLLOW_WITHIN_PX) this.#following = true;
-      else if (scrollTop < this.#top) this.#following = false;
+      const fromEnd = scrollHeight - scrollTop - clientHeight;
+      // Browsers scroll in steps: the first one up is near the end still.
+      if (scrollTop < this.#top && fromEnd >= 1) this.#following = false;
+      else if (fromEnd < FOLLOW_WITHIN_PX) this.#following = true;
       this.#top = scrollTop;
     });
     const observer = new ResizeObserver(() => {

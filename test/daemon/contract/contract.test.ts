@@ -14,7 +14,7 @@ import { type JsonSchema, valuesOf } from './json-schema.js';
 import { RAW_BODIES, type RawBody } from './raw-bodies.js';
 import { seedsOf } from './seeds.js';
 
-const CASES = Number(process.env['PARLEY_SECURITY_COUNT'] ?? 300);
+const CASES = Number(process.env['PARLEY_SECURITY_COUNT'] ?? 150);
 const SEED = Number(process.env['PARLEY_SECURITY_SEED'] ?? 7);
 /** A daemon that runs already, in place of one in this process. */
 const ADDRESS = process.env['PARLEY_SECURITY_ADDRESS'];
