@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { WebSocket } from 'ws';
+import type { Cancel, Clock } from '../../base/clock.js';
 import { ParleyError } from '../../base/errors.js';
 import type { Mount } from './mount.js';
 import type { NodePasses } from './node-pass.js';
@@ -83,4 +85,27 @@ export class SocketPlaces {
       else this.#taken.delete(address);
     };
   }
+}
+
+const PING_MS = 20_000;
+
+/** Disconnects a client that answers neither of two pings and sends nothing else. Returns a function that ends this. */
+export function pingClient(ws: WebSocket, clock: Clock): Cancel {
+  let unanswered = 0;
+  let cancel: Cancel = () => undefined;
+  const heard = (): void => void (unanswered = 0);
+  ws.on('pong', heard).on('message', heard);
+  const next = (): void => {
+    cancel = clock.schedule(clock.nowMs() + PING_MS, () => {
+      if (unanswered >= 2) {
+        ws.terminate();
+        return;
+      }
+      unanswered++;
+      if (ws.readyState === ws.OPEN) ws.ping();
+      next();
+    });
+  };
+  next();
+  return () => cancel();
 }

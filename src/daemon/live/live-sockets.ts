@@ -1,6 +1,6 @@
 import { type WebSocket, WebSocketServer } from 'ws';
 import * as z from 'zod';
-import type { Cancel, Clock } from '../../base/clock.js';
+import type { Clock } from '../../base/clock.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
 import { refuseUpgrade } from '../../net/refuse-upgrade.js';
 import { parseWith } from '../../schema/issues.js';
@@ -10,7 +10,7 @@ import type { Clients } from '../http/clients.js';
 import type { Forwarder } from '../http/forwarder.js';
 import type { NodePasses } from '../http/node-pass.js';
 import { payerOf, type RateLimit } from '../http/rate-limit.js';
-import { SocketPlaces, type Upgrade, type Upgrades } from '../http/upgrades.js';
+import { pingClient, SocketPlaces, type Upgrade, type Upgrades } from '../http/upgrades.js';
 import type { StoredKey } from '../../store/keys.js';
 import type { CallOwners } from '../nodes/call-owners.js';
 
@@ -48,7 +48,6 @@ export interface LiveEndpoint<Query extends z.ZodRawShape> {
 }
 
 const MAX_MESSAGE_BYTES = 262_144;
-const PING_MS = 20_000;
 /** Deadline for the client to answer the close. */
 const CLOSE_TIMEOUT_MS = 2_000;
 const PROTOCOL = 'parley';
@@ -120,33 +119,17 @@ export class LiveSockets {
     return this.#options.access.keyWith(text);
   }
 
-  /** Disconnects a client that answers neither of two pings and sends nothing else. */
+  /** Keeps a socket until its client has left. @returns aborts then */
   #watch(ws: WebSocket): AbortSignal {
-    const { clock } = this.#options;
     const leaving = new AbortController();
-    let unanswered = 0;
-    let cancel: Cancel = () => undefined;
-    const heard = (): void => void (unanswered = 0);
-    const next = (): void => {
-      cancel = clock.schedule(clock.nowMs() + PING_MS, () => {
-        if (unanswered >= 2) {
-          ws.terminate();
-          return;
-        }
-        unanswered++;
-        if (ws.readyState === ws.OPEN) ws.ping();
-        next();
-      });
-    };
+    const stopPings = pingClient(ws, this.#options.clock);
     this.#open.add(ws);
-    ws.on('pong', heard).on('message', heard);
     ws.on('error', () => undefined); // a close always follows
     ws.once('close', () => {
-      cancel();
+      stopPings();
       this.#open.delete(ws);
       leaving.abort();
     });
-    next();
     return leaving.signal;
   }
 

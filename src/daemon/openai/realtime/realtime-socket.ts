@@ -1,5 +1,5 @@
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Cancel, Clock } from '../../../base/clock.js';
+import type { Clock } from '../../../base/clock.js';
 import { errorOf, ParleyError } from '../../../base/errors.js';
 import type { AdmissionControl } from '../../admission-control.js';
 import type { Clients } from '../../http/clients.js';
@@ -7,7 +7,7 @@ import { bearer } from '../../http/access.js';
 import type { RateLimit } from '../../http/rate-limit.js';
 import { openAiError } from '../../http/openai-error.js';
 import { refuseUpgrade } from '../../../net/refuse-upgrade.js';
-import { SocketPlaces, type Upgrade, type Upgrades } from '../../http/upgrades.js';
+import { pingClient, SocketPlaces, type Upgrade, type Upgrades } from '../../http/upgrades.js';
 import type { RealtimeSessions } from './realtime-sessions.js';
 import { RealtimeSocketLine, tooSlow } from './socket-line.js';
 
@@ -30,7 +30,6 @@ const MAX_MESSAGE_BYTES = 21_000_000;
 const MAX_BUFFERED_BYTES = 1_024_000;
 /** Deadline for the client to answer the close. */
 const CLOSE_TIMEOUT_MS = 2_000;
-const PING_MS = 20_000;
 /** How a browser gives its key: it cannot set headers. */
 const KEY_PROTOCOL = 'openai-insecure-api-key.';
 const BETA_PROTOCOL = 'openai-beta.realtime-v1';
@@ -110,7 +109,7 @@ export class RealtimeEndpoint {
       close: () => void close(),
     });
     let error: Error | undefined;
-    const stopPings = this.#ping(ws);
+    const stopPings = pingClient(ws, this.#options.clock);
     ws.on('error', (reason: Error) => (error = reason)); // a close always follows
     ws.once('close', () => {
       stopPings();
@@ -120,28 +119,6 @@ export class RealtimeEndpoint {
       if (!isBinary) conversation.receive(data.toString('utf8'));
     });
     conversation.open();
-  }
-
-  /** Disconnects a client that answers neither of two pings and sends nothing else. */
-  #ping(ws: WebSocket): Cancel {
-    const { clock } = this.#options;
-    let unanswered = 0;
-    let cancel: Cancel = () => undefined;
-    const heard = (): void => void (unanswered = 0);
-    ws.on('pong', heard).on('message', heard);
-    const next = (): void => {
-      cancel = clock.schedule(clock.nowMs() + PING_MS, () => {
-        if (unanswered >= 2) {
-          ws.terminate();
-          return;
-        }
-        unanswered++;
-        if (ws.readyState === ws.OPEN) ws.ping();
-        next();
-      });
-    };
-    next();
-    return () => cancel();
   }
 
   #close(ws: WebSocket): Promise<void> {
