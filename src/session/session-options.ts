@@ -131,14 +131,19 @@ export type SessionEvent =
   /** A turn is answered. The same `turn` again: it had not been over, and this is the complete text. */
   | { type: 'user'; text: string; turn: number }
   | { type: 'agent'; text: string }
-  /** `who` starts or stops speaking: the user according to the VAD, the agent according to the audio on the line. */
-  | { type: 'speaking'; who: 'user' | 'agent'; isSpeaking: boolean }
+  /**
+   * `who` starts or stops speaking: the user according to the VAD, the agent according to the audio on the line.
+   * `levelDbfs`: how loud the user was, RMS over what the VAD took for speech, -100 to 0; where they stop.
+   */
+  | { type: 'speaking'; who: 'user' | 'agent'; isSpeaking: boolean; levelDbfs?: number }
   /** The user or a program has interrupted the agent, which drops the rest of its answer. */
   | { type: 'interrupted'; by: 'user' | 'program' }
   /** A program has muted a side, or unmuted it. */
   | { type: 'muted'; side: Side; on: boolean }
   /** The user was put on hold, or taken off it: by a program, or because the time of the hold was over. */
   | { type: 'held'; on: boolean }
+  /** The user is being connected to somebody else, or that has come to nothing. A transfer that succeeds ends the session. */
+  | { type: 'transferring'; on: boolean }
   /** The changes of an `updateAgent` apply from now on. */
   | { type: 'agentUpdated' }
   /** A tool starts; `tool` follows when it is done, unless the call ends before. */

@@ -286,7 +286,7 @@ export class Session extends SteeredSession {
   #step(event: ConversationEvent): void {
     const t = this.#nowMs();
     const position = this.#playout.position();
-    this.#notifier.happened(event);
+    this.#notifier.happened(event, this.#hearing.speechLevelDbfs);
     this.#log.event(event, t, position);
     this.#metrics.onEvent(event, t);
     for (const effect of this.#conversation.step(event, t, position)) {
@@ -340,8 +340,14 @@ export class Session extends SteeredSession {
     'digits.send': ({ callId, digits }) => this.#lineActions.press(callId, digits),
     'language.switch': ({ callId, language }) => this.#languageSwitch.switch(callId, language),
     doNotCall: ({ by }) => this.#listDoNotCall(by),
-    'line.transfer': ({ callId, target, attended }) => this.#lineActions.transfer(callId, target, attended),
-    'line.transfer.cancel': () => this.#lineActions.cancelTransfer(),
+    'line.transfer': ({ callId, target, attended }) => {
+      this.#lineActions.transfer(callId, target, attended);
+      this.#notifier.observe({ type: 'transferring', on: true });
+    },
+    'line.transfer.cancel': () => {
+      this.#lineActions.cancelTransfer();
+      this.#notifier.observe({ type: 'transferring', on: false });
+    },
     'line.mute': ({ side, on }) => {
       this.#listen();
       this.#notifier.observe({ type: 'muted', side, on });

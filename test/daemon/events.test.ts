@@ -52,15 +52,12 @@ describe('GET /events', () => {
     }
   });
 
-  it('needs a private key, and there is an end to how many watch', async () => {
-    expect((await callers.house.request('/events')).status).toBe(401);
+  it.each(['/events', '/calls/live/events'])('needs a private key, and not too many watch: %s', async (path) => {
+    expect((await callers.house.request(path)).status).toBe(401);
     const leave = new AbortController();
-    const headers = { authorization: PRIVATE_KEY };
-    const watching = Array.from({ length: 100 }, () =>
-      callers.house.request('/events', { headers, signal: leave.signal }),
-    );
-    await Promise.all(watching);
-    expect(await callers.ask('GET', '/events')).toMatchObject({ status: 429, retryAfter: '10' });
+    const init = { headers: { authorization: PRIVATE_KEY }, signal: leave.signal };
+    await Promise.all(Array.from({ length: 100 }, () => callers.house.request(path, init)));
+    expect(await callers.ask('GET', path)).toMatchObject({ status: 429, retryAfter: '10' });
     leave.abort();
   });
 
@@ -74,6 +71,7 @@ describe('GET /events', () => {
 
 describe('GET /calls/{session_id}/events', () => {
   it('tells what both say, how long answers took and how it ended', { timeout: 60_000 }, async () => {
+    const live = until(callers.events('/calls/live/events'), ({ event }) => event === 'ended');
     const { session_id: id } = await callers.started(ANN);
     const seen = await until(callers.events(`/calls/${id}/events`), ({ event }) => event === 'metrics');
     expect(seen.filter(({ event }) => event === 'transcript').map(({ data }) => data)).toMatchObject(
@@ -83,7 +81,18 @@ describe('GET /calls/{session_id}/events', () => {
       ]) as unknown[],
     );
     expect(Object.keys(seen.at(-1)?.data ?? {})).toContain('utterance_latency');
+    const { body } = await callers.ask('GET', '/calls/live');
+    const said = expect.any(String) as string;
+    expect(body).toMatchObject({
+      calls: [{ session_id: id, call_status: 'in-progress', to: ANN, live: { user_said: said, agent_said: said } }],
+    });
     await callers.ask('POST', `/sessions/${id}/terminate`);
+    const changes = await live;
+    expect(changes[0]).toMatchObject({ event: 'calls', data: { calls: [] } });
+    expect(changes.at(-1)).toMatchObject({ event: 'ended', data: { session_id: id } });
+    const states = changes.flatMap(({ data }) => (data['live'] as { state: string } | undefined)?.state ?? []);
+    expect(states).toEqual(expect.arrayContaining(['ringing', 'user_speaking', 'agent_speaking']));
+    expect((await callers.ask('GET', '/calls/live')).body).toEqual({ calls: [] });
     const rest = await until(
       callers.events(`/calls/${id}/events`, { 'last-event-id': String(seen.at(-1)?.id) }),
       () => false,

@@ -142,6 +142,7 @@ describe.skipIf(!isPostgresInstalled)('several daemons on one database', () => {
     ]);
 
     const all = near.watch('/events');
+    const live = near.watch('/calls/live/events');
     const { client, sessionId } = await far.talk();
     const one = near.watch(`/calls/${sessionId}/events`);
     await client.inbox.heard(10);
@@ -150,6 +151,11 @@ describe.skipIf(!isPostgresInstalled)('several daemons on one database', () => {
       headers: { authorization: PRIVATE_KEY },
     });
     expect([trace.status, (await trace.text()).split('\n').length]).toEqual([200, expect.any(Number)]);
+    const listed = await near.ask('/calls/live');
+    expect(listed.body).toMatchObject({
+      calls: [{ session_id: sessionId, live: { state: expect.any(String) as string } }],
+    });
+    await vi.waitUntil(() => live.told.some(({ data }) => data['session_id'] === sessionId), WAIT);
     expect((await near.ask(`/sessions/${sessionId}/terminate`, 'POST')).status).toBe(200);
     await vi.waitUntil(() => one.told.at(-1)?.event === 'end', WAIT);
     expect(one.told.at(-2)?.data).toMatchObject({ call_status: 'api-ended', ended: true });
@@ -157,7 +163,9 @@ describe.skipIf(!isPostgresInstalled)('several daemons on one database', () => {
       () => all.told.some(({ data }) => data['ended'] === true && data['session_id'] === sessionId),
       WAIT,
     );
+    await vi.waitUntil(() => live.told.at(-1)?.event === 'ended', WAIT);
     all.stop();
+    live.stop();
     expect(await near.call(sessionId)).toMatchObject({ call_status: 'api-ended' });
     expect((await near.ask(`/sessions/${sessionId}/terminate`, 'POST')).status).toBe(409);
     expect((await near.ask('/sessions/nobody/terminate', 'POST')).status).toBe(404);

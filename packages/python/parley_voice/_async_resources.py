@@ -59,6 +59,9 @@ from .models import (
     Language,
     ListDeliveriesAnswer,
     ListRecordsAnswer,
+    LiveCall,
+    LiveCallEnded,
+    LiveCallEventMessage,
     LiveCalls,
     McpAuthorizationUrl,
     McpServer,
@@ -688,6 +691,21 @@ class AsyncEvents:
             last_event_id,
         )
 
+    def watch_live_calls(self, *, last_event_id: Optional[str] = None) -> AsyncGenerator[LiveCallEventMessage, None]:
+        """
+        Watch what goes on in all running calls. `GET /calls/live/events`
+
+        First `calls` with all of them, then `call` whenever one begins or changes, and `ended`. A call that changes
+        often is sent at most four times a second. Those of all nodes. A client that connects again gets all calls
+        again.
+        """
+        return self._http.events(
+            "/calls/live/events",
+            {"calls": LiveCalls, "call": LiveCall, "ended": LiveCallEnded},
+            None,
+            last_event_id,
+        )
+
 
 class AsyncWebhooks:
     """Requests about webhooks."""
@@ -893,7 +911,11 @@ class AsyncCalls:
         )
 
     async def list_live_calls(self) -> LiveCalls:
-        """Calls that go on, of all nodes, oldest first. `GET /calls/live`"""
+        """
+        Calls that go on, of all nodes, oldest first. `GET /calls/live`
+
+        With what goes on in each: who speaks, the latest words, response times and warnings.
+        """
         return await self._http.json(Request("GET", "/calls/live"), LiveCalls)
 
 

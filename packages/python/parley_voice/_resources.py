@@ -59,6 +59,9 @@ from .models import (
     Language,
     ListDeliveriesAnswer,
     ListRecordsAnswer,
+    LiveCall,
+    LiveCallEnded,
+    LiveCallEventMessage,
     LiveCalls,
     McpAuthorizationUrl,
     McpServer,
@@ -671,6 +674,21 @@ class Events:
             last_event_id,
         )
 
+    def watch_live_calls(self, *, last_event_id: Optional[str] = None) -> Generator[LiveCallEventMessage, None, None]:
+        """
+        Watch what goes on in all running calls. `GET /calls/live/events`
+
+        First `calls` with all of them, then `call` whenever one begins or changes, and `ended`. A call that changes
+        often is sent at most four times a second. Those of all nodes. A client that connects again gets all calls
+        again.
+        """
+        return self._http.events(
+            "/calls/live/events",
+            {"calls": LiveCalls, "call": LiveCall, "ended": LiveCallEnded},
+            None,
+            last_event_id,
+        )
+
 
 class Webhooks:
     """Requests about webhooks."""
@@ -873,7 +891,11 @@ class Calls:
         )
 
     def list_live_calls(self) -> LiveCalls:
-        """Calls that go on, of all nodes, oldest first. `GET /calls/live`"""
+        """
+        Calls that go on, of all nodes, oldest first. `GET /calls/live`
+
+        With what goes on in each: who speaks, the latest words, response times and warnings.
+        """
         return self._http.json(Request("GET", "/calls/live"), LiveCalls)
 
 

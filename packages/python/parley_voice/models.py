@@ -262,6 +262,79 @@ class Background(Model):
 
 
 @dataclass(repr=False)
+class CallActivity(Model):
+    """What goes on in a running call."""
+
+    state: Literal[
+        "ringing",
+        "listening",
+        "user_speaking",
+        "agent_speaking",
+        "thinking",
+        "tool",
+        "held",
+        "transferring",
+        "after_call",
+    ]
+    state_since: float
+    """Unix seconds"""
+    user_muted: bool
+    agent_muted: bool
+    tool: Optional[str]
+    """The tool that runs"""
+    topic: CallActivityTopic
+    """By rules, without a model. Null words: the agent opts out of data collection."""
+    user_said: Optional[str]
+    """Their latest words; null with an agent that opts out"""
+    agent_said: Optional[str]
+    sentiment: Optional[CallActivitySentiment]
+    """Of the user's last turn, by an English word list. Null for other languages and agents that opt out."""
+    turns: int
+    """The user's turns so far"""
+    response_ms: Optional[float]
+    """Of the last answer"""
+    median_response_ms: Optional[float]
+    """Of the latest 50 answers"""
+    warnings: List[CallActivityWarning]
+
+
+@dataclass(repr=False)
+class CallActivityTopic(Model):
+    """By rules, without a model. Null words: the agent opts out of data collection."""
+
+    tool: Optional[str]
+    """The tool that was called last"""
+    words: Optional[List[str]]
+    """Key words of the user's latest turns"""
+
+
+@dataclass(repr=False)
+class CallActivitySentiment(Model):
+    score: float
+    """-1 to 1"""
+    label: Literal["negative", "neutral", "positive"]
+
+
+@dataclass(repr=False)
+class CallActivityWarning(Model):
+    kind: Literal[
+        "asks_for_human",
+        "shouting",
+        "misunderstood",
+        "fault",
+        "unhappy",
+        "repeats",
+        "tool_failed",
+        "silence",
+        "slow",
+    ]
+    since: float
+    """Unix seconds"""
+    detail: Optional[str]
+    """The tool, or the fault"""
+
+
+@dataclass(repr=False)
 class CallGuards(Model):
     """The operator's limits for outbound calls, with their current usage."""
 
@@ -1594,6 +1667,15 @@ class LiveCall(Model):
     to: Optional[str]
     ts: float
     """The start in Unix seconds"""
+    live: Optional[CallActivity]
+    """Null: the node of the call does not answer"""
+
+
+@dataclass(repr=False)
+class LiveCallEnded(Model):
+    """Event `ended`: the call has ended."""
+
+    session_id: str
 
 
 @dataclass(repr=False)
@@ -2855,6 +2937,10 @@ Language = Literal[
 """A language code, with a region where it matters; `multi` finds out which language is spoken."""
 
 
+LiveCallEvent = Union[LiveCalls, LiveCall, LiveCallEnded]
+"""The event's name gives its kind: `calls`, `call` or `ended`."""
+
+
 SessionCommand = Union[
     SayCommand,
     GenerateCommand,
@@ -2885,3 +2971,11 @@ CallEventMessage = Union[
     NamedEvent[Literal["gap"], GapEvent],
 ]
 """What a stream of `CallEvent` sends."""
+
+
+LiveCallEventMessage = Union[
+    NamedEvent[Literal["calls"], LiveCalls],
+    NamedEvent[Literal["call"], LiveCall],
+    NamedEvent[Literal["ended"], LiveCallEnded],
+]
+"""What a stream of `LiveCallEvent` sends."""

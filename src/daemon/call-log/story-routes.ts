@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { storyOf } from '../../replay/story.js';
-import type { StoredCall } from '../../store/calls.js';
 import { CallFiles } from '../files/call-files.js';
 import type { Api } from '../http/api.js';
 import type { CallOwners } from '../nodes/call-owners.js';
@@ -11,21 +10,6 @@ export interface StoryRoutesOptions {
   /** The node of a call has its trace. */
   owners: Pick<CallOwners, 'of'>;
 }
-
-const liveCall = z
-  .strictObject({
-    session_id: z.string(),
-    call_id: z.string().nullable(),
-    call_status: z.string(),
-    channel: z.enum(['phone', 'talk', 'webrtc', 'chat']),
-    direction: z.enum(['inbound', 'outbound']),
-    agent_id: z.string().nullable(),
-    campaign_id: z.string().nullable(),
-    from: z.string().nullable(),
-    to: z.string().nullable(),
-    ts: z.number().describe('The start in Unix seconds'),
-  })
-  .meta({ id: 'LiveCall' });
 
 const transcript = z
   .strictObject({
@@ -41,36 +25,8 @@ const transcript = z
   })
   .meta({ id: 'Transcript', description: 'What was said and done in a call, in order.' });
 
-/** Calls that go on, and what was said in a call. */
+/** What was said in a call. */
 export function storyRoutes(api: Api, { archive, owners }: StoryRoutesOptions): void {
-  api.add({
-    id: 'listLiveCalls',
-    method: 'GET',
-    path: '/calls/live',
-    tag: 'calls',
-    summary: 'Calls that go on, of all nodes, oldest first',
-    answer: z.strictObject({ calls: z.array(liveCall) }).meta({ id: 'LiveCalls' }),
-    examples: () => ({
-      answer: {
-        calls: [
-          {
-            session_id: '007750c3-70b3-468b-8ed2-58d80e641cf6',
-            call_id: 'a2b0e0fc-ae46-44a6-a213-d55ac4341882',
-            call_status: 'in-progress',
-            channel: 'phone' as const,
-            direction: 'outbound' as const,
-            agent_id: 'the-crooked-fork',
-            campaign_id: null,
-            from: '+12025550100',
-            to: '+12025550101',
-            ts: 1_795_448_092.172,
-          },
-        ],
-      },
-    }),
-    handle: async () => ({ calls: (await archive.store.open()).map(liveReply) }),
-  });
-
   api.add({
     id: 'getTranscript',
     method: 'GET',
@@ -104,20 +60,4 @@ export function storyRoutes(api: Api, { archive, owners }: StoryRoutesOptions): 
       };
     },
   });
-}
-
-function liveReply(call: StoredCall): z.output<typeof liveCall> {
-  const { sessionId, callId, status, channel, direction, agentId, campaignId, fromPhone, toPhone, tsUs } = call;
-  return {
-    session_id: sessionId,
-    call_id: callId,
-    call_status: status,
-    channel,
-    direction,
-    agent_id: agentId,
-    campaign_id: campaignId,
-    from: fromPhone,
-    to: toPhone,
-    ts: tsUs / 1e6,
-  };
 }

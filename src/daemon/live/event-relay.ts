@@ -3,11 +3,14 @@ import type { Cancel, Clock } from '../../base/clock.js';
 import { errorOf } from '../../base/errors.js';
 import type { Forwarder } from '../http/forwarder.js';
 import type { Nodes } from '../nodes/node-group.js';
-import { NODE_EVENTS } from './event-routes.js';
-import type { LiveEvents } from './live-events.js';
 
 export interface EventRelayOptions {
-  events: Pick<LiveEvents, 'relay'>;
+  /** The path of a node's stream, for other nodes. */
+  url: string;
+  /** Gets each event of each node. */
+  take: (nodeId: string, name: string, data: string) => void;
+  /** Learns which other nodes there are, now and again. Default: nothing. */
+  onNodes?: (ids: readonly string[]) => void;
   nodes: Pick<Nodes, 'others'>;
   forwarder: Pick<Forwarder, 'ask'>;
   clock: Clock;
@@ -19,7 +22,7 @@ const LOOK_MS = 2_000;
 /** How long it still listens after the last watcher has left: clients reconnect. */
 const LINGER_MS = 30_000;
 
-/** Brings the live events of other nodes, while anybody watches those of all calls. One stream from each node. */
+/** Brings the events of other nodes, while anybody watches those of all calls. One stream from each node. */
 export class EventRelay {
   readonly #options: EventRelayOptions;
   readonly #streams = new Map<string, AbortController>();
@@ -72,6 +75,7 @@ export class EventRelay {
     const { nodes, clock, onError } = this.#options;
     try {
       const ids = await nodes.others();
+      this.#options.onNodes?.(ids);
       for (const id of this.#lastIds.keys()) if (!ids.includes(id)) this.#lastIds.delete(id);
       for (const id of ids) if (this.#isOn && !this.#streams.has(id)) void this.#listen(id);
     } catch (error) {
@@ -82,18 +86,18 @@ export class EventRelay {
 
   /** Relays the events of a node until its stream ends. */
   async #listen(nodeId: string): Promise<void> {
-    const { events, forwarder } = this.#options;
+    const { url, take, forwarder } = this.#options;
     const stream = new AbortController();
     this.#streams.set(nodeId, stream);
     try {
       const last = this.#lastIds.get(nodeId);
       const headers = last === undefined ? {} : { 'last-event-id': last };
-      const answer = await forwarder.ask(nodeId, { method: 'GET', url: NODE_EVENTS, headers }, stream.signal);
+      const answer = await forwarder.ask(nodeId, { method: 'GET', url, headers }, stream.signal);
       if (answer?.statusCode !== 200) return;
       const parser = createParser({
         onEvent: ({ id, event = 'message', data }) => {
           if (id !== undefined) this.#lastIds.set(nodeId, id);
-          events.relay(sessionOf(data), event, data);
+          take(nodeId, event, data);
         },
       });
       const decoder = new TextDecoder();
@@ -104,10 +108,4 @@ export class EventRelay {
       this.#streams.delete(nodeId);
     }
   }
-}
-
-/** The session of an event; '' = it has none, such as a gap. */
-function sessionOf(data: string): string {
-  const { session_id: id } = JSON.parse(data) as { session_id?: unknown };
-  return typeof id === 'string' ? id : '';
 }

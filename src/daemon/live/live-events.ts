@@ -69,7 +69,8 @@ function isWatched({ sessionId, isOwn }: LiveEvent, watched: Watched): boolean {
   return watched === 'this node' ? isOwn : sessionId === watched.sessionId;
 }
 
-const PROGRESS: ReadonlySet<string> = new Set<CallProgress>([
+/** Statuses of calls that are not over. */
+export const PROGRESS: ReadonlySet<string> = new Set<CallProgress>([
   'registered',
   'queued',
   'dispatching',
@@ -175,6 +176,7 @@ export class LiveEvents {
         break;
       case 'provider':
       case 'fault':
+      case 'transferring':
         break;
       case 'ended':
         break; // the status of the call follows
@@ -182,9 +184,9 @@ export class LiveEvents {
   }
 
   /** Adds an event of another node. */
-  relay(sessionId: string, name: string, data: string): void {
+  relay(name: string, data: string): void {
     if (this.closed.aborted) return;
-    this.#buffer.add(sessionId, name, data, false);
+    this.#buffer.add(sessionOf(data), name, data, false);
     this.#wake();
   }
 
@@ -223,6 +225,12 @@ export class LiveEvents {
   #wake(): void {
     for (const wake of Array.from(this.#waiting)) wake();
   }
+}
+
+/** The session of an event; '' = it has none, such as a gap. */
+function sessionOf(data: string): string {
+  const { session_id: id } = JSON.parse(data) as { session_id?: unknown };
+  return typeof id === 'string' ? id : '';
 }
 
 /** The state of a call in the form of events. */

@@ -3,7 +3,7 @@ import type { Denoising } from '../../audio/dsp/denoiser.js';
 import { DtmfDetector, type DtmfDigit } from '../../audio/tones/dtmf.js';
 import { FaxDetector } from '../../audio/tones/fax.js';
 import { frameSamples, HEARING_RATE_HZ, msToSamples, samplesToMs } from '../../audio/frame.js';
-import { dbToGain } from '../../audio/dsp/level.js';
+import { amplitudeToDbfs, dbToGain } from '../../audio/dsp/level.js';
 import { Resampler } from '../../audio/dsp/resample.js';
 import { Scratch } from '../../audio/dsp/scratch.js';
 import { SpecialInformationDetector } from '../../audio/tones/special-information-tones.js';
@@ -147,6 +147,12 @@ export class Hearing {
   #denoised = 0;
   /** Until here a VAD's reaction to the last tone does not count as speech. */
   #deafUntil = 0;
+  /** Mean square of the newest step, and sum and number of those that the VAD took for speech since it last began. */
+  #power = 0;
+  #spokenPower = 0;
+  #spokenSteps = 0;
+  #isSpeech = false;
+  readonly #vadThreshold: number;
 
   constructor({ nowMs, emit }: Pick<SessionContext, 'nowMs' | 'emit'>, options: HearingOptions) {
     const { inputRateHz, vad, stt, hearsFax = true } = options;
@@ -158,6 +164,7 @@ export class Hearing {
     this.#ownTones = options.ownTones ?? never;
     this.#hearsBeeps = options.hearsBeeps ?? null;
     this.#emit = emit;
+    this.#vadThreshold = options.vadThreshold;
     this.#resampler = new Resampler(inputRateHz, HEARING_RATE_HZ);
     this.#pressed = new PressedKeys(nowMs);
     this.#stepSamples = Math.floor(frameSamples(inputRateHz));
@@ -171,6 +178,8 @@ export class Hearing {
       {
         onSpeechStart: (startSample) => {
           this.#spokenFrom ??= startSample;
+          this.#spokenPower = 0;
+          this.#spokenSteps = 0;
           stt.speechStarted(startSample);
           emit({ type: 'speech.started', startMs: this.#msAt(startSample) });
         },
@@ -181,6 +190,11 @@ export class Hearing {
       },
       { threshold: options.vadThreshold },
     );
+  }
+
+  /** How loud the user's latest speech is so far: RMS, SILENCE_DBFS to 0. */
+  get speechLevelDbfs(): number {
+    return amplitudeToDbfs(this.#spokenSteps === 0 ? 0 : Math.sqrt(this.#spokenPower / this.#spokenSteps));
   }
 
   /** Hears silence in place of the line, or (`on` false) the line again. */
@@ -249,6 +263,7 @@ export class Hearing {
   #isToneless(samples: Int16Array): boolean {
     let energy = 0;
     for (let i = 0; i < samples.length; i++) energy += samples[i]! * samples[i]!;
+    this.#power = energy / samples.length;
     const wasToneless = this.#toneless >= this.#tonelessSamples;
     this.#toneless = energy < TONELESS_RMS ** 2 * samples.length ? this.#toneless + samples.length : 0;
     if (wasToneless && this.#toneless > 0) {
@@ -276,6 +291,10 @@ export class Hearing {
     else this.#stt.push(heard, startSample);
     this.#vad.process(denoising?.vad === true ? clean : heard, this.#onWindow);
     this.#denoised += clean.length;
+    if (this.#isSpeech) {
+      this.#spokenPower += this.#power;
+      this.#spokenSteps++;
+    }
     if (digits.length > 0 && !this.#ownTones()) {
       for (const { digit } of digits) if (this.#pressed.asTone(digit)) this.#emit({ type: 'digits', digits: digit });
     }
@@ -308,7 +327,9 @@ export class Hearing {
   }
 
   readonly #onWindow = (probability: number, endSample: number): void => {
-    this.#detector.onWindow(endSample < this.#deafUntil ? 0 : probability, endSample);
+    const speech = endSample < this.#deafUntil ? 0 : probability;
+    this.#isSpeech = speech >= this.#vadThreshold;
+    this.#detector.onWindow(speech, endSample);
   };
 
   #msAt(sample: number): number {

@@ -64,10 +64,14 @@ export class Notifier {
     this.#inform((participant) => participant.start());
   }
 
-  /** Reports an event before the conversation handles it. */
-  happened(event: ConversationEvent): void {
+  /**
+   * Reports an event before the conversation handles it.
+   * @param levelDbfs of the user's latest speech
+   */
+  happened(event: ConversationEvent, levelDbfs: number): void {
     if (event.type === 'speech.started') this.speaks('user', true);
-    else if (event.type === 'speech.stopped') this.speaks('user', false);
+    else if (event.type === 'speech.stopped') this.speaks('user', false, levelDbfs);
+    else if (event.type === 'transfer.result') this.observe({ type: 'transferring', on: false });
     else if (event.type === 'transcript' && event.understood) {
       this.#inform((participant) => participant.heard(event.text, event.isFinal));
     } else if (event.type === 'utterance.finished' || event.type === 'utterance.failed') {
@@ -91,10 +95,11 @@ export class Notifier {
   }
 
   /** A side starts or stops speaking. No effect if unchanged. */
-  speaks(who: 'user' | 'agent', isSpeaking: boolean): void {
+  speaks(who: 'user' | 'agent', isSpeaking: boolean, levelDbfs?: number): void {
     if (this.#speaking[who] === isSpeaking) return;
     this.#speaking[who] = isSpeaking;
-    this.observe({ type: 'speaking', who, isSpeaking });
+    const event = { type: 'speaking', who, isSpeaking } as const;
+    this.observe(levelDbfs === undefined ? event : { ...event, levelDbfs });
   }
 
   /** The user's words so far. A late final transcript of answered words is left out. */

@@ -52,6 +52,9 @@ import type {
   KeyCreate,
   KnowledgeFile,
   KnowledgeFileCreate,
+  LiveCall,
+  LiveCallEnded,
+  LiveCallEvent,
   LiveCalls,
   McpAuthorizationUrl,
   McpServer,
@@ -138,6 +141,10 @@ export type CallEventMessage =
   | NamedEvent<'tool_started', ToolStartedEvent>
   | NamedEvent<'tool_progress', ToolProgressEvent>
   | NamedEvent<'gap', GapEvent>;
+
+/** What a stream of `LiveCallEvent` sends. */
+export type LiveCallEventMessage =
+  NamedEvent<'calls', LiveCalls> | NamedEvent<'call', LiveCall> | NamedEvent<'ended', LiveCallEnded>;
 
 /** Requests about operation. */
 export class Operation {
@@ -615,6 +622,15 @@ export class Events {
       options,
     );
   }
+
+  /**
+   * Watch what goes on in all running calls. `GET /calls/live/events`
+   *
+   * First `calls` with all of them, then `call` whenever one begins or changes, and `ended`. A call that changes often is sent at most four times a second. Those of all nodes. A client that connects again gets all calls again.
+   */
+  watchLiveCalls(options?: StreamOptions): AsyncGenerator<LiveCallEventMessage, void> {
+    return this.#http.events('/calls/live/events', { isNamed: true, last: null }, options);
+  }
 }
 
 /** Requests about webhooks. */
@@ -737,6 +753,8 @@ export class Calls {
 
   /**
    * Calls that go on, of all nodes, oldest first. `GET /calls/live`
+   *
+   * With what goes on in each: who speaks, the latest words, response times and warnings.
    */
   listLiveCalls(options?: RequestOptions): Promise<LiveCalls> {
     return this.#http.json('GET', '/calls/live', {}, options);

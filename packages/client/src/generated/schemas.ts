@@ -205,6 +205,66 @@ interface components {
       /** @description Linear gain. */
       volume?: number | null;
     };
+    /** @description What goes on in a running call. */
+    CallActivity: {
+      /** @enum {string} */
+      state:
+        | 'ringing'
+        | 'listening'
+        | 'user_speaking'
+        | 'agent_speaking'
+        | 'thinking'
+        | 'tool'
+        | 'held'
+        | 'transferring'
+        | 'after_call';
+      /** @description Unix seconds */
+      state_since: number;
+      user_muted: boolean;
+      agent_muted: boolean;
+      /** @description The tool that runs */
+      tool: string | null;
+      /** @description By rules, without a model. Null words: the agent opts out of data collection. */
+      topic: {
+        /** @description The tool that was called last */
+        tool: string | null;
+        /** @description Key words of the user's latest turns */
+        words: string[] | null;
+      };
+      /** @description Their latest words; null with an agent that opts out */
+      user_said: string | null;
+      agent_said: string | null;
+      /** @description Of the user's last turn, by an English word list. Null for other languages and agents that opt out. */
+      sentiment: {
+        /** @description -1 to 1 */
+        score: number;
+        /** @enum {string} */
+        label: 'negative' | 'neutral' | 'positive';
+      } | null;
+      /** @description The user's turns so far */
+      turns: number;
+      /** @description Of the last answer */
+      response_ms: number | null;
+      /** @description Of the latest 50 answers */
+      median_response_ms: number | null;
+      warnings: {
+        /** @enum {string} */
+        kind:
+          | 'asks_for_human'
+          | 'shouting'
+          | 'misunderstood'
+          | 'fault'
+          | 'unhappy'
+          | 'repeats'
+          | 'tool_failed'
+          | 'silence'
+          | 'slow';
+        /** @description Unix seconds */
+        since: number;
+        /** @description The tool, or the fault */
+        detail: string | null;
+      }[];
+    };
     /** @description An event of a call. The event's name gives its kind. */
     CallEvent:
       | components['schemas']['StatusEvent']
@@ -1739,7 +1799,16 @@ interface components {
       to: string | null;
       /** @description The start in Unix seconds */
       ts: number;
+      /** @description Null: the node of the call does not answer */
+      live: components['schemas']['CallActivity'] | null;
     };
+    /** @description Event `ended`: the call has ended. */
+    LiveCallEnded: {
+      session_id: string;
+    };
+    /** @description The event's name gives its kind: `calls`, `call` or `ended`. */
+    LiveCallEvent:
+      components['schemas']['LiveCalls'] | components['schemas']['LiveCall'] | components['schemas']['LiveCallEnded'];
     LiveCalls: {
       calls: components['schemas']['LiveCall'][];
     };
@@ -2828,6 +2897,7 @@ export type AssistantMessage = components['schemas']['AssistantMessage'];
 export type AttendedTransfer = components['schemas']['AttendedTransfer'];
 export type AutoFillResponses = components['schemas']['AutoFillResponses'];
 export type Background = components['schemas']['Background'];
+export type CallActivity = components['schemas']['CallActivity'];
 export type CallEvent = components['schemas']['CallEvent'];
 export type CallGuards = components['schemas']['CallGuards'];
 export type CallHistories = components['schemas']['CallHistories'];
@@ -2901,6 +2971,8 @@ export type LLM = components['schemas']['LLM'];
 export type Language = components['schemas']['Language'];
 export type LineMetrics = components['schemas']['LineMetrics'];
 export type LiveCall = components['schemas']['LiveCall'];
+export type LiveCallEnded = components['schemas']['LiveCallEnded'];
+export type LiveCallEvent = components['schemas']['LiveCallEvent'];
 export type LiveCalls = components['schemas']['LiveCalls'];
 export type McpAuthorizationUrl = components['schemas']['McpAuthorizationUrl'];
 export type McpServer = components['schemas']['McpServer'];
