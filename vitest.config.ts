@@ -69,7 +69,8 @@ export default defineConfig({
       { extends: true, test: { name: 'e2e', include: [EVENTUAL], ...parallel } },
       { extends: true, test: { name: 'evals', include: [EVALS], maxWorkers: 1, sequence: { groupOrder: 2 } } },
       {
-        // Conversations in real time need the processor when they need it: one at a time, behind all other tests.
+        // Conversations in real time need the processor when they need it: one at a time, behind all other tests, or
+        // beside them where they have low priority (scripts/test.mjs).
         extends: true,
         test: {
           name: 'real-time',

@@ -4,7 +4,8 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 export const SYSTEM_TOOLS = [
-  { command: 'chromium', package: 'chromium', why: 'the page is driven in a real browser' },
+  { command: 'chromium', package: 'chromium', why: 'WebRTC is tested with a whole browser' },
+  { command: 'chromium-headless-shell', package: 'chromium-headless-shell', why: 'pages are driven in a real browser' },
   { command: 'firefox-esr', package: 'firefox-esr', why: 'the page and the widget are driven in a second browser' },
   { command: 'pulseaudio', package: 'pulseaudio', why: 'Firefox plays no sound without a sound server' },
   { command: 'ffmpeg', package: 'ffmpeg', why: 'backgrounds of all common formats are decoded with the real program' },
@@ -63,8 +64,10 @@ export function installTools() {
   const before = missingTools();
   const may = process.getuid?.() === 0 && hasTool('apt-get') && process.env['PARLEY_INSTALL_TOOLS'] !== '0';
   if (before.length === 0 || !may) return { installed: [], missing: before, log: '' };
-  const packages = before.map((tool) => tool.package);
-  const log = aptGet('update') + aptGet('install', '--yes', '--no-install-recommends', ...packages);
+  const install = ['install', '--yes', '--no-install-recommends'];
+  let log = aptGet('update') + aptGet(...install, ...before.map((tool) => tool.package));
+  // Where it does not know one of them, apt-get has installed none.
+  for (const tool of missingTools()) log += aptGet(...install, tool.package);
   const missing = missingTools();
   const installed = before.filter((tool) => !missing.includes(tool)).map((tool) => tool.package);
   return { installed, missing, log: missing.length > 0 ? log : '' };

@@ -2,6 +2,9 @@
  * `npm test`: everything, in one go, on a machine that has nothing but Node and this folder after `npm ci`. One line a
  * step; a failing step's output whole. The last line is `N passed, N failed, N skipped`: vitest's numbers, and one
  * more failure for every other step that failed. With CI=true a missing system tool is a failure.
+ *
+ * Tests in real time mostly wait, but need the processor when they need it. So all else runs beside them with the
+ * lowest priority.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -10,6 +13,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { installDeployTools } from './deploy-tools/install.mjs';
+import { LOW_PRIORITY, setSessionPriority } from './priority.mjs';
 import { installTools } from './system-tools.mjs';
 import { countTests } from './test-counts.mjs';
 
@@ -18,7 +22,6 @@ const STEP_LIMIT_MS = 40 * 60_000;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'parley-test-'));
-const report = join(folder, 'vitest.json');
 const inCi = process.env['CI'] === 'true' || process.env['CI'] === '1';
 
 const BUILD = ['npm', 'run', '--silent', 'build'];
@@ -39,15 +42,21 @@ const CHECKS = [
     ['package', ['npm', 'run', '--silent', 'publint']],
   ],
 ];
-const TESTS = [
-  'npx',
-  '--no-install',
-  'vitest',
-  'run',
-  '--reporter=default',
-  '--reporter=json',
-  `--outputFile=${report}`,
-];
+/** Tests in real time, and all others. */
+const TESTS = {
+  'real-time tests': ['--project', 'real-time'],
+  tests: ['--project', '!real-time'],
+};
+/**
+ * The first processes of the steps that run. Each has a session, and so a process group, of its own.
+ * @type {Set<number>}
+ */
+const running = new Set();
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+  process.once(signal, () => {
+    for (const pid of running) endGroup(pid, signal);
+    process.exit(1);
+  });
 
 let failures = 0;
 for (const { command, why } of tools()) {
@@ -60,20 +69,23 @@ if (!deploy.isInstalled) {
   if (inCi) failures++;
 }
 if (!(await step('build', BUILD))) failures++;
-await Promise.all(
-  CHECKS.map(async (row) => {
-    for (const [name, command] of row) if (!(await step(name, command))) failures++;
-  }),
-);
-const testsPassed = await step('tests', TESTS);
+const [inRealTime, others] = await Promise.all([
+  tests('real-time tests'),
+  Promise.all(
+    CHECKS.map(async (row) => {
+      for (const [name, command] of row) if (!(await step(name, command, LOW_PRIORITY))) failures++;
+    }),
+  ).then(() => tests('tests', LOW_PRIORITY)),
+]);
 // Behind the tests, when nothing else runs here.
 if (!(await step('budget', ['node', 'bench/run.mjs', 'micro', '--check']))) failures++;
-const counts = countTests(read(report), testsPassed);
 rmSync(folder, { recursive: true });
 
-for (const name of counts.skippedNames) console.log(`– not run: ${name}`);
-const failed = counts.failed + failures;
-console.log(`${counts.passed} passed, ${failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''}`);
+for (const name of [...inRealTime.skippedNames, ...others.skippedNames]) console.log(`– not run: ${name}`);
+const passed = inRealTime.passed + others.passed;
+const failed = inRealTime.failed + others.failed + failures;
+const skipped = inRealTime.skipped + others.skipped;
+console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
 process.exitCode = failed > 0 ? 1 : 0;
 
 function tools() {
@@ -85,15 +97,37 @@ function tools() {
 }
 
 /**
+ * Runs tests to their end and counts them.
+ * @param {keyof typeof TESTS} name
+ * @param {number} [priority]
+ */
+async function tests(name, priority) {
+  const report = join(folder, `${name}.json`);
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile=${report}`];
+  const passed = await step(name, ['npx', '--no-install', 'vitest', 'run', ...TESTS[name], ...reporters], priority);
+  return countTests(read(report), passed);
+}
+
+/**
  * Runs a command to its end and says how it went.
  * @param {string} name
  * @param {string[]} command
+ * @param {number} [priority] of `nice`
  * @returns {Promise<boolean>} whether it succeeded
  */
-function step(name, [program = '', ...args]) {
+function step(name, command, priority = 0) {
   const startMs = performance.now();
   const env = { ...process.env, [process.stdout.isTTY ? 'FORCE_COLOR' : 'NO_COLOR']: '1' };
-  const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: STEP_LIMIT_MS });
+  const child = spawn('nice', ['-n', String(priority), ...command], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const pid = child.pid ?? 0;
+  running.add(pid);
+  setSessionPriority(pid, priority);
+  const timer = setTimeout(() => endGroup(pid, 'SIGKILL'), STEP_LIMIT_MS);
   /** @type {Buffer[]} */
   const output = [];
   child.stdout.on('data', (chunk) => output.push(chunk));
@@ -101,6 +135,8 @@ function step(name, [program = '', ...args]) {
   return new Promise((resolve) => {
     child.once('error', (error) => output.push(Buffer.from(`${error.message}\n`)));
     child.once('close', (code, signal) => {
+      clearTimeout(timer);
+      running.delete(pid);
       console.log(
         `${code === 0 ? '✓' : '✗'} ${name}${since(startMs)}${signal === null ? '' : `, stopped by ${signal}`}`,
       );
@@ -129,5 +165,17 @@ function read(path) {
     return readFileSync(path, 'utf8');
   } catch {
     return '';
+  }
+}
+
+/**
+ * @param {number} pid of its first process; 0 = it could not be started
+ * @param {NodeJS.Signals} signal
+ */
+function endGroup(pid, signal) {
+  try {
+    if (pid !== 0) process.kill(-pid, signal);
+  } catch {
+    // It has ended.
   }
 }

@@ -1,7 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { hasTool } from '../../scripts/system-tools.mjs';
-import { accessibilityFaults, TalkingBrowser } from './browser.js';
+import { accessibilityFaults, hasChromium, TalkingBrowser } from './browser.js';
 import { HostSite } from './host-site.js';
 import { ServedDaemon } from './served-daemon.js';
 
@@ -48,7 +47,7 @@ const WALK = `globalThis.walk = (() => {
 /** The parts of three date fields, and whatever the browser has beside the page. */
 const FRUITLESS_STEPS = 14;
 
-describe.skipIf(!hasTool('chromium'))('for screen readers, keyboards and low vision', { timeout: 240_000 }, () => {
+describe.skipIf(!hasChromium)('for screen readers, keyboards and low vision', { timeout: 240_000 }, () => {
   let site: HostSite;
   let daemon: ServedDaemon;
   let browser: TalkingBrowser;

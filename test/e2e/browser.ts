@@ -1,8 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { type Browser, type BrowserServer, chromium, type Page } from 'playwright-core';
+import { setSessionPriority } from '../../scripts/priority.mjs';
+import { hasTool } from '../../scripts/system-tools.mjs';
 import { decodeWav, encodeWav } from '../../src/audio/files/wav.js';
 import { packageFile } from '../../src/package-files.js';
 
@@ -17,6 +19,9 @@ const SILENCE_AFTER_MS = 8000;
 export function spokenText(): string {
   return (JSON.parse(readFileSync(packageFile(`${SPOKEN}.json`), 'utf8')) as { text: string }).text;
 }
+
+/** With its own windows and without: see `TalkingBrowser.launch`. */
+export const hasChromium = hasTool('chromium') && hasTool('chromium-headless-shell');
 
 /** A real browser whose microphone is a recording. */
 export class TalkingBrowser {
@@ -36,19 +41,24 @@ export class TalkingBrowser {
    * @param silenceAfterMs behind what is spoken, before it is spoken again
    * @param more arguments of the browser's
    * @param silenceBeforeMs before it is spoken, from when a page opens the microphone
+   * @param program Chromium without its own windows, which takes less than half of the processor time; or with them,
+   *   which gives the machine's addresses to WebRTC in pages that may use the microphone
    */
   static async launch(
     silenceAfterMs = SILENCE_AFTER_MS,
     more: readonly string[] = [],
     silenceBeforeMs = GREETING_MS,
+    program: 'chromium-headless-shell' | 'chromium' = 'chromium-headless-shell',
   ): Promise<TalkingBrowser> {
     const folder = mkdtempSync(join(tmpdir(), 'parley-browser-'));
     const microphone = join(folder, 'microphone.wav');
     writeFileSync(microphone, microphoneWav(silenceBeforeMs, silenceAfterMs));
     const server = await chromium.launchServer({
-      executablePath: '/usr/bin/chromium',
+      executablePath: `/usr/bin/${program}`,
       args: [
         '--no-sandbox',
+        // As Chromium with windows has it.
+        '--autoplay-policy=document-user-activation-required',
         '--disable-gpu',
         '--disable-quic',
         '--no-first-run',
@@ -61,6 +71,7 @@ export class TalkingBrowser {
         ...more,
       ],
     });
+    setSessionPriority(server.process().pid, getPriority());
     return new TalkingBrowser(server, await chromium.connect(server.wsEndpoint()), folder);
   }
 

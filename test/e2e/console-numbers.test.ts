@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../scripts/daemon-process.mjs';
-import { hasTool } from '../../scripts/system-tools.mjs';
-import { TalkingBrowser } from './browser.js';
+import { hasChromium, TalkingBrowser } from './browser.js';
 import { FarPhones } from './far-phones.js';
 import { ServedDaemon } from './served-daemon.js';
 
@@ -13,7 +12,7 @@ const PATIENCE = { timeout: 60_000 };
 const KEY = 'sk_numbers_test_123';
 const [PARIS, VIENNA] = ['+33142685001', '+4312345001'];
 
-describe.skipIf(!hasTool('chromium'))('the numbers of the console, beside SIP trunks', { timeout: 120_000 }, () => {
+describe.skipIf(!hasChromium)('the numbers of the console, beside SIP trunks', { timeout: 120_000 }, () => {
   let folder: string;
   let far: FarPhones;
   let daemon: ServedDaemon;

@@ -1,13 +1,12 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { hasTool } from '../../scripts/system-tools.mjs';
-import { TalkingBrowser } from './browser.js';
+import { hasChromium, TalkingBrowser } from './browser.js';
 import { ServedDaemon } from './served-daemon.js';
 
 const PATIENCE = { timeout: 60_000 };
 const UMA = '+12025550152';
 
-describe.skipIf(!hasTool('chromium'))('the console, in a real browser', { timeout: 240_000 }, () => {
+describe.skipIf(!hasChromium)('the console, in a real browser', { timeout: 240_000 }, () => {
   let daemon: ServedDaemon;
   let browser: TalkingBrowser;
   let page: Page;

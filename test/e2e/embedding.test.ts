@@ -7,8 +7,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { start } from '../../examples/embedding/fastify.js';
-import { hasTool } from '../../scripts/system-tools.mjs';
-import { TalkingBrowser } from './browser.js';
+import { hasChromium, TalkingBrowser } from './browser.js';
 import { HostSite } from './host-site.js';
 
 const PATIENCE = { timeout: 60_000 };
@@ -16,7 +15,7 @@ const PRIVATE_KEY = 'sk_embedded_test_0123456789';
 const PUBLIC_KEY = 'pk_embedded_test_0123456789';
 const GREETING = 'Hello, this is the bakery.';
 
-describe.skipIf(!hasTool('chromium'))('below a base path, in a real browser', { timeout: 240_000 }, () => {
+describe.skipIf(!hasChromium)('below a base path, in a real browser', { timeout: 240_000 }, () => {
   let site: HostSite;
   let app: Awaited<ReturnType<typeof start>>;
   let browser: TalkingBrowser;
@@ -40,7 +39,7 @@ describe.skipIf(!hasTool('chromium'))('below a base path, in a real browser', { 
     app.server.listen(0, '127.0.0.1');
     await once(app.server, 'listening');
     origin = `http://127.0.0.1:${String((app.server.address() as AddressInfo).port)}`;
-    browser = await TalkingBrowser.launch();
+    browser = await TalkingBrowser.launch(undefined, [], undefined, 'chromium');
   }, 60_000);
 
   afterAll(async () => {

@@ -1,7 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { hasTool } from '../../scripts/system-tools.mjs';
-import { TalkingBrowser } from './browser.js';
+import { hasChromium, TalkingBrowser } from './browser.js';
 import { ServedDaemon } from './served-daemon.js';
 
 const PATIENCE = { timeout: 60_000 };
@@ -18,7 +17,7 @@ cases:
       - not_said: five
 `;
 
-describe.skipIf(!hasTool('chromium'))('the evals of the console, in a real browser', { timeout: 240_000 }, () => {
+describe.skipIf(!hasChromium)('the evals of the console, in a real browser', { timeout: 240_000 }, () => {
   let daemon: ServedDaemon;
   let browser: TalkingBrowser;
   let page: Page;

@@ -1,14 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { hasTool } from '../../scripts/system-tools.mjs';
 import type { TalkClientMessage } from '../../src/transports/talk-protocol.js';
-import { TalkingBrowser } from './browser.js';
+import { hasChromium, TalkingBrowser } from './browser.js';
 import { ServedDaemon } from './served-daemon.js';
 
 const PATIENCE = { timeout: 60_000 };
 
-describe.skipIf(!hasTool('chromium'))('forms of the agent, in a real browser', { timeout: 120_000 }, () => {
+describe.skipIf(!hasChromium)('forms of the agent, in a real browser', { timeout: 120_000 }, () => {
   let daemon: ServedDaemon;
   let browser: TalkingBrowser;
   let page: Page;

@@ -1,14 +1,13 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { hasTool } from '../../scripts/system-tools.mjs';
 import { wordErrorRate } from '../../src/testing/labels/wer.js';
-import { spokenText, TalkingBrowser, unexpectedErrors } from './browser.js';
+import { hasChromium, spokenText, TalkingBrowser, unexpectedErrors } from './browser.js';
 import { ServedDaemon } from './served-daemon.js';
 
 /** A conversation takes as long as it takes, on a machine that does other things as well. */
 const PATIENCE = { timeout: 150_000 };
 
-describe.skipIf(!hasTool('chromium'))('the page, in a real browser', { timeout: 600_000 }, () => {
+describe.skipIf(!hasChromium)('the page, in a real browser', { timeout: 600_000 }, () => {
   let daemon: ServedDaemon;
   let browser: TalkingBrowser;
   let page: Page;

@@ -1,8 +1,7 @@
 import type { Page, WebSocketRoute } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { hasTool } from '../../scripts/system-tools.mjs';
 import type { TalkInitiate, TalkServerMessage } from '../../src/transports/talk-protocol.js';
-import { TalkingBrowser } from './browser.js';
+import { hasChromium, TalkingBrowser } from './browser.js';
 import { ServedDaemon } from './served-daemon.js';
 
 const PATIENCE = { timeout: 60_000 };
@@ -14,7 +13,7 @@ interface Line {
 }
 
 /** What the page makes of its line, whatever comes over it and in whatever order. */
-describe.skipIf(!hasTool('chromium'))('the page on its line', { timeout: 240_000 }, () => {
+describe.skipIf(!hasChromium)('the page on its line', { timeout: 240_000 }, () => {
   let daemon: ServedDaemon;
   let browser: TalkingBrowser;
   let page: Page;

@@ -1,16 +1,15 @@
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { hasTool } from '../../scripts/system-tools.mjs';
 import type { TalkClientMessage } from '../../src/transports/talk-protocol.js';
-import { TalkingBrowser, unexpectedErrors } from './browser.js';
+import { hasChromium, TalkingBrowser, unexpectedErrors } from './browser.js';
 import { HostSite } from './host-site.js';
 import { ServedDaemon } from './served-daemon.js';
 
 const PATIENCE = { timeout: 60_000 };
 const AGENT_FILE = fileURLToPath(new URL('forms-agent.json', import.meta.url));
 
-describe.skipIf(!hasTool('chromium'))('calls of the widget', { timeout: 240_000 }, () => {
+describe.skipIf(!hasChromium)('calls of the widget', { timeout: 240_000 }, () => {
   let site: HostSite;
   let daemon: ServedDaemon;
   let browser: TalkingBrowser;

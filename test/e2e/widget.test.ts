@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs';
 import type { Locator, Page } from 'playwright-core';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { hasTool } from '../../scripts/system-tools.mjs';
 import { packageFile } from '../../src/package-files.js';
 import { wordErrorRate } from '../../src/testing/labels/wer.js';
-import { spokenText, TalkingBrowser } from './browser.js';
+import { hasChromium, spokenText, TalkingBrowser } from './browser.js';
 import { accessible, css } from './element-facts.js';
 import { HostSite } from './host-site.js';
 import { ServedDaemon } from './served-daemon.js';
@@ -37,7 +36,7 @@ it('is at most 20 kB on the way to the browser', () => {
   expect(gzipSync(script, { level: 9 }).length).toBeLessThan(20_000);
 });
 
-describe.skipIf(!hasTool('chromium'))('the widget, on a page of another origin', { timeout: 240_000 }, () => {
+describe.skipIf(!hasChromium)('the widget, on a page of another origin', { timeout: 240_000 }, () => {
   let site: HostSite;
   let stranger: HostSite;
   let daemon: ServedDaemon;

@@ -1,8 +1,7 @@
 import type { Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasTool } from '../../../scripts/system-tools.mjs';
 import { RealClock } from '../../../src/base/real-clock.js';
-import { TalkingBrowser } from '../browser.js';
+import { hasChromium, TalkingBrowser } from '../browser.js';
 import { ServedDaemon } from '../served-daemon.js';
 import { BadNetwork } from '../../transports/webrtc/bad-network.js';
 import { WebRtcCaller } from './caller.js';
@@ -18,7 +17,7 @@ interface Answer {
   answer: { sdp: string; type: string };
 }
 
-describe.skipIf(!hasTool('chromium'))('networks and browsers that die', { timeout: 900_000 }, () => {
+describe.skipIf(!hasChromium)('networks and browsers that die', { timeout: 900_000 }, () => {
   let daemon: ServedDaemon;
 
   beforeAll(async () => {
@@ -32,7 +31,7 @@ describe.skipIf(!hasTool('chromium'))('networks and browsers that die', { timeou
   }, 30_000);
 
   it('goes on over another network', async () => {
-    const browser = await TalkingBrowser.launch(300_000, ON_LOOPBACK, 300_000);
+    const browser = await TalkingBrowser.launch(300_000, ON_LOOPBACK, 300_000, 'chromium');
     const networks: BadNetwork[] = [];
     try {
       const caller = await WebRtcCaller.open(browser, daemon);
@@ -70,7 +69,7 @@ describe.skipIf(!hasTool('chromium'))('networks and browsers that die', { timeou
 
   it('hangs up on a browser that was killed, and frees its sockets', async () => {
     await expect.poll(() => daemon.udpSockets, NOTICED).toBe(0);
-    const browser = await TalkingBrowser.launch(300_000, ON_LOOPBACK, 300_000);
+    const browser = await TalkingBrowser.launch(300_000, ON_LOOPBACK, 300_000, 'chromium');
     const caller = await WebRtcCaller.open(browser, daemon);
     await caller.begin(PUBLIC_KEY, AGENT);
     await caller.message('start_answering');

@@ -3,9 +3,8 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasTool } from '../../../scripts/system-tools.mjs';
 import { packageFile } from '../../../src/package-files.js';
-import { TalkingBrowser } from '../browser.js';
+import { hasChromium, TalkingBrowser } from '../browser.js';
 import { ServedDaemon } from '../served-daemon.js';
 import { WebRtcCaller } from './caller.js';
 
@@ -26,7 +25,7 @@ const ONLY_IPV6 = `
     return take.call(this, { type, sdp: only(sdp) });
   };`;
 
-describe.skipIf(!hasTool('chromium'))('WebRTC, on other ways than most', { timeout: 600_000 }, () => {
+describe.skipIf(!hasChromium)('WebRTC, on other ways than most', { timeout: 600_000 }, () => {
   let daemon: ServedDaemon;
   let browser: TalkingBrowser;
   let folder: string;
@@ -36,7 +35,7 @@ describe.skipIf(!hasTool('chromium'))('WebRTC, on other ways than most', { timeo
     const file = join(folder, 'settings.json');
     writeFileSync(file, JSON.stringify({ webrtc: { addresses: ['127.0.0.1', '::1'] } }));
     daemon = await ServedDaemon.start('0', agentFile(folder), { PARLEY_CONFIG: file });
-    browser = await TalkingBrowser.launch(60_000, ['--allow-loopback-in-peer-connection'], 60_000);
+    browser = await TalkingBrowser.launch(60_000, ['--allow-loopback-in-peer-connection'], 60_000, 'chromium');
   }, 90_000);
 
   afterAll(async () => {

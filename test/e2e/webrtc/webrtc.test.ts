@@ -2,12 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasTool } from '../../../scripts/system-tools.mjs';
 import { EmbeddedStt } from '../../../src/providers/stt/embedded/provider.js';
 import { packageFile } from '../../../src/package-files.js';
 import { wordErrorRate } from '../../../src/testing/labels/wer.js';
 import { Listener } from '../../providers/stt/embedded/support.js';
-import { spokenText, TalkingBrowser } from '../browser.js';
+import { hasChromium, spokenText, TalkingBrowser } from '../browser.js';
 import { ServedDaemon } from '../served-daemon.js';
 import { soundsIn, WebRtcCaller } from './caller.js';
 
@@ -23,7 +22,7 @@ const STORY =
 /** The voice's own pauses within a sentence are shorter. */
 const LONGEST_PAUSE_MS = 350;
 
-describe.skipIf(!hasTool('chromium'))('WebRTC, from a real browser', { timeout: 900_000 }, () => {
+describe.skipIf(!hasChromium)('WebRTC, from a real browser', { timeout: 900_000 }, () => {
   let daemon: ServedDaemon;
   let browser: TalkingBrowser;
   let folder: string;
@@ -32,7 +31,7 @@ describe.skipIf(!hasTool('chromium'))('WebRTC, from a real browser', { timeout: 
     folder = mkdtempSync(join(tmpdir(), 'parley-agent-'));
     daemon = await ServedDaemon.start('0', agentFile(folder));
     // What was not understood is said again, as people do. A machine may have no network but loopback.
-    browser = await TalkingBrowser.launch(15_000, ['--allow-loopback-in-peer-connection'], 12_000);
+    browser = await TalkingBrowser.launch(15_000, ['--allow-loopback-in-peer-connection'], 12_000, 'chromium');
   }, 90_000);
 
   afterAll(async () => {
