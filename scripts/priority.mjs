@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 
-/** Of `nice`: the lowest. */
-export const LOW_PRIORITY = 19;
+/** Of `nice`: a third of the share of what has none, so that it goes on beside other work of the machine, too. */
+export const LOW_PRIORITY = 5;
 
 /**
  * Where Linux gives each session a share of the processor of its own, the priorities of processes hold inside of it

@@ -3,8 +3,8 @@
  * step; a failing step's output whole. The last line is `N passed, N failed, N skipped`: vitest's numbers, and one
  * more failure for every other step that failed. With CI=true a missing system tool is a failure.
  *
- * Tests in real time mostly wait, but need the processor when they need it. So all else runs beside them with the
- * lowest priority.
+ * Tests in real time mostly wait, but need the processor when they need it. So all else runs beside them with a
+ * low priority.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -104,8 +104,9 @@ function tools() {
 async function tests(name, priority) {
   const report = join(folder, `${name}.json`);
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile=${report}`];
-  const passed = await step(name, ['npx', '--no-install', 'vitest', 'run', ...TESTS[name], ...reporters], priority);
-  return countTests(read(report), passed);
+  const command = ['npx', '--no-install', 'vitest', 'run', ...TESTS[name], ...reporters];
+  const succeeded = await step(name, command, priority);
+  return countTests(read(report), succeeded);
 }
 
 /**
