@@ -97,6 +97,8 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
   const variables = variablesOf(options);
   const fill = (text: string | null | undefined): string => fillVariables(text ?? '', variables);
   const history = config.llm?.history_settings;
+  const { transfer = null, recording = null } = options.extensions ?? {};
+  const sound = soundOf(config);
   return {
     status: config.status ?? 'active',
     language: setOr(config.language, defaults.language),
@@ -106,7 +108,7 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
     includeMetadataInPrompt: options.includeMetadataInPrompt ?? false,
     variables,
     vadThreshold: config.vad_threshold ?? 0.5,
-    sound: soundOf(config),
+    sound,
     voice: voiceOf(config, defaults),
     llm: { model: config.llm?.model ?? defaults.llmModel, temperature: config.llm?.temperature ?? 0 },
     stt: {
@@ -133,7 +135,7 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
       messages: filledPhrases(config.knowledge_base?.messages, fill),
     },
     memoryUser: memoryUserOf(config, variables),
-    flow: resolveFlow({ config, transfer: options.extensions?.transfer ?? null }, fill),
+    flow: resolveFlow({ config, transfer, recording: sound.recording ? recording : null }, fill),
     limits: {
       maxDurationMs: setOr(config.session_timeout?.max_duration, defaults.maxDurationS) * 1_000,
       maxIdleMs: config.session_timeout?.max_idle ? config.session_timeout.max_idle * 1_000 : null,

@@ -18,6 +18,7 @@ import * as interruption from './floor/interruption.js';
 import { onLineOpened, onOpeningDue } from './reply/opening.js';
 import { phrasesFor } from './language/phrases.js';
 import { ACTIONS } from './actions/actions.js';
+import { setRecording } from './actions/pause-recording.js';
 import * as replies from './reply/reply.js';
 import * as toolCalls from './reply/tool-calls.js';
 import { endRound } from './reply/tool-calls.js';
@@ -107,8 +108,7 @@ const ON_EVENT: {
   'command.transfer': commands.transfer,
   'command.press': press.press,
   'command.record': (core, { id, on }) => {
-    if (core.state.recordingPaused === on) core.emit({ type: 'recording.pause', on: !on });
-    core.state.recordingPaused = !on;
+    setRecording(core, on);
     done(core, id);
   },
   'command.listen': (core, { id, by, on }) => {
@@ -157,6 +157,7 @@ const ON_DEADLINE: Readonly<Record<DeadlineName, (core: Core) => void>> = {
   closing: onClosingDue,
   hold: silence.onHoldDue,
   press: press.onPressDue,
+  recording: (core) => setRecording(core, true),
 };
 
 /**

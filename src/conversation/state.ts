@@ -113,6 +113,7 @@ const DEADLINES = [
   'closing',
   'hold',
   'press',
+  'recording',
 ] as const;
 
 export type HistoryEntry = UserEntry | AssistantEntry | AddedEntry;

@@ -57,6 +57,13 @@ export const SHOWN_BY: Readonly<Record<string, string>> = {
     'attended.hold_messages': 'conversation/actions/transfer.test.ts holdMessages',
   }),
   'extensions.functions': 'engine/code-functions.test.ts',
+  ...below('extensions.recording.', {
+    pause: 'engine/line-decorators.test.ts',
+    'pause.enabled': 'engine/line-decorators.test.ts',
+    'pause.instruction': 'conversation/actions/pause-recording.test.ts',
+    'pause.max_pause': 'conversation/actions/pause-recording.test.ts maxMs',
+  }),
+  'extensions.recording': 'engine/line-decorators.test.ts',
   'extensions.transfer': 'telephony/calls/attended-transfer.test.ts extensions',
   ...below('tools[].', {
     name: 'tools/toolbox.test.ts',

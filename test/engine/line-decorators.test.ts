@@ -8,7 +8,7 @@ import { VirtualClock } from '../../src/base/virtual-clock.js';
 import type { AgentConfig } from '../../src/agent/agent.js';
 import { resolveAgent } from '../../src/agent/resolve.js';
 import { Engine } from '../../src/engine/engine.js';
-import type { EngineOptions } from '../../src/engine/options.js';
+import type { EngineOptions, SessionRequest } from '../../src/engine/options.js';
 import type { SttProvider } from '../../src/providers/stt/stt.js';
 import type { SessionReport } from '../../src/session/record/session-report.js';
 import { energyVad } from '../../src/testing/doubles/energy-vad.js';
@@ -44,7 +44,13 @@ interface Called {
 }
 
 /** A call with one question, in virtual time. */
-async function call(agent: AgentConfig, options: EngineOptions = {}, user = USER, stt = STT): Promise<Called> {
+async function call(
+  agent: AgentConfig,
+  options: EngineOptions = {},
+  user = USER,
+  stt = STT,
+  own: Pick<SessionRequest, 'extensions' | 'llm'> = {},
+): Promise<Called> {
   const clock = new VirtualClock();
   const engine = new Engine({ clock, recordings: folder, allowUrls: [server.origin], ...options });
   try {
@@ -57,6 +63,7 @@ async function call(agent: AgentConfig, options: EngineOptions = {}, user = USER
       stt,
       llm: functionLlm(() => 'That is fine.'),
       tts: toneTts(),
+      ...own,
     });
     let report: SessionReport | undefined;
     void session.run().then((done) => (report = done));
@@ -92,6 +99,29 @@ describe('enable_recording', () => {
     expect(resolveAgent(settings).sound.recording).toBe(true);
     const optedOut = { ...settings, privacy_settings: { opt_out_data_collection: true } };
     expect(resolveAgent(optedOut).sound.recording).toBe(false);
+  });
+
+  it('is silence while the model pauses it', async () => {
+    const asked: string[] = [];
+    const llm = functionLlm(({ messages, tools }) => {
+      const last = messages.at(-1);
+      if (last?.role !== 'user') return 'All right.';
+      asked.push(last.content);
+      const name = last.content.includes('card') ? 'pause_recording' : 'resume_recording';
+      return tools.some((tool) => tool.name === name) ? { calls: [{ name, arguments: '{}' }] } : 'That is fine.';
+    });
+    const user = recording(14_000, [2000, 3000], [6000, 8000], [11_000, 12_000]);
+    const stt = promptedStt({ lines: ['i pay by card', 'four two four two', 'thank you'] });
+    const agent = { call_settings: { enable_recording: true } };
+    const extensions = { recording: { pause: { enabled: true } } };
+    const { report } = await call(agent, {}, user, stt, { llm, extensions });
+    expect(asked).toEqual(['i pay by card', 'four two four two', 'thank you']);
+    const [heard = new Int16Array()] = decodeWav(readFileSync(report.recording ?? '')).channels;
+    const part = (samples: Int16Array, fromMs: number, toMs: number): Int16Array =>
+      samples.subarray(msToSamples(fromMs, 16_000), msToSamples(toMs, 16_000));
+    expect(part(heard, 0, 3000)).toEqual(part(user, 0, 3000));
+    expect(part(heard, 5000, 8000).every((sample) => sample === 0)).toBe(true);
+    expect(part(heard, 11_000, 12_000)).toEqual(part(user, 11_000, 12_000));
   });
 
   it('is refused by an engine that has no place for it', async () => {

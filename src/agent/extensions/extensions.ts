@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { optional } from '../../schema/field.js';
 import { type Location, parseWith } from '../../schema/issues.js';
-import { transferExtensionSchema } from '../flow/actions.js';
+import { recordingExtensionSchema, transferExtensionSchema } from '../flow/actions.js';
 import { toolNameSchema } from '../function.js';
 
 /** What an agent has beside its AgentConfig. Each member has a file of its own in this folder. */
@@ -13,6 +13,9 @@ export const agentExtensionsSchema = z
         'list of known ones.',
       { default: 'none' },
     ),
+    recording: optional(recordingExtensionSchema, 'What the agent may do with the recording of its call.', {
+      default: 'as its fields say',
+    }),
     transfer: optional(transferExtensionSchema, 'How calls are transferred.', { default: 'as its fields say' }),
   })
   .meta({ id: 'AgentExtensions', description: 'What an agent has beside its AgentConfig. Every field may be null.' });

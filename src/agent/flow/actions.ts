@@ -104,6 +104,44 @@ export const transferExtensionSchema = z
   })
   .meta({ id: 'TransferExtension', description: 'How calls are transferred.' });
 
+/** `extensions.recording`: what the agent may do with the recording of its call. */
+export const recordingExtensionSchema = z
+  .strictObject({
+    pause: optional(
+      z
+        .strictObject({
+          enabled: optional(z.boolean(), 'Whether the agent may pause the recording.', { default: false }),
+          instruction: optional(instructionSchema, 'When it should.', {
+            default: 'before the user says the number of a card or another secret, and when they ask for it',
+          }),
+          max_pause: optional(z.number().min(5).max(900), 'After this time the recording goes on by itself.', {
+            unit: 's',
+            default: 180,
+          }),
+        })
+        .meta({ id: 'PauseRecording', description: 'The agent pausing the recording.' }),
+      'Pausing it, for instance around the number of a card.',
+      { default: 'off' },
+    ),
+  })
+  .meta({ id: 'RecordingExtension', description: 'What the agent may do with the recording of its call.' });
+
+/** The agent pausing the recording. */
+export interface PauseRecordingConfig {
+  instruction: string | null;
+  /** After this time the recording goes on by itself. */
+  maxMs: number;
+}
+
+export function resolvePauseRecording(
+  recording: z.infer<typeof recordingExtensionSchema> | null | undefined,
+  fill: Fill,
+): PauseRecordingConfig | null {
+  const pause = recording?.pause;
+  if (pause?.enabled !== true) return null;
+  return { instruction: fill(pause.instruction) || null, maxMs: (pause.max_pause ?? 180) * 1000 };
+}
+
 /** Transfers of the call to a person. */
 export interface TransferConfig {
   targets: readonly TransferTarget[];

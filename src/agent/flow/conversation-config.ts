@@ -93,7 +93,7 @@ export const DEFAULT_CONVERSATION: ConversationConfig = {
   language: 'en-US',
   systemPrompt: '',
   direction: 'inbound',
-  ...resolveFlow({ config: {}, transfer: null }, (text) => text ?? ''),
+  ...resolveFlow({ config: {}, transfer: null, recording: null }, (text) => text ?? ''),
   // Logs of older versions do not have the members after `enabled`, and began no answer while the user spoke.
   speculation: {
     enabled: true,
@@ -125,16 +125,23 @@ export const DEFAULT_CONVERSATION: ConversationConfig = {
 /** The sections that may be null, each with all its members and their defaults. */
 export const OPTIONAL_SECTIONS = optionalSections();
 
-function optionalSections(): Record<'voicemail' | 'transfer' | 'inactivity' | 'switchLanguage', object> {
+function optionalSections(): Record<
+  'voicemail' | 'transfer' | 'inactivity' | 'pauseRecording' | 'switchLanguage',
+  object
+> {
   const config = {
     flow: { voicemail: { action: 'hangup' }, call_transfer: { phone: '+' }, inactivity_handling: { idle_time: 10 } },
   } as const;
   const attended = { enabled: true };
-  const sections = resolveFlow({ config, transfer: { attended } }, (text) => text ?? '');
+  const sections = resolveFlow(
+    { config, transfer: { attended }, recording: { pause: attended } },
+    (text) => text ?? '',
+  );
   return {
     voicemail: sections.voicemail ?? {},
     transfer: { ...sections.transfer, targets: [] },
     inactivity: sections.inactivity ?? {},
+    pauseRecording: sections.pauseRecording ?? {},
     switchLanguage: { languages: [] } satisfies SwitchLanguageConfig,
   };
 }

@@ -8,8 +8,11 @@ import {
   dtmfDialSchema,
   type EndCallConfig,
   type KeypadConfig,
+  type PauseRecordingConfig,
+  type recordingExtensionSchema,
   resolveEndCall,
   resolveKeypad,
+  resolvePauseRecording,
   resolveTransfer,
   type TransferConfig,
   type transferExtensionSchema,
@@ -56,7 +59,7 @@ export const flowSchema = z
   })
   .meta({ id: 'Flow', description: 'How the conversation goes.' });
 
-/** The settings of a conversation that an agent's `flow`, `first_message` and `extensions.transfer` decide. */
+/** The settings of a conversation that an agent's `flow`, `first_message` and extensions decide. */
 export interface FlowSettings {
   opening: OpeningConfig;
   interruption: InterruptionConfig;
@@ -68,6 +71,8 @@ export interface FlowSettings {
   /** Null, or without targets = calls are not transferred. */
   transfer: TransferConfig | null;
   keypad: KeypadConfig;
+  /** Null = the agent does not pause the recording. */
+  pauseRecording: PauseRecordingConfig | null;
   /** Null = the agent does not ask whether the user is still there. */
   inactivity: InactivityConfig | null;
 }
@@ -77,10 +82,12 @@ export interface FlowSource {
   config: Pick<AgentConfig, 'flow' | 'first_message'>;
   /** `extensions.transfer`. */
   transfer: z.infer<typeof transferExtensionSchema> | null;
+  /** `extensions.recording`; null also where nothing is recorded. */
+  recording: z.infer<typeof recordingExtensionSchema> | null;
 }
 
 /** The core's settings, with the defaults of fields that are null or missing, and the variables filled in. */
-export function resolveFlow({ config, transfer }: FlowSource, fill: Fill): FlowSettings {
+export function resolveFlow({ config, transfer, recording }: FlowSource, fill: Fill): FlowSettings {
   const { flow } = config;
   return {
     opening: resolveOpening(flow?.user_start_first, config.first_message, fill),
@@ -91,6 +98,7 @@ export function resolveFlow({ config, transfer }: FlowSource, fill: Fill): FlowS
     voicemail: resolveVoicemail(flow?.voicemail, fill),
     transfer: resolveTransfer(flow?.call_transfer, transfer, fill),
     keypad: resolveKeypad(flow?.dtmf_dial, fill),
+    pauseRecording: resolvePauseRecording(recording, fill),
     inactivity: resolveInactivity(flow?.inactivity_handling, fill),
   };
 }

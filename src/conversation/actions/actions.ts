@@ -1,11 +1,20 @@
 import type { ConversationAction } from '../core.js';
 import { doNotCall } from './do-not-call.js';
 import { endCall } from './end-call.js';
+import { pauseRecording, resumeRecording } from './pause-recording.js';
 import { pressDigits } from './press-digits.js';
 import { switchLanguage } from './switch-language.js';
 import { transferCall } from './transfer.js';
 
 /** In the order in which the model sees them. Of several final actions in one round, the last is carried out. */
-export const ACTIONS: readonly ConversationAction[] = [endCall, transferCall, pressDigits, switchLanguage, doNotCall];
+export const ACTIONS: readonly ConversationAction[] = [
+  endCall,
+  transferCall,
+  pressDigits,
+  switchLanguage,
+  doNotCall,
+  pauseRecording,
+  resumeRecording,
+];
 
 export const ACTION_NAMES: readonly string[] = ACTIONS.map(({ name }) => name);

@@ -4,7 +4,7 @@ import { onAgentSpoke } from './inactivity.js';
 import { agentHasSomethingToSay, cancelReply, startReply } from '../reply/reply.js';
 import { abandonWaiting, onUtteranceOver } from '../reply/tool-calls.js';
 import * as speech from '../speech/agent-speech.js';
-import { addMessage, assistantAt } from '../speech/history.js';
+import { addMessage, assistantAt, isUnanswered } from '../speech/history.js';
 import { isSpeakable } from '../speech/sentences.js';
 import type { Utterance } from '../state.js';
 import { isOpen } from '../turn/user-turn.js';
@@ -81,7 +81,11 @@ export function withdrawSpeech(core: Core, id: number): void {
   const { state } = core;
   const waits = state.toSay.some((one) => one.id === id);
   state.toSay = state.toSay.filter((one) => one.id !== id);
-  if (state.reply?.asked?.id === id) cancelReply(core);
+  if (state.reply?.asked?.id === id) {
+    cancelReply(core);
+    // It had taken the place of an answer.
+    if (isUnanswered(core)) state.hasUnreportedResults = true;
+  }
   const parts = state.commands.find((command) => command.id === id)?.parts ?? [];
   const spoken = new Set(parts.map(({ utteranceId }) => utteranceId));
   cancelUtterances(

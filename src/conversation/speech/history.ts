@@ -69,6 +69,13 @@ export function lastSpoken(core: Core): string {
   return last?.role === 'assistant' ? spokenText(last, true) : '';
 }
 
+/** The user has said something, and has heard nothing since. */
+export function isUnanswered(core: Core): boolean {
+  const wasSaid = (entry: HistoryEntry): boolean =>
+    entry.role === 'user' ? entry.content !== '' : entry.role === 'assistant' && spokenText(entry, true) !== '';
+  return core.state.history.findLast(wasSaid)?.role === 'user';
+}
+
 /**
  * The history as messages. `expected`: what is still playing counts as said, and notes for the model are included (for
  * the model's next request).

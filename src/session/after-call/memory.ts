@@ -214,7 +214,7 @@ function summaryIn(text: string): string | null {
 }
 
 /** Calls without information about the user. */
-const ENGINE_CALLS = /^(end_call|press_digits|search_knowledge|switch_language)$/;
+const ENGINE_CALLS = /^(end_call|(?:pause|resume)_recording|press_digits|search_knowledge|switch_language)$/;
 /** Remarks with fewer words are answers that mean nothing without the question. */
 const MIN_WORDS = 3;
 /** Number of the user's last remarks to keep. */

@@ -256,6 +256,8 @@ const callSections = (random: Random): Sections => ({
     ]),
   doNotCall: () => random.chance(0.7),
   keypad: () => ({ enabled: random.chance(0.7), instruction: random.pick([null, 'Use it in menus.']) }),
+  pauseRecording: () =>
+    random.chance(0.5) ? { instruction: random.pick([null, 'Use it for cards.']), maxMs: 20_000 } : null,
   inactivity: () =>
     random.chance(0.8)
       ? { idleMs: random.pick([1000, 5000, 15_000]), message: random.pick([null, 'Hello?', 'Are you there?']) }
@@ -293,7 +295,16 @@ const REPLIES = [
   'one two three four five six seven',
 ] as const;
 const TOOLS = ['lookup', 'slow', 'never', 'missing', 'constructor'] as const;
-const ACTIONS = ['end_call', 'end_call', 'transfer_call', 'press_digits', 'switch_language', 'do_not_call'] as const;
+const ACTIONS = [
+  'end_call',
+  'end_call',
+  'transfer_call',
+  'press_digits',
+  'switch_language',
+  'do_not_call',
+  'pause_recording',
+  'resume_recording',
+] as const;
 const ARGUMENTS = [
   '{}',
   '',

@@ -105,6 +105,18 @@ describe('command.transfer', () => {
   });
 });
 
+describe('command.generate', () => {
+  it('that took the place of an answer and is withdrawn leaves the answer to be given', () => {
+    const stage = listening({ speculation: { enabled: false } });
+    stage.model.stalls().stalls().says('We open at noon.');
+    stage.user.says('When are you open?', ASKED);
+    stage.send({ type: 'command.generate', id: 1, instructions: 'Ask for the name.', when: 'now' }, { at: 4000 });
+    stage.send({ type: 'command.withdraw', id: 1 }, { at: 5000 });
+    expect(stage.playUntilAgentSays('We open at noon.')).toBeLessThan(7000);
+    expect(stage.model.requests).toHaveLength(3);
+  });
+});
+
 describe('messages of an earlier session', () => {
   it('come first in what the model is given', () => {
     const stage = listening({

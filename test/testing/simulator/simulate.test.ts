@@ -8,7 +8,14 @@ import { Stage } from '../../../src/stage/stage.js';
 
 const SEED = 20_261_121;
 /** Settings that are sections, or off. */
-const OPTIONAL = new Set(['.switchLanguage', '.voicemail', '.transfer', '.transfer.attended', '.inactivity']);
+const OPTIONAL = new Set([
+  '.switchLanguage',
+  '.voicemail',
+  '.transfer',
+  '.transfer.attended',
+  '.inactivity',
+  '.pauseRecording',
+]);
 const ENDS = [
   'agent-ended',
   'api-ended',
