@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { encodeWav } from '../../dist/audio/files/wav.js';
+import { decodeWav, encodeWav } from '../../dist/audio/files/wav.js';
 import { answerAll, HOST, openTrunk, OWN, talk, until, wait } from './rig.mjs';
 
 const OURS = 15_960;
@@ -68,11 +68,33 @@ export class Baresip {
     this.process = spawn('baresip', ['-f', folder], { stdio: 'ignore' });
     /** @type {import('node:net').Socket | null} */
     this.control = null;
+    /** What it tells of its calls, such as `{ type: 'CALL_DTMF_START', param: '1' }`. @type {{ type: string, param?: string }[]} */
+    this.events = [];
   }
 
   open() {
     this.control = connect(CONTROL, HOST);
     this.control.on('error', () => undefined);
+    let text = '';
+    this.control.on('data', (chunk) => {
+      text += chunk;
+      // Netstrings: the length, a colon, so many characters, a comma.
+      for (let [, length] = /^(\d+):/.exec(text) ?? []; length !== undefined; [, length] = /^(\d+):/.exec(text) ?? []) {
+        const from = length.length + 1;
+        const to = from + Number(length);
+        if (text.length <= to) return;
+        const message = JSON.parse(text.slice(from, to));
+        if (message.event === true) this.events.push(message);
+        text = text.slice(to + 1);
+      }
+    });
+  }
+
+  /** What the far end has heard of its last call, at 8 kHz; complete when the call is over. */
+  heard() {
+    const file = readdirSync(this.folder).findLast((name) => name.endsWith('-dec.wav'));
+    assert.ok(file !== undefined, 'baresip has noted what it heard');
+    return decodeWav(readFileSync(join(this.folder, file))).channels[0] ?? new Int16Array();
   }
 
   /** @param {string} command @param {string} [params] */
@@ -85,7 +107,9 @@ export class Baresip {
     this.control?.destroy();
     const ended = once(this.process, 'exit');
     this.process.kill();
+    const killed = setTimeout(() => this.process.kill('SIGKILL'), 3000); // an unanswered call of its own lasts 32 s
     await ended;
+    clearTimeout(killed);
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

@@ -38,7 +38,7 @@ describe('pausing the recording', () => {
     one.user.says('four two four two', { from: 9000, to: 12_000 });
     one.playTo(20_000);
     expect(pauses(one).map(([on]) => on)).toEqual([true, false]);
-    const [[, fromMs] = [], [, toMs] = []] = pauses(one);
+    const [fromMs, toMs] = pauses(one).map(([, atMs]) => atMs);
     expect(fromMs).toBeLessThan(9000);
     expect(toMs).toBeGreaterThan(12_000);
     one.expectAgent('Please tell me').isHeardWhole();
@@ -50,7 +50,7 @@ describe('pausing the recording', () => {
     one.model.calls([{ name: 'pause_recording', args: {} }]).says('Please tell me the number.');
     one.user.says('I will pay by card.', CARD);
     one.playTo(30_000);
-    const [[, fromMs = 0] = [], [, toMs = 0] = []] = pauses(one);
+    const [fromMs = 0, toMs = 0] = pauses(one).map(([, atMs]) => atMs);
     expect(toMs - fromMs).toBe(5000);
   });
 
