@@ -208,6 +208,7 @@ export type {
   AttendedTransferConfig,
   EndCallConfig,
   KeypadConfig,
+  PauseRecordingConfig,
   TransferConfig,
   TransferTarget,
 } from './agent/flow/actions.js';

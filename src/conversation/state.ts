@@ -201,6 +201,8 @@ export interface CutOff {
   texts: string[];
   /** The model had not finished its answer. */
   unfinished: boolean;
+  /** It was the opening, of which up to a half was heard, or more. */
+  opening: 'early' | 'late' | null;
 }
 
 export interface Segment {

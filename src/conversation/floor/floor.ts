@@ -62,10 +62,11 @@ export function endTurn(core: Core, stuck = false): void {
   const asked = speculation.answered(core);
   userTurn.closeTurn(core, stuck);
   if (core.state.ending !== null) return;
-  if (message !== null) {
+  if (cutOff !== null && interruption.isSaidAgain(core, cutOff, message)) interruption.takeUp(core, cutOff);
+  else if (message !== null) {
     const heard = voicemail.heardAs(core, message);
     if (heard !== null) answer(core, heard, { number, interrupts, asked: heard === message ? asked : '' });
-  } else if (cutOff !== null && !core.state.muted.agent) interruption.takeUp(core, cutOff);
+  }
 }
 
 /**

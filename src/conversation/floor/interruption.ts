@@ -152,7 +152,20 @@ export function confirm(core: Core): void {
   if (userTurn.isOpen(core) && !core.state.turn.speaking) userTurn.scheduleEnd(core);
 }
 
-/** The user interrupted the agent without saying anything intelligible: the agent repeats the interrupted sentence. */
+/**
+ * Whether the agent says again what it was saying instead of answering: nothing intelligible was said over it, or no more
+ * than a greeting over its opening. Who was not understood at the beginning of the opening has not heard why they are
+ * called; later they are asked.
+ */
+export function isSaidAgain(core: Core, { opening }: CutOff, message: string | null): boolean {
+  if (core.state.muted.agent) return false;
+  if (message === null) return true;
+  if (opening == null) return false; // in states of older versions undefined
+  if (message === INAUDIBLE) return opening === 'early';
+  return classifyOverlap(message, { language: core.language, part: 'opening', goesOn: false }) === 'acknowledgement';
+}
+
+/** The agent repeats the interrupted sentence. */
 export function takeUp(core: Core, { texts, unfinished }: CutOff): void {
   core.trace('interruption.cameToNothing', { sentences: texts.length });
   const entry = addAssistantMessage(core);
@@ -166,7 +179,15 @@ function cutOffNow(core: Core): CutOff {
   const { reply, speech: voice } = core.state;
   const cut = voice.queue.filter(({ kind }) => kind !== 'filler' && kind !== 'prompt');
   const unfinished = reply !== null && (reply.phase === 'thinking' || reply.phase === 'streaming');
-  return { texts: cut.map((utterance) => leftOf(core, utterance)), unfinished };
+  return { texts: cut.map((utterance) => leftOf(core, utterance)), unfinished, opening: openingOf(core) };
+}
+
+/** How much of the opening was heard: up to a half, more, or null = the agent says something else. */
+function openingOf(core: Core): CutOff['opening'] {
+  const [playing] = core.state.speech.queue;
+  if (playing?.kind !== 'opening') return null;
+  const { utteranceId, heardChars } = core.position;
+  return utteranceId === playing.id && heardChars > playing.text.length / 2 ? 'late' : 'early';
 }
 
 /** A model's own speech is one long utterance: returns the interrupted sentence and what follows it. */
@@ -184,7 +205,7 @@ function areWordsSure(core: Core): boolean {
   const context = { language, part: partOf(core), goesOn: true };
   const final = core.state.turn.segments.filter(({ isFinal, understood }) => isFinal && understood);
   const finalText = final.map(({ text }) => text).join(' ');
-  return classifyOverlap(finalText, context) === 'real' || isTelling(userTurn.segmentsText(core), language);
+  return classifyOverlap(finalText, context) === 'real' || isTelling(userTurn.segmentsText(core), context);
 }
 
 function awaitFinal(core: Core): void {

@@ -34,9 +34,10 @@ export function hold(core: Core, { id, music, maxMs }: CommandOf<'command.hold'>
     return;
   }
   if (core.state.hold === null) {
-    const { reply } = core.state;
-    // Whoever waits for an answer gets it afterwards.
-    const owes = reply !== null && reply.asked === null && (reply.phase === 'thinking' || reply.phase === 'streaming');
+    const { reply, speech } = core.state;
+    // Whoever waits for an answer, or for the rest of one, gets it afterwards.
+    const isComing = reply !== null && (reply.phase === 'thinking' || reply.phase === 'streaming');
+    const owes = reply?.asked == null && (isComing || speech.queue.some(({ kind }) => kind === 'reply'));
     fallSilent(core, 'the user was put on hold');
     if (owes) core.state.hasUnreportedResults = true;
     core.state.hold = { sinceMs: core.nowMs };

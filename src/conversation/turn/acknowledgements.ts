@@ -125,10 +125,14 @@ export function holdsStop(text: string, language: string): boolean {
   return [...stops].some((stop) => words.join('').includes(stop));
 }
 
-/** Whether interim words suffice to be sure that the user speaks: two, or one that always means it. */
-export function isTelling(text: string, language: string): boolean {
+/**
+ * Whether interim words suffice to be sure that the user speaks: two, or one that always means it; three over the opening,
+ * because a "hello" is easily taken for "to" and "no" before it is heard whole.
+ */
+export function isTelling(text: string, { language, part }: Pick<OverlapContext, 'language' | 'part'>): boolean {
   const base = baseLanguage(language);
   const words = wordsOf(text);
+  if (part === 'opening') return unitsOf(words, base).length >= (WITHOUT_SPACES.has(base) ? 6 : 3);
   const stops = phrasesOf(STOPS, base);
   if (WITHOUT_SPACES.has(base)) {
     const letters = words.join('');

@@ -185,8 +185,10 @@ export class SessionMetrics {
     else if (effect.type === 'speak.prepare') this.turns.prepared(effect.utteranceId);
     else if (effect.type === 'speak.cancel') this.turns.unspoken(effect.utteranceId);
     else if (effect.type === 'llm.confirm') this.turns.confirmed(effect.requestId);
-    else if (effect.type === 'speak') this.turns.spoken(effect.utteranceId, nowMs);
-    else if (effect.type === 'user.said') {
+    else if (effect.type === 'speak') {
+      // What a program has the agent say is no answer to the user.
+      if (effect.kind !== 'announcement') this.turns.spoken(effect.utteranceId, nowMs);
+    } else if (effect.type === 'user.said') {
       this.turns.decided(effect.turn, effect.text, this.#speechEndMs, nowMs);
       this.#speechEndMs = null;
     } else if (effect.type === 'trace') {

@@ -117,6 +117,31 @@ describe('command.generate', () => {
   });
 });
 
+describe('command.hold', () => {
+  it.each([
+    ['an answer that was not heard', 4600],
+    ['the rest of an answer', 6500],
+  ])('leaves %s for afterwards, also after what a program has said', (_what, holdMs) => {
+    const stage = listening({ speculation: { enabled: false } });
+    stage.model.says('We open at noon, and close at eleven in the evening.', { afterMs: 1500 }).says('Until eleven.');
+    stage.user.says('When are you open?', ASKED);
+    stage.send({ type: 'command.say', text: 'One moment.' }, { at: 2600 });
+    stage.send({ type: 'command.hold', music: false, maxMs: 60_000 }, { at: holdMs });
+    stage.send({ type: 'command.unhold' }, { at: 12_000 });
+    expect(stage.playUntilAgentSays('Until eleven.')).toBeLessThan(14_000);
+  });
+
+  it('is followed by silence where all was said', () => {
+    const stage = listening({ speculation: { enabled: false } });
+    stage.model.says('At noon.');
+    stage.user.says('When are you open?', ASKED);
+    stage.send({ type: 'command.hold', music: false, maxMs: 60_000 }, { at: 8000 });
+    stage.send({ type: 'command.unhold' }, { at: 12_000 });
+    stage.playTo(16_000);
+    expect(stage.model.requests).toHaveLength(1);
+  });
+});
+
 describe('messages of an earlier session', () => {
   it('come first in what the model is given', () => {
     const stage = listening({

@@ -221,6 +221,44 @@ describe('a greeting over the agent’s greeting', () => {
     expect(stage.model.requests).toHaveLength(1);
   });
 
+  it('does not stop it where its first sounds are taken for other words', () => {
+    const stage = opening(ASKING);
+    stage.user.noise({ from: 300, to: 700 });
+    const interim = (text: string, at: number, isFinal = false): void => {
+      stage.send({ type: 'transcript', segment: 0, text, isFinal, understood: true }, { at });
+    };
+    interim('to', 420);
+    interim('no', 520);
+    interim('to no', 600);
+    interim('hello', 950, true);
+    stage.playTo(10_000);
+    stage.expectAgent(ASKING).isHeardWhole();
+    expect(texts(stage)).toEqual([]);
+  });
+
+  it('is said again after it was stopped by what was no more than a greeting', () => {
+    const stage = opening(TELLING);
+    stage.user.noise({ from: 1300, to: 2300 });
+    const interim = (text: string, at: number, isFinal = false): void => {
+      stage.send({ type: 'transcript', segment: 0, text, isFinal, understood: true }, { at });
+    };
+    interim('stop the low', 2000);
+    interim('good evening', 2500, true);
+    stage.playTo(12_000);
+    expect(stage.timeline.utterances.map(({ text }) => text)).toEqual([TELLING, TELLING]);
+    expect(texts(stage)).toEqual([]);
+  });
+
+  it.each([
+    ['is said again', 1500, [TELLING, TELLING]],
+    ['is not, if half of it was heard', 4000, [TELLING, 'All right.']],
+  ])('stopped by what nobody understands, it %s', (_what, from, said) => {
+    const stage = opening(TELLING);
+    stage.user.says('mumble', { from, to: from + 2500, understood: false });
+    stage.playTo(20_000);
+    expect(stage.timeline.utterances.map(({ text }) => text)).toEqual(said);
+  });
+
   it('stops it where more follows', () => {
     const stage = opening(ASKING);
     stage.user.says('Hello, I need a table for two.', { from: 300, to: 2300 });
