@@ -15,6 +15,8 @@ export interface AdmissionControlOptions {
 export interface Load {
   /** Sessions that are about to start. Each counts against `maxSessions`. */
   pending?: () => number;
+  /** Calls that wait for a session and could have the next one: newcomers find their places taken. */
+  waiting?: () => number;
   /** Calls that have not ended, with or without a session. */
   calls?: () => number;
   /** Chat answers in progress. They do not count as sessions. */
@@ -65,9 +67,18 @@ export class AdmissionControl {
     return this.#isWarm ? 'ready' : 'warming up';
   }
 
-  /** Whether `maxSessions` sessions run or are about to start. */
+  /** Whether a newcomer finds no room: sessions that run, those about to start and waiting calls take all. */
   get isFull(): boolean {
-    return this.#sessions.size + this.#sum('pending') >= this.maxSessions;
+    return this.#taken + this.#sum('waiting') >= this.maxSessions;
+  }
+
+  /** Whether there is room for a call that waits. */
+  get hasRoom(): boolean {
+    return this.#taken < this.maxSessions;
+  }
+
+  get #taken(): number {
+    return this.#sessions.size + this.#sum('pending');
   }
 
   /** The number of sessions, phone calls and chat answers in progress. */

@@ -23,6 +23,7 @@ import type {
 } from './options.js';
 import type { SessionReport } from '../session/record/session-report.js';
 import type { LeftSession, UnfinishedSession } from './unfinished-session.js';
+import type { WaitingCaller, WaitingRequest } from './waiting.js';
 import type { AgentReview, AgentWarning } from './warnings.js';
 import type { EngineRuntime } from './runtime.js';
 
@@ -146,6 +147,18 @@ export class Engine {
     this.#sessions.add(session);
     void session.finished.then(() => this.#sessions.delete(session));
     return session;
+  }
+
+  /**
+   * The line of a caller who waits for an agent: music and announcements in the agent's voice, without a session. A
+   * session of the returned line takes over without a gap.
+   * @throws ParleyError as `checkAgent`, SESSION_CLOSED; MEDIA_THREAD_LOST and MEDIA_THREAD_SILENT if the line is in a
+   * media thread
+   */
+  async openWaiting(request: WaitingRequest<SessionLine>): Promise<WaitingCaller & { readonly line: SessionLine }> {
+    const { transport, ...rest } = request;
+    if (isRemote(transport)) return { ...(await transport.openWaiting(rest)), line: transport };
+    return (await this.#load()).waitingRoom.open({ ...rest, transport });
   }
 
   /**

@@ -53,6 +53,11 @@ export class LineDecorators {
     throw faultOf(['call_settings', 'enable_recording'], msg);
   }
 
+  /** The loop of an audio file at a rate; do not modify it. @throws ParleyError NET_…, AUDIO_…, SESSION_CLOSED */
+  loop(url: string, sampleRateHz: number): Promise<Int16Array> {
+    return this.#backgrounds.loop(url, sampleRateHz);
+  }
+
   /** The line of a session, with its decorations. */
   async line(request: LineRequest): Promise<Pick<SessionOptions, 'transport' | 'recording' | 'denoising'>> {
     const { transport, sound, sessionId, onFault } = request;

@@ -3,6 +3,7 @@ import type { CallFacts } from '../session/record/call-history.js';
 import type { Session } from '../session/session.js';
 import type { Transport } from '../transports/transport.js';
 import type { SessionRequest } from './options.js';
+import type { WaitingCaller, WaitingRequest } from './waiting.js';
 import { lineOver } from '../session/line-over.js';
 
 /** The public methods of a session, in whichever thread it runs. */
@@ -13,6 +14,8 @@ export interface RemoteLine {
   readonly name: string;
   /** Creates a session in the line's thread. @throws ParleyError as `Engine.createSession`, MEDIA_THREAD_LOST */
   openSession(request: Omit<SessionRequest, 'transport'>): Promise<RemoteSession>;
+  /** Opens the line for a caller who waits for a session. @throws ParleyError as `Engine.openWaiting` */
+  openWaiting(request: Omit<WaitingRequest, 'transport'>): Promise<WaitingCaller>;
   /** This line with another implementation of transfers; it ends after their outcome is known. */
   transferringBy(transfer: NonNullable<Transport['transfer']>): RemoteLine;
   /** Like `Transport.close`. */

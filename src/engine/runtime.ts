@@ -12,6 +12,7 @@ import type { AgentRequest, EngineParts, EngineVoice, Medium, Speech, SpeechRequ
 import { closeServices, engineServices, type EngineServices, warmUpServices } from './services.js';
 import { SessionFactory } from './session-factory.js';
 import type { LeftSession, UnfinishedSession } from './unfinished-session.js';
+import { WaitingRoom } from './waiting.js';
 import { type AgentReview, agentWarnings } from './warnings.js';
 import { HEARING_RATE_HZ, joinedSamples } from '../audio/frame.js';
 import { withTimeout } from '../base/deadlines.js';
@@ -23,6 +24,7 @@ export class EngineRuntime {
   readonly sessions: SessionFactory;
   readonly chats: Chats;
   readonly completions: Completions;
+  readonly waitingRoom: WaitingRoom;
   readonly #services: EngineServices;
 
   /** @throws ParleyError as `engineServices` */
@@ -31,6 +33,7 @@ export class EngineRuntime {
     this.sessions = new SessionFactory(this.#services);
     this.chats = new Chats(this.#services);
     this.completions = new Completions(this.#services);
+    this.waitingRoom = new WaitingRoom(this.#services);
   }
 
   warmUp(): Promise<readonly string[]> {

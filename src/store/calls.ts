@@ -1,6 +1,6 @@
 import type { AgentConfig } from '../agent/agent.js';
 import { wholeAgentConfig } from '../agent/whole-agent.js';
-import { type CallHistoryItem, shownItem } from '../session/record/call-history.js';
+import { type CallHistoryItem, type QueueFacts, shownItem } from '../session/record/call-history.js';
 import { reversed } from './phone-pattern.js';
 import { inTurn, run, sql, type SqlDatabase, type Statement, type Transaction } from './sql/statement.js';
 import type { RowOwner } from './row-owner.js';
@@ -98,6 +98,16 @@ export class CallStore {
     return yield* firstCall(
       sql`UPDATE calls SET status = ${status}, item = ${item} WHERE session_id = ${sessionId} AND ended_us IS NULL
           RETURNING *`,
+    );
+  }
+
+  /** Updates how a call that has not ended fares in a queue. Returns the call; null = there is no such call. */
+  *setQueue(sessionId: string, queue: QueueFacts): Transaction<StoredCall | null> {
+    const call = yield* this.find(sessionId);
+    if (call?.endedUs !== null) return null;
+    const item = itemText({ ...call.item, queue });
+    return yield* firstCall(
+      sql`UPDATE calls SET item = ${item} WHERE session_id = ${sessionId} AND ended_us IS NULL RETURNING *`,
     );
   }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { agentConfigSchema } from '../../agent/agent.js';
 import { wholeAgentConfig } from '../../agent/whole-agent.js';
-import type { CallHistoryItem } from '../../session/record/call-history.js';
+import { type CallHistoryItem, QUEUE_EXITS } from '../../session/record/call-history.js';
 import { fileNameOf } from '../../session/record/file-name.js';
 import type { Access } from '../http/access.js';
 import type { Api } from '../http/api.js';
@@ -102,6 +102,16 @@ const callHistory = z
       line: line.nullable(),
     }),
     carrier_call_log: anything.nullable(),
+    queue: z
+      .strictObject({
+        id: z.string(),
+        position: z.int(),
+        priority: z.number(),
+        waited: z.number().nullable(),
+        left: z.enum(QUEUE_EXITS).nullable(),
+      })
+      .exactOptional()
+      .describe('Only a call that came to a queue has it: its place then, how long it waited, and how it left.'),
     listeners: z
       .array(z.strictObject({ key_id: z.string(), from: z.number(), to: z.number() }))
       .exactOptional()

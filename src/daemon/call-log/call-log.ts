@@ -4,7 +4,7 @@ import type { AgentConfig } from '../../agent/agent.js';
 import type { Prices } from '../../settings/prices.js';
 import { redactAgentConfig } from '../../agent/redact.js';
 import type { CallHistory } from '../../engine/session-recorder.js';
-import { type CallHistoryItem } from '../../session/record/call-history.js';
+import type { CallHistoryItem, QueueFacts } from '../../session/record/call-history.js';
 import { unconnected } from '../../session/record/end-reason.js';
 import type { SessionReport } from '../../session/record/session-report.js';
 import { errorOf } from '../../base/errors.js';
@@ -35,6 +35,8 @@ export interface CallBeginning {
   phones?: { readonly from: string; readonly to: string } | null | undefined;
   /** Default `in-progress`. */
   status?: string;
+  /** Default: the call came to no queue. */
+  queue?: QueueFacts | undefined;
 }
 
 export interface CallLogOptions {
@@ -84,6 +86,7 @@ export class CallLog implements CallHistory {
   readonly #open = new Map<string, StoredCall>();
   readonly #setStatus: (data: StatusChange) => Promise<Written<StoredCall | null>>;
   readonly #setPhones: (data: { sessionId: string; from: string; to: string }) => Promise<Written<void>>;
+  readonly #setQueue: (data: { sessionId: string; queue: QueueFacts }) => Promise<Written<StoredCall | null>>;
   readonly #setUnconfirmed: (sessionId: string) => Promise<Written<StoredCall | null>>;
   readonly #setEnd: (data: CallEnd) => Promise<Written<StoredCall | null>>;
 
@@ -98,6 +101,9 @@ export class CallLog implements CallHistory {
       withParts(events, store.setStatus(sessionId, status, reason), agoUs),
     );
     this.#setPhones = writes.operation('call.phones', ({ sessionId, ...phones }) => store.setPhones(sessionId, phones));
+    this.#setQueue = writes.operation('call.queue', ({ sessionId, queue }, agoUs) =>
+      withParts(events, store.setQueue(sessionId, queue), agoUs),
+    );
     this.#setUnconfirmed = writes.operation('call.unconfirmed', (sessionId, agoUs) =>
       withParts(events, ofUnconfirmed(options.database, store, sessionId, agoUs), agoUs),
     );
@@ -186,6 +192,20 @@ export class CallLog implements CallHistory {
     });
   }
 
+  /** Stores how a call fares in a queue, and tells listeners. Reports a fault. */
+  noteQueue(sessionId: string, queue: QueueFacts): void {
+    this.#reported(
+      this.inOrder(sessionId, async () => {
+        const written = await this.#setQueue({ sessionId, queue });
+        const known = this.#open.get(sessionId);
+        const call = written === null ? known && { ...known, item: { ...known.item, queue } } : written.result;
+        if (call == null) return;
+        if (known !== undefined) this.#open.set(sessionId, call);
+        this.#events.emit('call.status', call);
+      }),
+    );
+  }
+
   /** As `status`, for observers, which cannot wait: reports a fault. */
   noteStatus(sessionId: string, status: string, reason: string | null = null): void {
     this.#reported(this.status(sessionId, status, reason));
@@ -197,8 +217,7 @@ export class CallLog implements CallHistory {
     const { recording } = report;
     // The operator's guards may have given the session a shorter limit than the agent's configuration.
     const kept =
-      (await this.#end(item.session_id, recording, (begun) => ({ ...item, agent_config: begun.item.agent_config }))) ??
-      item;
+      (await this.#end(item.session_id, recording, (begun) => ofBegun(item, begun.item))) ?? item;
     if (recordingUrl === undefined || recording === null) return kept;
     return { ...kept, recording: { recording_url: recordingUrl(item.session_id) } };
   }
@@ -332,7 +351,7 @@ function* withParts<T extends StoredCall | null>(
 
 function newCall(call: CallBeginning): NewCall {
   const { direction = 'inbound', status = 'in-progress', phones = null, callId = null, campaignId = null } = call;
-  return {
+  const newCall: NewCall = {
     sessionId: call.sessionId,
     callId,
     channel: call.channel,
@@ -363,6 +382,8 @@ function newCall(call: CallBeginning): NewCall {
       carrier_call_log: null,
     },
   };
+  if (call.queue !== undefined) newCall.item.queue = call.queue;
+  return newCall;
 }
 
 const NO_METRICS: CallHistoryItem['call_metrics'] = {
@@ -374,6 +395,11 @@ const NO_METRICS: CallHistoryItem['call_metrics'] = {
   turns: 0,
   line: null,
 };
+
+/** The item of a session, with what only the log knows of the call. */
+function ofBegun(item: CallHistoryItem, { agent_config, queue }: CallHistoryItem): CallHistoryItem {
+  return queue === undefined ? { ...item, agent_config } : { ...item, agent_config, queue };
+}
 
 /** A carrier's record with Unix times in place of times of the engine's clock. */
 function dated(record: CallHistoryItem['carrier_call_log'], unixMsOf: (ms: number) => number) {

@@ -135,6 +135,7 @@ export class Recovery {
     const outcome = outcomeOf(call, left);
     const facts = record?.facts ?? factsOf(call);
     const item = callHistoryItem(report, { ...facts, outcome });
+    if (call.item.queue !== undefined) item.queue = call.item.queue;
     // The logged reason says more than a rebuilt one.
     return {
       item: { ...item, error_message: call.item.error_message ?? reason ?? item.error_message },

@@ -1,3 +1,4 @@
+import { CallQueues } from '../queues/call-queues.js';
 import { ParleyError } from '../../base/errors.js';
 import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
 import { RegisteredCallStore } from '../../store/registered-calls.js';
@@ -48,12 +49,14 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
   noteAnswers(context);
   const isStopped = lastKnown(async () => (await dials.stopped()) !== null, false);
   const inbound = inboundWebhook(context);
+  const queues = new CallQueues({ engine, admission, events, log, onError: faults.report });
   const telephone = new LazyTelephone(async () => ({
     ...telephoneParts(context),
     agents,
     log,
     registered,
     inbound,
+    queues,
     figures: trunks,
     openCallMedia: () => media.callMedia(),
     mayTransfer: async () => (guards.enabled && !(await isStopped()) ? null : 'outbound calls are stopped'),
@@ -104,6 +107,7 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
       dialer.endAll();
       void telephone.opened?.then((opened) => opened.hangUpAll()).catch(() => undefined);
     },
+    drain: () => queues.drain(),
     stop: () => {
       carriers.close();
       killSwitch.close();

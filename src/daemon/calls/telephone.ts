@@ -3,6 +3,8 @@ import type { AgentCall } from '../../telephony/calls/agent-call.js';
 import { isAllowedExtension } from '../../telephony/carriers/sip/open.js';
 import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
 import { type OutboundCall, type OwnCall, Switchboard } from '../../telephony/calls/switchboard.js';
+import type { Queue } from '../../agent/extensions/queue.js';
+import type { QueueFacts } from '../../session/record/call-history.js';
 import type { CallAgent } from '../../telephony/calls/call-agent.js';
 import type { MayTransfer } from '../../session/line/line-actions.js';
 import type { CallRefusal, Carrier, CarrierCall } from '../../telephony/carriers/carrier.js';
@@ -19,6 +21,7 @@ import type { AgentRegistry } from '../agents/agents.js';
 import { checkRequestedAgent, requestedAgent, type RequestedAgent } from '../agents/requested-agent.js';
 import type { CallEventBus } from '../call-event-bus.js';
 import type { CallLog } from '../call-log/call-log.js';
+import type { CallQueues } from '../queues/call-queues.js';
 import type { InboundWebhook } from './inbound-webhook.js';
 import { type NetworkSettings, type Networks, openNetworks } from './networks.js';
 import { isCallId, type RegisteredCalls } from './registered-calls.js';
@@ -42,6 +45,8 @@ export interface TelephoneOptions {
   figures?: CarrierStatistics | undefined;
   /** Chooses the agents of inbound calls; null = each number's own. */
   inbound: Pick<InboundWebhook, 'ask'> | null;
+  /** Where calls wait that find no free session. */
+  queues: CallQueues;
   /** As `SwitchboardOptions.mayTransfer`. */
   mayTransfer: MayTransfer;
   events: CallEventBus;
@@ -85,6 +90,7 @@ export class Telephone {
         void options.log.follow(call);
         const made = (): boolean => this.#coming.delete(call.sessionId);
         void call.session.then(made, made);
+        void call.finished.then(() => options.queues.over(call.sessionId));
       },
     );
     options.admission.count({ pending: () => this.coming, calls: () => this.#switchboard.calls.size });
@@ -92,9 +98,10 @@ export class Telephone {
 
   /** @throws ParleyError FILE_NOT_READABLE, InvalidConfigError if the file of simulated numbers is invalid */
   static async open(options: TelephoneOptions): Promise<Telephone> {
-    const { engine, phones, settings, figures, openCallMedia, admission, leases, tokenPrefix } = options;
+    const { engine, phones, settings, figures, openCallMedia, admission, leases, tokenPrefix, agents } = options;
     const { maxSessions } = admission;
-    const takesCalls = (): boolean => admission.isOpen && !admission.isFull;
+    const hasQueue = (): boolean => phones.list().some((phone) => queueOf(agents, phone) !== null);
+    const takesCalls = (): boolean => admission.isOpen && (!admission.isFull || hasQueue());
     const onError = (error: unknown): void => options.onError(errorOf(error));
     return new Telephone(
       await openNetworks({
@@ -175,6 +182,7 @@ export class Telephone {
 
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#options.queues.close();
     await this.#switchboard.close();
     await this.#networks.close();
   }
@@ -200,55 +208,78 @@ export class Telephone {
 
   /** The agent of a number, or the reason why no agent answers. */
   async #route(call: CarrierCall<SessionLine>): Promise<CallAgent | CallRefusal> {
-    const { phones, log, events, admission, inbound, onError } = this.#options;
-    const { from, to } = call;
+    const { agents, phones, admission, inbound, queues } = this.#options;
+    const { to } = call;
     if (!admission.isOpen) return 'full';
     if (isCallId(to)) return this.#registered(call);
     const phone = phones.get(to);
     if (phone === null || phone.status !== 'active') return 'unavailable';
     if (phone.agentId === null && inbound === null) return 'unavailable';
-    if (admission.isFull) return 'full';
+    const hasRoom = !admission.isFull;
+    // The operator's webhook may name an agent with a queue.
+    if (!hasRoom && inbound === null && queueOf(agents, phone) === null) return 'full';
     const id = randomUUID();
-    this.#coming.add(id);
+    if (hasRoom) this.#coming.add(id);
     let taken = false;
     try {
-      const found = await this.#wanted(call, phone);
-      if (typeof found === 'string') return found;
-      const callId = await log.unusedCallId(call.id);
-      const { agentId, agent, script, extensions, metadata } = found;
-      // The agent is prepared meanwhile. A call that cannot be stored is not taken.
-      log
-        .begin({
-          sessionId: id,
-          callId,
-          channel: 'phone',
-          agentId,
-          agentConfig: agent,
-          metadata: metadata ?? {},
-          phones: { from, to },
-          status: 'ringing',
-        })
-        .catch((error: unknown) => {
-          onError(errorOf(error));
-          call.hangUp('failed');
-        });
-      taken = true;
-      return {
-        id,
-        callId,
-        agentId,
-        agent,
-        script,
-        extensions,
-        metadata,
-        includeMetadataInPrompt: found.includeMetadataInPrompt,
-        continuation: found.continuation,
-        observe: events.observer(id, agentId),
-        onStatus: (status, reason) => log.noteStatus(id, status, reason),
-      };
+      const found = await this.#answered(call, phone, { id, hasRoom });
+      taken = typeof found !== 'string';
+      return found;
     } finally {
-      if (!taken) this.#coming.delete(id);
+      if (!taken) {
+        this.#coming.delete(id);
+        queues.over(id);
+      }
     }
+  }
+
+  /** The agent of a call, once it has a session for it. */
+  async #answered(
+    call: CarrierCall<SessionLine>,
+    phone: StoredPhone,
+    { id, hasRoom }: { id: string; hasRoom: boolean },
+  ): Promise<CallAgent | CallRefusal> {
+    const { engine, log, events, queues, onError } = this.#options;
+    const phones = { from: call.from, to: call.to };
+    const sinceMs = engine.clock.nowMs();
+    const found = await this.#wanted(call, phone);
+    if (typeof found === 'string') return found;
+    const { continuation, metadata = null, ...agent } = found;
+    const request = { ...agent, metadata };
+    const { agentId } = agent;
+    const settings = agent.extensions?.queue ?? null;
+    const queueId = agentId ?? call.to;
+    const mustWait = !hasRoom || (settings !== null && queues.isFull(queueId, settings));
+    if (mustWait && settings === null) return 'full';
+    if (mustWait) this.#coming.delete(id);
+    else if (settings !== null) queues.enter(queueId, settings, id);
+    const callId = await log.unusedCallId(call.id);
+    // The agent is prepared meanwhile. A call that cannot be stored is not taken.
+    const begin = (queue?: QueueFacts): void => {
+      const status = queue === undefined ? 'ringing' : 'queued';
+      const facts = { callId, channel: 'phone', agentId, agentConfig: agent.agent, phones, status } as const;
+      log.begin({ sessionId: id, ...facts, metadata: metadata ?? {}, queue }).catch((error: unknown) => {
+        onError(errorOf(error));
+        call.hangUp('failed');
+      });
+    };
+    let line: SessionLine | undefined;
+    if (mustWait && settings !== null) {
+      const take = (): void => void this.#coming.add(id);
+      const joining = { id, queueId, settings, call, sinceMs, begin, take, request: { ...request, phones } };
+      const turn = await queues.join(joining);
+      if (typeof turn === 'string') return turn;
+      line = turn.line;
+    } else begin();
+    return {
+      ...request,
+      id,
+      callId,
+      continuation,
+      line,
+      observe: events.observer(id, agentId),
+      onStatus: (status, reason) => log.noteStatus(id, status, reason),
+    };
   }
 
   /** The agent of an inbound call: the operator's choice, else the number's own. */
@@ -305,6 +336,16 @@ export class Telephone {
       observe: events.observer(id, agentId),
       onStatus: (status, reason) => log.noteStatus(id, status, reason),
     };
+  }
+}
+
+/** The queue of a number's agent; null = there is none. */
+function queueOf(agents: Pick<AgentRegistry, 'get'>, { agentId }: StoredPhone): Queue | null {
+  if (agentId === null) return null;
+  try {
+    return agents.get(agentId).extensions?.queue ?? null;
+  } catch {
+    return null; // its agent was deleted
   }
 }
 

@@ -53,11 +53,36 @@ export interface CallHistoryItem {
   error_message: string | null;
   call_metrics: CallMetrics;
   carrier_call_log: Readonly<Record<string, unknown>> | null;
+  /** Only a call that came to a queue has it. */
+  queue?: QueueFacts;
   /** Who has listened in. Only a call with listeners has it. */
   listeners?: HistoryListener[];
   /** Only a test call has it: the run that held the call. */
   eval?: EvalCallFacts;
 }
+
+/** How a call has fared in a queue. */
+export interface QueueFacts {
+  id: string;
+  /** Its place when it came, counted from 1; 0 = it did not wait, because the queue was closed or full. */
+  position: number;
+  /** As last set. */
+  priority: number;
+  /** Seconds in the queue; null = it still waits. */
+  waited: number | null;
+  /** How it has left; null = it still waits. */
+  left: QueueExit | null;
+}
+
+/**
+ * - `answered`: by the agent.
+ * - `abandoned`: the caller has hung up.
+ * - `overflow`: the queue was full, the wait too long, or the daemon shut down; `closed`: outside the opening hours.
+ * - `removed`: by a program.
+ * - `failed`: the line could not be opened.
+ */
+export const QUEUE_EXITS = ['answered', 'abandoned', 'overflow', 'closed', 'removed', 'failed'] as const;
+export type QueueExit = (typeof QUEUE_EXITS)[number];
 
 export interface HistoryListener {
   key_id: string;

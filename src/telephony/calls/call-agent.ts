@@ -1,4 +1,5 @@
 import type { AgentRequest, SessionRequest } from '../../engine/options.js';
+import type { SessionLine } from '../../engine/remote-line.js';
 import type { OnStatus } from './agent-call.js';
 
 /** An agent for a call, and its observers. */
@@ -8,6 +9,8 @@ export interface CallAgent
     Pick<SessionRequest, 'id' | 'callId' | 'campaignId' | 'continuation' | 'observe' | 'log' | 'startUnixMs'> {
   /** Gets each status of the call, in order; the last is its end. */
   onStatus?: OnStatus;
+  /** In place of the call's own line. */
+  line?: SessionLine | undefined;
   /** Ends the call, or cancels it while it rings. */
   signal?: AbortSignal | undefined;
 }

@@ -150,7 +150,7 @@ export class Switchboard {
   }
 
   /** @param line replaces the call's own */
-  #add(call: CarrierCall<SessionLine>, agent: CallAgent, line = call.line): AgentCall {
+  #add(call: CarrierCall<SessionLine>, agent: CallAgent, line = agent.line ?? call.line): AgentCall {
     const { engine } = this.#options;
     const id = agent.id ?? randomUUID();
     const added = new AgentCall({
@@ -178,7 +178,7 @@ export class Switchboard {
     finished: () => Promise<CallReport>,
   ): Promise<SessionHandle> {
     const { id: carrierId, direction, from, to } = call;
-    const { onStatus: _onStatus, signal: _signal, ...request } = agent;
+    const { onStatus: _onStatus, signal: _signal, line: _line, ...request } = agent;
     const outcome = async (): Promise<CallOutcome> => {
       const { status, error, carrier } = await finished();
       return { status, error, carrier: carrier === null ? null : { ...carrier } };

@@ -1,5 +1,7 @@
 import type { RemoteLine, RemoteSession } from '../../engine/remote-line.js';
 import type { SessionRequest } from '../../engine/options.js';
+import type { WaitingCaller, WaitingRequest } from '../../engine/waiting.js';
+import type { WaitingEvents } from '../../session/line/waiting-line.js';
 import type { TransferOutcome, Transport } from '../../transports/transport.js';
 import type { CodecName } from '../../transports/rtp/media-codec.js';
 import type { RtpStats } from '../../transports/rtp/media.js';
@@ -19,11 +21,31 @@ export abstract class LineProxy implements RemoteLine {
     this.thread = thread;
   }
 
+  /** Of the caller who waits on this line; null = none does. */
+  #waitingEvents: WaitingEvents | null = null;
+
   /** The thread has ended, and the line with it. */
   abstract lost(error: Error): void;
 
   openSession(request: Omit<SessionRequest, 'transport'>): Promise<RemoteSession> {
     return this.thread.openSession(this, request);
+  }
+
+  get waitingEvents(): WaitingEvents | null {
+    return this.#waitingEvents;
+  }
+
+  async openWaiting({ events, ...request }: Omit<WaitingRequest, 'transport'>): Promise<WaitingCaller> {
+    const { id, thread } = this;
+    this.#waitingEvents = events;
+    const language = await thread.openWaiting(id, request);
+    return {
+      language,
+      open: () => thread.tell('startWaiting', id),
+      say: (text) => thread.sayWaiting(id, text),
+      hush: () => thread.tell('hushWaiting', id),
+      close: async () => thread.tell('closeWaiting', id),
+    };
   }
 
   /** Its session is over; the line was closed in its thread, unless it was transferred. */
@@ -84,6 +106,10 @@ export interface LineChannel {
     line: { id: string; sessionOver: () => void },
     request: Omit<SessionRequest, 'transport'>,
   ): Promise<RemoteSession>;
+  /** @returns the language of the agent */
+  openWaiting(line: string, request: Omit<WaitingRequest, 'transport' | 'events'>): Promise<string>;
+  /** Never rejects. */
+  sayWaiting(line: string, text: string): Promise<boolean>;
   answerOffer(line: string, sdp: string): Promise<string>;
   /** @returns the port */
   openSocket(line: string, address: string, port: number): Promise<number>;

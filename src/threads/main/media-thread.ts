@@ -16,7 +16,15 @@ import type { CodecName } from '../../transports/rtp/media-codec.js';
 import type { RtpStats } from '../../transports/rtp/media.js';
 import type { PeerSettings } from '../../transports/webrtc/peer.js';
 import { PhoneLineProxy } from './phone-line-proxy.js';
-import type { LineFacts, RemoteSessionRequest, ThreadMethods, ThreadSettings, MainMethods } from '../wire/protocol.js';
+import type { WaitingRequest } from '../../engine/waiting.js';
+import type {
+  LineFacts,
+  MainMethods,
+  RemoteSessionRequest,
+  RemoteWaitingRequest,
+  ThreadMethods,
+  ThreadSettings,
+} from '../wire/protocol.js';
 import type { McpGrant } from '../../tools/mcp/oauth/grant.js';
 import { Rpc, fromWire } from '../wire/rpc.js';
 import { type LineProxy, WebRtcLineProxy, type LineChannel } from './line-proxy.js';
@@ -47,6 +55,8 @@ const WARM_UP_MS = 300_000;
 const OPEN_MS = 60_000;
 const ANSWER_MS = 30_000;
 const FLUSH_MS = 10_000;
+/** The longest announcement to a waiting caller, with those before it. */
+const SAY_MS = 600_000;
 const NO_GRANT: McpGrant = { kind: 'none' };
 /** Its sessions are closed before: only connections to vendors remain. */
 const CLOSE_MS = 8_000;
@@ -204,6 +214,16 @@ export class MediaThread implements LineChannel {
     }
   }
 
+  async openWaiting(line: string, request: Omit<WaitingRequest, 'transport' | 'events'>): Promise<string> {
+    this.#rpc.tell('voices', this.#options.voices());
+    const wanted = { line, request: plainWaiting(request) };
+    return this.#rpc.ask('openWaiting', wanted, { timeoutMs: OPEN_MS });
+  }
+
+  sayWaiting(line: string, text: string): Promise<boolean> {
+    return this.#rpc.ask('sayWaiting', { line, text }, { timeoutMs: SAY_MS }).catch(() => false);
+  }
+
   /** Resolves when all entries of a session of this thread so far are in its log file: with whether it may get more. */
   flushTrace(session: string): Promise<boolean> {
     return this.#rpc.ask('flushTrace', session, { timeoutMs: FLUSH_MS }).catch(() => false);
@@ -264,6 +284,15 @@ function plainRequest(
   };
 }
 
+/** @throws TypeError for the embedder's own providers, which stay on their thread */
+function plainWaiting(request: Omit<WaitingRequest, 'transport' | 'events'>): RemoteWaitingRequest {
+  const { vad, stt, llm, tts, tools: _tools, interceptTool: _intercept, ...plain } = request;
+  if ([vad, stt, llm, tts].some((provider) => provider !== undefined)) {
+    throw new TypeError('a caller in a media thread cannot have providers of its embedder');
+  }
+  return plain;
+}
+
 interface MainMethodsOptions {
   /** The stores of the main thread's engine. */
   stores: Pick<
@@ -306,6 +335,10 @@ function mainMethods({ stores, lines, sessions, onFinished, onProgress, onFault 
       const line = lines.get(id);
       if (line instanceof PhoneLineProxy) line.mediaAnnounced(what);
     },
+    waitingKeys: ({ line, keys }) => lines.get(line)?.waitingEvents?.keys(keys),
+    waitingWords: ({ line, text }) => lines.get(line)?.waitingEvents?.words(text),
+    waitingClosed: (line) => lines.get(line)?.waitingEvents?.closed(),
+    waitingFault: ({ line, name, reason }) => lines.get(line)?.waitingEvents?.fault(name, reason),
     transfer: async ({ line, target }, signal) =>
       lines.get(line)?.transferTo(target, signal) ?? { ok: false, reason: 'failed' },
     event: ({ session, event }) => sessions.get(session)?.event(event),

@@ -3,6 +3,7 @@ import type { AgentConfig } from '../../agent/agent.js';
 import type { ChatMessage } from '../../agent/chat.js';
 import type { EngineOptions, SessionRequest } from '../../engine/options.js';
 import type { RemoteSession } from '../../engine/remote-line.js';
+import type { WaitingRequest } from '../../engine/waiting.js';
 import { type CodecName, type CodecFacts, CODECS } from '../../transports/rtp/media-codec.js';
 import type { RtpStats } from '../../transports/rtp/media.js';
 import type { Agreement } from '../../transports/rtp/negotiation.js';
@@ -88,6 +89,9 @@ export type RemoteSessionRequest = Omit<SessionRequest, Own> & {
   logs: boolean;
 };
 
+/** A request from another thread for a waiting caller. */
+export type RemoteWaitingRequest = Omit<WaitingRequest, Own | 'interceptTool' | 'events'>;
+
 /** Methods of a media thread for the main thread. */
 export type ThreadMethods = {
   /** Loads the engine. Resolves to messages about providers that cannot be reached, like `Engine.warmUp`. */
@@ -121,6 +125,12 @@ export type ThreadMethods = {
     wanted: { line: string; request: RemoteSessionRequest },
     signal: AbortSignal,
   ) => Promise<RemoteSession['record']>;
+  /** Resolves to the agent's language. */
+  openWaiting: (wanted: { line: string; request: RemoteWaitingRequest }) => Promise<string>;
+  startWaiting: (line: string) => void;
+  sayWaiting: (what: { line: string; text: string }) => Promise<boolean>;
+  hushWaiting: (line: string) => void;
+  closeWaiting: (line: string) => void;
   runSession: (session: string) => void;
   closeSession: (session: string) => void;
   /** Like `Session.control`. An update's tools are those of the command, and `functions`. */
@@ -150,6 +160,10 @@ export type MainMethods = {
   lineLeft: (what: { line: string; facts: LineFacts }) => void;
   mediaLost: (what: { line: string; error: WireError }) => void;
   mediaAnnounced: (what: { line: string; what: SpecialInformation }) => void;
+  waitingKeys: (what: { line: string; keys: string }) => void;
+  waitingWords: (what: { line: string; text: string }) => void;
+  waitingClosed: (line: string) => void;
+  waitingFault: (what: { line: string; name: string; reason: string }) => void;
   transfer: (what: { line: string; target: string }, signal: AbortSignal) => Promise<TransferOutcome>;
   event: (what: { session: string; event: Exclude<SessionEvent, { type: 'ended' }> }) => void;
   log: (what: { session: string; entry: LogEntry }) => void;

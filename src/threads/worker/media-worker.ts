@@ -3,7 +3,14 @@ import { Engine } from '../../engine/engine.js';
 import type { RemoteSession, SessionHandle } from '../../engine/remote-line.js';
 import type { Side } from '../../conversation/control/command.js';
 import { ParleyError } from '../../base/errors.js';
-import type { MainMethods, RemoteSessionRequest, ThreadMethods, ThreadSettings } from '../wire/protocol.js';
+import type {
+  MainMethods,
+  RemoteSessionRequest,
+  RemoteWaitingRequest,
+  ThreadMethods,
+  ThreadSettings,
+} from '../wire/protocol.js';
+import type { Transport } from '../../transports/transport.js';
 import { fromWire, Rpc, toWire } from '../wire/rpc.js';
 import { WorkerCalls, TRANSFER_MS } from './worker-calls.js';
 import { WorkerWebRtc } from './worker-webrtc.js';
@@ -34,6 +41,8 @@ export class MediaWorker {
   readonly #webRtc: WorkerWebRtc;
   readonly #calls: WorkerCalls;
   readonly #sessions = new Map<string, SessionHandle>();
+  /** By the id of their lines. */
+  readonly #waiting = new Map<string, Awaited<ReturnType<Engine['openWaiting']>>>();
   /** The sides that the main thread reads, by session and side. */
   readonly #taps = new Map<string, AbortController>();
   /** Records of sessions that are being created. */
@@ -71,7 +80,10 @@ export class MediaWorker {
       },
       openWebRtc: ({ line, peers }) => this.#webRtc.open(line, peers),
       answerOffer: async ({ line, sdp }) => this.#webRtc.answer(line, sdp),
-      closeLine: async (line) => void (await Promise.all([this.#webRtc.close(line), this.#calls.close(line)])),
+      closeLine: async (line) => {
+        this.#waiting.delete(line);
+        await Promise.all([this.#webRtc.close(line), this.#calls.close(line)]);
+      },
       openCall: ({ line, rateHz }) => this.#calls.open(line, rateHz),
       openSocket: ({ line, address, port }) => this.#calls.openSocket(line, address, port),
       closeSocket: ({ line, port }) => this.#calls.closeSocket(line, port),
@@ -86,6 +98,11 @@ export class MediaWorker {
       unbridge: (bridge) => this.#calls.unbridge(bridge),
       voices: (all) => this.#stores.setVoices(all),
       openSession: ({ line, request }, signal) => this.#open(line, request, signal),
+      openWaiting: ({ line, request }) => this.#openWaiting(line, request),
+      startWaiting: (line) => this.#waiting.get(line)?.open(),
+      sayWaiting: async ({ line, text }) => this.#waiting.get(line)?.say(text) ?? false,
+      hushWaiting: (line) => this.#waiting.get(line)?.hush(),
+      closeWaiting: (line) => void this.#waiting.get(line)?.close(),
       runSession: (id) => void of(id)?.run(),
       closeSession: (id) => void of(id)?.close(),
       control: async ({ session, command, functions }, signal) => {
@@ -128,6 +145,30 @@ export class MediaWorker {
       });
   }
 
+  /** @throws ParleyError SESSION_CLOSED */
+  #transport(line: string): Transport {
+    const transport = this.#webRtc.transport(line) ?? this.#calls.line(line);
+    if (transport === null) throw new ParleyError('SESSION_CLOSED');
+    return transport;
+  }
+
+  /** @returns the agent's language */
+  async #openWaiting(line: string, request: RemoteWaitingRequest): Promise<string> {
+    const main = this.#main;
+    const waiting = await this.#engine.openWaiting({
+      ...request,
+      transport: this.#transport(line),
+      events: {
+        keys: (keys) => main.tell('waitingKeys', { line, keys }),
+        words: (text) => main.tell('waitingWords', { line, text }),
+        closed: () => main.tell('waitingClosed', line),
+        fault: (name, reason) => main.tell('waitingFault', { line, name, reason }),
+      },
+    });
+    this.#waiting.set(line, waiting);
+    return waiting.language;
+  }
+
   async #open(
     line: string,
     { asks, logs, functions, ...request }: RemoteSessionRequest,
@@ -135,8 +176,7 @@ export class MediaWorker {
   ): Promise<RemoteSession['record']> {
     const { id } = request;
     const main = this.#main;
-    const transport = this.#webRtc.transport(line) ?? this.#calls.line(line);
-    if (transport === null) throw new ParleyError('SESSION_CLOSED');
+    const transport = this.#waiting.get(line)?.line ?? this.#transport(line);
     const session = await this.#engine.createSession({
       ...request,
       tools: this.#functions.of(functions),

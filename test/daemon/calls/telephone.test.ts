@@ -11,6 +11,7 @@ import { CallEventBus } from '../../../src/daemon/call-event-bus.js';
 import { CallLog } from '../../../src/daemon/call-log/call-log.js';
 import { DEFAULT_SETTINGS } from '../../../src/settings/settings.js';
 import { Telephone, type TelephoneOptions } from '../../../src/daemon/calls/telephone.js';
+import { CallQueues } from '../../../src/daemon/queues/call-queues.js';
 import { Engine } from '../../../src/engine/engine.js';
 import { CallStore } from '../../../src/store/calls.js';
 import { SoleLeases } from '../../../src/store/leases.js';
@@ -85,6 +86,8 @@ async function ringAtOnce(
     const [sqlite, tables] = [new SqliteDatabase(database), new SqliteLiveTables(database)];
     const phones = await PhoneStore.open(sqlite, tables, new SecretBox(Buffer.alloc(32)));
     await phones.add({ ...PHONE, ...phone });
+    const log = new CallLog({ database: sqlite, store: new CallStore(sqlite) });
+    const events = new CallEventBus();
     const telephone = await Telephone.open({
       settings: DEFAULT_SETTINGS,
       registered: {
@@ -94,10 +97,11 @@ async function ringAtOnce(
       },
       engine,
       phones,
-      log: new CallLog({ database: sqlite, store: new CallStore(sqlite) }),
+      log,
+      queues: new CallQueues({ engine, admission, events, log, onError: (error) => faults.push(error) }),
       admission,
       leases: new SoleLeases(),
-      events: new CallEventBus(),
+      events,
       inbound: null,
       mayTransfer: () => null,
       agents: { get: () => BAKER },
