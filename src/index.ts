@@ -16,6 +16,8 @@ export type {
   Speech,
   SpeechRequest,
 } from './engine/options.js';
+export type { WaitingCaller, WaitingRequest } from './engine/waiting.js';
+export type { WaitingEvents } from './session/line/waiting-line.js';
 export type { EarlySpeculation, TokenPrice } from './engine/speculation-budget.js';
 export type { RemoteLine, RemoteSession, SessionHandle as Session, SessionLine } from './engine/remote-line.js';
 export type {
@@ -178,6 +180,8 @@ export type {
   HistoryFunctionCall,
   HistoryListener,
   LineMetrics,
+  QueueExit,
+  QueueFacts,
 } from './session/record/call-history.js';
 export type { CallOutcome } from './session/record/end-reason.js';
 export { KnowledgeBase, type KnowledgeBaseOptions } from './store/knowledge.js';

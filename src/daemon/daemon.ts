@@ -13,6 +13,7 @@ import type { AgentRegistry, HostedAgent } from './agents/agents.js';
 import { agentsModule } from './agents/agents-module.js';
 import { callLogModule } from './call-log/call-log-module.js';
 import { callsModule } from './calls/calls-module.js';
+import { queuesModule } from './queues/queues-module.js';
 import type { RecordStarts } from './calls/dial.js';
 import { campaignsModule } from './campaigns/campaigns-module.js';
 import { type DaemonContext, openContext } from './context.js';
@@ -137,7 +138,9 @@ export class Daemon {
     const { log: calls } = callLog;
     const records: RecordStarts = { begin: (...record) => campaigns.records.begin(...record) };
     const { trunks } = operations;
-    const telephone = callsModule(context, { http, media, trunks, records, agents: registry, log: calls });
+    const queueing = queuesModule(context, calls);
+    const { queues } = queueing;
+    const telephone = callsModule(context, { http, media, trunks, records, queues, agents: registry, log: calls });
     const { dialer, registered } = telephone;
     const live = liveModule(context, { http, nodes: nodes.nodes, end: telephone.end });
     const campaigns = campaignsModule(context, { dialer, agents: registry });
@@ -152,6 +155,7 @@ export class Daemon {
     this.#http = http;
     this.#nodes = nodes;
     this.#modules = [
+      queueing,
       telephone,
       talk,
       transports,

@@ -5,7 +5,6 @@ import { Resampler } from '../audio/dsp/resample.js';
 import type { TtsProvider, TtsRequest } from '../providers/tts/tts.js';
 import { WaitingLine, type WaitingEvents } from '../session/line/waiting-line.js';
 import type { Transport } from '../transports/transport.js';
-import { speechHints } from './session-factory.js';
 import type { AgentRequest } from './options.js';
 import { setUpOrThrow } from './prepare-agent.js';
 import { voiceChoice } from './providers.js';
@@ -61,13 +60,14 @@ export class WaitingRoom {
   async open(request: WaitingRequest): Promise<WaitingCaller & Pick<WaitingLine, 'line'>> {
     const { transport, music, volume, phrases, events, ...agentRequest } = request;
     const { clock, ticker, decorators } = this.#services;
-    const { agent, speech } = await setUpOrThrow(this.#services, agentRequest, 'line', { onFault: events.fault });
+    const { agent, speech } = await setUpOrThrow(this.#services, agentRequest, 'line', {
+      onFault: (name, reason) => events.fault(name, reason),
+    });
     if (speech === null) throw new Error('an agent on a line has no speech');
     // Nothing but the session talks to a speech-to-speech model.
     await speech.realtime?.session.close();
     const { tts, stt, vad } = speech;
     await Promise.all([tts.warmUp(voiceChoice(agent)), ...(phrases.length === 0 ? [] : [stt.warmUp(), vad.warmUp()])]);
-    const hints = speechHints(agent, null);
     const waiting = new WaitingLine({
       transport,
       clock,
@@ -83,7 +83,7 @@ export class WaitingRoom {
               vad: vad.createDetector({ mayWait: true }),
               language: agent.language,
               model: agent.stt.model ?? undefined,
-              hints: { ...hints, phrases: [...phrases] },
+              hints: { phrases, texts: [], keywords: agent.keywords },
             },
       events,
     });
@@ -105,9 +105,7 @@ export class WaitingRoom {
     const key = JSON.stringify([agent.voice, choice.language, rateHz, text]);
     let clip = this.#clips.get(key);
     this.#clips.delete(key);
-    if (clip === undefined) {
-      clip = await synthesised(tts, { ...choice, text, clock: this.#services.clock, signal }, rateHz);
-    }
+    clip ??= await synthesised(tts, { ...choice, text, clock: this.#services.clock, signal }, rateHz);
     this.#clips.set(key, clip);
     for (const oldest of this.#clips.keys()) {
       if (this.#clips.size <= MAX_CLIPS) break;

@@ -47,6 +47,19 @@ export const SHOWN_BY: Readonly<Record<string, string>> = {
     dtmf_dial: 'conversation/actions/press-digits.test.ts keypad',
   }),
   'flow.interruption.first_messsage': 'conversation/reply/opening.test.ts',
+  ...below('extensions.queue.', {
+    limit: 'daemon/queues/waiting.test.ts',
+    max_calls: 'daemon/queues/waiting.test.ts',
+    ring: 'daemon/queues/waiting.test.ts',
+    greeting: 'daemon/queues/waiting.test.ts',
+    music: 'daemon/queues/waiting.test.ts',
+    music_volume: 'daemon/queues/waiting.test.ts',
+    announcements: 'daemon/queues/waiting.test.ts',
+    'announcements.every': 'daemon/queues/waiting.test.ts',
+    'announcements.position': 'daemon/queues/waiting.test.ts',
+    'announcements.wait': 'daemon/queues/waiting.test.ts',
+    'announcements.messages': 'daemon/queues/waiting.test.ts',
+  }),
   ...below('extensions.transfer.', {
     attended: 'telephony/calls/attended-transfer.test.ts',
     'attended.enabled': 'telephony/calls/attended-transfer.test.ts',
@@ -65,6 +78,7 @@ export const SHOWN_BY: Readonly<Record<string, string>> = {
   }),
   'extensions.recording': 'engine/line-decorators.test.ts',
   'extensions.transfer': 'telephony/calls/attended-transfer.test.ts extensions',
+  'extensions.queue': 'daemon/queues/waiting.test.ts queue',
   ...below('tools[].', {
     name: 'tools/toolbox.test.ts',
     description: 'tools/function-spec.test.ts',

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
+import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageFile } from '../../src/package-files.js';
 
@@ -15,7 +16,8 @@ export interface SippCall {
 }
 
 /**
- * sipp with a scenario of scripts/sip/scenarios: one call.
+ * sipp with a scenario: one call.
+ * @param scenario the path of a file, or a name in scripts/sip/scenarios
  * @param folder with a file TONE (mulaw), which scenarios with sound play
  */
 export function sippCall(
@@ -26,7 +28,8 @@ export function sippCall(
   folder = tmpdir(),
 ): SippCall {
   const callId = randomUUID();
-  const file = fileURLToPath(packageFile(`scripts/sip/scenarios/${scenario}.xml`));
+  const known = packageFile(`scripts/sip/scenarios/${scenario}.xml`);
+  const file = isAbsolute(scenario) ? scenario : fileURLToPath(known);
   const own = ['-sf', file, '-i', '127.0.0.1', '-mi', '127.0.0.1', '-p', String(port), '-m', '1', '-nostdin'];
   const limits = ['-timeout', '60', '-timeout_error', '-cid_str', callId];
   const child = spawn('sipp', [...own, ...limits, ...args, place], {

@@ -167,6 +167,8 @@ class AgentExtensions(Model):
     """
     transfer: Optional[TransferExtension] = None
     """How calls are transferred."""
+    queue: Optional[Queue] = None
+    """Inbound phone calls wait when no session is free."""
 
 
 @dataclass(repr=False)
@@ -408,6 +410,8 @@ class CallHistory(Model):
     error_message: Optional[str]
     call_metrics: CallHistoryCallMetrics
     carrier_call_log: Optional[Dict[str, Any]]
+    queue: Optional[CallHistoryQueue] = None
+    """Only a call that came to a queue has it: its place then, how long it waited, and how it left."""
     listeners: Optional[List[CallHistoryListener]] = None
     """Who has listened in: the id of their key, and seconds since the line opened."""
     eval: Optional[CallHistoryEval] = None
@@ -476,6 +480,17 @@ class CallHistoryCallMetrics(Model):
     tts_first: Optional[Percentiles]
     turns: int
     line: Optional[LineMetrics]
+
+
+@dataclass(repr=False)
+class CallHistoryQueue(Model):
+    """Only a call that came to a queue has it: its place then, how long it waited, and how it left."""
+
+    id: str
+    position: int
+    priority: float
+    waited: Optional[float]
+    left: Optional[Literal["answered", "abandoned", "overflow", "closed", "removed", "failed"]]
 
 
 @dataclass(repr=False)
@@ -2025,6 +2040,42 @@ class PrivacySetting(Model):
     """Keep no transcript, recording or memory."""
     do_not_call_detection: Optional[bool] = None
     """Notice and record a wish not to be called again."""
+
+
+@dataclass(repr=False)
+class Queue(Model):
+    """Inbound phone calls wait when no session is free."""
+
+    limit: Optional[int] = None
+    """Calls that wait at once; more overflow."""
+    max_calls: Optional[int] = None
+    """Calls of this queue that the agent answers at once; more wait, even if sessions are free."""
+    ring: Optional[float] = None
+    """
+    How long a call only rings before it is answered to wait. A call whose turn comes by then has not cost a second.
+    """
+    greeting: Optional[str] = None
+    """Said first. `{position}` and `{wait}` are the place and the estimated wait."""
+    music: Optional[Union[Literal["none"], str]] = None
+    """Address of the music, which plays as a loop, or `none`."""
+    music_volume: Optional[float] = None
+    """Gain of the music."""
+    announcements: Optional[QueueAnnouncements] = None
+    """What callers hear while they wait."""
+
+
+@dataclass(repr=False)
+class QueueAnnouncements(Model):
+    """What waiting callers hear between the music."""
+
+    every: Optional[int] = None
+    """Time from the end of one announcement to the next."""
+    position: Optional[bool] = None
+    """Whether callers hear their place, counted in this queue's order."""
+    wait: Optional[bool] = None
+    """Whether callers hear the estimated wait, rounded, where it is known."""
+    messages: Optional[List[str]] = None
+    """Said in turn after the place and the wait."""
 
 
 @dataclass(repr=False)

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { optional, required } from '../../schema/field.js';
+import { optional } from '../../schema/field.js';
 import { phraseSchema, phrasesSchema } from '../../schema/text.js';
 
 /** What waiting callers are told: `{position}` and `{wait}` in a text are their place and the estimated wait. */
@@ -42,8 +42,10 @@ export const queueSchema = z
       { default: 'built-in music' },
     ),
     music_volume: optional(z.number().min(0).max(2), 'Gain of the music.', { default: 1 }),
-    announcements: optional(announcementsSchema, 'What callers hear while they wait.', { default: 'as its fields say' }),
+    announcements: optional(announcementsSchema, 'What callers hear while they wait.', {
+      default: 'as its fields say',
+    }),
   })
   .meta({ id: 'Queue', description: 'Inbound phone calls wait when no session is free.' });
 
-export type Queue = z.infer<typeof queueSchema>;
+export type QueueSettings = z.infer<typeof queueSchema>;

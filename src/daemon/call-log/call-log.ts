@@ -216,8 +216,7 @@ export class CallLog implements CallHistory {
     const { recordingUrl } = this.#options;
     const { recording } = report;
     // The operator's guards may have given the session a shorter limit than the agent's configuration.
-    const kept =
-      (await this.#end(item.session_id, recording, (begun) => ofBegun(item, begun.item))) ?? item;
+    const kept = (await this.#end(item.session_id, recording, (begun) => ofBegun(item, begun.item))) ?? item;
     if (recordingUrl === undefined || recording === null) return kept;
     return { ...kept, recording: { recording_url: recordingUrl(item.session_id) } };
   }
@@ -351,7 +350,7 @@ function* withParts<T extends StoredCall | null>(
 
 function newCall(call: CallBeginning): NewCall {
   const { direction = 'inbound', status = 'in-progress', phones = null, callId = null, campaignId = null } = call;
-  const newCall: NewCall = {
+  const created: NewCall = {
     sessionId: call.sessionId,
     callId,
     channel: call.channel,
@@ -382,8 +381,8 @@ function newCall(call: CallBeginning): NewCall {
       carrier_call_log: null,
     },
   };
-  if (call.queue !== undefined) newCall.item.queue = call.queue;
-  return newCall;
+  if (call.queue !== undefined) created.item.queue = call.queue;
+  return created;
 }
 
 const NO_METRICS: CallHistoryItem['call_metrics'] = {

@@ -1,10 +1,10 @@
-import { CallQueues } from '../queues/call-queues.js';
 import { ParleyError } from '../../base/errors.js';
 import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
 import { RegisteredCallStore } from '../../store/registered-calls.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallLog } from '../call-log/call-log.js';
 import type { DaemonContext } from '../context.js';
+import type { CallQueues } from '../queues/call-queues.js';
 import type { HttpModule } from '../http/http-module.js';
 import type { Media } from '../media.js';
 import type { DaemonModule } from '../module.js';
@@ -37,19 +37,19 @@ export interface CallsModuleOptions {
   trunks: CarrierStatistics;
   /** Of all campaigns. */
   records: RecordStarts;
+  queues: CallQueues;
 }
 
 export function callsModule(context: DaemonContext, options: CallsModuleOptions): CallsModule {
   const { settings, engine, clock, nowUnixMs, database, stores, faults, events, writes, changes } = context;
   const { admission, owners } = context;
-  const { http, agents, log, media, trunks, records } = options;
+  const { http, agents, log, media, trunks, records, queues } = options;
   const { phones, doNotCall, calls, dials } = stores;
   const guards = settings.calls;
   const registered = registeredCalls(context, { agents, log });
   noteAnswers(context);
   const isStopped = lastKnown(async () => (await dials.stopped()) !== null, false);
   const inbound = inboundWebhook(context);
-  const queues = new CallQueues({ engine, admission, events, log, onError: faults.report });
   const telephone = new LazyTelephone(async () => ({
     ...telephoneParts(context),
     agents,
@@ -107,7 +107,6 @@ export function callsModule(context: DaemonContext, options: CallsModuleOptions)
       dialer.endAll();
       void telephone.opened?.then((opened) => opened.hangUpAll()).catch(() => undefined);
     },
-    drain: () => queues.drain(),
     stop: () => {
       carriers.close();
       killSwitch.close();

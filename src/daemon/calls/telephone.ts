@@ -3,7 +3,7 @@ import type { AgentCall } from '../../telephony/calls/agent-call.js';
 import { isAllowedExtension } from '../../telephony/carriers/sip/open.js';
 import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
 import { type OutboundCall, type OwnCall, Switchboard } from '../../telephony/calls/switchboard.js';
-import type { Queue } from '../../agent/extensions/queue.js';
+import type { QueueSettings } from '../../agent/extensions/queue.js';
 import type { QueueFacts } from '../../session/record/call-history.js';
 import type { CallAgent } from '../../telephony/calls/call-agent.js';
 import type { MayTransfer } from '../../session/line/line-actions.js';
@@ -182,7 +182,6 @@ export class Telephone {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#options.queues.close();
     await this.#switchboard.close();
     await this.#networks.close();
   }
@@ -340,7 +339,7 @@ export class Telephone {
 }
 
 /** The queue of a number's agent; null = there is none. */
-function queueOf(agents: Pick<AgentRegistry, 'get'>, { agentId }: StoredPhone): Queue | null {
+function queueOf(agents: Pick<AgentRegistry, 'get'>, { agentId }: StoredPhone): QueueSettings | null {
   if (agentId === null) return null;
   try {
     return agents.get(agentId).extensions?.queue ?? null;

@@ -1,4 +1,4 @@
-import type { Queue } from '../../agent/extensions/queue.js';
+import type { QueueSettings } from '../../agent/extensions/queue.js';
 import type { Cancel } from '../../base/clock.js';
 import { errorOf } from '../../base/errors.js';
 import type { Engine } from '../../engine/engine.js';
@@ -28,7 +28,7 @@ export interface JoiningCall {
   /** The session that it will get. */
   id: string;
   queueId: string;
-  settings: Queue;
+  settings: QueueSettings;
   call: CarrierCall<SessionLine>;
   /** When it came, by the engine's clock. */
   sinceMs: number;
@@ -44,7 +44,7 @@ const POLL_MS = 200;
 const LIMIT = 20;
 
 interface OpenQueue {
-  settings: Queue;
+  settings: QueueSettings;
   /** Sessions of its calls that go on or are about to start. */
   readonly active: Set<string>;
   readonly lengths: CallLengths;
@@ -60,7 +60,9 @@ export class CallQueues {
   /** Calls that have left the queue without a session and have not ended. */
   readonly #leaving = new Set<WaitingCall>();
   #cancelPoll: Cancel | null = null;
+  readonly #joined = new Set<Promise<unknown>>();
   #isDraining = false;
+  #isClosed = false;
 
   constructor(options: CallQueuesOptions) {
     this.#options = options;
@@ -70,13 +72,13 @@ export class CallQueues {
   }
 
   /** Whether a newcomer finds all calls of the queue's agent taken. */
-  isFull(queueId: string, { max_calls: most }: Queue): boolean {
+  isFull(queueId: string, { max_calls: most }: QueueSettings): boolean {
     if (most == null) return false;
     return (this.#queues.get(queueId)?.active.size ?? 0) + this.#waiting.of(queueId).length >= most;
   }
 
   /** A call of the queue gets a session. `over` follows. */
-  enter(queueId: string, settings: Queue, sessionId: string): void {
+  enter(queueId: string, settings: QueueSettings, sessionId: string): void {
     this.#queue(queueId, settings).active.add(sessionId);
   }
 
@@ -92,7 +94,13 @@ export class CallQueues {
    * Lets a call wait for its turn. Resolves with the line for its session, which counts as one of the queue's from then
    * on, or with why there is none.
    */
-  async join(joining: JoiningCall): Promise<{ line: SessionLine } | CallRefusal> {
+  join(joining: JoiningCall): Promise<{ line: SessionLine } | CallRefusal> {
+    const joined = this.#join(joining).finally(() => this.#joined.delete(joined));
+    this.#joined.add(joined);
+    return joined;
+  }
+
+  async #join(joining: JoiningCall): Promise<{ line: SessionLine } | CallRefusal> {
     const { settings, queueId, begin } = joining;
     if (this.#isDraining || this.#waiting.of(queueId).length >= (settings.limit ?? LIMIT)) return 'full';
     this.#queue(queueId, settings);
@@ -129,16 +137,19 @@ export class CallQueues {
     for (const waiting of Array.from(this.#waiting.all())) waiting.leave('overflow');
   }
 
-  /** Ends what still waits. May be called twice. */
-  close(): void {
+  /** Ends what still waits. Resolves when the log has it. May be called twice. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
     this.drain();
     this.#cancelPoll?.();
     for (const { call } of this.#leaving) call.hangUp();
+    await Promise.all(this.#joined);
   }
 
   async #leave(waiting: WaitingCall, exit: QueueExit): Promise<void> {
     const { call } = waiting;
     this.#leaving.add(waiting);
+    if (this.#isClosed) call.hangUp('full');
     const wasAnswered = call.state === 'answered' || call.record().answeredMs !== null;
     if (exit !== 'abandoned') await waiting.end(exit === 'failed' ? 'failed' : 'full', (phrases) => phrases.full);
     this.#leaving.delete(waiting);
@@ -200,7 +211,7 @@ export class CallQueues {
     }
   }
 
-  #queue(id: string, settings: Queue): OpenQueue {
+  #queue(id: string, settings: QueueSettings): OpenQueue {
     const known = this.#queues.get(id) ?? { settings, active: new Set<string>(), lengths: new CallLengths() };
     known.settings = settings;
     this.#queues.set(id, known);

@@ -57,8 +57,7 @@ const BY_LANGUAGE: Readonly<Record<string, QueuePhrases>> = {
     leaveMessage: 'Bitte hinterlassen Sie nach dem Ton eine Nachricht, und legen Sie dann auf.',
   },
   fr: {
-    greeting:
-      'Merci de votre appel. Toutes nos lignes sont occupées, nous répondrons à votre appel dès que possible.',
+    greeting: 'Merci de votre appel. Toutes nos lignes sont occupées, nous répondrons à votre appel dès que possible.',
     position: 'Vous êtes en position {position} dans la file.',
     wait: "Le temps d'attente estimé est {wait}.",
     minute: "d'environ une minute",

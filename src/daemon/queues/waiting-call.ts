@@ -1,4 +1,4 @@
-import type { Queue } from '../../agent/extensions/queue.js';
+import type { QueueSettings } from '../../agent/extensions/queue.js';
 import { type Clock, delay } from '../../base/clock.js';
 import { waitAtMost } from '../../base/deadlines.js';
 import { reasonOf } from '../../base/errors.js';
@@ -9,11 +9,11 @@ import type { WaitingCaller } from '../../engine/waiting.js';
 import type { QueueExit } from '../../session/record/call-history.js';
 import type { CallRefusal, CarrierCall } from '../../telephony/carriers/carrier.js';
 import { filledText, type Outlook, queuePhrasesFor, type QueuePhrases } from './queue-phrases.js';
-import type { Place } from './waiting-list.js';
+import type { QueuePlace } from './waiting-list.js';
 
-export interface WaitingCallOptions extends Place {
+export interface WaitingCallOptions extends QueuePlace {
   call: CarrierCall<SessionLine>;
-  settings: Queue;
+  settings: QueueSettings;
   /** The agent that will answer: it lends its voice. */
   request: AgentRequest;
   engine: Pick<Engine, 'clock' | 'openWaiting'>;
@@ -30,7 +30,7 @@ const HANG_UP_MS = 5_000;
 const EVERY_S = 45;
 
 /** A caller who waits for a session: rings, then hears music and announcements. */
-export class WaitingCall implements Place {
+export class WaitingCall implements QueuePlace {
   readonly id: string;
   readonly queueId: string;
   readonly sinceMs: number;

@@ -1,5 +1,5 @@
 /** What decides whose turn it is. */
-export interface Place {
+export interface QueuePlace {
   /** The session that the call gets. */
   readonly id: string;
   readonly queueId: string;
@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000;
  * calls never changes by itself, calls of one priority come in the order of their arrival, and each call comes before all
  * that arrive late enough: nobody waits for ever.
  */
-export class WaitingList<T extends Place> {
+export class WaitingList<T extends QueuePlace> {
   #places: T[] = [];
 
   get size(): number {
@@ -61,7 +61,7 @@ export class WaitingList<T extends Place> {
   }
 }
 
-function dueMs({ sinceMs, priority }: Place): number {
+function dueMs({ sinceMs, priority }: QueuePlace): number {
   return sinceMs - priority * MINUTE_MS;
 }
 

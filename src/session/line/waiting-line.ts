@@ -36,7 +36,13 @@ export interface WaitingLineOptions {
   /** Linear gain of the music, 0..2. */
   volume: number;
   /** Recognises the caller's words; null = only keys are heard. */
-  listen: { vad: VadDetector; stt: SttProvider; language: string; model?: string | undefined; hints: SpeechHints } | null;
+  listen: {
+    vad: VadDetector;
+    stt: SttProvider;
+    language: string;
+    model?: string | undefined;
+    hints: SpeechHints;
+  } | null;
   events: WaitingEvents;
 }
 

@@ -87,11 +87,7 @@ export class QueueRig {
   static async open(options: QueueRigOptions = {}): Promise<QueueRig> {
     const rig = new QueueRig(options);
     const { engine, admission, events, log, queues, faults, database } = rig;
-    rig.phones = await PhoneStore.open(
-      database,
-      new SqliteLiveTables(rig.#file),
-      new SecretBox(Buffer.alloc(32)),
-    );
+    rig.phones = await PhoneStore.open(database, new SqliteLiveTables(rig.#file), new SecretBox(Buffer.alloc(32)));
     await rig.phones.add({
       number: OWN,
       carrier: 'test',
@@ -162,7 +158,7 @@ export class QueueRig {
 
   async close(): Promise<void> {
     let isClosed = false;
-    const closed = this.telephone.close().then(() => (isClosed = true));
+    const closed = Promise.all([this.queues.close(), this.telephone.close()]).then(() => (isClosed = true));
     await this.clock.runUntil(() => isClosed, this.clock.nowMs() + 60_000);
     await closed;
     await this.engine.close();

@@ -133,6 +133,8 @@ interface components {
       functions?: string[] | null;
       /** @description How calls are transferred. */
       transfer?: components['schemas']['TransferExtension'] | null;
+      /** @description Inbound phone calls wait when no session is free. */
+      queue?: components['schemas']['Queue'] | null;
     };
     AgentFileIds: {
       file_ids: string[];
@@ -386,6 +388,14 @@ interface components {
       carrier_call_log: {
         [key: string]: unknown;
       } | null;
+      /** @description Only a call that came to a queue has it: its place then, how long it waited, and how it left. */
+      queue?: {
+        id: string;
+        position: number;
+        priority: number;
+        waited: number | null;
+        left: ('answered' | 'abandoned' | 'overflow' | 'closed' | 'removed' | 'failed') | null;
+      };
       /** @description Who has listened in: the id of their key, and seconds since the line opened. */
       listeners?: {
         key_id: string;
@@ -2119,6 +2129,34 @@ interface components {
       /** @description Notice and record a wish not to be called again. */
       do_not_call_detection?: boolean | null;
     };
+    /** @description Inbound phone calls wait when no session is free. */
+    Queue: {
+      /** @description Calls that wait at once; more overflow. */
+      limit?: number | null;
+      /** @description Calls of this queue that the agent answers at once; more wait, even if sessions are free. */
+      max_calls?: number | null;
+      /** @description How long a call only rings before it is answered to wait. A call whose turn comes by then has not cost a second. */
+      ring?: number | null;
+      /** @description Said first. `{position}` and `{wait}` are the place and the estimated wait. */
+      greeting?: string | null;
+      /** @description Address of the music, which plays as a loop, or `none`. */
+      music?: ('none' | string) | null;
+      /** @description Gain of the music. */
+      music_volume?: number | null;
+      /** @description What callers hear while they wait. */
+      announcements?: components['schemas']['QueueAnnouncements'] | null;
+    };
+    /** @description What waiting callers hear between the music. */
+    QueueAnnouncements: {
+      /** @description Time from the end of one announcement to the next. */
+      every?: number | null;
+      /** @description Whether callers hear their place, counted in this queue's order. */
+      position?: boolean | null;
+      /** @description Whether callers hear the estimated wait, rounded, where it is known. */
+      wait?: boolean | null;
+      /** @description Said in turn after the place and the wait. */
+      messages?: string[] | null;
+    };
     /** @description Pauses the recording, or continues it. A pause is silence in it. */
     RecordCommand: {
       /** @constant */
@@ -2992,6 +3030,8 @@ export type PhoneImport = components['schemas']['PhoneImport'];
 export type PhonePurchase = components['schemas']['PhonePurchase'];
 export type PressKeysCommand = components['schemas']['PressKeysCommand'];
 export type PrivacySetting = components['schemas']['PrivacySetting'];
+export type Queue = components['schemas']['Queue'];
+export type QueueAnnouncements = components['schemas']['QueueAnnouncements'];
 export type RecordCommand = components['schemas']['RecordCommand'];
 export type RegisterCall = components['schemas']['RegisterCall'];
 export type RegisterSipCall = components['schemas']['RegisterSipCall'];
