@@ -327,6 +327,11 @@ const CATALOGUE = {
     httpStatus: 409,
     retryable: false,
   },
+  AGENT_AMBIGUOUS: {
+    message: '{count} agents are called "{name}": name one by its id: {ids}',
+    httpStatus: 422,
+    retryable: false,
+  },
   AGENT_CHANGED: {
     message: 'Somebody has changed the agent {agent}: it has version {version} now, not {expected}',
     httpStatus: 409,

@@ -38,6 +38,7 @@ import { ServiceWebhook } from '../tools/service-webhook.js';
 import type { Tool } from '../tools/tool.js';
 import { WebForm } from '../tools/web-form.js';
 import type { Providers } from './providers.js';
+import { scriptWarnings, warningText } from './warnings.js';
 
 /** Everything that a conversation needs from its agent. */
 export interface AgentSetup {
@@ -109,12 +110,21 @@ class SetUp {
     this.#checkTime([speech?.stt, llm, speech?.tts]);
     const toolbox = await this.#toolbox(agent, extensions, medium);
     if (!faults.isEmpty || llm === null || toolbox === null) return this.#refused(config);
+    if (medium === 'line') this.#noteScriptWarnings(config, agent);
     const setup = { config, agent, toolbox, llm, refusal: this.#refusal(agent) };
     if (medium === 'writing') return { setup: { ...setup, speech: null }, faults: null };
     const { stt = null, tts = null } = speech ?? {};
     if (stt === null || tts === null) return this.#refused(config);
     const vad = this.#request.vad ?? this.#services.providers.vad();
     return { setup: { ...setup, speech: { vad, stt, tts, realtime } }, faults: null };
+  }
+
+  /** A script that answers, but cannot do what its rules say. */
+  #noteScriptWarnings(config: AgentConfig, agent: ResolvedAgent): void {
+    const { script, llm } = this.#request;
+    if (script == null || llm != null || agent.customLlm !== null || agent.llm.model !== SCRIPTED_MODEL) return;
+    const warnings = scriptWarnings(config, this.#services.providers.scriptToolUses(script));
+    if (warnings.length > 0) this.#onFault('script.action_off', warnings.map(warningText).join(' '));
   }
 
   #refused(checked: AgentConfig | null): SetUpResult {

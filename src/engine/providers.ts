@@ -3,7 +3,14 @@ import { type ModelRoutes, SCRIPTED_MODEL } from '../settings/models.js';
 import type { Vendors } from '../settings/vendor-settings.js';
 import type { LlmProvider, SpeechModel } from '../providers/llm/llm.js';
 import { type LlmRegistry, llmRegistry } from '../providers/llm/registry.js';
-import { noModelScript, parseScript, scriptedProvider, speechHints } from '../providers/llm/scripted/index.js';
+import {
+  noModelScript,
+  parseScript,
+  scriptedProvider,
+  type ScriptToolUse,
+  speechHints,
+  toolUsesOf,
+} from '../providers/llm/scripted/index.js';
 import { STT_PROVIDERS, sttProvider } from '../providers/stt/registry.js';
 import type { SpeechHints, SttProvider } from '../providers/stt/stt.js';
 import { TTS_PROVIDERS, ttsProvider } from '../providers/tts/registry.js';
@@ -21,6 +28,7 @@ import type { VadProvider } from '../providers/vad/vad.js';
 interface Script {
   provider: LlmProvider;
   hints: SpeechHints;
+  toolUses: readonly ScriptToolUse[];
 }
 
 /** The providers of one engine: created on first use, shared by all sessions, closed together. */
@@ -124,6 +132,11 @@ export class Providers {
     return this.#script(script).hints;
   }
 
+  /** Where a script calls tools. @throws as `scriptHints` */
+  scriptToolUses(script: unknown): readonly ScriptToolUse[] {
+    return this.#script(script).toolUses;
+  }
+
   async close(): Promise<void> {
     const all = [...this.#stt.values(), ...this.#tts.values(), this.#models];
     await Promise.all([...all.map((provider) => provider.close()), this.#turnModel?.close()]);
@@ -143,7 +156,11 @@ export class Providers {
     const known = typeof source === 'object' && source !== null ? this.#scripts.get(source) : undefined;
     if (known !== undefined) return known;
     const parsed = parseScript(source);
-    const script = { provider: scriptedProvider(parsed), hints: speechHints(parsed) };
+    const script = {
+      provider: scriptedProvider(parsed),
+      hints: speechHints(parsed),
+      toolUses: toolUsesOf(parsed),
+    };
     if (typeof source === 'object' && source !== null) this.#scripts.set(source, script);
     return script;
   }

@@ -1,17 +1,20 @@
 import type { ParleyError } from '../base/errors.js';
 import { oldPlaceWarnings } from '../agent/extensions/old-place.js';
-import type { Location } from '../schema/issues.js';
+import { type Location, placeOf } from '../schema/issues.js';
 import { EMBEDDED_DEFAULTS, type ResolvedAgent } from '../agent/resolve.js';
 import type { AgentRequest, EngineParts } from './options.js';
 import type { AgentConfig } from '../agent/agent.js';
 import { modelRemedy, noModelReason, SCRIPTED_MODEL, successorOf } from '../settings/models.js';
 import { hasModel } from './plugin.js';
 import { webhookAddress } from '../agent/webhook.js';
+import { type ScriptToolUse, scriptToolUses } from '../providers/llm/scripted/index.js';
 
 /** A part of an agent that will not work as its author may expect, but does not prevent sessions. */
 export interface AgentWarning {
-  /** The field, within the configuration. */
+  /** The field, within the configuration or within `part`. */
   readonly loc: Location;
+  /** Default: the configuration. */
+  readonly part?: 'script';
   /** A sentence for people: the problem, and what to do. */
   readonly msg: string;
 }
@@ -36,6 +39,7 @@ const CHECKS: readonly ((checked: WarningContext) => readonly AgentWarning[])[] 
   ({ request: { agent: config, script, llm }, options }) =>
     llm === undefined ? modelWarnings({ config, script }, options) : [],
   ({ request: { agent: config } }) => oldPlaceWarnings(config),
+  ({ request: { agent: config, script } }) => scriptWarnings(config, scriptToolUses(script)),
 ];
 
 /** The warnings about an agent that can have sessions. */
@@ -67,4 +71,40 @@ export function modelWarnings(
   return [
     { loc, msg: `The language model "${model}" has been renamed or retired: "${successor}" answers in its place.` },
   ];
+}
+
+/** The setting that offers each action to the model, and whether an agent has it. */
+const ACTION_SETTINGS: Readonly<Record<string, { name: string; isSet: (config: AgentConfig) => boolean }>> = {
+  end_call: {
+    name: 'flow.agent_terminate_call.enabled',
+    isSet: ({ flow }) => flow?.agent_terminate_call?.enabled === true,
+  },
+  transfer_call: {
+    name: 'flow.call_transfer.phone',
+    isSet: ({ flow }) => (flow?.call_transfer?.phone ?? '') !== '' || (flow?.call_transfer?.phones ?? []).length > 0,
+  },
+  press_digits: { name: 'flow.dtmf_dial.enabled', isSet: ({ flow }) => flow?.dtmf_dial?.enabled === true },
+  switch_language: {
+    name: 'switch_language.languages',
+    isSet: ({ switch_language }) => (switch_language?.languages ?? []).length > 0,
+  },
+  do_not_call: {
+    name: 'privacy_settings.do_not_call_detection',
+    isSet: ({ privacy_settings }) => privacy_settings?.do_not_call_detection === true,
+  },
+};
+
+/** Warns of the places of a script that need an action which the agent's configuration does not switch on. */
+export function scriptWarnings(config: AgentConfig, uses: readonly ScriptToolUse[]): AgentWarning[] {
+  return uses.flatMap(({ place, tool }) => {
+    const setting = Object.hasOwn(ACTION_SETTINGS, tool) ? ACTION_SETTINGS[tool] : undefined;
+    if (setting === undefined || setting.isSet(config)) return [];
+    const effect = place.at(-1) === 'end' ? 'the agent does not hang up' : 'the call of the tool fails';
+    return [{ part: 'script', loc: place, msg: `needs ${setting.name}: without it ${effect}.` }];
+  });
+}
+
+/** A warning with its place: `script.rules[1].end needs …`. */
+export function warningText({ part, loc, msg }: AgentWarning): string {
+  return part === 'script' ? `${placeOf([part, ...loc])} ${msg}` : msg;
 }

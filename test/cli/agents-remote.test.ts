@@ -83,7 +83,7 @@ it('pushes a new agent, shows what a later push changes, and asks first', async 
   writeFileSync(file('cakes.jsonc'), CAKES.replace('Be brief.', 'Be kind.'));
   const differs = await run(['diff', file('cakes.jsonc')]);
   expect(differs.code).toBe(1);
-  expect(differs.out).toMatch(/^--- [0-9a-f-]{36}, version 1\n\+\+\+ .*cakes\.jsonc\n@@ -\d,\d+ \+\d,\d+ @@\n/);
+  expect(differs.out).toMatch(/^--- Cakes, version 1\n\+\+\+ .*cakes\.jsonc\n@@ -\d,\d+ \+\d,\d+ @@\n/);
   expect(differs.out).toContain('\n     You sell cake.\n-    Be brief.\n+    Be kind.\n');
   expect(differs.out).not.toContain('Bearer secret');
 

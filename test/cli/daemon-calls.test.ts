@@ -62,7 +62,18 @@ describe('parley calls start', { timeout: 60_000 }, () => {
     const busy = await run(['calls', 'start', BUSY]);
     expect([busy.code, busy.out]).toEqual([1, expect.stringMatching(/initiated\n.* {2}busy: The line was busy/)]);
     const refused = await run(['calls', 'start', '911']);
-    expect(refused).toMatchObject({ code: 1, out: '', err: expect.stringContaining('[NET_FAILED]') as string });
+    expect(refused).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(/: 911 must not be called: .* \[CALL_FORBIDDEN\]\n$/) as string,
+    });
+    for (const args of [['calls', 'list'], ['status'], ['calls', 'start', BUSY]]) {
+      const { code, err } = await run([...args, '--key', 'sk_wrong']);
+      expect([code, err]).toEqual([
+        1,
+        expect.stringMatching(/^parley \w+: (?!The request failed).* \[AUTH_REQUIRED\]\n$/),
+      ]);
+    }
     expect((await run(['calls', 'start', JUDY, '--agent', 'bakre'])).err).toContain('"bakre". Did you mean baker?');
   });
 

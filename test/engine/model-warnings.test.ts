@@ -2,7 +2,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/virtual-clock.js';
 import type { ModelRoutes } from '../../src/settings/models.js';
 import { Engine } from '../../src/engine/engine.js';
-import { modelWarnings } from '../../src/engine/warnings.js';
+import { modelWarnings, scriptWarnings, warningText } from '../../src/engine/warnings.js';
+import type { AgentConfig } from '../../src/agent/agent.js';
+import { scriptToolUses } from '../../src/providers/llm/scripted/index.js';
 import { endReason } from '../../src/session/record/end-reason.js';
 import { energyVad } from '../../src/testing/doubles/energy-vad.js';
 import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
@@ -45,6 +47,59 @@ describe('the warnings of an agent', () => {
     expect(warningsOf({ config: {}, script: SCRIPT }, {})).toEqual([]);
     expect(warningsOf({ config: {} }, { models: FAR, defaults: { llmModel: 'far' } })).toEqual([]);
     expect(warningsOf({ config: { custom_llm_websocket: 'wss://example.com/llm' } }, {})).toEqual([]);
+  });
+});
+
+describe('a script that needs an action which is off', () => {
+  const script = {
+    rules: [
+      { when: 'cake', say: 'We have cake.' },
+      { when: 'bye', say: 'Goodbye!', end: true },
+    ],
+    states: { done: { otherwise: { call: { tool: 'transfer_call', ok: { say: 'ok' }, failed: { end: true } } } } },
+    forms: {
+      order: { slots: [], done: { call: { tool: 'place_order', ok: { end: true }, failed: { say: 'Sorry.' } } } },
+    },
+  };
+  const textsOf = (agent: { config: AgentConfig; script?: unknown }): string[] =>
+    scriptWarnings(agent.config, scriptToolUses(agent.script)).map(warningText);
+
+  it('has a warning for each place', () => {
+    const { forms: _, ...without } = script;
+    expect(textsOf({ config: {}, script: without })).toEqual([
+      'script.rules[1].end needs flow.agent_terminate_call.enabled: without it the agent does not hang up.',
+      'script.states.done.otherwise.call.tool needs flow.call_transfer.phone: without it the call of the tool fails.',
+      expect.stringContaining('script.states.done.otherwise.call.failed.end needs flow.agent_terminate_call.enabled'),
+    ]);
+  });
+
+  it('has none where the agent has them, where it has faults, and without a script', () => {
+    const flow = { agent_terminate_call: { enabled: true }, call_transfer: { phones: [{ phone: '+12025550101' }] } };
+    const { forms: _, ...without } = script;
+    expect(textsOf({ config: { flow }, script: without })).toEqual([]);
+    expect(textsOf({ config: {}, script })).toEqual([]);
+    expect(textsOf({ config: {} })).toEqual([]);
+  });
+
+  it('is a fault of its sessions', async () => {
+    const clock = new VirtualClock();
+    const engine = new Engine({ clock });
+    engines.push(engine);
+    const [, ending] = script.rules;
+    const session = await engine.createSession({
+      agent: { session_timeout: { max_duration: 5 } },
+      script: { rules: [ending] },
+      transport: new MemoryTransport(),
+      vad: energyVad(),
+      stt: promptedStt({ lines: [] }),
+      tts: toneTts(),
+    });
+    let over = false;
+    const running = session.run().finally(() => (over = true));
+    await clock.runUntil(() => over, 60_000);
+    expect((await running).faultReasons).toEqual({
+      'script.action_off': expect.stringContaining('script.rules[0].end needs flow.agent_terminate_call.enabled'),
+    });
   });
 });
 

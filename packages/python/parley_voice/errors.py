@@ -429,6 +429,10 @@ class KeyOfEnvironmentError(ParleyApiError):
     """`KEY_OF_ENVIRONMENT`"""
 
 
+class AgentAmbiguousError(ParleyApiError):
+    """`AGENT_AMBIGUOUS`"""
+
+
 class AgentChangedError(ParleyApiError):
     """`AGENT_CHANGED`"""
 
@@ -643,6 +647,7 @@ BY_CODE: Dict[str, Type[ParleyApiError]] = {
     "LINK_INVALID": LinkInvalidError,
     "KEY_LAST": KeyLastError,
     "KEY_OF_ENVIRONMENT": KeyOfEnvironmentError,
+    "AGENT_AMBIGUOUS": AgentAmbiguousError,
     "AGENT_CHANGED": AgentChangedError,
     "AGENT_IN_USE": AgentInUseError,
     "NOT_FOUND": NotFoundError,
@@ -784,6 +789,7 @@ __all__ = [
     "LinkInvalidError",
     "KeyLastError",
     "KeyOfEnvironmentError",
+    "AgentAmbiguousError",
     "AgentChangedError",
     "AgentInUseError",
     "NotFoundError",

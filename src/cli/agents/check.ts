@@ -63,7 +63,7 @@ export async function checkFile(file: string, engine: Engine, io: Pick<CommandIo
   const findings = [...errors, ...more].map(({ loc, msg }) => finding('error', loc, msg));
   if (agent !== null && findings.length === 0) {
     const kept = (agent.warnings ?? []).map(({ loc, msg }) => finding('warning', loc, msg));
-    const others = warnings.map(({ loc, msg }) => finding('warning', ['config', ...loc], msg));
+    const others = warnings.map(({ part = 'config', loc, msg }) => finding('warning', [part, ...loc], msg));
     return { file, name: agent.name, findings: inOrder([...kept, ...others]) };
   }
   return { file, name: null, findings: inOrder(findings) };

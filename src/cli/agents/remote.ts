@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { styleText } from 'node:util';
 import { structuredPatch } from 'diff';
 import { type AgentFile, agentFileIn } from '../../agent/agent-file.js';
+import { agentNamed, findAgent } from '../../agent/find-agent.js';
 import { REDACTED, redactAgentConfig } from '../../agent/redact.js';
 import { trimmedAgentConfig, wholeAgentConfig } from '../../agent/whole-agent.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
@@ -82,8 +83,7 @@ export class AgentDesk {
   /** What a push would change. The exit code is 1 where there is a difference. */
   async diff(file: string, id: string | undefined): Promise<number> {
     const { agent } = await readAgent(file);
-    const remote = await this.#counterpart(file, agent, id);
-    if (remote === null) throw noSuchAgent(agent.name, await this.#all());
+    const remote = (await this.#counterpart(file, agent, id)) ?? (await this.#named(agent.name));
     return this.#showDiff(sideOf(remote), { title: file, agent: comparable(agent) }, true) ? 1 : 0;
   }
 
@@ -164,7 +164,7 @@ export class AgentDesk {
     return allAgents(this.#options.client);
   }
 
-  /** The agent of an id or a name. @throws ParleyError NOT_FOUND */
+  /** @throws as `agentId` */
   async #named(named: string): Promise<RemoteAgent> {
     return this.#get(await agentId(named, this.#options.client));
   }
@@ -177,8 +177,10 @@ export class AgentDesk {
   async #counterpart(file: string, { name }: AgentFile, id: string | undefined): Promise<RemoteAgent | null> {
     if (id !== undefined) return this.#named(id);
     const agents = await this.#all();
+    // Another spelling is another agent here: a push may create it.
+    const sameName = agents.filter((agent) => agent.name === name);
     const known = (await records(file))[this.#options.url]?.[basename(file)];
-    const found = agents.find((agent) => agent.id === known?.id) ?? theOne(agents, name);
+    const found = agents.find((agent) => agent.id === known?.id) ?? findAgent(sameName, name);
     return found === undefined ? null : this.#get(found.id);
   }
 
@@ -226,12 +228,9 @@ export class AgentDesk {
   }
 }
 
-/** The id of a daemon's agent that is named by its id or its name. @throws ParleyError NOT_FOUND */
+/** The id of a daemon's agent, by its id, its name or the name's slug. @throws ParleyError NOT_FOUND, AGENT_AMBIGUOUS */
 export async function agentId(named: string, client: DaemonClient): Promise<string> {
-  const agents = await allAgents(client);
-  const found = agents.find(({ id }) => id === named) ?? theOne(agents, named);
-  if (found === undefined) throw noSuchAgent(named, agents);
-  return found.id;
+  return agentNamed(await allAgents(client), named).id;
 }
 
 async function allAgents(client: DaemonClient): Promise<readonly ListedAgent[]> {
@@ -245,21 +244,7 @@ interface Side {
 }
 
 function sideOf(remote: RemoteAgent): Side {
-  return { title: `${remote.id}, version ${String(remote.version)}`, agent: comparable(remote) };
-}
-
-/** The only agent of a name; undefined = there is none. @throws UsageError if there are several */
-function theOne(agents: readonly ListedAgent[], name: string): ListedAgent | undefined {
-  const found = agents.filter((agent) => agent.name === name);
-  if (found.length < 2) return found[0];
-  throw new UsageError(
-    `${String(found.length)} agents are called "${name}": name one by its id: ${found.map(({ id }) => id).join(', ')}`,
-  );
-}
-
-function noSuchAgent(named: string, agents: readonly ListedAgent[]): ParleyError {
-  const known = agents.flatMap(({ id, name }) => [id, name]).join(', ');
-  return new ParleyError('NOT_FOUND', { what: 'agent', id: named, known });
+  return { title: `${remote.name}, version ${String(remote.version)}`, agent: comparable(remote) };
 }
 
 /** An agent without what says nothing, with its members in one order and `***` for secrets. */

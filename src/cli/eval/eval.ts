@@ -15,7 +15,7 @@ import { loadSettings, type SettingFlags } from '../../settings/load-settings.js
 import { ALLOW, ENGINE, SETTINGS, settingsOf } from '../shared/flags.js';
 import { openOutput } from '../shared/output-file.js';
 import { ProgressBar } from '../shared/progress.js';
-import { findAgent } from './find-agent.js';
+import { evalAgent } from './find-agent.js';
 import { caseFromLog } from './from-log.js';
 import { generate } from './generate.js';
 import { ThreadedCaseRunner } from './threads.js';
@@ -102,7 +102,7 @@ export const evalCommand = defineCommand({
       async run({ values }, io) {
         const { model = null, cases, out } = values;
         const settings = settingsOf(values);
-        const agent = await findAgent(values.agent, settings, io);
+        const agent = await evalAgent(values.agent, settings, io);
         return generate(agent, { model, cases, out, settings }, io);
       },
     }),
@@ -129,7 +129,7 @@ async function run(path: string, values: EvalFlags, io: CommandIo): Promise<numb
   const flags = settingsOf(values);
   const { settings } = await loadSettings({ env: io.env, flags });
   const agent = await agentOf(values.agent, loaded, flags, io);
-  const against = values.against === undefined ? null : await findAgent(values.against, flags, io);
+  const against = values.against === undefined ? null : await evalAgent(values.against, flags, io);
   const agents = against === null ? [agent] : [agent, against];
   const desk = agents.some(({ config }) => usesDemoDesk(config)) ? await openDemoDesk() : null;
   const seated = agents.map((one): EvalAgent => ({ ...one, config: atDesk(one.config, desk) }));
@@ -173,7 +173,7 @@ async function agentOf(
   flags: SettingFlags,
   io: CommandIo,
 ): Promise<EvalAgent> {
-  if (named !== undefined) return findAgent(named, flags, io);
+  if (named !== undefined) return evalAgent(named, flags, io);
   if (suite.agent === undefined) throw new UsageError('the suite names no agent: give one with --agent');
-  return findAgent(join(folder, suite.agent), flags, io);
+  return evalAgent(join(folder, suite.agent), flags, io);
 }

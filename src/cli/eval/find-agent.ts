@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { loadAgentFile } from '../../agent/agent-file.js';
+import { agentNamed } from '../../agent/find-agent.js';
 import { ParleyError } from '../../base/errors.js';
 import type { EvalAgent } from '../../eval/agent.js';
 import { loadSettings, type SettingFlags } from '../../settings/load-settings.js';
@@ -10,15 +11,15 @@ import type { CommandIo } from '../shared/command.js';
 import { hasDatabase, openCommandDatabase } from '../shared/command-database.js';
 
 /**
- * An agent by the path of its file, or by `ID[@VERSION]` in the data folder.
- * @throws ParleyError CONFIG_INVALID for a broken file, NOT_FOUND
+ * An agent by the path of its file, or by `AGENT[@VERSION]` (an id or a name) in the data folder.
+ * @throws ParleyError CONFIG_INVALID for a broken file, NOT_FOUND, AGENT_AMBIGUOUS
  */
-export async function findAgent(named: string, flags: SettingFlags, io: Pick<CommandIo, 'env'>): Promise<EvalAgent> {
+export async function evalAgent(named: string, flags: SettingFlags, io: Pick<CommandIo, 'env'>): Promise<EvalAgent> {
   if (existsSync(named) || /[/\\]|\.(jsonc?|ya?ml)$/.test(named)) {
     const { config, script, extensions } = await loadAgentFile(named);
     return { name: named, config, script, extensions, agentId: null };
   }
-  const [id = '', version] = named.split('@');
+  const [, name = named, version] = /^(.+)@(\d{1,9})$/.exec(named) ?? [];
   const { settings } = await loadSettings({ env: io.env, flags });
   const notFound = new ParleyError('NOT_FOUND', { what: 'agent', id: named });
   if (!hasDatabase(settings)) throw notFound;
@@ -26,11 +27,8 @@ export async function findAgent(named: string, flags: SettingFlags, io: Pick<Com
   try {
     const box = await openSecretBox({ database, nowUnixMs }, settings);
     const store = await AgentStore.open(database, tables, box);
-    const current = store.get(id);
-    if (current === null) {
-      const known = store.all().map((agent) => agent.id);
-      throw new ParleyError('NOT_FOUND', { what: 'agent', id: named, known: known.join(', ') });
-    }
+    const current = agentNamed(store.all(), name);
+    const { id } = current;
     const number = version === undefined ? current.version : Number(version);
     const found =
       number === current.version

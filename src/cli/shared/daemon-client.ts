@@ -1,5 +1,6 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { ParleyError, reasonOf } from '../../base/errors.js';
+import { type ErrorCode, errorCatalogue, ParleyError, reasonOf } from '../../base/errors.js';
+import { placeOf } from '../../schema/issues.js';
 import { type CommandIo, UsageError } from './command.js';
 
 export interface DaemonClientOptions {
@@ -36,15 +37,21 @@ export function daemonPlace(
   return { url, key };
 }
 
-/** A request that the daemon has refused. Code NET_FAILED, with the daemon's words. */
+/** A request that the daemon has refused, with the daemon's code and words. */
 export class DaemonRefusal extends ParleyError {
   /** What is wrong with the request's body, with the places in it; empty = the refusal is not about its members. */
   readonly issues: readonly RefusedMember[];
 
-  constructor(reason: string, issues: readonly RefusedMember[]) {
-    super('NET_FAILED', { reason });
+  /** @param code as the daemon sends it; one that this version does not know becomes REQUEST_INVALID */
+  constructor(code: string, words: string, issues: readonly RefusedMember[]) {
+    super(isErrorCode(code) ? code : 'REQUEST_INVALID', { reason: words });
+    this.message = words;
     this.issues = issues;
   }
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(errorCatalogue(), code);
 }
 
 interface RefusedMember {
@@ -81,7 +88,7 @@ export class DaemonClient {
 
   /**
    * @param also statuses whose replies are results, too
-   * @throws ParleyError NET_FAILED with the daemon's message; the signal's reason
+   * @throws DaemonRefusal; ParleyError NET_FAILED where no daemon answers; the signal's reason
    */
   async ask(
     method: 'GET' | 'POST' | 'PUT' | 'DELETE',
@@ -156,21 +163,22 @@ export class DaemonClient {
 }
 
 interface Refusal {
+  code?: string;
   detail?: string | readonly RefusedMember[];
 }
 
 /** The error in the daemon's reply. */
-async function refusalOf(response: Response): Promise<DaemonRefusal> {
+async function refusalOf(response: Response): Promise<ParleyError> {
   const text = await response.text();
   try {
-    const { detail } = JSON.parse(text) as Refusal;
-    if (typeof detail === 'string') return new DaemonRefusal(detail, []);
+    const { detail, code = '' } = JSON.parse(text) as Refusal;
+    if (typeof detail === 'string') return new DaemonRefusal(code, detail, []);
     if (detail !== undefined) {
-      const words = detail.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`);
-      return new DaemonRefusal(words.join('; '), detail);
+      const words = detail.map(({ loc, msg }) => `${placeOf(loc)}: ${msg}`);
+      return new DaemonRefusal(code, words.join('; '), detail);
     }
   } catch {
     // The reply is not a daemon's, but perhaps a proxy's.
   }
-  return new DaemonRefusal(`${String(response.status)} ${text.slice(0, 200)}`, []);
+  return new ParleyError('NET_FAILED', { reason: `${String(response.status)} ${text.slice(0, 200)}` });
 }

@@ -2,7 +2,8 @@ import type { AgentFile } from '../../agent/agent-file.js';
 import { loadSettings, type SettingFlags } from '../../settings/load-settings.js';
 import type { Settings } from '../../settings/settings.js';
 import { type ConfiguredEngine, configuredEngine } from '../../daemon/engine-options.js';
-import { modelWarnings } from '../../engine/warnings.js';
+import { modelWarnings, scriptWarnings, warningText } from '../../engine/warnings.js';
+import { scriptToolUses } from '../../providers/llm/scripted/index.js';
 import type { Engine } from '../../engine/engine.js';
 import type { CommandIo } from './command.js';
 
@@ -26,6 +27,8 @@ export async function engineSettings(
 
 /** Prints an agent's warnings, such as a missing language model. */
 export function printWarnings(agent: AgentFile, engine: Engine, io: Pick<CommandIo, 'stderr'>): void {
-  for (const { msg } of [...(agent.warnings ?? []), ...modelWarnings(agent, engine.options)])
-    io.stderr.write(`warning: ${msg}\n`);
+  const { config, script } = agent;
+  const found = [...modelWarnings(agent, engine.options), ...scriptWarnings(config, scriptToolUses(script))];
+  for (const text of [...(agent.warnings ?? []).map(({ msg }) => msg), ...found.map(warningText)])
+    io.stderr.write(`warning: ${text}\n`);
 }

@@ -32,7 +32,10 @@ export async function checkAgent(
 ): Promise<readonly AgentWarning[]> {
   const { faults, warnings } = await engine.reviewAgent(agent, medium);
   if (faults.length > 0) throw agentFaults(faults, places);
-  return warnings.map(({ loc, msg }) => ({ loc: [...places.config, ...loc], msg }));
+  return warnings.map(({ part, loc, msg }) => {
+    const place = part === 'script' ? (places.script ?? []) : places.config;
+    return { loc: [...place, ...loc], msg };
+  });
 }
 
 /** All faults of an agent as one error, with places in the request. */

@@ -53,7 +53,8 @@ export function openAiError(error: ParleyError): { status: number; error: OpenAi
   const status = httpStatus === 422 ? 400 : httpStatus;
   const isModel = code === 'NOT_FOUND' && details['what'] === 'agent';
   const name = isModel ? 'model_not_found' : (CODES[code] ?? code.toLowerCase());
-  return { status, error: { message, type: typeOf(status), param: isModel ? 'model' : null, code: name } };
+  const param = isModel || code === 'AGENT_AMBIGUOUS' ? 'model' : null;
+  return { status, error: { message, type: typeOf(status), param, code: name } };
 }
 
 function typeOf(status: number): OpenAiErrorType {

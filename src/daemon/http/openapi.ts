@@ -237,6 +237,7 @@ const NUMBER = { number: '+12025550123' };
 
 /** Values for the placeholders of messages. */
 const DETAILS: Partial<Record<ErrorCode, ErrorDetails>> = {
+  AGENT_AMBIGUOUS: { count: 2, name: 'Baker', ids: 'baker, baker-2' },
   AGENT_CHANGED: { agent: 'baker', version: 5, expected: 4 },
   AGENT_IN_USE: { agent: 'baker', phone: NUMBER.number },
   AUTH_FORBIDDEN: { reason: 'it is a public key' },

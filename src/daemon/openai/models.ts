@@ -1,3 +1,4 @@
+import { agentNamed } from '../../agent/find-agent.js';
 import { ParleyError } from '../../base/errors.js';
 import type { AgentRegistry, HostedAgent } from '../agents/agents.js';
 
@@ -22,13 +23,12 @@ export class AgentModels {
   }
 
   /**
-   * An agent by its id or by the slug of its name (`The Crooked Fork`: `the-crooked-fork`), in its current version or
-   * in the one that follows `@`.
-   * @throws ParleyError NOT_FOUND; AGENT_DISABLED
+   * An agent by its id, its name or the name's slug, in its current version or in the one that follows `@`.
+   * @throws ParleyError NOT_FOUND, AGENT_AMBIGUOUS; AGENT_DISABLED
    */
   async find(model: string): Promise<HostedAgent> {
     const [, name = model, version] = /^(.+)@(\d{1,9})$/.exec(model) ?? [];
-    const id = this.#idOf(name);
+    const id = this.#isKnown(name) ? name : agentNamed(this.#agents.active(), name).id;
     const agent = version === undefined ? this.#agents.get(id) : await this.#agents.version(id, Number(version));
     // A disabled agent takes no conversations, whatever the version.
     if (agent.config.status === 'disabled' || this.#agents.get(id).config.status === 'disabled') {
@@ -51,17 +51,8 @@ export class AgentModels {
     return { id, object: 'model', created: createdAt, owned_by: 'parley', name };
   }
 
-  #idOf(name: string): string {
-    const agents = this.#agents.active();
-    if (agents.some(({ id }) => id === name)) return name;
-    const named = agents.filter((agent) => slugOf(agent.name) === name);
-    return named.length === 1 ? (named[0]?.id ?? name) : name;
+  /** Whether it is an id, also of a disabled agent. */
+  #isKnown(id: string): boolean {
+    return this.#agents.all().some((agent) => agent.id === id);
   }
-}
-
-function slugOf(name: string): string {
-  return name
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}]+/gu, '-')
-    .replaceAll(/^-|-$/g, '');
 }

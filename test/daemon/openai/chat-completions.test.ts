@@ -81,6 +81,22 @@ it('lists agents as models', async () => {
   await expect(openai.models.retrieve('nobody')).rejects.toThrow(OpenAI.NotFoundError);
 });
 
+it('takes the name of an agent in any case, and says where it means two', async () => {
+  expect((await openai.models.retrieve('the bread SHOP')).id).toBe(agent);
+  const headers = { authorization: PRIVATE_KEY, 'content-type': 'application/json' };
+  const body = JSON.stringify({ name: 'The bread shop', config: {} });
+  const second = ((await house.ask('/agents', { method: 'POST', headers, body })).body as { id: string }).id;
+  // The exact name comes before other letters.
+  expect((await openai.models.retrieve('The Bread Shop')).id).toBe(agent);
+  await expect(openai.chat.completions.create({ model: 'the-bread-shop', messages: [USER] })).rejects.toMatchObject({
+    status: 400,
+    param: 'model',
+    code: 'agent_ambiguous',
+    message: expect.stringContaining(`2 agents are called "the-bread-shop": name one by its id: ${agent}, ${second}`),
+  });
+  await house.ask(`/agents/${second}`, { method: 'DELETE', headers: { authorization: PRIVATE_KEY } });
+});
+
 it('answers whole, with the prompt, the context and the client’s settings', async () => {
   const { data, response } = await openai.chat.completions
     .create({

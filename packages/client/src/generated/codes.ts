@@ -107,6 +107,7 @@ export type ErrorCode =
   | 'LINK_INVALID'
   | 'KEY_LAST'
   | 'KEY_OF_ENVIRONMENT'
+  | 'AGENT_AMBIGUOUS'
   | 'AGENT_CHANGED'
   | 'AGENT_IN_USE'
   | 'NOT_FOUND'

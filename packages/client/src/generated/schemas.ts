@@ -871,6 +871,7 @@ interface components {
        * @example LINK_INVALID
        * @example KEY_LAST
        * @example KEY_OF_ENVIRONMENT
+       * @example AGENT_AMBIGUOUS
        * @example AGENT_CHANGED
        * @example AGENT_IN_USE
        * @example NOT_FOUND
@@ -1472,6 +1473,7 @@ interface components {
        * @example LINK_INVALID
        * @example KEY_LAST
        * @example KEY_OF_ENVIRONMENT
+       * @example AGENT_AMBIGUOUS
        * @example AGENT_CHANGED
        * @example AGENT_IN_USE
        * @example NOT_FOUND

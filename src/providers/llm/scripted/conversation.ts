@@ -94,7 +94,7 @@ export interface ScriptReply {
 const NOTHING: ScriptReply = { text: '', calls: [] };
 /** The user turn that represents unintelligible speech. */
 const INAUDIBLE = '[inaudible]';
-const END_TOOL = 'end_call';
+export const END_TOOL = 'end_call';
 
 /**
  * A scripted conversation. It is rebuilt from the messages for every request, so its state depends on nothing else: no
