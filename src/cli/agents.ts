@@ -4,6 +4,7 @@ import { checkFile, findingLine } from './agents/check.js';
 import { AgentDesk } from './agents/remote.js';
 import { type CommandIo, defineCommand, UsageError, type Values } from './shared/command.js';
 import { daemonClient, daemonPlace } from './shared/daemon-client.js';
+import { DEMO_DESK_URL } from './shared/demo-desk.js';
 import { engineSettings } from './shared/engine-settings.js';
 import { DAEMON, ENGINE, JSON_OUTPUT, settingsOf } from './shared/flags.js';
 
@@ -94,7 +95,8 @@ function deskOf(flags: Values<typeof DAEMON>, io: CommandIo, yes = false): Agent
 
 async function check(files: readonly string[], values: Values<typeof CHECK>, io: CommandIo): Promise<number> {
   const { engine: options } = await engineSettings(io, settingsOf(values));
-  const engine = new Engine(options);
+  // `parley serve` and `parley talk` put a desk of their own in its place.
+  const engine = new Engine({ ...options, allowUrls: [...options.allowUrls, DEMO_DESK_URL] });
   try {
     const checked = [];
     for (const file of files) {

@@ -14,7 +14,7 @@ export const backup = defineCommand({
     keys that encrypt stored secrets, so protect it like the data folder.`,
   args: [{ name: 'FILE', help: 'the archive to write', stream: 'out' }],
   flags: {
-    recordings: { help: 'include the recordings; by default only their list' },
+    recordings: { help: 'include the recordings and traces of calls; by default only their lists' },
     'without-keys': {
       help: 'leave out secret.key and signing.key; stored secrets and links then work only with the same keys',
     },
@@ -44,9 +44,12 @@ export const backup = defineCommand({
         'the data are in PostgreSQL, and not in this archive: pg_dump -Fc "$PARLEY_DATABASE_URL" > FILE\n',
       );
     }
-    const { length } = manifest.recordings;
-    if (length > 0 && !values.recordings) {
-      io.stderr.write(`${String(length)} recordings listed, not copied; --recordings copies them\n`);
+    const { recordings, traces } = manifest;
+    if (recordings.length + traces.length > 0 && !values.recordings) {
+      io.stderr.write(
+        `${String(recordings.length)} recordings and ${String(traces.length)} traces listed, not copied; ` +
+          '--recordings copies them\n',
+      );
     }
     return 0;
   },

@@ -350,9 +350,15 @@ async function openEngine(
 }
 
 /** What an engine reports of itself, for the log. */
-export function engineReports(log: Log): Pick<EngineOptions, 'onMcpFault' | 'onProviderAccepted'> {
+export function engineReports(log: Log): Pick<EngineOptions, 'onMcpFault' | 'onChatFault' | 'onProviderAccepted'> {
   return {
     onMcpFault: (server, reason) => log.write('warn', `mcp server ${server}: ${reason}`),
+    // The reason of a tool is its reply, which may hold what is private.
+    onChatFault: ({ sessionId, agentId }, name, reason) => {
+      const agent = agentId ?? 'temporary agent';
+      const why = name === 'tool.failed' && !reason.includes('may not be called') ? '' : `: ${reason.slice(0, 300)}`;
+      log.write('warn', `${agent} ${sessionId.slice(0, 8)}: ${name}${why}`, { session: sessionId, agent, fault: name });
+    },
     onProviderAccepted: (name) => log.write('info', `${name} accepts its key again`),
   };
 }

@@ -13,8 +13,16 @@ export class FaultCounts extends Map<string, number> {
   readonly reasons: Record<string, string> = {};
   /** The last stack of faults caused by an exception in an embedder's code. */
   readonly causes: Record<string, string> = {};
+  readonly #onFault: (name: string, reason: string) => void;
+
+  /** @param onFault gets each at once */
+  constructor(onFault: (name: string, reason: string) => void) {
+    super();
+    this.#onFault = onFault;
+  }
 
   readonly note = (name: string, reason: string, cause?: string): void => {
+    this.#onFault(name, reason);
     this.set(name, (this.get(name) ?? 0) + 1);
     this.reasons[name] = reason;
     if (cause !== undefined) this.causes[name] = cause;

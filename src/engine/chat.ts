@@ -131,7 +131,10 @@ export class Chats {
   async #begin(request: ChatRequest, signal: AbortSignal): Promise<Chat> {
     const id = request.id ?? randomUUID();
     const [startMs, startUnixMs] = [this.#services.clock.nowMs(), nowUnixMs()];
-    const faults = new FaultCounts();
+    const agentId = request.agentId ?? null;
+    const faults = new FaultCounts((name, reason) =>
+      this.#services.options.onChatFault?.({ sessionId: id, agentId }, name, reason),
+    );
     const prepared = await prepareAgent(this.#services, request, 'writing', {
       id,
       onFault: faults.note,

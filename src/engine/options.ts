@@ -96,6 +96,8 @@ export interface EngineOptions {
   mcpTokens?: McpTokenSource;
   /** Called when an MCP server cannot be reached or has closed its connection. The engine tries again. */
   onMcpFault?: (server: string, reason: string) => void;
+  /** Gets each fault of a chat that did not end it, such as `tool.failed`. Default: not called. */
+  onChatFault?: (chat: { sessionId: string; agentId: string | null }, name: string, reason: string) => void;
   /** Called when a vendor accepts a key that it refused during `warmUp`. */
   onProviderAccepted?: (provider: string) => void;
   /** Signs the messages to `session_data_webhook`s: `whsec_` and base64. Default: no signature. */

@@ -1,4 +1,4 @@
-import type { ParleyError } from '../base/errors.js';
+import { type ParleyError, reasonOf } from '../base/errors.js';
 import { oldPlaceWarnings } from '../agent/extensions/old-place.js';
 import { type Location, placeOf } from '../schema/issues.js';
 import { EMBEDDED_DEFAULTS, type ResolvedAgent } from '../agent/resolve.js';
@@ -7,6 +7,7 @@ import type { AgentConfig } from '../agent/agent.js';
 import { modelRemedy, noModelReason, SCRIPTED_MODEL, successorOf } from '../settings/models.js';
 import { hasModel } from './plugin.js';
 import { webhookAddress } from '../agent/webhook.js';
+import { AddressGuard } from '../net/address-guard.js';
 import { type ScriptToolUse, scriptToolUses } from '../providers/llm/scripted/index.js';
 
 /** A part of an agent that will not work as its author may expect, but does not prevent sessions. */
@@ -39,6 +40,7 @@ const CHECKS: readonly ((checked: WarningContext) => readonly AgentWarning[])[] 
   ({ request: { agent: config, script, llm }, options }) =>
     llm === undefined ? modelWarnings({ config, script }, options) : [],
   ({ request: { agent: config } }) => oldPlaceWarnings(config),
+  ({ request: { agent: config }, options }) => addressWarnings(config, new AddressGuard(options)),
   ({ request: { agent: config, script } }) => scriptWarnings(config, scriptToolUses(script)),
 ];
 
@@ -107,4 +109,23 @@ export function scriptWarnings(config: AgentConfig, uses: readonly ScriptToolUse
 /** A warning with its place: `script.rules[1].end needs …`. */
 export function warningText({ part, loc, msg }: AgentWarning): string {
   return part === 'script' ? `${placeOf([part, ...loc])} ${msg}` : msg;
+}
+
+/** Warns of addresses that the agent's requests cannot reach, whatever they resolve to. */
+function addressWarnings(config: AgentConfig, guard: AddressGuard): AgentWarning[] {
+  const { tools, session_data_webhook: data, extra_prompt_webhook: extra } = config;
+  const places: [loc: Location, url: string | null | undefined][] = [
+    ...(tools ?? []).map(({ webhook }, at): [Location, typeof webhook] => [['tools', at, 'webhook'], webhook]),
+    [['session_data_webhook'], typeof data === 'string' ? data : data?.url],
+    [['extra_prompt_webhook'], typeof extra === 'string' ? extra : extra?.url],
+    [['call_settings', 'background', 'url'], config.call_settings?.background?.url],
+  ];
+  return places.flatMap(([loc, url]) => {
+    try {
+      if (url != null && url !== '') guard.check(url);
+      return [];
+    } catch (error) {
+      return [{ loc, msg: `${reasonOf(error)}.` }];
+    }
+  });
 }

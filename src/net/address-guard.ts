@@ -51,9 +51,9 @@ export class AddressGuard {
     // The URL parser normalises every spelling of an IPv4 address.
     const host = url.hostname.replace(/^\[|\]$/g, '');
     if (isIP(host) !== 0) {
-      if (!isPublicAddress(host)) throw refused('its host is not on the public internet');
+      if (!isPublicAddress(host)) throw refused(`its host is not on the public internet${REMEDY}`);
     } else if (isLocalName(host)) {
-      throw refused('its host is a name of a local network');
+      throw refused(`its host is a name of a local network${REMEDY}`);
     }
     return { url, exempt: false };
   }
@@ -66,7 +66,7 @@ export class AddressGuard {
       if (error) callback(error, []);
       else if (first === undefined) callback(refused('its host has no address'), []);
       else if (!addresses.every(({ address }) => isPublicAddress(address))) {
-        callback(refused('its host is not on the public internet'), []);
+        callback(refused(`its host is not on the public internet${REMEDY}`), []);
       } else if (options.all) callback(null, addresses);
       else callback(null, first.address, first.family);
     });
@@ -82,6 +82,9 @@ function isLocalName(host: string): boolean {
 function withoutHash(url: URL): string {
   return url.href.slice(0, url.href.length - url.hash.length);
 }
+
+/** What the operator can do about a private address. */
+const REMEDY = '; the setting allowUrls (PARLEY_ALLOW_URLS, --allow of commands) permits single addresses';
 
 /** The error does not reveal the resolved addresses, which would expose the internal network. */
 function refused(reason: string): ParleyError {

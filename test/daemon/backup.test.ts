@@ -41,6 +41,21 @@ function add(phone: string): Promise<{ status: number; body: unknown }> {
   return house.ask('/do-not-call', { method: 'POST', headers: HEADERS, body: JSON.stringify({ phone }) });
 }
 
+/** Holds a conversation that ends at once. Returns its session id. */
+async function talked(at: House): Promise<string> {
+  const client = at.connect();
+  await client.initiate();
+  await client.inbox.find(({ data }) => data === 'Hello.');
+  client.socket.close();
+  await at.ended;
+  const logged = async (): Promise<{ session_id: string; call_status: string } | undefined> => {
+    const { body } = await at.ask('/call-logs', { headers: HEADERS });
+    return (body as { histories: { session_id: string; call_status: string }[] }).histories[0];
+  };
+  await expect.poll(async () => (await logged())?.call_status).toBe('user-ended');
+  return (await logged())?.session_id ?? '';
+}
+
 async function numbers(): Promise<string[]> {
   const { body } = await (house as House).ask('/do-not-call', { headers: HEADERS });
   return (body as { phone: string }[]).map(({ phone }) => phone);
@@ -58,6 +73,7 @@ describe('parley backup and parley restore', () => {
     const { key } = made.body as { key: string };
     mkdirSync(join(house.dataDir, 'recordings'), { recursive: true });
     writeFileSync(join(house.dataDir, 'recordings', 'call.wav'), 'sound');
+    const session = await talked(house);
 
     await add('+12025550100');
     const file = join(folder, 'parley.tar');
@@ -85,6 +101,8 @@ describe('parley backup and parley restore', () => {
     expect(house.daemon.newPrivateKey).toBeNull();
     expect(await numbers()).toContain('+12025550100');
     expect(await house.ask('/agents/baker', { headers: { authorization: key } })).toEqual(before);
+    expect((await run(['calls', 'show', session], elsewhere)).out).toContain(join(elsewhere, 'traces'));
+    expect(await parley(['replay', join(elsewhere, 'traces', `${session}.jsonl`)])).toMatchObject({ code: 0 });
     expect(readFileSync(join(elsewhere, 'recordings', 'call.wav'), 'utf8')).toBe('sound');
   });
 

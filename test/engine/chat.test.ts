@@ -444,3 +444,20 @@ describe('around the answer', () => {
     await own.close();
   });
 });
+
+it('tells of faults that did not end the chat', async () => {
+  const faults: unknown[] = [];
+  const engine = new Engine({
+    onChatFault: ({ agentId }, name, reason) => faults.push([agentId, name, reason]),
+  });
+  engines.push(engine);
+  const pieces = engine.chat({
+    agent: { tools: [{ name: 'stock', description: 'What is there.', webhook: 'http://10.0.0.7/stock' }] },
+    agentId: 'baker',
+    script: { rules: [{ when: 'bread', call: { tool: 'stock', ok: { say: 'Yes.' }, failed: { say: 'No.' } } }] },
+    messages: [BREAD],
+    signal: new AbortController().signal,
+  });
+  for await (const _ of pieces);
+  expect(faults).toEqual([['baker', 'tool.failed', expect.stringContaining('the setting allowUrls') as string]]);
+});

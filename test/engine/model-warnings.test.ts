@@ -98,7 +98,8 @@ describe('a script that needs an action which is off', () => {
     const running = session.run().finally(() => (over = true));
     await clock.runUntil(() => over, 60_000);
     expect((await running).faultReasons).toEqual({
-      'script.action_off': expect.stringContaining('script.rules[0].end needs flow.agent_terminate_call.enabled'),
+      'script.action_off':
+        'script.rules[0].end needs flow.agent_terminate_call.enabled: without it the agent does not hang up.',
     });
   });
 });

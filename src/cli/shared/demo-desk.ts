@@ -7,7 +7,7 @@ import type { AgentConfig } from '../../agent/agent.js';
  * The address to which the demo agent (`examples/restaurant`) sends bookings. Each parley process replaces it with a desk
  * of its own on a free port, so that several processes can run side by side.
  */
-const DEMO_DESK_URL = 'http://127.0.0.1:8089/bookings';
+export const DEMO_DESK_URL = 'http://127.0.0.1:8089/bookings';
 const PATH = '/bookings';
 
 /** A booking as the demo agent sent it. */

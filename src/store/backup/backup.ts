@@ -11,11 +11,11 @@ import * as z from 'zod';
 
 export interface BackupOptions {
   dataDir: string;
-  /** Whether the data are in PostgreSQL: the folder has only keys and recordings. */
+  /** Whether the data are in PostgreSQL: the folder has only keys and files of calls. */
   withoutDatabases: boolean;
   /** The file to write. It must not exist. */
   to: string;
-  /** Include the recordings, not only their list. */
+  /** Include the recordings and traces of calls, not only their lists. */
   recordings: boolean;
   /** Include the keys for encryption and signing. */
   keys: boolean;
@@ -46,18 +46,22 @@ export async function backUp(options: BackupOptions): Promise<Manifest> {
     for (const name of KEY_FILES) {
       if (keys && existsSync(join(dataDir, name))) await copyFile(join(dataDir, name), join(copies, name));
     }
-    const sound = await recordingsOf(dataDir);
-    const files = [
-      ...(await readdir(copies)).toSorted().map((name) => ({ name, path: join(copies, name) })),
-      ...(recordings ? await heldRecordings(join(dataDir, 'recordings'), join(copies, 'recordings'), sound) : []),
-    ];
+    const files = (await readdir(copies)).toSorted().map((name) => ({ name, path: join(copies, name) }));
+    const lists = {
+      recordings: await filesIn(join(dataDir, 'recordings')),
+      traces: await filesIn(join(dataDir, 'traces')),
+    };
+    if (recordings) {
+      for (const [name, list] of Object.entries(lists))
+        files.push(...(await heldFiles(name, { from: join(dataDir, name), to: join(copies, name) }, list)));
+    }
     const manifest: Manifest = {
       format: 'parley-backup',
       version: 1,
       parley: packageVersion(),
       created_at: unixSeconds(unixMs),
       files: await Promise.all(files.map(async ({ name, path }) => ({ name, ...(await digest(path)) }))),
-      recordings: sound,
+      ...lists,
     };
     const part = join(copies, 'backup.part');
     await writeArchive(part, manifest, files);
@@ -90,28 +94,32 @@ async function snapshot(from: string, to: string): Promise<void> {
   }
 }
 
-async function recordingsOf(dataDir: string): Promise<{ name: string; bytes: number }[]> {
-  const folder = join(dataDir, 'recordings');
+interface ListedFile {
+  name: string;
+  bytes: number;
+}
+
+async function filesIn(folder: string): Promise<ListedFile[]> {
   const names = await readdir(folder).catch(() => []);
   const kept = names.filter((name) => /^[\w.-]{1,80}$/.test(name)).toSorted();
   const found = await Promise.all(kept.map((name) => stat(join(folder, name)).catch(unlessMissing)));
   return kept.flatMap((name, at) => (found[at] == null ? [] : [{ name, bytes: found[at].size }]));
 }
 
-/** Recordings as links or copies, which stay when the daemon deletes one or moves it to the store for files. */
-async function heldRecordings(
-  from: string,
-  to: string,
-  recordings: readonly { name: string }[],
+/** Files of calls as links or copies, which stay when the daemon deletes one or moves it to the store for files. */
+async function heldFiles(
+  kind: string,
+  { from, to }: { from: string; to: string },
+  files: readonly ListedFile[],
 ): Promise<{ name: string; path: string }[]> {
   await mkdir(to);
   const held: { name: string; path: string }[] = [];
-  for (const { name } of recordings) {
+  for (const { name } of files) {
     const [source, path] = [join(from, name), join(to, name)];
     const isHeld = await link(source, path)
       .catch(() => copyFile(source, path)) // a file system without links, or another one
       .then(() => true, unlessMissing);
-    if (isHeld !== null) held.push({ name: `recordings/${name}`, path });
+    if (isHeld !== null) held.push({ name: `${kind}/${name}`, path });
   }
   return held;
 }
@@ -165,10 +173,12 @@ async function append(
   await archive.appendFile(tarPadding(entry.bytes));
 }
 
-/** The first bytes of a file: a recording may grow meanwhile. */
+/** The first bytes of a file: a recording or a trace may grow meanwhile. */
 function bounded(path: string, bytes: number): Iterable<Buffer> | AsyncIterable<Buffer> {
   return bytes === 0 ? [] : (createReadStream(path, { end: bytes - 1 }) as AsyncIterable<Buffer>);
 }
+
+const listedFile = z.strictObject({ name: z.string(), bytes: z.int().min(0) });
 
 /** The first file of a backup. It lists the others, so that a restore checks them before it replaces anything. */
 export const manifestSchema = z.strictObject({
@@ -179,13 +189,17 @@ export const manifestSchema = z.strictObject({
   created_at: z.int(),
   files: z.array(
     z.strictObject({
-      name: z.string().regex(/^(?:parley\.db|knowledge\.db|secret\.key|signing\.key|recordings\/[\w.-]{1,80})$/),
+      name: z
+        .string()
+        .regex(/^(?:parley\.db|knowledge\.db|secret\.key|signing\.key|(?:recordings|traces)\/[\w.-]{1,80})$/),
       bytes: z.int().min(0),
       sha256: z.string().regex(/^[0-9a-f]{64}$/),
     }),
   ),
   /** All recordings of the data folder. `files` has them only if the backup includes them. */
-  recordings: z.array(z.strictObject({ name: z.string(), bytes: z.int().min(0) })),
+  recordings: z.array(listedFile),
+  /** As `recordings`. Archives of earlier versions have no traces. */
+  traces: z.array(listedFile).default([]),
 });
 
 export type Manifest = z.infer<typeof manifestSchema>;

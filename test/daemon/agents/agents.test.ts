@@ -540,6 +540,25 @@ describe('warnings about agents', () => {
     });
   });
 
+  it('tell of addresses that may not be called, and of rules that need an action which is off', async () => {
+    const config = {
+      ...CONFIG,
+      tools: [{ name: 'stock', description: 'What is there.', webhook: 'http://10.0.0.7/stock' }],
+      session_data_webhook: { url: 'http://crm.internal/done' },
+      extra_prompt_webhook: 'https://example.com/prompt',
+    };
+    const script = { rules: [{ when: 'bye', say: 'Goodbye!', end: true }] };
+    const { body } = await ask('POST', '/agents', { name: 'Private', config, script });
+    expect(body.warnings).toEqual([
+      {
+        loc: ['body', 'config', 'tools', 0, 'webhook'],
+        msg: text('not on the public internet; the setting allowUrls'),
+      },
+      { loc: ['body', 'config', 'session_data_webhook'], msg: text('--allow') },
+      { loc: ['body', 'script', 'rules', 0, 'end'], msg: text('needs flow.agent_terminate_call.enabled') },
+    ]);
+  });
+
   it('hide no other fault', async () => {
     const config = { ...CONFIG, language: 'ka', tools: [{ name: 'end_call', description: 'Mine.' }] };
     const { status, body } = await ask('POST', '/agents', { name: 'Tbilisi', config });

@@ -92,7 +92,7 @@ it('takes the name of an agent in any case, and says where it means two', async 
     status: 400,
     param: 'model',
     code: 'agent_ambiguous',
-    message: expect.stringContaining(`2 agents are called "the-bread-shop": name one by its id: ${agent}, ${second}`),
+    message: `400 2 agents are called "the-bread-shop": name one by its id: ${agent}, ${second}`,
   });
   await house.ask(`/agents/${second}`, { method: 'DELETE', headers: { authorization: PRIVATE_KEY } });
 });
