@@ -60,9 +60,10 @@ describe('parley eval', () => {
     expect(log.entries.length).toBeGreaterThan(10);
   });
 
+  // test/eval/suites.test.ts compares calls by voice, with their recordings.
   it('gives the same result twice for the same seeds, to the bit', { timeout: 120_000 }, async () => {
     const runs = async (): Promise<unknown> => {
-      const flags = ['--agent', AGENT, '--only', 'short', '--runs', '2', '--keep', 'none', '--json'];
+      const flags = ['--agent', AGENT, '--only', 'short', '--mode', 'text', '--runs', '2', '--keep', 'none', '--json'];
       const { code, out } = await parley(['eval', path('suite.yaml'), ...flags]);
       expect(code).toBe(0);
       return (JSON.parse(out) as SuiteResult).cases;
