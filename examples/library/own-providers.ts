@@ -12,7 +12,10 @@ const parrot: LlmProvider = {
   },
 };
 
-/** Your line: give it the user's audio with `pushAudio`, and play what it hands out, 20 ms at a time. */
+/**
+ * Your line: give it the user's audio with `pushAudio` as it is spoken, silence included, and play what it hands out,
+ * 20 ms at a time.
+ */
 export async function answerCall(
   engine: Engine,
   play: (frame: Int16Array | null) => void,

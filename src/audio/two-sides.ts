@@ -80,7 +80,7 @@ class Side {
   readonly #rateHz: number;
   #resampler: Resampler | null = null;
   #fromHz = 0;
-  /** By how much the side goes on later than it says: a line that counts only what it brings pauses its count. */
+  /** By how much the side goes on later than it says, because a part of it came too late. */
   #lag = 0;
   /** What was not taken yet, from `#start` on. */
   #samples = new Int16Array(0);

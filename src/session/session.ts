@@ -55,6 +55,7 @@ export class Session extends SteeredSession {
   readonly #log: EventLogWriter;
   readonly #notifier: Notifier;
   readonly #hearing: Hearing;
+  readonly #sink: LineSink;
   readonly #recogniser: Recogniser;
   readonly #turnJudge: TurnJudge | null;
   readonly #pauseNotes: PauseNotes | null;
@@ -124,6 +125,8 @@ export class Session extends SteeredSession {
       hearsBeeps: () => conversation.voicemail !== null && this.#conversation.state.voicemail !== null,
       stt: listeners.length === 1 ? this.#recogniser : together(...listeners),
     });
+    const onClosed = (error: unknown): void => this.#onLineClosed(error);
+    this.#sink = new LineSink(context, { hearing: this.#hearing, forms: this.#forms, onClosed, taps: this.#taps.user });
     this.#playout = new Playout(transport, this.#playoutEvents());
     this.#pacer = new Pacer(transport, this.#frameSource(), (error) => this.#onLineClosed(error), this.#taps.agent);
     this.#voice = new Voice(context, {
@@ -203,10 +206,7 @@ export class Session extends SteeredSession {
     this.#notifier.started();
     this.#recogniser.open();
     try {
-      const onClosed = (error: unknown): void => this.#onLineClosed(error);
-      transport.start(
-        new LineSink(this.#context, { hearing: this.#hearing, forms: this.#forms, onClosed, taps: this.#taps.user }),
-      );
+      transport.start(this.#sink);
     } catch (error) {
       this.#onLineClosed(error);
     }
@@ -525,7 +525,7 @@ export class Session extends SteeredSession {
     this.#notifier.answerEnded();
     const limit = this.#limit;
     if (wasOpen) this.#notifier.tell({ type: 'ended', status: this.#status, limit: limit ?? undefined });
-    this.#hearing.stop();
+    this.#sink.stop();
     this.#pacer.stop();
     this.#alarm.set(undefined);
     this.#abort.abort();

@@ -7,7 +7,11 @@ export interface TapFrame {
   /** Mono, at the line's rate: 20 ms of the agent, or what the line brought of the user. The reader's own copy. */
   samples: Int16Array;
   sampleRateHz: number;
-  /** Position of its first sample since the line opened. */
+  /**
+   * Position of its first sample on the time since the line opened, the same for both sides. It jumps over what the line
+   * did not bring, and never goes back: after a stall of the line, whose audio then comes at once, it is ahead until the
+   * next gap.
+   */
   atSample: number;
   /** Frames before it that the reader was too slow for. */
   dropped: number;
@@ -25,7 +29,7 @@ const MAX_FRAMES = 100;
 /** The taps of one side: each reader has its own bounded buffer, and none delays the line. */
 export class LineTaps {
   readonly #side: Side;
-  readonly #sampleRateHz: number;
+  readonly sampleRateHz: number;
   readonly #onRead: (isRead: boolean) => void;
   readonly #taps = new Set<Tap>();
   #isOver = false;
@@ -35,7 +39,7 @@ export class LineTaps {
   /** @param onRead called whenever `isRead` changes */
   constructor(side: Side, sampleRateHz: number, onRead: (isRead: boolean) => void = () => undefined) {
     this.#side = side;
-    this.#sampleRateHz = sampleRateHz;
+    this.sampleRateHz = sampleRateHz;
     this.#onRead = onRead;
   }
 
@@ -61,7 +65,7 @@ export class LineTaps {
   /** Only while `isRead`. The samples are copied. */
   push(samples: Int16Array, atSample: number): void {
     if (samples.length === 0) return;
-    this.give({ side: this.#side, samples, sampleRateHz: this.#sampleRateHz, atSample, dropped: 0 });
+    this.give({ side: this.#side, samples, sampleRateHz: this.sampleRateHz, atSample, dropped: 0 });
   }
 
   /** A frame of a tap elsewhere. */

@@ -43,7 +43,8 @@ export class MemoryTransport implements Transport {
   }
 
   /**
-   * The user's audio, mono, any length. Kept before `start`, ignored after the close.
+   * The user's audio, mono, any length, as it is spoken: its last sample was spoken now. Push silence too, or the agent
+   * answers half a second later (see `TransportSink.audio`). Kept before `start`, ignored after the close.
    * @throws ParleyError ARGUMENT_INVALID for other types than Int16Array
    */
   pushAudio(samples: Int16Array): void {

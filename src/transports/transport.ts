@@ -109,7 +109,10 @@ export type TransferFailure = 'busy' | 'no-answer' | 'rejected' | 'voicemail' | 
 
 /** Receives a transport's input. None of these throws. */
 export interface TransportSink {
-  /** Mono audio at `inputRateHz`, any length. It may be overwritten afterwards. */
+  /**
+   * Mono audio at `inputRateHz`, any length, whose last sample was spoken now. It may be overwritten afterwards. Deliver
+   * silence too: pauses are counted in it. Where none comes for 500 ms after speech, the session counts them itself.
+   */
   audio(samples: Int16Array): void;
   /** Keys of the user: 0-9, *, #, A-D. */
   digits(digits: string): void;

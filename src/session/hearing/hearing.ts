@@ -95,6 +95,8 @@ const GREETING_SAMPLES = msToSamples(300, HEARING_RATE_HZ);
 const FAX_SAMPLES = msToSamples(60_000, HEARING_RATE_HZ);
 /** Special information tones come within this time; an announcement before them may last as long. */
 const SIT_SAMPLES = msToSamples(30_000, HEARING_RATE_HZ);
+/** Silence after speech that ends every turn. */
+const SETTLED_SAMPLES = msToSamples(4000, HEARING_RATE_HZ);
 /** A VAD needs this long to forget the start of a tone, which it got before the tone was detected. */
 const DEAF_SAMPLES = msToSamples(120, HEARING_RATE_HZ);
 /** The current frame at 16 kHz, shared by all calls of a thread, which are processed one after another. */
@@ -137,6 +139,8 @@ export class Hearing {
   /** Start of the first speech, and of the beep detector. */
   #spokenFrom: number | null = null;
   #beepFrom: number | null = null;
+  /** End of the last speech. */
+  #silentFrom: number | null = null;
   #isOver = false;
   #isDeaf = false;
   #received = 0;
@@ -184,6 +188,7 @@ export class Hearing {
           emit({ type: 'speech.started', startMs: this.#msAt(startSample) });
         },
         onSpeechEnd: (endSample) => {
+          this.#silentFrom = endSample;
           stt.speechStopped(endSample);
           emit({ type: 'speech.stopped', endMs: this.#msAt(endSample) });
         },
@@ -195,6 +200,14 @@ export class Hearing {
   /** How loud the user's latest speech is so far: RMS, SILENCE_DBFS to 0. */
   get speechLevelDbfs(): number {
     return amplitudeToDbfs(this.#spokenSteps === 0 ? 0 : Math.sqrt(this.#spokenPower / this.#spokenSteps));
+  }
+
+  /** Whether the user speaks, or has just spoken: the VAD, the recogniser and the turn model need the silence after it. */
+  get awaitsSilence(): boolean {
+    if (this.#isOver) return false;
+    return (
+      this.#detector.speaking || (this.#silentFrom !== null && this.#received - this.#silentFrom < SETTLED_SAMPLES)
+    );
   }
 
   /** Hears silence in place of the line, or (`on` false) the line again. */

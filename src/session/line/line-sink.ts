@@ -1,4 +1,5 @@
-import { notInt16 } from '../../audio/frame.js';
+import { msToSamples, notInt16 } from '../../audio/frame.js';
+import type { Cancel } from '../../base/clock.js';
 import { failureOf } from '../../base/errors.js';
 import type { TransportSink, TransportMessage } from '../../transports/transport.js';
 import type { Hearing } from '../hearing/hearing.js';
@@ -13,15 +14,30 @@ export interface LineSinkOptions {
   taps: LineTaps;
 }
 
-/** Receives what the user says, presses and types from the line. */
+/** A line that brings no audio for this long in or after speech is silent: the pause then counts from its last audio. */
+const GAP_MS = 500;
+const FILL_MS = 20;
+/** Audio up to this late follows the audio before it, so that jitter does not tear it; beyond it there was a gap. */
+const LATE_MS = 200;
+
+/**
+ * Receives what the user says, presses and types from the line. Lines may stop sending in silence; speech would then
+ * never end, so silence fills such a gap while somebody waits for the end of the user's words.
+ */
 export class LineSink implements TransportSink {
-  readonly #emit: SessionContext['emit'];
+  readonly #context: Pick<SessionContext, 'clock' | 'nowMs' | 'emit' | 'log'>;
   readonly #hearing: Hearing;
   readonly #options: LineSinkOptions;
-  #received = 0;
+  /** Position after the last audio, on the line's time, and whether there was any. */
+  #end = 0;
+  #isFirst = true;
+  /** Until when there was audio or silence in its place, on the session's time. */
+  #heardMs = 0;
+  #isGap = false;
+  #stopWatch: Cancel | null = null;
 
-  constructor({ emit }: Pick<SessionContext, 'emit'>, options: LineSinkOptions) {
-    this.#emit = emit;
+  constructor(context: Pick<SessionContext, 'clock' | 'nowMs' | 'emit' | 'log'>, options: LineSinkOptions) {
+    this.#context = context;
     this.#hearing = options.hearing;
     this.#options = options;
   }
@@ -30,12 +46,56 @@ export class LineSink implements TransportSink {
     try {
       if (!(samples instanceof Int16Array)) throw notInt16('audio of the transport', samples);
       const { taps } = this.#options;
-      if (taps.isRead) taps.push(samples, this.#received);
-      this.#received += samples.length;
+      const at = this.#place(samples.length);
+      if (taps.isRead) taps.push(samples, at);
+      this.#heardMs = this.#context.nowMs();
+      this.#isGap = false;
       this.#hearing.audio(samples);
+      if (this.#stopWatch === null) this.#watch(GAP_MS);
     } catch (error) {
-      this.#emit({ type: 'ears.failed', ...failureOf(error) });
+      this.#context.emit({ type: 'ears.failed', ...failureOf(error) });
     }
+  }
+
+  /** Hears nothing more. */
+  stop(): void {
+    this.#hearing.stop();
+    this.#stopWatch?.();
+    this.#stopWatch = null;
+  }
+
+  /** The position of audio whose last sample was spoken now, unless it follows the audio before it. */
+  #place(length: number): number {
+    const { sampleRateHz } = this.#options.taps;
+    const late = msToSamples(this.#context.nowMs(), sampleRateHz) - (this.#end + length);
+    if (late > (this.#isFirst ? 0 : msToSamples(LATE_MS, sampleRateHz))) this.#end += late;
+    this.#isFirst = false;
+    const at = this.#end;
+    this.#end += length;
+    return at;
+  }
+
+  #watch(inMs: number): void {
+    const { clock } = this.#context;
+    this.#stopWatch = clock.schedule(clock.nowMs() + inMs, () => {
+      this.#stopWatch = null;
+      this.#fill();
+    });
+  }
+
+  /** Silence takes the place of missing audio until the user's words are over. */
+  #fill(): void {
+    if (!this.#hearing.awaitsSilence) return;
+    const missingMs = this.#context.nowMs() - this.#heardMs;
+    if (!this.#isGap && missingMs < GAP_MS) {
+      this.#watch(Math.max(FILL_MS, GAP_MS - missingMs));
+      return;
+    }
+    if (!this.#isGap) this.#context.log('line.gap', { missingMs });
+    this.#isGap = true;
+    this.#heardMs += missingMs;
+    this.#hearing.audio(new Int16Array(msToSamples(missingMs, this.#options.taps.sampleRateHz)));
+    this.#watch(FILL_MS);
   }
 
   digits(digits: string): void {
@@ -43,7 +103,7 @@ export class LineSink implements TransportSink {
   }
 
   text(text: string): void {
-    this.#emit({ type: 'text', text });
+    this.#context.emit({ type: 'text', text });
   }
 
   formResult(id: string, value: unknown): void {
