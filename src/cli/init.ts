@@ -51,7 +51,8 @@ export const init = defineCommand({
       const spec = values.package === undefined ? ownSpec(folder) : specOf(values.package, folder);
       const replaces = async (file: string): Promise<boolean> =>
         values.force || ((await questions?.confirm(`Replace ${join(folder, file)}?`, false)) ?? false);
-      const kept = await writeProject({ folder, name, spec, replaces, io });
+      const written = await writeProject({ folder, name, spec, replaces, io });
+      const kept = values.package === undefined ? written : await takesPackage(folder, spec, written, io);
       io.stderr.write(nextSteps(folder, kept, spec));
       return 0;
     } finally {
@@ -99,6 +100,36 @@ async function writeProject({ folder, name, spec, replaces, io }: Project): Prom
   return kept;
 }
 
+/** A package.json that is there gets another parley, and keeps the rest. @returns the files that are kept */
+async function takesPackage(
+  folder: string,
+  spec: string,
+  kept: string[],
+  io: Pick<CommandIo, 'stdout'>,
+): Promise<string[]> {
+  const path = join(folder, 'package.json');
+  if (!kept.includes('package.json')) return kept;
+  const manifest = parsed(path);
+  const dependencies = manifest?.['dependencies'] ?? {};
+  if (manifest === null || typeof dependencies !== 'object' || !Object.hasOwn(dependencies, PACKAGE)) return kept;
+  if (Reflect.get(dependencies, PACKAGE) !== spec) {
+    manifest['dependencies'] = { ...dependencies, [PACKAGE]: spec };
+    await writeFile(path, `${JSON.stringify(manifest, null, 2)}\n`);
+    io.stdout.write(`changed ${path}: ${PACKAGE} is ${spec}\n`);
+  }
+  return kept.filter((file) => file !== 'package.json');
+}
+
+/** A JSON object, or null. */
+function parsed(path: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    return typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown> | null) : null;
+  } catch {
+    return null;
+  }
+}
+
 function starterText(from: string, name: string): string {
   const text = readFileSync(packageFile(`examples/starter/${from}`), 'utf8');
   // In JSON and YAML the name is written as JSON, which both can read.
@@ -131,10 +162,28 @@ function manifestText(folder: string, spec: string): string {
   return `${JSON.stringify(Object.assign({ name, version: '0.1.0', private: true }, neededMembers(spec)), null, 2)}\n`;
 }
 
-/** What installs the parley that runs: the same version from the registry, or the checkout that it runs from. */
+/** What installs the parley that runs: the checkout that it runs from, or what npm installed it from. */
 function ownSpec(folder: string): string {
-  const isCheckout = existsSync(packageFile('package-lock.json'));
-  return isCheckout ? specOf(fileURLToPath(packageFile('')), folder) : `^${packageVersion()}`;
+  const root = fileURLToPath(packageFile(''));
+  return existsSync(join(root, 'package-lock.json'))
+    ? specOf(root, folder)
+    : (installedSpec(root, folder) ?? `^${packageVersion()}`);
+}
+
+/**
+ * The archive, folder or repository from which npm installed a package, by the lock file that npm keeps in
+ * `node_modules`; null if that was a registry, or is unknown.
+ * @param root the package's folder
+ */
+export function installedSpec(root: string, folder: string): string | null {
+  const end = root.lastIndexOf('node_modules');
+  if (end < 0) return null;
+  const lock = parsed(join(root.slice(0, end), 'node_modules/.package-lock.json'));
+  const packages = lock?.['packages'] as Readonly<Record<string, { resolved?: string }>> | undefined;
+  const resolved = packages?.[root.slice(end).replaceAll('\\', '/').replace(/\/$/, '')]?.resolved ?? '';
+  if (resolved.startsWith('git')) return resolved;
+  if (!resolved.startsWith('file:')) return null;
+  return specOf(resolve(root.slice(0, end), resolved.slice('file:'.length)), folder);
 }
 
 /** A path as package.json has it, relative to the project; anything else as it is given. */
@@ -146,11 +195,18 @@ function specOf(given: string, folder: string): string {
 function nextSteps(folder: string, kept: readonly string[], spec: string): string {
   const notes = kept.length === 0 ? '' : `\nKept as they were: ${kept.join(', ')}. --force replaces them.\n`;
   const manual = kept.includes('package.json') ? `package.json needs: ${JSON.stringify(neededMembers(spec))}\n` : '';
+  const registry = spec.startsWith('^') ? `\n${notInRegistry(spec)}` : '';
   const enter = resolve(folder) === process.cwd() ? '' : `  cd ${folder}\n`;
-  return `${notes}${manual}
+  return `${notes}${manual}${registry}
 Next:
 ${enter}  npm install
   npm start         # the daemon, with a page to talk to the agent
   npm test          # its test suite
+`;
+}
+
+function notInRegistry(spec: string): string {
+  return `package.json asks the npm registry for ${PACKAGE} ${spec}. Where npm install does not find it there (E404), name
+the package that you have, such as the archive of "npm pack": parley init --package PATH changes package.json alone.
 `;
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { loadAgentFile } from '../../src/agent/agent-file.js';
 import { loadSuite } from '../../src/eval/suite/load-suite.js';
+import { installedSpec } from '../../src/cli/init.js';
 import { inFolder, parley } from './support.js';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
@@ -74,5 +75,40 @@ it('asks in a terminal for what is not given, and before it replaces a file', as
     expect(again.err).toContain(`Replace ${path('asked/suite.yaml')}? [y/N]`);
     expect(again.out).toBe(`replaced ${path('asked/suite.yaml')}\n`);
     expect(again.err).toContain('Kept as they were: settings.jsonc.');
+  });
+});
+
+it('changes what a package.json that is there installs as parley, and nothing else', async () => {
+  await inFolder(async (path) => {
+    expect((await parley(['init', path('cakes'), '--yes', '--package', '^1.2.3'])).err).toContain('(E404)');
+    const manifest = JSON.parse(read(path('cakes/package.json'))) as { dependencies: object };
+    const mine = { ...manifest, author: 'Ann', dependencies: { ...manifest.dependencies, zod: '4' } };
+    writeFileSync(path('cakes/package.json'), JSON.stringify(mine));
+    writeFileSync(path('parley.tgz'), '');
+    const again = await parley(['init', path('cakes'), '--yes', '--package', path('parley.tgz')]);
+    expect(again.out).toBe(`changed ${path('cakes/package.json')}: @parley-voice/parley is file:../parley.tgz\n`);
+    expect(again.err).not.toContain('Kept');
+    expect(JSON.parse(read(path('cakes/package.json')))).toEqual({
+      ...mine,
+      dependencies: { ...mine.dependencies, '@parley-voice/parley': 'file:../parley.tgz' },
+    });
+  });
+});
+
+it('knows the archive or repository that npm installed it from', async () => {
+  await inFolder(async (path) => {
+    const root = path('app/node_modules/@parley-voice/parley');
+    const installedFrom = (resolved: string): string | null => {
+      mkdirSync(root, { recursive: true });
+      const packages = { 'node_modules/@parley-voice/parley': { resolved } };
+      writeFileSync(path('app/node_modules/.package-lock.json'), JSON.stringify({ packages }));
+      return installedSpec(`${root}/`, path('new/agent'));
+    };
+    writeFileSync(path('parley.tgz'), '');
+    expect(installedFrom('file:../parley.tgz')).toBe('file:../../parley.tgz');
+    const repository = 'git+ssh://git@git.example/parley.git#0123456';
+    expect(installedFrom(repository)).toBe(repository);
+    expect(installedFrom('https://registry.example/parley-0.1.0.tgz')).toBeNull();
+    expect(installedSpec(path('nowhere/'), path('new'))).toBeNull();
   });
 });
