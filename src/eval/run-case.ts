@@ -24,13 +24,15 @@ import type { CallerAudio, SimulatedCaller } from './caller/caller.js';
 import type { CallerVoices } from './call/caller-voices.js';
 import { checkExpectation, type CheckedCall, type Deciders } from './expectations/check.js';
 import { type EvalPrices, ModelMeter } from './model-meter.js';
-import type { EvalMetrics, CaseRun, ExpectationResult } from './result.js';
+import type { EvalLine, EvalMetrics, CaseRun, ExpectationResult } from './result.js';
 import type { EvalCase, EvalMode } from './suite/suite-schema.js';
 import { MockTools } from './tools/mock-tools.js';
 
 /** A Monday, at noon. */
 const START_UNIX_MS = Date.UTC(2026, 5, 15, 12);
 const MAX_DURATION_S = 300;
+/** A silence of this length before the end is named as the reason. */
+const SILENT_MS = 15_000;
 
 /** What all runs of a suite share. */
 export interface RunContext {
@@ -242,7 +244,7 @@ class CaseRunner {
     if (call.failure !== null) more('caller', 'the caller can do all of its steps', call.failure);
     for (const text of unexpected) more('mocks', 'every call of a mocked tool matches a mock', text);
     const expectsLimit = this.#case.expect.some((one) => 'ends' in one && one.ends.by === 'limit');
-    if (call.reachedLimit && !expectsLimit) more('max_duration_s', 'the call ends in time', 'it had to be ended');
+    if (call.reachedLimit && !expectsLimit) more('max_duration_s', 'the call ends in time', limitReason(checked.lines));
     return results;
   }
 
@@ -311,4 +313,13 @@ class CaseRunner {
     await writeFile(recording, encodeWav([joinedSamples(caller), joinedSamples(agent)], sampleRateHz));
     return { recording, trace };
   }
+}
+
+/** Why a call that did not end went on. */
+function limitReason(lines: readonly EvalLine[]): string {
+  const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+  const endMs = lines.at(-1)?.startMs ?? 0;
+  const lastMs = Math.max(0, ...lines.map((line) => (line.type === 'end' ? 0 : 'endMs' in line ? line.endMs : line.startMs)));
+  const said = endMs - lastMs > SILENT_MS ? `nobody said anything after ${seconds(lastMs)}` : 'both sides were still talking';
+  return `it had to be ended after ${seconds(endMs)}: ${said}`;
 }

@@ -45,6 +45,22 @@ describe('evaluate', () => {
     await expect(evaluate(agent, HOURS, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
   });
 
+  const SILENT = { name: 'silent', config: { first_message: 'One moment.', llm: { model: 'scripted' } } };
+
+  it('ends the call of a persona to whom the agent says nothing more', async () => {
+    const persona = { goal: 'order bread' };
+    const [run] = (await evaluate(SILENT, { name: 'bread', caller: { persona }, expect: [{ ends: { by: 'caller' } }] }))
+      .runs;
+    expect(run?.expectations.map(({ outcome }) => outcome)).toEqual(['pass']);
+    expect(run?.metrics.durationMs).toBeLessThan(60_000);
+  });
+
+  it('says what went on in a call that had to be ended', async () => {
+    const silent = { name: 'silence', caller: { persona: { goal: 'say nothing', silent: true } }, expect: [] };
+    const result = await evaluate(SILENT, { ...silent, max_duration_s: 60, expect: [{ said: 'moment' }] });
+    expect(() => assertPasses(result)).toThrow(/ended after 60.0 s: nobody said anything after \d/);
+  });
+
   it('holds calls with an agent on its own server in real time', async () => {
     const server = await CustomLlmServer.open({
       onStart: (say) => say.response('Hello from my server.', { end_of_stream: true }),

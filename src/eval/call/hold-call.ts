@@ -166,8 +166,10 @@ class HeldCallRun {
     const caller = this.#caller;
     this.#turns.onAgentStarts = () => caller.bargeIn?.(this.#turns.view(this.#turn, false)) ?? null;
     let patienceMs = firstPatienceMs(caller, request.direction === 'outbound');
+    let isSilent = false;
     for (;;) {
-      const reason = await this.#turns.wait(caller, patienceMs);
+      const reason = isSilent && !this.#turns.isOver ? 'agent silent' : await this.#turns.wait(caller, patienceMs);
+      isSilent = false;
       patienceMs = caller.patienceMs;
       if (reason === 'call over') return;
       if (reason === 'barge-in') {
@@ -181,16 +183,17 @@ class HeldCallRun {
         if (this.#turns.isOver) return;
         await this.#do(move);
       }
-      if (moves.length === 0) await this.#listenOn(view.agentSaid);
+      if (moves.length === 0) isSilent = await this.#listenOn(view.agentSaid);
     }
   }
 
-  /** A caller who says nothing hears more, or waits for a while. */
-  async #listenOn(agentSaid: string): Promise<void> {
+  /** A caller who says nothing hears more, or waits for a while. Resolves to whether that was in vain. */
+  async #listenOn(agentSaid: string): Promise<boolean> {
     const untilMs = this.#clock.nowMs() + this.#caller.reactionMs + this.#caller.patienceMs;
     while (!this.#turns.isOver && this.#turns.agentSaid === agentSaid && this.#clock.nowMs() < untilMs) {
       await this.#sleep(100);
     }
+    return this.#turns.agentSaid === agentSaid && this.#turns.isQuiet;
   }
 
   /** Deciding takes no time of the call. */
@@ -325,6 +328,11 @@ export class CallerTurns {
 
   get isOver(): boolean {
     return this.#isOver;
+  }
+
+  /** The agent does not speak, and nothing that it does lets the caller expect that it will. */
+  get isQuiet(): boolean {
+    return !this.#isSpeaking && this.#readyMs <= this.#clock.nowMs();
   }
 
   event(event: SessionEvent): void {

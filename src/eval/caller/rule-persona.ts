@@ -13,7 +13,7 @@ const REACTION_MS: Readonly<Record<'usual' | 'impatient' | 'hesitant', number>> 
 const PATIENCE_MS = 10_000;
 const IMPATIENT_PATIENCE_MS = 5_000;
 const MAX_TURNS = 30;
-/** Questions in a row without a known answer after which the caller gives up. */
+/** Questions in a row without a known answer, or for the same fact, after which the caller gives up. */
 const GIVES_UP_AFTER = 4;
 /** Corrections of one fact before the caller lets it be. */
 const MAX_CORRECTIONS = 2;
@@ -55,6 +55,10 @@ export class RulePersona implements SimulatedCaller {
   #lastFact: KnownFact | null = null;
   #hasDigressed = false;
   #unknowns = 0;
+  /** How often the last fact was told again. */
+  #repeats = 0;
+  /** The agent knows all facts, and has last said something without a question. */
+  #isServed = false;
   #done = false;
   #last = '';
   #silences = 0;
@@ -101,12 +105,14 @@ export class RulePersona implements SimulatedCaller {
       }
       return this.#open();
     }
+    if (this.#isServed) return this.#giveUp();
     if (++this.#silences > 2) return [{ hangUp: true }];
     return this.#say(this.#silences === 1 && this.#last !== '' ? this.#last : this.#phrases.silence);
   }
 
   #answer(agentSaid: string): readonly CallerMove[] {
     const { recognises } = this.#phrases;
+    this.#isServed = false;
     const keys = this.#keys.find(([test]) => test(agentSaid));
     if (keys !== undefined) return [{ press: keys[1] }];
     const own = this.#answers.find(([test]) => test(agentSaid));
@@ -117,10 +123,23 @@ export class RulePersona implements SimulatedCaller {
     if (recognises.repeat.test(agentSaid) && this.#last !== '') return this.#repeat();
     if (recognises.confirmation.test(agentSaid)) return this.#confirm(agentSaid);
     if (this.#done || recognises.anythingElse.test(agentSaid)) return this.#leaveOr(agentSaid);
-    if (recognises.question.test(agentSaid) || this.#facts.some(({ asked }) => asked(agentSaid)))
-      return this.#tell(agentSaid);
+    const asks = recognises.question.test(agentSaid) || this.#facts.some(({ asked }) => asked(agentSaid));
+    if (asks && !this.#isReadBack(agentSaid)) return this.#tell(agentSaid);
     // The agent said something without asking: people wait for what comes, for a moment.
+    this.#isServed = this.#facts.length > 0 && this.#facts.every(({ stated }) => stated);
     return [];
+  }
+
+  /** Whether the agent only says what it has understood, rightly: a question mark, or a fact to tell, makes it a question. */
+  #isReadBack(agentSaid: string): boolean {
+    if (agentSaid.includes('?')) return false;
+    if (this.#facts.some(({ stated, asked }) => !stated && asked(agentSaid))) return false;
+    const said = ` ${plainWords(agentSaid)} `;
+    return this.#facts.some(({ stated, forms }) => stated && forms.some((form) => said.includes(` ${form} `)));
+  }
+
+  #giveUp(): readonly CallerMove[] {
+    return [...this.#say(this.#pick('goodbye')), { hangUp: true }];
   }
 
   #open(): readonly CallerMove[] {
@@ -144,7 +163,7 @@ export class RulePersona implements SimulatedCaller {
     if (this.#phrases.recognises.offerHelp.test(question)) return this.#open();
     // A question without a known word, after an answer: the agent has not understood the answer.
     if (this.#unknowns === 0 && this.#lastFact !== null) return this.#again(this.#lastFact);
-    if (++this.#unknowns >= GIVES_UP_AFTER) return [...this.#say(this.#pick('goodbye')), { hangUp: true }];
+    if (++this.#unknowns >= GIVES_UP_AFTER) return this.#giveUp();
     return this.#say(this.#pick(this.#unknowns === 1 ? 'unknown' : 'no'));
   }
 
@@ -152,6 +171,8 @@ export class RulePersona implements SimulatedCaller {
   #again(fact: KnownFact): readonly CallerMove[] {
     const isRepeated = this.#lastFact === fact;
     if (isRepeated) this.#unknowns++;
+    this.#repeats = isRepeated ? this.#repeats + 1 : 0;
+    if (this.#repeats >= GIVES_UP_AFTER) return this.#giveUp();
     fact.stated = true;
     this.#lastFact = fact;
     return this.#say(isRepeated ? this.#phrases.inSentence.replace('{value}', fact.words) : fact.words);
@@ -196,7 +217,7 @@ export class RulePersona implements SimulatedCaller {
     const times = (this.#said.get(this.#last) ?? 0) + 1;
     this.#said.set(this.#last, times);
     if (this.#lastFact?.words === this.#last && times <= 4) return this.#again(this.#lastFact);
-    if (times > 4) return [...this.#say(this.#pick('goodbye')), { hangUp: true }];
+    if (times > 4) return this.#giveUp();
     return this.#say(this.#last);
   }
 

@@ -64,6 +64,23 @@ describe('an embedded persona', () => {
     expect(moves.at(-1)).toEqual({ hangUp: true });
   });
 
+  it('does not take a read-back for a question, and leaves when nothing more comes', () => {
+    const { says, next, phrases } = talk({ goal: 'order bread', facts: { loaves: { value: 7, say: 'seven loaves' } } });
+    says('How can I help you?');
+    expect(says('How many loaves?')).toBe('seven loaves');
+    expect(next('Done, seven loaves. Your reference is R101.')).toEqual([]);
+    const [farewell, end] = next('');
+    expect(farewell !== undefined && 'say' in farewell && phrases.goodbye.includes(farewell.say)).toBe(true);
+    expect(end).toEqual({ hangUp: true });
+  });
+
+  it('tells a fact at most four times in a row', () => {
+    const { says, next } = talk(GUEST);
+    says('How can I help you?');
+    for (const words of ['4', '4, please.', '4, please.', '4, please.']) expect(says('How many people?')).toBe(words);
+    expect(next('How many people?').at(-1)).toEqual({ hangUp: true });
+  });
+
   it('answers by its own answers and presses keys before all else', () => {
     const { says, next } = talk({
       ...GUEST,
