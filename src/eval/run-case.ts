@@ -319,7 +319,11 @@ class CaseRunner {
 function limitReason(lines: readonly EvalLine[]): string {
   const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
   const endMs = lines.at(-1)?.startMs ?? 0;
-  const lastMs = Math.max(0, ...lines.map((line) => (line.type === 'end' ? 0 : 'endMs' in line ? line.endMs : line.startMs)));
-  const said = endMs - lastMs > SILENT_MS ? `nobody said anything after ${seconds(lastMs)}` : 'both sides were still talking';
+  const lastMs = Math.max(
+    0,
+    ...lines.map((line) => (line.type === 'end' ? 0 : 'endMs' in line ? line.endMs : line.startMs)),
+  );
+  const said =
+    endMs - lastMs > SILENT_MS ? `nobody said anything after ${seconds(lastMs)}` : 'both sides were still talking';
   return `it had to be ended after ${seconds(endMs)}: ${said}`;
 }

@@ -87,8 +87,10 @@ export class RulePersona implements SimulatedCaller {
     if (this.#done && stop?.hang_up === true) return [{ hangUp: true }];
     if (view.turn >= (stop?.max_turns ?? MAX_TURNS)) return [{ hangUp: true }];
     if (view.agentIsSilent) return this.#onSilence();
-    this.#silences = 0;
-    return this.#answer(view.agentSaid);
+    const moves = this.#answer(view.agentSaid);
+    // Words that ask nothing, such as "You are welcome.", do not take the call further.
+    if (moves.length > 0) this.#silences = 0;
+    return moves;
   }
 
   bargeIn(view: CallerView): BargeIn | null {
