@@ -78,6 +78,9 @@ await build({
   entryPoints: [
     { in: 'index.html', out: 'console' },
     { in: 'style.css', out: 'console' },
+    // Loaded with their views.
+    { in: 'styles/active.css', out: 'console-active' },
+    { in: 'styles/evals.css', out: 'console-evals' },
   ],
 });
 await build({

@@ -143,6 +143,10 @@ export const STATES = [
     show: sees('No trace'),
   },
   { name: 'call-unknown', where: console_('#/calls/nobody'), show: sees('Try again') },
+  { name: 'active-empty', where: console_('#/active'), fresh: true, show: sees('No calls at the moment') },
+  { name: 'active', where: console_('#/active'), before: activeCalls, show: chooses },
+  { name: 'active-list', where: console_('#/active'), size: 'phone', before: activeCalls, show: sees('shouting') },
+  { name: 'active', where: console_('#/active'), size: 'phone', before: activeCalls, show: chooses, whole: true },
   { name: 'live', where: console_('#/live'), show: sees('Not in a call') },
   { name: 'live-in-a-call', where: console_('#/live'), show: live },
   { name: 'live-in-a-call', where: console_('#/live'), size: 'small', show: live, whole: true },
@@ -372,4 +376,64 @@ async function newKey(page) {
   await page.getByLabel('Name').fill('The shop', WAIT);
   await page.getByRole('button', { name: 'Make' }).click();
   await page.locator('.made').waitFor(WAIT);
+}
+
+/** Running calls that are none, some of which need somebody. @param {Page} page */
+async function activeCalls(page) {
+  /** @param {[string, object][]} events */
+  const stream = (events) => ({
+    contentType: 'text/event-stream',
+    body: events.map(([event, data]) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`).join(''),
+  });
+  const now = Date.now() / 1000;
+  const about = { user_muted: false, agent_muted: false, tool: null, sentiment: null, median_response_ms: 590 };
+  /** @param {number} at @param {object} activity @param {string[]} kinds */
+  const call = (at, activity, kinds = []) => ({
+    session_id: `s${String(at)}`,
+    call_id: null,
+    call_status: 'in-progress',
+    channel: 'phone',
+    direction: 'inbound',
+    agent_id: 'the-crooked-fork',
+    campaign_id: null,
+    from: `+1202555015${String(at)}`,
+    to: '+14155550100',
+    ts: now - 31 * (at + 1),
+    live: {
+      ...about,
+      state_since: now - at,
+      turns: at,
+      response_ms: 480 + 70 * at,
+      topic: { tool: null, words: ['table', 'sunday'] },
+      agent_said: 'For how many people?',
+      warnings: kinds.map((kind) => ({ kind, since: now - 4, detail: null })),
+      ...activity,
+    },
+  });
+  const negative = { score: -0.6, label: 'negative' };
+  const calls = [
+    call(1, { state: 'agent_speaking', user_said: 'A table for four on Sunday, please.' }),
+    call(2, { state: 'user_speaking', user_said: 'No, I said Sunday! This is ridiculous.', sentiment: negative }, [
+      'shouting',
+      'repeats',
+    ]),
+    call(3, { state: 'tool', tool: 'book_table', user_said: 'Yes please.' }),
+    call(4, { state: 'thinking', user_said: 'Can I speak to a real person?' }, ['asks_for_human']),
+    call(5, { state: 'held', user_said: 'All right, I will wait.' }),
+  ];
+  /** @type {[string, object][]} */
+  const said = [
+    ['transcript', { role: 'agent', text: 'The Crooked Fork, good evening.', is_final: true }],
+    ['transcript', { role: 'user', text: 'Is there a table outside on Sunday?', is_final: true, turn: 1 }],
+    ['transcript', { role: 'agent', text: 'I do not know that. Shall I book a table inside?', is_final: true }],
+    ['transcript', { role: 'user', text: 'Can I speak to a real person?', is_final: true, turn: 2 }],
+  ];
+  await page.route('**/calls/live/events', (route) => route.fulfill(stream([['calls', { calls }]])));
+  await page.route('**/calls/s*/events', (route) => route.fulfill(stream(said)));
+}
+
+/** The call that needs somebody most. @param {Page} page */
+async function chooses(page) {
+  await page.locator('.active-row').first().click();
+  await page.locator('.bubble.user').nth(1).waitFor(WAIT);
 }

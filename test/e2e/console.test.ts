@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { hasChromium, TalkingBrowser } from './browser.js';
+import { accessibilityFaults, hasChromium, TalkingBrowser } from './browser.js';
 import { ServedDaemon } from './served-daemon.js';
 
 const PATIENCE = { timeout: 60_000 };
@@ -167,6 +167,7 @@ describe.skipIf(!hasChromium)('the console, in a real browser', { timeout: 240_0
     await watching.locator('.bubble.user', { hasText: 'When are you open?' }).waitFor(PATIENCE);
     await page.locator('.live-time b').waitFor(PATIENCE);
     // Who watches steers, too.
+    await watching.getByRole('button', { name: 'Tell the agent' }).click();
     await watching.getByRole('textbox', { name: 'Tell the agent' }).fill('A colleague says hello.');
     await watching.getByRole('button', { name: 'Tell', exact: true }).click();
     await page.locator('.bubble.agent', { hasText: 'A colleague says hello.' }).waitFor(PATIENCE);
@@ -175,8 +176,9 @@ describe.skipIf(!hasChromium)('the console, in a real browser', { timeout: 240_0
     await watching.getByRole('button', { name: 'Stop the agent' }).click();
     await watching.getByRole('button', { name: 'Take off hold' }).click();
     await watching.getByText('The caller is off hold').waitFor(PATIENCE);
+    await watching.getByRole('button', { name: 'Transfer …' }).click();
     await watching.getByLabel('Connect the caller to').fill('+12025550101');
-    await watching.getByRole('button', { name: 'Transfer' }).click();
+    await watching.getByRole('button', { name: 'Transfer', exact: true }).click();
     await watching.locator('.call-controls .fault', { hasText: 'refuses the command transfer' }).waitFor(PATIENCE);
     expect(browser.errors.splice(0)).toEqual([expect.stringContaining('409')]);
     await watching.getByRole('button', { name: 'Listen' }).click();
@@ -186,6 +188,74 @@ describe.skipIf(!hasChromium)('the console, in a real browser', { timeout: 240_0
     await watching.locator('.timeline').waitFor(PATIENCE);
     await watching.close();
     await page.getByRole('link', { name: 'All that is known' }).waitFor(PATIENCE);
+  });
+
+  it('shows all active calls, and steers the chosen one by the keyboard', async () => {
+    const caller = await opened('#/live');
+    await caller.getByRole('button', { name: 'Talk' }).click();
+    await caller.locator('.live-state[data-state=speaking]').waitFor(PATIENCE);
+    // What the browser's microphone speaks would interrupt.
+    await caller.getByRole('button', { name: 'Mute' }).click();
+    await page.goto(`${daemon.address}/console#/active`);
+    await page.locator('.active-row').waitFor(PATIENCE);
+    await page.getByText('1 call', { exact: true }).waitFor(PATIENCE);
+    await page.keyboard.press('j');
+    await page.locator('.active-detail .bubble.agent', { hasText: 'Crooked Fork' }).waitFor(PATIENCE);
+    expect(await page.locator('.active-row[aria-selected=true]').innerText()).toContain('The Crooked Fork');
+    await caller.fill('.typing input', 'I want to speak to a real person.');
+    await caller.press('.typing input', 'Enter');
+    await page.locator('.active-row .warning', { hasText: 'asks for a person' }).waitFor(PATIENCE);
+    await page.locator('.active-detail .bubble.user', { hasText: 'real person' }).waitFor(PATIENCE);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.keyboard.press('h');
+    await page.locator('.active-state[data-state=held]').waitFor(PATIENCE);
+    await page.keyboard.press('h');
+    await page.locator('.active-state[data-state=held]').waitFor({ ...PATIENCE, state: 'detached' });
+    await page.keyboard.press('s');
+    await page.keyboard.type('One moment, a colleague takes over.');
+    await page.keyboard.press('Enter');
+    await caller.locator('.bubble.agent', { hasText: 'a colleague takes over' }).waitFor(PATIENCE);
+    await page.keyboard.press('Escape');
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.getByRole('button', { name: 'All calls' }).waitFor({ ...PATIENCE, state: 'hidden' });
+    await page.locator('.active-row').click();
+    await page.getByRole('button', { name: 'All calls' }).waitFor(PATIENCE);
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.setViewportSize({ width: 1200, height: 760 });
+    await page.keyboard.press('e');
+    await page.getByRole('button', { name: 'Really end the call?' }).waitFor(PATIENCE);
+    await page.keyboard.press('e');
+    await page.getByText('This call has ended.').waitFor(PATIENCE);
+    await page.getByText('No calls at the moment.').waitFor(PATIENCE);
+    await caller.close();
+  });
+
+  it('draws hundreds of active calls in parts, and keeps their order while somebody points at them', async () => {
+    const many = Array.from({ length: 200 }, (_, at) => simulatedCall(at, []));
+    await page.addInitScript({ content: `(${feedCalls})(${JSON.stringify(many)})` });
+    await page.goto(`${daemon.address}/console#/active`);
+    await page.reload();
+    const rows = page.locator('.active-row');
+    await page.getByText('200 calls', { exact: true }).waitFor(PATIENCE);
+    expect(await rows.count()).toBe(100);
+    await page.getByRole('button', { name: 'Show 100 more of 100' }).click();
+    await expect.poll(() => rows.count(), PATIENCE).toBe(200);
+    const tell = (at: number): Promise<unknown> =>
+      page.evaluate(`tell('call', ${JSON.stringify(simulatedCall(at, ['shouting']))})`);
+    await rows.first().hover();
+    const first = await rows.first().getAttribute('data-id');
+    await tell(150);
+    await page.getByRole('button', { name: 'Sort' }).waitFor(PATIENCE);
+    expect(await rows.first().getAttribute('data-id')).toBe(first);
+    await page.evaluate(`tell('ended', { session_id: '${String(first)}' })`);
+    await rows.first().getByText('ended').waitFor(PATIENCE);
+    await page.mouse.move(2, 2);
+    await expect.poll(() => rows.first().getAttribute('data-id'), PATIENCE).toBe('simulated-150');
+    await expect.poll(() => rows.count(), PATIENCE).toBe(199);
+    await page.selectOption('select[name=Warning]', 'any');
+    await expect.poll(() => rows.count(), PATIENCE).toBe(1);
+    expect(page.url()).toContain('#/active?warning=any');
   });
 
   it('says that there is no microphone, and goes on in writing, by the keyboard', async () => {
@@ -357,7 +427,7 @@ describe.skipIf(!hasChromium)('the console, in a real browser', { timeout: 240_0
     [1280, 800],
   ])('fits a window of %i by %i', async (width, height) => {
     await page.setViewportSize({ width, height });
-    const places = ['calls', `calls/${sessionId}`, 'live', 'agents', 'agents/the-crooked-fork', 'campaigns'];
+    const places = ['calls', `calls/${sessionId}`, 'active', 'live', 'agents', 'agents/the-crooked-fork', 'campaigns'];
     const [campaign] = (await ask('GET', '/campaigns')) as unknown as { id: string }[];
     for (const place of [...places, `campaigns/${campaign?.id ?? ''}`, 'numbers', 'knowledge', 'keys']) {
       const hash = `#/${place}`;
@@ -377,3 +447,49 @@ const drawnPixels = `(() => {
   for (let at = 3; at < data.length; at += 4) if (data[at] > 0) drawn++;
   return drawn;
 })()`;
+
+/** A running call of the list, as the daemon tells of it. */
+function simulatedCall(at: number, kinds: readonly string[]): unknown {
+  const id = `simulated-${String(at)}`;
+  const parties = { from: '+12025550101', to: '+12025550100', channel: 'phone', direction: 'inbound' };
+  const live = {
+    state: 'listening',
+    state_since: 1,
+    user_muted: false,
+    agent_muted: false,
+    tool: null,
+    topic: { tool: null, words: ['table'] },
+    user_said: 'A table, please.',
+    agent_said: 'For how many?',
+    sentiment: null,
+    turns: 1,
+    response_ms: 500,
+    median_response_ms: 500,
+    warnings: kinds.map((kind) => ({ kind, since: 1, detail: null })),
+  };
+  return {
+    session_id: id,
+    call_id: null,
+    call_status: 'in-progress',
+    agent_id: null,
+    campaign_id: null,
+    ts: at,
+    ...parties,
+    live,
+  };
+}
+
+/** In the page: these calls are the running ones, and `tell` sends more events of them. */
+const feedCalls = `(calls) => {
+  const real = fetch;
+  globalThis.fetch = (url, options) => {
+    if (!String(url).endsWith('/calls/live/events')) return real(url, options);
+    const start = (stream) => {
+      const encoder = new TextEncoder();
+      globalThis.tell = (event, data) =>
+        stream.enqueue(encoder.encode('event: ' + event + '\\ndata: ' + JSON.stringify(data) + '\\n\\n'));
+      tell('calls', { calls });
+    };
+    return Promise.resolve(new Response(new ReadableStream({ start })));
+  };
+}`;

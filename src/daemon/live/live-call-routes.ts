@@ -9,8 +9,8 @@ import type { Api } from '../http/api.js';
 import { EventStream } from '../http/event-stream.js';
 import type { Forwarder } from '../http/forwarder.js';
 import type { Nodes } from '../nodes/node-group.js';
-import { CALL_STATES, WARNINGS } from './call-activity.js';
-import { type CallWatcher, type RunningCall, liveCallOf, type LiveCalls } from './live-calls.js';
+import { type CallWatcher, liveCallOf, type LiveCalls } from './live-calls.js';
+import { CALL_STATES, type RunningCall, WARNINGS } from './running-call.js';
 
 export interface LiveCallRoutesOptions {
   live: LiveCalls;

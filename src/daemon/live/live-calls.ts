@@ -1,24 +1,8 @@
 import type { SessionEvent } from '../../session/session-options.js';
-import type { CallChannel, StoredCall } from '../../store/calls.js';
+import type { StoredCall } from '../../store/calls.js';
 import type { Cancel, Clock } from '../../base/clock.js';
-import { ActivityTracker, type CallActivity } from './call-activity.js';
-
-/** A running call, as the API gives it. */
-export interface RunningCall {
-  session_id: string;
-  call_id: string | null;
-  call_status: string;
-  channel: CallChannel;
-  direction: 'inbound' | 'outbound';
-  agent_id: string | null;
-  campaign_id: string | null;
-  from: string | null;
-  to: string | null;
-  /** The start in Unix seconds. */
-  ts: number;
-  /** Null = its node does not answer. */
-  live: CallActivity | null;
-}
+import { ActivityTracker } from './call-activity.js';
+import type { CallActivity, RunningCall } from './running-call.js';
 
 export interface LiveCallsOptions {
   clock: Clock;

