@@ -1,7 +1,8 @@
 import { styleText } from 'node:util';
+import type { AgentFile } from '../agent/agent-file.js';
 import { encodeUrlText } from '../base/url-text.js';
 import { ParleyError } from '../base/errors.js';
-import { type CommandIo, defineCommand, UsageError, type Values } from './shared/command.js';
+import { type CommandIo, defineCommand, type FlagSet, UsageError, type Values } from './shared/command.js';
 import { type DaemonClient, daemonClient } from './shared/daemon-client.js';
 import { DAEMON, JSON_OUTPUT } from './shared/flags.js';
 import { ProgressBar } from './shared/progress.js';
@@ -79,6 +80,12 @@ interface Campaign {
   caller: string | null;
 }
 
+/** As `GET /phones/{phone}` answers it. */
+interface Phone {
+  agent_id: string | null;
+  agent_config_override: AgentFile['config'] | null;
+}
+
 interface Entry {
   phone: string;
   call_status: string;
@@ -98,6 +105,20 @@ const CAMPAIGN = {
   help: "a campaign's id, the beginning of its id (four characters or more), or its name",
 };
 const FLAGS = { ...DAEMON, ...JSON_OUTPUT } as const;
+
+const SCHEDULE = {
+  concurrent: { value: 'N', integer: [1, 10_000], help: 'calls at once' },
+  'per-minute': { value: 'N', number: [0.1, 60_000], help: 'calls in a minute' },
+  hours: { value: 'FROM-TO', help: 'calling hours at the place of the number, such as 09:00-20:00' },
+  days: { value: 'DAYS', repeatable: true, help: 'days with calling hours, such as mon,tue' },
+  timezone: { value: 'ZONE', help: 'IANA time zone of numbers without a place' },
+  attempts: { value: 'N', integer: [1, 100], help: 'calls to one number, whatever their outcome' },
+  retry: {
+    value: 'KIND=SECONDS',
+    repeatable: true,
+    help: 'waits before each repeated call after busy, no_answer, voicemail, failed or error; none = no repeated call',
+  },
+} as const satisfies FlagSet;
 
 export const campaigns = defineCommand({
   about: `
@@ -143,6 +164,16 @@ export const campaigns = defineCommand({
       flags: FLAGS,
       run: ({ values, positionals: [id = ''] }, io) => deskOf(values, io).change(id, 'stop', values.json),
     }),
+    schedule: defineCommand({
+      about: 'Print how a campaign calls, or change it: pace, calling hours and repeated calls.',
+      args: [CAMPAIGN],
+      flags: { ...SCHEDULE, ...FLAGS },
+      examples: [
+        ['parley campaigns schedule Tonight --hours 09:00-18:00 --days mon,tue,wed --per-minute 20', 'on three days'],
+        ['parley campaigns schedule Tonight --retry busy=300,900 --retry no_answer=', 'again after a busy line only'],
+      ],
+      run: ({ values, positionals: [id = ''] }, io) => deskOf(values, io).schedule(id, values),
+    }),
     progress: defineCommand({
       about: 'Show progress until the campaign stops.',
       args: [CAMPAIGN],
@@ -164,6 +195,37 @@ export const campaigns = defineCommand({
   },
 });
 
+/** As `GET /campaigns/{id}/schedule` answers it. */
+interface Schedule {
+  calling_hours: { start: string; end: string; days: readonly string[] };
+}
+
+type ScheduleValues = Values<typeof SCHEDULE> & { json: boolean };
+
+/** The members of `POST /campaigns/{id}/schedule` that flags give. @param now the schedule in effect @throws UsageError */
+function scheduleChange(values: ScheduleValues, now: Schedule): Record<string, unknown> {
+  const { concurrent, 'per-minute': perMinute, hours, days, timezone, attempts, retry } = values;
+  const change: Record<string, unknown> = {};
+  if (concurrent !== undefined) change['max_concurrent_calls'] = concurrent;
+  if (perMinute !== undefined) change['calls_per_minute'] = perMinute;
+  if (timezone !== undefined) change['timezone'] = timezone;
+  if (attempts !== undefined) change['max_attempts'] = attempts;
+  if (hours !== undefined || days.length > 0) {
+    const [, start, end] = /^(\d\d:\d\d)-(\d\d:\d\d)$/.exec(hours ?? '') ?? [];
+    if (hours !== undefined && start === undefined)
+      throw new UsageError(`--hours must be like 09:00-20:00, not ${hours}`);
+    const given = days.length === 0 ? {} : { days: days.flatMap((one) => one.split(',')) };
+    change['calling_hours'] = { ...now.calling_hours, ...(start === undefined ? {} : { start, end }), ...given };
+  }
+  const retries = retry.map((text) => {
+    const [, kind, waits] = /^(\w+)=((?:\d+(?:,\d+)*)?)$/.exec(text) ?? [];
+    if (kind === undefined) throw new UsageError(`--retry must be like busy=300,900, not ${text}`);
+    return [kind, waits === '' ? [] : waits?.split(',').map(Number)] as const;
+  });
+  if (retries.length > 0) change['retries'] = Object.fromEntries(retries);
+  return change;
+}
+
 function deskOf(flags: Values<typeof FLAGS>, io: CommandIo): CampaignDesk {
   return new CampaignDesk(daemonClient(flags, io), io);
 }
@@ -180,8 +242,11 @@ class CampaignDesk {
   async list(json: boolean): Promise<number> {
     const all = await this.#all();
     if (json) return this.#json(all);
-    for (const { id, name, status, caller } of all)
-      this.#say(`${id}  ${status.padEnd(8)}  ${caller ?? 'no caller'}  ${name}`);
+    for (const { id, name, status, caller } of all) {
+      const { total, finished, failed } = await this.#state(id);
+      const counts = `${String(finished + failed)} of ${String(total)} done`;
+      this.#say(`${id}  ${status.padEnd(8)}  ${caller ?? 'no caller'}  ${name}  (${counts}, ${String(failed)} failed)`);
+    }
     if (all.length === 0) this.#io.stderr.write('no campaigns\n');
     return 0;
   }
@@ -205,7 +270,8 @@ class CampaignDesk {
     const bar = new ProgressBar(this.#io.stderr, 'uploading');
     let done = 0;
     for (const piece of pieces(records)) {
-      await this.#client.ask('POST', `/campaigns/${id}/records`, piece);
+      const body = piece.map(({ phone, metadata }) => ({ phone, metadata }));
+      await this.#client.ask('POST', `/campaigns/${id}/records`, body);
       done += piece.length;
       bar.update(done / records.length);
     }
@@ -215,17 +281,42 @@ class CampaignDesk {
     if (json) this.#json({ uploaded: records.length - refused.length, rejected: refused });
     else {
       this.#say(`${String(records.length - refused.length)} added, ${String(refused.length)} refused`);
-      for (const { phone, reason } of refused.slice(0, SHOWN)) this.#io.stderr.write(`  ${phone}: ${reason ?? ''}\n`);
+      for (const line of refusedLines(refused, records).slice(0, SHOWN)) this.#io.stderr.write(`  ${line}\n`);
       if (refused.length > SHOWN) this.#io.stderr.write(`  and ${String(refused.length - SHOWN)} more\n`);
     }
     return refused.length === 0 ? 0 : 1;
   }
 
   async change(which: string, what: 'start' | 'stop', json: boolean): Promise<number> {
-    const { id } = await this.#find(which);
+    const { id, caller } = await this.#find(which);
     const campaign = (await this.#client.ask('POST', `/campaigns/${id}/${what}`)) as Campaign;
+    if (what === 'start' && caller !== null) await this.#warnOfMachines(caller);
     if (json) return this.#json(campaign);
     this.#say(campaign.status);
+    return 0;
+  }
+
+  /** Without detection a mailbox counts as a person who was reached. */
+  async #warnOfMachines(caller: string): Promise<void> {
+    const phone = (await this.#client.ask('GET', `/phones/${encodeUrlText(caller)}`)) as Phone;
+    if (phone.agent_id === null) return;
+    const { name, config } = (await this.#client.ask('GET', `/agents/${encodeUrlText(phone.agent_id)}`)) as AgentFile;
+    if ((phone.agent_config_override?.flow?.voicemail ?? config.flow?.voicemail) != null) return;
+    this.#io.stderr.write(
+      `warning: the agent "${name}" has no flow.voicemail: a mailbox that answers counts as finished, like a person\n`,
+    );
+  }
+
+  /** Prints the schedule, or changes it first. */
+  async schedule(which: string, values: ScheduleValues): Promise<number> {
+    const { id } = await this.#find(which);
+    const path = `/campaigns/${id}/schedule`;
+    const now = (await this.#client.ask('GET', path)) as Schedule;
+    const change = scheduleChange(values, now);
+    const schedule = Object.keys(change).length === 0 ? now : await this.#client.ask('POST', path, change);
+    if (values.json) return this.#json(schedule);
+    for (const [name, value] of Object.entries(schedule as object))
+      this.#say(`${name.padEnd(21)} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`);
     return 0;
   }
 
@@ -302,6 +393,16 @@ class CampaignDesk {
     this.#say(JSON.stringify(value));
     return 0;
   }
+}
+
+/** The refused records with their places in the file. Of records with one number, the daemon refuses the later ones. */
+function refusedLines(refused: readonly Entry[], records: readonly FileRecord[]): string[] {
+  const places = new Map<string, string[]>();
+  for (const { phone, place } of records) places.set(phone, [...(places.get(phone) ?? []), place]);
+  const lines = refused.toReversed().map(({ phone, reason }) => {
+    return `${places.get(phone)?.pop() ?? phone}: ${reason ?? ''}`;
+  });
+  return lines.toReversed();
 }
 
 /** Splits the records into uploads of an accepted size. */

@@ -89,7 +89,7 @@ async function serveUntilStopped(
   if (daemon.newPrivateKey !== null) {
     // The key is printed next to the address; logs never contain it.
     io.stdout.write(`private key (shown only once): ${daemon.newPrivateKey}\n`);
-  }
+  } else if (found.settings.apiKey !== null) say('private key: the one of the setting apiKey (PARLEY_API_KEY)');
   const [demo] = await loadAgents([DEMO_AGENT]);
   for (const warning of await daemon.adopt(demo)) log.write('warn', warning);
   for (const agent of daemon.agents.active()) {

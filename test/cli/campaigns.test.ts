@@ -28,22 +28,29 @@ describe('parley campaigns', () => {
     const made = await run('create', 'Autumn', '--caller', callers.ours);
     expect(made).toMatchObject({ code: 0, err: '' });
     const id = made.out.trim();
-    expect((await run('list')).out).toBe(`${id}  idle      ${callers.ours}  Autumn\n`);
+    expect((await run('list')).out).toBe(`${id}  idle      ${callers.ours}  Autumn  (0 of 0 done, 0 failed)\n`);
     const list = join(folder, 'list.csv');
     writeFileSync(list, 'phone;Name\n(202) 555-0107;Ann\n+12025550115;Bob\nnobody;Carol\n+12025550107;Dave\n');
     const uploaded = await run('upload', 'Autumn', list, '--country', 'US');
     expect(uploaded).toMatchObject({ code: 1, out: '2 added, 2 refused\n' });
     expect(uploaded.err).toBe(
-      '  nobody: not a phone number\n  +12025550107: +12025550107 is in this campaign already\n',
+      '  line 4: nobody;Carol: not a phone number\n' +
+        '  line 5: +12025550107;Dave: +12025550107 is in this campaign already\n',
     );
-    const always = { start: '00:00', end: '24:00', days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] };
-    await callers.ask('POST', `/campaigns/${id}/schedule`, {
-      calling_hours: always,
+    const schedule = ['schedule', id, '--hours', '00:00-24:00', '--days', 'mon,tue,wed,thu,fri,sat', '--days', 'sun'];
+    const changed = await run(...schedule, '--per-minute', '60000', '--retry', 'busy=', '--json');
+    expect(JSON.parse(changed.out)).toMatchObject({
+      calling_hours: { start: '00:00', end: '24:00', days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] },
       calls_per_minute: 60_000,
-      retries: { busy: [] },
+      retries: { busy: [], no_answer: [3600, 14_400] },
     });
+    expect((await run('schedule', id)).out).toMatch(/^max_concurrent_calls +5\ncalls_per_minute +60000\n/);
+    expect(await run('schedule', id, '--hours', 'always')).toMatchObject({ code: 2 });
     expect(await run('progress', id)).toMatchObject({ code: 0, out: 'idle: 0 of 2 done (0 finished, 0 failed)\n' });
-    expect((await run('start', id.slice(0, 8))).out).toBe('started\n');
+    expect(await run('start', id.slice(0, 8))).toMatchObject({
+      out: 'started\n',
+      err: expect.stringContaining('"Baker" has no flow.voicemail') as string,
+    });
     const followed = await run('progress', 'Autumn');
     expect(followed.code).toBe(0);
     expect(followed.out.trim().split('\n').at(-1)).toBe('finished: 2 of 2 done (0 finished, 2 failed)');

@@ -48,7 +48,8 @@ export async function logout(server: string, client: DaemonClient, io: CommandIo
 export async function listServers(client: DaemonClient, io: CommandIo, isJson: boolean): Promise<number> {
   const servers = await listed(client);
   if (isJson) io.stdout.write(`${JSON.stringify(servers)}\n`);
-  else if (servers.length === 0) io.stderr.write('no MCP servers over HTTP\n');
+  else if (servers.length === 0)
+    io.stderr.write('no MCP servers over HTTP; those over stdio need no authorization and are not listed\n');
   else for (const one of servers) io.stdout.write(`${lineOf(one)}\n`);
   return 0;
 }

@@ -8,6 +8,8 @@ import { UsageError } from './command.js';
 export interface FileRecord {
   phone: string;
   metadata: Readonly<Record<string, unknown>>;
+  /** Where it is in the file, and its text there: `line 3: 555-0103,Carol`. */
+  place: string;
 }
 
 const DELIMITERS = [',', ';', '\t'];
@@ -38,27 +40,36 @@ function fromJson(path: string, text: string): FileRecord[] {
     if (metadata !== undefined && !isObject) {
       throw unreadable(path, `"metadata" of item ${String(index)} must be an object`);
     }
-    return { phone, metadata: (metadata ?? {}) as Record<string, unknown> };
+    return { phone, metadata: (metadata ?? {}) as Record<string, unknown>, place: `item ${String(index)}: ${phone}` };
   });
+}
+
+/** A row as csv-parse gives it with `raw` and `info`; `lines` is the number of its last line. */
+interface CsvRow {
+  record: string[];
+  raw: string;
+  info: { lines: number };
 }
 
 function fromCsv(path: string, text: string): FileRecord[] {
   const [header = ''] = text.split(/\r?\n/, 1);
   const count = (delimiter: string): number => header.replace(/"[^"]*"/g, '').split(delimiter).length;
   const delimiter = DELIMITERS.toSorted((a, b) => count(b) - count(a))[0] ?? ',';
-  let rows: string[][];
+  let rows: CsvRow[];
   try {
-    rows = parse(text, { delimiter, trim: true, skip_empty_lines: true, skip_records_with_empty_values: true });
+    const options = { delimiter, trim: true, skip_empty_lines: true, skip_records_with_empty_values: true };
+    rows = parse(text, { ...options, raw: true, info: true }) as unknown as CsvRow[];
   } catch (error) {
     throw unreadable(path, error instanceof CsvError ? error.message : reasonOf(error));
   }
-  const [names = [], ...lines] = rows;
+  const [{ record: names } = { record: [] as string[] }, ...lines] = rows;
   const phoneAt = names.findIndex((name) => name.toLowerCase() === 'phone');
   if (phoneAt < 0)
     throw unreadable(path, `the header row has no column "phone"; its columns are ${names.join(', ') || 'none'}`);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw unreadable(path, `two columns have the name "${twice}"`);
-  return lines.map((cells) => ({
+  return lines.map(({ record: cells, raw, info }) => ({
+    place: `line ${String(info.lines)}: ${raw.trim()}`,
     phone: cells[phoneAt] ?? '',
     metadata: Object.fromEntries(
       names.flatMap((name, at) => (at === phoneAt || name === '' ? [] : [[name, cells[at]]])),

@@ -168,7 +168,9 @@ export class Access {
     const { allowedOrigins, allowMissingOrigin, keys } = this.#options;
     if (origin === undefined) {
       if (allowMissingOrigin ?? (this.#isOnLoopback(caller) && !isForwarded)) return;
-      throw new ParleyError('AUTH_FORBIDDEN', { reason: 'the Origin header is missing' });
+      const where = isForwarded ? 'not through a proxy' : 'on loopback only';
+      const reason = `the Origin header is missing, and programs may leave it out ${where}: the setting allowMissingOrigin (PARLEY_ALLOW_MISSING_ORIGIN=true) permits it`;
+      throw new ParleyError('AUTH_FORBIDDEN', { reason });
     }
     const isOne = (origins: readonly string[]): boolean => origins.includes('*') || origins.includes(origin);
     if (key !== undefined && key.origins.length > 0) {

@@ -57,12 +57,23 @@ export function unconnected({ status, error, carrier }: CallOutcome): string | n
       const why = sentence('The call was not connected', error);
       // parley's own failures say what to do; an inbound caller's number is not ours to fix.
       return error === reasonOfCarrier(carrier) && carrier?.['direction'] !== 'inbound'
-        ? `${why} Check the number, and the account with the carrier.`
+        ? `${why} ${remedyFor(error)}`
         : why;
     }
     default:
       return error;
   }
+}
+
+/** What helps after a refusal, by the status of SIP (RFC 3261, 21) that begins its reason. */
+function remedyFor(reason: string | null): string {
+  const status = Number(/^([3-6]\d\d)\b/.exec(reason ?? '')?.[1] ?? 0);
+  if ([404, 410, 416, 484, 485, 604].includes(status)) return 'Check the number.';
+  if ([401, 402, 403, 407].includes(status)) return 'Check the account with the carrier, and what it may call from.';
+  if ([415, 488, 606].includes(status)) return 'Check the codecs and the encryption of the trunk.';
+  if ([600, 603, 607, 608].includes(status)) return 'The other side declined the call; it may accept a later one.';
+  if (status >= 500 && status < 600) return 'The carrier or the network had a fault. Call again later.';
+  return 'Check the number, and the account with the carrier.';
 }
 
 function reasonOfCarrier(carrier: CallOutcome['carrier']): unknown {

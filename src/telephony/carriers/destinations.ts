@@ -36,6 +36,7 @@ const NORTH_AMERICA = { code: '1', premium: /^[2-9]\d\d976/, service: /^[2-9]11/
 const LONGEST_SHORT = 6;
 /** The most common emergency numbers (3GPP TS 22.101, 10.1), after 0, 9 or both. */
 const OUTSIDE_LINE = /^[09]{1,2}(?:112|911|999|000)$/;
+const COMMON_EMERGENCY = /^(?:112|911|999|000)$/;
 
 const E164 = /^\+[1-9]\d{6,14}$/;
 const CODE_DIGITS = 3;
@@ -68,7 +69,9 @@ export function whyNeverCalled(target: string): string | null {
   const digits = number.replace('+', '');
   const known = (rules ??= readRules());
   const isShort = digits.length <= LONGEST_SHORT;
-  if (isShort && isEmergency(digits, known)) return 'it is an emergency number';
+  if (isShort && isEmergency(digits, known)) {
+    return COMMON_EMERGENCY.test(digits) ? 'it is an emergency number' : 'it is an emergency number in some countries';
+  }
   if (!number.startsWith('+')) {
     if (!isShort) return null;
     if (!sip) return 'it is a short code';

@@ -1,3 +1,5 @@
+import type { CallHistoryItem } from '../../session/record/call-history.js';
+
 /** The words for a call's status. */
 export interface StatusWords {
   /** In a word or two. */
@@ -18,7 +20,7 @@ const STATUSES: Readonly<Record<string, StatusWords>> = {
   'agent-ended': {
     label: 'agent hung up',
     group: 'done',
-    why: 'The agent said goodbye and hung up, or handed the call on.',
+    why: 'The agent said goodbye and hung up.',
   },
   'api-ended': {
     label: 'ended by the operator',
@@ -45,6 +47,20 @@ const STATUSES: Readonly<Record<string, StatusWords>> = {
 };
 
 export const STATUS_NAMES: readonly string[] = Object.keys(STATUSES);
+
+/** The words for a call of the log: a call that was handed on has ended by that. */
+export function endWords({ call_status: status, voip }: Pick<CallHistoryItem, 'call_status' | 'voip'>): StatusWords {
+  const words = statusWords(status);
+  const to = status === 'agent-ended' ? transferredTo(voip) : null;
+  if (to === null) return words;
+  return { ...words, label: `transferred to ${to}`, why: `The agent handed the call on to ${to}.` };
+}
+
+/** Where the last transfer of a call went; null = it failed, or there was none. */
+function transferredTo(voip: CallHistoryItem['voip']): string | null {
+  const { ok, to } = (voip?.['transfer'] ?? {}) as { ok?: unknown; to?: unknown };
+  return ok === true && typeof to === 'string' ? to : null;
+}
 
 export function statusWords(status: string): StatusWords {
   return STATUSES[status] ?? { label: status, group: 'other', why: status };

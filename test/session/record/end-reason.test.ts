@@ -11,7 +11,7 @@ describe('why a call ended badly', () => {
       'failed',
       '404 Not Found',
       { end: { cause: 'failed', by: 'network', reason: '404 Not Found' } },
-      'The call was not connected: 404 Not Found. Check the number, and the account with the carrier.',
+      'The call was not connected: 404 Not Found. Check the number.',
     ],
     [
       'failed',
@@ -31,6 +31,17 @@ describe('why a call ended badly', () => {
   ])('%s, %s', (status, error, carrier, reported) => {
     expect(endReason(fine, { status, error, carrier })).toBe(reported);
     expect(unconnected({ status, error, carrier })).toBe(reported);
+  });
+
+  it.each([
+    ['503 Service Unavailable', 'The carrier or the network had a fault. Call again later.'],
+    ['603 Decline', 'The other side declined the call; it may accept a later one.'],
+    ['403 Forbidden', 'Check the account with the carrier, and what it may call from.'],
+    ['488 Not Acceptable Here', 'Check the codecs and the encryption of the trunk.'],
+    ['21211 Invalid number', 'Check the number, and the account with the carrier.'],
+  ])('a refusal of the carrier, %s, with what helps', (error, remedy) => {
+    const carrier = { end: { cause: 'failed', by: 'network', reason: error } };
+    expect(unconnected({ status: 'failed', error, carrier })).toBe(`The call was not connected: ${error}. ${remedy}`);
   });
 
   it.each([

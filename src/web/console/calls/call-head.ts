@@ -5,7 +5,7 @@ import { runLink } from '../evals/eval-types.js';
 import { card } from '../view.js';
 import { clock, endsOf, wholeTime } from '../words.js';
 import { statusPill } from './call-rows.js';
-import { statusWords } from '../statuses.js';
+import { endWords, statusWords } from '../statuses.js';
 
 /** The parties, the time, and the reason of the end. */
 export function callHead(call: CallHistoryItem, agentName: string): HTMLElement {
@@ -42,8 +42,8 @@ export function callHead(call: CallHistoryItem, agentName: string): HTMLElement 
     { class: 'call-top' },
     call.eval === undefined ? backToCalls() : backToRun(call.eval),
     el('h1', {}, agentName, el('span', { class: 'soft' }, ` ${way}${line}`)),
-    el('p', { class: 'facts-line' }, statusPill(call.call_status), ...figures),
-    el('p', { class: 'why' }, call.error_message ?? statusWords(call.call_status).why),
+    el('p', { class: 'facts-line' }, statusPill(endWords(call)), ...figures),
+    el('p', { class: 'why' }, call.error_message ?? endWords(call).why),
   );
 }
 

@@ -2,10 +2,9 @@ import type { CallHistoryItem } from '../../../session/record/call-history.js';
 import { el } from '../../shared/elements.js';
 import { duration } from '../../page/times.js';
 import { clock, endsOf, shortTime, wholeTime } from '../words.js';
-import { statusWords } from '../statuses.js';
+import { endWords, type StatusWords, statusWords } from '../statuses.js';
 
-export function statusPill(status: string): HTMLElement {
-  const { label, group, why } = statusWords(status);
+export function statusPill({ label, group, why }: StatusWords): HTMLElement {
   return el('span', { class: `pill ${group}`, title: why }, label);
 }
 
@@ -31,7 +30,7 @@ export function callRow(call: CallHistoryItem, agentName: string, nowMs: number)
       el('span', { class: 'call-who', title: direction }, `${arrow}${who}`),
       el('span', { class: 'figure' }, isRunning ? '' : clock(call.duration)),
       el('span', { class: 'figure call-times', title: 'Response time: p50 / p95' }, ...answers),
-      statusPill(status),
+      statusPill(endWords(call)),
     ),
   );
 }
