@@ -101,6 +101,7 @@ export async function startDaemon(settings = {}, logLevel = 'error') {
   }
   return {
     address,
+    pid: child.pid ?? 0,
     close,
     /** False once it has ended, for whatever reason. */
     isAlive: () => child.exitCode === null && child.signalCode === null,
