@@ -12,6 +12,7 @@ import { WebSocket } from 'ws';
 import { Daemon, type DaemonOptions, parley, type SettingsFile } from '../../src/daemon/index.js';
 import { NO_LOG } from '../../src/daemon/operations/log.js';
 import type { DefinedTool } from '../../src/tools/define-tool.js';
+import { WeriftCaller } from '../../src/transports/webrtc/werift-caller.js';
 import { Client, House, PRIVATE_KEY, PUBLIC_KEY } from './house.js';
 
 const folders: string[] = [];
@@ -152,6 +153,25 @@ describe('a daemon below /parley', () => {
     const refusal = await ask('/parley/v1/nothing', { headers: { authorization: `Bearer ${PRIVATE_KEY}` } });
     expect(await refusal.json()).toMatchObject({ error: { code: 'unknown_url' } });
     expect(await (await ask('/v1/models', { headers: KEY })).json()).toMatchObject({ code: 'ROUTE_UNKNOWN' });
+  });
+
+  it("says where a call of OpenAI's Realtime client is hung up", async () => {
+    const caller = new WeriftCaller({ addresses: ['127.0.0.1'], ipv6: false });
+    const form = new FormData();
+    form.append('sdp', await caller.offer());
+    form.append('session', JSON.stringify({ type: 'realtime', model: 'baker' }));
+    const headers = { authorization: `Bearer ${PRIVATE_KEY}` };
+    const response = await ask('/parley/v1/realtime/calls', { method: 'POST', headers, body: form });
+    const location = response.headers.get('location') ?? '';
+    expect([response.status, location]).toEqual([
+      201,
+      expect.stringMatching(/^\/parley\/v1\/realtime\/calls\/[\w-]+$/),
+    ]);
+    await caller.accept(await response.text());
+    await caller.connected;
+    const hangUp = (): Promise<Response> => ask(`${location}/hangup`, { method: 'POST', headers });
+    await expect.poll(async () => (await hangUp()).status, { timeout: 20_000 }).toBe(200);
+    await caller.close();
   });
 
   it('answers pages of its own origin, and preflights', async () => {

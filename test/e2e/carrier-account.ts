@@ -40,13 +40,16 @@ export interface AccountParts<D extends CarrierDouble> {
   settings: (double: D, urls: readonly string[]) => object;
   /** The secret of the account, and the variable of the environment that it comes in. */
   secret: { variable: string; value: string };
+  /** The daemon's `basePath`. Without one the proxy takes the path off. */
+  basePath?: string;
   /** Whether a number's calls come to parley. */
   isDirected: (double: D, number: string) => boolean;
 }
 
 /** What a test of a carrier's own may look at. */
 export interface Account<D> {
-  daemon: () => ServedDaemon;
+  /** Of the daemon, with its base path. */
+  address: () => string;
   double: () => D;
   /** Asks the daemon, with its key. */
   ask: <T>(method: string, path: string) => Promise<T>;
@@ -68,10 +71,12 @@ export function describeAccount<D extends CarrierDouble>(
     let daemon: ServedDaemon;
     let double: D;
     const closing: (() => Promise<void>)[] = [];
+    const { basePath = '' } = parts;
+    const address = (): string => daemon.address + basePath;
 
     beforeAll(async () => {
       const clock = new RealClock();
-      const doorway = proxiedDoorway(clock, PUBLIC_URL, () => daemon.address);
+      const doorway = proxiedDoorway(clock, PUBLIC_URL, address);
       double = parts.double({ clock, doorway, people: { [PERSON]: POLITE, [BUSY]: { does: 'busy' } } });
       const served = await Promise.all(parts.apis(double).map((api) => serveRest(api, parts.authorization)));
       closing.push(...served.map(({ close }) => close));
@@ -81,7 +86,10 @@ export function describeAccount<D extends CarrierDouble>(
         double,
         served.map(({ url }) => url),
       );
-      writeFileSync(config, JSON.stringify({ publicUrl: PUBLIC_URL, [parts.carrier]: account }));
+      writeFileSync(
+        config,
+        JSON.stringify({ publicUrl: PUBLIC_URL, ...(basePath !== '' && { basePath }), [parts.carrier]: account }),
+      );
       const { variable, value } = parts.secret;
       daemon = await ServedDaemon.start('0', undefined, {
         PARLEY_CONFIG: config,
@@ -97,7 +105,7 @@ export function describeAccount<D extends CarrierDouble>(
     });
 
     async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
-      const response = await fetch(daemon.address + path, {
+      const response = await fetch(address() + path, {
         method,
         headers: { authorization: KEY, ...(body !== undefined && { 'content-type': 'application/json' }) },
         ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -149,6 +157,6 @@ export function describeAccount<D extends CarrierDouble>(
       expect(daemon.log).not.toContain(parts.secret.value);
     }, 240_000);
 
-    more({ daemon: () => daemon, double: () => double, ask });
+    more({ address, double: () => double, ask });
   });
 }

@@ -13,15 +13,15 @@ describeAccount(
     apis: ({ rest }) => [rest],
     authorization: `Bearer ${API_KEY}`,
     settings: ({ publicKey }, [apiUrl]) => ({ connectionId: CONNECTION_ID, publicKey, apiUrl }),
+    basePath: '/parley',
     secret: { variable: 'PARLEY_TELNYX_API_KEY', value: API_KEY },
     isDirected: ({ numbers }, number) => numbers.get(number)?.connectionId === CONNECTION_ID,
   },
-  ({ daemon, double }) => {
+  ({ address, double }) => {
     it('nobody but Telnyx gets in', async () => {
-      const { address } = daemon();
       const body = '{"data":{"event_type":"call.initiated","id":"e"}}';
       const post = (headers: Record<string, string>) =>
-        fetch(address + WEBHOOK, {
+        fetch(address() + WEBHOOK, {
           method: 'POST',
           body,
           headers: { 'content-type': 'application/json', ...headers },
@@ -29,7 +29,7 @@ describeAccount(
       expect((await post({})).status).toBe(403);
       expect((await post(double().signed(body, Date.now() - 400_000))).status).toBe(403);
       expect((await post(double().signed(body))).status).toBe(200);
-      expect((await fetch(`${address}/carriers/telnyx/media/guess`)).status).toBe(404);
+      expect((await fetch(`${address()}/carriers/telnyx/media/guess`)).status).toBe(404);
     });
   },
 );
