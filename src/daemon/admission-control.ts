@@ -15,8 +15,13 @@ export interface AdmissionControlOptions {
 export interface Load {
   /** Sessions that are about to start. Each counts against `maxSessions`. */
   pending?: () => number;
-  /** Calls that wait for a session and could have the next one: newcomers find their places taken. */
-  waiting?: () => number;
+  /**
+   * Calls that wait for a session and could have the next one: newcomers find their places taken.
+   * @param number who is about to be called; null = a newcomer calls
+   */
+  waiting?: (number: string | null) => number;
+  /** Sessions that take no place of others. */
+  apart?: () => number;
   /** Calls that have not ended, with or without a session. */
   calls?: () => number;
   /** Chat answers in progress. They do not count as sessions. */
@@ -69,16 +74,18 @@ export class AdmissionControl {
 
   /** Whether a newcomer finds no room: sessions that run, those about to start and waiting calls take all. */
   get isFull(): boolean {
-    return this.#taken + this.#sum('waiting') >= this.maxSessions;
+    return this.isFullFor(null);
   }
 
-  /** Whether there is room for a call that waits. */
-  get hasRoom(): boolean {
-    return this.#taken < this.maxSessions;
+  /** The same for an outbound call to a number, which may be one that waits. */
+  isFullFor(number: string | null): boolean {
+    const kept = this.#loads.reduce((sum, load) => sum + (load.waiting?.(number) ?? 0), 0);
+    return kept >= this.room;
   }
 
-  get #taken(): number {
-    return this.#sessions.size + this.#sum('pending');
+  /** How many sessions are free for those who wait. */
+  get room(): number {
+    return this.maxSessions - (this.#sessions.size - this.#sum('apart') + this.#sum('pending'));
   }
 
   /** The number of sessions, phone calls and chat answers in progress. */
@@ -119,7 +126,7 @@ export class AdmissionControl {
     }
   }
 
-  #sum(what: keyof Load): number {
+  #sum(what: Exclude<keyof Load, 'waiting'>): number {
     return this.#loads.reduce((sum, load) => sum + (load[what]?.() ?? 0), 0);
   }
 }

@@ -13,6 +13,7 @@ import type { AgentRegistry, HostedAgent } from './agents/agents.js';
 import { agentsModule } from './agents/agents-module.js';
 import { callLogModule } from './call-log/call-log-module.js';
 import { callsModule } from './calls/calls-module.js';
+import type { CallBacks } from './queues/call-backs.js';
 import { queuesModule } from './queues/queues-module.js';
 import type { RecordStarts } from './calls/dial.js';
 import { campaignsModule } from './campaigns/campaigns-module.js';
@@ -138,7 +139,12 @@ export class Daemon {
     const { log: calls } = callLog;
     const records: RecordStarts = { begin: (...record) => campaigns.records.begin(...record) };
     const { trunks } = operations;
-    const queueing = queuesModule(context, calls);
+    const callBacks: CallBacks = {
+      read: (...asked) => campaigns.callBacks.read(...asked),
+      add: (callBack) => campaigns.callBacks.add(callBack),
+      wake: () => campaigns.callBacks.wake(),
+    };
+    const queueing = queuesModule(context, { log: calls, callBacks });
     const { queues } = queueing;
     const telephone = callsModule(context, { http, media, trunks, records, queues, agents: registry, log: calls });
     const { dialer, registered } = telephone;

@@ -4,7 +4,7 @@ import { joinedSamples } from '../audio/frame.js';
 import { Resampler } from '../audio/dsp/resample.js';
 import type { TtsProvider, TtsRequest } from '../providers/tts/tts.js';
 import { WaitingLine, type WaitingEvents } from '../session/line/waiting-line.js';
-import type { Transport } from '../transports/transport.js';
+import type { TransferOutcome, Transport } from '../transports/transport.js';
 import type { AgentRequest } from './options.js';
 import { setUpOrThrow } from './prepare-agent.js';
 import { voiceChoice } from './providers.js';
@@ -34,6 +34,10 @@ export interface WaitingCaller {
    * heard whole. Never rejects.
    */
   say(text: string): Promise<boolean>;
+  /** Ends the music, then sounds a tone. Resolves with whether it was heard. Never rejects. */
+  beep(): Promise<boolean>;
+  /** Connects the caller to another number, as `Transport.transfer`. */
+  transfer(target: string, signal: AbortSignal): Promise<TransferOutcome>;
   /** Stops what is being said, and drops what would follow. */
   hush(): void;
   /** Ends the line. What was given to it is still heard if possible. May be called twice. */
@@ -92,6 +96,8 @@ export class WaitingRoom {
       line: waiting.line,
       open: () => waiting.open(),
       say: (text) => waiting.say(fillVariables(text, agent.variables)),
+      beep: () => waiting.beep(),
+      transfer: async (target, signal) => transport.transfer?.(target, signal) ?? { ok: false, reason: 'unsupported' },
       hush: () => waiting.hush(),
       close: () => waiting.close(),
     };

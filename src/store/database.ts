@@ -353,6 +353,7 @@ export const MIGRATIONS: readonly string[] = [
    CREATE INDEX registered_calls_expiry ON registered_calls (expires_us);
    ALTER TABLE calls_stopped ADD COLUMN end_requests INTEGER NOT NULL DEFAULT 0;
    ALTER TABLE keys ADD COLUMN scopes TEXT;
+   ALTER TABLE phones ADD COLUMN queue TEXT;
    CREATE TABLE mcp_authorizations (
      server TEXT PRIMARY KEY,
      record TEXT,

@@ -1,4 +1,5 @@
 import type { AgentConfig } from '../agent/agent.js';
+import type { QueueSettings } from '../agent/extensions/queue.js';
 import type { SecretBox } from './secret-box.js';
 import type { LiveTable, LiveTables } from './sql/live-table.js';
 import { sql, type SqlDatabase } from './sql/statement.js';
@@ -15,6 +16,8 @@ export interface StoredPhone {
   agentId: string | null;
   /** Overrides fields of the agent's configuration. */
   agentConfigOverride: AgentConfig | null;
+  /** In place of the agent's queue; null = that of the agent. */
+  queue: QueueSettings | null;
   tags: readonly string[];
   /** The address that the buyer gave. */
   address: Readonly<Record<string, string>> | null;
@@ -23,7 +26,7 @@ export interface StoredPhone {
 }
 
 /** The members of a number that can change. */
-export type PhoneChange = Partial<Pick<StoredPhone, 'status' | 'agentId' | 'agentConfigOverride' | 'tags'>>;
+export type PhoneChange = Partial<Pick<StoredPhone, 'status' | 'agentId' | 'agentConfigOverride' | 'queue' | 'tags'>>;
 
 interface Row {
   number: string;
@@ -31,13 +34,14 @@ interface Row {
   status: PhoneStatus;
   agent_id: string | null;
   agent_config_override: string | null;
+  queue: string | null;
   tags: string;
   address: string | null;
   created_at: number;
 }
 
 const PURPOSE = 'phones.agent_config_override';
-const COLUMNS = 'number, carrier, status, agent_id, agent_config_override, tags, address, created_at';
+const COLUMNS = 'number, carrier, status, agent_id, agent_config_override, queue, tags, address, created_at';
 
 /** The daemon's phone numbers. Overrides of configurations are encrypted, because they may hold credentials. */
 export class PhoneStore {
@@ -67,12 +71,13 @@ export class PhoneStore {
   }
 
   async add(phone: StoredPhone): Promise<void> {
-    const { number, carrier, status, agentId, agentConfigOverride, tags, address, createdAt } = phone;
+    const { number, carrier, status, agentId, agentConfigOverride, queue, tags, address, createdAt } = phone;
     const override = this.#sealed(agentConfigOverride);
     await this.#database.run(
-      sql`INSERT INTO phones (number, carrier, status, agent_id, agent_config_override, tags, address, created_at)
-        VALUES (${number}, ${carrier}, ${status}, ${agentId}, ${override}, ${JSON.stringify(tags)},
-          ${address === null ? null : JSON.stringify(address)}, ${createdAt})`,
+      sql`INSERT INTO phones (number, carrier, status, agent_id, agent_config_override, queue, tags, address,
+            created_at)
+        VALUES (${number}, ${carrier}, ${status}, ${agentId}, ${override}, ${jsonOr(queue)}, ${JSON.stringify(tags)},
+          ${jsonOr(address)}, ${createdAt})`,
     );
     await this.#live.refresh(number);
   }
@@ -87,11 +92,12 @@ export class PhoneStore {
 
   /** Returns the changed number; null = it does not exist. */
   async change(number: string, change: PhoneChange): Promise<StoredPhone | null> {
-    const { status, agentId, agentConfigOverride, tags } = change;
+    const { status, agentId, agentConfigOverride, queue, tags } = change;
     const sets = [
       ...(status === undefined ? [] : [sql`status = ${status}`]),
       ...(agentId === undefined ? [] : [sql`agent_id = ${agentId}`]),
       ...(agentConfigOverride === undefined ? [] : [sql`agent_config_override = ${this.#sealed(agentConfigOverride)}`]),
+      ...(queue === undefined ? [] : [sql`queue = ${jsonOr(queue)}`]),
       ...(tags === undefined ? [] : [sql`tags = ${JSON.stringify(tags)}`]),
     ];
     const all = sets.reduce((one, next) => sql`${one}, ${next}`, sql`number = number`);
@@ -112,6 +118,10 @@ export class PhoneStore {
   }
 }
 
+function jsonOr(value: object | null): string | null {
+  return value === null ? null : JSON.stringify(value);
+}
+
 function decoded(row: Row, box: SecretBox): StoredPhone {
   const { agent_config_override: sealed } = row;
   return {
@@ -120,6 +130,7 @@ function decoded(row: Row, box: SecretBox): StoredPhone {
     status: row.status,
     agentId: row.agent_id,
     agentConfigOverride: sealed === null ? null : (JSON.parse(box.open(sealed, PURPOSE)) as AgentConfig),
+    queue: row.queue === null ? null : (JSON.parse(row.queue) as QueueSettings),
     tags: JSON.parse(row.tags) as string[],
     address: row.address === null ? null : (JSON.parse(row.address) as Record<string, string>),
     createdAt: row.created_at,

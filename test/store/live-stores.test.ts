@@ -48,7 +48,7 @@ describe.each(backends)('stores that are read without waiting, on $name', (backe
       carrier: 'sip',
       status: 'active',
       agentId: null,
-      agentConfigOverride: { first_message: 'Hi.' },
+      queue: { limit: 3 }, agentConfigOverride: { first_message: 'Hi.' },
       tags: ['a'],
       address: { city: 'Bonn' },
       createdAt: 1,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { assertCallable, isE164 } from '../../telephony/carriers/destinations.js';
+import { assertCallable, whyNeverCalled, isE164 } from '../../telephony/carriers/destinations.js';
 import type { CallGuards } from '../../settings/setting-groups.js';
 import type { Engine } from '../../engine/engine.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
@@ -39,6 +39,11 @@ export function checkDestination(to: string, allowedPrefixes: readonly string[])
   if (allowedPrefixes.some((prefix) => allows(prefix, to))) return;
   const allowed = allowedPrefixes.length === 0 ? 'none' : allowedPrefixes.join(', ');
   throw new ParleyError('CALL_NOT_ALLOWED', { number: to, allowed });
+}
+
+/** Whether the operator allows calls to a number. */
+export function isAllowed(number: string, allowedPrefixes: readonly string[]): boolean {
+  return whyNeverCalled(number) === null && allowedPrefixes.some((prefix) => allows(prefix, number));
 }
 
 export function notANumber(number: string, field: string): InvalidConfigError {
@@ -154,7 +159,7 @@ export class Dialer {
   async #take(request: DialRequest, agent: DialAgent): Promise<DialledCall> {
     const { dials, placing, guards, log, events, openTelephone, admission } = this.#options;
     const { from, to, campaignId, metadata = {}, idempotency = null, record = null } = request;
-    if (admission.isFull) {
+    if (admission.isFullFor(to)) {
       throw new ParleyError('SESSIONS_FULL', { limit: admission.maxSessions, retryAfterS: SESSIONS_RETRY_S });
     }
     const mine = { sessionId: randomUUID(), callId: randomUUID() };

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { queueSchema } from '../../agent/extensions/queue.js';
 import { agentConfigSchema } from '../../agent/agent.js';
 import { overriddenAgent } from '../../agent/override-agent.js';
 import { redactAgentConfig, restoreSecrets } from '../../agent/redact.js';
@@ -68,6 +69,7 @@ const overrideSchema = z.strictObject({ agent_config_override: agentConfigSchema
 const changeSchema = z.strictObject({
   status: z.enum(['active', 'inactive']).exactOptional(),
   tags: z.array(text).max(100).exactOptional(),
+  queue: queueSchema.nullable().exactOptional().describe("In place of the agent's queue. Null = that of the agent."),
 });
 const callSchema = z.strictObject({ caller: z.string().describe('A caller in the list of `parley numbers`.') });
 const phoneSchema = z
@@ -80,6 +82,7 @@ const phoneSchema = z
       .nullable()
       .describe("As the client sent it, without unset members: [] would override the agent's value."),
     tags: z.array(z.string()),
+    queue: queueSchema.exactOptional().describe("In place of the agent's queue. Left out: that of the agent."),
   })
   .meta({ id: 'Phone', description: "One of the daemon's numbers, with the agent that answers it." });
 const importedSchema = phoneSchema
@@ -329,6 +332,7 @@ function newPhone(number: string, carrier: string, createdAt: number): StoredPho
     status: 'active',
     agentId: null,
     agentConfigOverride: null,
+    queue: null,
     tags: [],
     address: null,
   };
@@ -360,8 +364,8 @@ async function changed(phones: PhoneStore, number: string, change: PhoneChange):
 
 /** The JSON of the API. */
 function replyOf(phone: StoredPhone): z.output<typeof phoneSchema> {
-  const { number, createdAt, status, agentId, agentConfigOverride, tags } = phone;
-  return {
+  const { number, createdAt, status, agentId, agentConfigOverride, queue, tags } = phone;
+  const reply: z.output<typeof phoneSchema> = {
     id: number,
     create_at: createdAt,
     status,
@@ -369,4 +373,6 @@ function replyOf(phone: StoredPhone): z.output<typeof phoneSchema> {
     agent_config_override: agentConfigOverride && redactAgentConfig(agentConfigOverride),
     tags: [...tags],
   };
+  if (queue !== null) reply.queue = queue;
+  return reply;
 }

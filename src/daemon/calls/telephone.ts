@@ -9,6 +9,7 @@ import type { CallAgent } from '../../telephony/calls/call-agent.js';
 import type { MayTransfer } from '../../session/line/line-actions.js';
 import type { CallRefusal, Carrier, CarrierCall } from '../../telephony/carriers/carrier.js';
 import type { CallMediaHost } from '../../telephony/carriers/sip/call-media-host.js';
+import { whyNeverCalled } from '../../telephony/carriers/destinations.js';
 import { JoinedCarriers } from '../../telephony/carriers/joined.js';
 import type { WebhookEndpoint } from '../../telephony/carriers/media-socket/webhook-endpoint.js';
 import type { Engine } from '../../engine/engine.js';
@@ -90,7 +91,7 @@ export class Telephone {
         void options.log.follow(call);
         const made = (): boolean => this.#coming.delete(call.sessionId);
         void call.session.then(made, made);
-        void call.finished.then(() => options.queues.over(call.sessionId));
+        options.queues.answered(call);
       },
     );
     options.admission.count({ pending: () => this.coming, calls: () => this.#switchboard.calls.size });
@@ -246,9 +247,10 @@ export class Telephone {
     const { continuation, metadata = null, ...agent } = found;
     const request = { ...agent, metadata };
     const { agentId } = agent;
-    const settings = agent.extensions?.queue ?? null;
-    const queueId = agentId ?? call.to;
-    const mustWait = !hasRoom || (settings !== null && queues.isFull(queueId, settings));
+    const settings = phone.queue ?? agent.extensions?.queue ?? null;
+    // A number with a queue of its own has its own line of callers.
+    const queueId = phone.queue === null && agentId !== null ? agentId : call.to;
+    const mustWait = !hasRoom || (settings !== null && queues.stops(queueId, request, settings));
     if (mustWait && settings === null) return 'full';
     if (mustWait) this.#coming.delete(id);
     else if (settings !== null) queues.enter(queueId, settings, id);
@@ -262,23 +264,32 @@ export class Telephone {
         call.hangUp('failed');
       });
     };
-    let line: SessionLine | undefined;
-    if (mustWait && settings !== null) {
-      const take = (): void => void this.#coming.add(id);
-      const joining = { id, queueId, settings, call, sinceMs, begin, take, request: { ...request, phones } };
-      const turn = await queues.join(joining);
-      if (typeof turn === 'string') return turn;
-      line = turn.line;
-    } else begin();
-    return {
+    const answering: CallAgent = {
       ...request,
       id,
       callId,
       continuation,
-      line,
       observe: events.observer(id, agentId),
       onStatus: (status, reason) => log.noteStatus(id, status, reason),
     };
+    if (!mustWait || settings === null) {
+      begin();
+      return answering;
+    }
+    const turn = await queues.join({
+      id,
+      queueId,
+      settings,
+      call,
+      sinceMs,
+      begin,
+      take: () => void this.#coming.add(id),
+      mayTransfer: (target) => whyNeverCalled(target) ?? this.#options.mayTransfer(target),
+      request: { ...request, phones },
+    });
+    if (typeof turn === 'string') return turn;
+    const { line, mailbox } = turn;
+    return mailbox === null ? { ...answering, line } : { ...mailbox.callAgent(answering), line };
   }
 
   /** The agent of an inbound call: the operator's choice, else the number's own. */
@@ -338,9 +349,9 @@ export class Telephone {
   }
 }
 
-/** The queue of a number's agent; null = there is none. */
-function queueOf(agents: Pick<AgentRegistry, 'get'>, { agentId }: StoredPhone): QueueSettings | null {
-  if (agentId === null) return null;
+/** The queue of a number, or else of its agent; null = there is none. */
+function queueOf(agents: Pick<AgentRegistry, 'get'>, { agentId, queue }: StoredPhone): QueueSettings | null {
+  if (queue !== null || agentId === null) return queue;
   try {
     return agents.get(agentId).extensions?.queue ?? null;
   } catch {

@@ -74,7 +74,7 @@ interface Zone {
 const zones = new Map<string, Zone>();
 
 /** The local time of a zone. @param zone an IANA name */
-function localTime(unixMs: number, zone: string): LocalTime {
+export function localTime(unixMs: number, zone: string): LocalTime {
   const wall = new Date(unixMs + offsetMs(unixMs, zone));
   return {
     year: wall.getUTCFullYear(),

@@ -4,7 +4,9 @@ import { CampaignStore, type StoredCampaign } from '../../store/campaigns.js';
 import type { CampaignSchedule } from '../../settings/campaign-schedule.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { RecordStarts } from '../calls/dial.js';
-import type { Dialer } from '../calls/dialer.js';
+import { type Dialer, isAllowed } from '../calls/dialer.js';
+import type { CallBacks } from '../queues/call-backs.js';
+import { readPhoneNumber } from './upload.js';
 import type { DaemonContext } from '../context.js';
 import type { DaemonModule } from '../module.js';
 import { CampaignCalls } from './campaign-calls.js';
@@ -15,6 +17,7 @@ import { Campaigns } from './campaigns.js';
 export interface CampaignsModule extends DaemonModule {
   /** For the transaction that places a call. */
   readonly records: RecordStarts;
+  readonly callBacks: CallBacks;
 }
 
 /** How often a node looks for what others have changed and notifications have not told, ms. */
@@ -57,6 +60,16 @@ export function campaignsModule(
   return {
     name: 'campaigns',
     records: parts,
+    callBacks: {
+      read: async (text, near) => {
+        const read = await readPhoneNumber(text.replace(/^(?:00|011)/, '+'), near);
+        if (!('number' in read) || (await stores.doNotCall.has(read.number))) return null;
+        return isAllowed(read.number, settings.calls.allowedPrefixes) ? read.number : null;
+      },
+      add: ({ queueId, campaign, from, to, metadata }) =>
+        campaigns.callSoon(campaign, { name: `Call backs of ${queueId}`, caller: from, to, metadata }),
+      wake: () => campaigns.wake(),
+    },
     routes: (api) => campaignRoutes(api, campaigns, clock),
     recover: () => (isShared ? undefined : campaigns.recover()),
     takeOver: (nodeId) => campaigns.recoverOf(nodeId),

@@ -17,6 +17,7 @@ import type { PhoneStore } from '../../store/phones.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import { ProgressFeed, type ProgressListener } from './progress-feed.js';
 import { CampaignRunner, type CampaignRunnerOptions } from './runner.js';
+import { mayCall } from './scheduler.js';
 import { addRecords, readPhoneNumber, type RecordInput } from './upload.js';
 
 export interface CampaignsOptions extends Pick<
@@ -186,6 +187,47 @@ export class Campaigns {
       this.#runner.reschedule();
       this.#feed.changed(id);
     }
+  }
+
+  /**
+   * Adds a record that is called soon, and starts its campaign if it has never run. A campaign that has finished is
+   * replaced by one of the same name.
+   * @param wanted null = the campaign with this name
+   * @returns the campaign, and whether it may call the number now
+   * @throws ParleyError NOT_FOUND, NUMBER_NOT_OWNED, CAMPAIGN_NOT_READY, RECORD_BEING_CALLED, NUMBER_INVALID
+   */
+  async callSoon(
+    wanted: string | null,
+    { name, caller, to, metadata }: { name: string; caller: string; to: string; metadata: Readonly<Record<string, unknown>> },
+  ): Promise<{ campaignId: string; isDue: boolean }> {
+    const { records, nowUnixMs } = this.#options;
+    const campaign = await this.#taking(wanted, name, caller);
+    const { id } = campaign;
+    const known = await records.get(id, to);
+    if (known !== null && (known.status === 'finished' || known.status === 'failed')) await this.removeRecord(id, to);
+    const isNew = known === null || known.status === 'finished' || known.status === 'failed';
+    if (isNew && (await this.upload(id, [{ phone: to, metadata }])) > 0) {
+      throw new ParleyError('NUMBER_INVALID', { number: to });
+    }
+    if (campaign.status === 'idle') await this.start(id);
+    const { status, lastCallMs } = await this.get(id);
+    const record = await records.get(id, to);
+    const isDue = record !== null && mayCall(this.scheduleOf(campaign), lastCallMs, record.place, nowUnixMs());
+    return { campaignId: id, isDue: isDue && status === 'started' };
+  }
+
+  /** A session is free: campaigns that wait for one try again. */
+  wake(): void {
+    this.#runner.freed();
+  }
+
+  /** A campaign that takes records. */
+  async #taking(wanted: string | null, name: string, caller: string): Promise<StoredCampaign> {
+    const asked = wanted === null ? null : await this.get(wanted);
+    if (asked !== null && asked.status !== 'finished') return asked;
+    const takes = (one: StoredCampaign): boolean => one.name === name && one.caller === caller && one.status !== 'finished';
+    const known = (await this.list()).findLast(takes);
+    return known ?? this.setCaller((await this.create(name)).id, asked?.caller ?? caller);
   }
 
   /** @param status default all @throws ParleyError NOT_FOUND */

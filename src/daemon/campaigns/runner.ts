@@ -159,6 +159,12 @@ export class CampaignRunner {
     return this.#scheduler.whyLater(campaignId);
   }
 
+  /** A session is free for those who wait for one. */
+  freed(): void {
+    if (this.#isFull) this.#scheduler.block(0);
+    this.reschedule();
+  }
+
   /** Makes the scheduler decide again. */
   reschedule(): void {
     this.#isRescheduled = true;

@@ -5,8 +5,11 @@ import { placeOfNumber } from './phone-zones.js';
 
 /** Reads phone numbers as people write them. */
 export interface PhoneNumbers {
-  /** The number as E.164, or the reason why it is invalid. */
-  read: (text: string) => { number: string } | { reason: string };
+  /**
+   * The number as E.164, or the reason why it is invalid.
+   * @param near a number in the country of a text without its country code. Default: the text has one
+   */
+  read: (text: string, near?: string) => { number: string } | { reason: string };
 }
 
 /** Loads the numbering plans of all countries on demand. */
@@ -14,9 +17,11 @@ export async function loadPhoneNumbers(): Promise<PhoneNumbers> {
   // The full metadata: the smaller sets check only the length of a number.
   const { parsePhoneNumberWithError } = await import('libphonenumber-js/max');
   return {
-    read(text) {
+    read(text, near) {
       try {
-        const number = parsePhoneNumberWithError(text.trim(), { extract: false });
+        const country = near === undefined ? undefined : parsePhoneNumberWithError(near).country;
+        const options = country === undefined ? {} : { defaultCountry: country };
+        const number = parsePhoneNumberWithError(text.trim(), { ...options, extract: false });
         if (number.ext !== undefined) return { reason: 'a number with an extension cannot be called' };
         if (!number.isValid()) return { reason: NO_NUMBER };
         return { number: number.number };
@@ -49,8 +54,11 @@ const TIMEZONE_KEY = 'timezone';
 let numbers: Promise<PhoneNumbers> | null = null;
 
 /** Reads a number in any usual notation. Loads the numbering plans the first time. */
-export async function readPhoneNumber(text: string): Promise<{ number: string } | { reason: string }> {
-  return (await (numbers ??= loadPhoneNumbers())).read(text);
+export async function readPhoneNumber(
+  text: string,
+  near?: string,
+): Promise<{ number: string } | { reason: string }> {
+  return (await (numbers ??= loadPhoneNumbers())).read(text, near);
 }
 
 /** Where the records of an upload go. */

@@ -212,6 +212,7 @@ export function filledText(text: string, { position, waitMs }: Outlook, phrases:
   return known
     .replaceAll('{position}', String(position))
     .replaceAll('{wait}', waitMs === null ? '' : waitText(waitMs, phrases))
+    .replace(/\s+/g, ' ')
     .trim();
 }
 

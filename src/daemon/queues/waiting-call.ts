@@ -1,6 +1,6 @@
-import type { QueueSettings } from '../../agent/extensions/queue.js';
+import type { QueueExitSettings, QueueSettings } from '../../agent/extensions/queue.js';
 import { type Clock, delay } from '../../base/clock.js';
-import { waitAtMost } from '../../base/deadlines.js';
+import { abortAfter, raceAbort, waitAtMost } from '../../base/deadlines.js';
 import { reasonOf } from '../../base/errors.js';
 import type { Engine } from '../../engine/engine.js';
 import type { AgentRequest } from '../../engine/options.js';
@@ -8,6 +8,8 @@ import type { SessionLine } from '../../engine/remote-line.js';
 import type { WaitingCaller } from '../../engine/waiting.js';
 import type { QueueExit } from '../../session/record/call-history.js';
 import type { CallRefusal, CarrierCall } from '../../telephony/carriers/carrier.js';
+import type { MayTransfer } from '../../session/line/line-actions.js';
+import { CallbackMenu } from './callback-menu.js';
 import { filledText, type Outlook, queuePhrasesFor, type QueuePhrases } from './queue-phrases.js';
 import type { QueuePlace } from './waiting-list.js';
 
@@ -21,6 +23,12 @@ export interface WaitingCallOptions extends QueuePlace {
   take: () => void;
   /** Its place and the estimated wait. */
   outlook: (call: WaitingCall) => Outlook;
+  /** Why the caller must not be connected to a number; null = they may be. */
+  mayTransfer: MayTransfer;
+  /** Reads a number that may be called back; null = the text is none. */
+  readNumber: (text: string) => Promise<string | null>;
+  /** Promises a call back. Returns false if there can be none. */
+  promise: (number: string) => Promise<boolean>;
   onFault: (reason: string) => void;
 }
 
@@ -28,6 +36,9 @@ export interface WaitingCallOptions extends QueuePlace {
 const CONNECT_MS = 10_000;
 const HANG_UP_MS = 5_000;
 const EVERY_S = 45;
+const MAX_WAIT_S = 1800;
+/** Longest ringing of a number that an overflowing call is connected to. */
+const TRANSFER_MS = 60_000;
 
 /** A caller who waits for a session: rings, then hears music and announcements. */
 export class WaitingCall implements QueuePlace {
@@ -42,9 +53,11 @@ export class WaitingCall implements QueuePlace {
   readonly #left: Promise<QueueExit>;
   #leave!: (exit: QueueExit) => void;
   #exit: QueueExit | null = null;
+  #isOpen = false;
   #caller: (WaitingCaller & { readonly line: SessionLine }) | null = null;
   #phrases: QueuePhrases = queuePhrasesFor('en');
   readonly #ended: Promise<void>;
+  readonly #menu: CallbackMenu | null;
 
   constructor(options: WaitingCallOptions) {
     const { id, queueId, sinceMs, priority, call, engine } = options;
@@ -56,6 +69,7 @@ export class WaitingCall implements QueuePlace {
     this.#options = options;
     this.#clock = engine.clock;
     this.#left = new Promise((resolve) => (this.#leave = resolve));
+    this.#menu = this.#newMenu();
     this.#ended = ended(call);
     void this.#ended.then(() => this.leave('abandoned'));
   }
@@ -83,66 +97,150 @@ export class WaitingCall implements QueuePlace {
     if (this.#exit !== null) return;
     this.#exit = exit;
     this.#over.abort();
+    this.#menu?.close();
     this.#leave(exit);
   }
 
   /** Waits for `leave`. Never rejects. */
   async wait(): Promise<QueueExit> {
-    const { ring } = this.#options.settings;
+    const { ring, max_wait: mostS } = this.#options.settings;
+    const cancel = this.#clock.schedule(this.sinceMs + (mostS ?? MAX_WAIT_S) * 1000, () => this.leave('overflow'));
+    void this.#left.then(cancel);
     if (ring != null && ring > 0) await this.#pause(ring * 1000);
-    if (this.#exit === null) await this.#pickUp();
+    if (this.#exit === null && !(await this.#pickUp(this.#left))) this.leave('failed');
     if (this.#exit === null) void this.#entertain();
     return this.#left;
   }
 
-  /** Says a last text, if the caller can hear it, and ends the call. */
-  async end(refusal: CallRefusal, text: (phrases: QueuePhrases) => string): Promise<void> {
-    const caller = this.#caller;
-    if (caller === null || this.call.state !== 'answered') this.call.hangUp(refusal);
-    else {
-      caller.hush();
-      await Promise.race([caller.say(text(this.#phrases)), this.#ended]);
-      await caller.close();
-      await waitAtMost(this.#clock, HANG_UP_MS, this.#ended);
-      this.call.hangUp();
+  /**
+   * Does with a call that leaves what the settings say. Never rejects.
+   * @param stock a text where they have none
+   * @returns how it has left; `voicemail`: its line waits for the session that records
+   */
+  async depart(
+    exit: QueueExit,
+    { action, phone, message }: QueueExitSettings,
+    stock: (phrases: QueuePhrases) => string,
+  ): Promise<QueueExit> {
+    if (exit === 'failed') return this.#hangUp('failed', exit);
+    if (action !== 'refuse' && !(await this.#pickUp(this.#ended))) {
+      return this.#hangUp('failed', this.call.end === null ? 'failed' : 'abandoned');
     }
-    const { recorded } = this.call;
-    if (recorded !== undefined) await waitAtMost(this.#clock, HANG_UP_MS, recorded);
+    const caller = this.#caller;
+    if (caller === null || this.call.state !== 'answered') return this.#hangUp(refusalOf(exit), exit);
+    caller.hush();
+    const phrases = this.#phrases;
+    if (action === 'voicemail') {
+      await this.#hears(message ?? phrases.leaveMessage);
+      if (await Promise.race([caller.beep(), this.#ended.then(() => false)])) return 'voicemail';
+      return this.#hangUp('full', 'abandoned');
+    }
+    if (action === 'transfer' && phone != null) {
+      if (message != null) await this.#hears(message);
+      if (await this.#transfer(caller, phone)) return this.#hangUp('full', 'transferred');
+      await this.#hears(stock(phrases));
+    } else await this.#hears(message ?? stock(phrases));
+    return this.#hangUp('full', exit);
   }
 
-  /** The caller hears music from the answer on. */
-  async #pickUp(): Promise<void> {
+  async #hears(text: string): Promise<void> {
+    await Promise.race([this.#caller?.say(text), this.#ended]);
+  }
+
+  async #transfer(caller: WaitingCaller, target: string): Promise<boolean> {
+    const { mayTransfer, onFault } = this.#options;
+    try {
+      const refusal = await mayTransfer(target);
+      if (refusal !== null) throw new Error(`the call may not be connected to ${target}: ${refusal}`);
+      const { signal, cancel } = abortAfter(this.#clock, TRANSFER_MS);
+      const outcome = await raceAbort(caller.transfer(target, signal), signal).finally(cancel);
+      if (!outcome.ok) onFault(`the call could not be connected to ${target}: ${outcome.reason}`);
+      return outcome.ok;
+    } catch (error) {
+      onFault(reasonOf(error));
+      return false;
+    }
+  }
+
+  /** Ends the call, and waits for its end. */
+  async #hangUp(refusal: CallRefusal, exit: QueueExit): Promise<QueueExit> {
+    if (this.#caller !== null && this.call.state === 'answered') {
+      // What was said is heard to its end.
+      await this.#caller.close();
+      await waitAtMost(this.#clock, HANG_UP_MS, this.#ended);
+    }
+    this.call.hangUp(refusal);
+    const { recorded } = this.call;
+    if (recorded !== undefined) await waitAtMost(this.#clock, HANG_UP_MS, recorded);
+    return exit;
+  }
+
+  /**
+   * Answers the call: the caller hears music from then on. Does nothing if it is answered.
+   * @param until gives up when this resolves
+   * @returns whether the caller can hear
+   */
+  async #pickUp(until: Promise<unknown>): Promise<boolean> {
     const { call, request, settings, engine, onFault } = this.#options;
     const clock = this.#clock;
+    if (this.#isOpen) return call.state === 'answered';
+    if (call.state === 'ended') return false;
     try {
       const opening = engine.openWaiting({
         ...request,
         transport: call.line,
         music: settings.music ?? null,
         volume: settings.music_volume ?? 1,
-        phrases: [],
+        phrases: settings.callback?.phrases ?? [],
         events: {
-          keys: () => undefined,
-          words: () => undefined,
+          keys: (keys) => {
+            if (this.#exit === null) this.#menu?.keys(keys);
+          },
+          words: (text) => {
+            if (this.#exit === null) this.#menu?.words(text);
+          },
           closed: () => this.leave('abandoned'),
           fault: (name, reason) => onFault(`${name}: ${reason}`),
         },
       });
       // Virtual time waits for the preparation, which is work of the machine.
-      this.#caller = await clock.settle(opening, clock.nowMs());
+      this.#caller ??= await clock.settle(opening, clock.nowMs());
     } catch (error) {
       onFault(reasonOf(error));
-      this.leave('failed');
-      return;
+      return false;
     }
     this.#phrases = queuePhrasesFor(this.#caller.language);
-    if (this.#exit !== null) return;
     const connected = answered(call);
     call.answer();
-    await waitAtMost(clock, CONNECT_MS, Promise.race([connected, this.#left]));
-    if (this.#exit !== null) return;
-    if (call.state === 'answered') this.#caller.open();
-    else this.leave('failed');
+    await waitAtMost(clock, CONNECT_MS, Promise.race([connected, until]));
+    // A call whose turn has come is connected by its session.
+    if (call.state !== 'answered') return this.#exit === 'answered';
+    this.#isOpen = true;
+    if (this.#exit !== 'answered') this.#caller.open();
+    return true;
+  }
+
+  #newMenu(): CallbackMenu | null {
+    const { settings, call, readNumber, promise } = this.#options;
+    const { callback } = settings;
+    if (callback == null) return null;
+    const say = (text: string): void => {
+      this.#caller?.hush();
+      void this.#caller?.say(text);
+    };
+    const confirmed = async (number: string): Promise<void> => {
+      if (await promise(number)) this.leave('callback');
+      else say(this.#phrases.refused);
+    };
+    return new CallbackMenu({
+      clock: this.#clock,
+      settings: callback,
+      phrases: () => this.#phrases,
+      own: () => readNumber(call.from),
+      read: readNumber,
+      say,
+      confirmed: (number) => void confirmed(number),
+    });
   }
 
   /** Announcements between the music, until the wait is over. */
@@ -150,19 +248,25 @@ export class WaitingCall implements QueuePlace {
     const everyMs = (this.#options.settings.announcements?.every ?? EVERY_S) * 1000;
     for (let round = 0; this.#exit === null; round++) {
       const text = round === 0 ? this.#greeting() : this.#announcement(round);
-      await this.#caller?.say(filledText(text, this.#options.outlook(this), this.#phrases));
+      const isAsked = this.#menu?.isOpen ?? false;
+      if (!isAsked) await this.#caller?.say(filledText(text, this.#options.outlook(this), this.#phrases));
       await this.#pause(everyMs);
     }
   }
 
   #greeting(): string {
     const { greeting } = this.#options.settings;
-    return greeting ?? [this.#phrases.greeting, this.#standing()].join(' ');
+    return `${greeting ?? [this.#phrases.greeting, this.#standing()].join(' ')} ${this.#offer()}`;
   }
 
   #announcement(round: number): string {
     const messages = this.#options.settings.announcements?.messages ?? [];
-    return [this.#standing(), messages[(round - 1) % messages.length] ?? ''].join(' ');
+    return [this.#standing(), messages[(round - 1) % messages.length] ?? '', this.#offer()].join(' ');
+  }
+
+  #offer(): string {
+    const { callback } = this.#options.settings;
+    return callback == null ? '' : this.#phrases.offer.replace('{key}', callback.key ?? '1');
   }
 
   #standing(): string {
@@ -175,6 +279,10 @@ export class WaitingCall implements QueuePlace {
   async #pause(ms: number): Promise<void> {
     await delay(this.#clock, ms, this.#over.signal).catch(() => undefined);
   }
+}
+
+function refusalOf(exit: QueueExit): CallRefusal {
+  return exit === 'closed' ? 'unavailable' : exit === 'failed' ? 'failed' : 'full';
 }
 
 function answered(call: CarrierCall<SessionLine>): Promise<void> {

@@ -2,6 +2,7 @@ import { Fader } from '../../audio/dsp/fade.js';
 import { mix } from '../../audio/dsp/mix.js';
 import { frameSamples, msToSamples } from '../../audio/frame.js';
 import { holdSound } from '../../audio/tones/hold-sound.js';
+import { ToneGenerator } from '../../audio/tones/tones.js';
 import type { Clock } from '../../base/clock.js';
 import { withTimeout } from '../../base/deadlines.js';
 import { reasonOf } from '../../base/errors.js';
@@ -56,6 +57,9 @@ const HAND_OVER_MS = 300;
 const QUIET_AFTER_MS = 4000;
 /** Deadline for the audio of an announcement; the caller hears music meanwhile. */
 const SPEECH_MS = 15_000;
+
+/** Asks for a message. */
+const BEEP = { ms: 400, tone: { frequenciesHz: [1000], levelDbfs: -16 } };
 
 /** Nobody listens to the words: no window is speech. */
 const NO_VAD: VadDetector = {
@@ -163,6 +167,18 @@ export class WaitingLine {
     const said = this.#speaking.then(() => this.#say(text, signal));
     this.#speaking = said;
     return said;
+  }
+
+  /** Ends the music, then sounds a tone. Resolves with whether it was heard. */
+  beep(): Promise<boolean> {
+    const rateHz = this.#options.transport.outputRateHz;
+    this.#sound = null;
+    const samples = new Int16Array(msToSamples(BEEP.ms, rateHz));
+    new ToneGenerator(rateHz, { ...BEEP.tone, cadenceMs: [BEEP.ms, 0], repeat: false }).read(samples);
+    return new Promise((resolve) => {
+      if (this.#closing.signal.aborted) resolve(false);
+      else this.#clip = { samples, at: 0, onOver: resolve };
+    });
   }
 
   /** Stops what is being said, and drops what would follow. */

@@ -77,11 +77,23 @@ export interface QueueFacts {
 /**
  * - `answered`: by the agent.
  * - `abandoned`: the caller has hung up.
+ * - `callback`: the caller has hung up and is called back.
+ * - `voicemail`, `transferred`: a message was recorded, or another number connected, because of an overflow or the hours.
  * - `overflow`: the queue was full, the wait too long, or the daemon shut down; `closed`: outside the opening hours.
  * - `removed`: by a program.
  * - `failed`: the line could not be opened.
  */
-export const QUEUE_EXITS = ['answered', 'abandoned', 'overflow', 'closed', 'removed', 'failed'] as const;
+export const QUEUE_EXITS = [
+  'answered',
+  'abandoned',
+  'callback',
+  'voicemail',
+  'transferred',
+  'overflow',
+  'closed',
+  'removed',
+  'failed',
+] as const;
 export type QueueExit = (typeof QUEUE_EXITS)[number];
 
 export interface HistoryListener {

@@ -65,6 +65,7 @@ const NODES = `
   CREATE INDEX registered_calls_expiry ON registered_calls (expires_us);
   ALTER TABLE calls_stopped ADD COLUMN end_requests BIGINT NOT NULL DEFAULT 0;
   ALTER TABLE keys ADD COLUMN scopes TEXT;
+  ALTER TABLE phones ADD COLUMN queue TEXT;
   CREATE TABLE mcp_authorizations (
     server TEXT COLLATE "C" PRIMARY KEY,
     record TEXT,

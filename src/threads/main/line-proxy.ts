@@ -43,6 +43,8 @@ export abstract class LineProxy implements RemoteLine {
       language,
       open: () => thread.tell('startWaiting', id),
       say: (text) => thread.sayWaiting(id, text),
+      beep: () => thread.sayWaiting(id, null),
+      transfer: (target, signal) => this.transferTo(target, signal),
       hush: () => thread.tell('hushWaiting', id),
       close: async () => thread.tell('closeWaiting', id),
     };
@@ -108,8 +110,8 @@ export interface LineChannel {
   ): Promise<RemoteSession>;
   /** @returns the language of the agent */
   openWaiting(line: string, request: Omit<WaitingRequest, 'transport' | 'events'>): Promise<string>;
-  /** Never rejects. */
-  sayWaiting(line: string, text: string): Promise<boolean>;
+  /** @param text null = the tone after which a caller speaks. Never rejects. */
+  sayWaiting(line: string, text: string | null): Promise<boolean>;
   answerOffer(line: string, sdp: string): Promise<string>;
   /** @returns the port */
   openSocket(line: string, address: string, port: number): Promise<number>;

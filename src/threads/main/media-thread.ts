@@ -220,7 +220,7 @@ export class MediaThread implements LineChannel {
     return this.#rpc.ask('openWaiting', wanted, { timeoutMs: OPEN_MS });
   }
 
-  sayWaiting(line: string, text: string): Promise<boolean> {
+  sayWaiting(line: string, text: string | null): Promise<boolean> {
     return this.#rpc.ask('sayWaiting', { line, text }, { timeoutMs: SAY_MS }).catch(() => false);
   }
 

@@ -128,7 +128,8 @@ export type ThreadMethods = {
   /** Resolves to the agent's language. */
   openWaiting: (wanted: { line: string; request: RemoteWaitingRequest }) => Promise<string>;
   startWaiting: (line: string) => void;
-  sayWaiting: (what: { line: string; text: string }) => Promise<boolean>;
+  /** Null = the tone after which a caller speaks. */
+  sayWaiting: (what: { line: string; text: string | null }) => Promise<boolean>;
   hushWaiting: (line: string) => void;
   closeWaiting: (line: string) => void;
   runSession: (session: string) => void;

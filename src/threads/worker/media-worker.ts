@@ -100,7 +100,10 @@ export class MediaWorker {
       openSession: ({ line, request }, signal) => this.#open(line, request, signal),
       openWaiting: ({ line, request }) => this.#openWaiting(line, request),
       startWaiting: (line) => this.#waiting.get(line)?.open(),
-      sayWaiting: async ({ line, text }) => this.#waiting.get(line)?.say(text) ?? false,
+      sayWaiting: async ({ line, text }) => {
+        const waiting = this.#waiting.get(line);
+        return (text === null ? waiting?.beep() : waiting?.say(text)) ?? false;
+      },
       hushWaiting: (line) => this.#waiting.get(line)?.hush(),
       closeWaiting: (line) => void this.#waiting.get(line)?.close(),
       runSession: (id) => void of(id)?.run(),

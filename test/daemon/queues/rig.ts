@@ -9,10 +9,12 @@ import { AdmissionControl } from '../../../src/daemon/admission-control.js';
 import { CallEventBus } from '../../../src/daemon/call-event-bus.js';
 import { CallLog } from '../../../src/daemon/call-log/call-log.js';
 import { Telephone, type TelephoneOptions } from '../../../src/daemon/calls/telephone.js';
+import type { CallBacks, NewCallBack } from '../../../src/daemon/queues/call-backs.js';
 import { CallQueues } from '../../../src/daemon/queues/call-queues.js';
 import { Engine } from '../../../src/engine/engine.js';
 import type { ParleyPlugin } from '../../../src/plugins/plugin.js';
 import { DEFAULT_SETTINGS } from '../../../src/settings/settings.js';
+import type { QueueExit } from '../../../src/session/record/call-history.js';
 import { CallStore, type StoredCall } from '../../../src/store/calls.js';
 import { openDatabase } from '../../../src/store/database.js';
 import { SoleLeases } from '../../../src/store/leases.js';
@@ -24,10 +26,14 @@ import type { SimulatedCall } from '../../../src/telephony/carriers/simulated/ca
 import { SimulatedNetwork } from '../../../src/telephony/carriers/simulated/network.js';
 import type { ScriptStep } from '../../../src/telephony/carriers/simulated/script.js';
 import { SoundLibrary } from '../../../src/telephony/carriers/simulated/sounds.js';
+import { energyVad } from '../../../src/testing/doubles/energy-vad.js';
 import { functionLlm } from '../../../src/testing/doubles/function-llm.js';
 import { promptedStt } from '../../../src/testing/doubles/prompted-stt.js';
 import { toneTts } from '../../../src/testing/doubles/tone-tts.js';
 import { numbersOf, toneVoice } from '../../telephony/carriers/simulated/support.js';
+
+/** A Wednesday, 10:00 UTC. */
+const START_UNIX_MS = Date.UTC(2026, 10, 25, 10);
 
 export const OWN = '+12025550199';
 
@@ -56,6 +62,17 @@ export class QueueRig {
   /** The levels of each 20 ms that a caller has heard, in dBFS. */
   readonly heard = new Map<SimulatedCall, number[]>();
   readonly calls: StoredCall[] = [];
+  readonly left: QueueExit[] = [];
+  readonly promised: NewCallBack[] = [];
+  /** Numbers that may be called back are those of the United States. */
+  readonly callBacks: CallBacks = {
+    read: async (text) => (/^\+?1?(\d{10})$/.test(text) ? `+1${text.slice(-10)}` : null),
+    add: async (callBack) => {
+      this.promised.push(callBack);
+      return { campaignId: 'campaign', isDue: true };
+    },
+    wake: () => undefined,
+  };
   telephone!: Telephone;
   phones!: PhoneStore;
   readonly database: SqliteDatabase;
@@ -71,6 +88,7 @@ export class QueueRig {
     this.engine = new Engine({
       clock,
       plugins: [this.#plugin()],
+      vad: 'energy',
       recordings: join(this.#dataDir, 'recordings'),
       defaults: { voiceProvider: 'tone', sttProvider: 'prompted', llmModel: 'echo' },
     });
@@ -80,7 +98,11 @@ export class QueueRig {
     const onError = (error: Error): void => void faults.push(error);
     this.log = new CallLog({ database, store: new CallStore(database), events, onError, queues: new Queues() });
     this.engine.keepIn({ history: this.log });
-    this.queues = new CallQueues({ engine, admission, events, log: this.log, onError });
+    const nowUnixMs = (): number => START_UNIX_MS + clock.nowMs();
+    const { callBacks } = this;
+    const parts = { engine, admission, events, callBacks, nowUnixMs, timezone: 'UTC', onError };
+    this.queues = new CallQueues({ ...parts, log: this.log });
+    this.queues.onLeft = (_queue, left) => void this.left.push(left);
     events.onCall((call) => this.calls.push(call));
   }
 
@@ -94,6 +116,7 @@ export class QueueRig {
       status: 'active',
       agentId: 'desk',
       agentConfigOverride: null,
+      queue: null,
       tags: [],
       address: null,
       createdAt: 0,
@@ -202,6 +225,7 @@ export class QueueRig {
         },
       },
       stt: { prompted: () => promptedStt({ lines: ['hello', 'call me back', 'goodbye'] }) },
+      vad: { energy: () => energyVad() },
       llm: { echo: () => functionLlm(() => 'I see.') },
     };
   }

@@ -82,7 +82,7 @@ export async function fillFolder(dataDir: string, calls = 1200): Promise<FilledF
     carrier: 'twilio',
     status: 'active',
     agentId: 'baker',
-    agentConfigOverride: config,
+    queue: { limit: 3 }, agentConfigOverride: config,
     tags: ['a'],
     address: null,
     createdAt: 3,
