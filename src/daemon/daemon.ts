@@ -138,13 +138,13 @@ export class Daemon {
     const { registry } = agents;
     const { log: calls } = callLog;
     const records: RecordStarts = { begin: (...record) => campaigns.records.begin(...record) };
-    const { trunks } = operations;
+    const { trunks, addMetrics } = operations;
     const callBacks: CallBacks = {
       read: (...asked) => campaigns.callBacks.read(...asked),
       add: (callBack) => campaigns.callBacks.add(callBack),
       wake: () => campaigns.callBacks.wake(),
     };
-    const queueing = queuesModule(context, { log: calls, callBacks });
+    const queueing = queuesModule(context, { log: calls, callBacks, addMetrics });
     const { queues } = queueing;
     const telephone = callsModule(context, { http, media, trunks, records, queues, agents: registry, log: calls });
     const { dialer, registered } = telephone;

@@ -1,7 +1,6 @@
 import * as z from 'zod';
+import { WEEKDAYS } from '../base/local-time.js';
 import { timezoneSchema } from '../schema/text.js';
-
-export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 
 const timeSchema = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'Input should be a time such as 09:00');
 const waitsSchema = z.array(z.number().min(1).max(2_592_000)).max(20);

@@ -11,7 +11,7 @@ import { levelOf } from '../../src/audio/dsp/level.js';
 import { packageFile } from '../../src/package-files.js';
 import { DEFAULT_SETTINGS } from '../../src/settings/settings.js';
 import { sippCall } from './sipp-call.js';
-import { ANN, type Item, OURS, PATIENCE, TrunkHouse } from './trunk-house.js';
+import { ANN, BOB, type Item, OURS, PATIENCE, TrunkHouse } from './trunk-house.js';
 
 const DESK = {
   name: 'Desk',
@@ -50,7 +50,10 @@ describe.skipIf(!hasTool('sipp')).each([0, 1])('a queue for calls over SIP, with
   const folder = mkdtempSync(join(tmpdir(), 'parley-queue-e2e-'));
 
   beforeAll(async () => {
-    daemon = await TrunkHouse.open(threads, { limits: { ...DEFAULT_SETTINGS.limits, sessions: 1 } });
+    const limits = { ...DEFAULT_SETTINGS.limits, sessions: 1 };
+    const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+    const campaigns = { ...DEFAULT_SETTINGS.campaigns, hoursStart: '00:00', hoursEnd: '24:00', days: [...days] };
+    daemon = await TrunkHouse.open(threads, { limits, campaigns });
     await daemon.answeredBy(DESK);
     await daemon.house.daemon.warmUp();
   });
@@ -75,10 +78,25 @@ describe.skipIf(!hasTool('sipp')).each([0, 1])('a queue for calls over SIP, with
     const scenario = readFileSync(packageFile('scripts/sip/scenarios/uac-waits-bye.xml'), 'utf8');
     const own = join(folder, 'waits.xml');
     writeFileSync(own, scenario.replace(/\[(auto_)?media_port\]/, String(socket.address().port)));
-    const place = `127.0.0.1:${String(daemon.port)}`;
-    const sipp = sippCall(own, await freePort('udp'), place, ['-s', OURS]);
+    const sipp = sippCall(own, await freePort('udp'), `127.0.0.1:${String(daemon.port)}`, ['-s', OURS]);
     await expect.poll(() => packets.filter(({ dbfs }) => dbfs > -50).length, PATIENCE).toBeGreaterThan(100);
-    expect([daemon.house.engine.sessions.size, (await callsWith('queued')).length]).toEqual([1, 1]);
+    const [waiting] = await callsWith('queued');
+    const { id } = waiting?.['queue'] as { id: string };
+    const place = { position: 1, priority: 0, kind: 'call', from: '+12025550177', session_id: waiting?.['session_id'] };
+    expect(await daemon.asked('GET', `/queues/${id}`)).toMatchObject({ active: 1, waiting: 1, calls: [place] });
+    expect(await daemon.asked('GET', '/queues')).toMatchObject([{ id, limit: 2, active: 1, waiting: 1 }]);
+    expect(await daemon.figure('parley_queue_length')).toBe(`parley_queue_length{queue="${id}"} 1`);
+    const path = `/queued_calls/${String(waiting?.['session_id'])}`;
+    expect(await daemon.asked('POST', `${path}/priority`, { priority: 3 })).toMatchObject({ ...place, priority: 3 });
+    expect((await daemon.tried('POST', '/queued_calls/nobody/priority', { priority: 3 })).status).toBe(404);
+    expect((await daemon.tried('GET', '/queues/nobody')).status).toBe(404);
+    const bob = daemon.far.call(BOB, OURS);
+    await expect.poll(async () => (await callsWith('queued')).length, SLOWLY).toBe(2);
+    const removed = (await callsWith('queued')).find((item) => item['session_id'] !== waiting?.['session_id']);
+    await daemon.asked('DELETE', `/queued_calls/${String(removed?.['session_id'])}`);
+    await expect.poll(() => bob.isOver, PATIENCE).toBe(true);
+    expect(await daemon.logged(String(removed?.['session_id']))).toMatchObject({ queue: { left: 'removed' } });
+    expect(daemon.house.engine.sessions.size).toBe(1);
     await daemon.asked('POST', `/sessions/${first}/terminate`);
     const isFirst = (): boolean => [...daemon.house.engine.sessions].some(({ id }) => id === first);
     await expect.poll(isFirst, PATIENCE).toBe(false);
@@ -99,8 +117,55 @@ describe.skipIf(!hasTool('sipp')).each([0, 1])('a queue for calls over SIP, with
     const item = await daemon.logged(second);
     expect(item).toMatchObject({
       call_status: 'api-ended',
-      queue: { id: expect.any(String) as string, position: 1, left: 'answered' },
+      queue: { id, position: 1, priority: 3, left: 'answered' },
     });
     expect(String(item['chat'])).toContain('Hello, this is the desk.');
+  });
+
+  it('calls back who asks for it with a key, when it is their turn', async () => {
+    await daemon.answeredBy({ ...DESK, extensions: { queue: { callback: { key: '5' } } } });
+    const ann = daemon.far.call(ANN, OURS);
+    const first = await daemon.session();
+    await expect.poll(() => ann.loud, PATIENCE).toBeGreaterThan(10);
+    const bob = daemon.far.call(BOB, OURS);
+    await expect.poll(() => bob.loud, PATIENCE).toBeGreaterThan(25);
+    await bob.press('5');
+    const [waiting] = await callsWith('queued');
+    const id = String(waiting?.['session_id']);
+    const isAsked = async (): Promise<boolean> => {
+      if (!bob.isOver) await bob.press('1').catch(() => undefined); // it may end meanwhile
+      return bob.isOver;
+    };
+    // The keys count once the number was read out.
+    await expect.poll(isAsked, { timeout: 60_000, interval: 1000 }).toBe(true);
+    expect(await daemon.logged(id)).toMatchObject({ call_status: 'agent-ended', queue: { left: 'callback' } });
+    const campaigns = await daemon.asked<Item[]>('GET', '/campaigns');
+    expect(campaigns.at(-1)).toMatchObject({ name: expect.stringMatching(/^Call backs of /) as string, caller: OURS });
+    expect(daemon.far.called).toEqual([]);
+    await daemon.asked('POST', `/sessions/${first}/terminate`);
+    await expect.poll(() => daemon.far.called.length, PATIENCE).toBe(1);
+    await expect.poll(() => daemon.far.called[0]?.loud ?? 0, PATIENCE).toBeGreaterThan(25);
+    const second = await daemon.session();
+    await daemon.asked('POST', `/sessions/${second}/terminate`);
+    expect(await daemon.logged(second)).toMatchObject({
+      voip: { from: OURS, to: BOB, direction: 'outbound' },
+      metadata: { callback_of: id },
+    });
+  });
+
+  it('records the message of a caller who does not want to wait, beside the sessions', async () => {
+    const overflow = { action: 'voicemail', message: 'Please speak.' };
+    await daemon.answeredBy({ ...DESK, extensions: { queue: { max_wait: 10, overflow, voicemail_limit: 5 } } });
+    const ann = daemon.far.call(ANN, OURS);
+    const first = await daemon.session();
+    await expect.poll(() => ann.loud, PATIENCE).toBeGreaterThan(10);
+    const bob = daemon.far.call(BOB, OURS);
+    await expect.poll(() => daemon.house.engine.sessions.size, PATIENCE).toBe(2);
+    const id = [...daemon.house.engine.sessions].map((session) => session.id).find((one) => one !== first) ?? '';
+    bob.speak();
+    await expect.poll(() => bob.isOver, PATIENCE).toBe(true);
+    const item = await daemon.logged(id);
+    expect(item).toMatchObject({ queue: { left: 'voicemail' }, recording: { recording_url: expect.any(String) as string } });
+    await daemon.asked('POST', `/sessions/${first}/terminate`);
   });
 });

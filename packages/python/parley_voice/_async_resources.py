@@ -22,6 +22,8 @@ from .models import (
     CallHistories,
     CallHistory,
     CallIds,
+    CallQueue,
+    CallQueueDetail,
     Campaign,
     CampaignProgress,
     CampaignRecordInput,
@@ -73,6 +75,8 @@ from .models import (
     Node,
     OfferWebRtcAnswer,
     Phone,
+    Queue,
+    QueuedCall,
     RegisterCallSessionContinuation,
     RegisterSipCallSessionContinuation,
     SessionToken,
@@ -550,10 +554,11 @@ class AsyncPhones:
         *,
         status: Maybe[Literal["active", "inactive"]] = UNSET,
         tags: Maybe[Sequence[str]] = UNSET,
+        queue: Maybe[Optional[Given[Queue]]] = UNSET,
     ) -> Phone:
         """Change a number. `PUT /phones/{phone}`"""
         return await self._http.json(
-            Request("PUT", path("/phones/{}", phone), body=given(status=status, tags=tags)),
+            Request("PUT", path("/phones/{}", phone), body=given(status=status, tags=tags, queue=queue)),
             Phone,
         )
 
@@ -1557,6 +1562,40 @@ class AsyncMcp:
         return await self._http.json(Request("DELETE", path("/mcp/servers/{}/authorization", server)), Success)
 
 
+class AsyncQueues:
+    """Requests about queues."""
+
+    def __init__(self, http: AsyncHttp) -> None:
+        self._http = http
+
+    async def list(self) -> List[CallQueue]:
+        """
+        Queues of inbound calls. `GET /queues`
+
+        Those of this node that have calls, answered or waiting. Each node has queues of its own.
+        """
+        return await self._http.json(Request("GET", "/queues"), List[CallQueue])
+
+    async def get(self, queue_id: str) -> CallQueueDetail:
+        """A queue with its waiting calls. `GET /queues/{queue_id}`"""
+        return await self._http.json(Request("GET", path("/queues/{}", queue_id)), CallQueueDetail)
+
+    async def prioritise_queued_call(self, session_id: str, *, priority: float) -> QueuedCall:
+        """Move a waiting call. `POST /queued_calls/{session_id}/priority`"""
+        return await self._http.json(
+            Request("POST", path("/queued_calls/{}/priority", session_id), body=given(priority=priority)),
+            QueuedCall,
+        )
+
+    async def remove_queued_call(self, session_id: str) -> Success:
+        """
+        End the wait of a call. `DELETE /queued_calls/{session_id}`
+
+        The caller hears that nobody can take the call. A call back loses its place, not its record.
+        """
+        return await self._http.json(Request("DELETE", path("/queued_calls/{}", session_id)), Success)
+
+
 class AsyncParley(AsyncClient):
     __doc__ = AsyncClient.__doc__
     operation: AsyncOperation
@@ -1577,6 +1616,7 @@ class AsyncParley(AsyncClient):
     chat: AsyncChat
     voices: AsyncVoices
     mcp: AsyncMcp
+    queues: AsyncQueues
 
     def _use(self, http: AsyncHttp) -> None:
         super()._use(http)
@@ -1598,3 +1638,4 @@ class AsyncParley(AsyncClient):
         self.chat = AsyncChat(http)
         self.voices = AsyncVoices(http)
         self.mcp = AsyncMcp(http)
+        self.queues = AsyncQueues(http)

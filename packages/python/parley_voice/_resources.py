@@ -22,6 +22,8 @@ from .models import (
     CallHistories,
     CallHistory,
     CallIds,
+    CallQueue,
+    CallQueueDetail,
     Campaign,
     CampaignProgress,
     CampaignRecordInput,
@@ -73,6 +75,8 @@ from .models import (
     Node,
     OfferWebRtcAnswer,
     Phone,
+    Queue,
+    QueuedCall,
     RegisterCallSessionContinuation,
     RegisterSipCallSessionContinuation,
     SessionToken,
@@ -541,9 +545,13 @@ class Phones:
         *,
         status: Maybe[Literal["active", "inactive"]] = UNSET,
         tags: Maybe[Sequence[str]] = UNSET,
+        queue: Maybe[Optional[Given[Queue]]] = UNSET,
     ) -> Phone:
         """Change a number. `PUT /phones/{phone}`"""
-        return self._http.json(Request("PUT", path("/phones/{}", phone), body=given(status=status, tags=tags)), Phone)
+        return self._http.json(
+            Request("PUT", path("/phones/{}", phone), body=given(status=status, tags=tags, queue=queue)),
+            Phone,
+        )
 
     def release(self, phone: str) -> Success:
         """Release a number to the carrier. `DELETE /phones/{phone}`"""
@@ -1528,6 +1536,40 @@ class Mcp:
         return self._http.json(Request("DELETE", path("/mcp/servers/{}/authorization", server)), Success)
 
 
+class Queues:
+    """Requests about queues."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    def list(self) -> List[CallQueue]:
+        """
+        Queues of inbound calls. `GET /queues`
+
+        Those of this node that have calls, answered or waiting. Each node has queues of its own.
+        """
+        return self._http.json(Request("GET", "/queues"), List[CallQueue])
+
+    def get(self, queue_id: str) -> CallQueueDetail:
+        """A queue with its waiting calls. `GET /queues/{queue_id}`"""
+        return self._http.json(Request("GET", path("/queues/{}", queue_id)), CallQueueDetail)
+
+    def prioritise_queued_call(self, session_id: str, *, priority: float) -> QueuedCall:
+        """Move a waiting call. `POST /queued_calls/{session_id}/priority`"""
+        return self._http.json(
+            Request("POST", path("/queued_calls/{}/priority", session_id), body=given(priority=priority)),
+            QueuedCall,
+        )
+
+    def remove_queued_call(self, session_id: str) -> Success:
+        """
+        End the wait of a call. `DELETE /queued_calls/{session_id}`
+
+        The caller hears that nobody can take the call. A call back loses its place, not its record.
+        """
+        return self._http.json(Request("DELETE", path("/queued_calls/{}", session_id)), Success)
+
+
 class Parley(Client):
     __doc__ = Client.__doc__
     operation: Operation
@@ -1548,6 +1590,7 @@ class Parley(Client):
     chat: Chat
     voices: Voices
     mcp: Mcp
+    queues: Queues
 
     def _use(self, http: Http) -> None:
         super()._use(http)
@@ -1569,3 +1612,4 @@ class Parley(Client):
         self.chat = Chat(http)
         self.voices = Voices(http)
         self.mcp = Mcp(http)
+        self.queues = Queues(http)

@@ -410,8 +410,8 @@ class CallHistory(Model):
     error_message: Optional[str]
     call_metrics: CallHistoryCallMetrics
     carrier_call_log: Optional[Dict[str, Any]]
-    queue: Optional[CallHistoryQueue] = None
-    """Only a call that came to a queue has it: its place then, how long it waited, and how it left."""
+    queue: Optional[QueueFacts] = None
+    """Only a call that came to a queue has it."""
     listeners: Optional[List[CallHistoryListener]] = None
     """Who has listened in: the id of their key, and seconds since the line opened."""
     eval: Optional[CallHistoryEval] = None
@@ -483,17 +483,6 @@ class CallHistoryCallMetrics(Model):
 
 
 @dataclass(repr=False)
-class CallHistoryQueue(Model):
-    """Only a call that came to a queue has it: its place then, how long it waited, and how it left."""
-
-    id: str
-    position: int
-    priority: float
-    waited: Optional[float]
-    left: Optional[Literal["answered", "abandoned", "overflow", "closed", "removed", "failed"]]
-
-
-@dataclass(repr=False)
 class CallHistoryListener(Model):
     key_id: str
     from_: float = field(metadata={"member": "from"})
@@ -517,6 +506,40 @@ class CallHistoryEval(Model):
 class CallIds(Model):
     call_id: str
     session_id: str
+
+
+@dataclass(repr=False)
+class CallQueue(Model):
+    """A queue of inbound calls on this node."""
+
+    id: str
+    """The agent's id, or the number that has a queue of its own."""
+    limit: Optional[int]
+    """Null = the default."""
+    active: int
+    """Calls of the queue that an agent has answered."""
+    waiting: int
+    """Calls that wait, and call backs that keep their place."""
+    longest_wait: float
+    """Seconds that the first of them has waited; 0 = none waits."""
+
+
+@dataclass(repr=False)
+class CallQueueDetail(Model):
+    """A queue with the calls that wait in it."""
+
+    id: str
+    """The agent's id, or the number that has a queue of its own."""
+    limit: Optional[int]
+    """Null = the default."""
+    active: int
+    """Calls of the queue that an agent has answered."""
+    waiting: int
+    """Calls that wait, and call backs that keep their place."""
+    longest_wait: float
+    """Seconds that the first of them has waited; 0 = none waits."""
+    calls: List[QueuedCall]
+    """In the order of their turns."""
 
 
 @dataclass(repr=False)
@@ -1528,6 +1551,8 @@ class ImportedPhone(Model):
     tags: List[str]
     warnings: List[str]
     """Why real calls do not reach the number, as text for people. Empty = they do."""
+    queue: Optional[Queue] = None
+    """In place of the agent's queue. Left out: that of the agent."""
 
 
 @dataclass(repr=False)
@@ -2004,6 +2029,8 @@ class Phone(Model):
     agent_config_override: Optional[AgentConfig]
     """As the client sent it, without unset members: [] would override the agent's value."""
     tags: List[str]
+    queue: Optional[Queue] = None
+    """In place of the agent's queue. Left out: that of the agent."""
 
 
 @dataclass(repr=False)
@@ -2062,6 +2089,18 @@ class Queue(Model):
     """Gain of the music."""
     announcements: Optional[QueueAnnouncements] = None
     """What callers hear while they wait."""
+    max_wait: Optional[float] = None
+    """Longest wait; then the call overflows."""
+    overflow: Optional[QueueExit] = None
+    """What becomes of calls beyond `limit`, and of those that have waited for `max_wait`."""
+    hours: Optional[QueueHours] = None
+    """When calls are taken."""
+    priorities: Optional[List[QueuePriority]] = None
+    """Whose turn comes earlier."""
+    callback: Optional[QueueCallback] = None
+    """Callers may ask to be called back."""
+    voicemail_limit: Optional[float] = None
+    """Longest message of a voicemail."""
 
 
 @dataclass(repr=False)
@@ -2076,6 +2115,119 @@ class QueueAnnouncements(Model):
     """Whether callers hear the estimated wait, rounded, where it is known."""
     messages: Optional[List[str]] = None
     """Said in turn after the place and the wait."""
+
+
+@dataclass(repr=False)
+class QueueCallback(Model):
+    """A call back instead of waiting."""
+
+    key: Optional[str] = None
+    """The key that asks for a call back."""
+    phrases: Optional[List[str]] = None
+    """Words that ask for it, too. A recogniser of the agent's runs for each waiting caller then."""
+    campaign: Optional[str] = None
+    """The campaign that calls back."""
+
+
+@dataclass(repr=False)
+class QueueExit(Model):
+    """What becomes of a call that does not wait."""
+
+    action: Literal["refuse", "message", "transfer", "voicemail"]
+    """
+    `refuse`: a busy tone, or the message if the call was answered before; `message`: says it and hangs up; `transfer`:
+    connects another number; `voicemail`: records a message.
+    """
+    phone: Optional[str] = None
+    """Where `transfer` connects to."""
+    message: Optional[str] = None
+    """Said first."""
+
+
+@dataclass(repr=False)
+class QueueFacts(Model):
+    """How a call has fared in a queue."""
+
+    id: str
+    position: int
+    """Its place when it came; 0 = it did not wait."""
+    priority: float
+    waited: Optional[float]
+    """Seconds; null = it still waits."""
+    left: Optional[
+        Literal[
+            "answered",
+            "abandoned",
+            "callback",
+            "voicemail",
+            "transferred",
+            "overflow",
+            "closed",
+            "removed",
+            "failed",
+        ]
+    ]
+    """How it has left; null = it still waits."""
+
+
+@dataclass(repr=False)
+class QueueHours(Model):
+    """Opening hours."""
+
+    open: List[QueueOpening]
+    """When calls are taken."""
+    timezone: Optional[str] = None
+    """IANA time zone of the days and times."""
+    holidays: Optional[List[str]] = None
+    """Dates on which no calls are taken, such as 2027-01-01."""
+    closed: Optional[QueueExit] = None
+    """What becomes of calls at other times."""
+
+
+@dataclass(repr=False)
+class QueueOpening(Model):
+    """A time of day on some days of the week."""
+
+    days: List[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]]
+    """Days of the week."""
+    from_: str = field(metadata={"member": "from"})
+    """Opening time."""
+    to: str
+    """Closing time, later than `from`; `24:00` is midnight."""
+
+
+@dataclass(repr=False)
+class QueuePriority(Model):
+    """Calls that are served earlier, or later, than their turn."""
+
+    minutes: float
+    """Such a call is served as if it had come as many minutes earlier. Rules that apply together add up."""
+    from_: Optional[List[str]] = field(default=None, metadata={"member": "from"})
+    """Numbers of callers, or how they begin."""
+    to: Optional[List[str]] = None
+    """Called numbers, or how they begin."""
+    variable: Optional[str] = None
+    """A member of the metadata that the inbound webhook has given; the rule applies if it has one of `values`."""
+    values: Optional[List[str]] = None
+    """Values of `variable`, as text."""
+
+
+@dataclass(repr=False)
+class QueuedCall(Model):
+    """A call that waits for an agent."""
+
+    session_id: str
+    kind: Literal["call", "callback"]
+    """`callback`: the caller has hung up and is called back in turn."""
+    from_: str = field(metadata={"member": "from"})
+    position: int
+    """In the queue, counted from 1."""
+    priority: float
+    """Minutes that it is ahead of those that came at the same time."""
+    waited: float
+    """Seconds."""
+    estimated_wait: Optional[float]
+    """Seconds; null = unknown."""
 
 
 @dataclass(repr=False)
@@ -2331,6 +2483,8 @@ class StatusEvent(Model):
     error_message: Optional[str]
     time: Optional[float] = None
     """Unix seconds"""
+    queue: Optional[QueueFacts] = None
+    """Only of a call that came to a queue."""
 
 
 @dataclass(repr=False)
@@ -2719,6 +2873,8 @@ class DeleteMemoriesAnswer(Model):
 class UpdatePhoneBody(Model):
     status: Optional[Literal["active", "inactive"]] = None
     tags: Optional[List[str]] = None
+    queue: Optional[Queue] = None
+    """In place of the agent's queue. Null = that of the agent."""
 
 
 @dataclass(repr=False)
@@ -2820,6 +2976,12 @@ class CreateChatCompletionBody(Model):
 @dataclass(repr=False)
 class OfferWebRtcAnswer(Model):
     answer: SessionDescription
+
+
+@dataclass(repr=False)
+class PrioritiseQueuedCallBody(Model):
+    priority: float
+    """In place of what the rules of the queue say."""
 
 
 CallEvent = Union[

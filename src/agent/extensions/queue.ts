@@ -1,8 +1,8 @@
 import * as z from 'zod';
+import { WEEKDAYS } from '../../base/local-time.js';
 import { optional, required } from '../../schema/field.js';
 import { phraseSchema, phrasesSchema, timezoneSchema } from '../../schema/text.js';
 
-const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 const numberSchema = z.string().regex(/^\+[1-9]\d{6,14}$/, 'Input should be a number such as +12025550123');
 const timeSchema = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'Input should be a time such as 09:00');
 

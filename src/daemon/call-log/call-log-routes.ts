@@ -70,6 +70,16 @@ const line = z
   .meta({ id: 'LineMetrics', description: 'Packet statistics of the line; times in milliseconds.' });
 const anything = z.record(z.string(), z.unknown());
 
+/** How a call fares in a queue. */
+export const queueFacts = z
+  .strictObject({
+    id: z.string(),
+    position: z.int().describe('Its place when it came; 0 = it did not wait.'),
+    priority: z.number(),
+    waited: z.number().nullable().describe('Seconds; null = it still waits.'),
+    left: z.enum(QUEUE_EXITS).nullable().describe('How it has left; null = it still waits.'),
+  })
+  .meta({ id: 'QueueFacts', description: 'How a call has fared in a queue.' });
 const callHistory = z
   .strictObject({
     agent_id: z.string().nullable(),
@@ -102,16 +112,7 @@ const callHistory = z
       line: line.nullable(),
     }),
     carrier_call_log: anything.nullable(),
-    queue: z
-      .strictObject({
-        id: z.string(),
-        position: z.int(),
-        priority: z.number(),
-        waited: z.number().nullable(),
-        left: z.enum(QUEUE_EXITS).nullable(),
-      })
-      .exactOptional()
-      .describe('Only a call that came to a queue has it: its place then, how long it waited, and how it left.'),
+    queue: queueFacts.exactOptional().describe('Only a call that came to a queue has it.'),
     listeners: z
       .array(z.strictObject({ key_id: z.string(), from: z.number(), to: z.number() }))
       .exactOptional()

@@ -288,8 +288,8 @@ export class Telephone {
       request: { ...request, phones },
     });
     if (typeof turn === 'string') return turn;
-    const { line, mailbox } = turn;
-    return mailbox === null ? { ...answering, line } : { ...mailbox.callAgent(answering), line };
+    const { line, voicemail } = turn;
+    return voicemail === null ? { ...answering, line } : { ...voicemail.callAgent(answering), line };
   }
 
   /** The agent of an inbound call: the operator's choice, else the number's own. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { queueFacts } from '../call-log/call-log-routes.js';
 import type { FastifyInstance } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import type { Cancel, Clock } from '../../base/clock.js';
@@ -58,6 +59,7 @@ const eventSchemas = {
       to: z.string().nullable(),
       duration: z.number().nullable().describe('Seconds'),
       error_message: z.string().nullable(),
+      queue: queueFacts.optional().describe('Only of a call that came to a queue.'),
     })
     .meta({ id: 'StatusEvent', description: 'Event `status`: the state of a call.' }),
   transcript: z

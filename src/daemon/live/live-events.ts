@@ -236,7 +236,7 @@ function sessionOf(data: string): string {
 /** The state of a call in the form of events. */
 export function statusOf(call: StoredCall): Readonly<Record<string, unknown>> {
   const { callId, channel, direction, agentId, campaignId, fromPhone, toPhone, status, endedUs, item } = call;
-  return {
+  const data: Record<string, unknown> = {
     call_id: callId,
     call_status: status,
     ended: endedUs !== null,
@@ -249,6 +249,8 @@ export function statusOf(call: StoredCall): Readonly<Record<string, unknown>> {
     duration: endedUs === null ? null : item.duration,
     error_message: item.error_message,
   };
+  if (item.queue !== undefined) data['queue'] = item.queue;
+  return data;
 }
 
 function spoken(role: 'user' | 'agent', text: string | null, isFinal: boolean) {

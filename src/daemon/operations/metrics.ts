@@ -256,6 +256,11 @@ export class Metrics {
     for (const { type, provider, credit } of items) if (credit > 0) this.#costs.add({ type, provider }, credit);
   }
 
+  /** Adds metrics of another part of the daemon. */
+  add(adds: (registry: MetricRegistry) => void): void {
+    adds(this.#registry);
+  }
+
   /** All metrics in Prometheus's text format. */
   async text(): Promise<string> {
     const { calls, outbox } = this.#sources;

@@ -23,6 +23,8 @@ import { type Access, isLoopbackName } from '../http/access.js';
 export interface OperationsModule extends DaemonModule {
   /** Statistics of SIP trunks and other carriers. */
   readonly trunks: CarrierStatistics;
+  /** Adds metrics of another part. */
+  readonly addMetrics: Metrics['add'];
 }
 
 export function operationsModule(
@@ -60,6 +62,7 @@ export function operationsModule(
   return {
     name: 'operations',
     trunks,
+    addMetrics: (adds) => metrics.add(adds),
     routes: (api) => {
       healthRoutes(api, () => admission.state);
       metricsRoutes(api, { access, clients, who: settings.metrics, text: () => metrics.text() });

@@ -14,7 +14,7 @@ import type { AdmissionControl } from '../admission-control.js';
 import type { CallEventBus } from '../call-event-bus.js';
 import type { CallLog } from '../call-log/call-log.js';
 import { type CallBacks, PromisedCall } from './call-backs.js';
-import { Mailbox } from './mailbox.js';
+import { Voicemail } from './voicemail.js';
 import type { Outlook, QueuePhrases } from './queue-phrases.js';
 import { isOpen, priorityOf } from './queue-rules.js';
 import { WaitingCall } from './waiting-call.js';
@@ -51,8 +51,8 @@ export interface JoiningCall {
   take: () => void;
 }
 
-/** The session of a call that has waited; a mailbox says nothing and records. */
-export type QueueTurn = { line: SessionLine; mailbox: Mailbox | null } | CallRefusal;
+/** The session of a call that has waited; a voicemail says nothing and records. */
+export type QueueTurn = { line: SessionLine; voicemail: Voicemail | null } | CallRefusal;
 
 /** A queue as programs see it. */
 export interface QueueState {
@@ -88,7 +88,7 @@ export class CallQueues {
   readonly #lengths = new CallLengths();
   /** Calls that have left the queue without a session and have not ended. */
   readonly #leaving = new Set<WaitingCall>();
-  readonly #mailboxes = new Map<string, Mailbox>();
+  readonly #voicemails = new Map<string, Voicemail>();
   readonly #joined = new Set<Promise<unknown>>();
   #cancelPoll: Cancel | null = null;
   #isDraining = false;
@@ -128,15 +128,15 @@ export class CallQueues {
   /** The agent's call of a session. */
   answered(call: AgentCall): void {
     const { sessionId } = call;
-    const mailbox = this.#mailboxes.get(sessionId);
-    if (mailbox !== undefined) void call.answered.then((session) => session && mailbox.listen(session));
+    const voicemail = this.#voicemails.get(sessionId);
+    if (voicemail !== undefined) void call.answered.then((session) => session && voicemail.listen(session));
     void call.finished.then(() => this.over(sessionId));
   }
 
   /** A session of `enter` is over, or there will be none. May be called twice, and for others. */
   over(sessionId: string): void {
-    this.#mailboxes.get(sessionId)?.close();
-    this.#mailboxes.delete(sessionId);
+    this.#voicemails.get(sessionId)?.close();
+    this.#voicemails.delete(sessionId);
     for (const [id, { active }] of this.#queues) {
       if (active.delete(sessionId)) this.#forget(id);
     }
@@ -196,7 +196,7 @@ export class CallQueues {
     this.drain();
     this.#cancelPoll?.();
     for (const { call } of this.#leaving) call.hangUp();
-    for (const mailbox of this.#mailboxes.values()) mailbox.close();
+    for (const voicemail of this.#voicemails.values()) voicemail.close();
     await Promise.all(this.#joined);
   }
 
@@ -233,8 +233,8 @@ export class CallQueues {
     const left = exit === 'answered' ? exit : await this.#depart(waiting, exit);
     this.onLeft(queueId, left, waited.waited ?? 0);
     this.#options.log.noteQueue(waiting.id, { ...waited, left });
-    if (left === 'answered') return { line: waiting.line, mailbox: null };
-    if (left === 'voicemail') return { line: waiting.line, mailbox: this.#newMailbox(joining) };
+    if (left === 'answered') return { line: waiting.line, voicemail: null };
+    if (left === 'voicemail') return { line: waiting.line, voicemail: this.#newVoicemail(joining) };
     await this.#logEnd(waiting, left).catch((error: unknown) => this.#options.onError(errorOf(error)));
     return 'full';
   }
@@ -276,7 +276,7 @@ export class CallQueues {
 
   #exitOf({ overflow, hours }: QueueSettings, exit: QueueExit): QueueExitSettings {
     const set = exit === 'closed' ? (hours?.closed ?? MESSAGE) : exit === 'overflow' ? (overflow ?? REFUSE) : MESSAGE;
-    if (set.action !== 'voicemail' || (this.#mailboxes.size < this.#options.admission.maxSessions && !this.#isDraining)) {
+    if (set.action !== 'voicemail' || (this.#voicemails.size < this.#options.admission.maxSessions && !this.#isDraining)) {
       return set;
     }
     return MESSAGE;
@@ -287,10 +287,10 @@ export class CallQueues {
     await this.#options.log.fail(id, statusOf(call, left), null, { ...record });
   }
 
-  #newMailbox({ id, settings }: JoiningCall): Mailbox {
-    const mailbox = new Mailbox(this.#options.engine.clock, settings.voicemail_limit ?? VOICEMAIL_S);
-    this.#mailboxes.set(id, mailbox);
-    return mailbox;
+  #newVoicemail({ id, settings }: JoiningCall): Voicemail {
+    const voicemail = new Voicemail(this.#options.engine.clock, settings.voicemail_limit ?? VOICEMAIL_S);
+    this.#voicemails.set(id, voicemail);
+    return voicemail;
   }
 
   /** @returns whether the caller will be called back */
@@ -390,8 +390,8 @@ export class CallQueues {
 
   /** Sessions that record messages. */
   get #recording(): number {
-    if (this.#mailboxes.size === 0) return 0;
-    return [...this.#options.engine.sessions].filter(({ id }) => this.#mailboxes.has(id)).length;
+    if (this.#voicemails.size === 0) return 0;
+    return [...this.#options.engine.sessions].filter(({ id }) => this.#voicemails.has(id)).length;
   }
 
   #isFull(queueId: string, { max_calls: most }: QueueSettings): boolean {
@@ -404,7 +404,7 @@ export class CallQueues {
   }
 
   #noteEnd({ sessionId, channel, item }: StoredCall): void {
-    if (channel === 'chat' || item.duration <= 0 || this.#mailboxes.has(sessionId)) return;
+    if (channel === 'chat' || item.duration <= 0 || this.#voicemails.has(sessionId)) return;
     this.#lengths.add(item.duration * 1000);
     for (const { active, lengths } of this.#queues.values()) {
       if (active.has(sessionId)) lengths.add(item.duration * 1000);

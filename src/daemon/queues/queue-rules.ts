@@ -1,5 +1,5 @@
 import type { QueueHours, QueueSettings } from '../../agent/extensions/queue.js';
-import { localTime } from '../campaigns/calling-hours.js';
+import { localTime } from '../../base/local-time.js';
 
 /** What the rules of a queue look at. */
 export interface RuledCall {

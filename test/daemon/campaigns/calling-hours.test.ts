@@ -1,6 +1,7 @@
+import { WEEKDAYS } from '../../../src/base/local-time.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type CallingHours, WEEKDAYS } from '../../../src/settings/campaign-schedule.js';
+import type { CallingHours } from '../../../src/settings/campaign-schedule.js';
 import { isWithinHours, nextWithinHours } from '../../../src/daemon/campaigns/calling-hours.js';
 
 const EVERY_DAY: CallingHours = { hoursStart: '09:00', hoursEnd: '20:00', days: [...WEEKDAYS] };

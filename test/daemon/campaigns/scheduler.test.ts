@@ -1,6 +1,7 @@
+import { WEEKDAYS } from '../../../src/base/local-time.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type CampaignSchedule, DEFAULT_CAMPAIGN_SCHEDULE, WEEKDAYS } from '../../../src/settings/campaign-schedule.js';
+import { type CampaignSchedule, DEFAULT_CAMPAIGN_SCHEDULE } from '../../../src/settings/campaign-schedule.js';
 import { isWithinHours } from '../../../src/daemon/campaigns/calling-hours.js';
 import { type CampaignTurn, type CampaignUse, mayCall, turnOf } from '../../../src/daemon/campaigns/scheduler.js';
 import type { WaitingPlace } from '../../../src/store/campaign-calls.js';

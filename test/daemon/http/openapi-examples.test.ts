@@ -95,6 +95,7 @@ const PREPARED: Readonly<Record<string, () => Prepared | Promise<Prepared>>> = {
   setPhoneAgent: () => ownPhone,
   setPhoneAgentConfigOverride: () => ownPhone,
   simulateCall: () => ownPhone,
+  prioritiseQueuedCall: queuedCall,
   terminateSession: async () => {
     const { session_id } = await made('/register_call', { agent_id: 'the-crooked-fork' });
     return { path: { session_id: String(session_id) } };
@@ -114,6 +115,24 @@ const PREPARED: Readonly<Record<string, () => Prepared | Promise<Prepared>>> = {
   updateEvalCase: async () => ({ path: { ...(await newSuite()).path, case_name: 'books a table' } }),
   startEvalRun: async () => ({ body: { suite_id: (await newSuite()).path?.['suite_id'] } }),
 };
+
+/** The second of two callers of an agent that takes one at a time. */
+async function queuedCall(): Promise<Prepared> {
+  const agent = { config: { llm: { model: 'scripted' } }, script: { rules: [] }, extensions: { queue: { max_calls: 1 } } };
+  const { id } = await made('/agents', { name: 'Desk', ...agent });
+  const { id: number } = await made('/phones/purchase', {});
+  await made(`/phones/${String(number)}/set_agent`, { agent_id: id });
+  for (let calls = 0; calls < 2; calls++) {
+    await made(`/phones/${String(number)}/simulate_call`, { caller: '+12025550153' });
+  }
+  const waiting = async (): Promise<{ session_id: string }[]> => {
+    const response = await house.request(`/queues/${String(id)}`, { headers: { authorization: PRIVATE_KEY } });
+    return response.ok ? ((await response.json()) as { calls: { session_id: string }[] }).calls : [];
+  };
+  await expect.poll(async () => (await waiting()).length, { timeout: 20_000, interval: 100 }).toBe(1);
+  const [call] = await waiting();
+  return { path: { session_id: call?.session_id ?? '' } };
+}
 
 async function newAgent(): Promise<Prepared> {
   const { id } = await made('/agents', { name: 'Bakery', config: {} });

@@ -15,6 +15,8 @@ import type {
   CallHistories,
   CallHistory,
   CallIds,
+  CallQueue,
+  CallQueueDetail,
   Campaign,
   CampaignChange,
   CampaignCreate,
@@ -67,6 +69,7 @@ import type {
   Phone,
   PhoneImport,
   PhonePurchase,
+  QueuedCall,
   RegisterCall,
   RegisterSipCall,
   SessionCommand,
@@ -112,6 +115,7 @@ import type {
   ErasePhoneBody,
   CreateChatCompletionBody,
   OfferWebRtcAnswer,
+  PrioritiseQueuedCallBody,
   ListAgentVersionsQuery,
   GetAgentFilesQuery,
   GetMemoriesQuery,
@@ -1265,6 +1269,52 @@ export class Mcp {
   }
 }
 
+/** Requests about queues. */
+export class Queues {
+  readonly #http: Http;
+
+  /** @internal */
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  /**
+   * Queues of inbound calls. `GET /queues`
+   *
+   * Those of this node that have calls, answered or waiting. Each node has queues of its own.
+   */
+  list(options?: RequestOptions): Promise<CallQueue[]> {
+    return this.#http.json('GET', '/queues', {}, options);
+  }
+
+  /**
+   * A queue with its waiting calls. `GET /queues/{queue_id}`
+   */
+  get(queueId: string, options?: RequestOptions): Promise<CallQueueDetail> {
+    return this.#http.json('GET', path`/queues/${queueId}`, {}, options);
+  }
+
+  /**
+   * Move a waiting call. `POST /queued_calls/{session_id}/priority`
+   */
+  prioritiseQueuedCall(
+    sessionId: string,
+    body: PrioritiseQueuedCallBody,
+    options?: RequestOptions,
+  ): Promise<QueuedCall> {
+    return this.#http.json('POST', path`/queued_calls/${sessionId}/priority`, { body }, options);
+  }
+
+  /**
+   * End the wait of a call. `DELETE /queued_calls/{session_id}`
+   *
+   * The caller hears that nobody can take the call. A call back loses its place, not its record.
+   */
+  removeQueuedCall(sessionId: string, options?: RequestOptions): Promise<Success> {
+    return this.#http.json('DELETE', path`/queued_calls/${sessionId}`, {}, options);
+  }
+}
+
 /** A client of the daemon. */
 export class Parley {
   readonly operation: Operation;
@@ -1285,6 +1335,7 @@ export class Parley {
   readonly chat: Chat;
   readonly voices: Voices;
   readonly mcp: Mcp;
+  readonly queues: Queues;
 
   constructor(options: ParleyOptions) {
     const http = new Http(options);
@@ -1306,5 +1357,6 @@ export class Parley {
     this.chat = new Chat(http);
     this.voices = new Voices(http);
     this.mcp = new Mcp(http);
+    this.queues = new Queues(http);
   }
 }

@@ -388,14 +388,8 @@ interface components {
       carrier_call_log: {
         [key: string]: unknown;
       } | null;
-      /** @description Only a call that came to a queue has it: its place then, how long it waited, and how it left. */
-      queue?: {
-        id: string;
-        position: number;
-        priority: number;
-        waited: number | null;
-        left: ('answered' | 'abandoned' | 'overflow' | 'closed' | 'removed' | 'failed') | null;
-      };
+      /** @description Only a call that came to a queue has it. */
+      queue?: components['schemas']['QueueFacts'];
       /** @description Who has listened in: the id of their key, and seconds since the line opened. */
       listeners?: {
         key_id: string;
@@ -417,6 +411,34 @@ interface components {
     CallIds: {
       call_id: string;
       session_id: string;
+    };
+    /** @description A queue of inbound calls on this node. */
+    CallQueue: {
+      /** @description The agent's id, or the number that has a queue of its own. */
+      id: string;
+      /** @description Null = the default. */
+      limit: number | null;
+      /** @description Calls of the queue that an agent has answered. */
+      active: number;
+      /** @description Calls that wait, and call backs that keep their place. */
+      waiting: number;
+      /** @description Seconds that the first of them has waited; 0 = none waits. */
+      longest_wait: number;
+    };
+    /** @description A queue with the calls that wait in it. */
+    CallQueueDetail: {
+      /** @description The agent's id, or the number that has a queue of its own. */
+      id: string;
+      /** @description Null = the default. */
+      limit: number | null;
+      /** @description Calls of the queue that an agent has answered. */
+      active: number;
+      /** @description Calls that wait, and call backs that keep their place. */
+      waiting: number;
+      /** @description Seconds that the first of them has waited; 0 = none waits. */
+      longest_wait: number;
+      /** @description In the order of their turns. */
+      calls: components['schemas']['QueuedCall'][];
     };
     /** @description Recording and background sound. */
     CallSettings: {
@@ -1542,6 +1564,8 @@ interface components {
       /** @description As the client sent it, without unset members: [] would override the agent's value. */
       agent_config_override: components['schemas']['AgentConfig'] | null;
       tags: string[];
+      /** @description In place of the agent's queue. Left out: that of the agent. */
+      queue?: components['schemas']['Queue'];
       /** @description Why real calls do not reach the number, as text for people. Empty = they do. */
       warnings: string[];
     };
@@ -2103,6 +2127,8 @@ interface components {
       /** @description As the client sent it, without unset members: [] would override the agent's value. */
       agent_config_override: components['schemas']['AgentConfig'] | null;
       tags: string[];
+      /** @description In place of the agent's queue. Left out: that of the agent. */
+      queue?: components['schemas']['Queue'];
     };
     PhoneImport: {
       /** @description E.164 */
@@ -2147,6 +2173,18 @@ interface components {
       music_volume?: number | null;
       /** @description What callers hear while they wait. */
       announcements?: components['schemas']['QueueAnnouncements'] | null;
+      /** @description Longest wait; then the call overflows. */
+      max_wait?: number | null;
+      /** @description What becomes of calls beyond `limit`, and of those that have waited for `max_wait`. */
+      overflow?: components['schemas']['QueueExit'] | null;
+      /** @description When calls are taken. */
+      hours?: components['schemas']['QueueHours'] | null;
+      /** @description Whose turn comes earlier. */
+      priorities?: components['schemas']['QueuePriority'][] | null;
+      /** @description Callers may ask to be called back. */
+      callback?: components['schemas']['QueueCallback'] | null;
+      /** @description Longest message of a voicemail. */
+      voicemail_limit?: number | null;
     };
     /** @description What waiting callers hear between the music. */
     QueueAnnouncements: {
@@ -2158,6 +2196,101 @@ interface components {
       wait?: boolean | null;
       /** @description Said in turn after the place and the wait. */
       messages?: string[] | null;
+    };
+    /** @description A call back instead of waiting. */
+    QueueCallback: {
+      /** @description The key that asks for a call back. */
+      key?: string | null;
+      /** @description Words that ask for it, too. A recogniser of the agent's runs for each waiting caller then. */
+      phrases?: string[] | null;
+      /** @description The campaign that calls back. */
+      campaign?: string | null;
+    };
+    /** @description What becomes of a call that does not wait. */
+    QueueExit: {
+      /**
+       * @description `refuse`: a busy tone, or the message if the call was answered before; `message`: says it and hangs up; `transfer`: connects another number; `voicemail`: records a message.
+       * @enum {string}
+       */
+      action: 'refuse' | 'message' | 'transfer' | 'voicemail';
+      /** @description Where `transfer` connects to. */
+      phone?: string | null;
+      /** @description Said first. */
+      message?: string | null;
+    };
+    /** @description How a call has fared in a queue. */
+    QueueFacts: {
+      id: string;
+      /** @description Its place when it came; 0 = it did not wait. */
+      position: number;
+      priority: number;
+      /** @description Seconds; null = it still waits. */
+      waited: number | null;
+      /** @description How it has left; null = it still waits. */
+      left:
+        | (
+            | 'answered'
+            | 'abandoned'
+            | 'callback'
+            | 'voicemail'
+            | 'transferred'
+            | 'overflow'
+            | 'closed'
+            | 'removed'
+            | 'failed'
+          )
+        | null;
+    };
+    /** @description Opening hours. */
+    QueueHours: {
+      /** @description IANA time zone of the days and times. */
+      timezone?: string | null;
+      /** @description When calls are taken. */
+      open: components['schemas']['QueueOpening'][];
+      /** @description Dates on which no calls are taken, such as 2027-01-01. */
+      holidays?: string[] | null;
+      /** @description What becomes of calls at other times. */
+      closed?: components['schemas']['QueueExit'] | null;
+    };
+    /** @description A time of day on some days of the week. */
+    QueueOpening: {
+      /** @description Days of the week. */
+      days: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[];
+      /** @description Opening time. */
+      from: string;
+      /** @description Closing time, later than `from`; `24:00` is midnight. */
+      to: string;
+    };
+    /** @description Calls that are served earlier, or later, than their turn. */
+    QueuePriority: {
+      /** @description Such a call is served as if it had come as many minutes earlier. Rules that apply together add up. */
+      minutes: number;
+      /** @description Numbers of callers, or how they begin. */
+      from?: string[] | null;
+      /** @description Called numbers, or how they begin. */
+      to?: string[] | null;
+      /** @description A member of the metadata that the inbound webhook has given; the rule applies if it has one of `values`. */
+      variable?: string | null;
+      /** @description Values of `variable`, as text. */
+      values?: string[] | null;
+    };
+    /** @description A call that waits for an agent. */
+    QueuedCall: {
+      session_id: string;
+      /**
+       * @description `callback`: the caller has hung up and is called back in turn.
+       * @enum {string}
+       */
+      kind: 'call' | 'callback';
+      from: string;
+      /** @description In the queue, counted from 1. */
+      position: number;
+      /** @description Minutes that it is ahead of those that came at the same time. */
+      priority: number;
+      /** @description Seconds. */
+      waited: number;
+      /** @description Seconds; null = unknown. */
+      estimated_wait: number | null;
     };
     /** @description Pauses the recording, or continues it. A pause is silence in it. */
     RecordCommand: {
@@ -2406,6 +2539,8 @@ interface components {
       /** @description Seconds */
       duration: number | null;
       error_message: string | null;
+      /** @description Only of a call that came to a queue. */
+      queue?: components['schemas']['QueueFacts'];
     };
     /** @description Of `interrupt`: whether the agent had something to say. */
     StoppedResult: {
@@ -2720,6 +2855,8 @@ interface components {
       /** @enum {string} */
       status?: 'active' | 'inactive';
       tags?: string[];
+      /** @description In place of the agent's queue. Null = that of the agent. */
+      queue?: components['schemas']['Queue'] | null;
     };
     SetPhoneAgentBody: {
       /** @description Null = no agent answers. */
@@ -2801,6 +2938,10 @@ interface components {
     };
     OfferWebRtcAnswer: {
       answer: components['schemas']['SessionDescription'];
+    };
+    PrioritiseQueuedCallBody: {
+      /** @description In place of what the rules of the queue say. */
+      priority: number;
     };
     ListAgentVersionsQuery: {
       /** @description Default 20. */
@@ -2943,6 +3084,8 @@ export type CallGuards = components['schemas']['CallGuards'];
 export type CallHistories = components['schemas']['CallHistories'];
 export type CallHistory = components['schemas']['CallHistory'];
 export type CallIds = components['schemas']['CallIds'];
+export type CallQueue = components['schemas']['CallQueue'];
+export type CallQueueDetail = components['schemas']['CallQueueDetail'];
 export type CallSettings = components['schemas']['CallSettings'];
 export type CallTransfer = components['schemas']['CallTransfer'];
 export type Campaign = components['schemas']['Campaign'];
@@ -3034,6 +3177,13 @@ export type PressKeysCommand = components['schemas']['PressKeysCommand'];
 export type PrivacySetting = components['schemas']['PrivacySetting'];
 export type Queue = components['schemas']['Queue'];
 export type QueueAnnouncements = components['schemas']['QueueAnnouncements'];
+export type QueueCallback = components['schemas']['QueueCallback'];
+export type QueueExit = components['schemas']['QueueExit'];
+export type QueueFacts = components['schemas']['QueueFacts'];
+export type QueueHours = components['schemas']['QueueHours'];
+export type QueueOpening = components['schemas']['QueueOpening'];
+export type QueuePriority = components['schemas']['QueuePriority'];
+export type QueuedCall = components['schemas']['QueuedCall'];
 export type RecordCommand = components['schemas']['RecordCommand'];
 export type RegisterCall = components['schemas']['RegisterCall'];
 export type RegisterSipCall = components['schemas']['RegisterSipCall'];
@@ -3103,6 +3253,7 @@ export type MakeEvalCaseBody = components['schemas']['MakeEvalCaseBody'];
 export type ErasePhoneBody = components['schemas']['ErasePhoneBody'];
 export type CreateChatCompletionBody = components['schemas']['CreateChatCompletionBody'];
 export type OfferWebRtcAnswer = components['schemas']['OfferWebRtcAnswer'];
+export type PrioritiseQueuedCallBody = components['schemas']['PrioritiseQueuedCallBody'];
 export type ListAgentVersionsQuery = components['schemas']['ListAgentVersionsQuery'];
 export type GetAgentFilesQuery = components['schemas']['GetAgentFilesQuery'];
 export type GetMemoriesQuery = components['schemas']['GetMemoriesQuery'];

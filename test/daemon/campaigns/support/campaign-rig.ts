@@ -1,3 +1,4 @@
+import { WEEKDAYS } from '../../../../src/base/local-time.js';
 import { randomUUID } from 'node:crypto';
 import { VirtualClock } from '../../../../src/base/virtual-clock.js';
 import { CallStore } from '../../../../src/store/calls.js';
@@ -9,7 +10,6 @@ import { sql, type SqlDatabase, type Statement, type Transaction } from '../../.
 import {
   type CampaignSchedule,
   DEFAULT_CAMPAIGN_SCHEDULE,
-  WEEKDAYS,
 } from '../../../../src/settings/campaign-schedule.js';
 import { DEFAULT_SETTINGS } from '../../../../src/settings/settings.js';
 import type { CallGuards } from '../../../../src/settings/setting-groups.js';

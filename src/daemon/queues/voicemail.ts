@@ -7,7 +7,7 @@ import type { CallAgent } from '../../telephony/calls/call-agent.js';
 const SILENCE_MS = 10_000;
 
 /** Records the message of a caller: a session whose agent listens and says nothing. */
-export class Mailbox {
+export class Voicemail {
   readonly #clock: Clock;
   readonly #mostMs: number;
   #session: SessionHandle | null = null;
