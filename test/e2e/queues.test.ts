@@ -81,7 +81,7 @@ describe.skipIf(!hasTool('sipp')).each([0, 1])('a queue for calls over SIP, with
     const sipp = sippCall(own, await freePort('udp'), `127.0.0.1:${String(daemon.port)}`, ['-s', OURS]);
     await expect.poll(() => packets.filter(({ dbfs }) => dbfs > -50).length, PATIENCE).toBeGreaterThan(100);
     const [waiting] = await callsWith('queued');
-    const { id } = waiting?.['queue'] as { id: string };
+    const { id } = (waiting ?? {})['queue'] as { id: string };
     const place = { position: 1, priority: 0, kind: 'call', from: '+12025550177', session_id: waiting?.['session_id'] };
     expect(await daemon.asked('GET', `/queues/${id}`)).toMatchObject({ active: 1, waiting: 1, calls: [place] });
     expect(await daemon.asked('GET', '/queues')).toMatchObject([{ id, limit: 2, active: 1, waiting: 1 }]);
@@ -153,19 +153,25 @@ describe.skipIf(!hasTool('sipp')).each([0, 1])('a queue for calls over SIP, with
     });
   });
 
-  it('records the message of a caller who does not want to wait, beside the sessions', async () => {
-    const overflow = { action: 'voicemail', message: 'Please speak.' };
-    await daemon.answeredBy({ ...DESK, extensions: { queue: { max_wait: 10, overflow, voicemail_limit: 5 } } });
+  it('records the message of a caller outside the opening hours, beside the sessions', async () => {
+    const days = [new Date(Date.now() + 3 * 86_400_000).toLocaleDateString('en', { weekday: 'short' }).toLowerCase()];
+    const open = [{ days, from: '09:00', to: '10:00' }];
+    const hours = { open, closed: { action: 'voicemail', message: 'Please speak.' } };
+    await daemon.answeredBy(DESK);
     const ann = daemon.far.call(ANN, OURS);
     const first = await daemon.session();
     await expect.poll(() => ann.loud, PATIENCE).toBeGreaterThan(10);
+    await daemon.answeredBy({ ...DESK, extensions: { queue: { hours, voicemail_limit: 5 } } });
     const bob = daemon.far.call(BOB, OURS);
     await expect.poll(() => daemon.house.engine.sessions.size, PATIENCE).toBe(2);
     const id = [...daemon.house.engine.sessions].map((session) => session.id).find((one) => one !== first) ?? '';
     bob.speak();
     await expect.poll(() => bob.isOver, PATIENCE).toBe(true);
     const item = await daemon.logged(id);
-    expect(item).toMatchObject({ queue: { left: 'voicemail' }, recording: { recording_url: expect.any(String) as string } });
+    expect(item).toMatchObject({
+      queue: { left: 'voicemail' },
+      recording: { recording_url: expect.any(String) as string },
+    });
     await daemon.asked('POST', `/sessions/${first}/terminate`);
   });
 });

@@ -27,7 +27,8 @@ import { MemoryTransport } from '../../src/transports/memory.js';
 const PHONE: Omit<StoredPhone, 'number' | 'carrier'> = {
   status: 'active',
   agentId: null,
-  queue: null, agentConfigOverride: null,
+  queue: null,
+  agentConfigOverride: null,
   tags: [],
   address: null,
   createdAt: 0,

@@ -165,6 +165,8 @@ class AgentExtensions(Model):
     Functions in code that the model can call: names of functions of plug-ins. Unknown names are refused with the list
     of known ones.
     """
+    recording: Optional[RecordingExtension] = None
+    """What the agent may do with the recording of its call."""
     transfer: Optional[TransferExtension] = None
     """How calls are transferred."""
     queue: Optional[Queue] = None
@@ -2007,6 +2009,18 @@ class ParamSchema(Model):
 
 
 @dataclass(repr=False)
+class PauseRecording(Model):
+    """The agent pausing the recording."""
+
+    enabled: Optional[bool] = None
+    """Whether the agent may pause the recording."""
+    instruction: Optional[str] = None
+    """When it should."""
+    max_pause: Optional[float] = None
+    """After this time the recording goes on by itself."""
+
+
+@dataclass(repr=False)
 class Percentiles(Model):
     """Milliseconds."""
 
@@ -2236,6 +2250,14 @@ class RecordCommand(Model):
 
     type: Literal["record"]
     on: bool
+
+
+@dataclass(repr=False)
+class RecordingExtension(Model):
+    """What the agent may do with the recording of its call."""
+
+    pause: Optional[PauseRecording] = None
+    """Pausing it, for instance around the number of a card."""
 
 
 @dataclass(repr=False)

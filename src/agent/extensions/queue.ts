@@ -3,7 +3,6 @@ import { WEEKDAYS } from '../../base/local-time.js';
 import { optional, required } from '../../schema/field.js';
 import { phraseSchema, phrasesSchema, timezoneSchema } from '../../schema/text.js';
 
-const numberSchema = z.string().regex(/^\+[1-9]\d{6,14}$/, 'Input should be a number such as +12025550123');
 const timeSchema = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'Input should be a time such as 09:00');
 
 const announcementsSchema = z
@@ -126,14 +125,20 @@ export const queueSchema = z
       { default: 'built-in music' },
     ),
     music_volume: optional(z.number().min(0).max(2), 'Gain of the music.', { default: 1 }),
-    announcements: optional(announcementsSchema, 'What callers hear while they wait.', { default: 'as its fields say' }),
+    announcements: optional(announcementsSchema, 'What callers hear while they wait.', {
+      default: 'as its fields say',
+    }),
     max_wait: optional(z.number().min(10).max(14_400), 'Longest wait; then the call overflows.', {
       unit: 's',
       default: 1800,
     }),
-    overflow: optional(exitSchema, 'What becomes of calls beyond `limit`, and of those that have waited for `max_wait`.', {
-      default: 'refuse',
-    }),
+    overflow: optional(
+      exitSchema,
+      'What becomes of calls beyond `limit`, and of those that have waited for `max_wait`.',
+      {
+        default: 'refuse',
+      },
+    ),
     hours: optional(hoursSchema, 'When calls are taken.', { default: 'always' }),
     priorities: optional(z.array(prioritySchema).max(100), 'Whose turn comes earlier.', {
       default: 'all come in the order of their arrival',

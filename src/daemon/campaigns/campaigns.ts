@@ -198,7 +198,12 @@ export class Campaigns {
    */
   async callSoon(
     wanted: string | null,
-    { name, caller, to, metadata }: { name: string; caller: string; to: string; metadata: Readonly<Record<string, unknown>> },
+    {
+      name,
+      caller,
+      to,
+      metadata,
+    }: { name: string; caller: string; to: string; metadata: Readonly<Record<string, unknown>> },
   ): Promise<{ campaignId: string; isDue: boolean }> {
     const { records, nowUnixMs } = this.#options;
     const campaign = await this.#taking(wanted, name, caller);
@@ -225,7 +230,8 @@ export class Campaigns {
   async #taking(wanted: string | null, name: string, caller: string): Promise<StoredCampaign> {
     const asked = wanted === null ? null : await this.get(wanted);
     if (asked !== null && asked.status !== 'finished') return asked;
-    const takes = (one: StoredCampaign): boolean => one.name === name && one.caller === caller && one.status !== 'finished';
+    const takes = (one: StoredCampaign): boolean =>
+      one.name === name && one.caller === caller && one.status !== 'finished';
     const known = (await this.list()).findLast(takes);
     return known ?? this.setCaller((await this.create(name)).id, asked?.caller ?? caller);
   }

@@ -54,10 +54,7 @@ const TIMEZONE_KEY = 'timezone';
 let numbers: Promise<PhoneNumbers> | null = null;
 
 /** Reads a number in any usual notation. Loads the numbering plans the first time. */
-export async function readPhoneNumber(
-  text: string,
-  near?: string,
-): Promise<{ number: string } | { reason: string }> {
+export async function readPhoneNumber(text: string, near?: string): Promise<{ number: string } | { reason: string }> {
   return (await (numbers ??= loadPhoneNumbers())).read(text, near);
 }
 

@@ -2,6 +2,7 @@ import type { QueueExitSettings, QueueSettings } from '../../agent/extensions/qu
 import type { Cancel } from '../../base/clock.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
 import type { Engine } from '../../engine/engine.js';
+import { setOr } from '../../schema/field.js';
 import type { AgentRequest } from '../../engine/options.js';
 import type { SessionLine } from '../../engine/remote-line.js';
 import type { MayTransfer } from '../../session/line/line-actions.js';
@@ -276,7 +277,10 @@ export class CallQueues {
 
   #exitOf({ overflow, hours }: QueueSettings, exit: QueueExit): QueueExitSettings {
     const set = exit === 'closed' ? (hours?.closed ?? MESSAGE) : exit === 'overflow' ? (overflow ?? REFUSE) : MESSAGE;
-    if (set.action !== 'voicemail' || (this.#voicemails.size < this.#options.admission.maxSessions && !this.#isDraining)) {
+    if (
+      set.action !== 'voicemail' ||
+      (this.#voicemails.size < this.#options.admission.maxSessions && !this.#isDraining)
+    ) {
       return set;
     }
     return MESSAGE;
@@ -343,7 +347,10 @@ export class CallQueues {
   }
 
   get #due(): PromisedCall[] {
-    return this.#waiting.all().filter((one) => one instanceof PromisedCall).filter(({ isTurn }) => isTurn);
+    return this.#waiting
+      .all()
+      .filter((one) => one instanceof PromisedCall)
+      .filter(({ isTurn }) => isTurn);
   }
 
   /** A campaign calls somebody. */
@@ -400,7 +407,7 @@ export class CallQueues {
   }
 
   #isOpen({ hours }: QueueSettings, { timezone }: AgentRequest['agent']): boolean {
-    return hours == null || isOpen(hours, timezone || this.#options.timezone, this.#options.nowUnixMs());
+    return hours == null || isOpen(hours, setOr(timezone, this.#options.timezone), this.#options.nowUnixMs());
   }
 
   #noteEnd({ sessionId, channel, item }: StoredCall): void {

@@ -1,4 +1,5 @@
 import type { QueueHours, QueueSettings } from '../../agent/extensions/queue.js';
+import { setOr } from '../../schema/field.js';
 import { localTime } from '../../base/local-time.js';
 
 /** What the rules of a queue look at. */
@@ -38,7 +39,7 @@ function hasValue(
 
 /** Whether calls are taken at a time. @param timezone of hours that name none */
 export function isOpen(hours: QueueHours, timezone: string, unixMs: number): boolean {
-  const zone = hours.timezone || timezone;
+  const zone = setOr(hours.timezone, timezone);
   const { year, month, day, weekday, minutes } = localTime(unixMs, zone);
   const two = (value: number): string => String(value).padStart(2, '0');
   if (hours.holidays?.includes(`${String(year)}-${two(month)}-${two(day)}`) === true) return false;

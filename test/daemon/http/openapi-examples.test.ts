@@ -118,7 +118,11 @@ const PREPARED: Readonly<Record<string, () => Prepared | Promise<Prepared>>> = {
 
 /** The second of two callers of an agent that takes one at a time. */
 async function queuedCall(): Promise<Prepared> {
-  const agent = { config: { llm: { model: 'scripted' } }, script: { rules: [] }, extensions: { queue: { max_calls: 1 } } };
+  const agent = {
+    config: { llm: { model: 'scripted' } },
+    script: { rules: [] },
+    extensions: { queue: { max_calls: 1 } },
+  };
   const { id } = await made('/agents', { name: 'Desk', ...agent });
   const { id: number } = await made('/phones/purchase', {});
   await made(`/phones/${String(number)}/set_agent`, { agent_id: id });

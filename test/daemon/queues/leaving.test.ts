@@ -63,7 +63,12 @@ describe('a call that overflows', () => {
 
   it('leaves a `voicemail`, at most of `voicemail_limit`: the log has its words and the recording', async () => {
     await busy({ max_wait: 10, overflow: { action: 'voicemail' }, voicemail_limit: 60 });
-    const steps = [{ listen: { quietMs: 900, maxMs: 40_000 } }, { wait: 8000 }, { say: 'Please call me.' }, { wait: 60_000 }];
+    const steps = [
+      { listen: { quietMs: 900, maxMs: 40_000 } },
+      { wait: 8000 },
+      { say: 'Please call me.' },
+      { wait: 60_000 },
+    ];
     const call = rig.call(steps);
     await rig.until(() => rig.logged(call)?.status === 'in-progress');
     expect(texts().at(-1)).toMatch(/leave a message after the tone/);

@@ -131,6 +131,8 @@ interface components {
     AgentExtensions: {
       /** @description Functions in code that the model can call: names of functions of plug-ins. Unknown names are refused with the list of known ones. */
       functions?: string[] | null;
+      /** @description What the agent may do with the recording of its call. */
+      recording?: components['schemas']['RecordingExtension'] | null;
       /** @description How calls are transferred. */
       transfer?: components['schemas']['TransferExtension'] | null;
       /** @description Inbound phone calls wait when no session is free. */
@@ -2108,6 +2110,15 @@ interface components {
       /** @description A form that it must not have. */
       not?: components['schemas']['ParamSchema'] | null;
     };
+    /** @description The agent pausing the recording. */
+    PauseRecording: {
+      /** @description Whether the agent may pause the recording. */
+      enabled?: boolean | null;
+      /** @description When it should. */
+      instruction?: string | null;
+      /** @description After this time the recording goes on by itself. */
+      max_pause?: number | null;
+    };
     /** @description Milliseconds. */
     Percentiles: {
       avg: number;
@@ -2297,6 +2308,11 @@ interface components {
       /** @constant */
       type: 'record';
       on: boolean;
+    };
+    /** @description What the agent may do with the recording of its call. */
+    RecordingExtension: {
+      /** @description Pausing it, for instance around the number of a card. */
+      pause?: components['schemas']['PauseRecording'] | null;
     };
     RegisterCall: {
       /** @description Not required if `agent_config` is the whole agent. */
@@ -3169,6 +3185,7 @@ export type NewKey = components['schemas']['NewKey'];
 export type Node = components['schemas']['Node'];
 export type Param = components['schemas']['Param'];
 export type ParamSchema = components['schemas']['ParamSchema'];
+export type PauseRecording = components['schemas']['PauseRecording'];
 export type Percentiles = components['schemas']['Percentiles'];
 export type Phone = components['schemas']['Phone'];
 export type PhoneImport = components['schemas']['PhoneImport'];
@@ -3185,6 +3202,7 @@ export type QueueOpening = components['schemas']['QueueOpening'];
 export type QueuePriority = components['schemas']['QueuePriority'];
 export type QueuedCall = components['schemas']['QueuedCall'];
 export type RecordCommand = components['schemas']['RecordCommand'];
+export type RecordingExtension = components['schemas']['RecordingExtension'];
 export type RegisterCall = components['schemas']['RegisterCall'];
 export type RegisterSipCall = components['schemas']['RegisterSipCall'];
 export type ResponseDelay = components['schemas']['ResponseDelay'];

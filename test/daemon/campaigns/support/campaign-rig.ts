@@ -7,10 +7,7 @@ import { CampaignRecordStore, type StoredRecord } from '../../../../src/store/ca
 import { CampaignStore, type StoredCampaign } from '../../../../src/store/campaigns.js';
 import { DialStore } from '../../../../src/store/dials.js';
 import { sql, type SqlDatabase, type Statement, type Transaction } from '../../../../src/store/sql/statement.js';
-import {
-  type CampaignSchedule,
-  DEFAULT_CAMPAIGN_SCHEDULE,
-} from '../../../../src/settings/campaign-schedule.js';
+import { type CampaignSchedule, DEFAULT_CAMPAIGN_SCHEDULE } from '../../../../src/settings/campaign-schedule.js';
 import { DEFAULT_SETTINGS } from '../../../../src/settings/settings.js';
 import type { CallGuards } from '../../../../src/settings/setting-groups.js';
 import { CallEventBus } from '../../../../src/daemon/call-event-bus.js';
