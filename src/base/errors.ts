@@ -301,6 +301,20 @@ const CATALOGUE = {
   },
   REQUEST_INVALID: { message: 'The request cannot be read: {reason}', httpStatus: 422, retryable: false },
   BODY_TOO_LARGE: { message: 'The body is larger than {limit} bytes', httpStatus: 413, retryable: false },
+  BODY_ALREADY_READ: {
+    message:
+      'The application has read the body of {method} {path}: let it pass requests to parley before it parses bodies, ' +
+      'see docs/embedding.md',
+    httpStatus: 500,
+    retryable: false,
+  },
+  UPGRADE_NOT_PASSED: {
+    message:
+      'The WebSocket request to {path} has come as a plain request: pass the events "upgrade" of the server to ' +
+      '`daemon.upgrade`, see docs/embedding.md',
+    httpStatus: 426,
+    retryable: false,
+  },
   ROUTE_UNKNOWN: { message: 'No endpoint at {method} {path}', httpStatus: 404, retryable: false },
   METHOD_NOT_ALLOWED: {
     message: '{method} is not allowed here; allowed: {allowed}',

@@ -89,8 +89,8 @@ export class ChatReply {
         metadata,
         history: () => [...this.#messages, ...this.added].filter(({ role }) => role !== 'system'),
         onProgress: (call, text, isSaid) => this.#progress.push({ call, text, isSaid }),
-        onResult: (call, record, cause) => {
-          if (!record.ok) options.onFault('tool.failed', record.result, cause);
+        onResult: (call, record, { fault = 'tool.failed', cause }) => {
+          if (!record.ok) options.onFault(fault, record.result, cause);
           this.#results.get(call)?.(record);
         },
       },

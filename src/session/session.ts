@@ -5,6 +5,7 @@ import { historyMessages } from '../conversation/speech/history.js';
 import { failureOf, ParleyError, reasonOf } from '../base/errors.js';
 import type { ProviderOutcome } from '../providers/outcome.js';
 import { ToolRunner } from './tool-runner.js';
+import type { ToolResult } from '../tools/tool.js';
 import { afterCall } from './after-call/after-call.js';
 import { Alarm, momentAfter } from './alarm.js';
 import { Notifier } from './line/notifier.js';
@@ -172,7 +173,7 @@ export class Session extends SteeredSession {
       screen: this.#forms,
       history: () => this.#messages(),
       session: this,
-      onResult: (call, result, cause) => this.#onToolResult(call, result, cause),
+      onResult: (call, record, result) => this.#onToolResult(call, record, result),
       onProgress: (call, text, isSaid) => this.#onToolProgress(call, text, isSaid),
     });
   }
@@ -445,8 +446,8 @@ export class Session extends SteeredSession {
     if (isSaid) this.#dispatch({ type: 'tool.progress', callId: call.id, text });
   }
 
-  #onToolResult(call: ToolCall, { ok, result, tookMs }: FunctionCall, cause?: string): void {
-    if (!ok) this.#log.fault('tool.failed', result, cause);
+  #onToolResult(call: ToolCall, { ok, result, tookMs }: FunctionCall, { fault, cause }: ToolResult): void {
+    if (!ok) this.#log.fault(fault ?? 'tool.failed', result, cause);
     this.#notifier.observe({ type: 'tool', call, ok, result, tookMs });
     this.#dispatch({ type: 'tool.result', callId: call.id, ok, content: result });
   }

@@ -14,7 +14,7 @@ export interface ToolRunnerOptions extends Pick<ToolContext, 'history' | 'sessio
    * A call has its result; not called after `close`.
    * @param cause the stack of an exception in the tool's code
    */
-  onResult: (call: ToolCall, result: FunctionCall, cause?: string) => void;
+  onResult: (call: ToolCall, record: FunctionCall, result: ToolResult) => void;
   /** A call reports progress, which the agent says or not; not called after `close`. */
   onProgress?: (call: ToolCall, text: string, isSaid: boolean) => void;
 }
@@ -53,7 +53,7 @@ export class ToolRunner {
 
   async #run(call: ToolCall): Promise<void> {
     const result = await this.#result(call);
-    if (!this.#abort.signal.aborted) this.#options.onResult(call, this.#record(call, result), result.cause);
+    if (!this.#abort.signal.aborted) this.#options.onResult(call, this.#record(call, result), result);
   }
 
   #record(call: ToolCall, { ok, content }: ToolResult): FunctionCall {

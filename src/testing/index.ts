@@ -3,6 +3,7 @@ export { energyVad } from './doubles/energy-vad.js';
 export { functionLlm, type Answer, type FunctionLlmOptions } from './doubles/function-llm.js';
 export { promptedStt, type PromptedSttOptions } from './doubles/prompted-stt.js';
 export { toneTts, type ToneTtsOptions } from './doubles/tone-tts.js';
+export { runTool, type RunToolOptions, type ToolRun } from './doubles/run-tool.js';
 export { MemoryCaller } from './doubles/memory-caller.js';
 export { Stage, type StageConfig, type StageOptions } from '../stage/stage.js';
 export { generate, seedOf, shrink, simulate, stageFor, toSource } from './simulator/index.js';

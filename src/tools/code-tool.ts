@@ -19,6 +19,7 @@ import {
   type ToolResult,
   type ToolSession,
   type ToolSpeech,
+  wrongArguments,
 } from './tool.js';
 
 /** A function without its code: plain data for engines in other threads. */
@@ -110,7 +111,7 @@ class CodeRun {
     try {
       return await this.#time.of(async () => {
         const args = isStandard(parameters) ? await validated(parameters, this.#run.arguments) : this.#run;
-        if ('problem' in args) return again(args.problem, name);
+        if ('problem' in args) return wrongArguments(args.problem, name);
         const value = await this.#executed(args.arguments);
         return value instanceof ForeignResult ? value.result : { ok: true, content: resultText(value) };
       });
@@ -181,10 +182,6 @@ async function validated(
 function issueText({ message, path = [] }: StandardIssue): string {
   const place = path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.');
   return `${place === '' ? '' : `${place}: `}${message.replace(/\.?$/, '.')}`;
-}
-
-function again(problem: string, name: string): ToolResult {
-  return { ok: false, content: `${problem} Correct that and call ${name} again.` };
 }
 
 /**
@@ -261,7 +258,7 @@ export class CodeTool implements AfterCallTool {
 
   async run(call: ToolCall, context: ToolContext): Promise<ToolResult> {
     const read = this.#read(call.arguments);
-    if (!read.ok) return again(read.problem, call.name);
+    if (!read.ok) return wrongArguments(read.problem, call.name);
     return this.#run(read.values, call.id, context);
   }
 

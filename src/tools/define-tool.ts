@@ -107,7 +107,7 @@ export interface DefinedTool extends FunctionOptions {
  */
 export function defineTool<const Parameters extends ToolParameters>(
   definition: ToolDefinition<Parameters>,
-): DefinedTool {
+): ToolDefinition<Parameters> {
   const fault = toolFault(definition);
   if (fault !== null) throw new ParleyError('ARGUMENT_INVALID', { argument: 'defineTool', reason: fault });
   return definition;

@@ -8,7 +8,15 @@ import { type Arguments, readArguments } from './arguments.js';
 import { withTimeout } from '../base/deadlines.js';
 import { functionSpec } from './function-spec.js';
 import { resultOf } from './reply-result.js';
-import { intercepted, type Tool, type ToolContext, type ToolResult, type ToolSpeech, toolSpeech } from './tool.js';
+import {
+  intercepted,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+  type ToolSpeech,
+  toolSpeech,
+  wrongArguments,
+} from './tool.js';
 
 /** The operator's endpoint for calls of a service function. */
 export interface ServiceAddress {
@@ -53,7 +61,7 @@ export class ServiceWebhook implements Tool {
     context.signal.throwIfAborted();
     const { name } = this.#fn;
     const read = readArguments(this.#fn.params ?? [], call.arguments);
-    if (!read.ok) return { ok: false, content: `${read.problem} Correct that and call ${name} again.` };
+    if (!read.ok) return wrongArguments(read.problem, name);
     try {
       const { address } = this.#options;
       const run = (): Promise<ToolResult> =>

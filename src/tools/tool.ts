@@ -161,6 +161,13 @@ export interface ToolResult {
   content: string;
   /** The stack of an exception in the code of a function. */
   cause?: string | undefined;
+  /** Name of the fault that it counts as. Default `tool.failed`. */
+  fault?: 'tool.arguments' | undefined;
+}
+
+/** The model has called a tool with wrong arguments, and learns what is wrong. */
+export function wrongArguments(problem: string, name: string): ToolResult {
+  return { ok: false, content: `${problem} Correct that and call ${name} again.`, fault: 'tool.arguments' };
 }
 
 /** What the agent says around a function, from its configuration. */

@@ -15,6 +15,7 @@ import {
   announcedSpec,
   intercepted,
   toolSpeech,
+  wrongArguments,
 } from './tool.js';
 import { setOr } from '../schema/field.js';
 import { encodeUrlText } from '../base/url-text.js';
@@ -179,7 +180,7 @@ export class FunctionTool implements AfterCallTool {
   async run(call: ToolCall, context: ToolContext): Promise<ToolResult> {
     const params = this.#fn.params ?? [];
     const read = readArguments(params, withKnown(params, call.arguments, this.#variables));
-    if (!read.ok) return { ok: false, content: `${read.problem} Correct that and call ${this.#fn.name} again.` };
+    if (!read.ok) return wrongArguments(read.problem, this.#fn.name);
     return this.#run(read.values, context, false);
   }
 

@@ -7,7 +7,15 @@ import { type Arguments, readArguments } from './arguments.js';
 import { abortAfter } from '../base/deadlines.js';
 import { type JsonSchema, checkJson } from '../schema/json-schema.js';
 import { functionSpec, paramsSchema } from './function-spec.js';
-import { type Screen, type Tool, type ToolContext, type ToolResult, type ToolSpeech, toolSpeech } from './tool.js';
+import {
+  type Screen,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+  type ToolSpeech,
+  toolSpeech,
+  wrongArguments,
+} from './tool.js';
 
 /** A converted value, or an error text that a form can show and a model can say. */
 export type ReadValue = { ok: true; value: string | number | boolean } | { ok: false; problem: string };
@@ -110,7 +118,7 @@ export class WebForm implements Tool {
   async run(call: ToolCall, context: ToolContext): Promise<ToolResult> {
     context.signal.throwIfAborted();
     const read = readArguments(this.#params, call.arguments);
-    if (!read.ok) return { ok: false, content: `${read.problem} Correct that and call ${this.#fn.name} again.` };
+    if (!read.ok) return wrongArguments(read.problem, this.#fn.name);
     const given = read.values[this.#field.name];
     if (!this.#options.hasScreen || context.screen === undefined) return this.#byVoice(given);
     return this.#onScreen(context.screen, read.values, context.signal);

@@ -3,10 +3,11 @@ import express from 'express';
 import Fastify from 'fastify';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, request as httpRequest, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { Daemon, type DaemonOptions, parley, type SettingsFile } from '../../src/daemon/index.js';
@@ -236,11 +237,29 @@ describe('a daemon below /parley', () => {
     late.use(express.json(), daemon.handler);
     const second = await Application.listen(late);
     const refusal = await fetch(`${second.address}/parley/v1/chat/completions`, post);
-    expect([refusal.status, await refusal.json()]).toMatchObject([500, { code: 'INTERNAL' }]);
+    expect([refusal.status, await refusal.json()]).toMatchObject([500, { code: 'BODY_ALREADY_READ' }]);
     expect(faults.splice(0).map(({ message }) => message)).toEqual([
-      expect.stringContaining('POST /parley/v1/chat/completions: the application has read its body') as string,
+      expect.stringContaining('has read the body of POST /parley/v1/chat/completions:') as string,
     ]);
     await second.close();
+  });
+
+  it('says what is missing when requests for sockets come as plain requests, and names the whole path', async () => {
+    const host = createServer(express().use(daemon.handler));
+    await once(host.listen(0, '127.0.0.1'), 'listening');
+    const { port } = host.address() as AddressInfo;
+    const answer = await new Promise<[number | undefined, string]>((resolve, reject) => {
+      const headers = { connection: 'Upgrade', upgrade: 'websocket' };
+      const asked = httpRequest({ host: '127.0.0.1', port, path: '/parley/talk?x=1', headers }, (response) => {
+        text(response).then((body) => resolve([response.statusCode, body]), reject);
+      });
+      asked.on('error', reject).end();
+    });
+    expect(answer).toEqual([426, expect.stringContaining('/parley/talk has come as a plain request: pass the events')]);
+    const unknown = await (await fetch(`http://127.0.0.1:${String(port)}/parley/nowhere`)).json();
+    expect(unknown).toMatchObject({ detail: 'No endpoint at GET /parley/nowhere' });
+    host.close();
+    host.closeAllConnections();
   });
 });
 

@@ -10,6 +10,7 @@ import type { SessionEvent } from '../../src/session/session-options.js';
 import { energyVad } from '../../src/testing/doubles/energy-vad.js';
 import { type Answer, functionLlm } from '../../src/testing/doubles/function-llm.js';
 import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
+import { runTool } from '../../src/testing/doubles/run-tool.js';
 import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { packageFile } from '../../src/package-files.js';
 import { type DefinedTool, defineTool, type FunctionContext } from '../../src/tools/define-tool.js';
@@ -491,5 +492,32 @@ describe('defineTool', () => {
     const tool = defineTool({ name: 'double', description: '', parameters, execute: ({ doubled }) => doubled });
     const { said } = await converse({ tools: [tool] }, callsOnce('double', '{"n":4}'));
     expect(said).toContain('It says 8');
+  });
+});
+
+describe('a unit test of a function in code', () => {
+  const order = defineTool({
+    name: 'order',
+    description: 'Orders bread.',
+    parameters: z.object({ count: z.int().max(50) }),
+    async *execute({ count }, { metadata, wait }) {
+      if (count === 13) throw new TypeError('bad luck');
+      yield 'One moment.';
+      await wait(1);
+      return { count, customer: metadata['Customer'] };
+    },
+  });
+
+  it('runs it with checked arguments and a context', async () => {
+    expectTypeOf<Parameters<typeof order.execute>[0]>().toEqualTypeOf<{ count: number }>();
+    expect(await runTool(order, { count: 4 }, { metadata: { Customer: 'Ada' } })).toEqual({
+      ok: true,
+      content: '{"count":4,"customer":"Ada"}',
+      progress: ['One moment.'],
+    });
+    expect(await runTool(order, { count: 51 })).toMatchObject({ ok: false, fault: 'tool.arguments', progress: [] });
+    const failed = await runTool(order, { count: 13 });
+    expect(failed).toMatchObject({ ok: false, content: 'order failed: bad luck.' });
+    expect(failed.cause).toMatch(/^TypeError: bad luck/);
   });
 });

@@ -12,7 +12,7 @@ import { energyVad } from '../../src/testing/doubles/energy-vad.js';
 import { functionLlm } from '../../src/testing/doubles/function-llm.js';
 import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
 import { toneTts } from '../../src/testing/doubles/tone-tts.js';
-import type { Toolbox } from '../../src/tools/tool.js';
+import { type Toolbox, wrongArguments } from '../../src/tools/tool.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
 import type { Transport } from '../../src/transports/transport.js';
 import { play, type Played, recording, saidBy } from './support.js';
@@ -262,6 +262,21 @@ describe('a tool', () => {
   const box = (run: Toolbox['run']): Toolbox => ({
     specs: [{ name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } }],
     run,
+  });
+
+  it('called with wrong arguments is a fault of its own name, also for listeners', async () => {
+    const faults: string[] = [];
+    const played = await play(ASKS, {
+      llm: asking,
+      lines: LINES,
+      toolbox: box(() => Promise.resolve(wrongArguments('count is missing.', 'look'))),
+      before: (session) => {
+        session.noteFault('llm.missing', 'before the start');
+        session.on('fault', ({ name }) => faults.push(name));
+      },
+    });
+    expect(played.report.faults).toEqual({ 'llm.missing': 1, 'tool.arguments': 1 });
+    expect(faults).toEqual(['llm.missing', 'tool.arguments']);
   });
 
   it('that throws is a result for the model', async () => {

@@ -165,7 +165,7 @@ describe('FunctionTool', () => {
     ['{}', 'day is missing. Correct that and call book again.'],
     ['{"day":4}', 'day should be a string. Correct that and call book again.'],
   ])('tells the model what is wrong with %s, and calls nothing', async (args, content) => {
-    expect(await run({}, args)).toEqual({ ok: false, content });
+    expect(await run({}, args)).toEqual({ ok: false, content, fault: 'tool.arguments' });
     expect(seen).toEqual([]);
   });
 

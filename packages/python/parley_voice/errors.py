@@ -389,6 +389,14 @@ class BodyTooLargeError(ParleyApiError):
     """`BODY_TOO_LARGE`"""
 
 
+class BodyAlreadyReadError(ParleyApiError):
+    """`BODY_ALREADY_READ`"""
+
+
+class UpgradeNotPassedError(ParleyApiError):
+    """`UPGRADE_NOT_PASSED`"""
+
+
 class RouteUnknownError(ParleyApiError):
     """`ROUTE_UNKNOWN`"""
 
@@ -637,6 +645,8 @@ BY_CODE: Dict[str, Type[ParleyApiError]] = {
     "PAGE_NOT_BUILT": PageNotBuiltError,
     "REQUEST_INVALID": RequestInvalidError,
     "BODY_TOO_LARGE": BodyTooLargeError,
+    "BODY_ALREADY_READ": BodyAlreadyReadError,
+    "UPGRADE_NOT_PASSED": UpgradeNotPassedError,
     "ROUTE_UNKNOWN": RouteUnknownError,
     "METHOD_NOT_ALLOWED": MethodNotAllowedError,
     "INTERNAL": InternalError,
@@ -779,6 +789,8 @@ __all__ = [
     "PageNotBuiltError",
     "RequestInvalidError",
     "BodyTooLargeError",
+    "BodyAlreadyReadError",
+    "UpgradeNotPassedError",
     "RouteUnknownError",
     "MethodNotAllowedError",
     "InternalError",

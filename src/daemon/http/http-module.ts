@@ -78,10 +78,9 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
     loopback: isLoopbackName(host),
   });
   const mount = new Mount(prefix, (request, response) => app.routing(request, response));
-  const answer = answering(mount, faults.report);
   const app = openServer(settings, clock, tls, (request, response) => answer(request, response, request.url ?? ''));
   app.setErrorHandler(errorReplies((error, request) => faults.report(error, { request })));
-  answerUnknownRoutes(app);
+  answerUnknownRoutes(app, prefix);
   const passes = new NodePasses({ node, keys: stores.signingKeys, nowUnixMs, access, clients });
   const forwarder = new Forwarder({ node, nodes, passes, clock });
   app.addHook('onRequest', async ({ raw }) => {
@@ -91,6 +90,7 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
   const requests = new RateLimit(settings.limits.requestsPerMinute, () => clock.nowMs());
   const inner = new InnerRequests(app);
   const upgrades = new Upgrades(mount, passes);
+  const answer = answering(mount, upgrades, faults.report);
   takeSockets(app.server, upgrades);
   countRequests(app, { requests, clients, access, passes, inner });
   answerPages(app, access);
@@ -140,18 +140,27 @@ export function httpModule(context: DaemonContext, tls: TlsFiles | null, nodes: 
   };
 }
 
-/** Answers what is below the base path. An application that has read a body is told so, because nobody can read it again. */
-function answering(mount: Mount, onFault: (error: Error) => void): HttpModule['answer'] {
+/**
+ * Answers what is below the base path. An application that has read a body, or does not pass on requests for sockets, is
+ * told so, because nobody can read a body again or make a socket of such a request.
+ */
+function answering(mount: Mount, upgrades: Upgrades, onFault: (error: Error) => void): HttpModule['answer'] {
   return (request, response, url, next) => {
+    const path = pathOf(url);
     if (mount.below(url) !== null && isRead(request)) {
-      const order = 'the application has read its body: let it pass requests to parley before it parses bodies';
-      onFault(new Error(`${request.method ?? ''} ${pathOf(url)}: ${order}, see docs/embedding.md`));
-      refuseRequest(response, new ParleyError('INTERNAL'));
+      const error = new ParleyError('BODY_ALREADY_READ', { method: request.method ?? '', path });
+      onFault(error);
+      refuseRequest(response, error);
+      return;
+    }
+    if (request.headers.upgrade?.toLowerCase() === 'websocket' && upgrades.has(url)) {
+      response.setHeader('upgrade', 'websocket');
+      refuseRequest(response, new ParleyError('UPGRADE_NOT_PASSED', { path }));
       return;
     }
     if (mount.serve(request, response, url)) return;
     if (next !== undefined) next();
-    else refuseRequest(response, new ParleyError('ROUTE_UNKNOWN', { method: request.method ?? '', path: pathOf(url) }));
+    else refuseRequest(response, new ParleyError('ROUTE_UNKNOWN', { method: request.method ?? '', path }));
   };
 }
 

@@ -77,8 +77,9 @@ function requestFault(error: FastifyError | Error, { routeOptions }: FastifyRequ
 /**
  * Answers requests without a route: 405 with the allowed methods if only the method is wrong (RFC 9110, 15.5.6), else
  * 404. Call it before the routes are added.
+ * @param prefix the base path, as the client knows it
  */
-export function answerUnknownRoutes(app: FastifyInstance): void {
+export function answerUnknownRoutes(app: FastifyInstance, prefix: string): void {
   const routes: { segments: string[]; methods: string[] }[] = [];
   app.addHook('onRoute', ({ url, method }) => {
     routes.push({ segments: url.split('/'), methods: [method].flat() });
@@ -87,7 +88,7 @@ export function answerUnknownRoutes(app: FastifyInstance): void {
     const path = request.url.split('?')[0] ?? '';
     const allowed = new Set(routes.filter(({ segments }) => fits(path, segments)).flatMap(({ methods }) => methods));
     if (allowed.size === 0) {
-      refuse(reply, new ParleyError('ROUTE_UNKNOWN', { method: request.method, path }));
+      refuse(reply, new ParleyError('ROUTE_UNKNOWN', { method: request.method, path: `${prefix}${path}` }));
       return;
     }
     const methods = [...allowed].sort().join(', ');

@@ -50,6 +50,12 @@ export class Upgrades {
     return true;
   }
 
+  /** Whether an endpoint has the path of this URL. */
+  has(url: string): boolean {
+    const [plain] = this.#mount.below(url)?.split('?') ?? [];
+    return plain !== undefined && this.#endpoints.some(({ matches }) => matches(plain));
+  }
+
   /** @param matches whether a path, without its query, belongs to the endpoint */
   at(matches: (path: string) => boolean, take: (upgrade: Upgrade) => void): void {
     this.#endpoints.push({ matches, take });

@@ -141,7 +141,7 @@ export class ActivityTracker {
         break;
       case 'fault':
         // A tool that fails has its own warning.
-        if (event.name !== 'tool.failed') this.#fault = { name: event.name, atMs: nowMs };
+        if (!event.name.startsWith('tool.')) this.#fault = { name: event.name, atMs: nowMs };
         break;
       case 'ended':
         this.#isOver = true;

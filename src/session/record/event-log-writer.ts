@@ -21,6 +21,8 @@ export class EventLogWriter {
   readonly #optOut: boolean;
   #started = false;
   readonly #early: LogEntry[] = [];
+  /** Faults of the preparation: whoever listens does so when the session runs. */
+  readonly #earlyFaults: SessionEvent[] = [];
   /** The request whose turn may not be over. */
   #speculative: number | null = null;
   /** The log already has the failure of the reply, with the model's own reason. */
@@ -50,6 +52,7 @@ export class EventLogWriter {
     if (entry.kind !== 'start') return;
     this.#started = true;
     for (const note of this.#early.splice(0)) this.#write(note);
+    for (const fault of this.#earlyFaults.splice(0)) this.#observe(fault);
   }
 
   #write(entry: LogEntry): void {
@@ -104,9 +107,9 @@ export class EventLogWriter {
     if (cause !== undefined) this.faultCauses[name] = cause;
     // A listener that throws is not notified of that.
     if (name !== 'observer.failed') {
-      this.#observe(
-        cause === undefined ? { type: 'fault', name, reason } : { type: 'fault', name, reason, stack: cause },
-      );
+      const event: SessionEvent = { type: 'fault', name, reason, ...(cause !== undefined && { stack: cause }) };
+      if (this.#started) this.#observe(event);
+      else this.#earlyFaults.push(event);
     }
     this.note(name, cause === undefined ? { reason } : { reason, cause });
   }

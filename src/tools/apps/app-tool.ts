@@ -8,7 +8,7 @@ import type { GuardedClient } from '../../net/guarded-client.js';
 import type { App, AppAccount } from './app.js';
 import { readArguments } from '../arguments.js';
 import { functionSpec } from '../function-spec.js';
-import { intercepted, type Tool, type ToolContext, type ToolResult } from '../tool.js';
+import { intercepted, type Tool, type ToolContext, type ToolResult, wrongArguments } from '../tool.js';
 import { faultOf } from '../../schema/issues.js';
 import { bookMeetingSlot, getAvailableMeetingSlots } from './cal-com.js';
 
@@ -53,7 +53,7 @@ export class AppTool implements Tool {
     signal.throwIfAborted();
     const { name } = this.#app;
     const read = readArguments(this.#params, call.arguments);
-    if (!read.ok) return { ok: false, content: `${read.problem} Correct that and call ${name} again.` };
+    if (!read.ok) return wrongArguments(read.problem, name);
     try {
       const { client, clock } = this.#options;
       const service = { client, clock, baseUrl: this.#baseUrl, signal };

@@ -6,7 +6,7 @@ import { parseJson } from '../../base/json.js';
 import type { McpServerSetting } from '../../settings/setting-items.js';
 import { reasonOf } from '../../base/errors.js';
 import { nowUnixMs } from '../../base/real-clock.js';
-import { intercepted, type Tool, type ToolContext, type ToolResult } from '../tool.js';
+import { intercepted, type Tool, type ToolContext, type ToolResult, wrongArguments } from '../tool.js';
 import { memberOf, type McpToolInfo } from './connection.js';
 import { MemoryAuthorizations } from './oauth/authorizations.js';
 import { McpAuthorizer } from './oauth/authorizer.js';
@@ -124,12 +124,7 @@ class McpTool implements Tool {
     const { signal } = context;
     signal.throwIfAborted();
     const args = argumentsOf(call.arguments);
-    if (args === null) {
-      return {
-        ok: false,
-        content: `The arguments are not a JSON object. Correct that and call ${this.spec.name} again.`,
-      };
-    }
+    if (args === null) return wrongArguments('The arguments are not a JSON object.', this.spec.name);
     try {
       const run = async (): Promise<ToolResult> => {
         const work = this.#server.call(this.#remoteName, args, signal);

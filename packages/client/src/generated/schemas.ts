@@ -885,6 +885,8 @@ interface components {
        * @example PAGE_NOT_BUILT
        * @example REQUEST_INVALID
        * @example BODY_TOO_LARGE
+       * @example BODY_ALREADY_READ
+       * @example UPGRADE_NOT_PASSED
        * @example ROUTE_UNKNOWN
        * @example METHOD_NOT_ALLOWED
        * @example INTERNAL
@@ -1487,6 +1489,8 @@ interface components {
        * @example PAGE_NOT_BUILT
        * @example REQUEST_INVALID
        * @example BODY_TOO_LARGE
+       * @example BODY_ALREADY_READ
+       * @example UPGRADE_NOT_PASSED
        * @example ROUTE_UNKNOWN
        * @example METHOD_NOT_ALLOWED
        * @example INTERNAL

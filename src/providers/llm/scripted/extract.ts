@@ -152,7 +152,7 @@ function looseCandidates(search: Extraction): Candidate[] {
 }
 
 /** The answer to the question that was asked, in words that only sound like it: "for" people, a name letter by letter. */
-function soundedCandidates(slot: Slot, { words, today }: Extraction): Candidate[] {
+function soundedCandidates(slot: Slot, { form, words, today }: Extraction): Candidate[] {
   const { type } = slot.definition;
   if ((type !== 'number' && type !== 'time' && type !== 'name') || isQuestion(words)) return [];
   if (type === 'name') {
@@ -165,12 +165,21 @@ function soundedCandidates(slot: Slot, { words, today }: Extraction): Candidate[
     const value = { value: found.name, spoken: found.name, allowed: true };
     return [{ slot: slot.name, value, start, end: found.end, from: start, to: found.end, ...SOUNDED }];
   }
-  const found = soundedNumber(words);
+  const ask = form.slots.find((one) => one.slot === slot.name)?.ask;
+  const found = soundedNumber(words, countedIn([ask ?? []].flat()));
   if (found === null) return [];
   const [match] = slot.matchesAt(found.words, found.start, today);
   if (match === undefined || !match.value.allowed) return [];
   const { start } = found;
   return [{ slot: slot.name, value: match.value, start, end: match.end, from: start, to: match.end, ...SOUNDED }];
+}
+
+const COUNT = /\bhow (?:many|much) (?:more )?(\p{L}+)(?: (\p{L}+))?/giu;
+
+/** What questions count: "loaves" of "How many loaves?", "white" and "loaves" of "How many white loaves?". */
+function countedIn(questions: readonly string[]): ReadonlySet<string> {
+  const found = questions.flatMap((question) => [...question.matchAll(COUNT)]);
+  return new Set(found.flatMap(([, first = '', second = '']) => [first, second].map((word) => word.toLowerCase())));
 }
 
 function isBareAnswer(type: string | undefined, match: SlotMatch, start: number, { words }: Extraction): boolean {

@@ -164,6 +164,12 @@ describe('rules', () => {
     expect((await dialogue.say('hours')).text).toContain('We open at nine');
   });
 
+  it('take words that sound like the number that was asked for, with what it counts', async () => {
+    const dialogue = start();
+    expect((await dialogue.say('order cakes')).text).toContain('How many cakes?');
+    expect((await dialogue.say('for cakes')).text).toBe('Small or large?');
+  });
+
   it('set values and change states; a state can answer whatever is said', async () => {
     const dialogue = start();
     expect((await dialogue.say('am I lucky')).text).toContain('Your number is 7.');

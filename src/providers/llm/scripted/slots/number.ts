@@ -65,10 +65,15 @@ const AFTER_NUMBER = new Set('please people persons guests adults thanks thank y
 /**
  * An answer that is a number only by its sound, "for", "that would be for", "to people": the words with the number in
  * place, and its position. Null for others, such as "I want to".
+ * @param counted words that the question counts, such as "loaves"
  */
-export function soundedNumber(words: readonly Word[]): { words: readonly Word[]; start: number } | null {
+export function soundedNumber(
+  words: readonly Word[],
+  counted: ReadonlySet<string>,
+): { words: readonly Word[]; start: number } | null {
   let start = words.length - 1;
-  while (start > 0 && AFTER_NUMBER.has(words[start]?.text ?? '')) start--;
+  const follows = ({ text }: Word): boolean => AFTER_NUMBER.has(text) || (counted.has(text) && !(text in SOUNDS_LIKE));
+  while (start > 0 && follows(words[start]!)) start--;
   const number = SOUNDS_LIKE[words[start]?.text ?? ''];
   if (number === undefined || !words.slice(0, start).every((word) => ANSWER_LEADS.has(word.text))) return null;
   return { words: words.with(start, { text: number, raw: number }), start };

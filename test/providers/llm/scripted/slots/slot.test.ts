@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { SlotDefinition } from '../../../../../src/providers/llm/scripted/schema.js';
 import { answerOf, isAcknowledgement, isRefusal } from '../../../../../src/providers/llm/scripted/slots/answer.js';
 import { spokenNumber, spokenOrdinal } from '../../../../../src/base/spoken-number.js';
-import { numberAt } from '../../../../../src/providers/llm/scripted/slots/number.js';
+import { numberAt, soundedNumber } from '../../../../../src/providers/llm/scripted/slots/number.js';
 import { Slot } from '../../../../../src/providers/llm/scripted/slots/slot.js';
 import { utteranceWords } from '../../../../../src/providers/llm/scripted/words.js';
 
@@ -109,4 +109,16 @@ describe('slots', () => {
       false,
     ]);
   });
+});
+
+it.each([
+  ['for loaves', 'four'],
+  ['to loaves please', 'two'],
+  ['ate', 'eight'],
+  ['for tomorrow', null],
+  ['i want to order loaves', null],
+  ['for to', 'two'],
+])('"%s" after "How many loaves?" sounds like %s', (said, number) => {
+  const found = soundedNumber(utteranceWords(said), new Set(['loaves']));
+  expect(found === null ? null : found.words[found.start]?.text).toBe(number);
 });
