@@ -20,8 +20,10 @@ export function spokenText(): string {
   return (JSON.parse(readFileSync(packageFile(`${SPOKEN}.json`), 'utf8')) as { text: string }).text;
 }
 
-/** With its own windows and without: see `TalkingBrowser.launch`. */
-export const hasChromium = hasTool('chromium') && hasTool('chromium-headless-shell');
+export const hasChromium = hasTool('chromium');
+
+/** Chromium without windows of its own takes less than half of the processor time. */
+const SMALLEST = hasTool('chromium-headless-shell') ? 'chromium-headless-shell' : 'chromium';
 
 /** A real browser whose microphone is a recording. */
 export class TalkingBrowser {
@@ -41,14 +43,13 @@ export class TalkingBrowser {
    * @param silenceAfterMs behind what is spoken, before it is spoken again
    * @param more arguments of the browser's
    * @param silenceBeforeMs before it is spoken, from when a page opens the microphone
-   * @param program Chromium without its own windows, which takes less than half of the processor time; or with them,
-   *   which gives the machine's addresses to WebRTC in pages that may use the microphone
+   * @param program `chromium` gives the machine's addresses to WebRTC in pages that may use the microphone
    */
   static async launch(
     silenceAfterMs = SILENCE_AFTER_MS,
     more: readonly string[] = [],
     silenceBeforeMs = GREETING_MS,
-    program: 'chromium-headless-shell' | 'chromium' = 'chromium-headless-shell',
+    program: 'chromium-headless-shell' | 'chromium' = SMALLEST,
   ): Promise<TalkingBrowser> {
     const folder = mkdtempSync(join(tmpdir(), 'parley-browser-'));
     const microphone = join(folder, 'microphone.wav');
