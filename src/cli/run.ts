@@ -1,18 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import type { SettingFlags } from '../settings/load-settings.js';
 import { decodeRecording } from '../audio/files/decode.js';
-import { FRAME_MS } from '../audio/frame.js';
+import { FRAME_MS, HEARING_RATE_HZ } from '../audio/frame.js';
 import { resample } from '../audio/dsp/resample.js';
 import { encodeWav } from '../audio/files/wav.js';
 import type { Clock } from '../base/clock.js';
 import { RealClock } from '../base/real-clock.js';
+import { Ticker } from '../base/ticker.js';
 import { VirtualClock } from '../base/virtual-clock.js';
 import { type AgentFile, loadAgentFile } from '../agent/agent-file.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import type { LogEntry } from '../session/record/event-log.js';
 import type { SessionReport } from '../session/record/session-report.js';
 import { FileTransport } from '../transports/file.js';
-import { type CommandIo, defineCommand, type FlagSet, type Values } from './shared/command.js';
+import { type CommandIo, defineCommand, type FlagSet, UsageError, type Values } from './shared/command.js';
+import { daemonOf, RemoteTalk } from './shared/remote-talk.js';
 import { openAgentEngine } from './shared/agent-engine.js';
 import { ALLOW, continuationOf, ENGINE, metadataOf, PACE, SESSION, settingsOf, startTime } from './shared/flags.js';
 import { openOutput, type OutputFile } from './shared/output-file.js';
@@ -20,7 +22,16 @@ import { ProgressBar } from './shared/progress.js';
 import type { TurnMetrics } from '../session/record/session-metrics.js';
 
 const FLAGS = {
-  agent: { value: 'FILE', required: true, help: 'agent file: {name, config, script?, extensions?}', stream: 'in' },
+  agent: {
+    value: 'AGENT',
+    required: true,
+    help: 'agent file: {name, config, script?, extensions?}; with --url the id or the name of an agent of that daemon',
+    stream: 'in',
+  },
+  url: {
+    value: 'URL',
+    help: 'play the recording to an agent of the daemon at this address: a call of its log, in real time',
+  },
   in: {
     value: 'FILE',
     required: true,
@@ -54,10 +65,13 @@ export const run = defineCommand({
   flags: FLAGS,
   examples: [
     ['parley run --agent agent.json --in user.wav --out answer.wav', 'in real time'],
+    ['parley run --url http://127.0.0.1:8080 --agent Baker --in user.wav', "into a call of a daemon's log"],
     ['cat user.mp3 | parley run --agent agent.json --in - --speed max --json', 'in virtual time, from standard input'],
   ],
   async run({ values }, io) {
     const options = readOptions(values);
+    const url = daemonOf(values, io);
+    if (url !== null) return runRemotely(url, options, io);
     const file = await loadAgentFile(options.agent);
     const user = await readUser(options.in, options.channel, io.signal);
     for (const warning of user.warnings) io.stderr.write(`${options.in}: ${warning}\n`);
@@ -74,6 +88,50 @@ export const run = defineCommand({
     }
   },
 });
+
+/** Plays the recording to an agent of a daemon, and prints what both sides say. Returns the exit code. */
+async function runRemotely(url: string, options: RunOptions, io: CommandIo): Promise<number> {
+  if (options.virtual) throw new UsageError('--speed max needs an engine of this process: leave out --url');
+  if (options.trace !== null) throw new UsageError('--trace: the daemon keeps the trace of its calls');
+  const clock = new RealClock();
+  const user = await readUser(options.in, options.channel, io.signal);
+  const out = options.out === null ? null : await openOutput(options.out, io);
+  const progress = new ProgressBar(io.stderr, 'playing');
+  const line = new FileTransport({
+    samples: resample(user.samples, user.sampleRateHz, HEARING_RATE_HZ),
+    sampleRateHz: HEARING_RATE_HZ,
+    ticker: new Ticker(clock),
+    hangUpAfterMs: options.hangUpAfterMs,
+    onProgress: (share) => progress.update(share),
+  });
+  const said = (who: string, text: string): void => {
+    if (!options.json) io.stdout.write(`${who}  ${text}\n`);
+  };
+  try {
+    const talk = await RemoteTalk.open({
+      url,
+      agent: options.agent,
+      metadata: options.metadata,
+      continuation: await continuationOf(options.continue),
+      line,
+      clock,
+      onMessage: (message) => {
+        if (message.method === 'onresponsetext' && message.payload.is_final) said('agent', message.data);
+        if (message.method === 'ontranscript' && message.payload.is_final) said('user ', message.data);
+      },
+      signal: io.signal,
+    });
+    const status = await talk.run();
+    await out?.write(encodeWav(line.recording(), HEARING_RATE_HZ));
+    progress.clear();
+    const ended = `ended: ${status}${status === 'error' ? `: ${talk.failure ?? ''}` : ''}, session ${talk.sessionId}`;
+    io.stdout.write(`${options.json ? JSON.stringify({ session_id: talk.sessionId, status }) : ended}\n`);
+    return io.signal.aborted ? 130 : status === 'error' ? 1 : 0;
+  } finally {
+    progress.clear();
+    await out?.close();
+  }
+}
 
 interface RunOptions {
   agent: string;

@@ -2,11 +2,12 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { delimiter } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { resample } from '../../src/audio/dsp/resample.js';
-import { decodeWav } from '../../src/audio/files/wav.js';
+import { decodeWav, encodeWav } from '../../src/audio/files/wav.js';
 import { main } from '../../src/cli/main.js';
 import { pcmBytes } from '../../src/transports/pcm.js';
+import { House, PRIVATE_KEY } from '../daemon/house.js';
 import { httpServer } from '../net/local-server.js';
 import { DEMO_AGENT, fixture, inFolder, parley } from './support.js';
 
@@ -196,3 +197,57 @@ async function withPrograms(
     }
   }
 }
+
+describe('parley talk --url', () => {
+  let house: House;
+  beforeAll(async () => (house = await House.open()));
+  afterAll(() => house.close());
+
+  it('talks to an agent of a running daemon, by its name, into a logged call', { timeout: 60_000 }, async () => {
+    const { code, out, err } = await parley(['talk', '--text', '--url', house.address, '--agent', 'BAKER'], {
+      stdin: ['Have you any bread?'],
+    });
+    expect(out).toBe('agent  Hello.\nagent  We have bread.\n');
+    expect(err).toMatch(/^Baker: session [\w-]+\ncall over: user-ended\n$/);
+    expect(code).toBe(0);
+    expect(await house.ended).toMatchObject({ status: 'user-ended' });
+  });
+
+  it('takes a recording as the user', { timeout: 60_000 }, async () => {
+    await inFolder(async (path) => {
+      await writeFile(path('user.wav'), encodeWav(new Int16Array(24_000), 8000));
+      const recording = ['--in', path('user.wav'), '--out', path('agent.wav'), '--hang-up-after', '1', '--json'];
+      const { code, out } = await parley(['run', '--url', house.address, '--agent', 'baker', ...recording]);
+      const { session_id: id, status } = JSON.parse(out) as Record<string, string>;
+      expect([code, status]).toEqual([0, 'user-ended']);
+      const { sampleRateHz, samples } = decodeWav(await readFile(path('agent.wav')));
+      expect(sampleRateHz).toBe(16_000);
+      expect(samples.some((sample) => Math.abs(sample) > 1000)).toBe(true);
+      const headers = { authorization: PRIVATE_KEY };
+      const logged = async () => (await house.ask(`/call-logs/${id ?? ''}`, { headers })).body;
+      await expect.poll(logged).toMatchObject({ call_status: 'user-ended', agent_id: 'baker' });
+      expect(
+        await parley(['run', '--url', house.address, '--agent', 'baker', ...recording, '--speed', 'max']),
+      ).toMatchObject({
+        code: 2,
+      });
+    });
+  });
+
+  it('says what is wrong', async () => {
+    const text = ['talk', '--text', '--agent', 'Bakre'];
+    expect(await parley([...text, '--url', house.address])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/no agent "Bakre". Did you mean [Bb]aker\?/) as string,
+    });
+    expect(await parley([...text, '--url', 'http://127.0.0.1:9'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('no daemon answers at http://127.0.0.1:9') as string,
+    });
+    expect(await parley(text, { env: { PARLEY_URL: house.address } })).toMatchObject({ code: 1 });
+    expect(await parley(text)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('no file Bakre; an agent of a running daemon needs --url') as string,
+    });
+  });
+});
