@@ -147,13 +147,20 @@ const SCRIPTS = {
   push: 'parley agents push agent.jsonc',
 };
 
-/** What package.json needs for the scripts. npm asks before it runs install scripts that `allowScripts` does not name. */
+/**
+ * What package.json needs for the scripts. npm warns of install scripts that `allowScripts` does not name, and a package
+ * of a folder or an archive goes by its name and address.
+ */
 function neededMembers(spec: string): object {
   return {
     type: 'module',
     scripts: SCRIPTS,
     dependencies: { [PACKAGE]: spec },
-    allowScripts: { [PACKAGE]: true, 'better-sqlite3': true, webrtcvad: true },
+    allowScripts: {
+      [spec.startsWith('file:') ? `${PACKAGE}@${spec}` : PACKAGE]: true,
+      'better-sqlite3': true,
+      webrtcvad: true,
+    },
   };
 }
 

@@ -22,6 +22,8 @@ it('writes a project, and says what to do with it', async () => {
     // This is a checkout: the project uses it, because the version may not be in the registry.
     const spec = manifest['dependencies']?.['@parley-voice/parley'] ?? '';
     expect(existsSync(join(folder, spec.replace('file:', ''), 'package-lock.json'))).toBe(true);
+    // npm takes the name alone for packages of a registry only.
+    expect(manifest['allowScripts']).toHaveProperty([`@parley-voice/parley@${spec}`], true);
     expect(read(join(folder, '.gitignore'))).toContain('node_modules');
     // Nothing to do the second time.
     expect(await parley(['init', folder, '--yes'])).toMatchObject({ code: 0, out: '' });
@@ -36,6 +38,7 @@ it('gives the agent a name of any characters', async () => {
     expect((await loadSuite(path('cakes/suite.yaml'))).suite.name).toBe(name);
     expect(read(path('cakes/README.md'))).toContain(`# ${name}\n`);
     expect(read(path('cakes/package.json'))).toContain('"@parley-voice/parley": "1.2.3"');
+    expect(read(path('cakes/package.json'))).toContain('"@parley-voice/parley": true');
   });
 });
 

@@ -40,3 +40,23 @@ it('knows pages of its own origin by any name, but on loopback only by names of 
   expect(mayTalk('127.0.0.1', { host: 'localhost:8080', origin: 'http://localhost:8080' })).toBe(true);
   expect(mayTalk('192.0.2.1', { ...own, origin: 'https://other.example' })).toBe(false);
 });
+
+it('says which setting permits programs without an origin', () => {
+  const refusal = (headers: Record<string, string>, localAddress: string): unknown => {
+    const socket = { localAddress, remoteAddress: '198.51.100.7' };
+    try {
+      access.origin(access.callerOf({ headers, socket } as unknown as IncomingMessage));
+    } catch (error) {
+      return error;
+    }
+    return null;
+  };
+  const proxied = { host: 'calls.example', 'x-forwarded-for': '198.51.100.9' };
+  for (const [found, where] of [
+    [refusal(proxied, '127.0.0.1'), 'not through a proxy'],
+    [refusal({ host: 'calls.example' }, '192.0.2.1'), 'on loopback only'],
+  ] as const) {
+    expect(String(found)).toContain(where);
+    expect(String(found)).toContain('PARLEY_ALLOW_MISSING_ORIGIN=true');
+  }
+});
