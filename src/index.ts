@@ -51,9 +51,15 @@ export type {
   CommandRefusal,
   CommandResult,
   ConversationCommand,
+  LeaveReason,
+  NewParticipant,
+  ParticipantChanges,
+  ParticipantMode,
+  ParticipantState,
   Side,
   SpeechTime,
 } from './conversation/control/command.js';
+export type { JoinedParticipant, JoinOptions } from './session/participants/joined.js';
 export type { ListeningPeriod } from './conversation/control/listeners.js';
 export type { FunctionCall, ReportParts, SessionReport, TransferAttempt } from './session/record/session-report.js';
 export type { LatencySummary, Percentiles, SpeculationReport, TurnMetrics } from './session/record/session-metrics.js';
@@ -179,6 +185,7 @@ export type {
   EvalCallFacts,
   HistoryFunctionCall,
   HistoryListener,
+  HistoryParticipant,
   LineMetrics,
   QueueExit,
   QueueFacts,
@@ -248,6 +255,7 @@ export type {
   HistoryEntry,
   InterruptionState,
   OpenCommand,
+  ParticipantEntry,
   ReplyState,
   RunningTool,
   Segment,

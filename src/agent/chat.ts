@@ -1,6 +1,8 @@
 /** The messages of a conversation, as a language model takes them. */
 export type ChatMessage =
-  | { role: 'system' | 'user'; content: string }
+  | { role: 'system'; content: string }
+  /** `name`: another person in the call has said it, not the user. */
+  | { role: 'user'; content: string; name?: string }
   | { role: 'assistant'; content: string; toolCalls?: readonly ToolCall[] }
   | { role: 'tool'; content: string; toolCallId: string };
 

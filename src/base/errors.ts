@@ -416,6 +416,11 @@ const CATALOGUE = {
     httpStatus: 403,
     retryable: false,
   },
+  PARTICIPANT_UNREACHED: {
+    message: 'The participant was not reached: {reason}',
+    httpStatus: 502,
+    retryable: true,
+  },
   COMMAND_REFUSED: {
     message: 'The session refuses the command {command}: {reason}',
     httpStatus: 409,

@@ -2,6 +2,7 @@ import * as speech from './speech/agent-speech.js';
 import * as commands from './floor/commands.js';
 import { noteListener } from './control/listeners.js';
 import { done, refuse, settleSpoken } from './control/outcome.js';
+import * as participants from './floor/participants.js';
 import * as press from './floor/program-keys.js';
 import * as silence from './floor/silence.js';
 import * as steering from './floor/steering.js';
@@ -116,6 +117,11 @@ const ON_EVENT: {
     noteListener(core.state.listeners, { by, on, nowMs: core.nowMs });
     done(core, id);
   },
+  'command.join': participants.join,
+  'command.participant': participants.change,
+  'command.leave': participants.leave,
+  'participant.speaking': participants.onSpeaking,
+  'participant.said': participants.onSaid,
   'command.withdraw': (core, { id }) => {
     steering.withdrawSpeech(core, id);
     commands.withdraw(core, id);
@@ -158,6 +164,7 @@ const ON_DEADLINE: Readonly<Record<DeadlineName, (core: Core) => void>> = {
   hold: silence.onHoldDue,
   press: press.onPressDue,
   recording: (core) => setRecording(core, true),
+  participant: participants.onSpeakingDue,
 };
 
 /**

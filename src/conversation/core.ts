@@ -3,7 +3,7 @@ import type { ConversationConfig } from '../agent/flow/conversation-config.js';
 import type { AgentSettings } from './control/command.js';
 import type { ConversationEffect, PlayoutPosition } from './events.js';
 import { isSpeakable } from './speech/sentences.js';
-import type { ConversationState, DeadlineName, ReplyState } from './state.js';
+import { type ConversationState, type DeadlineName, isTakenOver, isTalkedOver, type ReplyState } from './state.js';
 
 export const NOT_PLAYING: PlayoutPosition = { utteranceId: null, heardChars: 0 };
 
@@ -86,6 +86,19 @@ export class Core {
       const action = this.actionOf(call);
       return afterUtterance === null && action?.kind === 'running' && action.takesLine;
     });
+  }
+
+  get isTakenOver(): boolean {
+    return isTakenOver(this.state);
+  }
+
+  get isTalkedOver(): boolean {
+    return isTalkedOver(this.state);
+  }
+
+  /** The agent says nothing and asks no model: a program has muted it, or a participant has taken over. */
+  get isSilenced(): boolean {
+    return this.state.muted.agent || this.isTakenOver;
   }
 
   emit(effect: ConversationEffect): void {

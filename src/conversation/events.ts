@@ -1,6 +1,6 @@
 import type { ChatMessage, ToolCall, ToolSpec } from '../agent/chat.js';
 import type { Failure } from '../base/errors.js';
-import type { CommandOutcome, ConversationCommand, Side } from './control/command.js';
+import type { CommandOutcome, ConversationCommand, ParticipantState, Side } from './control/command.js';
 import type { AnnouncedEnd } from './voicemail/announcements.js';
 import type { ExpectedAnswer } from '../agent/expected-answer.js';
 import type { AttendedTransferConfig } from '../agent/flow/actions.js';
@@ -53,6 +53,10 @@ export type ConversationEvent =
   | { type: 'utterance.fed'; utteranceId: number }
   /** Speech recognition has failed permanently. */
   | ({ type: 'ears.failed' } & Failure)
+  /** A participant begins to say words, or (`on` false) has finished. */
+  | { type: 'participant.speaking'; participant: string; on: boolean }
+  /** The words of a participant. */
+  | { type: 'participant.said'; participant: string; text: string }
   | ConversationCommand
   /** The language from now on: the model has changed it, or the user speaks another one. */
   | { type: 'language'; language: string }
@@ -127,6 +131,10 @@ export type ConversationEffect =
   /** The user hears music or nothing, and is not heard. */
   | { type: 'line.hold'; music: boolean }
   | { type: 'line.unhold' }
+  /** A participant has joined, was changed, or has left. */
+  | { type: 'line.participant'; participant: ParticipantState }
+  /** Words of a participant are in the history; `whispered`: only for the model. */
+  | { type: 'participant.words'; participant: string; name: string; text: string; whispered: boolean }
   /** Model, voice and tools of this `command.update` from now on. */
   | { type: 'agent.update'; update: number }
   | { type: 'recording.pause'; on: boolean }

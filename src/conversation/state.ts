@@ -2,7 +2,7 @@ import type { ListeningPeriod } from './control/listeners.js';
 import type { ExpectedAnswer } from '../agent/expected-answer.js';
 import type { ToolCall } from '../agent/chat.js';
 import type { AttendedTransferConfig } from '../agent/flow/actions.js';
-import type { AddedRole, AgentSettings } from './control/command.js';
+import type { AddedRole, AgentSettings, ParticipantState } from './control/command.js';
 import type { EndStatus, UtteranceKind } from './events.js';
 import type { AnnouncedEnd } from './voicemail/announcements.js';
 import type { MachinePhrase } from './voicemail/voicemail-phrases.js';
@@ -75,6 +75,8 @@ export interface ConversationState {
   press: { id: number | null; digits: string; callId: string | null } | null;
   /** The recording leaves out what happens now. */
   recordingPaused: boolean;
+  /** Who has joined the user and the agent, in order, with those who have left. */
+  participants: ParticipantState[];
   /** Who has listened in, in order. */
   listeners: ListeningPeriod[];
   /**
@@ -114,9 +116,20 @@ const DEADLINES = [
   'hold',
   'press',
   'recording',
+  'participant',
 ] as const;
 
-export type HistoryEntry = UserEntry | AssistantEntry | AddedEntry;
+export type HistoryEntry = UserEntry | AssistantEntry | AddedEntry | ParticipantEntry;
+
+/** What a participant has said. */
+export interface ParticipantEntry {
+  role: 'participant';
+  name: string;
+  /** The user did not hear it: it is for the model. */
+  whispered: boolean;
+  content: string;
+  atMs: number;
+}
 
 /** A message that a program has added. */
 export interface AddedEntry {
@@ -240,9 +253,9 @@ export interface Utterance {
   whole: boolean;
 }
 
-/** A text, or instructions for the model. */
+/** A text, or instructions for the model. `answers`: meanwhile the model is asked for what is still open. */
 export type ToSay =
-  | { id: number | null; text: string; whole: boolean }
+  | { id: number | null; text: string; whole: boolean; answers?: true }
   | { id: number | null; instructions: string; tools: readonly string[] | null };
 
 export interface CommandedEnd {
@@ -252,6 +265,16 @@ export interface CommandedEnd {
   /** Null = as the agent is set. */
   attended?: boolean | null;
   summary?: string | null;
+}
+
+/** A participant has taken over from the agent. */
+export function isTakenOver({ participants }: Pick<ConversationState, 'participants'>): boolean {
+  return participants.some(({ mode, held, toMs }) => mode === 'take_over' && !held && toMs === null);
+}
+
+/** The user hears a participant speak: the agent waits, as for the user. */
+export function isTalkedOver({ participants }: Pick<ConversationState, 'participants'>): boolean {
+  return participants.some(({ mode, speaking, toMs }) => mode === 'barge_in' && speaking && toMs === null);
 }
 
 export interface OpenCommand {
@@ -444,6 +467,7 @@ export function initialState(): ConversationState {
     hold: null,
     press: null,
     recordingPaused: false,
+    participants: [],
     listeners: [],
     failures: { model: 0, voice: 0, voiceEntry: null, unheard: false, again: null },
     nextId: 1,

@@ -148,7 +148,7 @@ export class Daemon {
     const { queues } = queueing;
     const telephone = callsModule(context, { http, media, trunks, records, queues, agents: registry, log: calls });
     const { dialer, registered } = telephone;
-    const live = liveModule(context, { http, nodes: nodes.nodes, end: telephone.end });
+    const live = liveModule(context, { http, dialer, nodes: nodes.nodes, end: telephone.end });
     const campaigns = campaignsModule(context, { dialer, agents: registry });
     const chatPlaces = new ChatPlaces(context.admission, context.settings.limits.sessions);
     const talk = talkModule(context, { http, media, registered, files, chatPlaces, agents: registry, log: calls });

@@ -61,6 +61,7 @@ export function chatReport({ id, durationMs, messages, calls, usage, faults, opt
     line: null,
     recording: null,
     listeners: [],
+    participants: [],
     faults: Object.fromEntries(faults),
     faultReasons: { ...faults.reasons },
     faultCauses: { ...faults.causes },

@@ -4,7 +4,7 @@ import type { Ticker } from '../base/ticker.js';
 import type { AgentConfig } from '../agent/agent.js';
 import type { ToolCall } from '../agent/chat.js';
 import type { ConversationConfig } from '../agent/flow/conversation-config.js';
-import type { AgentSettings, Side } from '../conversation/control/command.js';
+import type { AgentSettings, ParticipantState, Side } from '../conversation/control/command.js';
 import type { LlmProvider } from '../providers/llm/llm.js';
 import type { ProviderOutcome } from '../providers/outcome.js';
 import type { SpeechHints, SttOptions, SttProvider } from '../providers/stt/stt.js';
@@ -144,6 +144,10 @@ export type SessionEvent =
   | { type: 'held'; on: boolean }
   /** The user is being connected to somebody else, or that has come to nothing. A transfer that succeeds ends the session. */
   | { type: 'transferring'; on: boolean }
+  /** Somebody has joined the user and the agent, may do something else, or (`toMs`) has left. */
+  | { type: 'participant'; participant: ParticipantState }
+  /** Words of a participant; `whispered`: the user did not hear them. */
+  | { type: 'participantSaid'; participant: string; name: string; text: string; whispered: boolean }
   /** The changes of an `updateAgent` apply from now on. */
   | { type: 'agentUpdated' }
   /** A tool starts; `tool` follows when it is done, unless the call ends before. */

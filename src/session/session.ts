@@ -1,7 +1,7 @@
 import type { ToolCall } from '../agent/chat.js';
 import { Conversation } from '../conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
-import { historyMessages } from '../conversation/speech/history.js';
+import { forModel, historyMessages } from '../conversation/speech/history.js';
 import { failureOf, ParleyError, reasonOf } from '../base/errors.js';
 import type { ProviderOutcome } from '../providers/outcome.js';
 import { ToolRunner } from './tool-runner.js';
@@ -17,7 +17,9 @@ import { SessionMetrics } from './record/session-metrics.js';
 import { LanguageSwitch } from './hearing/language-providers.js';
 import { LineActions } from './line/line-actions.js';
 import { LineSink, ClientForms } from './line/line-sink.js';
-import { type FrameSource, Pacer } from './speech/pacer.js';
+import { Pacer } from './speech/pacer.js';
+import { joinBy, type JoinedParticipant, type JoinOptions } from './participants/joined.js';
+import { Participants } from './participants/participants.js';
 import { Playout, type PlayoutEvents } from './speech/playout.js';
 import { Recogniser } from './hearing/recogniser.js';
 import { type FunctionCall, reportOf, type SessionReport } from './record/session-report.js';
@@ -28,7 +30,8 @@ import { nameOf, OpenCommands, refusal } from './open-commands.js';
 import { type EndOptions, type SessionCommand, SteeredSession } from './steered-session.js';
 import type { CommandResult, Side } from '../conversation/control/command.js';
 import { bothTaps, type LineTaps, type TapFrame, type TapOptions } from './tap.js';
-import type { SpeechHints, SttTranscript } from '../providers/stt/stt.js';
+import type { Transport } from '../transports/transport.js';
+import { noHints, type SttTranscript } from '../providers/stt/stt.js';
 import { LlmRequests } from './llm-requests.js';
 import { PauseNotes } from './hearing/pause-notes.js';
 import { together, TurnJudge } from './hearing/turn-judge.js';
@@ -39,8 +42,6 @@ import { Voice } from './speech/voice.js';
 type EffectHandlers = {
   readonly [Type in ConversationEffect['type']]: (effect: Extract<ConversationEffect, { type: Type }>) => void;
 };
-
-const NO_HINTS: SpeechHints = { phrases: [], texts: [], keywords: new Map() };
 
 /**
  * One conversation on one line: the shell around the pure core. It owns the transport, the providers' streams and the
@@ -71,6 +72,7 @@ export class Session extends SteeredSession {
   readonly #metrics: SessionMetrics;
   readonly #alarm: Alarm;
   readonly #taps: Readonly<Record<Side, LineTaps>>;
+  readonly #participants: Participants;
   readonly #commands = new OpenCommands((event) => this.#dispatch(event));
   readonly #abort = new AbortController();
   readonly #changes: PreparedChanges;
@@ -106,7 +108,7 @@ export class Session extends SteeredSession {
       stt: options.stt,
       language: options.startLanguage ?? conversation.language,
       ...options.sttOptions,
-      hints: options.hints ?? NO_HINTS,
+      hints: options.hints ?? noHints(),
       signal: this.#abort.signal,
       onTranscript: (transcript) => this.#onTranscript(transcript),
       onListener: (who) => this.#onUsage({ stage: 'stt', ...who }),
@@ -126,10 +128,9 @@ export class Session extends SteeredSession {
       hearsBeeps: () => conversation.voicemail !== null && this.#conversation.state.voicemail !== null,
       stt: listeners.length === 1 ? this.#recogniser : together(...listeners),
     });
-    const onClosed = (error: unknown): void => this.#onLineClosed(error);
-    this.#sink = new LineSink(context, { hearing: this.#hearing, forms: this.#forms, onClosed, taps: this.#taps.user });
     this.#playout = new Playout(transport, this.#playoutEvents());
-    this.#pacer = new Pacer(transport, this.#frameSource(), (error) => this.#onLineClosed(error), this.#taps.agent);
+    this.#participants = new Participants(context, options, this.#conversation, () => this.#pacer.wake());
+    this.#sink = this.#newSink();
     this.#voice = new Voice(context, {
       tts: options.tts,
       language: conversation.language,
@@ -161,7 +162,20 @@ export class Session extends SteeredSession {
       tell: (message) => this.#notifier.tell(message),
       onSound: () => this.#pacer.wake(),
     });
+    this.#pacer = this.#newPacer();
     this.#toolRunner = this.#newToolRunner(context);
+  }
+
+  #newSink(): LineSink {
+    const onClosed = (error: unknown): void => this.#onLineClosed(error);
+    const ear = this.#participants.ear('user', this.#taps.user);
+    return new LineSink(this.#context, { hearing: this.#hearing, forms: this.#forms, onClosed, ear });
+  }
+
+  #newPacer(): Pacer {
+    const source = this.#participants.source(this.#playout, this.#lineActions);
+    const ear = this.#participants.ear('agent', this.#taps.agent);
+    return new Pacer(this.#options.transport, source, (error) => this.#onLineClosed(error), ear);
   }
 
   #newToolRunner(context: SessionContext): ToolRunner {
@@ -231,6 +245,10 @@ export class Session extends SteeredSession {
 
   tap(side: Side, options: TapOptions = {}): AsyncGenerator<TapFrame, void, undefined> {
     return this.#taps[side].open(options);
+  }
+
+  async join(line: Transport, options: JoinOptions = {}): Promise<JoinedParticipant> {
+    return joinBy(this, options, ({ id }, command) => this.#participants.join(id, line, command));
   }
 
   /** A message that the user typed; handled like speech. */
@@ -323,7 +341,7 @@ export class Session extends SteeredSession {
     'playout.hold': () => {
       this.#playout.hold();
       this.#notifier.speaks('agent', false);
-      this.#notifier.pause();
+      if (!this.#participants.isHeard) this.#notifier.pause(); // nothing was sent ahead
     },
     'playout.resume': () => {
       this.#notifier.unpause();
@@ -365,6 +383,11 @@ export class Session extends SteeredSession {
       this.#listen();
       this.#notifier.observe({ type: 'held', on: false });
     },
+    'line.participant': ({ participant }) => {
+      this.#participants.apply(participant);
+      this.#notifier.observe({ type: 'participant', participant });
+    },
+    'participant.words': (words) => this.#notifier.observe({ ...words, type: 'participantSaid' }),
     'agent.update': ({ update }) => this.#use(update),
     'recording.pause': ({ on }) => {
       if (on) this.#options.recording?.pause();
@@ -483,21 +506,6 @@ export class Session extends SteeredSession {
     };
   }
 
-  #frameSource(): FrameSource {
-    const voice = (skipped: number): Int16Array | null => this.#playout.pull(skipped);
-    return {
-      pull: (skipped) => this.#lineActions.pull(voice, skipped),
-      playable: () => this.#playout.playable,
-      rests: () => this.#playout.rests && this.#lineActions.rests,
-      ahead: {
-        count: () => this.#playout.aheadFrames,
-        ready: () => this.#lineActions.rests && this.#playout.readyAhead,
-        pull: () => this.#playout.pullAhead(),
-        hear: () => this.#playout.hear(),
-      },
-    };
-  }
-
   #drop(): void {
     const { utteranceId, heardChars } = this.#playout.position();
     const text = utteranceId === null ? '' : this.#notifier.textOf(utteranceId);
@@ -524,8 +532,7 @@ export class Session extends SteeredSession {
     this.#state = 'ending';
     if (this.#playout.held) this.#drop();
     this.#notifier.answerEnded();
-    const limit = this.#limit;
-    if (wasOpen) this.#notifier.tell({ type: 'ended', status: this.#status, limit: limit ?? undefined });
+    if (wasOpen) this.#notifier.tell({ type: 'ended', status: this.#status, limit: this.#limit ?? undefined });
     this.#sink.stop();
     this.#pacer.stop();
     this.#alarm.set(undefined);
@@ -535,22 +542,17 @@ export class Session extends SteeredSession {
     this.#llmRequests.close();
     this.#toolRunner.close();
     this.#lineActions.close();
+    const participants = this.#participants.close();
     this.#languageSwitch.close();
-    const { transport } = this.#options;
-    await closeInTime(
-      this.#options.clock,
-      () => transport.close(),
-      (reason) => this.noteFault('transport.close', reason),
-    );
+    const { transport, clock } = this.#options;
+    const closed = (name: string, close: () => Promise<void>): Promise<void> =>
+      closeInTime(clock, close, (reason) => this.noteFault(name, reason));
+    await closed('transport.close', () => transport.close());
     this.#voice.close();
     this.#turnJudge?.close();
     this.#hearing.close(); // not before: audio that it was processing may have led here
-    const hearing = closeInTime(
-      this.#options.clock,
-      () => this.#recogniser.close(),
-      (reason) => this.noteFault('stt.close', reason),
-    );
-    await Promise.all([hearing, this.#options.recording?.close()]);
+    const hearing = closed('stt.close', () => this.#recogniser.close());
+    await Promise.all([hearing, participants, this.#options.recording?.close()]);
     const calls = wasOpen ? await this.#afterCall() : [];
     this.#state = 'over';
     const report = this.#report(durationMs, calls);
@@ -560,10 +562,8 @@ export class Session extends SteeredSession {
 
   #afterCall(): Promise<readonly FunctionCall[]> {
     const options = { ...this.#options, usage: this.#metrics.usage };
-    const messages = [{ role: 'system', content: this.#conversation.systemPrompt } as const, ...this.#messages()];
-    return afterCall(options, messages, this.#toolRunner.calls, (name, reason, cause) => {
-      this.#log.fault(name, reason, cause);
-    });
+    const messages = forModel([{ role: 'system', content: this.#conversation.systemPrompt }, ...this.#messages()]);
+    return afterCall(options, messages, this.#toolRunner.calls, this.#context.fault);
   }
 
   get #status(): SessionReport['status'] {
@@ -591,6 +591,7 @@ export class Session extends SteeredSession {
       line: this.#options.transport.lineStats?.() ?? null,
       recording: recording?.path ?? null,
       listeners: this.#conversation.state.listeners,
+      participants: this.#conversation.state.participants,
       faults: this.#log.faults,
       faultReasons: this.#log.faultReasons,
       faultCauses: this.#log.faultCauses,

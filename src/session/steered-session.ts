@@ -2,9 +2,12 @@ import type {
   AddedRole,
   CommandResult,
   ConversationCommand,
+  ParticipantState,
   Side,
   SpeechTime,
 } from '../conversation/control/command.js';
+import type { Transport } from '../transports/transport.js';
+import type { JoinedParticipant, JoinOptions } from './participants/joined.js';
 import type { SessionReport } from './record/session-report.js';
 import type { AgentChanges, SessionEvent } from './session-options.js';
 import type { TapFrame, TapOptions } from './tap.js';
@@ -79,6 +82,8 @@ export type SessionListener<Type extends SessionEvent['type']> = (event: Extract
  */
 export abstract class SteeredSession {
   readonly #listeners = new Map<string, Set<(event: never) => void>>();
+  readonly #participants = new Map<string, ParticipantState>();
+  #joined = 0;
 
   /** Carries out a command that is plain data. */
   abstract control(command: SessionCommand, signal?: AbortSignal): Promise<CommandResult>;
@@ -88,6 +93,22 @@ export abstract class SteeredSession {
    * A slow reader loses the oldest frames, and never delays the call. It ends with the session.
    */
   abstract tap(side: Side, options?: TapOptions): AsyncGenerator<TapFrame, void, undefined>;
+
+  /**
+   * Lets another person join the user and the agent, over a line of their own that has not started. From now on the
+   * session closes it, unless it rejects.
+   */
+  abstract join(line: Transport, options?: JoinOptions): Promise<JoinedParticipant>;
+
+  /** Who is in the call beside the user and the agent, in the order in which they joined. */
+  get participants(): readonly Readonly<ParticipantState>[] {
+    return [...this.#participants.values()];
+  }
+
+  /** An id that no participant has had. */
+  nextParticipantId(): string {
+    return `participant-${String(++this.#joined)}`;
+  }
 
   /** Ends the call (`api-ended`), after a message. Resolves to the report. May be called twice. */
   abstract end(options?: EndOptions): Promise<SessionReport>;
@@ -170,6 +191,8 @@ export abstract class SteeredSession {
 
   /** @param onError called for a listener that throws */
   protected heed(event: SessionEvent, onError: (error: unknown) => void): void {
+    if (event.type === 'participant') this.#note(event.participant);
+    else if (event.type === 'ended') this.#participants.clear();
     const listeners = this.#listeners.get(event.type);
     if (listeners === undefined) return;
     for (const listener of Array.from(listeners)) {
@@ -179,6 +202,11 @@ export abstract class SteeredSession {
         onError(error);
       }
     }
+  }
+
+  #note(participant: ParticipantState): void {
+    if (participant.toMs === null) this.#participants.set(participant.id, participant);
+    else this.#participants.delete(participant.id);
   }
 
   #order<Result>(

@@ -24,10 +24,19 @@ export interface TapOptions {
   maxFrames?: number | undefined;
 }
 
+/** Receives a side's audio as the line has it. */
+export interface LineEar {
+  readonly sampleRateHz: number;
+  /** Whether it is of any use. */
+  readonly isRead: boolean;
+  /** Only while `isRead`. The samples may be overwritten afterwards. */
+  push(samples: Int16Array, atSample: number): void;
+}
+
 const MAX_FRAMES = 100;
 
 /** The taps of one side: each reader has its own bounded buffer, and none delays the line. */
-export class LineTaps {
+export class LineTaps implements LineEar {
   readonly #side: Side;
   readonly sampleRateHz: number;
   readonly #onRead: (isRead: boolean) => void;

@@ -265,6 +265,8 @@ export class Stage {
       case 'line.mute':
       case 'line.hold':
       case 'line.unhold':
+      case 'line.participant':
+      case 'participant.words':
       case 'agent.update':
       case 'recording.pause':
       case 'command.done':

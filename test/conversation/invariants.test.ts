@@ -50,6 +50,8 @@ const callId = fc.constantFrom('a', 'a', 'b', '__proto__', '', 'a-2');
 const args = fc.constantFrom('{}', '', '{"message":"Goodbye then."}', '{"digits":"1w2"}', '{broken');
 
 /** Commands of a program; each gets its id when it comes. */
+const GUEST = { id: 'ada', name: 'Ada', channel: 'line', by: null, mode: 'take_over', whisperTo: null } as const;
+
 const COMMANDS: readonly ConversationEvent[] = [
   { type: 'command.say', id: 0, text: 'Listen.', when: 'now', interruptible: false },
   { type: 'command.say', id: 0, text: 'Listen. It is important.', when: 'afterSentence' },
@@ -67,6 +69,16 @@ const COMMANDS: readonly ConversationEvent[] = [
   { type: 'command.transfer', id: 0, target: '+15550199' },
   { type: 'command.press', id: 0, digits: '12w#' },
   { type: 'command.record', id: 0, on: false },
+  { type: 'command.join', id: 0, participant: GUEST },
+  { type: 'command.join', id: 0, participant: { ...GUEST, id: 'bob', mode: 'barge_in' } },
+  { type: 'command.participant', id: 0, participant: 'ada', mode: 'whisper', held: false },
+  { type: 'command.participant', id: 0, participant: 'bob', mode: 'take_over', held: true },
+  { type: 'command.participant', id: 0, participant: 'bob', mode: 'barge_in', held: false, muted: false },
+  { type: 'command.leave', id: 0, participant: 'ada', reason: 'lost' },
+  { type: 'command.leave', id: 0, participant: 'bob', reason: 'removed' },
+  { type: 'participant.speaking', participant: 'bob', on: true },
+  { type: 'participant.speaking', participant: 'bob', on: false },
+  { type: 'participant.said', participant: 'ada', text: 'We will send it today.' },
 ];
 
 const event: fc.Arbitrary<ConversationEvent> = fc.oneof(

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { RealClock } from '../../src/base/real-clock.js';
 import { WeriftCaller } from '../../src/transports/webrtc/werift-caller.js';
 import type { FarPhones } from './far-phones.js';
-import { ANN, BOB, LOOPBACK, OURS, PATIENCE, TrunkHouse } from './trunk-house.js';
+import { ANN, BOB, type Item, LOOPBACK, OURS, PATIENCE, TrunkHouse } from './trunk-house.js';
 import type { House } from '../daemon/house.js';
 
 const CLERK = {
@@ -106,6 +106,54 @@ describe('a daemon with media threads', () => {
     await expect.poll(() => (bob?.loud ?? 0) - before, PATIENCE).toBeGreaterThan(25);
     bob?.call.hangUp();
     await expect.poll(() => ann.isOver, PATIENCE).toBe(true);
+  });
+
+  it('lets a person join by phone: all hear each other, and the agent goes on when they hang up', async () => {
+    const ann = far.call(ANN, OURS);
+    const id = await daemon.session();
+    await expect.poll(() => ann.loud, PATIENCE).toBeGreaterThan(25);
+    const path = `/sessions/${id}/participants`;
+    const made = await daemon.asked('POST', path, {
+      channel: 'phone',
+      phone_number: BOB,
+      name: 'Bob',
+      mode: 'take_over',
+    });
+    expect(made).toMatchObject({ status: 'connecting', channel: 'phone', answer: null });
+    const listed = async (): Promise<unknown> => (await daemon.asked(`GET`, path))['participants'];
+    await expect.poll(listed, PATIENCE).toMatchObject([{ name: 'Bob', status: 'joined', mode: 'take_over' }]);
+    const [bob] = far.called;
+    const annsBefore = ann.loud;
+    bob?.speak();
+    await expect.poll(() => ann.loud - annsBefore, PATIENCE).toBeGreaterThan(25);
+    bob?.hush();
+    const bobsBefore = bob?.loud ?? 0;
+    ann.speak();
+    await expect.poll(() => (bob?.loud ?? 0) - bobsBefore, PATIENCE).toBeGreaterThan(25);
+    ann.hush();
+    bob?.call.hangUp();
+    await expect.poll(() => daemon.trace(id), PATIENCE).toContain('I am with you again.');
+    await daemon.asked('POST', `/sessions/${id}/terminate`);
+    const item = await daemon.logged(id);
+    expect(item['participants']).toMatchObject([{ name: 'Bob', channel: 'phone', left: 'lost' }]);
+    const calls = await daemon.asked<{ items?: Item[] }>('GET', '/call-logs?limit=5');
+    expect(JSON.stringify(calls)).toContain(`"joins":"${id}"`);
+  });
+
+  it('says why a person could not be reached', async () => {
+    far.take = (call) => call.hangUp('declined');
+    const ann = far.call(ANN, OURS);
+    const id = await daemon.session();
+    const path = `/sessions/${id}/participants`;
+    const body = { channel: 'phone', phone_number: BOB };
+    await daemon.asked('POST', path, body);
+    const listed = async (): Promise<unknown> => (await daemon.asked('GET', path))['participants'];
+    await expect.poll(listed, PATIENCE).toMatchObject([{ status: 'failed', reason: expect.any(String) as string }]);
+    expect(await daemon.tried('POST', path, { ...body, phone_number: '+19005550100' })).toMatchObject({ status: 403 });
+    expect(await daemon.tried('POST', path, { ...body, phone_number: 'bob' })).toMatchObject({ status: 422 });
+    expect(await daemon.tried('POST', path, { ...body, from: '+12025550111' })).toMatchObject({ status: 404 });
+    far.take = (call) => call.answer();
+    ann.call.hangUp();
   });
 
   it('has calls over WebRTC in them', async () => {

@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_CONVERSATION } from '../../src/agent/flow/conversation-config.js';
 import { ParleyError } from '../../src/base/errors.js';
-import { Conversation } from '../../src/conversation/conversation.js';
-import type { ConversationEffect } from '../../src/conversation/events.js';
 import type { LlmProvider, LlmRequest } from '../../src/providers/llm/llm.js';
-import type { LogEntry } from '../../src/session/record/event-log.js';
 import type { Session } from '../../src/session/session.js';
 import type { ChangedAgent } from '../../src/session/session-options.js';
 import type { SessionCommand } from '../../src/session/steered-session.js';
@@ -13,7 +10,7 @@ import { functionLlm } from '../../src/testing/doubles/function-llm.js';
 import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
 import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import type { SttProvider } from '../../src/providers/stt/stt.js';
-import { play, type Played, type PlayOptions, recording, saidBy } from './support.js';
+import { expectReplay, play, type Played, type PlayOptions, recording, saidBy } from './support.js';
 
 const LONG = 'one two three four five six seven eight nine ten eleven twelve thirteen.';
 /** The agent greets first. */
@@ -43,20 +40,6 @@ async function steered(
     },
   });
   return { ...played, results };
-}
-
-/** The log's events give the log's effects again. */
-function expectReplay(log: readonly LogEntry[]): void {
-  const [start] = log;
-  if (start?.kind !== 'start') throw new Error('a log begins with its start');
-  const conversation = new Conversation(start.config);
-  const logged: ConversationEffect[] = [];
-  const replayed: ConversationEffect[] = [];
-  for (const entry of log) {
-    if (entry.kind === 'event') replayed.push(...conversation.step(entry.event, entry.t, entry.position));
-    if (entry.kind === 'effect') logged.push(entry.effect);
-  }
-  expect(JSON.stringify(replayed)).toBe(JSON.stringify(logged));
 }
 
 const requestsOf = (answer: (request: LlmRequest) => string): { llm: LlmProvider; requests: LlmRequest[] } => {

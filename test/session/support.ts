@@ -1,7 +1,10 @@
+import { expect } from 'vitest';
 import { msToSamples } from '../../src/audio/frame.js';
 import { Ticker } from '../../src/base/ticker.js';
 import { VirtualClock } from '../../src/base/virtual-clock.js';
 import { type ConversationConfig, DEFAULT_CONVERSATION } from '../../src/agent/flow/conversation-config.js';
+import { Conversation } from '../../src/conversation/conversation.js';
+import type { ConversationEffect } from '../../src/conversation/events.js';
 import type { LogEntry } from '../../src/session/record/event-log.js';
 import { Session } from '../../src/session/session.js';
 import type { SessionEvent, SessionOptions } from '../../src/session/session-options.js';
@@ -81,4 +84,18 @@ export async function play(samples: Int16Array, options: PlayOptions = {}): Prom
 /** What the agent said, as far as it was heard. */
 export function saidBy({ report }: Played): string[] {
   return report.messages.flatMap(({ role, content }) => (role === 'assistant' ? [content] : []));
+}
+
+/** The log's events give the log's effects again. */
+export function expectReplay(log: readonly LogEntry[]): void {
+  const [start] = log;
+  if (start?.kind !== 'start') throw new Error('a log begins with its start');
+  const conversation = new Conversation(start.config);
+  const logged: ConversationEffect[] = [];
+  const replayed: ConversationEffect[] = [];
+  for (const entry of log) {
+    if (entry.kind === 'event') replayed.push(...conversation.step(entry.event, entry.t, entry.position));
+    if (entry.kind === 'effect') logged.push(entry.effect);
+  }
+  expect(JSON.stringify(replayed)).toBe(JSON.stringify(logged));
 }

@@ -8,6 +8,7 @@ from ._http import AsyncClient, AsyncHttp, AsyncPages, Pages
 from ._model import Given, Maybe, UNSET, given, plain
 from ._requests import File, Request, key_of, path
 from .models import (
+    AddedParticipant,
     Agent,
     AgentCallData,
     AgentCheck,
@@ -74,6 +75,9 @@ from .models import (
     NewKey,
     Node,
     OfferWebRtcAnswer,
+    Participant,
+    ParticipantEvent,
+    Participants,
     Phone,
     Queue,
     QueuedCall,
@@ -647,13 +651,14 @@ class AsyncEvents:
         Watch the events of all calls. `GET /events`
 
         Events are `status`, `transcript`, `speaking`, `interrupted`, `metrics`, `tool_started`, `tool_progress`,
-        `tool`, `state`, and `gap` if the client missed some. Those of all nodes.
+        `tool`, `state`, `participant`, and `gap` if the client missed some. Those of all nodes.
         """
         return self._http.events(
             "/events",
             {
                 "status": StatusEvent,
                 "transcript": TranscriptEvent,
+                "participant": ParticipantEvent,
                 "metrics": MetricsEvent,
                 "tool": ToolEvent,
                 "speaking": SpeakingEvent,
@@ -683,6 +688,7 @@ class AsyncEvents:
             {
                 "status": StatusEvent,
                 "transcript": TranscriptEvent,
+                "participant": ParticipantEvent,
                 "metrics": MetricsEvent,
                 "tool": ToolEvent,
                 "speaking": SpeakingEvent,
@@ -913,6 +919,57 @@ class AsyncCalls:
                 key=key_of(idempotency_key),
             ),
             CommandAnswer,
+        )
+
+    async def add_participant(self, session_id: str) -> AddedParticipant:
+        """
+        Let somebody join a running session. `POST /sessions/{session_id}/participants`
+
+        Answers an offer of WebRTC, or calls somebody by phone: they join when they are connected. Events `participant`
+        and the list tell how it goes, with `busy`, `no-answer` and so on as the `reason`. The limits of outbound calls
+        apply to phones.
+        """
+        return await self._http.json(
+            Request("POST", path("/sessions/{}/participants", session_id), body=given()),
+            AddedParticipant,
+        )
+
+    async def list_participants(self, session_id: str) -> Participants:
+        """Who has joined a running session, or is about to. `GET /sessions/{session_id}/participants`"""
+        return await self._http.json(Request("GET", path("/sessions/{}/participants", session_id)), Participants)
+
+    async def change_participant(
+        self,
+        session_id: str,
+        participant_id: str,
+        *,
+        mode: Maybe[Literal["listen", "whisper", "barge_in", "take_over"]] = UNSET,
+        whisper_to: Maybe[Optional[str]] = UNSET,
+        held: Maybe[bool] = UNSET,
+        music: Maybe[bool] = UNSET,
+        muted: Maybe[bool] = UNSET,
+    ) -> Participant:
+        """
+        Change what a participant hears, and who hears them. `PUT /sessions/{session_id}/participants/{participant_id}`
+        """
+        return await self._http.json(
+            Request(
+                "PUT",
+                path("/sessions/{}/participants/{}", session_id, participant_id),
+                body=given(mode=mode, whisper_to=whisper_to, held=held, music=music, muted=muted),
+            ),
+            Participant,
+        )
+
+    async def remove_participant(self, session_id: str, participant_id: str) -> Success:
+        """
+        Let a participant go. `DELETE /sessions/{session_id}/participants/{participant_id}`
+
+        After a take-over the agent goes on.
+        """
+        return await self._http.json(
+            Request("DELETE", path("/sessions/{}/participants/{}", session_id, participant_id)),
+            Success,
         )
 
     async def list_live_calls(self) -> LiveCalls:

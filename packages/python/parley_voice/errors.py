@@ -517,6 +517,10 @@ class ListeningRefusedError(ParleyApiError):
     """`LISTENING_REFUSED`"""
 
 
+class ParticipantUnreachedError(ParleyApiError):
+    """`PARTICIPANT_UNREACHED`"""
+
+
 class CommandRefusedError(ParleyApiError):
     """`COMMAND_REFUSED`"""
 
@@ -677,6 +681,7 @@ BY_CODE: Dict[str, Type[ParleyApiError]] = {
     "AGENT_DISABLED": AgentDisabledError,
     "SESSION_CLOSED": SessionClosedError,
     "LISTENING_REFUSED": ListeningRefusedError,
+    "PARTICIPANT_UNREACHED": ParticipantUnreachedError,
     "COMMAND_REFUSED": CommandRefusedError,
     "MEDIA_THREAD_LOST": MediaThreadLostError,
     "MEDIA_THREAD_SILENT": MediaThreadSilentError,
@@ -821,6 +826,7 @@ __all__ = [
     "AgentDisabledError",
     "SessionClosedError",
     "ListeningRefusedError",
+    "ParticipantUnreachedError",
     "CommandRefusedError",
     "MediaThreadLostError",
     "MediaThreadSilentError",

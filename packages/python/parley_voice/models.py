@@ -22,6 +22,36 @@ class AddMessageCommand(Model):
 
 
 @dataclass(repr=False)
+class AddedParticipant(Model):
+    """`answer`: to the offer; `null` for a phone."""
+
+    participant_id: str
+    name: str
+    channel: str
+    """`socket`, `webrtc` or `phone`"""
+    mode: Literal["listen", "whisper", "barge_in", "take_over"]
+    """
+    `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does
+    not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
+    """
+    whisper_to: Optional[str]
+    """The participant who hears the whisper; `null`: the agent’s model."""
+    held: bool
+    muted: bool
+    status: Literal["connecting", "joined", "left", "failed"]
+    """`connecting`: their line is not open yet. `failed`: it could not be opened."""
+    reason: Optional[str]
+    """`left`, `removed` or `lost`, or why the line failed: `busy`, `no-answer` and so on."""
+    answer: Optional[AddedParticipantAnswer]
+
+
+@dataclass(repr=False)
+class AddedParticipantAnswer(Model):
+    sdp: str
+    type: str
+
+
+@dataclass(repr=False)
 class Agent(Model):
     id: str
     name: str
@@ -416,6 +446,8 @@ class CallHistory(Model):
     """Only a call that came to a queue has it."""
     listeners: Optional[List[CallHistoryListener]] = None
     """Who has listened in: the id of their key, and seconds since the line opened."""
+    participants: Optional[List[CallHistoryParticipant]] = None
+    """Who has joined the user and the agent: `from` and `to` in seconds since the line opened."""
     eval: Optional[CallHistoryEval] = None
     """Only a test call has it. Lists of calls have no test calls."""
 
@@ -489,6 +521,20 @@ class CallHistoryListener(Model):
     key_id: str
     from_: float = field(metadata={"member": "from"})
     to: float
+
+
+@dataclass(repr=False)
+class CallHistoryParticipant(Model):
+    participant_id: str
+    name: str
+    channel: str
+    key_id: Optional[str]
+    mode: Literal["listen", "whisper", "barge_in", "take_over"]
+    """The last one."""
+    from_: float = field(metadata={"member": "from"})
+    to: float
+    left: Optional[Literal["left", "removed", "lost"]]
+    """`null`: the call ended with them."""
 
 
 @dataclass(repr=False)
@@ -2009,6 +2055,74 @@ class ParamSchema(Model):
 
 
 @dataclass(repr=False)
+class Participant(Model):
+    participant_id: str
+    name: str
+    channel: str
+    """`socket`, `webrtc` or `phone`"""
+    mode: Literal["listen", "whisper", "barge_in", "take_over"]
+    """
+    `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does
+    not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
+    """
+    whisper_to: Optional[str]
+    """The participant who hears the whisper; `null`: the agent’s model."""
+    held: bool
+    muted: bool
+    status: Literal["connecting", "joined", "left", "failed"]
+    """`connecting`: their line is not open yet. `failed`: it could not be opened."""
+    reason: Optional[str]
+    """`left`, `removed` or `lost`, or why the line failed: `busy`, `no-answer` and so on."""
+
+
+@dataclass(repr=False)
+class ParticipantChanges(Model):
+    mode: Optional[Literal["listen", "whisper", "barge_in", "take_over"]] = None
+    """
+    `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does
+    not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
+    """
+    whisper_to: Optional[str] = None
+    held: Optional[bool] = None
+    """On hold they hear music or nothing, and nobody hears them."""
+    music: Optional[bool] = None
+    """What they hear on hold."""
+    muted: Optional[bool] = None
+    """Nobody hears them."""
+
+
+@dataclass(repr=False)
+class ParticipantEvent(Model):
+    """Event `participant`: somebody has joined the user and the agent, may do something else, or has left."""
+
+    session_id: str
+    participant_id: str
+    name: str
+    channel: str
+    """`socket`, `webrtc` or `phone`"""
+    mode: Literal["listen", "whisper", "barge_in", "take_over"]
+    """
+    `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does
+    not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
+    """
+    whisper_to: Optional[str]
+    """The participant who hears the whisper; `null`: the agent’s model."""
+    held: bool
+    muted: bool
+    status: Literal["connecting", "joined", "left", "failed"]
+    """`connecting`: their line is not open yet. `failed`: it could not be opened."""
+    reason: Optional[str]
+    """`left`, `removed` or `lost`, or why the line failed: `busy`, `no-answer` and so on."""
+    time: Optional[float] = None
+    """Unix seconds"""
+
+
+@dataclass(repr=False)
+class Participants(Model):
+    participants: List[Participant]
+
+
+@dataclass(repr=False)
 class PauseRecording(Model):
     """The agent pausing the recording."""
 
@@ -2051,6 +2165,28 @@ class Phone(Model):
 class PhoneImport(Model):
     phone: str
     """E.164"""
+
+
+@dataclass(repr=False)
+class PhoneParticipant(Model):
+    """Is called, and joins at the answer."""
+
+    channel: Literal["phone"]
+    phone_number: str
+    """E.164"""
+    from_: Optional[str] = field(default=None, metadata={"member": "from"})
+    """One of our numbers. Default: that of the call, by phone."""
+    ring_s: Optional[int] = None
+    """Default and maximum: the operator’s `calls.ringS`."""
+    name: Optional[str] = None
+    """What the model, the transcript and the call log call them."""
+    mode: Optional[Literal["listen", "whisper", "barge_in", "take_over"]] = None
+    """
+    `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does
+    not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
+    """
+    whisper_to: Optional[str] = None
+    """The participant who hears a whisper. Default: the agent’s model reads it."""
 
 
 @dataclass(repr=False)
@@ -2619,23 +2755,30 @@ class Transcript(Model):
 class TranscriptLine(Model):
     at_ms: Optional[float]
     """On the session's clock; null = unknown"""
-    who: Literal["user", "agent", "tool"]
+    who: Literal["user", "agent", "tool", "participant"]
     text: str
     """The agent's part as far as it was heard; a tool's call with its result"""
+    name: Optional[str] = None
+    """Of a participant"""
 
 
 @dataclass(repr=False)
 class TranscriptEvent(Model):
-    """Event `transcript`: words of the user or the agent."""
+    """Event `transcript`: words of the user, the agent or a participant."""
 
     session_id: str
-    role: Literal["user", "agent"]
+    role: Literal["user", "agent", "participant"]
     text: Optional[str]
     """Null: the agent opts out of data collection"""
     is_final: bool
     time: Optional[float] = None
     """Unix seconds"""
     turn: Optional[int] = None
+    participant_id: Optional[str] = None
+    name: Optional[str] = None
+    """Of a participant"""
+    whispered: Optional[bool] = None
+    """The user does not hear it."""
 
 
 @dataclass(repr=False)
@@ -2812,6 +2955,30 @@ class WebRtcOfferSessionContinuation(Model):
     identifier_variable: Optional[str] = None
     resume: Optional[bool] = None
     """The same call goes on after its line broke: the agent does not greet again"""
+
+
+@dataclass(repr=False)
+class WebRtcParticipant(Model):
+    """Joins over WebRTC, when the connection is open."""
+
+    channel: Literal["webrtc"]
+    offer: WebRtcParticipantOffer
+    name: Optional[str] = None
+    """What the model, the transcript and the call log call them."""
+    mode: Optional[Literal["listen", "whisper", "barge_in", "take_over"]] = None
+    """
+    `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does
+    not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
+    """
+    whisper_to: Optional[str] = None
+    """The participant who hears a whisper. Default: the agent’s model reads it."""
+
+
+@dataclass(repr=False)
+class WebRtcParticipantOffer(Model):
+    sdp: str
+    """Opus audio in both directions, with all candidates; at most 64 kB and 32 sections."""
+    type: Literal["offer"]
 
 
 @dataclass(repr=False)
@@ -3009,6 +3176,7 @@ class PrioritiseQueuedCallBody(Model):
 CallEvent = Union[
     StatusEvent,
     TranscriptEvent,
+    ParticipantEvent,
     MetricsEvent,
     ToolEvent,
     SpeakingEvent,
@@ -3176,6 +3344,9 @@ LiveCallEvent = Union[LiveCalls, LiveCall, LiveCallEnded]
 """The event's name gives its kind: `calls`, `call` or `ended`."""
 
 
+NewParticipant = Union[WebRtcParticipant, PhoneParticipant]
+
+
 SessionCommand = Union[
     SayCommand,
     GenerateCommand,
@@ -3196,6 +3367,7 @@ SessionCommand = Union[
 CallEventMessage = Union[
     NamedEvent[Literal["status"], StatusEvent],
     NamedEvent[Literal["transcript"], TranscriptEvent],
+    NamedEvent[Literal["participant"], ParticipantEvent],
     NamedEvent[Literal["metrics"], MetricsEvent],
     NamedEvent[Literal["tool"], ToolEvent],
     NamedEvent[Literal["speaking"], SpeakingEvent],

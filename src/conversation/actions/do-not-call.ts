@@ -33,7 +33,7 @@ export function takesOffList(core: Core, text: string): boolean {
   dropSpeculation(core, 'the end');
   cancelReply(core);
   noteDoNotCall(core, 'rule');
-  if (core.state.muted.agent) return false; // somebody else speaks with the user
+  if (core.isSilenced) return false; // somebody else speaks with the user
   speech.say(core, phrasesFor(core.language).doNotCall, { kind: 'goodbye' });
   beginEnding(core, { status: 'agent-ended', reversible: true, call: null });
   return true;

@@ -30,6 +30,11 @@ export type ConversationCommand =
   | { type: 'command.record'; id?: number; on: boolean }
   /** Notes that somebody begins or ends to listen in. `by`: who, by the id of their key. */
   | { type: 'command.listen'; id?: number; by: string; on: boolean }
+  /** Another person joins the user and the agent. */
+  | { type: 'command.join'; id?: number; participant: NewParticipant }
+  /** Changes what a participant hears, and who hears them. What is left out stays. */
+  | ({ type: 'command.participant'; id?: number; participant: string } & ParticipantChanges)
+  | { type: 'command.leave'; id?: number; participant: string; reason: LeaveReason }
   /** A command that is under way is not wanted any more. */
   | { type: 'command.withdraw'; id: number }
   /** Ends the call, after `message`. */
@@ -50,6 +55,54 @@ export type Side = 'user' | 'agent';
 
 /** `system`: a note for the model alone. The others count as said, though nobody has said them. */
 export type AddedRole = 'system' | 'user' | 'assistant';
+
+/**
+ * What a participant does in the call. `listen`: hears both sides, and nobody hears them. `whisper`: the agent's model
+ * reads what they say, or another participant hears it, and the user does not. `barge_in`: everybody hears them.
+ * `take_over`: the same, and the agent says nothing.
+ */
+export type ParticipantMode = 'listen' | 'whisper' | 'barge_in' | 'take_over';
+
+/** `left`: by themselves, in order; `removed`: by a program; `lost`: their line broke, or they hung up. */
+export type LeaveReason = 'left' | 'removed' | 'lost';
+
+export interface NewParticipant {
+  /** Unique within the conversation. */
+  id: string;
+  name: string;
+  /** How they joined: `socket`, `webrtc`, `phone`, or the name of a line. */
+  channel: string;
+  /** Who let them join: the id of a key; null = a program. */
+  by: string | null;
+  mode: ParticipantMode;
+  /** The participant who hears a whisper; null = the agent's model reads it. */
+  whisperTo: string | null;
+}
+
+export interface ParticipantState extends NewParticipant {
+  held: boolean;
+  /** On hold they hear music. */
+  music: boolean;
+  muted: boolean;
+  /** They are saying words. */
+  speaking: boolean;
+  /** Times in ms since the line opened; null = they are in the call. */
+  fromMs: number;
+  toMs: number | null;
+  /** Why they are not in the call any more; null = they are, or the call ended with them. */
+  left: LeaveReason | null;
+}
+
+export interface ParticipantChanges {
+  mode?: ParticipantMode;
+  whisperTo?: string | null;
+  /** On hold they hear music or nothing, and nobody hears them. */
+  held?: boolean;
+  /** What they hear on hold. Default true. */
+  music?: boolean;
+  /** Nobody hears them. */
+  muted?: boolean;
+}
 
 /** Settings of a conversation that may change while it lasts. */
 export interface AgentSettings {
@@ -86,6 +139,9 @@ export const REFUSALS = {
   failed: 'it failed',
   notConnected: 'the user was not connected',
   withdrawn: 'it was withdrawn',
+  takenOver: 'a participant has taken over',
+  full: 'the call has as many participants as it can have',
+  unknownParticipant: 'the call has no such participant',
 } as const;
 
 /** What follows a command with an id. */

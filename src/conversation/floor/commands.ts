@@ -42,7 +42,8 @@ function whyNotTransfer(core: Core): CommandRefusal | null {
   if (ending !== null) return 'ending';
   if (core.state.transfer !== null || (commanded !== null && commanded.target !== null)) return 'transferring';
   if (voicemail?.phase === 'greeting' || voicemail?.phase === 'message') return 'machine';
-  return muted.agent ? 'muted' : null;
+  if (muted.agent) return 'muted';
+  return core.isTakenOver ? 'takenOver' : null;
 }
 
 /** A transfer is not wanted any more. */
@@ -56,10 +57,10 @@ export function withdraw(core: Core, id: number): void {
 /** Carries out a command once the answer is available and the user is silent. */
 export function settle(core: Core): void {
   const { state } = core;
-  const { commanded, turn, reply, muted, hold } = state;
+  const { commanded, turn, reply, hold } = state;
   if (commanded === null || turn.speaking || turn.segments.length > 0 || state.interruption !== null) return;
   if (reply !== null && reply.phase !== 'done') return;
-  if (commanded.target !== null && (muted.agent || hold !== null)) return;
+  if (commanded.target !== null && (core.isSilenced || hold !== null)) return;
   // The model's tools may still change the plan of a custom LLM; a program waits for them.
   if (commanded.id !== undefined && state.tools.length > 0) return;
   state.commanded = null;

@@ -33,7 +33,7 @@ export function endTurn(core: Core, stuck = false): void {
     core.arm(stuck ? 'turn.stuck' : 'turn.end', core.nowMs + AGAIN_MS);
     return;
   }
-  if (voicemail.isMailbox(core) || core.state.hold !== null) {
+  if (voicemail.isMailbox(core) || core.state.hold !== null || core.isTalkedOver) {
     userTurn.wait(core);
     return;
   }
@@ -123,12 +123,11 @@ export function settle(core: Core): void {
     return;
   }
   core.state.reply = null;
-  const { muted } = core.state;
-  if (muted.agent) inactivity.onBusy(core);
+  if (core.isSilenced) inactivity.onBusy(core);
   else if (core.state.hasUnreportedResults) {
     startReply(core, { text: '', number: core.state.turn.number, entry: null, interrupts: false });
   } else if (core.state.failures.unheard) voiceFailure.apologise(core);
-  else if (muted.user) inactivity.onBusy(core);
+  else if (core.state.muted.user) inactivity.onBusy(core);
   else if (core.state.deadlines.opening === null) inactivity.onSilence(core);
 }
 
@@ -174,7 +173,7 @@ function answer(core: Core, message: string, { number, interrupts, asked }: Answ
   core.disarm('opening');
   core.emit({ type: 'user.said', text: message, turn: number });
   const turn = { text: message, number, entry: addUserMessage(core, message), interrupts };
-  if (takesOffList(core, message) || core.state.muted.agent) return;
+  if (takesOffList(core, message) || core.isSilenced) return;
   if (!speculation.confirm(core, turn, asked)) startReply(core, turn);
   // A user who sends keys or text may also be speaking: wait for those words.
   if (core.state.turn.speaking) interruption.onSpeechStarted(core);
@@ -199,6 +198,7 @@ function isSilent(core: Core): boolean {
     line === 'open' &&
     ending === null &&
     core.state.hold === null &&
+    !core.isTalkedOver &&
     core.state.press === null &&
     core.state.interruption === null &&
     !voicemail.isMailbox(core) &&

@@ -158,7 +158,7 @@ export function confirm(core: Core): void {
  * called; later they are asked.
  */
 export function isSaidAgain(core: Core, { opening }: CutOff, message: string | null): boolean {
-  if (core.state.muted.agent) return false;
+  if (core.isSilenced) return false;
   if (message === null) return true;
   if (opening == null) return false; // in states of older versions undefined
   if (message === INAUDIBLE) return opening === 'early';

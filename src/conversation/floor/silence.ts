@@ -3,7 +3,7 @@ import { onUserActive } from './inactivity.js';
 import type { CommandRefusal, CommandOf } from '../control/command.js';
 import { done, refuse } from '../control/outcome.js';
 import { releaseHold } from '../control/release-hold.js';
-import { stopSpeaking, whyNotStop } from './steering.js';
+import { owesReply, stopSpeaking, whyNotStop } from './steering.js';
 import { onPerson } from '../voicemail/voicemail.js';
 import { reopen } from '../reply/ending.js';
 
@@ -36,8 +36,8 @@ export function hold(core: Core, { id, music, maxMs }: CommandOf<'command.hold'>
   if (core.state.hold === null) {
     const { reply, speech } = core.state;
     // Whoever waits for an answer, or for the rest of one, gets it afterwards.
-    const isComing = reply !== null && (reply.phase === 'thinking' || reply.phase === 'streaming');
-    const owes = reply?.asked == null && (isComing || speech.queue.some(({ kind }) => kind === 'reply'));
+    const isCut = reply?.asked == null && speech.queue.some(({ kind }) => kind === 'reply');
+    const owes = isCut || owesReply(core);
     fallSilent(core, 'the user was put on hold');
     if (owes) core.state.hasUnreportedResults = true;
     core.state.hold = { sinceMs: core.nowMs };
@@ -63,7 +63,7 @@ export function isHeard(core: Core): boolean {
   return core.state.hold === null && !core.state.muted.user;
 }
 
-function fallSilent(core: Core, reason: string): void {
+export function fallSilent(core: Core, reason: string): void {
   onPerson(core, reason);
   stopSpeaking(core);
   reopen(core);

@@ -56,14 +56,17 @@ export function add(core: Core, { id, role, content }: CommandOf<'command.add'>)
 
 /** Says what programs want said, in their order: unless the user has the floor, and a reply only after all else. */
 export function announce(core: Core): void {
-  const { toSay, ending, hold, muted } = core.state;
+  const { toSay, ending, hold } = core.state;
   if (toSay.length === 0 || isOpen(core) || ending?.reversible === false) return;
-  if (core.isLineTaken || isMailbox(core) || hold !== null || muted.agent) return;
+  if (core.isLineTaken || isMailbox(core) || hold !== null || core.isSilenced || core.isTalkedOver) return;
   for (let next = toSay[0]; next !== undefined; next = toSay[0]) {
     if ('text' in next) {
-      const { id, text, whole } = next;
+      const { id, text, whole, answers = false } = next;
       const own = whole ? { interruptible: false, whole } : {};
       toSay.shift();
+      if (answers && core.state.hasUnreportedResults) {
+        startReply(core, { text: '', number: core.state.turn.number, entry: null, interrupts: false });
+      }
       speech.say(core, text, Object.assign({ kind: 'announcement', command: id } as const, own));
       continue;
     }
@@ -116,6 +119,11 @@ export function stopSpeaking(core: Core): boolean {
   return true;
 }
 
+/** The model is answering the user. */
+export function owesReply({ state: { reply } }: Core): boolean {
+  return reply !== null && reply.asked === null && (reply.phase === 'thinking' || reply.phase === 'streaming');
+}
+
 /** Why the agent may not be stopped now; null = it may. */
 export function whyNotStop(core: Core): CommandRefusal | null {
   const { ending, transfer, voicemail, speech: voice } = core.state;
@@ -136,6 +144,7 @@ function whyNotSpeak(core: Core, isNoted: boolean, when: SpeechTime): CommandRef
   if (ending?.reversible === false) return 'ending';
   if (hold !== null) return 'held';
   if (muted.agent) return 'muted';
+  if (core.isTakenOver) return 'takenOver';
   if (when !== 'next') return whyNotStop(core);
   return isNoted && transfer !== null ? 'transferring' : null;
 }

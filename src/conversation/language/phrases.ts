@@ -25,6 +25,8 @@ export interface Phrases {
   stillThere: string;
   /** Used every second time, to avoid repeating the same question. */
   stillThereAgain: string;
+  /** Said when a person who had taken over from the agent is suddenly gone. */
+  backAgain: string;
   /** Acknowledges the request not to be called again, with a goodbye. */
   doNotCall: string;
   timeout: string;
@@ -44,6 +46,7 @@ const ENGLISH: Phrases = {
   screened: 'This is a call for you. I would like to speak with you in person, please.',
   stillThere: 'Are you still there?',
   stillThereAgain: 'I am still here. Say something when you are ready.',
+  backAgain: 'I am with you again.',
   doNotCall: 'I have noted that, and you will not be called again. Goodbye.',
   timeout: 'We have to stop here. Goodbye.',
 };
@@ -64,6 +67,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     screened: 'Dies ist ein Anruf für Sie. Ich möchte bitte persönlich mit Ihnen sprechen.',
     stillThere: 'Sind Sie noch da?',
     stillThereAgain: 'Ich bin noch da. Sagen Sie etwas, wenn Sie so weit sind.',
+    backAgain: 'Ich bin wieder für Sie da.',
     doNotCall: 'Ich habe das vermerkt, Sie werden nicht mehr angerufen. Auf Wiederhören.',
     timeout: 'Wir müssen hier leider enden. Auf Wiederhören.',
   },
@@ -81,6 +85,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     screened: "C'est un appel pour vous. J'aimerais vous parler en personne, s'il vous plaît.",
     stillThere: 'Êtes-vous toujours là ?',
     stillThereAgain: 'Je suis toujours là. Parlez quand vous voudrez.',
+    backAgain: 'Je suis de nouveau avec vous.',
     doNotCall: "C'est noté, vous ne serez plus appelé. Au revoir.",
     timeout: 'Nous devons nous arrêter ici. Au revoir.',
   },
@@ -98,6 +103,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     screened: 'Es una llamada para usted. Me gustaría hablar con usted en persona, por favor.',
     stillThere: '¿Sigue ahí?',
     stillThereAgain: 'Sigo aquí. Hable cuando quiera.',
+    backAgain: 'Vuelvo a estar con usted.',
     doNotCall: 'Lo he anotado, no volveremos a llamarle. Adiós.',
     timeout: 'Tenemos que terminar aquí. Adiós.',
   },
@@ -115,6 +121,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     screened: 'È una chiamata per lei. Vorrei parlarle di persona, per favore.',
     stillThere: 'È ancora in linea?',
     stillThereAgain: 'Sono ancora qui. Parli pure quando vuole.',
+    backAgain: 'Sono di nuovo con lei.',
     doNotCall: 'Ne ho preso nota, non sarà più chiamato. Arrivederci.',
     timeout: 'Dobbiamo fermarci qui. Arrivederci.',
   },
@@ -132,6 +139,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     screened: 'É uma chamada para si. Gostaria de falar consigo pessoalmente, por favor.',
     stillThere: 'Ainda está aí?',
     stillThereAgain: 'Continuo aqui. Fale quando quiser.',
+    backAgain: 'Estou de volta consigo.',
     doNotCall: 'Ficou registado, não voltaremos a ligar. Adeus.',
     timeout: 'Temos de terminar aqui. Adeus.',
   },
@@ -149,6 +157,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     screened: 'Dit is een gesprek voor u. Ik wil u graag persoonlijk spreken.',
     stillThere: 'Bent u er nog?',
     stillThereAgain: 'Ik ben er nog. Zeg gerust iets als u zover bent.',
+    backAgain: 'Ik ben weer bij u.',
     doNotCall: 'Dat is genoteerd, u wordt niet meer gebeld. Tot ziens.',
     timeout: 'We moeten hier stoppen. Tot ziens.',
   },
@@ -166,6 +175,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     screened: 'यह कॉल आपके लिए है। कृपया, मैं आपसे बात करना चाहता हूँ।',
     stillThere: 'क्या आप वहाँ हैं?',
     stillThereAgain: 'मैं अभी भी यहाँ हूँ। जब चाहें, बोलिए।',
+    backAgain: 'मैं फिर से आपके साथ हूँ।',
     doNotCall: 'मैंने नोट कर लिया है, आपको फिर फ़ोन नहीं किया जाएगा। नमस्ते।',
     timeout: 'हमें यहीं रुकना होगा। नमस्ते।',
   },
@@ -183,6 +193,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     screened: 'お客様へのお電話です。ご本人様とお話しさせてください。',
     stillThere: 'もしもし、聞こえていますか？',
     stillThereAgain: 'まだつながっております。ご用意ができましたら、お話しください。',
+    backAgain: 'お電話を戻しました。',
     doNotCall: '承知いたしました。今後お電話はいたしません。失礼いたします。',
     timeout: 'ここで終わりにさせていただきます。失礼します。',
   },
@@ -200,6 +211,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     screened: '这是打给您的电话，我想和您本人通话。',
     stillThere: '您还在吗？',
     stillThereAgain: '我还在。您准备好了就说。',
+    backAgain: '我回来了。',
     doNotCall: '已经记下了，以后不会再给您打电话。再见。',
     timeout: '我们只能到这里了。再见。',
   },

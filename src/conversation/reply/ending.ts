@@ -17,7 +17,7 @@ const MS_PER_CHAR = 120;
 export function endNow(core: Core, status: EndStatus, message: string | null): void {
   if (core.state.line !== 'open' || core.state.ending?.reversible === false) return;
   fallSilent(core);
-  if (message !== null && !core.state.muted.agent) speech.say(core, message, { kind: 'goodbye', interruptible: false });
+  if (message !== null && !core.isSilenced) speech.say(core, message, { kind: 'goodbye', interruptible: false });
   beginEnding(core, { status, reversible: false, call: null });
 }
 

@@ -214,8 +214,8 @@ function takeText(core: Core, speculation: SpeculationState, said: ModelText): v
 
 /** Why no speculation is allowed now; null = it is. */
 function whyNot(core: Core): string | null {
-  const { turn, ending, interruption, digits, toSay, voicemail, hold, muted } = core.state;
-  if (hold !== null || muted.agent) return 'the agent is silent';
+  const { turn, ending, interruption, digits, toSay, voicemail, hold } = core.state;
+  if (hold !== null || core.isSilenced || core.isTalkedOver) return 'the agent is silent';
   if (voicemail?.phase === 'greeting' || voicemail?.screening === true) return 'a machine speaks';
   if (!isOpen(core)) return 'no turn';
   if (turn.waiting || interruption !== null || agentHasSomethingToSay(core)) return 'the agent speaks';

@@ -25,6 +25,14 @@ export function addMessage(core: Core, as: AddedRole, content: string): void {
   core.state.history.push({ role: 'added', as, content, atMs: core.nowMs });
 }
 
+/** Adds a participant's words; those that follow each other are one message. */
+export function addParticipantMessage(core: Core, name: string, content: string, whispered: boolean): void {
+  const last = core.state.history.at(-1);
+  if (last?.role === 'participant' && last.name === name && last.whispered === whispered) {
+    last.content += ` ${content}`;
+  } else core.state.history.push({ role: 'participant', name, whispered, content, atMs: core.nowMs });
+}
+
 /** Adds an assistant message; its parts follow as they are spoken. */
 export function addAssistantMessage(core: Core): number {
   const entry: HistoryEntry = { role: 'assistant', parts: [], calls: [], interrupted: false, atMs: core.nowMs };
@@ -91,6 +99,12 @@ export function historyMessages(
       if (role !== 'system' || options.expected) messages.push({ role, content });
       continue;
     }
+    if (entry.role === 'participant') {
+      const { name, content, whispered } = entry;
+      if (!whispered) messages.push({ role: 'user', name, content });
+      else if (options.expected) messages.push({ role: 'system', content: whisperNote(name, content) });
+      continue;
+    }
     if (entry.role === 'user') {
       if (entry.content !== '') messages.push({ role: 'user', content: entry.content });
       continue;
@@ -106,6 +120,19 @@ export function historyMessages(
   return messages;
 }
 
+/** Messages for a model, which must not take another person's words for the user's. */
+export function forModel(messages: readonly ChatMessage[]): ChatMessage[] {
+  return messages.map((message) =>
+    message.role === 'user' && message.name !== undefined
+      ? { role: 'system', content: `[${message.name}, who has joined the call, says to the user:] ${message.content}` }
+      : message,
+  );
+}
+
+function whisperNote(name: string, content: string): string {
+  return `[${name} tells you, and the user does not hear it:] ${content}`;
+}
+
 /**
  * The model's input: system prompt and the latest messages within the agent's limits.
  * @param next a message that is not in the history (yet)
@@ -114,7 +141,7 @@ export function modelMessages(core: Core, next?: ChatMessage): ChatMessage[] {
   const { allowed, keepMessage } = core.config.interruption;
   const all = historyMessages(core.state.history, { expected: true, keepInterrupted: !allowed || keepMessage });
   if (next !== undefined) all.push(next);
-  const limited = limitMessages([...core.config.earlier, ...all], core.config.history);
+  const limited = limitMessages(forModel([...core.config.earlier, ...all]), core.config.history);
   const notes = core.actions.map((action) => action.promptNote?.(core) ?? '');
   const system = [core.config.systemPrompt, ...notes].filter((part) => part !== '').join('\n\n');
   return system === '' ? limited : [{ role: 'system', content: system }, ...limited];

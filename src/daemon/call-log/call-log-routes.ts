@@ -117,6 +117,21 @@ const callHistory = z
       .array(z.strictObject({ key_id: z.string(), from: z.number(), to: z.number() }))
       .exactOptional()
       .describe('Who has listened in: the id of their key, and seconds since the line opened.'),
+    participants: z
+      .array(
+        z.strictObject({
+          participant_id: z.string(),
+          name: z.string(),
+          channel: z.string(),
+          key_id: z.string().nullable(),
+          mode: z.enum(['listen', 'whisper', 'barge_in', 'take_over']).describe('The last one.'),
+          from: z.number(),
+          to: z.number(),
+          left: z.enum(['left', 'removed', 'lost']).nullable().describe('`null`: the call ended with them.'),
+        }),
+      )
+      .exactOptional()
+      .describe('Who has joined the user and the agent: `from` and `to` in seconds since the line opened.'),
     eval: z
       .strictObject({
         run_id: z.string(),

@@ -18,7 +18,8 @@ const transcript = z
     lines: z.array(
       z.strictObject({
         at_ms: z.number().nullable().describe("On the session's clock; null = unknown"),
-        who: z.enum(['user', 'agent', 'tool']),
+        who: z.enum(['user', 'agent', 'tool', 'participant']),
+        name: z.string().optional().describe('Of a participant'),
         text: z.string().describe("The agent's part as far as it was heard; a tool's call with its result"),
       }),
     ),
@@ -56,7 +57,7 @@ export function storyRoutes(api: Api, { archive, owners }: StoryRoutesOptions): 
       return {
         session_id: id,
         call_status: item.call_status,
-        lines: lines.map(({ atMs, who, text }) => ({ at_ms: atMs, who, text })),
+        lines: lines.map(({ atMs, ...line }) => ({ at_ms: atMs, ...line })),
       };
     },
   });

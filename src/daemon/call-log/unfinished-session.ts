@@ -1,3 +1,4 @@
+import type { ParticipantState } from '../../conversation/control/command.js';
 import { type ListeningPeriod, noteListener } from '../../conversation/control/listeners.js';
 import { Conversation } from '../../conversation/conversation.js';
 import type { EndStatus, PlayoutPosition } from '../../conversation/events.js';
@@ -67,6 +68,7 @@ function emptyParts(sessionId: string, optOut: boolean): ReportParts {
     line: null,
     recording: null,
     listeners: [],
+    participants: [],
     faults: { [DAEMON_STOPPED]: 1 },
     faultReasons: {},
     faultCauses: {},
@@ -83,6 +85,7 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
   let doNotCall = false;
   let status: EndStatus | null = null;
   const listeners: ListeningPeriod[] = [];
+  const participants = new Map<string, ParticipantState>();
   const faults: Record<string, number> = {};
   const faultReasons: Record<string, string> = {};
   const faultCauses: Record<string, string> = {};
@@ -107,6 +110,7 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
         const { utteranceId, heardChars } = position;
         metrics.turns.said(utteranceId, texts.get(utteranceId)?.slice(0, heardChars) ?? '');
       }
+      if (effect.type === 'line.participant') participants.set(effect.participant.id, effect.participant);
       if (effect.type === 'doNotCall') doNotCall = true;
       if (effect.type === 'trace' && effect.name === 'listener') {
         const { by, on } = effect.data;
@@ -133,6 +137,7 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
     durationMs,
     ttsChars,
     listeners,
+    participants: [...participants.values()],
     doNotCall,
     faultReasons,
     faultCauses,

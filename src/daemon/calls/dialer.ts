@@ -12,6 +12,7 @@ import type { AdmissionControl } from '../admission-control.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallEventBus } from '../call-event-bus.js';
 import type { CallLog } from '../call-log/call-log.js';
+import { PersonCall, type PersonRequest } from './person-call.js';
 import type { CallPlacing } from './placing.js';
 import type { Telephone } from './telephone.js';
 import type { DialEnd, DialledCall, DialRequest, CallIds } from './dial.js';
@@ -84,7 +85,7 @@ const SESSIONS_RETRY_S = 5;
 export class Dialer {
   readonly #options: DialerOptions;
   /** Calls that have not ended, by session. */
-  readonly #runs = new Map<string, DialRun>();
+  readonly #runs = new Map<string, DialRun | PersonCall>();
   /** Calls that the database is about to accept or refuse. */
   #placing = 0;
   readonly #ended: (sessionId: string) => Promise<unknown>;
@@ -120,6 +121,44 @@ export class Dialer {
     if (await engine.doNotCall.has(request.to)) throw new ParleyError('DO_NOT_CALL', { number: request.to });
     admission.enter();
     return this.#take(request, agent);
+  }
+
+  /**
+   * Accepts a call to somebody who joins a session, or throws and stores nothing. It is placed by its `start`.
+   * @throws as `dial`, but for what concerns an agent
+   */
+  async person(request: PersonRequest): Promise<PersonCall> {
+    const { admission, guards, engine, phones, placing, log, dials, openTelephone } = this.#options;
+    const { from, to, sessionId: joins } = request;
+    admission.enter();
+    if (!guards.enabled) throw new ParleyError('CALLS_STOPPED', { reason: 'the setting calls.enabled is false' });
+    checkDestination(to, guards.allowedPrefixes);
+    phoneOf(from, phones);
+    if (await engine.doNotCall.has(to)) throw new ParleyError('DO_NOT_CALL', { number: to });
+    const mine = { sessionId: randomUUID(), callId: randomUUID() };
+    const call = { ...mine, channel: 'phone', direction: 'outbound', agentId: null, agentConfig: {} } as const;
+    await placing.place({
+      limits: guards,
+      record: null,
+      reservation: { ...mine, to, idempotency: null, maxDurationS: longestCallS(guards) },
+      call: { ...call, phones: { from, to }, metadata: { joins }, status: 'registered' },
+    });
+    const ringTimeoutMs = Math.min(request.ringTimeoutMs ?? Infinity, guards.ringS * 1000);
+    const run = new PersonCall({
+      ...mine,
+      log,
+      place: async () => (await openTelephone()).callPerson({ from, to, ringTimeoutMs }),
+      whyNot: async () => {
+        if (!admission.isOpen) return SHUT_DOWN.error;
+        return (await dials.stopped()) === null ? null : STOPPED.error;
+      },
+      onEnded: async () => {
+        this.#runs.delete(mine.sessionId);
+        await log.inOrder(mine.sessionId, () => this.#ended(mine.sessionId));
+      },
+    });
+    this.#runs.set(mine.sessionId, run);
+    return run;
   }
 
   /** Ends a call, or cancels it before the answer. Returns false if no call with this id is open. */
@@ -211,7 +250,8 @@ export class Dialer {
   /** The call of an earlier request, with its end if it has ended. */
   #again(ids: { sessionId: string; callId: string }): DialledCall {
     const { sessionId, callId } = ids;
-    return { sessionId, callId, finished: this.#runs.get(sessionId)?.finished ?? this.#endOf(sessionId) };
+    const run = this.#runs.get(sessionId);
+    return { sessionId, callId, finished: run instanceof DialRun ? run.finished : this.#endOf(sessionId) };
   }
 
   async #endOf(sessionId: string): Promise<DialEnd> {

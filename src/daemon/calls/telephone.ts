@@ -7,7 +7,7 @@ import type { QueueSettings } from '../../agent/extensions/queue.js';
 import type { QueueFacts } from '../../session/record/call-history.js';
 import type { CallAgent } from '../../telephony/calls/call-agent.js';
 import type { MayTransfer } from '../../session/line/line-actions.js';
-import type { CallRefusal, Carrier, CarrierCall } from '../../telephony/carriers/carrier.js';
+import type { CallRefusal, CallRequest, Carrier, CarrierCall } from '../../telephony/carriers/carrier.js';
 import type { CallMediaHost } from '../../telephony/carriers/sip/call-media-host.js';
 import { whyNeverCalled } from '../../telephony/carriers/destinations.js';
 import { JoinedCarriers } from '../../telephony/carriers/joined.js';
@@ -162,6 +162,11 @@ export class Telephone {
     const placed = await this.#switchboard.place(call);
     void this.#options.log.follow(placed);
     return placed;
+  }
+
+  /** Calls somebody who joins a session: their line is on this thread. @throws ParleyError as `Carrier.placeCall` */
+  callPerson(call: Omit<CallRequest, 'isHere'>): CarrierCall<SessionLine> {
+    return this.carrier.placeCall({ ...call, isHere: true });
   }
 
   /** The call of a running session. */

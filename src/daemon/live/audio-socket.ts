@@ -3,16 +3,14 @@ import * as z from 'zod';
 import { loadOpus, type OpusEncoder } from '../../audio/codecs/opus.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
 import { TwoSides } from '../../audio/two-sides.js';
-import type { Settings } from '../../settings/settings.js';
-import type { CallStore } from '../../store/calls.js';
+import type { ListeningRules } from './listening-rules.js';
 import type { LiveSocket, LiveSockets } from './live-sockets.js';
 import type { SessionControl } from './session-control.js';
 
 export interface AudioSocketOptions {
   sockets: LiveSockets;
   control: SessionControl;
-  calls: Pick<CallStore, 'get'>;
-  settings: Pick<Settings, 'listening' | 'listeningAnnouncement'>;
+  rules: ListeningRules;
   onError: (error: Error) => void;
 }
 
@@ -33,20 +31,13 @@ type Query = z.output<z.ZodObject<typeof query>>;
  * call's log has who listened.
  */
 export function audioSocket(options: AudioSocketOptions): void {
-  const { sockets, control, calls, settings, onError } = options;
-  /** Sessions whose user was told. */
-  const told = new WeakMap<object, Promise<void>>();
+  const { sockets, control, rules, onError } = options;
   sockets.at({
     path: /^\/calls\/([^/]+)\/audio$/,
     query,
     admit: async (sessionId) => {
-      if (!settings.listening)
-        throw new ParleyError('LISTENING_REFUSED', { reason: 'the operator has switched it off' });
       await control.find(sessionId);
-      const config = (await calls.get(sessionId))?.item.agent_config;
-      if (config === undefined || config.privacy_settings?.opt_out_data_collection === true) {
-        throw new ParleyError('LISTENING_REFUSED', { reason: 'its agent opts out of data collection' });
-      }
+      await rules.check(sessionId);
     },
     serve: (socket, wish) => {
       listen(socket, wish).catch((error: unknown) => {
@@ -61,14 +52,7 @@ export function audioSocket(options: AudioSocketOptions): void {
     const session = await control.find(sessionId);
     const listener = await Listener.open(ws, wish);
     try {
-      const { listeningAnnouncement } = settings;
-      if (listeningAnnouncement !== null) {
-        const before = told.get(session) ?? announce(session, listeningAnnouncement);
-        told.set(session, before);
-        // Another listener may try again.
-        before.catch(() => told.delete(session));
-        await before;
-      }
+      await rules.announce(session);
       await session.control({ type: 'command.listen', by: keyId, on: true });
       ws.send(JSON.stringify({ type: 'ready', session_id: sessionId, ...wish, frame_ms: FRAME_MS }));
       const pass = async (side: 'user' | 'agent'): Promise<void> => {
@@ -81,12 +65,6 @@ export function audioSocket(options: AudioSocketOptions): void {
       listener.close();
     }
   }
-}
-
-/** Resolves when the user has heard it. Who may not be told is not listened to. */
-async function announce(session: Awaited<ReturnType<SessionControl['find']>>, text: string): Promise<void> {
-  const { complete } = await session.say(text, { interruptible: false });
-  if (!complete) throw new ParleyError('LISTENING_REFUSED', { reason: 'the caller could not be told' });
 }
 
 /** Sends audio to one client. */

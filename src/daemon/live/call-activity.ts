@@ -56,6 +56,8 @@ export class ActivityTracker {
   #isOver = false;
   readonly #speaking = { user: false, agent: false };
   readonly #muted = { user: false, agent: false };
+  /** The participants who speak with the user in place of the agent. */
+  readonly #takenOverBy = new Set<string>();
   #isHeld = false;
   #isTransferring = false;
   /** Running tools by the id of their call. */
@@ -102,12 +104,21 @@ export class ActivityTracker {
   /** An event of the call's session. */
   take(event: SessionEvent, nowMs: number): void {
     switch (event.type) {
+      case 'participant': {
+        const { id, mode, held, toMs } = event.participant;
+        if (mode === 'take_over' && !held && toMs === null) this.#takenOverBy.add(id);
+        else this.#takenOverBy.delete(id);
+        break;
+      }
+      case 'participantSaid':
+        if (!event.whispered) this.#quietFromMs = nowMs;
+        break;
       case 'transcript':
         if (!event.isFinal) this.#said.user = this.#kept(event.text);
         break;
       case 'user':
         this.#userTurn(event.turn, event.text);
-        if (!this.#muted.agent) this.#thinkingFromMs = nowMs;
+        if (!this.#muted.agent && this.#takenOverBy.size === 0) this.#thinkingFromMs = nowMs;
         break;
       case 'agent':
         this.#said.agent = this.#kept(event.text);

@@ -11,6 +11,7 @@ import type { CallOwners } from '../nodes/call-owners.js';
 import type { CheckedRequest, Shape } from '../http/endpoint.js';
 import { EventStream } from '../http/event-stream.js';
 import { type LiveEvents, statusOf, type Watched } from './live-events.js';
+import { participantShape } from './participant-shape.js';
 
 export interface EventRoutesOptions {
   events: LiveEvents;
@@ -65,12 +66,19 @@ const eventSchemas = {
   transcript: z
     .strictObject({
       ...eventShape,
-      role: z.enum(['user', 'agent']),
+      role: z.enum(['user', 'agent', 'participant']),
       text: z.string().nullable().describe('Null: the agent opts out of data collection'),
       is_final: z.boolean(),
       turn: z.int().optional(),
+      participant_id: z.string().optional(),
+      name: z.string().optional().describe('Of a participant'),
+      whispered: z.boolean().optional().describe('The user does not hear it.'),
     })
-    .meta({ id: 'TranscriptEvent', description: 'Event `transcript`: words of the user or the agent.' }),
+    .meta({ id: 'TranscriptEvent', description: 'Event `transcript`: words of the user, the agent or a participant.' }),
+  participant: z.strictObject({ ...eventShape, ...participantShape }).meta({
+    id: 'ParticipantEvent',
+    description: 'Event `participant`: somebody has joined the user and the agent, may do something else, or has left.',
+  }),
   metrics: z
     .strictObject({
       ...eventShape,
@@ -183,7 +191,7 @@ export function eventRoutes(api: Api, options: EventRoutesOptions): void {
     stream: { events: eventSchemas, last: null },
     description:
       'Events are `status`, `transcript`, `speaking`, `interrupted`, `metrics`, `tool_started`, `tool_progress`, `tool`, ' +
-      '`state`, and `gap` if the client missed some. Those of all nodes.',
+      '`state`, `participant`, and `gap` if the client missed some. Those of all nodes.',
     handle: (call) => open(call, 'all'),
   });
 

@@ -1,7 +1,9 @@
 import type { CallProgress } from '../../telephony/calls/call-status.js';
+import type { ParticipantState } from '../../conversation/control/command.js';
 import type { SessionEvent } from '../../session/session-options.js';
 import type { TurnMetrics } from '../../session/record/session-metrics.js';
 import type { StoredCall } from '../../store/calls.js';
+import type { ShownParticipant } from './participant-shape.js';
 
 /** An event for watchers. */
 export interface LiveEvent {
@@ -163,6 +165,15 @@ export class LiveEvents {
       case 'muted':
         this.#add(sessionId, 'state', event.side === 'user' ? { user_muted: event.on } : { agent_muted: event.on });
         break;
+      case 'participant':
+        this.participant(sessionId, shownParticipant(event.participant));
+        break;
+      case 'participantSaid': {
+        const { participant: id, name, whispered } = event;
+        const words = { role: 'participant', text: text(event.text), is_final: true };
+        this.#add(sessionId, 'transcript', { ...words, participant_id: id, name, whispered });
+        break;
+      }
       case 'agentUpdated':
         this.#add(sessionId, 'state', { agent_updated: true });
         break;
@@ -181,6 +192,11 @@ export class LiveEvents {
       case 'ended':
         break; // the status of the call follows
     }
+  }
+
+  /** Reports that somebody is about to join a session, has joined, may do something else, or has left. */
+  participant(sessionId: string, facts: ShownParticipant): void {
+    this.#add(sessionId, 'participant', facts);
   }
 
   /** Adds an event of another node. */
@@ -231,6 +247,22 @@ export class LiveEvents {
 function sessionOf(data: string): string {
   const { session_id: id } = JSON.parse(data) as { session_id?: unknown };
   return typeof id === 'string' ? id : '';
+}
+
+/** A participant in the form of events and answers. */
+export function shownParticipant(state: ParticipantState): ShownParticipant {
+  const { id, name, channel, mode, whisperTo, held, muted, toMs, left } = state;
+  return {
+    participant_id: id,
+    name,
+    channel,
+    mode,
+    whisper_to: whisperTo,
+    held,
+    muted,
+    status: toMs === null ? 'joined' : 'left',
+    reason: left,
+  };
 }
 
 /** The state of a call in the form of events. */

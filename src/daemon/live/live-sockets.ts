@@ -43,7 +43,7 @@ export interface LiveEndpoint<Query extends z.ZodRawShape> {
   path: RegExp;
   query: Query;
   /** Before the socket opens. @throws ParleyError that refuses it */
-  admit: (sessionId: string) => Promise<void>;
+  admit: (sessionId: string, query: z.output<z.ZodObject<Query>>) => Promise<void>;
   serve: (socket: LiveSocket, query: z.output<z.ZodObject<Query>>) => void;
 }
 
@@ -99,7 +99,7 @@ export class LiveSockets {
       const query = queryOf(endpoint.query, search);
       const owner = await owners.ofRunning(sessionId);
       if (owner !== null && (await forwarder.pipe(owner, upgrade))) return;
-      await endpoint.admit(sessionId);
+      await endpoint.admit(sessionId, query);
       if (socket.destroyed) return;
       socket.once('close', this.#places.enter(address));
       this.#server.handleUpgrade(request, socket, head, (ws) => {

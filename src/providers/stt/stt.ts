@@ -56,6 +56,10 @@ export interface SpeechHints {
   keywords: ReadonlyMap<string, number>;
 }
 
+export function noHints(): SpeechHints {
+  return { phrases: [], texts: [], keywords: new Map() };
+}
+
 export interface SttEvents {
   /** Interim and final transcripts, see SttTranscript. */
   onTranscript(transcript: SttTranscript): void;

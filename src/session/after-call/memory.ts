@@ -226,7 +226,8 @@ export function plainSummary(messages: readonly ChatMessage[], calls: readonly F
     .filter(({ name, ok }) => ok && !ENGINE_CALLS.test(name))
     .map(({ name, arguments: text }) => `${name.replaceAll('_', ' ')}${argumentsIn(text)}`);
   const said = messages
-    .filter(({ role, content }) => role === 'user' && content.split(/\s+/).length >= MIN_WORDS)
+    .filter((message) => message.role === 'user' && message.name === undefined)
+    .filter(({ content }) => content.split(/\s+/).length >= MIN_WORDS)
     .map(({ content }) => cut(content.replace(/\s+/g, ' '), 200))
     .slice(-REMARKS);
   const parts = [

@@ -3,7 +3,7 @@ import type { Cancel } from '../../base/clock.js';
 import { failureOf } from '../../base/errors.js';
 import type { TransportSink, TransportMessage } from '../../transports/transport.js';
 import type { Hearing } from '../hearing/hearing.js';
-import type { LineTaps } from '../tap.js';
+import type { LineEar } from '../tap.js';
 import type { SessionContext } from '../session-context.js';
 import type { ClientForm, Screen } from '../../tools/tool.js';
 
@@ -11,7 +11,7 @@ export interface LineSinkOptions {
   hearing: Hearing;
   forms: ClientForms;
   onClosed: (error: unknown) => void;
-  taps: LineTaps;
+  ear: LineEar;
 }
 
 /** A line that brings no audio for this long in or after speech is silent: the pause then counts from its last audio. */
@@ -45,9 +45,9 @@ export class LineSink implements TransportSink {
   audio(samples: Int16Array): void {
     try {
       if (!(samples instanceof Int16Array)) throw notInt16('audio of the transport', samples);
-      const { taps } = this.#options;
+      const { ear } = this.#options;
       const at = this.#place(samples.length);
-      if (taps.isRead) taps.push(samples, at);
+      if (ear.isRead) ear.push(samples, at);
       this.#heardMs = this.#context.nowMs();
       this.#isGap = false;
       this.#hearing.audio(samples);
@@ -66,7 +66,7 @@ export class LineSink implements TransportSink {
 
   /** The position of audio whose last sample was spoken now, unless it follows the audio before it. */
   #place(length: number): number {
-    const { sampleRateHz } = this.#options.taps;
+    const { sampleRateHz } = this.#options.ear;
     const late = msToSamples(this.#context.nowMs(), sampleRateHz) - (this.#end + length);
     if (late > (this.#isFirst ? 0 : msToSamples(LATE_MS, sampleRateHz))) this.#end += late;
     this.#isFirst = false;
@@ -94,7 +94,7 @@ export class LineSink implements TransportSink {
     if (!this.#isGap) this.#context.log('line.gap', { missingMs });
     this.#isGap = true;
     this.#heardMs += missingMs;
-    this.#hearing.audio(new Int16Array(msToSamples(missingMs, this.#options.taps.sampleRateHz)));
+    this.#hearing.audio(new Int16Array(msToSamples(missingMs, this.#options.ear.sampleRateHz)));
     this.#watch(FILL_MS);
   }
 

@@ -1,4 +1,5 @@
 import type { AgentConfig } from '../../agent/agent.js';
+import type { LeaveReason, ParticipantMode, ParticipantState } from '../../conversation/control/command.js';
 import type { ListeningPeriod } from '../../conversation/control/listeners.js';
 import type { ChatMessage, ToolCall } from '../../agent/chat.js';
 import { parseJson } from '../../base/json.js';
@@ -57,6 +58,8 @@ export interface CallHistoryItem {
   queue?: QueueFacts;
   /** Who has listened in. Only a call with listeners has it. */
   listeners?: HistoryListener[];
+  /** Who has joined the user and the agent. Only a call with participants has it. */
+  participants?: HistoryParticipant[];
   /** Only a test call has it: the run that held the call. */
   eval?: EvalCallFacts;
 }
@@ -101,6 +104,20 @@ export interface HistoryListener {
   /** Seconds since the line opened. */
   from: number;
   to: number;
+}
+
+export interface HistoryParticipant {
+  participant_id: string;
+  name: string;
+  channel: string;
+  key_id: string | null;
+  /** The last one. */
+  mode: ParticipantMode;
+  /** Seconds since the line opened. */
+  from: number;
+  to: number;
+  /** Why they left; null = the call ended with them. */
+  left: LeaveReason | null;
 }
 
 /** What a test call belongs to. */
@@ -203,7 +220,18 @@ export function callHistoryItem(report: SessionReport, facts: CallFacts): CallHi
     carrier_call_log: outcome?.carrier ?? null,
   };
   if (report.listeners.length > 0) item.listeners = report.listeners.map((one) => listener(one, report.durationMs));
+  if (report.participants.length > 0) {
+    item.participants = report.participants.map((one) => participant(one, report.durationMs));
+  }
   return item;
+}
+
+function participant(
+  { id, name, channel, by, mode, fromMs, toMs, left }: ParticipantState,
+  durationMs: number,
+): HistoryParticipant {
+  const times = { from: fromMs / 1000, to: (toMs ?? durationMs) / 1000 };
+  return { participant_id: id, name, channel, key_id: by, mode, ...times, left };
 }
 
 function listener({ by, fromMs, toMs }: ListeningPeriod, durationMs: number): HistoryListener {
@@ -222,6 +250,7 @@ export function wireMessage(message: ChatMessage): Readonly<Record<string, unkno
   if (role === 'assistant' && message.toolCalls !== undefined) {
     return { role, content, tool_calls: message.toolCalls.map(wireToolCall) };
   }
+  if (role === 'user' && message.name !== undefined) return { role, content, name: message.name };
   return { role, content };
 }
 

@@ -5,7 +5,9 @@ import type { LogEntry } from './event-log.js';
 export interface TranscriptLine {
   /** On the session's clock; null = unknown. */
   atMs: number | null;
-  who: 'user' | 'agent' | 'tool';
+  who: 'user' | 'agent' | 'tool' | 'participant';
+  /** Of a participant. */
+  name?: string;
   text: string;
 }
 
@@ -44,6 +46,9 @@ export function transcriptOf({ entries }: { entries: readonly LogEntry[] }): Tra
       } else if (effect.type === 'tool.start') {
         const { id, name, arguments: args } = effect.call;
         calls.set(id, add({ atMs, who: 'tool', text: `${name}(${args})` }));
+      } else if (effect.type === 'participant.words') {
+        const { name, text, whispered } = effect;
+        add({ atMs, who: 'participant', name, text: whispered ? `(to the agent) ${text}` : text });
       } else if (effect.type === 'user.said') {
         // The same turn again: it had not been over, and this is the complete text.
         const known = turns.get(effect.turn);
@@ -59,6 +64,7 @@ export function transcriptOf({ entries }: { entries: readonly LogEntry[] }): Tra
 interface Message {
   role: string;
   content: string;
+  name?: string;
   tool_call_id?: string;
   tool_calls?: { id: string; function: { name: string; arguments: string } }[];
 }
@@ -77,7 +83,9 @@ export function transcriptOfChat({
       continue;
     }
     const who = message.role === 'user' ? 'user' : 'agent';
-    if (message.content !== '') lines.push({ atMs: null, who, text: message.content });
+    if (message.name !== undefined)
+      lines.push({ atMs: null, who: 'participant', name: message.name, text: message.content });
+    else if (message.content !== '') lines.push({ atMs: null, who, text: message.content });
     for (const { id, function: called } of message.tool_calls ?? []) {
       const line: TranscriptLine = { atMs: null, who: 'tool', text: `${called.name}(${called.arguments})` };
       calls.set(id, line);

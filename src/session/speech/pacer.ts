@@ -2,7 +2,7 @@ import { frameSamples, FRAME_MS } from '../../audio/frame.js';
 import type { Cancel } from '../../base/clock.js';
 import type { Ticker } from '../../base/ticker.js';
 import type { Transport } from '../../transports/transport.js';
-import type { LineTaps } from '../tap.js';
+import type { LineEar } from '../tap.js';
 
 /** The source of the agent's audio. */
 export interface FrameSource {
@@ -50,27 +50,27 @@ export class Pacer {
   #isResting = false;
   /** A frame is being pulled: nothing that this causes may send another one before it. */
   #isGiving = false;
-  readonly #taps: LineTaps | null;
+  readonly #ear: LineEar | null;
   /** Frames that were played, silent ones too. */
   #played = 0;
-  /** Frames sent ahead of time that the taps have not got, because they are not heard yet. */
+  /** Frames sent ahead of time that the ear has not got, because they are not heard yet. */
   readonly #sent: Int16Array[] = [];
   #silence: Int16Array | null = null;
 
   /**
    * @param onFault called if the transport or the source throws
-   * @param taps get what is really played
+   * @param ear gets what is really played
    */
   constructor(
     transport: Transport,
     source: FrameSource,
     onFault: (error: unknown) => void,
-    taps: LineTaps | null = null,
+    ear: LineEar | null = null,
   ) {
     this.#transport = transport;
     this.#source = source;
     this.#onFault = onFault;
-    this.#taps = taps;
+    this.#ear = ear;
     this.#leadFrames = Math.floor((transport.leadMs ?? 0) / FRAME_MS);
   }
 
@@ -125,11 +125,11 @@ export class Pacer {
   #hear(frame: Int16Array | null, count: number): void {
     const first = this.#played;
     this.#played += count;
-    if (this.#taps?.isRead !== true) return;
+    if (this.#ear?.isRead !== true) return;
     this.#silence ??= new Int16Array(frameSamples(this.#transport.outputRateHz));
     for (let at = first; at < this.#played; at++) {
       const isLast = at === this.#played - 1;
-      this.#taps.push(isLast && frame !== null ? frame : this.#silence, at * this.#silence.length);
+      this.#ear.push(isLast && frame !== null ? frame : this.#silence, at * this.#silence.length);
     }
   }
 
@@ -159,7 +159,7 @@ export class Pacer {
     this.#forgetDropped();
     while (this.#aheadFrames < this.#leadFrames && ahead.ready()) {
       const frame = ahead.pull() ?? new Int16Array(frameSamples(this.#transport.outputRateHz));
-      if (this.#taps?.isRead === true) this.#sent.push(frame);
+      if (this.#ear?.isRead === true) this.#sent.push(frame);
       this.#transport.play(frame);
     }
   }

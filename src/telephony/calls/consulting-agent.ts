@@ -87,9 +87,10 @@ ${transcriptOf(messages)}`;
 }
 
 function transcriptOf(messages: readonly ChatMessage[]): string {
-  const lines = messages.flatMap(({ role, content }) => {
+  const lines = messages.flatMap((message) => {
+    const { role, content } = message;
     if (content === '' || (role !== 'user' && role !== 'assistant')) return [];
-    return [`${role === 'user' ? 'Caller' : 'You'}: ${content}`];
+    return [`${role === 'user' ? (message.name ?? 'Caller') : 'You'}: ${content}`];
   });
   return lines.join('\n').slice(-MAX_CONVERSATION_CHARS);
 }

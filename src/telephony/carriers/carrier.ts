@@ -64,6 +64,8 @@ export interface CallRequest {
   to: string;
   /** The call is cancelled if it is not answered in this time. */
   ringTimeoutMs: number;
+  /** Its line must be on this thread, because it is not for an agent's session of its own. Default false. */
+  isHere?: boolean | undefined;
   /** Sent by networks that support it: SIP headers, custom parameters. */
   headers?: Readonly<Record<string, string>> | undefined;
 }

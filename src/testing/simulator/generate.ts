@@ -13,6 +13,7 @@ const SOURCES: readonly ((random: Random) => Act[])[] = [
   randomLine,
   randomStrays,
   randomCommands,
+  randomParticipants,
 ];
 
 /** Generates the script of one conversation. The same seed gives the same script. */
@@ -131,6 +132,35 @@ function randomCommand(random: Random, id: number): ConversationEvent {
     [1, { type: 'command.record', id, on }],
     [1, { type: 'command.listen', id, by: 'supervisor', on }],
   ]);
+}
+
+/** Somebody joins, does something else, speaks, or is gone. */
+function participantEvent(random: Random, id: number): ConversationEvent {
+  const who = random.pick(['ada', 'bob']);
+  const mode = random.pick(['listen', 'whisper', 'barge_in', 'take_over'] as const);
+  const on = random.chance(0.6);
+  const guest = { id: who, name: who, channel: 'line', by: null, mode, whisperTo: null };
+  return random.weighted<ConversationEvent>([
+    [4, { type: 'command.join', id, participant: guest }],
+    [3, { type: 'command.participant', id, participant: who, mode }],
+    [1, { type: 'command.participant', id, participant: who, held: on, muted: random.chance(0.3) }],
+    [2, { type: 'command.leave', id, participant: who, reason: random.pick(['left', 'removed', 'lost']) }],
+    [2, { type: 'participant.speaking', participant: who, on }],
+    [2, { type: 'participant.said', participant: who, text: random.pick(['We will send it today.', '…']) }],
+  ]);
+}
+
+/** People who join a call for a while. */
+export function randomParticipants(random: Random): Act[] {
+  if (random.chance(0.7)) return [];
+  const acts: Act[] = [];
+  let atMs = random.int(0, 10_000);
+  const count = random.int(3, 20);
+  for (let at = 0; at < count; at++) {
+    acts.push({ on: 'stage', does: 'send', with: [participantEvent(random, 1000 + at), { at: atMs }] });
+    atMs += random.chance(0.4) ? random.int(0, 500) : random.int(0, 6000);
+  }
+  return acts;
 }
 
 const GOODBYES = [[], ['Goodbye.'], ['So long.', 'Thank you for calling. Goodbye.']] as const;

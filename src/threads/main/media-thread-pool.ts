@@ -72,9 +72,9 @@ export class MediaThreadPool implements MediaHost {
 
   callMedia(): Promise<CallMediaHost> {
     this.#callMedia ??= this.#options.local.callMedia().then((local): CallMediaHost => ({
-      openLine: (rateHz, events, beside) => {
-        const thread = beside === null ? this.#freest() : this.#threadOf(beside);
-        return thread?.openPhone(rateHz, events) ?? local.openLine(rateHz, events, beside);
+      openLine: (rateHz, events, near) => {
+        const thread = near === null ? this.#freest() : near === 'here' ? null : this.#threadOf(near);
+        return thread?.openPhone(rateHz, events) ?? local.openLine(rateHz, events, near);
       },
       openMedia: (line, ports, options) =>
         line instanceof PhoneLineProxy ? line.openMedia(ports, options) : local.openMedia(line, ports, options),

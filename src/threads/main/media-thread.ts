@@ -343,6 +343,8 @@ function mainMethods({ stores, lines, sessions, onFinished, onProgress, onFault 
       lines.get(line)?.transferTo(target, signal) ?? { ok: false, reason: 'failed' },
     event: ({ session, event }) => sessions.get(session)?.event(event),
     tapped: async ({ session, frame }) => known(session).tapped(frame),
+    participantFrame: ({ session, participant, frame }) => sessions.get(session)?.plays(participant, frame),
+    participantClosed: ({ session, participant }) => sessions.get(session)?.leaves(participant),
     log: ({ session, entry }) => sessions.get(session)?.log(entry),
     finished: (report) => {
       const session = sessions.get(report.sessionId);

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js';
-import { ParleyError, reasonOf } from '../../base/errors.js';
-import type { CommandResult, Side } from '../../conversation/control/command.js';
+import { errorOf, ParleyError, reasonOf } from '../../base/errors.js';
+import type { CommandResult, NewParticipant, Side } from '../../conversation/control/command.js';
 import type { SessionHandle } from '../../engine/remote-line.js';
 import type { SessionRequest } from '../../engine/options.js';
 import type { LogEntry } from '../../session/record/event-log.js';
@@ -9,10 +9,11 @@ import type { Consultation } from '../../session/line/line-actions.js';
 import { LineTaps, type TapFrame, type TapOptions } from '../../session/tap.js';
 import { type EndOptions, type SessionCommand, SteeredSession } from '../../session/steered-session.js';
 import type { SessionEvent } from '../../session/session-options.js';
+import { joinBy, type JoinedParticipant, type JoinOptions } from '../../session/participants/joined.js';
 import type { FunctionCall, SessionReport } from '../../session/record/session-report.js';
-import type { TransferOutcome } from '../../transports/transport.js';
+import type { TransferOutcome, Transport } from '../../transports/transport.js';
 import type { ThreadMethods } from '../wire/protocol.js';
-import type { Rpc } from '../wire/rpc.js';
+import { type Rpc, toWire } from '../wire/rpc.js';
 import type { ChatMessage } from '../../agent/chat.js';
 import { type FunctionHooks, type FunctionRun, type PlainTool, plainTool, runCode } from '../../tools/code-tool.js';
 import type { DefinedTool } from '../../tools/define-tool.js';
@@ -63,6 +64,7 @@ export class LostReport {
       line: null,
       recording: null,
       listeners: [],
+      participants: [],
       faults: { [THREAD_LOST]: 1 },
       faultReasons: { [THREAD_LOST]: reason },
     };
@@ -100,6 +102,8 @@ export class SessionProxy extends SteeredSession implements SessionHandle {
     user: new LineTaps('user', 0, (on) => this.#read('user', on)),
     agent: new LineTaps('agent', 0, (on) => this.#read('agent', on)),
   };
+  /** Of the people who have joined. */
+  readonly #lines = new Map<string, Transport>();
   #resolve!: (report: SessionReport) => void;
   #startMs: number | null = null;
   #isOver = false;
@@ -134,6 +138,27 @@ export class SessionProxy extends SteeredSession implements SessionHandle {
   /** A frame of a tap in the thread. */
   tapped(frame: TapFrame): void {
     this.#taps[frame.side].give(frame);
+  }
+
+  async join(line: Transport, options: JoinOptions = {}): Promise<JoinedParticipant> {
+    if (this.#isOver) throw new ParleyError('SESSION_CLOSED');
+    return joinBy(this, options, (participant) => this.#join(line, participant, options.signal));
+  }
+
+  /** What a participant hears. */
+  plays(participant: string, frame: Int16Array | null): void {
+    try {
+      this.#lines.get(participant)?.play(frame);
+    } catch (error) {
+      this.#gone(participant, errorOf(error));
+    }
+  }
+
+  /** A participant is not in the call any more. */
+  leaves(participant: string): void {
+    const line = this.#lines.get(participant);
+    this.#lines.delete(participant);
+    line?.close().catch((error: unknown) => this.noteFault('participant.close', reasonOf(error)));
   }
 
   end(options: EndOptions = {}): Promise<SessionReport> {
@@ -184,6 +209,7 @@ export class SessionProxy extends SteeredSession implements SessionHandle {
     this.event({ type: 'ended', report });
     this.#isOver = true;
     for (const taps of Object.values(this.#taps)) taps.close();
+    for (const participant of Array.from(this.#lines.keys())) this.leaves(participant);
     this.#resolve(report);
   }
 
@@ -194,6 +220,31 @@ export class SessionProxy extends SteeredSession implements SessionHandle {
     const report = this.#known.report(this.id, durationMs, reason, optOut);
     // The recording is complete up to now, and must be found when the call is erased.
     this.over({ ...report, recording: recordings === null ? null : recordingLeftIn(recordings, this.id) });
+  }
+
+  /** The line stays here: its audio goes to the thread. */
+  async #join(line: Transport, participant: NewParticipant, signal: AbortSignal | undefined): Promise<void> {
+    const { id } = participant;
+    const { inputRateHz, outputRateHz } = line;
+    const { rpc } = this.#options;
+    const limits = signal === undefined ? { timeoutMs: COMMAND_MS } : { timeoutMs: COMMAND_MS, signal };
+    await rpc.ask('join', { session: this.id, participant, rates: { inputRateHz, outputRateHz } }, limits);
+    this.#lines.set(id, line);
+    line.start({
+      audio: (samples) => {
+        rpc.tell('participantAudio', { session: this.id, participant: id, samples: samples.slice() });
+      },
+      digits: () => undefined,
+      text: () => undefined,
+      formResult: () => undefined,
+      closed: (error) => this.#gone(id, error),
+    });
+  }
+
+  #gone(participant: string, error: Error | undefined): void {
+    if (!this.#lines.has(participant)) return;
+    const told = { session: this.id, participant, error: error === undefined ? null : toWire(error) };
+    this.#options.rpc.tell('participantGone', told);
   }
 
   #read(side: Side, on: boolean): void {

@@ -9,7 +9,7 @@ import type { RtpStats } from '../../transports/rtp/media.js';
 import type { Agreement } from '../../transports/rtp/negotiation.js';
 import type { DoNotCallEntry } from '../../session/after-call/do-not-call.js';
 import type { LogEntry } from '../../session/record/event-log.js';
-import type { CommandResult, Side } from '../../conversation/control/command.js';
+import type { CommandResult, NewParticipant, Side } from '../../conversation/control/command.js';
 import type { TapFrame } from '../../session/tap.js';
 import type { EndOptions, SessionCommand } from '../../session/steered-session.js';
 import type { Consultation } from '../../session/line/line-actions.js';
@@ -92,6 +92,12 @@ export type RemoteSessionRequest = Omit<SessionRequest, Own> & {
 /** A request from another thread for a waiting caller. */
 export type RemoteWaitingRequest = Omit<WaitingRequest, Own | 'interceptTool' | 'events'>;
 
+/** Of a line in the main thread. */
+export interface LineRates {
+  inputRateHz: number;
+  outputRateHz: number;
+}
+
 /** Methods of a media thread for the main thread. */
 export type ThreadMethods = {
   /** Loads the engine. Resolves to messages about providers that cannot be reached, like `Engine.warmUp`. */
@@ -139,6 +145,13 @@ export type ThreadMethods = {
     what: { session: string; command: SessionCommand; functions: readonly PlainTool[] },
     signal: AbortSignal,
   ) => Promise<CommandResult>;
+  /** Like `Session.join`: the line stays in the main thread. Its audio follows. */
+  join: (
+    what: { session: string; participant: NewParticipant; rates: LineRates },
+    signal: AbortSignal,
+  ) => Promise<void>;
+  participantAudio: (what: { session: string; participant: string; samples: Int16Array }) => void;
+  participantGone: (what: { session: string; participant: string; error: WireError | null }) => void;
   endSession: (what: { session: string; options: EndOptions }) => void;
   /** Sends what a side says, or (`on` false) no longer. */
   tap: (what: { session: string; side: Side; on: boolean }) => void;
@@ -170,6 +183,10 @@ export type MainMethods = {
   log: (what: { session: string; entry: LogEntry }) => void;
   /** The next frame follows the answer. */
   tapped: (what: { session: string; frame: TapFrame }) => Promise<void>;
+  /** The next 20 ms that a participant hears; null = silence. */
+  participantFrame: (what: { session: string; participant: string; frame: Int16Array | null }) => void;
+  /** The session has closed the line of a participant. */
+  participantClosed: (what: { session: string; participant: string }) => void;
   finished: (report: SessionReport) => void;
   mayTransfer: (what: { session: string; target: string }) => Promise<string | null>;
   consult: (what: { session: string; about: Consultation }, signal: AbortSignal) => Promise<TransferOutcome>;

@@ -16,6 +16,7 @@ import { WorkerCalls, TRANSFER_MS } from './worker-calls.js';
 import { WorkerWebRtc } from './worker-webrtc.js';
 import type { EnginePlugin } from '../../engine/plugin.js';
 import { WorkerFunctions } from './worker-functions.js';
+import { WorkerParticipants } from './worker-participants.js';
 import { WorkerStores } from './worker-stores.js';
 
 export interface MediaWorkerOptions {
@@ -40,6 +41,7 @@ export class MediaWorker {
   readonly #engine: Engine;
   readonly #webRtc: WorkerWebRtc;
   readonly #calls: WorkerCalls;
+  readonly #participants: WorkerParticipants;
   readonly #sessions = new Map<string, SessionHandle>();
   /** By the id of their lines. */
   readonly #waiting = new Map<string, Awaited<ReturnType<Engine['openWaiting']>>>();
@@ -52,6 +54,7 @@ export class MediaWorker {
     const onFault = (error: Error): void => this.#main.tell('fault', toWire(error));
     this.#main = new Rpc({ post, methods: this.#methods(), clock, onFault });
     this.#functions = new WorkerFunctions(this.#main);
+    this.#participants = new WorkerParticipants(this.#main);
     this.#stores = new WorkerStores(settings, this.#main, clock);
     this.#engine = new Engine({
       ...settings.options,
@@ -116,6 +119,13 @@ export class MediaWorker {
         }
         return steered.control(command, signal);
       },
+      join: async ({ session: id, participant, rates }, signal) => {
+        const session = of(id);
+        if (session === undefined) throw new ParleyError('SESSION_CLOSED');
+        await this.#participants.join(session, participant, rates, signal);
+      },
+      participantAudio: (what) => this.#participants.audio(what),
+      participantGone: (what) => this.#participants.gone(what),
       endSession: ({ session, options }) => void of(session)?.end(options),
       tap: ({ session, side, on }) => this.#tap(session, side, on),
       sendText: ({ session, text }) => of(session)?.sendText(text),

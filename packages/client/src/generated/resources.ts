@@ -3,6 +3,7 @@
 import { Http, type NamedEvent, type ParleyOptions, path, type RequestOptions, type StreamOptions } from '../http.js';
 import type { Pages } from '../pages.js';
 import type {
+  AddedParticipant,
   Agent,
   AgentChange,
   AgentCheck,
@@ -65,7 +66,12 @@ import type {
   NameableVoice,
   NewCampaign,
   NewKey,
+  NewParticipant,
   Node,
+  Participant,
+  ParticipantChanges,
+  ParticipantEvent,
+  Participants,
   Phone,
   PhoneImport,
   PhonePurchase,
@@ -137,6 +143,7 @@ import type {
 export type CallEventMessage =
   | NamedEvent<'status', StatusEvent>
   | NamedEvent<'transcript', TranscriptEvent>
+  | NamedEvent<'participant', ParticipantEvent>
   | NamedEvent<'metrics', MetricsEvent>
   | NamedEvent<'tool', ToolEvent>
   | NamedEvent<'speaking', SpeakingEvent>
@@ -608,7 +615,7 @@ export class Events {
   /**
    * Watch the events of all calls. `GET /events`
    *
-   * Events are `status`, `transcript`, `speaking`, `interrupted`, `metrics`, `tool_started`, `tool_progress`, `tool`, `state`, and `gap` if the client missed some. Those of all nodes.
+   * Events are `status`, `transcript`, `speaking`, `interrupted`, `metrics`, `tool_started`, `tool_progress`, `tool`, `state`, `participant`, and `gap` if the client missed some. Those of all nodes.
    */
   watchCalls(options?: StreamOptions): AsyncGenerator<CallEventMessage, void> {
     return this.#http.events('/events', { isNamed: true, last: null }, options);
@@ -753,6 +760,43 @@ export class Calls {
     options?: RequestOptions,
   ): Promise<CommandAnswer> {
     return this.#http.json('POST', path`/sessions/${sessionId}/control`, { body, query, isIdempotent: true }, options);
+  }
+
+  /**
+   * Let somebody join a running session. `POST /sessions/{session_id}/participants`
+   *
+   * Answers an offer of WebRTC, or calls somebody by phone: they join when they are connected. Events `participant` and the list tell how it goes, with `busy`, `no-answer` and so on as the `reason`. The limits of outbound calls apply to phones.
+   */
+  addParticipant(sessionId: string, body: NewParticipant, options?: RequestOptions): Promise<AddedParticipant> {
+    return this.#http.json('POST', path`/sessions/${sessionId}/participants`, { body }, options);
+  }
+
+  /**
+   * Who has joined a running session, or is about to. `GET /sessions/{session_id}/participants`
+   */
+  listParticipants(sessionId: string, options?: RequestOptions): Promise<Participants> {
+    return this.#http.json('GET', path`/sessions/${sessionId}/participants`, {}, options);
+  }
+
+  /**
+   * Change what a participant hears, and who hears them. `PUT /sessions/{session_id}/participants/{participant_id}`
+   */
+  changeParticipant(
+    sessionId: string,
+    participantId: string,
+    body: ParticipantChanges,
+    options?: RequestOptions,
+  ): Promise<Participant> {
+    return this.#http.json('PUT', path`/sessions/${sessionId}/participants/${participantId}`, { body }, options);
+  }
+
+  /**
+   * Let a participant go. `DELETE /sessions/{session_id}/participants/{participant_id}`
+   *
+   * After a take-over the agent goes on.
+   */
+  removeParticipant(sessionId: string, participantId: string, options?: RequestOptions): Promise<Success> {
+    return this.#http.json('DELETE', path`/sessions/${sessionId}/participants/${participantId}`, {}, options);
   }
 
   /**

@@ -13,6 +13,33 @@ interface components {
       role: 'system' | 'user' | 'assistant';
       content: string;
     };
+    /** @description `answer`: to the offer; `null` for a phone. */
+    AddedParticipant: {
+      participant_id: string;
+      name: string;
+      /** @description `socket`, `webrtc` or `phone` */
+      channel: string;
+      /**
+       * @description `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
+       * @enum {string}
+       */
+      mode: 'listen' | 'whisper' | 'barge_in' | 'take_over';
+      /** @description The participant who hears the whisper; `null`: the agent’s model. */
+      whisper_to: string | null;
+      held: boolean;
+      muted: boolean;
+      /**
+       * @description `connecting`: their line is not open yet. `failed`: it could not be opened.
+       * @enum {string}
+       */
+      status: 'connecting' | 'joined' | 'left' | 'failed';
+      /** @description `left`, `removed` or `lost`, or why the line failed: `busy`, `no-answer` and so on. */
+      reason: string | null;
+      answer: {
+        sdp: string;
+        type: string;
+      } | null;
+    };
     Agent: {
       id: string;
       name: string;
@@ -273,6 +300,7 @@ interface components {
     CallEvent:
       | components['schemas']['StatusEvent']
       | components['schemas']['TranscriptEvent']
+      | components['schemas']['ParticipantEvent']
       | components['schemas']['MetricsEvent']
       | components['schemas']['ToolEvent']
       | components['schemas']['SpeakingEvent']
@@ -397,6 +425,22 @@ interface components {
         key_id: string;
         from: number;
         to: number;
+      }[];
+      /** @description Who has joined the user and the agent: `from` and `to` in seconds since the line opened. */
+      participants?: {
+        participant_id: string;
+        name: string;
+        channel: string;
+        key_id: string | null;
+        /**
+         * @description The last one.
+         * @enum {string}
+         */
+        mode: 'listen' | 'whisper' | 'barge_in' | 'take_over';
+        from: number;
+        to: number;
+        /** @description `null`: the call ended with them. */
+        left: ('left' | 'removed' | 'lost') | null;
       }[];
       /** @description Only a test call has it. Lists of calls have no test calls. */
       eval?: {
@@ -917,6 +961,7 @@ interface components {
        * @example AGENT_DISABLED
        * @example SESSION_CLOSED
        * @example LISTENING_REFUSED
+       * @example PARTICIPANT_UNREACHED
        * @example COMMAND_REFUSED
        * @example MEDIA_THREAD_LOST
        * @example MEDIA_THREAD_SILENT
@@ -1521,6 +1566,7 @@ interface components {
        * @example AGENT_DISABLED
        * @example SESSION_CLOSED
        * @example LISTENING_REFUSED
+       * @example PARTICIPANT_UNREACHED
        * @example COMMAND_REFUSED
        * @example MEDIA_THREAD_LOST
        * @example MEDIA_THREAD_SILENT
@@ -1956,6 +2002,7 @@ interface components {
       /** @description Only this answer has it. */
       key: string;
     };
+    NewParticipant: components['schemas']['WebRtcParticipant'] | components['schemas']['PhoneParticipant'];
     /** @description A daemon. Daemons with the same database are nodes of one system. */
     Node: {
       /** @description New at each start. */
@@ -2114,6 +2161,71 @@ interface components {
       /** @description A form that it must not have. */
       not?: components['schemas']['ParamSchema'] | null;
     };
+    Participant: {
+      participant_id: string;
+      name: string;
+      /** @description `socket`, `webrtc` or `phone` */
+      channel: string;
+      /**
+       * @description `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
+       * @enum {string}
+       */
+      mode: 'listen' | 'whisper' | 'barge_in' | 'take_over';
+      /** @description The participant who hears the whisper; `null`: the agent’s model. */
+      whisper_to: string | null;
+      held: boolean;
+      muted: boolean;
+      /**
+       * @description `connecting`: their line is not open yet. `failed`: it could not be opened.
+       * @enum {string}
+       */
+      status: 'connecting' | 'joined' | 'left' | 'failed';
+      /** @description `left`, `removed` or `lost`, or why the line failed: `busy`, `no-answer` and so on. */
+      reason: string | null;
+    };
+    ParticipantChanges: {
+      /**
+       * @description `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
+       * @enum {string}
+       */
+      mode?: 'listen' | 'whisper' | 'barge_in' | 'take_over';
+      whisper_to?: string | null;
+      /** @description On hold they hear music or nothing, and nobody hears them. */
+      held?: boolean;
+      /** @description What they hear on hold. */
+      music?: boolean;
+      /** @description Nobody hears them. */
+      muted?: boolean;
+    };
+    /** @description Event `participant`: somebody has joined the user and the agent, may do something else, or has left. */
+    ParticipantEvent: {
+      session_id: string;
+      /** @description Unix seconds */
+      time?: number;
+      participant_id: string;
+      name: string;
+      /** @description `socket`, `webrtc` or `phone` */
+      channel: string;
+      /**
+       * @description `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
+       * @enum {string}
+       */
+      mode: 'listen' | 'whisper' | 'barge_in' | 'take_over';
+      /** @description The participant who hears the whisper; `null`: the agent’s model. */
+      whisper_to: string | null;
+      held: boolean;
+      muted: boolean;
+      /**
+       * @description `connecting`: their line is not open yet. `failed`: it could not be opened.
+       * @enum {string}
+       */
+      status: 'connecting' | 'joined' | 'left' | 'failed';
+      /** @description `left`, `removed` or `lost`, or why the line failed: `busy`, `no-answer` and so on. */
+      reason: string | null;
+    };
+    Participants: {
+      participants: components['schemas']['Participant'][];
+    };
     /** @description The agent pausing the recording. */
     PauseRecording: {
       /** @description Whether the agent may pause the recording. */
@@ -2148,6 +2260,30 @@ interface components {
     PhoneImport: {
       /** @description E.164 */
       phone: string;
+    };
+    /** @description Is called, and joins at the answer. */
+    PhoneParticipant: {
+      /** @constant */
+      channel: 'phone';
+      /** @description E.164 */
+      phone_number: string;
+      /** @description One of our numbers. Default: that of the call, by phone. */
+      from?: string | null;
+      /** @description Default and maximum: the operator’s `calls.ringS`. */
+      ring_s?: number;
+      /**
+       * @description What the model, the transcript and the call log call them.
+       * @default participant
+       */
+      name?: string;
+      /**
+       * @description `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
+       * @default listen
+       * @enum {string}
+       */
+      mode?: 'listen' | 'whisper' | 'barge_in' | 'take_over';
+      /** @description The participant who hears a whisper. Default: the agent’s model reads it. */
+      whisper_to?: string | null;
     };
     /** @description The area of the number, and the address of the buyer. */
     PhonePurchase: {
@@ -2642,22 +2778,29 @@ interface components {
         /** @description On the session's clock; null = unknown */
         at_ms: number | null;
         /** @enum {string} */
-        who: 'user' | 'agent' | 'tool';
+        who: 'user' | 'agent' | 'tool' | 'participant';
+        /** @description Of a participant */
+        name?: string;
         /** @description The agent's part as far as it was heard; a tool's call with its result */
         text: string;
       }[];
     };
-    /** @description Event `transcript`: words of the user or the agent. */
+    /** @description Event `transcript`: words of the user, the agent or a participant. */
     TranscriptEvent: {
       session_id: string;
       /** @description Unix seconds */
       time?: number;
       /** @enum {string} */
-      role: 'user' | 'agent';
+      role: 'user' | 'agent' | 'participant';
       /** @description Null: the agent opts out of data collection */
       text: string | null;
       is_final: boolean;
       turn?: number;
+      participant_id?: string;
+      /** @description Of a participant */
+      name?: string;
+      /** @description The user does not hear it. */
+      whispered?: boolean;
     };
     /** @description Connects the user to somebody else, which ends the session. */
     TransferCommand: {
@@ -2807,6 +2950,30 @@ interface components {
         /** @description The same call goes on after its line broke: the agent does not greet again */
         resume?: boolean | null;
       } | null;
+    };
+    /** @description Joins over WebRTC, when the connection is open. */
+    WebRtcParticipant: {
+      /** @constant */
+      channel: 'webrtc';
+      offer: {
+        /** @description Opus audio in both directions, with all candidates; at most 64 kB and 32 sections. */
+        sdp: string;
+        /** @constant */
+        type: 'offer';
+      };
+      /**
+       * @description What the model, the transcript and the call log call them.
+       * @default participant
+       */
+      name?: string;
+      /**
+       * @description `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
+       * @default listen
+       * @enum {string}
+       */
+      mode?: 'listen' | 'whisper' | 'barge_in' | 'take_over';
+      /** @description The participant who hears a whisper. Default: the agent’s model reads it. */
+      whisper_to?: string | null;
     };
     /** @description An HTTP address with request headers. */
     WebhookConfig: {
@@ -3082,6 +3249,7 @@ interface components {
 }
 
 export type AddMessageCommand = components['schemas']['AddMessageCommand'];
+export type AddedParticipant = components['schemas']['AddedParticipant'];
 export type Agent = components['schemas']['Agent'];
 export type AgentCallData = components['schemas']['AgentCallData'];
 export type AgentChange = components['schemas']['AgentChange'];
@@ -3186,13 +3354,19 @@ export type MuteCommand = components['schemas']['MuteCommand'];
 export type NameableVoice = components['schemas']['NameableVoice'];
 export type NewCampaign = components['schemas']['NewCampaign'];
 export type NewKey = components['schemas']['NewKey'];
+export type NewParticipant = components['schemas']['NewParticipant'];
 export type Node = components['schemas']['Node'];
 export type Param = components['schemas']['Param'];
 export type ParamSchema = components['schemas']['ParamSchema'];
+export type Participant = components['schemas']['Participant'];
+export type ParticipantChanges = components['schemas']['ParticipantChanges'];
+export type ParticipantEvent = components['schemas']['ParticipantEvent'];
+export type Participants = components['schemas']['Participants'];
 export type PauseRecording = components['schemas']['PauseRecording'];
 export type Percentiles = components['schemas']['Percentiles'];
 export type Phone = components['schemas']['Phone'];
 export type PhoneImport = components['schemas']['PhoneImport'];
+export type PhoneParticipant = components['schemas']['PhoneParticipant'];
 export type PhonePurchase = components['schemas']['PhonePurchase'];
 export type PressKeysCommand = components['schemas']['PressKeysCommand'];
 export type PrivacySetting = components['schemas']['PrivacySetting'];
@@ -3248,6 +3422,7 @@ export type ValidationError = components['schemas']['ValidationError'];
 export type Voice = components['schemas']['Voice'];
 export type Voicemail = components['schemas']['Voicemail'];
 export type WebRtcOffer = components['schemas']['WebRtcOffer'];
+export type WebRtcParticipant = components['schemas']['WebRtcParticipant'];
 export type WebhookConfig = components['schemas']['WebhookConfig'];
 export type WebhookDelivery = components['schemas']['WebhookDelivery'];
 export type GetHealthAnswer = components['schemas']['GetHealthAnswer'];

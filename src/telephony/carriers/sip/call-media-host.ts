@@ -35,8 +35,8 @@ export interface CallLineEvents {
 
 /** Opens lines and media of calls: the signalling does not know their thread. */
 export interface CallMediaHost {
-  /** @param beside the line of a call that this one may be bridged to; null = none */
-  openLine(rateHz: number, events: CallLineEvents, beside: AgentLine | null): AgentLine;
+  /** @param near where the line must be: beside another one that it may be bridged to, or on this thread */
+  openLine(rateHz: number, events: CallLineEvents, near: AgentLine | 'here' | null): AgentLine;
   /** Opens sockets and media for a line of this host. @throws ParleyError RTP_PORTS_FULL, MEDIA_THREAD_LOST */
   openMedia(line: AgentLine, ports: RtpPorts, options: CallMediaOptions): Promise<OpenedMedia>;
   /** Relays the audio of two lines to each other until it is closed; null if that is not possible. */

@@ -34,8 +34,8 @@ export interface SipCallOptions {
   headers: Readonly<Record<string, string>>;
   rateHz: number;
   mediaHost: CallMediaHost;
-  /** The call for whose transfer this one was placed; null = none. */
-  beside: SipCall | null;
+  /** Where its line must be, see `CallMediaHost`. */
+  near: Parameters<CallMediaHost['openLine']>[2];
   clock: Clock;
   onTransfer: (call: SipCall, target: string, signal: AbortSignal) => Promise<TransferOutcome>;
   onConnect: (call: SipCall, other: CarrierCall<SessionLine>, signal: AbortSignal) => Promise<TransferOutcome>;
@@ -73,7 +73,7 @@ export class SipCall implements CarrierCall<SessionLine> {
   #onFarGone: () => void = () => undefined;
 
   constructor(options: SipCallOptions) {
-    const { id, direction, from, to, headers, rateHz, mediaHost, beside, clock } = options;
+    const { id, direction, from, to, headers, rateHz, mediaHost, near, clock } = options;
     this.#options = options;
     this.#states = new CallStates({ nowMs: () => clock.nowMs(), onListenerError: options.onListenerError });
     this.id = id;
@@ -85,7 +85,7 @@ export class SipCall implements CarrierCall<SessionLine> {
       onClosed: () => this.#agentLeft(),
       onTransfer: (target, signal) => this.#transferTo(target, signal),
     };
-    this.line = mediaHost.openLine(rateHz, events, beside?.line ?? null);
+    this.line = mediaHost.openLine(rateHz, events, near);
   }
 
   get state(): CallState {

@@ -175,14 +175,14 @@ export class SipCarrier implements Carrier<SessionLine> {
   }
 
   placeCall(request: CallRequest): SipCall {
-    return this.#newCall(request, null);
+    return this.#newCall(request, request.isHere === true ? 'here' : null);
   }
 
   /**
-   * @param beside the call for whose transfer this one is placed
+   * @param beside the call for whose transfer this one is placed; `here` = its line must be on this thread
    * @param behalf as in `#placeFor`
    */
-  #newCall(request: CallRequest, beside: SipCall | null, behalf: string | null = null): SipCall {
+  #newCall(request: CallRequest, beside: SipCall | 'here' | null, behalf: string | null = null): SipCall {
     if (this.#isClosed) throw new ParleyError('CARRIER_CLOSED', { carrier: this.name });
     const { from, to, ringTimeoutMs, headers = {} } = request;
     const target = addressToCall(to, this.#addressing);
@@ -419,7 +419,7 @@ export class SipCarrier implements Carrier<SessionLine> {
     from: string,
     to: string,
     headers: Readonly<Record<string, string>>,
-    beside: SipCall | null = null,
+    beside: SipCall | 'here' | null = null,
   ): SipCall {
     const { clock, onError } = this.#options;
     const call: SipCall = new SipCall({
@@ -432,7 +432,7 @@ export class SipCarrier implements Carrier<SessionLine> {
       clock,
       rateHz: this.#rateHz,
       mediaHost: this.#mediaHost,
-      beside,
+      near: beside === 'here' ? beside : (beside?.line ?? null),
       onTransfer: (one, target, signal) => transferBlindly(one, target, signal, this.#transferOptions),
       onConnect: (one, other, signal) => this.#connect(one, other, signal),
       onPlace: (one, target, ringTimeoutMs) => this.#placeFor(one, target, ringTimeoutMs),

@@ -47,7 +47,7 @@ export class HeardHistory implements Rule {
       check(audible || heardChars === 0, 'audio that never played was not heard', () => text);
     }
     const turns = [...this.#turns.values()];
-    const said = history.filter(({ role }) => role !== 'added');
+    const said = history.filter(({ role }) => role !== 'added' && role !== 'participant');
     const messages = historyMessages(said, { expected: false, keepInterrupted: true });
     const noted = messages.flatMap(({ role, content }) => (role === 'user' ? [content] : []));
     // A machine's words are in the history, but they are not turns.

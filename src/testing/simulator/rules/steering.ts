@@ -1,9 +1,10 @@
 import type { ConversationEffect } from '../../../conversation/events.js';
-import type { ConversationState } from '../../../conversation/state.js';
+import { type ConversationState, isTakenOver, isTalkedOver } from '../../../conversation/state.js';
 import { check, type Rule, type Step } from './rule.js';
 
 /**
- * Each command of a program has one outcome. A muted agent says nothing, and nobody speaks to a user on hold. What must
+ * Each command of a program has one outcome. An agent that is muted or from which a participant has taken over says
+ * nothing, and it does not speak to a user on hold. What must
  * be said whole is not cut off.
  */
 export class Steering implements Rule {
@@ -18,12 +19,14 @@ export class Steering implements Rule {
       if (event.id !== undefined && (line !== 'closed' || effects.length > 0)) this.#outcomes.set(event.id, false);
     }
     for (const effect of effects) this.#see(effect);
-    const isSilenced = (muted.agent || hold !== null) && state.ending === null;
+    const isSilenced = (muted.agent || hold !== null || isTakenOver(state)) && state.ending === null;
     check(!isSilenced || speech.queue.length === 0, 'a silenced agent says nothing');
     check(!isSilenced || state.reply === null || state.reply.phase === 'done', 'a silenced agent is not asked');
     check(this.#isHeld === (hold !== null), 'the line knows of the hold');
     check((hold !== null) === (state.deadlines.hold !== null), 'a hold of the user has a deadline');
     check((state.press !== null) === (state.deadlines.press !== null), 'keys to press have a deadline');
+    const isWatched = state.deadlines.participant !== null;
+    check(line === 'closed' || isTalkedOver(state) === isWatched, 'talk over the agent has a deadline');
     const cuts = event.type.startsWith('command.') && event.type !== 'command.end';
     const isCut = (effect: ConversationEffect): boolean =>
       effect.type === 'playout.drop'

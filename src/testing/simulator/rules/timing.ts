@@ -1,7 +1,7 @@
 import type { ConversationConfig } from '../../../agent/flow/conversation-config.js';
 import type { ConversationEffect } from '../../../conversation/events.js';
 import { check, type Rule, type Step } from './rule.js';
-import type { DeadlineName, ConversationState } from '../../../conversation/state.js';
+import { type DeadlineName, type ConversationState, isTakenOver, isTalkedOver } from '../../../conversation/state.js';
 
 /** Every pending state has its own deadline. */
 export function pendingHasDeadline(): Rule {
@@ -30,8 +30,9 @@ function onStep({ state, nextDeadlineMs }: Step): void {
       state.digits !== '' ||
       state.hold !== null ||
       state.press !== null ||
+      isTalkedOver(state) ||
       voicemail?.phase === 'greeting',
-    'a waiting turn waits for the agent, for keys, for the end of a hold or for a machine',
+    'a waiting turn waits for the agent, for keys, for the end of a hold, for a participant or for a machine',
   );
   pending(
     voicemail !== null && voicemail.phase !== 'message' && state.ending === null,
@@ -151,7 +152,8 @@ export class DeadAir implements Rule {
     // During a transfer the user hears ringing.
     this.#isBusy = state.turn.speaking || state.transfer?.phase === 'connecting';
     const isStopped = step.event.type === 'command.interrupt' && state.reply === null;
-    if (state.line === 'closed' || isStopped || state.muted.agent || state.hold !== null) this.#owedMs = null;
+    const isSilenced = state.muted.agent || isTakenOver(state) || isTalkedOver(state);
+    if (state.line === 'closed' || isStopped || isSilenced || state.hold !== null) this.#owedMs = null;
   }
 
   onPlayed(_utteranceId: number, fromMs: number): void {

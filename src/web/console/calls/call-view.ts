@@ -240,7 +240,7 @@ function storyView(
     const ms = line.atMs === null ? null : Math.max(0, line.atMs - zeroMs);
     const answered =
       ms === null || line.who !== 'agent' ? undefined : turns.find((turn) => isAt(turn.audioStartMs, ms));
-    const item = line.who === 'tool' ? toolItem(line.text) : bubbleOf(line.who, line.text);
+    const item = line.who === 'tool' ? toolItem(line.text) : bubbleOf(line);
     const marks = [
       ...(ms === null ? [] : [stamp(ms, onSeek)]),
       ...(answered?.responseMs == null
@@ -264,13 +264,13 @@ function joined(lines: readonly TranscriptLine[]): TranscriptLine[] {
   return groups;
 }
 
-function bubbleOf(who: 'user' | 'agent', text: string): HTMLElement {
+function bubbleOf({ who, name, text }: TranscriptLine): HTMLElement {
   const isCut = text.endsWith(CUT.trimStart());
   const shown = isCut ? text.slice(0, -CUT.trimStart().length).trimEnd() : text;
   return el(
     'li',
     { class: `bubble ${who}${isCut ? ' cut' : ''}` },
-    el('span', { class: 'name' }, who === 'user' ? 'User' : 'Agent'),
+    el('span', { class: 'name' }, name ?? (who === 'user' ? 'User' : 'Agent')),
     el('p', { class: 'text' }, shown),
     ...(isCut ? [el('span', { class: 'tag' }, 'interrupted')] : []),
   );

@@ -64,7 +64,7 @@ export class LiveCall {
         else this.#state.textContent = `Watching: ${event.call_status}`;
         return;
       case 'transcript':
-        if (event.text === null) return;
+        if (event.text === null || event.role === 'participant') return;
         if (event.role === 'agent') this.#answered(event.text);
         else if (event.is_final) this.#transcript.userTurn(event.turn, event.text);
         else this.#transcript.user({ ...event, text: event.text, isFinal: false });

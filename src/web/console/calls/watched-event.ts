@@ -8,6 +8,7 @@ export type WatchedEvent =
   | { type: 'transcript'; role: 'user'; text: string | null; is_final: false; turn: number; segment: number }
   | { type: 'transcript'; role: 'user'; text: string | null; is_final: true; turn: number }
   | { type: 'transcript'; role: 'agent'; text: string | null; is_final: true }
+  | { type: 'transcript'; role: 'participant'; name: string; text: string | null; is_final: true }
   | ({ type: 'metrics' } & WatchedTimes)
   | { type: 'tool'; name: string; ok: boolean; took_ms: number }
   | { type: 'state'; held?: boolean; user_muted?: boolean; agent_muted?: boolean; agent_updated?: boolean }
