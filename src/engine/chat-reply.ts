@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.js';
 import type { ChatMessage, ToolCall, ToolSpec } from '../agent/chat.js';
 import type { HistoryConfig } from '../agent/flow/conversation-config.js';
-import { limitMessages } from '../conversation/speech/history.js';
+import { forModel, limitMessages } from '../conversation/speech/history.js';
 import { freeCallId, MAX_ROUNDS } from '../conversation/reply/reply.js';
 import { raceAbort, untilAborted, withTimeout } from '../base/deadlines.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
@@ -219,7 +219,7 @@ export class ChatReply {
 
   #limited(messages: readonly ChatMessage[]): ChatMessage[] {
     const { systemPrompt: content, history } = this.#options;
-    const limited = limitMessages(messages, history);
+    const limited = limitMessages(forModel(messages), history);
     return content === '' ? limited : [{ role: 'system', content }, ...limited];
   }
 
