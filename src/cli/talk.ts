@@ -67,6 +67,9 @@ export class LineFeed {
   }
 }
 
+/** Faults of which a warning has told before the conversation. */
+const TOLD: ReadonlySet<string> = new Set([NO_MODEL_FAULT, 'script.action_off']);
+
 const DEMO_AGENT = fileURLToPath(packageFile('examples/restaurant/agent.json'));
 
 export const talk = defineCommand({
@@ -139,7 +142,7 @@ async function converse(
       continuation,
       tts: isTyped ? silentTts : undefined,
       log: (entry) => {
-        if (entry.kind === 'note' && 'reason' in entry.data && entry.name !== NO_MODEL_FAULT)
+        if (entry.kind === 'note' && 'reason' in entry.data && !TOLD.has(entry.name))
           screen().stderr.write(styleText('dim', `       ${entry.name}: ${String(entry.data['reason'])}\n`));
       },
       observe,
