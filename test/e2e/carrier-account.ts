@@ -157,6 +157,35 @@ export function describeAccount<D extends CarrierDouble>(
       expect(daemon.log).not.toContain(parts.secret.value);
     }, 240_000);
 
+    it('a call waits in a queue, and is then answered on the same stream', async () => {
+      const desk = {
+        config: { llm: { model: 'scripted' } },
+        script: { rules: [] },
+        extensions: { queue: { max_calls: 1 } },
+      };
+      const { id: agent } = await ask<{ id: string }>('POST', '/agents', { name: 'Desk', ...desk });
+      const { id: number } = await ask<{ id: string }>('POST', '/phones/purchase', { country: 'US', area_code: '202' });
+      await ask('POST', `/phones/${number}/set_agent`, { agent_id: agent });
+      const statusOf = async (id: string): Promise<string | undefined> => {
+        const { histories } = await ask<{ histories: Logged[] }>('GET', '/call-logs');
+        return histories.find(({ call_id: known }) => known === id)?.call_status;
+      };
+      const patience = { timeout: 60_000, interval: 250 };
+      const first = double.callIn(CALLER, number, POLITE);
+      await expect.poll(() => statusOf(first.id), patience).toBe('in-progress');
+      const second = double.callIn('+12025550178', number, POLITE);
+      await expect.poll(() => statusOf(second.id), patience).toBe('queued');
+      await expect.poll(() => second.person.loudness, patience).toBeGreaterThan(500);
+      first.hangUp();
+      await expect.poll(() => statusOf(second.id), patience).toBe('in-progress');
+      await setTimeout(LISTENS_MS);
+      second.hangUp();
+      const item = await logged(({ call_id: id }) => id === second.id);
+      expect(item).toMatchObject({ call_status: 'user-ended', queue: { id: agent, position: 1, left: 'answered' } });
+      await ask('DELETE', `/phones/${number}`);
+      expect(double.violations).toEqual([]);
+    }, 240_000);
+
     more({ address, double: () => double, ask });
   });
 }
