@@ -4,6 +4,7 @@ import type { AgentConfig } from '../agent/agent.js';
 import { ParleyError } from '../base/errors.js';
 import { Engine } from '../engine/engine.js';
 import type { EngineOptions } from '../engine/options.js';
+import type { SessionHandle } from '../engine/remote-line.js';
 import type { ParleyPlugin } from '../plugins/plugin.js';
 import type { SessionEvent } from '../session/session-options.js';
 import { loadSettings } from '../settings/load-settings.js';
@@ -302,6 +303,16 @@ export class Daemon {
 
   async #warmUpAndTell(log: Log): Promise<void> {
     for (const reason of await this.warmUp()) log.write('warn', reason);
+  }
+
+  /** The running sessions, also those in media threads: listen to them and steer them, see docs/library.md. */
+  get sessions(): ReadonlySet<SessionHandle> {
+    return this.#context.engine.sessions;
+  }
+
+  /** Null = no session of this id runs on this daemon. */
+  session(id: string): SessionHandle | null {
+    return [...this.sessions].find((session) => session.id === id) ?? null;
   }
 
   /** The number of sessions, phone calls and chat answers in progress. */

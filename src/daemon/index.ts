@@ -1,5 +1,6 @@
 export { Daemon, type DaemonListeners, type DaemonOptions, type DaemonParts, type DaemonSettings } from './daemon.js';
 export { type FastifyScope, parley, type ParleyPluginOptions } from './fastify-plugin.js';
+export type { SessionHandle as Session } from '../engine/remote-line.js';
 export type { AgentChange, AgentRegistry, AgentRegistryOptions, CheckedAgent, HostedAgent } from './agents/agents.js';
 export type { Log, LogFields, LogLevel } from './operations/log.js';
 export type { Settings, SettingsFile } from '../settings/settings.js';

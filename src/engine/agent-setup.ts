@@ -381,7 +381,9 @@ function codeTools(
     faults.attempt((): DefinedTool => {
       const tool = known.get(name);
       if (tool !== undefined) return tool;
-      const names = [...known.keys()].join(', ') || 'none; functions come with plug-ins (--plugin FILE)';
+      const names =
+        [...known.keys()].join(', ') ||
+        'none; functions come with `tools` in code, or with plug-ins (`plugins`, --plugin FILE)';
       throw faultOf(['extensions', 'functions', at], `there is no function "${name}". Known: ${names}`);
     }),
   );

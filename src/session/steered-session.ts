@@ -28,7 +28,7 @@ export interface Spoken {
   text: string;
   /** Those that the user has heard. */
   heard: string;
-  /** Whether they were heard whole. */
+  /** Whether there were words and they were heard whole. */
   complete: boolean;
 }
 
@@ -225,9 +225,10 @@ export abstract class SteeredSession {
 type Loose<Type> = Type extends unknown ? { [Key in keyof Type]: Type[Key] | undefined } : never;
 
 function spoken(result: CommandResult): Spoken {
-  if (result === null || !('heard' in result)) return { text: '', heard: '', complete: true };
+  if (result === null || !('heard' in result)) return { text: '', heard: '', complete: false };
   const { text, heard } = result;
-  return { text, heard, complete: heard === text };
+  // Without a model, or with one that has no answer, `generate` says nothing.
+  return { text, heard, complete: text !== '' && heard === text };
 }
 
 function nothing(): void {

@@ -110,6 +110,10 @@ describe('a daemon below /parley', () => {
     const client = new Client(new WebSocket(`${app.address.replace('http', 'ws')}/parley/talk`));
     await client.initiate();
     await client.inbox.heard(10);
+    const [session] = daemon.sessions;
+    expect(daemon.session(session?.id ?? '')).toBe(session);
+    expect(daemon.session('nobody')).toBeNull();
+    await session?.addMessage({ role: 'system', content: 'They are a regular customer.' });
     client.socket.close();
     const page = async () =>
       (await (await ask('/parley/call-logs', { headers: KEY })).json()) as {

@@ -119,6 +119,13 @@ describe('a program has the agent speak', () => {
     expectReplay(played.log);
   });
 
+  it('and says so where it has no words', async () => {
+    const played = await steered([[OPENED, (session) => session.generate({ instructions: 'Count.' })]], {
+      llm: functionLlm(() => ''),
+    });
+    expect(played.results).toMatchObject([{ text: '', heard: '', complete: false }]);
+  });
+
   it('and takes it back by a signal, before it is said and while it is', async () => {
     const [early, late] = [new AbortController(), new AbortController()];
     const reason = new Error('not any more');

@@ -1017,6 +1017,8 @@ class ErrorDetail(Model):
     """A stable code for programs, see docs/errors.md"""
     request_id: str
     """Also in the header `x-request-id` and the daemon's log"""
+    why: Optional[str] = None
+    """With `COMMAND_REFUSED`: the reason for programs, see docs/library.md"""
 
 
 @dataclass(repr=False)

@@ -40,7 +40,17 @@ const errorShape = {
   request_id: z.string().describe("Also in the header `x-request-id` and the daemon's log"),
 };
 const detail = z
-  .strictObject({ detail: z.string(), ...errorShape })
+  .strictObject({
+    detail: z.string(),
+    ...errorShape,
+    why: z
+      .string()
+      .optional()
+      .meta({
+        description: 'With `COMMAND_REFUSED`: the reason for programs, see docs/library.md',
+        examples: ['held', 'notStarted'],
+      }),
+  })
   .meta({ id: 'ErrorDetail', description: 'What is wrong, in a sentence.' });
 const validation = z
   .strictObject({

@@ -9,6 +9,8 @@ export interface ErrorReply {
   detail: string | readonly ValidationIssue[];
   code: ErrorCode;
   request_id: string;
+  /** With COMMAND_REFUSED. */
+  why?: unknown;
 }
 
 /**
@@ -39,7 +41,7 @@ export function refuse(reply: FastifyReply, error: ParleyError): void {
   const { code } = error.cause instanceof ParleyError && error instanceof InvalidConfigError ? error.cause : error;
   const isInvalid = error instanceof InvalidConfigError || error.httpStatus === 422;
   const detail = isInvalid ? boundedIssues(issuesOf(error)) : error.message;
-  const refusal: ErrorReply = { detail, code, request_id: reply.request.id };
+  const refusal: ErrorReply = { detail, code, request_id: reply.request.id, why: error.details['why'] };
   void reply.code(isInvalid ? 422 : error.httpStatus).send(refusal);
 }
 

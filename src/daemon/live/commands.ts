@@ -105,7 +105,7 @@ export async function carryOut(
 ): Promise<CommandResultBody> {
   const result = await session.control(commandOf(command));
   if (result === null || 'stopped' in result) return result;
-  return { text: result.text, heard: result.heard, complete: result.heard === result.text };
+  return { text: result.text, heard: result.heard, complete: result.text !== '' && result.heard === result.text };
 }
 
 function commandOf(command: Exclude<RequestedCommand, { type: 'end' }>): SessionCommand {

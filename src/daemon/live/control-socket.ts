@@ -67,7 +67,11 @@ class ControlClient {
       const { id: _id, ...rest } = given as { id: string };
       const command = parseWith(commandSchema, rest, ['message']);
       if (this.#pending > MAX_PENDING) {
-        throw new ParleyError('COMMAND_REFUSED', { command: command.type, reason: 'too many commands are under way' });
+        throw new ParleyError('COMMAND_REFUSED', {
+          command: command.type,
+          reason: 'too many commands are under way',
+          why: 'tooMany',
+        });
       }
       const result = await control.carryOut(sessionId, command, { client: keyId, key: id });
       this.#send({ type: 'result', id, result });
@@ -81,7 +85,7 @@ class ControlClient {
   /** The form of REST's errors. */
   #refusalOf(error: unknown): Readonly<Record<string, unknown>> {
     if (error instanceof InvalidConfigError) return { code: error.code, detail: error.issues };
-    if (error instanceof ParleyError) return { code: error.code, detail: error.message };
+    if (error instanceof ParleyError) return { code: error.code, detail: error.message, why: error.details['why'] };
     this.#options.onError(errorOf(error));
     const { code, message } = new ParleyError('INTERNAL');
     return { code, detail: message };

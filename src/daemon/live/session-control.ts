@@ -43,7 +43,7 @@ export class SessionControl {
     const stored = await calls.get(sessionId);
     if (stored === null) throw new ParleyError('NOT_FOUND', { what: 'session', id: sessionId });
     if (stored.endedUs !== null) throw new ParleyError('SESSION_CLOSED');
-    throw new ParleyError('COMMAND_REFUSED', { command: 'any', reason: 'the line is not open yet' });
+    throw new ParleyError('COMMAND_REFUSED', { command: 'any', reason: 'the line is not open yet', why: 'notStarted' });
   }
 
   /**

@@ -82,7 +82,7 @@ describe('POST /sessions/{session_id}/control', () => {
     expect(await control(id, { type: 'hold', music: false })).toMatchObject({ status: 200, body: { result: null } });
     expect(await control(id, { type: 'say', text: 'Hello?' })).toMatchObject({
       status: 409,
-      body: { code: 'COMMAND_REFUSED', detail: expect.stringContaining('on hold') as string },
+      body: { code: 'COMMAND_REFUSED', why: 'held', detail: expect.stringContaining('on hold') as string },
     });
     expect((await control(id, { type: 'unhold' })).status).toBe(200);
     expect((await control(id, { type: 'mute', side: 'agent' })).status).toBe(200);

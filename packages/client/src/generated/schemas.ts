@@ -974,6 +974,12 @@ interface components {
       code: string;
       /** @description Also in the header `x-request-id` and the daemon's log */
       request_id: string;
+      /**
+       * @description With `COMMAND_REFUSED`: the reason for programs, see docs/library.md
+       * @example held
+       * @example notStarted
+       */
+      why?: string;
     };
     /** @description One thing that was said or done in a test call. */
     EvalCallLine:
