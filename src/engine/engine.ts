@@ -39,8 +39,14 @@ export class Engine {
   #runtime: Promise<EngineRuntime> | null = null;
   #closing: Promise<void> | null = null;
 
-  /** @throws ParleyError ARGUMENT_INVALID for a model that is not an object */
-  constructor(options: EngineOptions = {}) {
+  /**
+   * @param given members that are undefined count as left out
+   * @throws ParleyError ARGUMENT_INVALID for a model that is not an object
+   */
+  constructor(given: { readonly [Name in keyof EngineOptions]?: EngineOptions[Name] | undefined } = {}) {
+    const options = Object.fromEntries(
+      Object.entries(given).filter(([, value]) => value !== undefined),
+    ) as EngineOptions;
     this.#options = {
       ...options,
       models: namedModels(options.models),

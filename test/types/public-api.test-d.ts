@@ -116,3 +116,6 @@ expectTypeOf<ConstructorParameters<typeof ParleyError>[1]>().toEqualTypeOf<Error
 expectTypeOf<ConstructorParameters<typeof Ticker>[1]>().toEqualTypeOf<TickerOptions | undefined>();
 expectTypeOf<ReturnType<MayTransfer>>().toEqualTypeOf<string | null | Promise<string | null>>();
 expectTypeOf<LineStats>().toBeObject();
+expectTypeOf<{ models: undefined; speculation: undefined }>().toExtend<
+  NonNullable<ConstructorParameters<typeof Engine>[0]>
+>();

@@ -85,6 +85,11 @@ class Sink implements TransportSink {
   }
 }
 
+function assertClosedOnce({ timesClosed }: Sink): void {
+  const times = `TransportSink.closed is called ${String(timesClosed)} times`;
+  assert.equal(timesClosed, 1, `${times}: the end of a line must be reported once, also after \`close\``);
+}
+
 const CHECKS: readonly Check[] = [
   {
     name: 'has rates at which 20 ms are a whole number of samples',
@@ -127,7 +132,7 @@ const CHECKS: readonly Check[] = [
       line.transport.start(sink);
       line.sendDigits?.('12*#');
       await line.settle();
-      assert.equal(sink.keys, '12*#');
+      assert.equal(sink.keys, '12*#', 'the line delivers other keys than were pressed');
     },
   },
   {
@@ -173,15 +178,15 @@ const CHECKS: readonly Check[] = [
       line.transport.start(sink);
       await line.hangUp();
       await line.settle();
-      assert.equal(sink.timesClosed, 1);
+      assertClosedOnce(sink);
       const before = sink.received.length;
       line.sendAudio?.(noise(320, 7));
       line.sendText?.('too late');
       await line.settle();
-      assert.equal(sink.received.length, before);
+      assert.equal(sink.received.length, before, 'the line delivers audio after its end');
       assert.deepEqual(sink.typed, []);
       await line.transport.close();
-      assert.equal(sink.timesClosed, 1);
+      assertClosedOnce(sink);
     },
   },
   {
@@ -191,7 +196,7 @@ const CHECKS: readonly Check[] = [
       await line.settle();
       line.transport.start(sink);
       await line.settle();
-      assert.equal(sink.timesClosed, 1);
+      assertClosedOnce(sink);
     },
   },
   {
@@ -200,7 +205,7 @@ const CHECKS: readonly Check[] = [
       line.transport.start(sink);
       await Promise.all([line.transport.close(), line.transport.close()]);
       await line.transport.close();
-      assert.equal(sink.timesClosed, 1);
+      assertClosedOnce(sink);
     },
   },
   {
