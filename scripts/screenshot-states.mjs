@@ -386,7 +386,14 @@ async function activeCalls(page) {
     body: events.map(([event, data]) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`).join(''),
   });
   const now = Date.now() / 1000;
-  const about = { user_muted: false, agent_muted: false, tool: null, sentiment: null, median_response_ms: 590 };
+  const about = {
+    user_muted: false,
+    agent_muted: false,
+    participants: [],
+    tool: null,
+    sentiment: null,
+    median_response_ms: 590,
+  };
   /** @param {number} at @param {object} activity @param {string[]} kinds */
   const call = (at, activity, kinds = []) => ({
     session_id: `s${String(at)}`,

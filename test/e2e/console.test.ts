@@ -457,6 +457,7 @@ function simulatedCall(at: number, kinds: readonly string[]): unknown {
     state_since: 1,
     user_muted: false,
     agent_muted: false,
+    participants: [],
     tool: null,
     topic: { tool: null, words: ['table'] },
     user_said: 'A table, please.',

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_CONVERSATION } from '../../src/agent/flow/conversation-config.js';
+import { levelOf } from '../../src/audio/dsp/level.js';
+import { HEARING_RATE_HZ, msToSamples } from '../../src/audio/frame.js';
 import { Health } from '../../src/providers/failover/health.js';
 import { FailoverLlm } from '../../src/providers/failover/llm.js';
 import { FailoverTts } from '../../src/providers/failover/tts.js';
@@ -45,6 +47,22 @@ describe('observe', () => {
       'ended',
     ]);
     expect(events.at(-1)?.type).toBe('ended');
+  });
+
+  it('tells how loud the user was, without the silence around it', async () => {
+    const levels = async (gain: number): Promise<number[]> => {
+      const { events } = await play(
+        ASKS.map((sample) => Math.round(gain * sample)),
+        { lines: LINES },
+      );
+      return events.flatMap((event) => (event.type === 'speaking' ? (event.levelDbfs ?? []) : []));
+    };
+    const [usual = NaN, ...more] = await levels(1);
+    const speech = levelOf(ASKS.subarray(msToSamples(2000, HEARING_RATE_HZ), msToSamples(3000, HEARING_RATE_HZ)));
+    expect(more).toEqual([]);
+    expect(Math.abs(usual - speech.rmsDbfs)).toBeLessThan(1);
+    const [quiet = NaN] = await levels(0.5);
+    expect(usual - quiet).toBeCloseTo(6, 0);
   });
 
   it('tells of an interruption: the agent is silent before it is decided', async () => {

@@ -301,6 +301,7 @@ class CallActivity(Model):
 
     state: Literal[
         "ringing",
+        "waiting",
         "listening",
         "user_speaking",
         "agent_speaking",
@@ -308,12 +309,15 @@ class CallActivity(Model):
         "tool",
         "held",
         "transferring",
+        "taken_over",
         "after_call",
     ]
     state_since: float
     """Unix seconds"""
     user_muted: bool
     agent_muted: bool
+    participants: List[CallActivityParticipant]
+    """People who have joined the user and the agent"""
     tool: Optional[str]
     """The tool that runs"""
     topic: CallActivityTopic
@@ -330,6 +334,18 @@ class CallActivity(Model):
     median_response_ms: Optional[float]
     """Of the latest 50 answers"""
     warnings: List[CallActivityWarning]
+
+
+@dataclass(repr=False)
+class CallActivityParticipant(Model):
+    id: str
+    name: str
+    mode: Literal["listen", "whisper", "barge_in", "take_over"]
+    """
+    `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does
+    not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
+    """
+    held: bool
 
 
 @dataclass(repr=False)

@@ -52,14 +52,16 @@ interface Failure {
 export class ActivityTracker {
   readonly #language: string;
   readonly #isDiscreet: boolean;
+  readonly #isInbound: boolean;
+  #status = '';
   #isAnswered = false;
   #isOver = false;
   readonly #speaking = { user: false, agent: false };
   readonly #muted = { user: false, agent: false };
-  /** The participants who speak with the user in place of the agent. */
-  readonly #takenOverBy = new Set<string>();
   #isHeld = false;
   #isTransferring = false;
+  /** People in the call, by their id. */
+  readonly #participants = new Map<string, CallActivity['participants'][number]>();
   /** Running tools by the id of their call. */
   readonly #tools = new Map<string, string>();
   #lastTool: string | null = null;
@@ -85,6 +87,7 @@ export class ActivityTracker {
   constructor(call: StoredCall, defaultLanguage: string, nowMs: number) {
     const { language, privacy_settings: privacy } = call.item.agent_config;
     this.#language = setOr(language, defaultLanguage);
+    this.#isInbound = call.direction === 'inbound';
     this.#isDiscreet = privacy?.opt_out_data_collection === true;
     this.#quietFromMs = nowMs;
     this.#stateFromMs = nowMs;
@@ -93,6 +96,7 @@ export class ActivityTracker {
 
   /** The status of the call in the log. */
   status(status: string, nowMs: number): void {
+    this.#status = status;
     this.#isOver ||= !PROGRESS.has(status);
     if (status === 'in-progress' && !this.#isAnswered) {
       this.#isAnswered = true;
@@ -104,12 +108,10 @@ export class ActivityTracker {
   /** An event of the call's session. */
   take(event: SessionEvent, nowMs: number): void {
     switch (event.type) {
-      case 'participant': {
-        const { id, mode, held, toMs } = event.participant;
-        if (mode === 'take_over' && !held && toMs === null) this.#takenOverBy.add(id);
-        else this.#takenOverBy.delete(id);
+      case 'participant':
+        this.#joined(event.participant);
+        this.#quietFromMs = nowMs;
         break;
-      }
       case 'participantSaid':
         if (!event.whispered) this.#quietFromMs = nowMs;
         break;
@@ -118,7 +120,7 @@ export class ActivityTracker {
         break;
       case 'user':
         this.#userTurn(event.turn, event.text);
-        if (!this.#muted.agent && this.#takenOverBy.size === 0) this.#thinkingFromMs = nowMs;
+        if (!this.#muted.agent && !this.#isTakenOver) this.#thinkingFromMs = nowMs;
         break;
       case 'agent':
         this.#said.agent = this.#kept(event.text);
@@ -192,6 +194,7 @@ export class ActivityTracker {
       state_since: this.#stateFromMs / 1000,
       user_muted: this.#muted.user,
       agent_muted: this.#muted.agent,
+      participants: [...this.#participants.values()],
       tool: [...this.#tools.values()].at(-1) ?? null,
       topic: { tool: this.#lastTool, words },
       user_said: this.#said.user,
@@ -209,9 +212,10 @@ export class ActivityTracker {
 
   #stateAt(nowMs: number): CallActivity['state'] {
     if (this.#isOver) return 'after_call';
-    if (!this.#isAnswered) return 'ringing';
+    if (!this.#isAnswered) return this.#isInbound && this.#status === 'queued' ? 'waiting' : 'ringing';
     if (this.#isTransferring) return 'transferring';
     if (this.#isHeld) return 'held';
+    if (this.#isTakenOver) return 'taken_over';
     if (this.#speaking.user) return 'user_speaking';
     if (this.#speaking.agent) return 'agent_speaking';
     if (this.#tools.size > 0) return 'tool';
@@ -245,7 +249,13 @@ export class ActivityTracker {
 
   /** Nobody speaks, and somebody should. */
   get #isQuiet(): boolean {
-    return !this.#speaking.user && !this.#speaking.agent && !this.#isHeld && !this.#isTransferring;
+    const isSomebodyElses = this.#isHeld || this.#isTransferring || this.#isTakenOver;
+    return !this.#speaking.user && !this.#speaking.agent && !isSomebodyElses;
+  }
+
+  /** A person speaks with the user in place of the agent. */
+  get #isTakenOver(): boolean {
+    return [...this.#participants.values()].some(({ mode, held }) => mode === 'take_over' && !held);
   }
 
   #isSlow(nowMs: number): boolean {
@@ -299,6 +309,14 @@ export class ActivityTracker {
     } else if (++this.#calmStretches >= CALM_STRETCHES) this.#isLoud = false;
     this.#levels.push(levelDbfs);
     if (this.#levels.length > MOST_STRETCHES) this.#levels.shift();
+  }
+
+  #joined({ id, name, mode, held, toMs }: Extract<SessionEvent, { type: 'participant' }>['participant']): void {
+    if (toMs === null) this.#participants.set(id, { id, name, mode, held });
+    else this.#participants.delete(id);
+    // They have got whom they asked for.
+    if (this.#isTakenOver) this.#hasAskedForHuman = false;
+    this.#thinkingFromMs = null;
   }
 
   #answered(responseMs: number | null): void {

@@ -10,6 +10,7 @@ import { EventStream } from '../http/event-stream.js';
 import type { Forwarder } from '../http/forwarder.js';
 import type { Nodes } from '../nodes/node-group.js';
 import { type CallWatcher, liveCallOf, type LiveCalls } from './live-calls.js';
+import { modeSchema } from './participant-shape.js';
 import { CALL_STATES, type RunningCall, WARNINGS } from './running-call.js';
 
 export interface LiveCallRoutesOptions {
@@ -43,6 +44,9 @@ const activitySchema = z
     state_since: z.number().describe('Unix seconds'),
     user_muted: z.boolean(),
     agent_muted: z.boolean(),
+    participants: z
+      .array(z.strictObject({ id: z.string(), name: z.string(), mode: modeSchema, held: z.boolean() }))
+      .describe('People who have joined the user and the agent'),
     tool: z.string().nullable().describe('The tool that runs'),
     topic: z
       .strictObject({
@@ -114,6 +118,7 @@ const EXAMPLE: RunningCall = {
     state_since: 1_795_448_120.4,
     user_muted: false,
     agent_muted: false,
+    participants: [],
     tool: null,
     topic: { tool: 'book_table', words: ['table', 'tomorrow', 'seven'] },
     user_said: 'No, tomorrow at seven. That is ridiculous.',

@@ -8,6 +8,7 @@ export interface Sentiment {
 /** What goes on in a call right now. */
 export const CALL_STATES = [
   'ringing',
+  'waiting',
   'listening',
   'user_speaking',
   'agent_speaking',
@@ -15,6 +16,7 @@ export const CALL_STATES = [
   'tool',
   'held',
   'transferring',
+  'taken_over',
   'after_call',
 ] as const;
 
@@ -38,6 +40,8 @@ export interface CallActivity {
   state_since: number;
   user_muted: boolean;
   agent_muted: boolean;
+  /** People who have joined the user and the agent, in order. */
+  participants: { id: string; name: string; mode: 'listen' | 'whisper' | 'barge_in' | 'take_over'; held: boolean }[];
   /** Null = none runs. */
   tool: string | null;
   /** The tool that was called last, and key words of the user's latest turns. Null words = the agent opts out. */

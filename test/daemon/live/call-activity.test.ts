@@ -57,6 +57,8 @@ function user(turn: number, text: string): SessionEvent {
   return { type: 'user', turn, text };
 }
 
+type Participant = Extract<SessionEvent, { type: 'participant' }>['participant'];
+
 const tool = { id: '1', name: 'book_table', arguments: '{}' };
 
 describe('the state of a running call', () => {
@@ -79,6 +81,29 @@ describe('the state of a running call', () => {
     expect(states.join(' ')).toBe(
       'ringing agent_speaking listening user_speaking thinking tool thinking held transferring after_call',
     );
+  });
+
+  it('is waiting in a queue, which is not that of calls to be placed', () => {
+    const waiting = { status: 'queued', direction: 'inbound', item: { agent_config: {} } } as StoredCall;
+    const tracker = new ActivityTracker(waiting, 'en', 0);
+    expect(tracker.activity().state).toBe('waiting');
+    tracker.status('in-progress', 0);
+    expect(tracker.activity().state).toBe('listening');
+    expect(new ActivityTracker({ ...waiting, direction: 'outbound' }, 'en', 0).activity().state).toBe('ringing');
+  });
+
+  it('knows who has joined, and who speaks with the user in place of the agent', () => {
+    const person = (mode: Participant['mode'], toMs: number | null = null): SessionEvent => ({
+      type: 'participant',
+      participant: { id: 'p', name: 'Ada', mode, held: false, toMs } as Participant,
+    });
+    const call = new Watched().says('Can I speak to a real person?').take(person('whisper'));
+    expect(call.view.participants).toEqual([{ id: 'p', name: 'Ada', mode: 'whisper', held: false }]);
+    expect([call.view.state, ...call.warnings]).toEqual(['listening', 'asks_for_human']);
+    call.take(person('take_over'), speaks('user', true)).after(60);
+    expect([call.view.state, ...call.warnings]).toEqual(['taken_over']);
+    call.take(speaks('user', false), person('take_over', 70_000));
+    expect([call.view.state, call.view.participants]).toEqual(['listening', []]);
   });
 
   it('has the latest words, what they are about, and how they sound', () => {

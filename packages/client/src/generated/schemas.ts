@@ -241,6 +241,7 @@ interface components {
       /** @enum {string} */
       state:
         | 'ringing'
+        | 'waiting'
         | 'listening'
         | 'user_speaking'
         | 'agent_speaking'
@@ -248,11 +249,23 @@ interface components {
         | 'tool'
         | 'held'
         | 'transferring'
+        | 'taken_over'
         | 'after_call';
       /** @description Unix seconds */
       state_since: number;
       user_muted: boolean;
       agent_muted: boolean;
+      /** @description People who have joined the user and the agent */
+      participants: {
+        id: string;
+        name: string;
+        /**
+         * @description `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
+         * @enum {string}
+         */
+        mode: 'listen' | 'whisper' | 'barge_in' | 'take_over';
+        held: boolean;
+      }[];
       /** @description The tool that runs */
       tool: string | null;
       /** @description By rules, without a model. Null words: the agent opts out of data collection. */

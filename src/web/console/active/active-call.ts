@@ -4,6 +4,7 @@ import { statusWords } from '../statuses.js';
 /** The words for a state, and whether the call may need somebody. */
 export const STATE_WORDS: Readonly<Record<CallActivity['state'], string>> = {
   ringing: 'ringing',
+  waiting: 'waits in a queue',
   listening: 'listening',
   user_speaking: 'caller speaks',
   agent_speaking: 'agent speaks',
@@ -11,6 +12,7 @@ export const STATE_WORDS: Readonly<Record<CallActivity['state'], string>> = {
   tool: 'runs a tool',
   held: 'on hold',
   transferring: 'being transferred',
+  taken_over: 'taken over',
   after_call: 'finishing',
 };
 
@@ -84,6 +86,10 @@ export function stateWords({ live, call_status: status }: RunningCall): string {
   if (live === null) return 'its node does not answer';
   if (live.state === 'ringing') return statusWords(status).label;
   if (live.state === 'tool' && live.tool !== null) return `runs ${live.tool}`;
+  if (live.state === 'taken_over') {
+    const by = live.participants.find(({ mode, held }) => mode === 'take_over' && !held);
+    return by === undefined ? STATE_WORDS.taken_over : `taken over by ${by.name}`;
+  }
   if (live.agent_muted) return `${STATE_WORDS[live.state]}, agent muted`;
   return live.user_muted ? `${STATE_WORDS[live.state]}, caller muted` : STATE_WORDS[live.state];
 }

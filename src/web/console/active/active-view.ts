@@ -23,6 +23,8 @@ const PACE_MS = 200;
 const TICK_MS = 1000;
 const KEY_WORDS: Readonly<Record<(typeof KEYS)[number][1], string>> = {
   listen: 'listen, or stop',
+  whisper: 'whisper to the agent, or stop',
+  take_over: 'take over, or give back',
   say: 'tell the agent what to say or know',
   transfer: 'transfer',
   hold: 'hold, or take off hold',
@@ -58,7 +60,7 @@ class ActiveCalls {
   );
   readonly #more = el('button', { type: 'button', class: 'quiet-button', hidden: '' });
   readonly #body: HTMLElement;
-  readonly #detailBox = el('div', { class: 'active-side' });
+  readonly #detailBox = el('div', { class: 'active-side' }, empty('Choose a call to follow it.'));
   readonly #help = helpText();
   readonly #filters: ActiveFilters;
   readonly #calls = new Map<string, RunningCall>();
@@ -241,6 +243,7 @@ class ActiveCalls {
   #showNothing(running: number): void {
     if (!this.#isKnown) return;
     this.#nothing.hidden = this.#order.length > 0;
+    this.#detailBox.hidden = this.#order.length === 0 && this.#detail === null;
     if (this.#order.length > 0) return;
     this.#nothing.replaceChildren(
       running > 0

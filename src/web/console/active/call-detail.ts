@@ -9,6 +9,8 @@ import { callerWords, stateWords, WARNING_WORDS } from './active-call.js';
 /** Keys of a supervisor, and the names of the controls that they press. */
 export const KEYS = [
   ['l', 'listen'],
+  ['w', 'whisper'],
+  ['t', 'take_over'],
   ['s', 'say'],
   ['x', 'transfer'],
   ['h', 'hold'],
@@ -90,7 +92,7 @@ export class CallDetail {
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#live.close();
+    this.#live.end();
     this.#live.controls.forEach((control) => control.setAttribute('disabled', ''));
     this.#warnings.replaceChildren();
     this.#facts.replaceChildren(el('p', { class: 'soft', role: 'status' }, 'This call has ended.'));

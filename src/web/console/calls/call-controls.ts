@@ -1,8 +1,8 @@
 import { el } from '../../shared/elements.js';
-import { actionButton, actionForm, labelled, select, toggleButton } from '../actions.js';
+import { actionButton, actionForm, labelled, select, type ToggleButton, toggleButton } from '../actions.js';
 import type { ConsoleApi } from '../api.js';
-import { CallListener } from './call-listener.js';
-import type { WatchedEvent } from './watched-event.js';
+import { SupervisorLine, type SupervisorMode } from './supervisor-line.js';
+import type { WatchedEvent, WatchedParticipant } from './watched-event.js';
 
 type Command = Readonly<Record<string, unknown>>;
 
@@ -13,16 +13,22 @@ export class CallControls {
   readonly buttons: ReadonlyMap<string, HTMLButtonElement>;
   readonly #api: ConsoleApi;
   readonly #sessionId: string;
-  readonly #listen = toggleButton('Listen', 'Stop listening', async (on) => this.#listenIn(on));
+  readonly #line: SupervisorLine;
+  /** What a supervisor can do in the call: one at a time. */
+  readonly #modes = new Map<SupervisorMode, ToggleButton>([
+    ['listen', toggleButton('Listen', 'Stop listening', (on) => this.#be('listen', on))],
+    ['whisper', toggleButton('Whisper', 'Stop whispering', (on) => this.#be('whisper', on))],
+    ['take_over', toggleButton('Take over', 'Give back', (on) => this.#be('take_over', on))],
+  ]);
   readonly #hold = toggleButton('Hold', 'Take off hold', (on) => this.#send({ type: on ? 'hold' : 'unhold' }));
   readonly #mute = toggleButton('Mute the agent', 'Unmute the agent', (on) =>
     this.#send({ type: 'mute', side: 'agent', on }),
   );
-  #listening: CallListener | null = null;
 
   constructor(api: ConsoleApi, sessionId: string) {
     this.#api = api;
     this.#sessionId = sessionId;
+    this.#line = new SupervisorLine(api, sessionId, () => this.#show(null));
     const stop = actionButton('Stop the agent', () => this.#send({ type: 'interrupt' }));
     const end = actionButton('End this call', () => this.#send({ type: 'end' }), {
       class: 'quiet-button danger',
@@ -30,7 +36,7 @@ export class CallControls {
     });
     const [sayForm, transferForm] = [this.#say(), this.#pass()];
     const actions: [string, HTMLElement][] = [
-      ['listen', this.#listen.element],
+      ...Array.from(this.#modes, ([name, { element }]): [string, HTMLElement] => [name, element]),
       ['say', formButton('Tell the agent …', sayForm)],
       ['transfer', formButton('Transfer …', transferForm)],
       ['hold', this.#hold.element],
@@ -48,15 +54,25 @@ export class CallControls {
     );
   }
 
+  /** Somebody has joined the call, does something else, or has left. */
+  takeParticipant(participant: WatchedParticipant): void {
+    this.#line.take(participant);
+  }
+
   /** What commands, of anybody, have changed. */
   take(event: Extract<WatchedEvent, { type: 'state' }>): void {
     if (event.held !== undefined) this.#hold.set(event.held);
     if (event.agent_muted !== undefined) this.#mute.set(event.agent_muted);
   }
 
-  /** May be called twice. */
+  /** The call is over. */
+  end(): void {
+    this.#line.end();
+  }
+
+  /** Leaves the call. May be called twice. */
   close(): void {
-    this.#listening?.close();
+    void this.#line.leave();
   }
 
   #say(): HTMLFormElement {
@@ -95,20 +111,18 @@ export class CallControls {
     await this.#api.send('POST', path, command);
   }
 
-  #listenIn(on: boolean): Promise<void> {
-    this.#listening?.close();
-    this.#listening = null;
-    if (!on) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      // Refusals come at once; an announcement to the caller may come first.
-      const accepted = setTimeout(resolve, 1000);
-      this.#listening = new CallListener(this.#sessionId, this.#api.key, (reason) => {
-        clearTimeout(accepted);
-        this.#listening = null;
-        this.#listen.set(false);
-        if (reason !== null) reject(new Error(reason));
-      });
-    });
+  async #be(mode: SupervisorMode, on: boolean): Promise<void> {
+    if (!on) {
+      await this.#line.leave();
+      return;
+    }
+    this.#show(null);
+    await this.#line.be(mode);
+    this.#show(mode);
+  }
+
+  #show(mode: SupervisorMode | null): void {
+    for (const [name, button] of this.#modes) button.set(name === mode);
   }
 }
 

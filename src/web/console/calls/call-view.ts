@@ -3,10 +3,9 @@ import { afterwards, type TranscriptLine, transcriptOf, transcriptOfChat } from 
 import { el } from '../../shared/elements.js';
 import { AgentNames } from '../agent-names.js';
 import { ReplayCard } from '../replay/replay-card.js';
-import { card, empty, failure, loading, type View, type ViewOptions } from '../view.js';
+import { card, empty, failure, laterView, loading, type View, type ViewOptions } from '../view.js';
 import { NOT_RECORDING, whyNoRecording, whyNoTrace } from './absence.js';
 import { backToCalls, callFacts, callHead } from './call-head.js';
-import { LiveCall } from './live-call.js';
 import { Player, CallRecording } from './player.js';
 import { statusWords } from '../statuses.js';
 import { type CallTimeline, lineOpenedMs, timelineOf } from './timeline.js';
@@ -86,10 +85,15 @@ class CallPage {
   }
 
   #showRunning(call: CallHistoryItem): void {
-    const live = new LiveCall(this.#api, call.session_id, () => {
+    const onEnded = (): void => {
       if (this.#closed) return;
       live.close();
       void this.#load();
+    };
+    const live = laterView('the call', async () => {
+      const { LiveCall } = await import('./live-call.js');
+      const running = new LiveCall(this.#api, call.session_id, onEnded);
+      return { element: running.element, title: 'Call', close: () => running.close() };
     });
     this.#parts.push(live);
     this.element.replaceChildren(callHead(call, this.#names.of(call.agent_id)), live.element);

@@ -6,7 +6,7 @@ import type { ConsoleApi } from '../api.js';
 import type { ServerEvent } from '../sse.js';
 import { card } from '../view.js';
 import { CallControls } from './call-controls.js';
-import { turnTimesOf, type WatchedEvent, watchedEvent } from './watched-event.js';
+import { turnTimesOf, type WatchedEvent, watchedEvent, type WatchedParticipant } from './watched-event.js';
 
 type StateEvent = Extract<WatchedEvent, { type: 'state' }>;
 
@@ -46,6 +46,12 @@ export class LiveCall {
     return this.#controls.buttons;
   }
 
+  /** The call is over: what was said stays. */
+  end(): void {
+    this.#abort.abort();
+    this.#controls.end();
+  }
+
   /** May be called twice. */
   close(): void {
     this.#abort.abort();
@@ -60,11 +66,17 @@ export class LiveCall {
   #show(event: WatchedEvent): void {
     switch (event.type) {
       case 'status':
-        if (event.ended) this.#onEnded();
-        else this.#state.textContent = `Watching: ${event.call_status}`;
+        if (event.ended) {
+          this.end();
+          this.#onEnded();
+        } else this.#state.textContent = `Watching: ${event.call_status}`;
         return;
       case 'transcript':
-        if (event.text === null || event.role === 'participant') return;
+        if (event.text === null) return;
+        if (event.role === 'participant') {
+          this.#view.note(`${event.name}${event.whispered ? ', whispering' : ''}: ${event.text}`);
+          return;
+        }
         if (event.role === 'agent') this.#answered(event.text);
         else if (event.is_final) this.#transcript.userTurn(event.turn, event.text);
         else this.#transcript.user({ ...event, text: event.text, isFinal: false });
@@ -81,6 +93,10 @@ export class LiveCall {
       case 'state':
         this.#controls.take(event);
         for (const words of changesOf(event)) this.#view.note(words);
+        return;
+      case 'participant':
+        this.#controls.takeParticipant(event);
+        this.#view.note(participantWords(event));
         return;
       case 'gap':
         this.#view.note('Some of it has been missed; the call’s page has all when it is over');
@@ -100,4 +116,17 @@ function changesOf({ held, agent_muted: muted, agent_updated: updated }: StateEv
   if (muted !== undefined) words.push(muted ? 'The agent is muted' : 'The agent is no longer muted');
   if (updated === true) words.push('The agent was changed');
   return words;
+}
+
+const MODE_WORDS: Readonly<Record<WatchedParticipant['mode'], string>> = {
+  listen: 'listens',
+  whisper: 'whispers to the agent',
+  barge_in: 'speaks with the caller and the agent',
+  take_over: 'has taken over',
+};
+
+function participantWords({ name, mode, status, reason }: WatchedParticipant): string {
+  if (status === 'joined') return `${name} ${MODE_WORDS[mode]}`;
+  if (status === 'connecting') return `${name} is joining`;
+  return status === 'left' ? `${name} has left` : `${name} could not join: ${reason ?? 'unknown reason'}`;
 }

@@ -8,7 +8,8 @@ export type WatchedEvent =
   | { type: 'transcript'; role: 'user'; text: string | null; is_final: false; turn: number; segment: number }
   | { type: 'transcript'; role: 'user'; text: string | null; is_final: true; turn: number }
   | { type: 'transcript'; role: 'agent'; text: string | null; is_final: true }
-  | { type: 'transcript'; role: 'participant'; name: string; text: string | null; is_final: true }
+  | { type: 'transcript'; role: 'participant'; name: string; text: string | null; is_final: true; whispered: boolean }
+  | ({ type: 'participant' } & WatchedParticipant)
   | ({ type: 'metrics' } & WatchedTimes)
   | { type: 'tool'; name: string; ok: boolean; took_ms: number }
   | { type: 'state'; held?: boolean; user_muted?: boolean; agent_muted?: boolean; agent_updated?: boolean }
@@ -23,7 +24,16 @@ interface WatchedTimes {
   tts_first: number | null;
 }
 
-const KINDS = new Set(['status', 'transcript', 'metrics', 'tool', 'state', 'gap']);
+/** Somebody who joins the user and the agent, has joined, or has left. */
+export interface WatchedParticipant {
+  participant_id: string;
+  name: string;
+  mode: 'listen' | 'whisper' | 'barge_in' | 'take_over';
+  status: 'connecting' | 'joined' | 'left' | 'failed';
+  reason: string | null;
+}
+
+const KINDS = new Set(['participant', 'status', 'transcript', 'metrics', 'tool', 'state', 'gap']);
 
 /** Null = unknown event. */
 export function watchedEvent({ event, data }: ServerEvent): WatchedEvent | null {

@@ -76,6 +76,10 @@ describe('a running call in words', () => {
     [{ state: 'tool', tool: 'book_table' }, 'runs book_table'],
     [{ state: 'user_speaking', agent_muted: true }, 'caller speaks, agent muted'],
     [{ state: 'held', user_muted: true }, 'on hold, caller muted'],
+    [
+      { state: 'taken_over', participants: [{ id: 'p', name: 'Ada', mode: 'take_over', held: false }] },
+      'taken over by Ada',
+    ],
   ] as [Partial<CallActivity>, string][])('%j is %s', (live, words) => {
     expect(stateWords(call('a', 1, [], live))).toBe(words);
   });
