@@ -287,7 +287,9 @@ const callSections = (random: Random): Sections => ({
   doNotCall: () => random.chance(0.7),
   keypad: () => ({ enabled: random.chance(0.7), instruction: random.pick([null, 'Use it in menus.']) }),
   pauseRecording: () =>
-    random.chance(0.5) ? { instruction: random.pick([null, 'Use it for cards.']), maxMs: 20_000 } : null,
+    random.chance(0.5)
+      ? { instruction: random.pick([null, 'Use it for cards.']), maxMs: random.pick([3000, 20_000]) }
+      : null,
   inactivity: () =>
     random.chance(0.8)
       ? { idleMs: random.pick([1000, 5000, 15_000]), message: random.pick([null, 'Hello?', 'Are you there?']) }
