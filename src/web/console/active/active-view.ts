@@ -15,6 +15,7 @@ import {
 } from './active-call.js';
 import { ActiveRow, rowId } from './active-row.js';
 import { CallDetail, KEYS } from './call-detail.js';
+import { WaitingCalls } from './waiting-calls.js';
 
 /** Rows that are drawn; a button draws as many more. */
 const PAGE = 100;
@@ -60,6 +61,7 @@ class ActiveCalls {
   );
   readonly #more = el('button', { type: 'button', class: 'quiet-button', hidden: '' });
   readonly #body: HTMLElement;
+  readonly #waiting: WaitingCalls;
   readonly #detailBox = el('div', { class: 'active-side' }, empty('Choose a call to follow it.'));
   readonly #help = helpText();
   readonly #filters: ActiveFilters;
@@ -80,6 +82,7 @@ class ActiveCalls {
     this.#api = api;
     this.#chosen = path;
     this.#names = new AgentNames(api);
+    this.#waiting = new WaitingCalls(api, this.#names);
     const given = new URLSearchParams(search);
     const value = (name: string): string => given.get(name) ?? '';
     this.#filters = { agent: value('agent'), state: value('state'), warning: value('warning') };
@@ -98,6 +101,7 @@ class ActiveCalls {
     this.element.append(
       el('div', { class: 'heading' }, el('h1', {}, 'Active calls'), this.#live, this.#counts, ask),
       this.#help,
+      this.#waiting.element,
       this.#body,
     );
     this.#listenToPage();
@@ -110,6 +114,7 @@ class ActiveCalls {
     clearTimeout(this.#drawTimer);
     clearInterval(this.#tickTimer);
     this.#detail?.close();
+    this.#waiting.close();
   }
 
   #listenToPage(): void {
@@ -194,6 +199,7 @@ class ActiveCalls {
   #draw(isKept = this.#isOrderKept): void {
     if (!isKept) this.#over.clear();
     const running = [...this.#calls.values()];
+    if (running.some(({ live }) => live?.state === 'waiting')) this.#waiting.watch();
     const shown = [...running, ...this.#over.values()].filter((call) => isShown(call, this.#filters));
     this.#order = orderOf(shown, this.#order, isKept);
     const ideal = isKept ? orderOf(shown, [], false) : this.#order;
