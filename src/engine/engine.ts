@@ -134,12 +134,13 @@ export class Engine {
 
   /**
    * A session that is ready to `run()`.
-   * @throws ParleyError ARGUMENT_INVALID for a transport that is missing or in use, CONFIG_INVALID, AGENT_DISABLED,
+   * @throws ParleyError ARGUMENT_INVALID for a transport that is missing or in use, or a provider without its methods, CONFIG_INVALID, AGENT_DISABLED,
    * PROVIDER_UNKNOWN, PROVIDER_REMOTE_IN_VIRTUAL_TIME, AUDIO_RATE_UNSUPPORTED, SESSION_CLOSED; MEDIA_THREAD_LOST and
    * MEDIA_THREAD_SILENT if the line is in a media thread
    */
   async createSession(request: SessionRequest<SessionLine>): Promise<SessionHandle> {
     const { transport } = request;
+    checkProviders(request);
     take(transport);
     const session = await this.#makeSession(request).catch((error: unknown) => {
       inUse.delete(transport); // unused so far
@@ -239,11 +240,33 @@ export class Engine {
 /** Transports that have a session, of any engine. */
 const inUse = new WeakSet<SessionLine>();
 
+/** What a provider of an embedder's own must have. */
+const PROVIDER_METHODS = {
+  vad: ['warmUp', 'createDetector'],
+  stt: ['warmUp', 'open', 'close'],
+  tts: ['warmUp', 'synthesize', 'close'],
+  llm: ['warmUp', 'complete', 'close'],
+} as const;
+
+/** @throws ParleyError ARGUMENT_INVALID for a provider without its methods */
+function checkProviders(request: Pick<SessionRequest, keyof typeof PROVIDER_METHODS>): void {
+  for (const kind of ['vad', 'stt', 'tts', 'llm'] as const) {
+    const missing = request[kind] == null ? [] : missingMethods(request[kind], PROVIDER_METHODS[kind]);
+    if (missing.length === 0) continue;
+    const reason = `it has no method ${missing.join(', ')}; see the type in @parley-voice/parley/providers`;
+    throw new ParleyError('ARGUMENT_INVALID', { argument: `SessionRequest.${kind}`, reason });
+  }
+}
+
+function missingMethods(value: unknown, names: readonly string[]): string[] {
+  const members = value as Readonly<Record<string, unknown>> | null | undefined;
+  return names.filter((name) => typeof members?.[name] !== 'function');
+}
+
 /** @throws ParleyError ARGUMENT_INVALID */
 function take(transport: SessionLine | undefined): void {
-  const has = (name: string): boolean =>
-    typeof (transport as unknown as Record<string, unknown> | null | undefined)?.[name] === 'function';
-  const missing = has('openSession') ? [] : ['start', 'play', 'send', 'close'].filter((name) => !has(name));
+  const isInThread = missingMethods(transport, ['openSession']).length === 0;
+  const missing = isInThread ? [] : missingMethods(transport, ['start', 'play', 'send', 'close']);
   if (transport === undefined || missing.length > 0) {
     const reason = `a Transport is expected, such as new MemoryTransport() (missing: ${missing.join(', ')})`;
     throw new ParleyError('ARGUMENT_INVALID', { argument: 'SessionRequest.transport', reason });

@@ -48,6 +48,18 @@ async function play(more: Partial<SessionRequest>): Promise<SessionReport> {
   return report as SessionReport;
 }
 
+it.each(['vad', 'stt', 'tts', 'llm'] as const)(
+  'a provider (%s) without its methods is refused, with their names',
+  async (kind) => {
+    const wrong = { [kind]: { name: 'mine', complete: 1, open: 1, synthesize: 1, createDetector: 1 } } as never;
+    const made = makeEngine().createSession({ ...request(), ...(wrong as object) });
+    await expect(made).rejects.toMatchObject({
+      code: 'ARGUMENT_INVALID',
+      message: expect.stringMatching(`SessionRequest.${kind}.*it has no method warmUp, `) as string,
+    });
+  },
+);
+
 describe('models', () => {
   it.each<[string, (baseUrl: string) => GivenModels]>([
     ['a plain object', (baseUrl) => ({ mine: { baseUrl } })],
