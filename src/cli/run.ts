@@ -23,7 +23,7 @@ import type { TurnMetrics } from '../session/record/session-metrics.js';
 
 const FLAGS = {
   agent: {
-    value: 'AGENT',
+    value: 'FILE',
     required: true,
     help: 'agent file: {name, config, script?, extensions?}; with --url the id or the name of an agent of that daemon',
     stream: 'in',

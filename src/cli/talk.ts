@@ -78,7 +78,7 @@ export const talk = defineCommand({
     otherwise by typing. You can type in a voice conversation, too. Ctrl-C or Ctrl-D hangs up.`,
   flags: {
     agent: {
-      value: 'AGENT',
+      value: 'FILE',
       help: 'agent file: {name, config, script?, extensions?} (default: the demo agent); with --url the id or the name of an agent of that daemon',
       stream: 'in',
     },

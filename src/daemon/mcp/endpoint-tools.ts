@@ -45,6 +45,8 @@ const LARGE: Readonly<Record<string, string>> = {
   AgentConfig:
     'The configuration of an agent. The resource parley://schemas/agent has its JSON Schema; parley://docs/configuration explains it.',
   AgentExtensions: 'What an agent has beside its configuration: extensions in the resource parley://schemas/agent.',
+  Queue:
+    'How inbound calls wait when no session is free: extensions.queue in the resource parley://schemas/agent; parley://docs/queues explains it.',
 };
 
 /** Endpoints as tools: their schemas, and calls that go the way of every request. */

@@ -25,7 +25,9 @@ export class MemoryCaller {
 
   /** Says it after what is being said. Resolves when the last sample is on the line, or the user has hung up. */
   async says(text: string, signal: AbortSignal = AbortSignal.timeout(10_000)): Promise<void> {
-    const { samples, sampleRateHz } = await this.#engine.speech({ text, signal });
+    const { clock } = this.#engine;
+    // Virtual time stands still until the voice has made it.
+    const { samples, sampleRateHz } = await clock.settle(this.#engine.speech({ text, signal }), clock.nowMs());
     await this.plays(resample(samples, sampleRateHz, this.line.inputRateHz));
   }
 

@@ -19,27 +19,31 @@ function read(content: string | Buffer, country?: string) {
 describe('files of records', () => {
   it('are CSV with a header row; the other columns become metadata', async () => {
     expect(await read('Name,phone,City\nAnn,+12025550101,Berlin\nBob,+12025550102,\n')).toEqual([
-      { phone: '+12025550101', metadata: { Name: 'Ann', City: 'Berlin' } },
-      { phone: '+12025550102', metadata: { Name: 'Bob', City: '' } },
+      {
+        phone: '+12025550101',
+        metadata: { Name: 'Ann', City: 'Berlin' },
+        place: 'line 2: Ann,+12025550101,Berlin',
+      },
+      { phone: '+12025550102', metadata: { Name: 'Bob', City: '' }, place: 'line 3: Bob,+12025550102,' },
     ]);
   });
 
   it('may have a byte order mark, quotes, line breaks in them, semicolons, tabs and other line ends', async () => {
-    expect(await read('\uFEFF"Phone";"Name"\r\n"+1 202 555 0101";"Smith, ""Ann"""\r\n\r\n;\r\n')).toEqual([
+    expect(await read('\uFEFF"Phone";"Name"\r\n"+1 202 555 0101";"Smith, ""Ann"""\r\n\r\n;\r\n')).toMatchObject([
       { phone: '+1 202 555 0101', metadata: { Name: 'Smith, "Ann"' } },
     ]);
-    expect(await read('phone\tnote\n+12025550101\t"two\nlines"\n')).toEqual([
+    expect(await read('phone\tnote\n+12025550101\t"two\nlines"\n')).toMatchObject([
       { phone: '+12025550101', metadata: { note: 'two\nlines' } },
     ]);
-    expect(await read(Buffer.from('\uFEFFphone,Name\n+12025550101,Jörg\n', 'utf16le'))).toEqual([
+    expect(await read(Buffer.from('\uFEFFphone,Name\n+12025550101,Jörg\n', 'utf16le'))).toMatchObject([
       { phone: '+12025550101', metadata: { Name: 'Jörg' } },
     ]);
   });
 
   it('are JSON', async () => {
     expect(await read('[{"phone":"+12025550101","metadata":{"Name":"Ann","n":1}},{"phone":"+12025550102"}]')).toEqual([
-      { phone: '+12025550101', metadata: { Name: 'Ann', n: 1 } },
-      { phone: '+12025550102', metadata: {} },
+      { phone: '+12025550101', metadata: { Name: 'Ann', n: 1 }, place: 'item 0: +12025550101' },
+      { phone: '+12025550102', metadata: {}, place: 'item 1: +12025550102' },
     ]);
   });
 

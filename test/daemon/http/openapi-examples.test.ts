@@ -1,8 +1,11 @@
+import { once } from 'node:events';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadAgentFile } from '../../../src/engine/agents.js';
 import { packageFile } from '../../../src/package-files.js';
+import { WebSocket } from 'ws';
+import { WeriftCaller } from '../../../src/transports/webrtc/werift-caller.js';
 import { House, PRIVATE_KEY } from '../house.js';
 
 /**
@@ -100,11 +103,20 @@ const PREPARED: Readonly<Record<string, () => Prepared | Promise<Prepared>>> = {
     const { session_id } = await made('/register_call', { agent_id: 'the-crooked-fork' });
     return { path: { session_id: String(session_id) } };
   },
-  controlSession: async () => {
-    const caller = house.connect({ origin: house.address });
-    await caller.initiate();
-    const { payload } = await caller.inbox.find(({ method }) => method === 'onready');
-    return { path: { session_id: (payload as { session_id: string }).session_id } };
+  controlSession: talking,
+  addParticipant: async () => {
+    const caller = new WeriftCaller({ addresses: ['127.0.0.1'], ipv6: false });
+    const sdp = await caller.offer();
+    await caller.close();
+    return { ...(await talking()), body: { offer: { type: 'offer', sdp } } };
+  },
+  changeParticipant: async () => {
+    const { path } = await talking();
+    const url = `${house.address.replace('http', 'ws')}/calls/${path?.['session_id'] ?? ''}/join?name=Ada`;
+    const socket = new WebSocket(url, { headers: { authorization: PRIVATE_KEY } });
+    const [ready] = (await once(socket, 'message')) as [Buffer];
+    const { participant_id: id } = JSON.parse(String(ready)) as { participant_id: string };
+    return { path: { ...path, participant_id: id } };
   },
   addRecords: newCampaign,
   updateCampaign: newCampaign,
@@ -115,6 +127,14 @@ const PREPARED: Readonly<Record<string, () => Prepared | Promise<Prepared>>> = {
   updateEvalCase: async () => ({ path: { ...(await newSuite()).path, case_name: 'books a table' } }),
   startEvalRun: async () => ({ body: { suite_id: (await newSuite()).path?.['suite_id'] } }),
 };
+
+/** Somebody talks to an agent. */
+async function talking(): Promise<Prepared> {
+  const caller = house.connect({ origin: house.address });
+  await caller.initiate();
+  const { payload } = await caller.inbox.find(({ method }) => method === 'onready');
+  return { path: { session_id: (payload as { session_id: string }).session_id } };
+}
 
 /** The second of two callers of an agent that takes one at a time. */
 async function queuedCall(): Promise<Prepared> {

@@ -86,7 +86,7 @@ describe('an outbound call', () => {
 
   it.each([
     [BUSY, 'The line was busy. Call again later.'],
-    [REJECTING, /^The call was not connected: 603 Decline\. Check/],
+    [REJECTING, /^The call was not connected: 603 Decline\. The other side declined/],
     [PERSON, null],
   ])('to %s tells the reason together with the end status, and only then', (to, reason) =>
     rigged(async (rig) => {
