@@ -40,7 +40,9 @@ export class WaitingCalls {
   constructor(api: ConsoleApi, names: AgentNames) {
     this.#api = api;
     this.#names = names;
-    const heads = ['Place', 'Caller', 'Queue', 'Waited', 'To go', ''].map((text) => el('th', { scope: 'col' }, text));
+    const heads = ['Place', 'Caller', 'Queue', 'Waited', 'To go', 'Actions'].map((text) =>
+      el('th', { scope: 'col' }, text),
+    );
     this.element = el(
       'section',
       { class: 'card', 'aria-labelledby': 'waiting-calls', hidden: '' },
@@ -119,14 +121,14 @@ export class WaitingCalls {
 /** A waiting call. Its buttons stay while its figures change. */
 class Row {
   readonly element: HTMLElement;
-  readonly #cells = Array.from({ length: 5 }, (_, at) => el('td', { class: at === 1 || at === 2 ? null : 'figure' }));
+  readonly #cells = Array.from({ length: 5 }, () => el('td', {}));
   readonly #next: HTMLElement;
   #priority = 0;
 
   constructor(actions: { next: (priority: number) => Promise<void>; remove: () => Promise<void> }) {
     this.#next = actionButton('Next', () => actions.next(this.#priority));
     const remove = actionButton('Remove', actions.remove, { confirm: 'Really end its wait?' });
-    this.element = el('tr', {}, ...this.#cells, el('td', {}, el('div', { class: 'row' }, this.#next, remove)));
+    this.element = el('tr', {}, ...this.#cells, el('td', {}, this.#next, ' ', remove));
   }
 
   /** @param priority that makes it the next of its queue */
