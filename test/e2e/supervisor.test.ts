@@ -108,6 +108,29 @@ describe.skipIf(!hasTool('chromium'))('a supervisor in the console', { timeout: 
     await page.locator('.bubble.agent', { hasText: 'eleven' }).waitFor(PATIENCE);
     await expect.poll(heard, PATIENCE).toBeGreaterThan(SPEECH);
   });
+
+  it('calls somebody in by phone, and lets them go', async () => {
+    const bought = await fetch(`${daemon.address}/phones/purchase`, {
+      method: 'POST',
+      headers: { authorization: KEY, 'content-type': 'application/json' },
+      body: '{}',
+    });
+    const { id: number } = (await bought.json()) as { id: string };
+    await page.locator('.active-list').press('c');
+    const form = page.getByRole('form', { name: 'Call somebody into the call' });
+    await form.getByLabel('Number', { exact: true }).fill('+12025550101');
+    await form.getByLabel('Name', { exact: true }).fill('Ann');
+    await form.locator(`option[value="${number}"]`).waitFor({ ...PATIENCE, state: 'attached' });
+    await form.getByLabel('Called from').selectOption(number);
+    await form.getByRole('button', { name: 'Call' }).click();
+    await page.getByText('Ann speaks with the caller and the agent').waitFor(PATIENCE);
+    const ann = page.getByRole('list', { name: 'People in this call' }).getByRole('listitem');
+    await ann.getByRole('button', { name: 'Hold' }).click();
+    await ann.getByRole('button', { name: 'Take off hold' }).waitFor(PATIENCE);
+    await ann.getByRole('button', { name: 'Let go' }).click();
+    await page.getByText('Ann has left').waitFor(PATIENCE);
+    await ann.waitFor({ ...PATIENCE, state: 'detached' });
+  });
 });
 
 function loudest(audio: readonly Buffer[]): number {

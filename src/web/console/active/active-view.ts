@@ -28,6 +28,7 @@ const KEY_WORDS: Readonly<Record<(typeof KEYS)[number][1], string>> = {
   take_over: 'take over, or give back',
   say: 'tell the agent what to say or know',
   transfer: 'transfer',
+  call_in: 'call somebody into the call',
   hold: 'hold, or take off hold',
   mute: 'mute the agent, or unmute',
   stop: 'stop what the agent says',

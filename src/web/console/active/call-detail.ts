@@ -13,6 +13,7 @@ export const KEYS = [
   ['t', 'take_over'],
   ['s', 'say'],
   ['x', 'transfer'],
+  ['c', 'call_in'],
   ['h', 'hold'],
   ['m', 'mute'],
   ['.', 'stop'],

@@ -1,6 +1,7 @@
 import { el } from '../../shared/elements.js';
 import { actionButton, actionForm, labelled, select, type ToggleButton, toggleButton } from '../actions.js';
 import type { ConsoleApi } from '../api.js';
+import { Guests } from './guests.js';
 import { SupervisorLine, type SupervisorMode } from './supervisor-line.js';
 import type { WatchedEvent, WatchedParticipant } from './watched-event.js';
 
@@ -14,6 +15,7 @@ export class CallControls {
   readonly #api: ConsoleApi;
   readonly #sessionId: string;
   readonly #line: SupervisorLine;
+  readonly #guests: Guests;
   /** What a supervisor can do in the call: one at a time. */
   readonly #modes = new Map<SupervisorMode, ToggleButton>([
     ['listen', toggleButton('Listen', 'Stop listening', (on) => this.#be('listen', on))],
@@ -29,16 +31,18 @@ export class CallControls {
     this.#api = api;
     this.#sessionId = sessionId;
     this.#line = new SupervisorLine(api, sessionId, () => this.#show(null));
+    this.#guests = new Guests(api, sessionId);
     const stop = actionButton('Stop the agent', () => this.#send({ type: 'interrupt' }));
     const end = actionButton('End this call', () => this.#send({ type: 'end' }), {
       class: 'quiet-button danger',
       confirm: 'Really end the call?',
     });
-    const [sayForm, transferForm] = [this.#say(), this.#pass()];
+    const [sayForm, transferForm, callForm] = [this.#say(), this.#pass(), this.#guests.form];
     const actions: [string, HTMLElement][] = [
       ...Array.from(this.#modes, ([name, { element }]): [string, HTMLElement] => [name, element]),
       ['say', formButton('Tell the agent …', sayForm)],
       ['transfer', formButton('Transfer …', transferForm)],
+      ['call_in', formButton('Call in …', callForm)],
       ['hold', this.#hold.element],
       ['mute', this.#mute.element],
       ['stop', stop],
@@ -51,12 +55,15 @@ export class CallControls {
       el('div', { class: 'row' }, ...actions.map(([, element]) => element)),
       sayForm,
       transferForm,
+      callForm,
+      this.#guests.element,
     );
   }
 
   /** Somebody has joined the call, does something else, or has left. */
   takeParticipant(participant: WatchedParticipant): void {
     this.#line.take(participant);
+    if (participant.participant_id !== this.#line.participantId) this.#guests.take(participant);
   }
 
   /** What commands, of anybody, have changed. */

@@ -69,6 +69,11 @@ export class SupervisorLine {
     this.#release();
   }
 
+  /** The supervisor as a participant of the call; null = they have not joined. */
+  get participantId(): string | null {
+    return this.#participant;
+  }
+
   /** What the daemon tells of participants of this call. */
   take(participant: WatchedParticipant): void {
     if (this.#connection === null) return;
