@@ -137,7 +137,9 @@ describe('agent_extensions', () => {
   ])('are checked by %s', async (path, bodyOf, place) => {
     const { status, body } = await ask('POST', path, bodyOf({ agent_id: 'baker', agent_extensions: { analysis: {} } }));
     expect(status).toBe(422);
-    expect(body['detail']).toMatchObject([{ loc: [...place, 'agent_extensions', 'analysis'], type: 'extra_forbidden' }]);
+    expect(body['detail']).toMatchObject([
+      { loc: [...place, 'agent_extensions', 'analysis'], type: 'extra_forbidden' },
+    ]);
   });
 
   it('are refused on /talk with a public key', async () => {

@@ -101,6 +101,9 @@ describe.skipIf(!hasChromium)('WebRTC, from a real browser', { timeout: 900_000 
     // While the agent tells what takes it twenty seconds, the user says something of five.
     await caller.send({ method: 'text', data: 'Tell me a story.' });
     await caller.message('start_answering', { after: greeted });
+    // Before anything of the answer is heard, what the user says belongs to the question.
+    const isSpeaking = async (): Promise<boolean> => (await caller.takeHeard()).some((sample) => sample > 1000);
+    await expect.poll(isSpeaking, { timeout: 60_000 }).toBe(true);
     await caller.do('call.play("table.wav")');
     const held = await caller.message('pause', { after: greeted });
     const cut = await caller.message('clear', { after: held });
