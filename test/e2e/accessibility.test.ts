@@ -162,6 +162,9 @@ describe.skipIf(!hasChromium)('for screen readers, keyboards and low vision', { 
     const { id: suite } = await ask('POST', '/evals/suites', { suite: { name: 'Night', cases }, agent_id: AGENT });
     const { id: run } = await ask('POST', '/evals/runs', { suite_id: suite, mode: 'text' });
     await expect.poll(async () => (await ask('GET', `/evals/runs/${String(run)}`))['status'], PATIENCE).toBe('done');
+    // The live view has a row for each running call: calls of other pages would come and go under the walk.
+    const running = async (): Promise<unknown> => (await ask('GET', '/calls/live'))['calls'];
+    await expect.poll(running, { ...PATIENCE, interval: 500 }).toEqual([]);
     await visit(`${daemon.address}/console`);
     for (const [hash, ready] of [
       ['evals', '.item'],

@@ -162,6 +162,7 @@ describe.skipIf(!hasChromium)('pages with the packages for browsers', { timeout:
     await type('Where are you?');
     // One's own words bring the end into view: only what follows leaves the reader alone.
     await said('user', 'Where are you?');
+    await expect.poll(fromEnd, PATIENCE).toBeLessThan(2);
     await page.getByRole('log', { name: 'Transcript' }).focus();
     await page.keyboard.press('Home');
     await expect.poll(top, PATIENCE).toBe(0);
