@@ -68,7 +68,8 @@ async function main(): Promise<void> {
   });
   const remote = remoteProcess<ListenerMethods>(['--listen']);
   try {
-    const agent = { name: 'Bench', config: { prompt: 'You are silent.' } };
+    const config = { first_message: 'Hello.', llm: { model: 'scripted' } };
+    const agent = { name: 'Bench', config, script: { rules: [{ when: 'hello', say: 'Hello.' }] } };
     const { id } = (await daemon.request('POST', '/agents', agent)) as { id: string };
     const callers: Caller[] = [];
     for (let n = 0; n < CALLS; n++) callers.push(await Caller.call(daemon.address, id));
