@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws';
 import * as z from 'zod';
 import { loadOpus, type OpusEncoder } from '../../audio/codecs/opus.js';
-import { errorOf, ParleyError } from '../../base/errors.js';
+import { ParleyError } from '../../base/errors.js';
 import { TwoSides } from '../../audio/two-sides.js';
 import type { ListeningRules } from './listening-rules.js';
 import type { LiveSocket, LiveSockets } from './live-sockets.js';
@@ -11,7 +11,6 @@ export interface AudioSocketOptions {
   sockets: LiveSockets;
   control: SessionControl;
   rules: ListeningRules;
-  onError: (error: Error) => void;
 }
 
 /** Audio that may wait for a slow client; beyond it frames are dropped. */
@@ -31,7 +30,7 @@ type Query = z.output<z.ZodObject<typeof query>>;
  * call's log has who listened.
  */
 export function audioSocket(options: AudioSocketOptions): void {
-  const { sockets, control, rules, onError } = options;
+  const { sockets, control, rules } = options;
   sockets.at({
     path: /^\/calls\/([^/]+)\/audio$/,
     query,
@@ -39,13 +38,7 @@ export function audioSocket(options: AudioSocketOptions): void {
       await control.find(sessionId);
       await rules.check(sessionId);
     },
-    serve: (socket, wish) => {
-      listen(socket, wish).catch((error: unknown) => {
-        const known = error instanceof ParleyError ? error : new ParleyError('INTERNAL');
-        if (known !== error) onError(errorOf(error));
-        sockets.end(socket.ws, 1008, `${known.code}: ${known.message}`);
-      });
-    },
+    serve: listen,
   });
 
   async function listen({ ws, sessionId, keyId, left }: LiveSocket, wish: Query): Promise<void> {

@@ -6,6 +6,7 @@ import { errorOf, ParleyError } from '../../base/errors.js';
 import type { JoinedParticipant } from '../../session/participants/joined.js';
 import { InvalidConfigError, parseWith } from '../../schema/issues.js';
 import { LineInput } from '../../transports/line-input.js';
+import { PcmReader } from '../../transports/pcm.js';
 import type { Transport, TransportSink } from '../../transports/transport.js';
 import type { CallParticipants } from './call-participants.js';
 import type { LiveSocket, LiveSockets } from './live-sockets.js';
@@ -46,19 +47,12 @@ type Message = z.output<typeof messageSchema>;
  * has the messages.
  */
 export function joinSocket(options: JoinSocketOptions): void {
-  const { sockets, participants, onError } = options;
+  const { sockets, participants } = options;
   sockets.at({
     path: /^\/calls\/([^/]+)\/join$/,
     query,
     admit: async (sessionId, { mode }) => void (await participants.admit(sessionId, mode)),
-    serve: (socket, wish) => {
-      const client = new JoinClient(socket, wish, options);
-      client.run().catch((error: unknown) => {
-        const known = error instanceof ParleyError ? error : new ParleyError('INTERNAL');
-        if (known !== error) onError(errorOf(error));
-        sockets.end(socket.ws, 1008, `${known.code}: ${known.message}`);
-      });
-    },
+    serve: (socket, wish) => new JoinClient(socket, wish, options).run(),
   });
 }
 
@@ -186,9 +180,7 @@ class SocketLine implements Transport {
 
   hear(data: Buffer): void {
     this.#heardMs = this.#clock.nowMs();
-    const samples = new Int16Array(data.length / 2);
-    for (let at = 0; at < samples.length; at++) samples[at] = data.readInt16LE(2 * at);
-    this.#input.audio(samples);
+    this.#input.audio(new PcmReader().read(data));
   }
 
   play(frame: Int16Array | null): void {

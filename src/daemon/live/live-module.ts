@@ -66,7 +66,7 @@ export function liveModule(
     routes: (api) => {
       controlRoutes(api, { control, owners, clock });
       controlSocket({ sockets, control, events: live, onError: faults.report });
-      audioSocket({ sockets, control, rules, onError: faults.report });
+      audioSocket({ sockets, control, rules });
       joinSocket({ sockets, participants, clock, onError: faults.report });
       const { calls } = stores;
       participantRoutes(api, { participants, owners, dialer, calls, clock, peers: peerSettings(settings) });

@@ -44,7 +44,8 @@ export interface LiveEndpoint<Query extends z.ZodRawShape> {
   query: Query;
   /** Before the socket opens. @throws ParleyError that refuses it */
   admit: (sessionId: string, query: z.output<z.ZodObject<Query>>) => Promise<void>;
-  serve: (socket: LiveSocket, query: z.output<z.ZodObject<Query>>) => void;
+  /** What it rejects with closes the socket. */
+  serve: (socket: LiveSocket, query: z.output<z.ZodObject<Query>>) => Promise<void> | void;
 }
 
 const MAX_MESSAGE_BYTES = 262_144;
@@ -103,7 +104,12 @@ export class LiveSockets {
       if (socket.destroyed) return;
       socket.once('close', this.#places.enter(address));
       this.#server.handleUpgrade(request, socket, head, (ws) => {
-        endpoint.serve({ ws, sessionId, keyId, left: this.#watch(ws) }, query);
+        const serve = async (): Promise<void> => endpoint.serve({ ws, sessionId, keyId, left: this.#watch(ws) }, query);
+        serve().catch((error: unknown) => {
+          const known = error instanceof ParleyError ? error : new ParleyError('INTERNAL');
+          if (known !== error) onError(errorOf(error));
+          this.end(ws, 1008, `${known.code}: ${known.message}`);
+        });
       });
     } catch (error) {
       if (!(error instanceof ParleyError)) onError(errorOf(error));
