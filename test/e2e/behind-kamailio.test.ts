@@ -201,7 +201,9 @@ describe.skipIf(!hasTool('kamailio') || !hasTool('sipp'))('two nodes behind Kama
 let asks = 0;
 
 /** Has sipp go on with its scenario, whose next step waits for this. */
-async function goOn({ port, callId }: SippCall): Promise<void> {
+async function goOn({ port, callId, output }: SippCall): Promise<void> {
+  // The session may be counted before the 200 has reached sipp.
+  await expect.poll(output, PATIENCE).toContain('call answered');
   const socket = createSocket('udp4');
   await send(socket, port, [
     `INFO sip:sipp@127.0.0.1:${String(port)} SIP/2.0`,
