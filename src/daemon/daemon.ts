@@ -152,7 +152,8 @@ export class Daemon {
     const live = liveModule(context, { http, dialer, nodes: nodes.nodes, end: telephone.end });
     const campaigns = campaignsModule(context, { dialer, agents: registry });
     const chatPlaces = new ChatPlaces(context.admission, context.settings.limits.sessions);
-    const talk = talkModule(context, { http, media, registered, files, chatPlaces, agents: registry, log: calls });
+    const places = { chatPlaces, callQueues: queues };
+    const talk = talkModule(context, { http, media, registered, files, ...places, agents: registry, log: calls });
     const { webSessions } = talk;
     const transports = pluginTransports(context, http, webSessions);
     const openAi = openAiModule(context, { http, chatPlaces, webSessions, agents: registry, log: calls });

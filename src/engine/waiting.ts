@@ -4,7 +4,7 @@ import { joinedSamples } from '../audio/frame.js';
 import { Resampler } from '../audio/dsp/resample.js';
 import type { TtsProvider, TtsRequest } from '../providers/tts/tts.js';
 import { WaitingLine, type WaitingEvents } from '../session/line/waiting-line.js';
-import type { TransferOutcome, Transport } from '../transports/transport.js';
+import type { PlaceInQueue, TransferOutcome, Transport } from '../transports/transport.js';
 import type { AgentRequest } from './options.js';
 import { setUpOrThrow } from './prepare-agent.js';
 import { voiceChoice } from './providers.js';
@@ -40,6 +40,8 @@ export interface WaitingCaller {
   transfer(target: string, signal: AbortSignal): Promise<TransferOutcome>;
   /** Stops what is being said, and drops what would follow. */
   hush(): void;
+  /** Tells the user's client where the user stands; phones ignore it. */
+  tell(place: PlaceInQueue): void;
   /** Ends the line. What was given to it is still heard if possible. May be called twice. */
   close(): Promise<void>;
 }
@@ -99,6 +101,7 @@ export class WaitingRoom {
       beep: () => waiting.beep(),
       transfer: async (target, signal) => transport.transfer?.(target, signal) ?? { ok: false, reason: 'unsupported' },
       hush: () => waiting.hush(),
+      tell: (place) => transport.send({ type: 'queue', ...place }),
       close: () => waiting.close(),
     };
   }

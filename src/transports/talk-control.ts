@@ -102,6 +102,10 @@ export function wireMessage(message: TransportMessage): TalkServerMessage {
   switch (message.type) {
     case 'ready':
       return { method: 'onready', payload: { session_id: message.sessionId } };
+    case 'queue': {
+      const { position, waitS, left } = message;
+      return { method: 'onqueue', payload: { position, wait_s: waitS, left } };
+    }
     case 'transcript':
       return {
         method: 'ontranscript',

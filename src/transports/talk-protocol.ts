@@ -43,6 +43,8 @@ export type TalkClientMessage =
 
 export type TalkServerMessage =
   | { method: 'onready'; payload: { session_id: string } }
+  /** Before `onready`: the client waits for an agent. `left`: none will come, and the socket closes; null = one will. */
+  | { method: 'onqueue'; payload: { position: number; wait_s: number | null; left: string | null } }
   /** Replaces the previous one of the same `segment`. Segments belong to turns; both count up. */
   | { method: 'ontranscript'; data: string; payload: { is_final: boolean; turn: number; segment: number } }
   /** Replaces the previous one of the same `answer`. */

@@ -127,6 +127,7 @@ export interface TransportSink {
 /** Side-channel messages, named as on the talk socket (`docs/talk-socket.md`). */
 export type TransportMessage =
   | { type: 'ready'; sessionId: string }
+  | ({ type: 'queue' } & PlaceInQueue)
   | ({ type: 'transcript' } & TranscriptMessage)
   /** `answer` numbers the agent's answers: texts of one answer have the same number. */
   | { type: 'response'; text: string; isFinal: boolean; answer: number }
@@ -142,6 +143,16 @@ export type TransportMessage =
   | { type: 'metrics'; turn: TurnTimes }
   /** `limit`: with the status `timeout`, whether the inactivity or the duration limit was reached. */
   | { type: 'ended'; status: string; limit?: 'idle' | 'duration' | undefined };
+
+/** Where a user stands who waits for an agent. */
+export interface PlaceInQueue {
+  /** Counted from 1; 0 = the wait is over. */
+  position: number;
+  /** The estimated wait in seconds, rounded up to minutes; null = unknown. */
+  waitS: number | null;
+  /** Why no agent will come, such as `overflow` or `closed`; null = one will. */
+  left: string | null;
+}
 
 /** The user's words in one segment so far. */
 export interface TranscriptMessage {

@@ -106,6 +106,7 @@ export const SHOWN_BY: Readonly<Record<string, string>> = {
   'extensions.recording': 'engine/line-decorators.test.ts',
   'extensions.transfer': 'telephony/calls/attended-transfer.test.ts extensions',
   'extensions.queue': 'daemon/queues/waiting.test.ts queue',
+  'extensions.queue.web': 'daemon/queues/web-callers.test.ts',
   ...below('tools[].', {
     name: 'tools/toolbox.test.ts',
     description: 'tools/function-spec.test.ts',

@@ -326,6 +326,7 @@ export class Call {
   #sessionEvents(): SessionEvents {
     return {
       onStep: (step) => this.#step(step),
+      onQueue: (place) => this.#checked.options.onQueue?.(place),
       onTranscript: (words) => this.#transcript.user(words),
       onResponse: (text, isFinal, answer) => {
         this.#latestAnswer = answer;

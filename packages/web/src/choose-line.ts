@@ -17,6 +17,7 @@ const FINAL_STATUSES: ReadonlySet<number | null> = new Set([401, 403, 409, 429])
 
 /** A refusal without a status: the browser hides it, because the page's origin is not allowed. */
 function isFinal({ code, status }: CallError): boolean {
+  if (code === 'busy' && status === null) return true; // it has waited in a queue, in vain
   return FINAL.has(code) || FINAL_STATUSES.has(status) || (code === 'refused' && status === null);
 }
 

@@ -49,6 +49,11 @@ export function isRefused({ code }: Closing): boolean {
   return code === REFUSED;
 }
 
+/** Why no agent has come from a queue, as a sentence. @param left how the call has left it */
+export function leftWords(left: string): string {
+  return left === 'closed' ? 'Nobody takes calls at this time.' : 'All lines are busy. Try again in a moment.';
+}
+
 /**
  * Why there is no call (any more), as a sentence.
  * @param problem the server's last `onerror`

@@ -14,5 +14,6 @@ export { CallError, type CallErrorCode } from './errors.js';
 export type { CallLevels, CallStats, CallTransport } from './line.js';
 export type { ConnectOptions, SessionToken } from './options.js';
 export { type ResumePoint, retry } from './reconnect.js';
+export type { QueuePlace } from './session.js';
 export type { CallState } from './state.js';
 export { CallTranscript, type SpokenMessage, type TranscriptEntry, type UserWords } from './transcript.js';

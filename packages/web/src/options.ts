@@ -3,6 +3,7 @@ import { DaemonApi } from './daemon.js';
 import { CallError } from './errors.js';
 import type { CallTransport, LineToken } from './line.js';
 import type { ResumePoint } from './reconnect.js';
+import type { QueuePlace } from './session.js';
 
 /** What a token function returns: a token, or the whole answer of `POST /sessions/token`. */
 export type SessionToken =
@@ -44,6 +45,8 @@ export interface ConnectOptions {
    * Content-Security-Policy allows no `blob:` scripts. Default: they are inlined.
    */
   worklets?: string | undefined;
+  /** The user waits in the agent's queue for their turn, with music, or their place has changed. */
+  onQueue?: ((place: QueuePlace) => void) | undefined;
   /** Ends the call, or gives it up while it is being connected. */
   signal?: AbortSignal | undefined;
 }

@@ -4,14 +4,24 @@ import type {
   TalkServerMessage,
   TalkTurnTimes,
 } from '../../../src/transports/talk-protocol.js';
-import { type Closing, closingWords, isBusy, isLost, isRefused } from './endings.js';
+import { type Closing, closingWords, isBusy, isLost, isRefused, leftWords } from './endings.js';
 import { CallError } from './errors.js';
 import type { Line, LineEvents, LineOptions, OpenLine } from './line.js';
 import type { CallStep } from './state.js';
 import type { UserWords } from './transcript.js';
 
+/** Where a user stands who waits for an agent. */
+export interface QueuePlace {
+  /** Counted from 1. */
+  position: number;
+  /** The estimated wait in seconds, in whole minutes; null = unknown. */
+  waitS: number | null;
+}
+
 export interface SessionEvents {
   onStep(step: CallStep): void;
+  /** The user waits for an agent, or their place has changed. */
+  onQueue(place: QueuePlace): void;
   onTranscript(words: UserWords): void;
   /** `answer`: its number. */
   onResponse(text: string, isFinal: boolean, answer: number): void;
@@ -74,6 +84,8 @@ export class TalkSession {
       conversation.fail(new CallError('timeout', 'The server took too long to answer.'));
       given.abort();
     }, deadlineMs);
+    // Who waits in a queue waits as long as that takes.
+    conversation.onQueued = () => clearTimeout(timer);
     const opening = openLine(options, conversation, given.signal);
     try {
       const line = await Promise.race([opening, ready.then(() => opening)]);
@@ -106,6 +118,8 @@ export class TalkSession {
 /** The messages of a session. */
 class Conversation implements LineEvents {
   readonly ready: Promise<string>;
+  /** The user waits in a queue. */
+  onQueued: () => void = () => undefined;
   readonly #events: SessionEvents;
   #onReady!: (id: string) => void;
   #onFailed!: (error: CallError) => void;
@@ -114,6 +128,8 @@ class Conversation implements LineEvents {
   /** The agent was interrupted, and is silent until the next answer. */
   #isCleared = false;
   #problem: string | null = null;
+  /** Why no agent has come from the queue. */
+  #left: string | null = null;
   #status: string | null = null;
   #limit: SessionEnd['limit'] = null;
 
@@ -145,7 +161,12 @@ class Conversation implements LineEvents {
   onClosed(closing: Closing): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const error = this.#status === null ? errorOf(closing, this.#problem) : null;
+    const error =
+      this.#left !== null
+        ? new CallError('busy', leftWords(this.#left))
+        : this.#status === null
+          ? errorOf(closing, this.#problem)
+          : null;
     if (this.#isReady) this.#events.onEnded({ status: this.#status, limit: this.#limit, error });
     else this.fail(error ?? new CallError('failed', 'The call ended before it began.'));
   }
@@ -158,6 +179,13 @@ class Conversation implements LineEvents {
         this.#onReady(message.payload.session_id);
         this.#events.onStep('ready');
         return;
+      case 'onqueue': {
+        const { position, wait_s: waitS, left } = message.payload;
+        this.#left = left;
+        this.onQueued();
+        if (left === null) this.#events.onQueue({ position, waitS });
+        return;
+      }
       case 'onerror':
         this.#problem = message.data;
         if (this.#isReady) this.#events.onProblem(message.data);

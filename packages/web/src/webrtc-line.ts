@@ -52,6 +52,8 @@ class WebRtcLine implements Line {
   readonly #lifetime = new AbortController();
   #sessionId: string | null = null;
   #isRecovering = false;
+  /** In a queue, before there is a session. */
+  #isWaiting = false;
   /** The server has ended the session. */
   #isEnded = false;
 
@@ -163,6 +165,7 @@ class WebRtcLine implements Line {
 
   #onMessage(message: TalkServerMessage): void {
     if (message.method === 'onready') this.#sessionId = message.payload.session_id;
+    if (message.method === 'onqueue') this.#isWaiting = true;
     // The daemon paces the sound, so the text of an answer comes with it.
     if (message.method === 'onresponsetext') this.#events.onVoice(message.payload.is_final ? 'quiet' : 'playing');
     this.#events.onMessage(message);
@@ -173,7 +176,8 @@ class WebRtcLine implements Line {
 
   #onChannelClosed(): void {
     // The daemon closed the connection without a word; a broken network does not close the channel.
-    if (!this.#isEnded && !this.#isRecovering && this.#sessionId !== null) this.#finish(NO_CLOSE);
+    const isBegun = this.#sessionId !== null || this.#isWaiting;
+    if (!this.#isEnded && !this.#isRecovering && isBegun) this.#finish(NO_CLOSE);
   }
 
   #onState(): void {

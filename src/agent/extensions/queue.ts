@@ -105,6 +105,11 @@ const callbackSchema = z
 /** `extensions.queue`: calls wait when no session is free. A number may have a queue of its own. */
 export const queueSchema = z
   .strictObject({
+    web: optional(
+      z.boolean(),
+      'Whether clients of the talk socket, of WebRTC and of the widget wait, too. Otherwise only phone calls do.',
+      { default: false },
+    ),
     limit: optional(z.int().min(1).max(1000), 'Calls that wait at once; more overflow.', { default: 20 }),
     max_calls: optional(
       z.int().min(1).max(10_000),
@@ -149,7 +154,7 @@ export const queueSchema = z
       default: 120,
     }),
   })
-  .meta({ id: 'Queue', description: 'Inbound phone calls wait when no session is free.' });
+  .meta({ id: 'Queue', description: 'Inbound calls wait when no session is free.' });
 
 export type QueueSettings = z.infer<typeof queueSchema>;
 export type QueueExitSettings = z.infer<typeof exitSchema>;

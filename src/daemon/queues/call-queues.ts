@@ -10,7 +10,7 @@ import type { QueueExit, QueueFacts } from '../../session/record/call-history.js
 import type { StoredCall } from '../../store/calls.js';
 import type { AgentCall } from '../../telephony/calls/agent-call.js';
 import { silentStatus } from '../../telephony/calls/call-status.js';
-import type { CallRefusal, CarrierCall } from '../../telephony/carriers/carrier.js';
+import type { CallRefusal } from '../../telephony/carriers/carrier.js';
 import type { AdmissionControl } from '../admission-control.js';
 import type { CallEventBus } from '../call-event-bus.js';
 import type { CallLog } from '../call-log/call-log.js';
@@ -18,7 +18,7 @@ import { type CallBacks, PromisedCall } from './call-backs.js';
 import { Voicemail } from './voicemail.js';
 import type { Outlook, QueuePhrases } from './queue-phrases.js';
 import { isOpen, priorityOf } from './queue-rules.js';
-import { WaitingCall } from './waiting-call.js';
+import { type QueuedCall, WaitingCall } from './waiting-call.js';
 import { CallLengths, WaitingList } from './waiting-list.js';
 
 export interface CallQueuesOptions {
@@ -41,7 +41,7 @@ export interface JoiningCall {
   id: string;
   queueId: string;
   settings: QueueSettings;
-  call: CarrierCall<SessionLine>;
+  call: QueuedCall;
   /** When it came, by the engine's clock. */
   sinceMs: number;
   request: AgentRequest;
@@ -261,10 +261,9 @@ export class CallQueues {
     this.#leaving.add(waiting);
     if (this.#isClosed) waiting.call.hangUp('full');
     try {
-      const { settings } = this.#queues.get(waiting.queueId) ?? { settings: {} };
       const text = (phrases: QueuePhrases): string =>
         exit === 'callback' ? phrases.promised : exit === 'closed' ? phrases.closed : phrases.full;
-      return await waiting.depart(exit, this.#exitOf(settings, exit), text);
+      return await waiting.depart(exit, this.#exitOf(waiting.settings, exit), text);
     } catch (error) {
       onError(errorOf(error));
       waiting.call.hangUp('failed');
@@ -288,7 +287,7 @@ export class CallQueues {
 
   async #logEnd({ id, call }: WaitingCall, left: QueueExit): Promise<void> {
     const record = call.record();
-    await this.#options.log.fail(id, statusOf(call, left), null, { ...record });
+    await this.#options.log.fail(id, statusOf(call, left), null, record === null ? null : { ...record });
   }
 
   #newVoicemail({ id, settings }: JoiningCall): Voicemail {
@@ -368,6 +367,7 @@ export class CallQueues {
     const next = (): void => {
       this.#cancelPoll = null;
       this.#pump();
+      for (const waiting of this.#waiting.all()) if (waiting instanceof WaitingCall) waiting.tellPlace();
       if (this.#waiting.size > 0) this.#poll();
     };
     this.#cancelPoll = clock.schedule(clock.nowMs() + POLL_MS, next);
@@ -448,8 +448,8 @@ function mostOf({ settings }: OpenQueue): number {
   return settings.max_calls ?? Number.POSITIVE_INFINITY;
 }
 
-function statusOf(call: CarrierCall<SessionLine>, left: QueueExit): string {
-  const wasAnswered = call.record().answeredMs !== null;
+function statusOf(call: QueuedCall, left: QueueExit): string {
+  const wasAnswered = (call.record()?.answeredMs ?? null) !== null;
   if (left === 'failed') return 'failed';
   if (left !== 'abandoned') return wasAnswered ? 'agent-ended' : 'canceled';
   return silentStatus(call.end ?? { cause: 'hangup', by: 'remote', reason: '' }, wasAnswered);

@@ -7,14 +7,28 @@ import type { AgentRequest } from '../../engine/options.js';
 import type { SessionLine } from '../../engine/remote-line.js';
 import type { WaitingCaller } from '../../engine/waiting.js';
 import type { QueueExit } from '../../session/record/call-history.js';
-import type { CallRefusal, CarrierCall } from '../../telephony/carriers/carrier.js';
+import type { CallRecord, CallRefusal, CarrierCall } from '../../telephony/carriers/carrier.js';
+import type { PlaceInQueue } from '../../transports/transport.js';
 import type { MayTransfer } from '../../session/line/line-actions.js';
 import { CallbackMenu } from './callback-menu.js';
 import { filledText, type Outlook, queuePhrasesFor, type QueuePhrases } from './queue-phrases.js';
 import type { QueuePlace } from './waiting-list.js';
 
+/** A call in a queue: from a phone network, or of a web client. */
+export interface QueuedCall extends Pick<
+  CarrierCall<SessionLine>,
+  'from' | 'to' | 'line' | 'state' | 'end' | 'onState' | 'answer' | 'hangUp' | 'recorded'
+> {
+  /** The carrier's; null = there is none. */
+  record(): CallRecord | null;
+  /** Its client shows where it stands. */
+  readonly isWeb?: true;
+  /** The line has closed, for calls that do not notice it themselves. */
+  lineClosed?(): void;
+}
+
 export interface WaitingCallOptions extends QueuePlace {
-  call: CarrierCall<SessionLine>;
+  call: QueuedCall;
   settings: QueueSettings;
   /** The agent that will answer: it lends its voice. */
   request: AgentRequest;
@@ -46,7 +60,7 @@ export class WaitingCall implements QueuePlace {
   readonly queueId: string;
   readonly sinceMs: number;
   priority: number;
-  readonly call: CarrierCall<SessionLine>;
+  readonly call: QueuedCall;
   readonly #options: WaitingCallOptions;
   readonly #clock: Clock;
   readonly #over = new AbortController();
@@ -58,6 +72,8 @@ export class WaitingCall implements QueuePlace {
   #phrases: QueuePhrases = queuePhrasesFor('en');
   readonly #ended: Promise<void>;
   readonly #menu: CallbackMenu | null;
+  /** What its client was told last. */
+  #told = '';
 
   constructor(options: WaitingCallOptions) {
     const { id, queueId, sinceMs, priority, call, engine } = options;
@@ -72,6 +88,10 @@ export class WaitingCall implements QueuePlace {
     this.#menu = this.#newMenu();
     this.#ended = ended(call);
     void this.#ended.then(() => this.leave('abandoned'));
+  }
+
+  get settings(): QueueSettings {
+    return this.#options.settings;
   }
 
   /** How it has left the queue; null = it waits. */
@@ -99,6 +119,19 @@ export class WaitingCall implements QueuePlace {
     this.#over.abort();
     this.#menu?.close();
     this.#leave(exit);
+  }
+
+  /** Tells a web client where it stands, if that has changed. */
+  tellPlace(): void {
+    if (this.call.isWeb !== true || !this.#isOpen || this.#exit !== null) return;
+    const { position, waitMs } = this.#options.outlook(this);
+    this.#tell({ position, waitS: waitMs === null ? null : 60 * Math.max(1, Math.ceil(waitMs / 60_000)), left: null });
+  }
+
+  #tell(place: PlaceInQueue): void {
+    const told = JSON.stringify(place);
+    if (told !== this.#told) this.#caller?.tell(place);
+    this.#told = told;
   }
 
   /** Waits for `leave`. Never rejects. */
@@ -165,6 +198,7 @@ export class WaitingCall implements QueuePlace {
   /** Ends the call, and waits for its end. */
   async #hangUp(refusal: CallRefusal, exit: QueueExit): Promise<QueueExit> {
     if (this.#caller !== null && this.call.state === 'answered') {
+      if (this.call.isWeb === true) this.#tell({ position: 0, waitS: null, left: exit });
       // What was said is heard to its end.
       await this.#caller.close();
       await waitAtMost(this.#clock, HANG_UP_MS, this.#ended);
@@ -199,7 +233,10 @@ export class WaitingCall implements QueuePlace {
           words: (text) => {
             if (this.#exit === null) this.#menu?.words(text);
           },
-          closed: () => this.leave('abandoned'),
+          closed: () => {
+            call.lineClosed?.();
+            this.leave('abandoned');
+          },
           fault: (name, reason) => onFault(`${name}: ${reason}`),
         },
       });
@@ -245,6 +282,7 @@ export class WaitingCall implements QueuePlace {
 
   /** Announcements between the music, until the wait is over. */
   async #entertain(): Promise<void> {
+    this.tellPlace();
     const everyMs = (this.#options.settings.announcements?.every ?? EVERY_S) * 1000;
     for (let round = 0; this.#exit === null; round++) {
       const text = round === 0 ? this.#greeting() : this.#announcement(round);
@@ -285,7 +323,7 @@ function refusalOf(exit: QueueExit): CallRefusal {
   return exit === 'closed' ? 'unavailable' : exit === 'failed' ? 'failed' : 'full';
 }
 
-function answered(call: CarrierCall<SessionLine>): Promise<void> {
+function answered(call: QueuedCall): Promise<void> {
   return new Promise((resolve) => {
     call.onState((state) => {
       if (state === 'answered') resolve();
@@ -294,7 +332,7 @@ function answered(call: CarrierCall<SessionLine>): Promise<void> {
   });
 }
 
-function ended(call: CarrierCall<SessionLine>): Promise<void> {
+function ended(call: QueuedCall): Promise<void> {
   return new Promise((resolve) => {
     call.onState((state) => {
       if (state === 'ended') resolve();

@@ -9,6 +9,7 @@ import type { DaemonContext } from '../context.js';
 import { type BrowserFiles, serveFile } from '../http/browser-files.js';
 import type { Forwarder } from '../http/forwarder.js';
 import type { HttpModule } from '../http/http-module.js';
+import type { CallQueues } from '../queues/call-queues.js';
 import type { Media } from '../media.js';
 import type { DaemonModule } from '../module.js';
 import { ChatEndpoint, type ChatPlaces, chatRoutes } from './chat.js';
@@ -31,6 +32,8 @@ export interface TalkModuleOptions {
   media: Media;
   files: BrowserFiles;
   chatPlaces: ChatPlaces;
+  /** In which clients wait for sessions. */
+  callQueues: CallQueues;
 }
 
 export interface TalkModule extends DaemonModule {
@@ -40,7 +43,7 @@ export interface TalkModule extends DaemonModule {
 /** Pages and the widget, and their conversations: over the talk socket, WebRTC and chat. */
 export function talkModule(context: DaemonContext, options: TalkModuleOptions): TalkModule {
   const { settings, engine, clock, nowUnixMs, faults, events, admission, owners, queues } = context;
-  const { http, agents, log, registered, media, files, chatPlaces } = options;
+  const { http, agents, log, registered, media, files, chatPlaces, callQueues } = options;
   const { access, clients, requests, tokens, upgrades, forwarder } = http;
   const onError = faults.report;
   const chats = new ChatEndpoint({
@@ -62,6 +65,8 @@ export function talkModule(context: DaemonContext, options: TalkModuleOptions): 
     admission,
     events,
     publicAgentConfigFields: settings.publicAgentConfigFields,
+    queues: callQueues,
+    onError,
   });
   const webRtc = new WebRtcCalls({
     webSessions,

@@ -108,8 +108,9 @@ export class TalkEndpoint {
     const { webSessions } = this.#options;
     const { requested, playsThroughPauses } = await this.#requested(initiate, caller);
     transport.playsThroughPauses = playsThroughPauses;
-    await this.#takeOver(requested);
-    const session = await webSessions.begin(requested, transport, 'talk');
+    const endBefore = (): Promise<boolean> => this.#takeOver(requested);
+    const line = await webSessions.place(requested, transport, { channel: 'talk', onWait: begun, endBefore });
+    const session = await webSessions.begin(requested, line, 'talk');
     begun();
     this.#talking.set(session.id, { session, transport, agentId: requested.agentId });
     await session.run().finally(() => this.#talking.delete(session.id));
@@ -118,11 +119,14 @@ export class TalkEndpoint {
   /**
    * A client whose connection broke continues its session in a new one, perhaps on another node. The daemon may not have
    * noticed the break. It ends the old session now, so that its messages are stored.
+   * @returns whether it was one of this node
    */
-  async #takeOver({ continuation, agentId }: RequestedSession): Promise<void> {
+  async #takeOver({ continuation, agentId }: RequestedSession): Promise<boolean> {
     const sessionId = continuation?.session_id ?? null;
-    if (sessionId === null || (await this.abandon(sessionId, agentId))) return;
+    if (sessionId === null) return false;
+    if (await this.abandon(sessionId, agentId)) return true;
     await this.#options.abandonElsewhere(sessionId, agentId);
+    return false;
   }
 
   /** Ends a session whose client has lost its connection. Returns false if this node has none of this agent. */

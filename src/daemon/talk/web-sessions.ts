@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 import { type AgentConfig, agentConfigSchema } from '../../agent/agent.js';
+import type { QueueExitSettings, QueueSettings } from '../../agent/extensions/queue.js';
 import { continuationSchema } from '../../agent/continuation.js';
 import {
   type AgentExtensions,
@@ -12,14 +13,17 @@ import { type Location, parseWith } from '../../schema/issues.js';
 import { overriddenAgent } from '../../agent/override-agent.js';
 import type { Engine } from '../../engine/engine.js';
 import type { SessionRequest } from '../../engine/options.js';
-import { ParleyError, reasonOf } from '../../base/errors.js';
+import { errorOf, ParleyError, reasonOf } from '../../base/errors.js';
 import type { SessionHandle, SessionLine } from '../../engine/remote-line.js';
+import type { QueueFacts } from '../../session/record/call-history.js';
 import type { CallChannel } from '../../store/calls.js';
 import type { AdmissionControl } from '../admission-control.js';
 import type { CallEventBus } from '../call-event-bus.js';
 import type { Access, Caller, PublicKey } from '../http/access.js';
 import type { AgentRegistry } from '../agents/agents.js';
 import type { CallLog } from '../call-log/call-log.js';
+import type { CallQueues } from '../queues/call-queues.js';
+import { WebCaller } from '../queues/web-caller.js';
 import { promptFault } from '../agents/check-agent.js';
 import type { RegisteredCall, RegisteredCalls } from '../calls/registered-calls.js';
 import type { RequestedAgent } from '../agents/requested-agent.js';
@@ -34,6 +38,8 @@ export interface WebSessionsOptions {
   publicAgentConfigFields: readonly string[];
   admission: AdmissionControl;
   events: CallEventBus;
+  onError: (error: Error) => void;
+  queues: Pick<CallQueues, 'stops' | 'enter' | 'over' | 'join'>;
 }
 
 /** What a client may set for its session beside the agent. */
@@ -61,27 +67,37 @@ const overrideSchema = movingSchema(
 /** A temporary agent: the client's configuration is all of it. */
 const TEMPORARY = { id: null, config: {}, script: undefined, extensions: null };
 
+/** How a client comes to its session. */
+export interface ClientArrival {
+  channel: CallChannel;
+  /** It waits for its turn. */
+  onWait?: () => void;
+  /** Ends the session that it continues. Resolves with whether that was one of this node. */
+  endBefore?: () => Promise<boolean>;
+}
+
 /** What the client's end adds to a session. */
 export type SessionExtras = Pick<SessionRequest, 'tools' | 'tts' | 'log' | 'observe'>;
 
 /** Sessions of pages and apps: checks the rights of each client and creates its session. */
 export class WebSessions {
   readonly #options: WebSessionsOptions;
-  #starting = 0;
+  /** Sessions that are about to start. */
+  readonly #starting = new Set<string>();
+  /** Sessions that the log has, because their clients have waited. */
+  readonly #logged = new Set<string>();
 
   constructor(options: WebSessionsOptions) {
     this.#options = options;
-    options.admission.count({ pending: () => this.#starting });
+    options.admission.count({ pending: () => this.#starting.size });
   }
 
   /**
    * Admits a client with a public key or a session token, which becomes invalid.
-   * @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN, SESSIONS_FULL
+   * @throws ParleyError AUTH_REQUIRED, AUTH_FORBIDDEN
    */
-  async enter(keyOrToken: string, caller: Caller): Promise<PublicKey> {
-    const key = await this.#options.access.talker(keyOrToken, caller);
-    this.checkRoom();
-    return key;
+  enter(keyOrToken: string, caller: Caller): Promise<PublicKey> {
+    return this.#options.access.talker(keyOrToken, caller);
   }
 
   /** @throws ParleyError SESSIONS_FULL if there is no room for another session */
@@ -131,6 +147,95 @@ export class WebSessions {
   }
 
   /**
+   * Keeps a place for a session; call `begin` at once. Returns false if the client has to wait for it.
+   * @param isFree whether there is a place. Default: by those who wait and run
+   * @throws ParleyError SESSIONS_FULL if it cannot wait
+   */
+  reserve(requested: RequestedSession, isFree = !this.mustWait(requested)): boolean {
+    const { sessionId } = requested;
+    if (!isFree) return false;
+    const queue = queueOf(requested);
+    this.#starting.add(sessionId);
+    if (queue !== null) this.#options.queues.enter(queue.id, queue.settings, sessionId);
+    return true;
+  }
+
+  /** Whether a client has to wait for its session. @throws ParleyError SESSIONS_FULL if it cannot */
+  mustWait(requested: RequestedSession): boolean {
+    const { admission, queues } = this.#options;
+    const queue = queueOf(requested);
+    if (queue === null) {
+      this.checkRoom();
+      return false;
+    }
+    return admission.isFull || queues.stops(queue.id, requested, queue.settings);
+  }
+
+  /**
+   * Keeps a place for a session, at once or after the client's turn in its agent's queue: it hears music meanwhile. Call
+   * `begin` with the returned line at once.
+   * @throws ParleyError SESSIONS_FULL
+   */
+  async place(requested: RequestedSession, transport: SessionLine, arrival: ClientArrival): Promise<SessionLine> {
+    const { admission } = this.#options;
+    const { sessionId, continuation } = requested;
+    // The place of the session that it continues is for nobody else.
+    if (continuation?.session_id != null) this.#starting.add(sessionId);
+    const hasEnded = await (arrival.endBefore?.() ?? Promise.resolve(false)).finally(() =>
+      this.#starting.delete(sessionId),
+    );
+    const isFree = (hasEnded && admission.room > 0) || !this.mustWait(requested);
+    return this.reserve(requested, isFree) ? transport : this.wait(requested, transport, arrival);
+  }
+
+  /**
+   * Waits for the client's turn in its agent's queue, as `place`.
+   * @throws ParleyError SESSIONS_FULL
+   */
+  async wait(
+    requested: RequestedSession,
+    transport: SessionLine,
+    { channel, onWait }: ClientArrival,
+  ): Promise<SessionLine> {
+    const { engine, queues, admission, log, onError } = this.#options;
+    const { sessionId, callId, agentId, agent, script, extensions, metadata, phones } = requested;
+    const full = new ParleyError('SESSIONS_FULL', { limit: admission.maxSessions });
+    const queue = queueOf(requested);
+    if (queue === null) throw full;
+    onWait?.();
+    const call = new WebCaller(transport);
+    const begin = (noted: QueueFacts): void => {
+      this.#logged.add(sessionId);
+      if (callId !== null) {
+        log.noteStatus(sessionId, 'queued');
+        log.noteQueue(sessionId, noted);
+        return;
+      }
+      const facts = { channel, agentId, agentConfig: agent, metadata, status: 'queued', queue: noted };
+      log.begin({ sessionId, ...facts }).catch((error: unknown) => {
+        onError(errorOf(error));
+        call.hangUp();
+      });
+    };
+    const turn = await queues.join({
+      id: sessionId,
+      queueId: queue.id,
+      settings: queue.settings,
+      call,
+      sinceMs: engine.clock.nowMs(),
+      request: { agent, script, extensions, agentId, metadata, phones },
+      begin,
+      take: () => void this.#starting.add(sessionId),
+      mayTransfer: () => Promise.resolve('the line cannot be transferred'),
+    });
+    if (typeof turn === 'string') {
+      this.#logged.delete(sessionId);
+      throw full;
+    }
+    return turn.line;
+  }
+
+  /**
    * Creates and logs the session. The caller runs it.
    * @param more only for a line of this thread
    * @throws ParleyError as `Engine.createSession`; then the caller closes the transport
@@ -141,10 +246,11 @@ export class WebSessions {
     channel: CallChannel,
     more: SessionExtras = {},
   ): Promise<SessionHandle> {
-    const { engine, log, events } = this.#options;
+    const { engine, log, events, queues } = this.#options;
     const { sessionId: id, callId, agentId, agent, script, metadata, includeMetadataInPrompt } = requested;
     const { continuation, phones, extensions } = requested;
-    this.#starting++;
+    const isLogged = this.#logged.delete(id) || callId !== null;
+    this.#starting.add(id);
     const observed = events.observer(id, agentId);
     const starting = engine.createSession({
       ...more,
@@ -166,12 +272,14 @@ export class WebSessions {
     });
     const session = await starting
       .catch(async (error: unknown) => {
-        if (callId !== null) await log.fail(id, 'failed', reasonOf(error));
+        queues.over(id);
+        if (isLogged) await log.fail(id, 'failed', reasonOf(error));
         throw promptFault(error) ?? error;
       })
-      .finally(() => this.#starting--);
+      .finally(() => this.#starting.delete(id));
+    void session.finished.then(() => queues.over(id));
     try {
-      if (callId === null) await log.begin({ sessionId: id, channel, agentId, agentConfig: agent, metadata });
+      if (!isLogged) await log.begin({ sessionId: id, channel, agentId, agentConfig: agent, metadata });
       else await log.status(id, 'in-progress');
     } catch (error) {
       await session.close();
@@ -211,4 +319,19 @@ export class WebSessions {
     const parts = parseWith(overrideSchema, { agent_config: config, agent_extensions: extensions }, place);
     return { config: parts.agent_config ?? {}, extensions: parts.agent_extensions ?? null };
   }
+}
+
+/** The queue in which clients of an agent wait; null = they do not. */
+function queueOf({ agentId, extensions }: RequestedSession): { id: string; settings: QueueSettings } | null {
+  const { queue } = extensions ?? {};
+  if (queue?.web !== true || agentId === null) return null;
+  const { hours, overflow } = queue;
+  const settings: QueueSettings = { ...queue, ring: 0, callback: null, overflow: overflow && webExit(overflow) };
+  if (hours != null) settings.hours = { ...hours, closed: hours.closed && webExit(hours.closed) };
+  return { id: agentId, settings };
+}
+
+/** Clients have no number that could be connected or called back, and leave no voicemail. */
+function webExit(exit: QueueExitSettings): QueueExitSettings {
+  return exit.action === 'refuse' ? exit : { action: 'message', message: exit.message };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import type { Settings } from '../../settings/settings.js';
 import { loadOpus } from '../../audio/codecs/opus.js';
-import { ParleyError, reasonOf } from '../../base/errors.js';
+import { errorOf, ParleyError, reasonOf } from '../../base/errors.js';
 import { checkOffer } from '../../transports/webrtc/offer.js';
 import type { MediaHost, BrowserLine } from '../../threads/media-host.js';
 import type { PeerSettings } from '../../transports/webrtc/peer.js';
@@ -56,10 +56,11 @@ export class WebRtcCalls {
   async begin(key: PublicKey | null, requested: RequestedSession, offer: string): Promise<string> {
     const { webSessions, peers, onError, mediaHost } = this.#options;
     checkOffer(offer);
-    webSessions.checkRoom();
+    webSessions.mustWait(requested);
     const transport = await mediaHost.openWebRtc(peers);
     try {
-      webSessions.checkRoom(); // again, after the wait
+      // Whether there is room is asked again, after the wait.
+      if (!webSessions.reserve(requested)) return await this.#wait(key, requested, transport, offer);
       const answering = transport.answer(offer);
       answering.catch(() => undefined); // awaited below
       const session = await webSessions.begin(requested, transport, 'webrtc').catch(async (error: unknown) => {
@@ -70,7 +71,7 @@ export class WebRtcCalls {
         await webSessions.abandon(session, reasonOf(error));
         throw error;
       });
-      this.#lines.set(session.id, { transport, agentId: requested.agentId, keyId: key?.id });
+      this.#lines.set(session.id, lineOf(key, requested, transport));
       // Before that, the user would miss the first words.
       void transport.connected
         .then(
@@ -86,6 +87,32 @@ export class WebRtcCalls {
     }
   }
 
+  /** A client that waits for its turn: its line opens before there is a session. @returns the answer's SDP */
+  async #wait(
+    key: PublicKey | null,
+    requested: RequestedSession,
+    transport: BrowserLine,
+    offer: string,
+  ): Promise<string> {
+    const { webSessions, onError } = this.#options;
+    const sdp = await transport.answer(offer);
+    this.#lines.set(requested.sessionId, lineOf(key, requested, transport));
+    const talk = async (): Promise<void> => {
+      await transport.connected;
+      const line = await webSessions.wait(requested, transport, { channel: 'webrtc' });
+      const session = await webSessions.begin(requested, line, 'webrtc');
+      await session.run();
+    };
+    void talk()
+      .catch((error: unknown) => {
+        // Who has left the queue, or found no path, was told so.
+        if (!(error instanceof ParleyError)) onError(errorOf(error));
+        return transport.close();
+      })
+      .finally(() => this.#lines.delete(requested.sessionId));
+    return sdp;
+  }
+
   /**
    * Answers another offer of a running call, whose client has changed its network.
    * @throws ParleyError NOT_FOUND if this agent and this key have no such call, AUTH_FORBIDDEN, OFFER_INVALID
@@ -97,6 +124,10 @@ export class WebRtcCalls {
     if (!isTheirs) throw new ParleyError('NOT_FOUND', { what: 'call over WebRTC', id: sessionId });
     return line.transport.answer(offer);
   }
+}
+
+function lineOf(key: PublicKey | null, { agentId }: RequestedSession, transport: BrowserLine): Line {
+  return { transport, agentId, keyId: key?.id };
 }
 
 /** Offers loopback too if the daemon listens there, because a browser on this machine may have no other address. */

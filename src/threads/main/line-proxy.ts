@@ -46,6 +46,7 @@ export abstract class LineProxy implements RemoteLine {
       beep: () => thread.sayWaiting(id, null),
       transfer: (target, signal) => this.transferTo(target, signal),
       hush: () => thread.tell('hushWaiting', id),
+      tell: (place) => thread.tell('tellWaiting', { line: id, place }),
       close: async () => thread.tell('closeWaiting', id),
     };
   }

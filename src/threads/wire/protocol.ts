@@ -18,7 +18,7 @@ import type { SessionEvent } from '../../session/session-options.js';
 import type { FunctionCall, SessionReport } from '../../session/record/session-report.js';
 import type { KnowledgeQuery, Passage } from '../../tools/knowledge/knowledge.js';
 import type { McpGrant, McpRefusal } from '../../tools/mcp/oauth/grant.js';
-import type { LineStats, TransferOutcome } from '../../transports/transport.js';
+import type { LineStats, PlaceInQueue, TransferOutcome } from '../../transports/transport.js';
 import type { PeerSettings } from '../../transports/webrtc/peer.js';
 import type { FunctionRun, PlainTool } from '../../tools/code-tool.js';
 import type { ToolResult } from '../../tools/tool.js';
@@ -137,6 +137,7 @@ export type ThreadMethods = {
   /** Null = the tone after which a caller speaks. */
   sayWaiting: (what: { line: string; text: string | null }) => Promise<boolean>;
   hushWaiting: (line: string) => void;
+  tellWaiting: (what: { line: string; place: PlaceInQueue }) => void;
   closeWaiting: (line: string) => void;
   runSession: (session: string) => void;
   closeSession: (session: string) => void;

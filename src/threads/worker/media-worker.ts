@@ -108,6 +108,7 @@ export class MediaWorker {
         return (text === null ? waiting?.beep() : waiting?.say(text)) ?? false;
       },
       hushWaiting: (line) => this.#waiting.get(line)?.hush(),
+      tellWaiting: ({ line, place }) => this.#waiting.get(line)?.tell(place),
       closeWaiting: (line) => void this.#waiting.get(line)?.close(),
       runSession: (id) => void of(id)?.run(),
       closeSession: (id) => void of(id)?.close(),

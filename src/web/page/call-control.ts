@@ -5,6 +5,7 @@ import {
   connectSocket,
   type ConnectOptions,
   endingWords,
+  type QueuePlace,
   type ResumePoint,
   type TurnTimes,
 } from '@parley-voice/web';
@@ -161,6 +162,9 @@ export class TalkCallControl {
         microphone: how === 'voice' && chosenDevice('audioinput'),
         speaker: chosenDevice('audiooutput'),
         resume: point ?? undefined,
+        onQueue: (place) => {
+          if (!isGivenUp()) this.#onQueue(place);
+        },
         signal: connecting.signal,
       });
       if (isGivenUp()) {
@@ -168,6 +172,7 @@ export class TalkCallControl {
         return;
       }
       this.#connecting = null;
+      this.#events.onNoProblem();
       this.#options.transcript.begin(line.name(), point === null ? 'New call' : 'The call goes on');
       this.#follow(call, line, how);
     } catch (error) {
@@ -208,6 +213,13 @@ export class TalkCallControl {
     transcript.show(call.transcript);
     this.#onPhase(phaseOf(call.state));
     for (const text of this.#unsent.splice(0)) call.sendText(text);
+  }
+
+  #onQueue({ position, waitS }: QueuePlace): void {
+    const wait =
+      waitS === null ? '' : ` The wait is about ${waitS <= 60 ? 'a minute' : `${String(waitS / 60)} minutes`}.`;
+    const leave = { label: 'Leave the queue', run: () => this.hangUp(null) };
+    this.#events.onProblem(`All lines are busy. You are number ${String(position)} in the queue.${wait}`, leave);
   }
 
   #onLost(): void {

@@ -136,7 +136,7 @@ class Row {
     this.#priority = priority;
     this.#next.hidden = call.position === 1;
     const toGo = call.estimated_wait === null ? 'unknown' : `about ${clock(call.estimated_wait)}`;
-    const caller = call.kind === 'callback' ? `${call.from}, to be called back` : call.from;
+    const caller = call.kind === 'callback' ? `${call.from}, to be called back` : call.from || 'browser';
     const texts = [String(call.position), caller, queue, clock(call.waited), toGo];
     for (const [at, cell] of this.#cells.entries()) cell.textContent = texts[at] ?? '';
     for (const button of this.element.querySelectorAll('button')) {
