@@ -72,9 +72,13 @@ async function main(): Promise<void> {
     const agent = { name: 'Bench', config, script: { rules: [{ when: 'hello', say: 'Hello.' }] } };
     const { id } = (await daemon.request('POST', '/agents', agent)) as { id: string };
     const callers: Caller[] = [];
-    for (let n = 0; n < CALLS; n++) callers.push(await Caller.call(daemon.address, id));
     const hold = { type: 'hold', music: true, max_s: 3600 };
-    for (const { sessionId } of callers) await daemon.request('POST', `/sessions/${sessionId}/control`, hold);
+    for (let n = 0; n < CALLS; n++) {
+      const caller = await Caller.call(daemon.address, id);
+      // At once: an agent that hears nothing ends its call.
+      await daemon.request('POST', `/sessions/${caller.sessionId}/control`, hold);
+      callers.push(caller);
+    }
     const stop = everyFrame((n) => {
       for (const [at, caller] of callers.entries()) caller.send(n + at);
     });
@@ -232,7 +236,7 @@ function listenerMethods(): ListenerMethods {
         socket.on('message', (data, isBinary) => {
           if (isBinary && isLoud(data as Buffer)) heard.push({ session, atMs: nowMs() });
         });
-        await once(socket, 'open');
+        await opened(socket);
       }
     },
     clicks: () => {
@@ -241,6 +245,19 @@ function listenerMethods(): ListenerMethods {
       return Promise.resolve(all);
     },
   };
+}
+
+/** @throws Error with the daemon's answer, if it refuses */
+async function opened(socket: WebSocket): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    socket.once('open', resolve);
+    socket.once('error', reject);
+    socket.once('unexpected-response', (_request, response) => {
+      let text = '';
+      response.on('data', (piece: Buffer) => (text += String(piece)));
+      response.on('end', () => reject(new Error(`${String(response.statusCode)}: ${text}`)));
+    });
+  });
 }
 
 function isLoud(frame: Buffer): boolean {

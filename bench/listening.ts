@@ -4,7 +4,8 @@
  *
  * The caller sends words of a recording over the talk socket, at the pace of speech, with a second of silence between
  * them. The time counts from when the first loud frame goes into the caller's socket until its sound comes out of the
- * browser's jitter buffer, or of its sound graph with the WebSocket. Everything runs on this machine: add the way of the
+ * browser's jitter buffer, or of its sound graph with the WebSocket. What is not in the browser's jitter buffer is parley's
+ * mix (40 ms and a tick), the codec, and the sound graph of the measurement. Everything runs on this machine: add the way of the
  * network, and the delay of the loudspeaker.
  */
 import { readFileSync } from 'node:fs';
@@ -52,6 +53,7 @@ const HEARS = `(() => {
   else globalThis.RTCPeerConnection = class extends Real {
     constructor(...options) {
       super(...options);
+      globalThis.connection = this;
       this.addEventListener('track', ({ track }) => {
         const context = new AudioContext();
         watch(context, context.createMediaStreamSource(new MediaStream([track])));
@@ -73,6 +75,17 @@ const HEARS = `(() => {
   };
 })()`;
 
+/** In the page, what its jitter buffer has done so far: seconds, and samples that came out of it. */
+interface Buffered {
+  jitterBufferDelay: number;
+  jitterBufferTargetDelay: number;
+  jitterBufferEmittedCount: number;
+}
+const BUFFERED = `(async () => {
+  const stats = await globalThis.connection?.getStats();
+  return Array.from(stats?.values() ?? []).find(({ type }) => type === 'inbound-rtp') ?? null;
+})()`;
+
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '20' } } });
 const rounds = Number(values.rounds);
 const { samples } = decodeWav(readFileSync(packageFile(WORD)));
@@ -89,7 +102,9 @@ async function measure(way: string, agent: string): Promise<void> {
   try {
     const alone = await caller.gaps(5);
     const page = await listening(browser, way, caller.sessionId);
+    const before = await page.evaluate<Buffered | null>(BUFFERED);
     const sent = await caller.words();
+    const after = await page.evaluate<Buffered | null>(BUFFERED);
     const heard = await page.evaluate<number[]>('globalThis.onsets');
     const delays = sent
       .flatMap((at) => {
@@ -98,7 +113,14 @@ async function measure(way: string, agent: string): Promise<void> {
       })
       .toSorted((one, other) => one - other);
     const at = (share: number): string => quantile(delays, share).toFixed(0);
-    console.log(`| ${way} | ${String(delays.length)} of ${String(sent.length)} | ${at(0.5)} | ${at(0.9)} | ${at(1)} |`);
+    const buffered = (name: 'jitterBufferDelay' | 'jitterBufferTargetDelay'): string => {
+      if (before === null || after === null) return '';
+      const count = after.jitterBufferEmittedCount - before.jitterBufferEmittedCount;
+      return (((after[name] - before[name]) / count) * 1000).toFixed(0);
+    };
+    const counts = `${String(delays.length)} of ${String(sent.length)}`;
+    const inBuffer = [buffered('jitterBufferDelay'), buffered('jitterBufferTargetDelay')];
+    console.log(`| ${[way, counts, at(0.5), at(0.9), at(1), ...inBuffer].join(' | ')} |`);
     const listened = await caller.gaps(5);
     console.log(
       `  longest gap between the caller's frames while the agent speaks, median of 5 answers: ${alone.toFixed(0)} ms alone, ${listened.toFixed(0)} ms listened to`,
@@ -207,8 +229,8 @@ try {
   });
   const { id: agent } = (await made.json()) as { id: string };
   console.log(`${machine()}\n`);
-  console.log(`| way | heard | median, ms | 90th percentile, ms | longest, ms |`);
-  console.log('| --- | --- | --- | --- | --- |');
+  console.log('| way | heard | median, ms | p90, ms | longest, ms | in the jitter buffer, mean, ms | its target, ms |');
+  console.log('| --- | --- | --- | --- | --- | --- | --- |');
   for (const way of ['webrtc', 'socket']) await measure(way, agent);
 } finally {
   await browser.close();

@@ -21,16 +21,27 @@ const APPS = ['account', 'menu', 'ctrl_tcp'];
 export class Baresip {
   /**
    * @param {{ port: number, protocol?: 'UDP' | 'TCP' | 'TLS', host?: string, codecs?: string[], isSecure?: boolean,
-   *   onFolder?: (folder: string) => string[] }} of `port`: the one that `protocol` is spoken at is one more for TLS;
-   *   `codecs`: names of modules. Default g711; `onFolder`: further lines of its configuration
+   *   user?: string, control?: number, toneHz?: number, onFolder?: (folder: string) => string[] }} of `port`: the one that
+   *   `protocol` is spoken at is one more for TLS; `codecs`: names of modules. Default g711; `user`: of its address;
+   *   `control`: the port of its commands; `onFolder`: further lines of its configuration
    */
-  static async start({ port, protocol = 'UDP', host = HOST, codecs = ['g711'], isSecure = false, onFolder }) {
+  static async start({
+    port,
+    protocol = 'UDP',
+    host = HOST,
+    codecs = ['g711'],
+    isSecure = false,
+    user = 'bob',
+    control = CONTROL,
+    toneHz = TONE_HZ,
+    onFolder,
+  }) {
     const folder = mkdtempSync(join(tmpdir(), 'parley-baresip-'));
     const written = host.includes(':') ? `[${host}]` : host;
     const sound = join(folder, 'tone.wav');
     // It does not resample: the file is as its codec is.
     const { rateHz, sides } = SOUNDS[codecs[0] ?? 'g711'] ?? { rateHz: 8_000, sides: 1 };
-    const step = (2 * Math.PI * TONE_HZ) / rateHz;
+    const step = (2 * Math.PI * toneHz) / rateHz;
     const long = Int16Array.from({ length: 30 * rateHz }, (_, at) => Math.round(8_000 * Math.sin(step * at)));
     writeFileSync(
       sound,
@@ -45,7 +56,7 @@ export class Baresip {
       `audio_source aufile,${sound}`,
       `audio_player aufile,${join(folder, 'heard.wav')}`,
       `audio_alert aufile,${join(folder, 'alert.wav')}`,
-      `ctrl_tcp_listen ${HOST}:${CONTROL}`,
+      `ctrl_tcp_listen ${HOST}:${control}`,
       'module_path /usr/lib/baresip/modules',
       ...[...codecs, 'aufile', 'srtp'].map((name) => `module ${name}.so`),
       ...APPS.map((name) => `module_app ${name}.so`),
@@ -54,17 +65,18 @@ export class Baresip {
     ];
     writeFileSync(join(folder, 'config'), `${config.join('\n')}\n`);
     const place = `${written}:${protocol === 'TLS' ? port + 1 : port};transport=${protocol.toLowerCase()}`;
-    const account = `<sip:bob@${place}>;regint=0;answermode=auto`;
+    const account = `<sip:${user}@${place}>;regint=0;answermode=auto`;
     writeFileSync(join(folder, 'accounts'), `${account}${isSecure ? ';mediaenc=srtp-mand' : ''}\n`);
-    const baresip = new Baresip(folder);
+    const baresip = new Baresip(folder, control);
     await wait(1500);
     baresip.open();
     return baresip;
   }
 
-  /** @param {string} folder */
-  constructor(folder) {
+  /** @param {string} folder @param {number} port of its commands */
+  constructor(folder, port) {
     this.folder = folder;
+    this.port = port;
     this.process = spawn('baresip', ['-f', folder], { stdio: 'ignore' });
     /** @type {import('node:net').Socket | null} */
     this.control = null;
@@ -73,7 +85,7 @@ export class Baresip {
   }
 
   open() {
-    this.control = connect(CONTROL, HOST);
+    this.control = connect(this.port, HOST);
     this.control.on('error', () => undefined);
     let text = '';
     this.control.on('data', (chunk) => {

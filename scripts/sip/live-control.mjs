@@ -10,6 +10,9 @@ import { Baresip } from './baresip.mjs';
 import { clock, HOST, OWN, until } from './rig.mjs';
 
 const TONE_HZ = 440;
+const OTHER_TONE_HZ = 700;
+const THIRD = '+12025550102';
+const OTHER_OWN = '+12025550198';
 /** By so much the far end's times may differ from ours. */
 const EDGE_MS = 500;
 const AGENT = {
@@ -29,9 +32,9 @@ function loudShare(samples, fromMs, toMs) {
   return all === 0 ? 0 : loud / all;
 }
 
-/** Share of the energy that is at a frequency (Goertzel). @param {Int16Array} samples @param {number} rateHz */
-function shareOfTone(samples, rateHz) {
-  const coefficient = 2 * Math.cos((2 * Math.PI * TONE_HZ) / rateHz);
+/** Share of the energy that is at a frequency (Goertzel). @param {Int16Array} samples @param {number} rateHz @param {number} [toneHz] */
+function shareOfTone(samples, rateHz, toneHz = TONE_HZ) {
+  const coefficient = 2 * Math.cos((2 * Math.PI * toneHz) / rateHz);
   let [before, last, energy] = [0, 0, 0];
   for (const sample of samples) {
     [before, last] = [last, sample + coefficient * last - before];
@@ -115,6 +118,136 @@ export async function controlOfASipCall(threads) {
   } finally {
     await daemon.close();
     await baresip.stop();
+  }
+}
+
+/**
+ * A conference of a user, the agent and a third party, both at real phones with tones of their own: each party on hold, by
+ * us and by its own phone, and one that leaves.
+ * @param {number} threads
+ */
+export async function conferenceOverSip(threads) {
+  const [ours, anns, bobs] = [await freePort('udp'), await freePort('udp'), await freePort('udp')];
+  const onFolder = (/** @type {string} */ folder) => ['module sndfile.so', `snd_path ${folder}`];
+  const ann = await Baresip.start({ port: anns, control: await freePort(), onFolder });
+  const bob = await Baresip.start({
+    port: bobs,
+    control: await freePort(),
+    user: THIRD,
+    toneHz: OTHER_TONE_HZ,
+    onFolder,
+  });
+  const daemon = await startDaemon({
+    media: { threads },
+    sip: {
+      servers: [`sip:${HOST}:${String(anns)}`],
+      listen: [`udp:${HOST}:${String(ours)}`],
+      sources: [`${HOST}:${String(anns)}`],
+      numbers: [OWN],
+      keepAliveS: 0,
+      trunks: {
+        others: {
+          servers: [`sip:${HOST}:${String(bobs)}`],
+          sources: [`${HOST}:${String(bobs)}`],
+          numbers: [OTHER_OWN],
+        },
+      },
+    },
+  });
+  try {
+    const { id } = await daemon.request('POST', '/agents', AGENT);
+    for (const phone of [OWN, OTHER_OWN]) {
+      await daemon.request('POST', '/phones/import', { phone });
+      await daemon.request('POST', `/phones/${phone}/set_agent`, { agent_id: id });
+    }
+    const established = (/** @type {Baresip} */ phone, /** @type {string} */ what) =>
+      until(() => phone.events.some(({ type }) => type === 'CALL_ESTABLISHED'), what);
+    ann.ask('dial', `sip:${OWN}@${HOST}:${String(ours)};transport=udp`);
+    await established(ann, 'the call is answered');
+    const annsMs = clock.nowMs();
+    const sessionId = await running(daemon);
+    const path = `/sessions/${sessionId}/participants`;
+    const { participant_id: bobsId } = await daemon.request('POST', path, {
+      channel: 'phone',
+      phone_number: THIRD,
+      from: OTHER_OWN,
+      name: 'Bob',
+      mode: 'barge_in',
+    });
+    await established(bob, 'the third party answers');
+    const bobsMs = clock.nowMs();
+    /** @type {[what: string, fromMs: number, toMs: number][]} */
+    const phases = [];
+    /** What each hears from now on. @param {string} what */
+    const phase = async (what) => {
+      await wait(EDGE_MS);
+      const fromMs = clock.nowMs();
+      await wait(1000);
+      phases.push([what, fromMs, clock.nowMs()]);
+      await wait(EDGE_MS);
+    };
+    const control = (/** @type {object} */ command) =>
+      daemon.request('POST', `/sessions/${sessionId}/control`, command);
+    const change = (/** @type {object} */ changes) => daemon.request('PUT', `${path}/${bobsId}`, changes);
+    await phase('both');
+    await change({ held: true, music: false });
+    await phase('the third party on hold');
+    await change({ held: false });
+    await phase('the third party back');
+    await control({ type: 'hold', music: false });
+    await phase('the user on hold');
+    await control({ type: 'unhold' });
+    await phase('the user back');
+    bob.ask('hold');
+    await phase('the third party holds');
+    bob.ask('resume');
+    await phase('the third party resumes');
+    ann.ask('hold');
+    await phase('the user holds');
+    ann.ask('resume');
+    await phase('the user resumes');
+    bob.ask('hangup');
+    const left = async () => (await daemon.request('GET', path)).participants.length === 0;
+    for (let tries = 0; !(await left()); tries++) {
+      assert.ok(tries < 100, 'the third party has left');
+      await wait(50);
+    }
+    assert.equal((await control({ type: 'say', text: 'We are alone.' })).result.complete, true);
+    ann.ask('hangup');
+    await until(() => ann.events.some(({ type }) => type === 'CALL_CLOSED'), 'the call is over');
+    const log = await ended(daemon, sessionId);
+    assert.equal(log.call_status, 'user-ended');
+    assert.deepEqual([log.participants[0].name, log.participants[0].left], ['Bob', 'lost']);
+    const heard = phases.map(([what, fromMs, toMs]) => {
+      const part = (/** @type {Baresip} */ phone, /** @type {number} */ startMs) =>
+        phone.heard().subarray(8 * Math.round(fromMs - startMs), 8 * Math.round(toMs - startMs));
+      const hearsBob = shareOfTone(part(ann, annsMs), 8000, OTHER_TONE_HZ) > 0.5;
+      return [what, hearsBob, shareOfTone(part(bob, bobsMs), 8000) > 0.5];
+    });
+    assert.deepEqual(heard, [
+      ['both', true, true],
+      ['the third party on hold', false, false],
+      ['the third party back', true, true],
+      ['the user on hold', false, false],
+      ['the user back', true, true],
+      ['the third party holds', false, false],
+      ['the third party resumes', true, true],
+      ['the user holds', false, false],
+      ['the user resumes', true, true],
+    ]);
+  } finally {
+    await daemon.close();
+    await ann.stop();
+    await bob.stop();
+  }
+}
+
+/** The log of a session, once it is over. @param {Awaited<ReturnType<typeof startDaemon>>} daemon @param {string} sessionId */
+async function ended(daemon, sessionId) {
+  for (;;) {
+    const log = await daemon.request('GET', `/call-logs/${sessionId}`);
+    if (log.call_status !== 'in-progress') return log;
+    await wait(50);
   }
 }
 

@@ -8,7 +8,7 @@ import { agentsOnATrunk } from './agents.mjs';
 import { callsWithAsterisk } from './asterisk.mjs';
 import { callsWithBaresip } from './baresip.mjs';
 import { CASES } from './cases.mjs';
-import { controlOfASipCall } from './live-control.mjs';
+import { conferenceOverSip, controlOfASipCall } from './live-control.mjs';
 import { tidy } from './rig.mjs';
 import { callsWithThreads } from './threads.mjs';
 import { TRANSFERS } from './transfers.mjs';
@@ -39,6 +39,7 @@ if (hasTool('baresip')) {
   all.push(['baresip, both ways, over TLS with SRTP on IPv6', () => callsWithBaresip('TLS', '::1')]);
   for (const threads of [0, 1]) {
     all.push([`control commands, with ${String(threads)} media threads`, () => controlOfASipCall(threads)]);
+    all.push([`a conference of three, with ${String(threads)} media threads`, () => conferenceOverSip(threads)]);
   }
 } else console.log('– baresip is not installed (Debian: apt-get install baresip-core): its calls are left out');
 if (hasTool('asterisk')) all.push(['Asterisk, both ways, by address and registered', callsWithAsterisk]);

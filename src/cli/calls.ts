@@ -280,7 +280,7 @@ class FolderCalls implements CallSource {
     const { unit = 'credits' } = this.#settings.prices;
     return {
       call,
-      story: storyOf(trace, call.item),
+      story: storyOf(trace, call),
       recording: call.recording === null ? null : this.#files.addressOf(call.recording),
       trace: trace === null ? null : this.#files.addressOf(key),
       unit,

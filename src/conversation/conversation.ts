@@ -112,9 +112,9 @@ const ON_EVENT: {
     setRecording(core, on);
     done(core, id);
   },
-  'command.listen': (core, { id, by, on }) => {
-    core.trace('listener', { by, on });
-    noteListener(core.state.listeners, { by, on, nowMs: core.nowMs });
+  'command.listen': (core, { id, type: _type, ...listener }) => {
+    core.trace('listener', listener);
+    noteListener(core.state.listeners, { ...listener, nowMs: core.nowMs });
     done(core, id);
   },
   'command.join': participants.join,

@@ -2,7 +2,7 @@ import type { ListeningPeriod } from './control/listeners.js';
 import type { ExpectedAnswer } from '../agent/expected-answer.js';
 import type { ToolCall } from '../agent/chat.js';
 import type { AttendedTransferConfig } from '../agent/flow/actions.js';
-import type { AddedRole, AgentSettings, ParticipantState } from './control/command.js';
+import type { AddedRole, AgentSettings, ParticipantRecord } from './control/command.js';
 import type { EndStatus, UtteranceKind } from './events.js';
 import type { AnnouncedEnd } from './voicemail/announcements.js';
 import type { MachinePhrase } from './voicemail/voicemail-phrases.js';
@@ -76,7 +76,7 @@ export interface ConversationState {
   /** The recording leaves out what happens now. */
   recordingPaused: boolean;
   /** Who has joined the user and the agent, in order, with those who have left. */
-  participants: ParticipantState[];
+  participants: ParticipantRecord[];
   /** Who has listened in, in order. */
   listeners: ListeningPeriod[];
   /**

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.js';
 import type { ConversationEvent } from '../conversation/events.js';
 import type { NoteData } from './record/event-log.js';
+import type { UsageNote } from './record/usage.js';
 
 /** Shared by all parts of a session. */
 export interface SessionContext {
@@ -16,4 +17,6 @@ export interface SessionContext {
   fault: (name: string, reason: string, cause?: string) => void;
   /** Adds a note that is not a fault to the event log. */
   log: (name: string, data: NoteData) => void;
+  /** Counts and logs what a provider was used for. */
+  usage: (note: UsageNote) => void;
 }

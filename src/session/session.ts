@@ -35,7 +35,7 @@ import { noHints, type SttTranscript } from '../providers/stt/stt.js';
 import { LlmRequests } from './llm-requests.js';
 import { PauseNotes } from './hearing/pause-notes.js';
 import { together, TurnJudge } from './hearing/turn-judge.js';
-import { tokensNote, type UsageNote } from './record/usage.js';
+import { tokensNote } from './record/usage.js';
 import { Voice } from './speech/voice.js';
 
 /** Executes each effect of the conversation. An effect without a handler does not compile. */
@@ -111,7 +111,7 @@ export class Session extends SteeredSession {
       hints: options.hints ?? noHints(),
       signal: this.#abort.signal,
       onTranscript: (transcript) => this.#onTranscript(transcript),
-      onListener: (who) => this.#onUsage({ stage: 'stt', ...who }),
+      onListener: (who) => context.usage({ stage: 'stt', ...who }),
       onOutcome: this.#outcomesOf('stt'),
     });
     this.#turnJudge = options.turnModel ? new TurnJudge(context, { model: options.turnModel, language }) : null;
@@ -138,7 +138,7 @@ export class Session extends SteeredSession {
       model: options.voice?.model ?? null,
       settings: options.voice?.settings ?? {},
       playout: this.#playout,
-      onSpoke: (who, chars) => this.#onUsage({ stage: 'tts', ...who, chars }),
+      onSpoke: (who, chars) => context.usage({ stage: 'tts', ...who, chars }),
       onOutcome: this.#outcomesOf('tts'),
       onFirstAudio: (utteranceId) => this.#onFirstAudio(utteranceId),
     });
@@ -152,7 +152,7 @@ export class Session extends SteeredSession {
       toolbox,
       voice: this.#voice,
       onOutcome: this.#outcomesOf('llm'),
-      onUsage: (tokens) => this.#onUsage(tokensNote({ provider: llm.name, model }, tokens)),
+      onUsage: (tokens) => context.usage(tokensNote({ provider: llm.name, model }, tokens)),
     });
     this.#lineActions = new LineActions(context, {
       transport,
@@ -208,6 +208,9 @@ export class Session extends SteeredSession {
       emit: (event) => this.#dispatch(event),
       fault: (name, reason, cause) => this.#log.fault(name, reason, cause),
       log: (name, data) => this.#log.note(name, data),
+      usage: (note) => {
+        if (this.#metrics.usage.take(note, this.#nowMs())) this.#log.note('usage', note);
+      },
     };
   }
 
@@ -317,7 +320,7 @@ export class Session extends SteeredSession {
 
   readonly #handlers: EffectHandlers = {
     'llm.start': (request) => {
-      this.#onUsage({ stage: 'llm', provider: this.#options.llm.name, model: this.#options.model });
+      this.#context.usage({ stage: 'llm', provider: this.#options.llm.name, model: this.#options.model });
       this.#llmRequests.start(request);
     },
     // Nothing to do: the request is running.
@@ -473,10 +476,6 @@ export class Session extends SteeredSession {
     if (!ok) this.#log.fault(fault ?? 'tool.failed', result, cause);
     this.#notifier.observe({ type: 'tool', call, ok, result, tookMs });
     this.#dispatch({ type: 'tool.result', callId: call.id, ok, content: result });
-  }
-
-  #onUsage(note: UsageNote): void {
-    if (this.#metrics.usage.take(note, this.#nowMs())) this.#log.note('usage', note);
   }
 
   #outcomesOf(stage: 'stt' | 'llm' | 'tts'): (outcome: ProviderOutcome) => void {

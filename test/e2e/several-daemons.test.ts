@@ -1,12 +1,16 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import pg from 'pg';
+import { WebSocket } from 'ws';
 import { RealClock } from '../../src/base/real-clock.js';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/settings/settings.js';
+import { WeriftCaller } from '../../src/transports/webrtc/werift-caller.js';
+import { DEFAULT_WEBRTC } from '../../src/settings/setting-groups.js';
 import { isPostgresInstalled, postgresUrl } from '../store/support/backends.js';
 import { Network } from '../store/support/network.js';
-import { type Client, House, PRIVATE_KEY } from '../daemon/house.js';
+import { Client, House, PRIVATE_KEY } from '../daemon/house.js';
 
 const KEYS = { secretKey: Buffer.alloc(32, 1).toString('base64'), signingKey: Buffer.alloc(32, 2).toString('base64') };
+const LOOPBACK = { ...DEFAULT_WEBRTC, addresses: ['127.0.0.1'], ipv6: false };
 const WAIT = { timeout: 30_000, interval: 50 };
 const ALWAYS = { start: '00:00', end: '24:00', days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] };
 
@@ -31,7 +35,7 @@ class Member {
     const network = await Network.open(url);
     const limits = { ...DEFAULT_SETTINGS.limits, requestsPerMinute: 1e5 };
     const house = await House.open(
-      { ...KEYS, limits, databaseUrl: network.url, nodeTimeoutS: 3, ...settings },
+      { ...KEYS, limits, webrtc: LOOPBACK, databaseUrl: network.url, nodeTimeoutS: 3, ...settings },
       new RealClock(),
     );
     await house.daemon.warmUp();
@@ -56,6 +60,12 @@ class Member {
       payload: { session_id: string };
     };
     return { client, sessionId: ready.payload.session_id };
+  }
+
+  /** A WebSocket of this node. */
+  socket(path: string): Client {
+    const headers = { authorization: PRIVATE_KEY };
+    return new Client(new WebSocket(`${this.house.address.replace('http', 'ws')}${path}`, { headers }));
   }
 
   call(sessionId: string): Promise<Call> {
@@ -156,6 +166,44 @@ describe.skipIf(!isPostgresInstalled)('several daemons on one database', () => {
       calls: [{ session_id: sessionId, live: { state: expect.any(String) as string } }],
     });
     await vi.waitUntil(() => live.told.some(({ data }) => data['session_id'] === sessionId), WAIT);
+
+    // People join, listen and steer through the node that does not have the call.
+    const path = `/sessions/${sessionId}/participants`;
+    const ada = near.socket(`/calls/${sessionId}/join?name=Ada&mode=take_over`);
+    expect(await ada.inbox.next()).toMatchObject({ type: 'ready', session_id: sessionId, mode: 'take_over' });
+    const browser = new WeriftCaller(LOOPBACK);
+    let packets = 0;
+    browser.onAudio = () => void packets++;
+    const offer = { type: 'offer', sdp: await browser.offer() };
+    const joined = await near.ask<{ participant_id: string; answer: { sdp: string } }>(path, 'POST', {
+      channel: 'webrtc',
+      name: 'Bob',
+      offer,
+    });
+    await browser.accept(joined.body.answer.sdp);
+    const listener = near.socket(`/calls/${sessionId}/audio?name=Eve`);
+    expect(await listener.inbox.next()).toMatchObject({ type: 'ready' });
+    const loud = Buffer.from(Int16Array.from({ length: 320 }, (_, at) => 9_000 * Math.sin(at / 6)).buffer);
+    client.inbox.audio.length = 0;
+    const speaking = setInterval(() => ada.socket.send(loud), 20);
+    await client.inbox.heard(25);
+    await vi.waitUntil(() => client.inbox.audio.some((frame) => frame.some((byte) => byte !== 0)), WAIT);
+    await vi.waitUntil(() => packets > 10, WAIT);
+    clearInterval(speaking);
+    await listener.inbox.heard(10);
+    const { body: people } = await near.ask<{ participants: unknown[] }>(path);
+    expect(people.participants).toMatchObject([
+      { name: 'Ada', channel: 'socket', mode: 'take_over', status: 'joined' },
+      { name: 'Bob', channel: 'webrtc', mode: 'listen', status: 'joined' },
+    ]);
+    const changed = await near.ask(`${path}/${joined.body.participant_id}`, 'PUT', { mode: 'barge_in' });
+    expect(changed).toMatchObject({ status: 200, body: { mode: 'barge_in' } });
+    expect((await near.ask(`/sessions/${sessionId}/control`, 'POST', { type: 'say', text: 'No.' })).status).toBe(409);
+    ada.socket.send(JSON.stringify({ type: 'leave' }));
+    expect(await ada.inbox.closed).toEqual({ code: 1000, reason: 'left' });
+    const held = await near.ask(`/sessions/${sessionId}/control`, 'POST', { type: 'hold', music: false });
+    expect(held).toMatchObject({ status: 200, body: { status: 'done' } });
+
     expect((await near.ask(`/sessions/${sessionId}/terminate`, 'POST')).status).toBe(200);
     await vi.waitUntil(() => one.told.at(-1)?.event === 'end', WAIT);
     expect(one.told.at(-2)?.data).toMatchObject({ call_status: 'api-ended', ended: true });
@@ -166,6 +214,12 @@ describe.skipIf(!isPostgresInstalled)('several daemons on one database', () => {
     await vi.waitUntil(() => live.told.at(-1)?.event === 'ended', WAIT);
     all.stop();
     live.stop();
+    expect(await listener.inbox.closed).toMatchObject({ code: 1000 });
+    await browser.close();
+    expect(await near.call(sessionId)).toMatchObject({
+      listeners: [{ name: 'Eve' }],
+      participants: [{ name: 'Ada', left: 'left' }, { name: 'Bob' }],
+    });
     expect(await near.call(sessionId)).toMatchObject({ call_status: 'api-ended' });
     expect((await near.ask(`/sessions/${sessionId}/terminate`, 'POST')).status).toBe(409);
     expect((await near.ask('/sessions/nobody/terminate', 'POST')).status).toBe(404);

@@ -29,6 +29,8 @@ describe.skipIf(!hasTool('chromium'))('a supervisor in the console', { timeout: 
   let browser: TalkingBrowser;
   let page: Page;
   let caller: Client;
+  let agent: string;
+  let sessionId: string;
 
   beforeAll(async () => {
     daemon = await ServedDaemon.start('0', undefined, { PARLEY_API_KEY: KEY });
@@ -40,11 +42,11 @@ describe.skipIf(!hasTool('chromium'))('a supervisor in the console', { timeout: 
       headers: { authorization: KEY, 'content-type': 'application/json' },
       body: JSON.stringify(AGENT),
     });
-    const { id: agent } = (await made.json()) as { id: string };
+    ({ id: agent } = (await made.json()) as { id: string });
     await caller.initiate({ public_key: 'pk_served', agent: { agent_id: agent } });
     const { payload } = await caller.inbox.find(({ method }) => method === 'onready');
-    const { session_id: id } = payload as { session_id: string };
-    page = await browser.visit(`${daemon.address}/console#/active/${id}`, async (fresh) => {
+    ({ session_id: sessionId } = payload as { session_id: string });
+    page = await browser.visit(`${daemon.address}/console#/active/${sessionId}`, async (fresh) => {
       await fresh.addInitScript({ content: `sessionStorage.setItem('parley.key', '${KEY}')` });
       await fresh.addInitScript({ content: LISTENS });
     });
@@ -68,6 +70,8 @@ describe.skipIf(!hasTool('chromium'))('a supervisor in the console', { timeout: 
   const heard = (): number => loudest(caller.inbox.audio);
 
   it('hears the call over WebRTC, without a microphone', async () => {
+    await page.getByLabel('Your name in calls').fill('Ada');
+    await page.getByLabel('Your name in calls').blur();
     await page.getByRole('button', { name: 'Listen' }).click();
     await page.getByRole('button', { name: 'Stop listening' }).waitFor(PATIENCE);
     const tone = Buffer.alloc(FRAME_BYTES);
@@ -80,7 +84,7 @@ describe.skipIf(!hasTool('chromium'))('a supervisor in the console', { timeout: 
       clearInterval(talking);
     }
     expect(await page.evaluate('globalThis.microphones')).toBe(0);
-    await page.getByText('Supervisor listens').waitFor(PATIENCE);
+    await page.getByText('Ada listens').waitFor(PATIENCE);
   });
 
   it('whispers to the agent, and the caller hears nothing of it', async () => {
@@ -88,7 +92,7 @@ describe.skipIf(!hasTool('chromium'))('a supervisor in the console', { timeout: 
     await page.getByRole('button', { name: 'Whisper' }).click();
     await page.getByRole('button', { name: 'Stop whispering' }).waitFor(PATIENCE);
     await page
-      .getByText(/^Supervisor, whispering: ./)
+      .getByText(/^Ada, whispering: ./)
       .first()
       .waitFor(PATIENCE);
     expect(heard()).toBeLessThan(NOTHING);
@@ -99,10 +103,10 @@ describe.skipIf(!hasTool('chromium'))('a supervisor in the console', { timeout: 
   it('takes over by the keyboard, the caller hears them, and the agent goes on when they give back', async () => {
     await page.locator('.active-list').press('t');
     await page.getByRole('button', { name: 'Give back' }).waitFor(PATIENCE);
-    await page.getByText('taken over by Supervisor').first().waitFor(PATIENCE);
+    await page.getByText('taken over by Ada').first().waitFor(PATIENCE);
     await expect.poll(heard, PATIENCE).toBeGreaterThan(SPEECH);
     await page.locator('.active-list').press('t');
-    await page.getByText('Supervisor has left').waitFor(PATIENCE);
+    await page.getByText('Ada has left').waitFor(PATIENCE);
     await silence();
     await caller.send({ method: 'text', data: 'When are you open?' });
     await page.locator('.bubble.agent', { hasText: 'eleven' }).waitFor(PATIENCE);
@@ -130,6 +134,19 @@ describe.skipIf(!hasTool('chromium'))('a supervisor in the console', { timeout: 
     await ann.getByRole('button', { name: 'Let go' }).click();
     await page.getByText('Ann has left').waitFor(PATIENCE);
     await ann.waitFor({ ...PATIENCE, state: 'detached' });
+  });
+
+  it('keeps the focus on a row of the Live view while calls come and go', async () => {
+    await page.goto(`${daemon.address}/console#/live`);
+    const row = page.locator(`.call-row[data-id="${sessionId}"]`);
+    await row.focus(PATIENCE);
+    const rows = page.locator('.call-row');
+    const other = new Client(new WebSocket(`${daemon.address.replace('http', 'ws')}/talk`));
+    await other.initiate({ public_key: 'pk_served', agent: { agent_id: agent } });
+    await rows.nth(1).waitFor(PATIENCE);
+    other.socket.terminate();
+    await rows.nth(1).waitFor({ ...PATIENCE, state: 'detached' });
+    expect(await page.evaluate('document.activeElement?.dataset.id')).toBe(sessionId);
   });
 });
 

@@ -197,6 +197,31 @@ describe('somebody joins a call', () => {
     ]);
     expect(loudest(played, 7200, 7900)).toBe(3000);
     expect(loudest(played, 9000, 13_000)).toBe(0);
+    // The user's recogniser, and eleven seconds of the participant's.
+    const seconds = played.report.durationMs / 1000 + 11;
+    expect(played.report.usage.stt).toMatchObject([{ seconds: expect.closeTo(seconds, 1) as number }]);
+    expectReplay(played.log);
+  });
+
+  it('and takes over before a word of the answer is heard: the agent answers when it has the call back', async () => {
+    const { llm, requests } = requestsOf(() => 'The refund is on its way.');
+    let person!: Person;
+    const played = await party(
+      { samples: recording(16_000, [4000, 5000]), stt: sttOf(['where is my refund'], []), llm },
+      ({ session, clock, at }) => {
+        person = new Person(clock);
+        at(4500, () => {
+          const stop = session.on('speaking', ({ who, isSpeaking }) => {
+            if (who !== 'agent' || !isSpeaking) return;
+            stop();
+            void person.join(session, { name: 'Ada', mode: 'take_over' });
+          });
+        });
+        at(9000, () => person.handle.leave());
+      },
+    );
+    expect(requests).toHaveLength(2);
+    expect(saidBy(played)).toEqual(['Hello there.', 'The refund is on its way.']);
     expectReplay(played.log);
   });
 

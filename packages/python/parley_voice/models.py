@@ -461,7 +461,7 @@ class CallHistory(Model):
     queue: Optional[QueueFacts] = None
     """Only a call that came to a queue has it."""
     listeners: Optional[List[CallHistoryListener]] = None
-    """Who has listened in: the id of their key, and seconds since the line opened."""
+    """Who has listened in: the id of their key, their name, and seconds since the line opened."""
     participants: Optional[List[CallHistoryParticipant]] = None
     """Who has joined the user and the agent: `from` and `to` in seconds since the line opened."""
     eval: Optional[CallHistoryEval] = None
@@ -537,6 +537,8 @@ class CallHistoryListener(Model):
     key_id: str
     from_: float = field(metadata={"member": "from"})
     to: float
+    name: Optional[str] = None
+    """Calls of earlier versions have none."""
 
 
 @dataclass(repr=False)
@@ -551,6 +553,18 @@ class CallHistoryParticipant(Model):
     to: float
     left: Optional[Literal["left", "removed", "lost"]]
     """`null`: the call ended with them."""
+    modes: Optional[List[CallHistoryParticipantMode]] = None
+    """All that they have had, in order. Calls of earlier versions have none."""
+
+
+@dataclass(repr=False)
+class CallHistoryParticipantMode(Model):
+    mode: Literal["listen", "whisper", "barge_in", "take_over"]
+    """
+    `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does
+    not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
+    """
+    from_: float = field(metadata={"member": "from"})
 
 
 @dataclass(repr=False)
@@ -2197,7 +2211,7 @@ class PhoneParticipant(Model):
     ring_s: Optional[int] = None
     """Default and maximum: the operator’s `calls.ringS`."""
     name: Optional[str] = None
-    """What the model, the transcript and the call log call them."""
+    """What the model, the transcript and the call log call them. Default: the name of the key."""
     mode: Optional[Literal["listen", "whisper", "barge_in", "take_over"]] = None
     """
     `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does
@@ -2239,8 +2253,10 @@ class PrivacySetting(Model):
 
 @dataclass(repr=False)
 class Queue(Model):
-    """Inbound phone calls wait when no session is free."""
+    """Inbound calls wait when no session is free."""
 
+    web: Optional[bool] = None
+    """Whether clients of the talk socket, of WebRTC and of the widget wait, too. Otherwise only phone calls do."""
     limit: Optional[int] = None
     """Calls that wait at once; more overflow."""
     max_calls: Optional[int] = None
@@ -2982,7 +2998,7 @@ class WebRtcParticipant(Model):
     channel: Literal["webrtc"]
     offer: WebRtcParticipantOffer
     name: Optional[str] = None
-    """What the model, the transcript and the call log call them."""
+    """What the model, the transcript and the call log call them. Default: the name of the key."""
     mode: Optional[Literal["listen", "whisper", "barge_in", "take_over"]] = None
     """
     `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does

@@ -28,8 +28,8 @@ export type ConversationCommand =
   | { type: 'command.press'; id?: number; digits: string }
   /** Leaves what follows out of the recording, or (`on`) records again. */
   | { type: 'command.record'; id?: number; on: boolean }
-  /** Notes that somebody begins or ends to listen in. `by`: who, by the id of their key. */
-  | { type: 'command.listen'; id?: number; by: string; on: boolean }
+  /** Notes that somebody begins or ends to listen in. `by`: the id of their key; `name`: what they are called. */
+  | { type: 'command.listen'; id?: number; by: string; on: boolean; name?: string }
   /** Another person joins the user and the agent. */
   | { type: 'command.join'; id?: number; participant: NewParticipant }
   /** Changes what a participant hears, and who hears them. What is left out stays. */
@@ -91,6 +91,11 @@ export interface ParticipantState extends NewParticipant {
   toMs: number | null;
   /** Why they are not in the call any more; null = they are, or the call ended with them. */
   left: LeaveReason | null;
+}
+
+/** A participant with the modes that they have had, in order. */
+export interface ParticipantRecord extends ParticipantState {
+  modes: { mode: ParticipantMode; fromMs: number }[];
 }
 
 export interface ParticipantChanges {

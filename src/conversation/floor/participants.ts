@@ -1,10 +1,16 @@
-import type { CommandOf, CommandRefusal, ParticipantMode, ParticipantState } from '../control/command.js';
+import type {
+  CommandOf,
+  CommandRefusal,
+  ParticipantMode,
+  ParticipantRecord,
+  ParticipantState,
+} from '../control/command.js';
 import { done, refuse } from '../control/outcome.js';
 import { releaseHold } from '../control/release-hold.js';
 import type { Core } from '../core.js';
 import type { ConversationEvent } from '../events.js';
 import { phrasesFor } from '../language/phrases.js';
-import { addParticipantMessage } from '../speech/history.js';
+import { addParticipantMessage, isUnanswered } from '../speech/history.js';
 import { isSpeakable } from '../speech/sentences.js';
 import { onAgentSpoke, onUserActive } from './inactivity.js';
 import { mayInterrupt } from './interruption.js';
@@ -30,7 +36,7 @@ export function join(core: Core, { id, participant }: CommandOf<'command.join'>)
   }
   const state = { held: false, music: true, muted: false, speaking: false, fromMs: core.nowMs, toMs: null, left: null };
   if (participant.mode === 'take_over' && !core.isTakenOver) giveWay(core);
-  participants.push({ ...participant, ...state });
+  participants.push({ ...participant, ...state, modes: [{ mode: participant.mode, fromMs: core.nowMs }] });
   report(core, participant.id);
   done(core, id);
 }
@@ -51,6 +57,7 @@ export function change(core: Core, command: CommandOf<'command.participant'>): v
     return;
   }
   if (takesOver) giveWay(core);
+  if (mode !== participant.mode) participant.modes.push({ mode, fromMs: core.nowMs });
   Object.assign(participant, changes);
   if (mode === 'listen' || participant.held || participant.muted) participant.speaking = false;
   watch(core);
@@ -119,13 +126,15 @@ function isPresent({ toMs }: ParticipantState): boolean {
   return toMs === null;
 }
 
-function find(core: Core, id: string): ParticipantState | undefined {
+function find(core: Core, id: string): ParticipantRecord | undefined {
   return core.state.participants.find((one) => one.id === id && isPresent(one));
 }
 
 function report(core: Core, id: string): void {
-  const participant = core.state.participants.find((one) => one.id === id);
-  if (participant !== undefined) core.emit({ type: 'line.participant', participant: { ...participant } });
+  const found = core.state.participants.find((one) => one.id === id);
+  if (found === undefined) return;
+  const { modes: _modes, ...participant } = found;
+  core.emit({ type: 'line.participant', participant });
 }
 
 function whyNotTakeOver(core: Core, mode: ParticipantMode): CommandRefusal | null {
@@ -137,16 +146,10 @@ function giveWay(core: Core): void {
   fallSilent(core, 'a participant took over');
 }
 
-/** The agent goes on: it answers what the user has said last. */
+/** The agent goes on: it answers what the user has said last, if nobody has. */
 function handBack(core: Core): void {
   onUserActive(core); // silence counts from here
-  const last = core.state.history.findLast(
-    (entry) =>
-      (entry.role === 'user' && entry.content !== '') ||
-      (entry.role === 'assistant' && entry.parts.length > 0) ||
-      (entry.role === 'participant' && !entry.whispered),
-  );
-  if (last?.role === 'user') core.state.hasUnreportedResults = true;
+  if (isUnanswered(core)) core.state.hasUnreportedResults = true;
 }
 
 /** Who spoke with the user is gone: the agent says that it is there. */

@@ -77,10 +77,17 @@ export function lastSpoken(core: Core): string {
   return last?.role === 'assistant' ? spokenText(last, true) : '';
 }
 
-/** The user has said something, and has heard nothing since. */
+/**
+ * The user has said something, and has heard nothing since: neither the agent, whose words may all have been cut off, nor
+ * a participant.
+ */
 export function isUnanswered(core: Core): boolean {
   const wasSaid = (entry: HistoryEntry): boolean =>
-    entry.role === 'user' ? entry.content !== '' : entry.role === 'assistant' && spokenText(entry, true) !== '';
+    entry.role === 'user'
+      ? entry.content !== ''
+      : entry.role === 'assistant'
+        ? spokenText(entry, true) !== ''
+        : entry.role === 'participant' && !entry.whispered;
   return core.state.history.findLast(wasSaid)?.role === 'user';
 }
 

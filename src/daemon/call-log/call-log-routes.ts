@@ -22,6 +22,7 @@ export interface CallLogRoutesOptions {
   owners: Pick<CallOwners, 'of'>;
 }
 
+const mode = z.enum(['listen', 'whisper', 'barge_in', 'take_over']);
 const percentiles = z
   .strictObject({ avg: z.number(), p50: z.number(), p95: z.number(), p99: z.number() })
   .meta({ id: 'Percentiles', description: 'Milliseconds.' });
@@ -114,9 +115,16 @@ const callHistory = z
     carrier_call_log: anything.nullable(),
     queue: queueFacts.exactOptional().describe('Only a call that came to a queue has it.'),
     listeners: z
-      .array(z.strictObject({ key_id: z.string(), from: z.number(), to: z.number() }))
+      .array(
+        z.strictObject({
+          key_id: z.string(),
+          name: z.string().exactOptional().describe('Calls of earlier versions have none.'),
+          from: z.number(),
+          to: z.number(),
+        }),
+      )
       .exactOptional()
-      .describe('Who has listened in: the id of their key, and seconds since the line opened.'),
+      .describe('Who has listened in: the id of their key, their name, and seconds since the line opened.'),
     participants: z
       .array(
         z.strictObject({
@@ -124,7 +132,11 @@ const callHistory = z
           name: z.string(),
           channel: z.string(),
           key_id: z.string().nullable(),
-          mode: z.enum(['listen', 'whisper', 'barge_in', 'take_over']).describe('The last one.'),
+          mode: mode.describe('The last one.'),
+          modes: z
+            .array(z.strictObject({ mode, from: z.number() }))
+            .exactOptional()
+            .describe('All that they have had, in order. Calls of earlier versions have none.'),
           from: z.number(),
           to: z.number(),
           left: z.enum(['left', 'removed', 'lost']).nullable().describe('`null`: the call ended with them.'),

@@ -50,13 +50,13 @@ export function storyRoutes(api: Api, { archive, owners }: StoryRoutesOptions): 
     }),
     owner: ({ params: { session_id: id } }) => owners.of(id),
     handle: async ({ params: { session_id: id } }) => {
-      const { item } = await archive.get(id);
+      const call = await archive.get(id);
       await archive.isTraceOpen(id);
       const trace = await archive.files.read(CallFiles.traceKey(id));
-      const lines = storyOf(trace?.toString('utf8') ?? null, item);
+      const lines = storyOf(trace?.toString('utf8') ?? null, call);
       return {
         session_id: id,
-        call_status: item.call_status,
+        call_status: call.item.call_status,
         lines: lines.map(({ atMs, ...line }) => ({ at_ms: atMs, ...line })),
       };
     },

@@ -1,5 +1,5 @@
-import type { ParticipantState } from '../../conversation/control/command.js';
-import { type ListeningPeriod, noteListener } from '../../conversation/control/listeners.js';
+import type { ParticipantRecord } from '../../conversation/control/command.js';
+import { type ListeningPeriod, noteListener, noteParticipant } from '../../conversation/control/listeners.js';
 import { Conversation } from '../../conversation/conversation.js';
 import type { EndStatus, PlayoutPosition } from '../../conversation/events.js';
 import { historyMessages } from '../../conversation/speech/history.js';
@@ -85,7 +85,7 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
   let doNotCall = false;
   let status: EndStatus | null = null;
   const listeners: ListeningPeriod[] = [];
-  const participants = new Map<string, ParticipantState>();
+  const participants = new Map<string, ParticipantRecord>();
   const faults: Record<string, number> = {};
   const faultReasons: Record<string, string> = {};
   const faultCauses: Record<string, string> = {};
@@ -110,11 +110,16 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
         const { utteranceId, heardChars } = position;
         metrics.turns.said(utteranceId, texts.get(utteranceId)?.slice(0, heardChars) ?? '');
       }
-      if (effect.type === 'line.participant') participants.set(effect.participant.id, effect.participant);
+      if (effect.type === 'line.participant') noteParticipant(participants, effect.participant, t);
       if (effect.type === 'doNotCall') doNotCall = true;
       if (effect.type === 'trace' && effect.name === 'listener') {
-        const { by, on } = effect.data;
-        noteListener(listeners, { by: String(by), on: on === true, nowMs: t });
+        const { by, name, on } = effect.data;
+        noteListener(listeners, {
+          by: String(by),
+          name: name === undefined ? name : String(name),
+          on: on === true,
+          nowMs: t,
+        });
       }
       if (effect.type === 'trace' && effect.name === 'ended') status = effect.data['status'] as EndStatus;
       metrics.onEffect(effect, t);

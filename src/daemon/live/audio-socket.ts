@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { loadOpus, type OpusEncoder } from '../../audio/codecs/opus.js';
 import { ParleyError } from '../../base/errors.js';
 import { TwoSides } from '../../audio/two-sides.js';
+import { nameOf, nameSchema } from './participant-shape.js';
 import type { ListeningRules } from './listening-rules.js';
 import type { LiveSocket, LiveSockets } from './live-sockets.js';
 import type { SessionControl } from './session-control.js';
@@ -22,6 +23,7 @@ const query = {
   channels: z.enum(['mixed', 'user', 'agent', 'stereo']).default('mixed'),
   sample_rate: z.literal([8_000, 16_000, 24_000, 48_000]).default(16_000),
   format: z.enum(['pcm', 'opus']).default('pcm'),
+  name: nameSchema.optional(),
 };
 type Query = z.output<z.ZodObject<typeof query>>;
 
@@ -41,18 +43,19 @@ export function audioSocket(options: AudioSocketOptions): void {
     serve: listen,
   });
 
-  async function listen({ ws, sessionId, keyId, left }: LiveSocket, wish: Query): Promise<void> {
+  async function listen({ ws, sessionId, key, left }: LiveSocket, { name, ...wish }: Query): Promise<void> {
     const session = await control.find(sessionId);
     const listener = await Listener.open(ws, wish);
     try {
       await rules.announce(session);
-      await session.control({ type: 'command.listen', by: keyId, on: true });
+      const noted = { type: 'command.listen', by: key.id, name: nameOf(name, key) } as const;
+      await session.control({ ...noted, on: true });
       ws.send(JSON.stringify({ type: 'ready', session_id: sessionId, ...wish, frame_ms: FRAME_MS }));
       const pass = async (side: 'user' | 'agent'): Promise<void> => {
         for await (const frame of session.tap(side, { signal: left })) listener.push(frame);
       };
       await Promise.all([pass('user'), pass('agent')]);
-      if (left.aborted) await session.control({ type: 'command.listen', by: keyId, on: false }).catch(() => undefined);
+      if (left.aborted) await session.control({ ...noted, on: false }).catch(() => undefined);
       else sockets.end(ws, 1000, 'the call has ended');
     } finally {
       listener.close();
@@ -74,7 +77,10 @@ class Listener {
   }
 
   /** @throws ParleyError LISTENING_REFUSED for two channels of Opus */
-  static async open(ws: WebSocket, { channels, sample_rate: sampleRateHz, format }: Query): Promise<Listener> {
+  static async open(
+    ws: WebSocket,
+    { channels, sample_rate: sampleRateHz, format }: Omit<Query, 'name'>,
+  ): Promise<Listener> {
     if (format === 'opus' && channels === 'stereo') {
       throw new ParleyError('LISTENING_REFUSED', {
         reason: 'Opus has one channel here: ask for `mixed`, or for `pcm`',

@@ -58,7 +58,7 @@ class ControlClient {
 
   async #onMessage(text: string | null): Promise<void> {
     const { control } = this.#options;
-    const { sessionId, keyId } = this.#socket;
+    const { sessionId, key } = this.#socket;
     let id: string | null = null;
     this.#pending++;
     try {
@@ -73,7 +73,7 @@ class ControlClient {
           why: 'tooMany',
         });
       }
-      const result = await control.carryOut(sessionId, command, { client: keyId, key: id });
+      const result = await control.carryOut(sessionId, command, { client: key.id, key: id });
       this.#send({ type: 'result', id, result });
     } catch (error) {
       this.#send({ type: 'error', id, error: this.#refusalOf(error) });

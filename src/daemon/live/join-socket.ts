@@ -10,7 +10,7 @@ import { PcmReader } from '../../transports/pcm.js';
 import type { Transport, TransportSink } from '../../transports/transport.js';
 import type { CallParticipants } from './call-participants.js';
 import type { LiveSocket, LiveSockets } from './live-sockets.js';
-import { modeSchema, nameSchema } from './participant-shape.js';
+import { modeSchema, nameOf, nameSchema } from './participant-shape.js';
 
 export interface JoinSocketOptions {
   sockets: LiveSockets;
@@ -27,7 +27,7 @@ const MAX_MESSAGE_S = 1;
 const GONE_MS = 5_000;
 
 const query = {
-  name: nameSchema.default('participant'),
+  name: nameSchema.optional(),
   mode: modeSchema.default('listen'),
   whisper_to: z.string().min(1).max(200).optional(),
   sample_rate: z.literal([8_000, 16_000, 24_000, 48_000]).default(16_000),
@@ -77,10 +77,11 @@ class JoinClient {
   }
 
   async run(): Promise<void> {
-    const { sessionId, keyId, ws } = this.#socket;
-    const { name, mode, whisper_to: whisperTo = null, sample_rate: sampleRate } = this.#wish;
+    const { sessionId, key, ws } = this.#socket;
+    const { mode, whisper_to: whisperTo = null, sample_rate: sampleRate } = this.#wish;
     const { participants, sockets } = this.#options;
-    const guest = { sessionId, name, mode, whisperTo, channel: 'socket', by: keyId } as const;
+    const name = nameOf(this.#wish.name, key);
+    const guest = { sessionId, name, mode, whisperTo, channel: 'socket', by: key.id } as const;
     const handle = await participants.join(guest, this.#line);
     this.#handle = handle;
     const { id } = handle;

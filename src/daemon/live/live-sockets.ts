@@ -32,8 +32,8 @@ export interface LiveSocketsOptions {
 export interface LiveSocket {
   ws: WebSocket;
   sessionId: string;
-  /** The id of the client's key. */
-  keyId: string;
+  /** The client's key. */
+  key: StoredKey;
   /** Aborts when the client has left. */
   left: AbortSignal;
 }
@@ -93,10 +93,10 @@ export class LiveSockets {
       const [plain = '', search = ''] = path.split('?');
       const sessionId = decoded(endpoint.path.exec(plain)?.[1] ?? '');
       const { address } = clients.of(request);
-      const key = this.#keyOf(upgrade);
+      const given = this.#keyOf(upgrade);
       // The node that passed it on has counted it.
-      if (!passes.has(request)) requests.take(payerOf(address, key));
-      const { id: keyId } = checked(key);
+      if (!passes.has(request)) requests.take(payerOf(address, given));
+      const key = checked(given);
       const query = queryOf(endpoint.query, search);
       const owner = await owners.ofRunning(sessionId);
       if (owner !== null && (await forwarder.pipe(owner, upgrade))) return;
@@ -104,7 +104,7 @@ export class LiveSockets {
       if (socket.destroyed) return;
       socket.once('close', this.#places.enter(address));
       this.#server.handleUpgrade(request, socket, head, (ws) => {
-        const serve = async (): Promise<void> => endpoint.serve({ ws, sessionId, keyId, left: this.#watch(ws) }, query);
+        const serve = async (): Promise<void> => endpoint.serve({ ws, sessionId, key, left: this.#watch(ws) }, query);
         serve().catch((error: unknown) => {
           const known = error instanceof ParleyError ? error : new ParleyError('INTERNAL');
           if (known !== error) onError(errorOf(error));

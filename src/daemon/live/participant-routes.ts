@@ -13,7 +13,7 @@ import { success } from '../http/endpoint.js';
 import { faultAt } from '../http/replies.js';
 import type { CallOwners } from '../nodes/call-owners.js';
 import type { CallParticipants, Guest } from './call-participants.js';
-import { modeSchema, nameSchema, participantSchema, type ShownParticipant } from './participant-shape.js';
+import { modeSchema, nameOf, nameSchema, participantSchema, type ShownParticipant } from './participant-shape.js';
 
 export interface ParticipantRoutesOptions {
   participants: CallParticipants;
@@ -29,7 +29,7 @@ const session = { session_id: id };
 const one = { session_id: id, participant_id: id };
 
 const common = {
-  name: nameSchema.default('participant'),
+  name: nameSchema.optional(),
   mode: modeSchema.default('listen'),
   whisper_to: id.nullish().describe('The participant who hears a whisper. Default: the agent’s model reads it.'),
 };
@@ -127,7 +127,7 @@ function addRoute(api: Api, options: ParticipantRoutesOptions): void {
     }),
     handle: async ({ params: { session_id: sessionId }, body: wish, key }) => {
       const { name, mode, whisper_to: whisperTo = null, channel } = wish;
-      const guest: Guest = { sessionId, name, mode, whisperTo, channel, by: key?.id ?? '' };
+      const guest: Guest = { sessionId, name: nameOf(name, key), mode, whisperTo, channel, by: key?.id ?? '' };
       await options.participants.admit(sessionId, mode);
       if (wish.channel === 'webrtc') return browser(guest, wish.offer.sdp, options);
       return { ...(await phone(guest, wish, options)), answer: null };

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { StoredKey } from '../../store/keys.js';
 
 export const modeSchema = z
   .enum(['listen', 'whisper', 'barge_in', 'take_over'])
@@ -12,7 +13,13 @@ export const nameSchema = z
   .trim()
   .min(1)
   .max(80)
-  .describe('What the model, the transcript and the call log call them.');
+  .describe('What the model, the transcript and the call log call them. Default: the name of the key.');
+
+/** What somebody is called who joins a call or listens to it. A key of the environment has the name of its variable. */
+export function nameOf(given: string | undefined, key: Pick<StoredKey, 'name' | 'ofEnvironment'> | null): string {
+  const named = key === null || key.ofEnvironment ? '' : key.name.trim().slice(0, 80);
+  return given ?? (named === '' ? 'participant' : named);
+}
 
 /** A participant in answers and events. */
 export const participantShape = {

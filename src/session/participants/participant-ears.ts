@@ -46,6 +46,7 @@ export class ParticipantEars {
       hints,
       signal: this.#closing.signal,
       onTranscript: (transcript) => this.#onTranscript(transcript),
+      onListener: (who) => context.usage({ stage: 'stt', ...who, participant: id }),
     });
     this.#hearing = new Hearing(own, {
       inputRateHz,
@@ -68,6 +69,7 @@ export class ParticipantEars {
     this.#speaks(false);
     this.#hearing.close();
     this.#closing.abort();
+    this.#context.usage({ stage: 'stt', provider: null, model: null, participant: this.#id });
     this.#recogniser.close().catch((error: unknown) => this.#context.fault('stt.close', reasonOf(error)));
   }
 

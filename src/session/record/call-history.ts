@@ -1,5 +1,5 @@
 import type { AgentConfig } from '../../agent/agent.js';
-import type { LeaveReason, ParticipantMode, ParticipantState } from '../../conversation/control/command.js';
+import type { LeaveReason, ParticipantMode, ParticipantRecord } from '../../conversation/control/command.js';
 import type { ListeningPeriod } from '../../conversation/control/listeners.js';
 import type { ChatMessage, ToolCall } from '../../agent/chat.js';
 import { parseJson } from '../../base/json.js';
@@ -101,6 +101,8 @@ export type QueueExit = (typeof QUEUE_EXITS)[number];
 
 export interface HistoryListener {
   key_id: string;
+  /** Calls of earlier versions have none. */
+  name?: string;
   /** Seconds since the line opened. */
   from: number;
   to: number;
@@ -113,6 +115,8 @@ export interface HistoryParticipant {
   key_id: string | null;
   /** The last one. */
   mode: ParticipantMode;
+  /** All that they have had, in order; calls of earlier versions have none. */
+  modes?: { mode: ParticipantMode; from: number }[];
   /** Seconds since the line opened. */
   from: number;
   to: number;
@@ -227,15 +231,17 @@ export function callHistoryItem(report: SessionReport, facts: CallFacts): CallHi
 }
 
 function participant(
-  { id, name, channel, by, mode, fromMs, toMs, left }: ParticipantState,
+  { id, name, channel, by, mode, modes, fromMs, toMs, left }: ParticipantRecord,
   durationMs: number,
 ): HistoryParticipant {
   const times = { from: fromMs / 1000, to: (toMs ?? durationMs) / 1000 };
-  return { participant_id: id, name, channel, key_id: by, mode, ...times, left };
+  const all = modes.map((one) => ({ mode: one.mode, from: one.fromMs / 1000 }));
+  return { participant_id: id, name, channel, key_id: by, mode, modes: all, ...times, left };
 }
 
-function listener({ by, fromMs, toMs }: ListeningPeriod, durationMs: number): HistoryListener {
-  return { key_id: by, from: fromMs / 1000, to: (toMs ?? durationMs) / 1000 };
+function listener({ by, name, fromMs, toMs }: ListeningPeriod, durationMs: number): HistoryListener {
+  const times = { from: fromMs / 1000, to: (toMs ?? durationMs) / 1000 };
+  return name === undefined ? { key_id: by, ...times } : { key_id: by, name, ...times };
 }
 
 /** In the format of answers and webhooks: with every member that an agent's configuration can have. */

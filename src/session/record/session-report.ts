@@ -1,5 +1,5 @@
 import type { ListeningPeriod } from '../../conversation/control/listeners.js';
-import type { ParticipantState } from '../../conversation/control/command.js';
+import type { ParticipantRecord } from '../../conversation/control/command.js';
 import type { ChatMessage } from '../../agent/chat.js';
 import type { EndStatus } from '../../conversation/events.js';
 import type { LineStats, TransferFailure } from '../../transports/transport.js';
@@ -76,7 +76,7 @@ export interface SessionReport {
   /** Who has listened in, in order. */
   listeners: readonly ListeningPeriod[];
   /** Who has joined the user and the agent, in order. */
-  participants: readonly ParticipantState[];
+  participants: readonly ParticipantRecord[];
   /** Number of occurrences of each fault. */
   faults: Readonly<Record<string, number>>;
   /** The last reason of each; none if the user has opted out of data collection. */

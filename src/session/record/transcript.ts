@@ -11,8 +11,11 @@ export interface TranscriptLine {
   text: string;
 }
 
-/** A session's transcript from its trace; the agent's part as far as it was heard. */
-export function transcriptOf({ entries }: { entries: readonly LogEntry[] }): TranscriptLine[] {
+/**
+ * A session's transcript from its trace; the agent's part as far as it was heard.
+ * @param goesOn what is being said is not cut off
+ */
+export function transcriptOf({ entries }: { entries: readonly LogEntry[] }, goesOn = false): TranscriptLine[] {
   const lines: TranscriptLine[] = [];
   const turns = new Map<number, TranscriptLine>();
   const calls = new Map<string, TranscriptLine>();
@@ -57,7 +60,9 @@ export function transcriptOf({ entries }: { entries: readonly LogEntry[] }): Tra
       }
     }
   }
-  for (const [id, line] of spoken) line.text = `${line.text.slice(0, heard.get(id) ?? 0)} [cut]`.trimStart();
+  for (const [id, line] of spoken) {
+    line.text = `${line.text.slice(0, heard.get(id) ?? 0)}${goesOn ? '' : ' [cut]'}`.trim();
+  }
   return lines;
 }
 

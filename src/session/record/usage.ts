@@ -32,8 +32,10 @@ export interface SessionUsage {
 
 /** A provider's usage as a note in the event log. */
 export type UsageNote =
-  /** Recognises from now on, replacing the previous one. */
-  | { stage: 'stt'; provider: string; model: string | null }
+  /** Recognises the user, or a participant, from now on, replacing the previous one. */
+  | { stage: 'stt'; provider: string; model: string | null; participant?: string }
+  /** Nobody recognises the participant any more. */
+  | { stage: 'stt'; provider: null; model: null; participant: string }
   /** Has given audio of an utterance, or was the only one asked for it. */
   | { stage: 'tts'; provider: string; model: string | null; chars: number }
   /** Was asked; it may never report usage. */
@@ -79,14 +81,17 @@ export class UsageBook {
   readonly #llm: { who: UsedProvider & { model: string }; tokens: UsedTokens }[] = [];
   readonly #tts: { who: UsedProvider; chars: number }[] = [];
   #asked: (UsedProvider & { model: string }) | null = null;
-  #listener: UsedProvider | null = null;
-  #sinceMs = 0;
+  /** Who recognises the user ('') and participants, by their id, and since when that is not counted yet. */
+  readonly #listeners = new Map<string, { who: UsedProvider; sinceMs: number }>();
 
   /** Returns whether that changes anything. */
   take(note: UsageNote, nowMs: number): boolean {
+    if (note.stage === 'stt') {
+      this.#listens(note, nowMs);
+      return true;
+    }
     const { stage, provider, model } = note;
-    if (stage === 'stt') this.#listens({ provider, model }, nowMs);
-    else if (stage === 'tts') found(this.#tts, { provider, model }, () => ({ chars: 0 })).chars += note.chars;
+    if (stage === 'tts') found(this.#tts, { provider, model }, () => ({ chars: 0 })).chars += note.chars;
     else if ('promptTokens' in note) this.#counted(note);
     else if (this.#asked === null) this.#asked = { provider, model };
     else return false;
@@ -103,9 +108,10 @@ export class UsageBook {
     this.#counted(tokensNote(asked, usage));
   }
 
-  #listens(who: UsedProvider, nowMs: number): void {
+  #listens({ provider, model, participant = '' }: Extract<UsageNote, { stage: 'stt' }>, nowMs: number): void {
     this.#heardUntil(nowMs);
-    this.#listener = who;
+    if (provider === null) this.#listeners.delete(participant);
+    else this.#listeners.set(participant, { who: { provider, model }, sinceMs: nowMs });
   }
 
   #counted({ provider, model, ...tokens }: TokensNote): void {
@@ -146,9 +152,10 @@ export class UsageBook {
   }
 
   #heardUntil(nowMs: number): void {
-    if (this.#listener === null) return;
-    found(this.#stt, this.#listener, () => ({ ms: 0 })).ms += Math.max(0, nowMs - this.#sinceMs);
-    this.#sinceMs = nowMs;
+    for (const listener of this.#listeners.values()) {
+      found(this.#stt, listener.who, () => ({ ms: 0 })).ms += Math.max(0, nowMs - listener.sinceMs);
+      listener.sinceMs = nowMs;
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import { errorOf, ParleyError, reasonOf } from '../../base/errors.js';
-import type { CommandResult, NewParticipant, Side } from '../../conversation/control/command.js';
+import type { CommandResult, NewParticipant, ParticipantRecord, Side } from '../../conversation/control/command.js';
+import { noteParticipant } from '../../conversation/control/listeners.js';
 import type { SessionHandle } from '../../engine/remote-line.js';
 import type { SessionRequest } from '../../engine/options.js';
 import type { LogEntry } from '../../session/record/event-log.js';
@@ -31,11 +32,13 @@ export class LostReport {
   readonly #messages: ChatMessage[] = [];
   readonly #turns: TurnMetrics[] = [];
   readonly #calls: FunctionCall[] = [];
+  readonly #participants = new Map<string, ParticipantRecord>();
   /** The user's message that may still change, with its turn. */
   #latest: { turn: number; message: ChatMessage } | null = null;
 
-  take(event: SessionEvent): void {
-    if (event.type === 'user') this.#said(event.text, event.turn);
+  take(event: SessionEvent, nowMs: number): void {
+    if (event.type === 'participant') noteParticipant(this.#participants, event.participant, nowMs);
+    else if (event.type === 'user') this.#said(event.text, event.turn);
     else if (event.type === 'agent') this.#messages.push({ role: 'assistant', content: event.text });
     else if (event.type === 'answered') this.#turns.push(event.metrics);
     else if (event.type === 'tool') {
@@ -64,7 +67,7 @@ export class LostReport {
       line: null,
       recording: null,
       listeners: [],
-      participants: [],
+      participants: [...this.#participants.values()],
       faults: { [THREAD_LOST]: 1 },
       faultReasons: { [THREAD_LOST]: reason },
     };
@@ -185,7 +188,7 @@ export class SessionProxy extends SteeredSession implements SessionHandle {
 
   event(event: SessionEvent): void {
     if (this.#isOver) return;
-    this.#known.take(event);
+    this.#known.take(event, this.#nowMs);
     try {
       this.#options.request.observe?.(event);
     } catch (error) {
@@ -214,12 +217,16 @@ export class SessionProxy extends SteeredSession implements SessionHandle {
   }
 
   lost(reason: string): void {
-    const { request, clock, recordings } = this.#options;
-    const durationMs = this.#startMs === null ? 0 : clock.nowMs() - this.#startMs;
+    const { request, recordings } = this.#options;
     const optOut = request.agent.privacy_settings?.opt_out_data_collection === true;
-    const report = this.#known.report(this.id, durationMs, reason, optOut);
+    const report = this.#known.report(this.id, this.#nowMs, reason, optOut);
     // The recording is complete up to now, and must be found when the call is erased.
     this.over({ ...report, recording: recordings === null ? null : recordingLeftIn(recordings, this.id) });
+  }
+
+  /** Since the session began. */
+  get #nowMs(): number {
+    return this.#startMs === null ? 0 : this.#options.clock.nowMs() - this.#startMs;
   }
 
   /** The line stays here: its audio goes to the thread. */

@@ -51,7 +51,7 @@ function loudest(audio: readonly Buffer[], channel: 0 | 1): number {
 describe('GET /calls/{session_id}/audio', () => {
   it('lets a supervisor hear both sides, tells the user first, and is in the call log', async () => {
     const { id, caller } = await call();
-    const both = listener(id, '?channels=stereo&sample_rate=8000');
+    const both = listener(id, '?channels=stereo&sample_rate=8000&name=Ada');
     expect(await both.inbox.next()).toEqual({
       type: 'ready',
       session_id: id,
@@ -86,8 +86,8 @@ describe('GET /calls/{session_id}/audio', () => {
     expect(await both.inbox.closed).toEqual({ code: 1000, reason: 'the call has ended' });
     await caller.inbox.closed;
     const log = await house.ask(`/call-logs/${id}`, { headers: { authorization: PRIVATE_KEY } });
-    const { listeners } = log.body as { listeners: { key_id: string; from: number; to: number }[] };
-    expect(listeners.length).toBe(2);
+    const { listeners } = log.body as { listeners: { key_id: string; name: string; from: number; to: number }[] };
+    expect(listeners.map(({ name }) => name)).toEqual(['Ada', 'participant']);
     const keys = (await house.ask('/keys', { headers: { authorization: PRIVATE_KEY } })).body as {
       id: string;
       kind: string;

@@ -106,10 +106,22 @@ describe('GET /calls/{session_id}/join', () => {
     ada.socket.terminate();
     await expect.poll(() => said(caller).join(), PATIENCE).toContain('I am with you again.');
     await expect.poll(() => said(caller).join(), PATIENCE).toContain('We have bread.');
+    const running = (await ask('GET', `/call-logs/${id}/transcript`)).body;
+    expect(running['call_status']).toBe('in-progress');
+    expect(running['lines']).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ who: 'participant', name: 'Ada', text: 'bread' }),
+        expect.objectContaining({ who: 'user', text: 'Have you any bread?', at_ms: expect.any(Number) as number }),
+        expect.objectContaining({ who: 'agent', text: 'I am with you again.' }),
+      ]),
+    );
+    expect(JSON.stringify(running['lines'])).not.toContain('[cut]');
     await ask('POST', `/sessions/${id}/terminate`);
     await caller.inbox.closed;
     const log = (await ask('GET', `/call-logs/${id}`)).body;
-    expect(log['participants']).toMatchObject([{ name: 'Ada', channel: 'socket', mode: 'take_over', left: 'lost' }]);
+    expect(log['participants']).toMatchObject([
+      { name: 'Ada', channel: 'socket', mode: 'take_over', modes: [{ mode: 'take_over' }], left: 'lost' },
+    ]);
     expect(log['chat']).toContain('{"role":"user","content":"bread","name":"Ada"}');
     const { lines } = (await ask('GET', `/call-logs/${id}/transcript`)).body;
     expect(lines).toContainEqual(expect.objectContaining({ who: 'participant', name: 'Ada', text: 'bread' }));
@@ -121,6 +133,13 @@ describe('GET /calls/{session_id}/join', () => {
     expect(await socket(id, '', { authorization: PUBLIC_KEY }).refused).toBe(403);
     expect(await socket(id, '?mode=shout').refused).toBe(422);
     expect(await socket('nobody').refused).toBe(404);
+    const made = (await ask('POST', '/keys', { kind: 'private', name: 'Front desk', scopes: ['calls'] })).body;
+    const desk = socket(id, '', { authorization: String(made['key']) });
+    await desk.inbox.next();
+    const { participants } = (await ask('GET', `/sessions/${id}/participants`)).body;
+    expect(participants).toMatchObject([{ name: 'Front desk' }]);
+    desk.socket.send(JSON.stringify({ type: 'leave' }));
+    await desk.inbox.closed;
     const full = Array.from({ length: 5 }, () => socket(id));
     for (const one of full) await one.inbox.next();
     expect(await socket(id).inbox.closed).toMatchObject({

@@ -19,6 +19,7 @@ import { SessionStore } from '../../../src/store/sessions.js';
 import { packageFile } from '../../../src/package-files.js';
 import { loadPlugins } from '../../../src/plugins/load-plugins.js';
 import { defineTool } from '../../../src/tools/define-tool.js';
+import { MemoryTransport } from '../../../src/transports/memory.js';
 import { WeriftCaller } from '../../../src/transports/webrtc/werift-caller.js';
 
 const LOOPBACK = { addresses: ['127.0.0.1'], ipv6: false };
@@ -233,9 +234,19 @@ describe('media threads', () => {
     kept.length = 0;
     const recording = join(folder, 'recordings', `${lost.session.id}.wav`);
     await expect.poll(() => existsSync(recording), PATIENCE).toBe(true);
+    let closed = 0;
+    const line = new MemoryTransport({ sampleRateHz: 16_000, onFrame: () => undefined });
+    const close = line.close.bind(line);
+    line.close = () => (closed++, close());
+    const ada = await lost.session.join(line, { name: 'Ada', mode: 'take_over' });
     await first?.terminate();
+    // Who had taken over is told that the call has ended, and keeps no line.
+    expect(await ada.left).toBeNull();
+    expect(closed).toBe(1);
+    await expect(ada.setMode('listen')).rejects.toMatchObject({ code: 'SESSION_CLOSED' });
     const report = await lost.session.finished;
     expect(report).toMatchObject({ status: 'error', faults: { 'thread.lost': 1 }, recording });
+    expect(report.participants).toMatchObject([{ name: 'Ada', modes: [{ mode: 'take_over' }], left: null }]);
     expect(report.messages).toEqual([{ role: 'assistant', content: 'Hello.' }]);
     await expect.poll(() => kept[0], PATIENCE).toMatchObject({ session_id: lost.session.id, call_status: 'error' });
     expect(kept[0]?.error_message).toContain('The thread of the conversation ended');

@@ -433,9 +433,11 @@ interface components {
       } | null;
       /** @description Only a call that came to a queue has it. */
       queue?: components['schemas']['QueueFacts'];
-      /** @description Who has listened in: the id of their key, and seconds since the line opened. */
+      /** @description Who has listened in: the id of their key, their name, and seconds since the line opened. */
       listeners?: {
         key_id: string;
+        /** @description Calls of earlier versions have none. */
+        name?: string;
         from: number;
         to: number;
       }[];
@@ -450,6 +452,15 @@ interface components {
          * @enum {string}
          */
         mode: 'listen' | 'whisper' | 'barge_in' | 'take_over';
+        /** @description All that they have had, in order. Calls of earlier versions have none. */
+        modes?: {
+          /**
+           * @description `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
+           * @enum {string}
+           */
+          mode: 'listen' | 'whisper' | 'barge_in' | 'take_over';
+          from: number;
+        }[];
         from: number;
         to: number;
         /** @description `null`: the call ended with them. */
@@ -2290,10 +2301,7 @@ interface components {
       from?: string | null;
       /** @description Default and maximum: the operator’s `calls.ringS`. */
       ring_s?: number;
-      /**
-       * @description What the model, the transcript and the call log call them.
-       * @default participant
-       */
+      /** @description What the model, the transcript and the call log call them. Default: the name of the key. */
       name?: string;
       /**
        * @description `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
@@ -2327,8 +2335,10 @@ interface components {
       /** @description Notice and record a wish not to be called again. */
       do_not_call_detection?: boolean | null;
     };
-    /** @description Inbound phone calls wait when no session is free. */
+    /** @description Inbound calls wait when no session is free. */
     Queue: {
+      /** @description Whether clients of the talk socket, of WebRTC and of the widget wait, too. Otherwise only phone calls do. */
+      web?: boolean | null;
       /** @description Calls that wait at once; more overflow. */
       limit?: number | null;
       /** @description Calls of this queue that the agent answers at once; more wait, even if sessions are free. */
@@ -2980,10 +2990,7 @@ interface components {
         /** @constant */
         type: 'offer';
       };
-      /**
-       * @description What the model, the transcript and the call log call them.
-       * @default participant
-       */
+      /** @description What the model, the transcript and the call log call them. Default: the name of the key. */
       name?: string;
       /**
        * @description `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.

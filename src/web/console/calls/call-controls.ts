@@ -2,7 +2,7 @@ import { el } from '../../shared/elements.js';
 import { actionButton, actionForm, labelled, select, type ToggleButton, toggleButton } from '../actions.js';
 import type { ConsoleApi } from '../api.js';
 import { Guests } from './guests.js';
-import { SupervisorLine, type SupervisorMode } from './supervisor-line.js';
+import { keepOwnName, ownName, SupervisorLine, type SupervisorMode } from './supervisor-line.js';
 import type { WatchedEvent, WatchedParticipant } from './watched-event.js';
 
 type Command = Readonly<Record<string, unknown>>;
@@ -56,6 +56,7 @@ export class CallControls {
       sayForm,
       transferForm,
       callForm,
+      nameField(),
       this.#guests.element,
     );
   }
@@ -131,6 +132,19 @@ export class CallControls {
   #show(mode: SupervisorMode | null): void {
     for (const [name, button] of this.#modes) button.set(name === mode);
   }
+}
+
+/** What the supervisor is called, from the next time on that they join a call. */
+function nameField(): HTMLElement {
+  const field = el('input', {
+    name: 'own_name',
+    maxlength: '80',
+    autocomplete: 'name',
+    placeholder: 'the name of your key',
+  });
+  field.value = ownName();
+  field.addEventListener('change', () => keepOwnName(field.value));
+  return el('div', { class: 'filters action-form' }, labelled('Your name in calls', field));
 }
 
 /** A button that shows and hides a form. Escape in the form leads back to it. */

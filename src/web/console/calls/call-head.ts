@@ -1,4 +1,9 @@
-import type { CallHistoryItem, CostItem, EvalCallFacts } from '../../../session/record/call-history.js';
+import type {
+  CallHistoryItem,
+  CostItem,
+  EvalCallFacts,
+  HistoryParticipant,
+} from '../../../session/record/call-history.js';
 import { el } from '../../shared/elements.js';
 import { duration } from '../../page/times.js';
 import { runLink } from '../evals/eval-types.js';
@@ -77,6 +82,7 @@ export function callFacts(call: CallHistoryItem): HTMLElement[] {
     campaign: call.campaign_id,
   });
   return [
+    ...othersCard(call),
     ...(rows.length === 0
       ? []
       : [
@@ -115,6 +121,27 @@ export function callFacts(call: CallHistoryItem): HTMLElement[] {
       ...json('The agent as it was', call.agent_config),
     ),
   ];
+}
+
+const MODE_WORDS: Readonly<Record<HistoryParticipant['mode'], string>> = {
+  listen: 'listened',
+  whisper: 'whispered to the agent',
+  barge_in: 'spoke with both',
+  take_over: 'took over',
+};
+
+/** Who has listened in, or joined the user and the agent. */
+function othersCard({ listeners = [], participants = [] }: CallHistoryItem): HTMLElement[] {
+  const lines = [
+    ...listeners.map(({ name = 'Somebody', from, to }) => `${name} listened from ${clock(from)} to ${clock(to)}`),
+    ...participants.map(({ name, mode, from, to, modes = [{ mode, from }] }) => {
+      const deeds = modes.map((one) => `${MODE_WORDS[one.mode]} from ${clock(one.from)}`);
+      return `${name} ${deeds.join(', ')}, until ${clock(to)}`;
+    }),
+  ];
+  return lines.length === 0
+    ? []
+    : [card('Others in this call', el('ul', {}, ...lines.map((text) => el('li', {}, text))))];
 }
 
 function usage(item: CostItem): string {

@@ -15,12 +15,14 @@ export class CallListener {
 
   /**
    * Call it from a click, because browsers play nothing before.
+   * @param name of the listener; '' = that of the key
    * @param onEnd once; with the reason if the daemon refused or has gone, else null
    */
-  constructor(sessionId: string, key: string, onEnd: (reason: string | null) => void) {
+  constructor(sessionId: string, { key, name }: { key: string; name: string }, onEnd: (reason: string | null) => void) {
     const url = new URL(`${home()}/calls/${encodeURIComponent(sessionId)}/audio`);
     url.protocol = url.protocol.replace('http', 'ws');
-    url.search = `?sample_rate=${String(RATE_HZ)}`;
+    const named: Record<string, string> = name === '' ? {} : { name };
+    url.search = new URLSearchParams({ sample_rate: String(RATE_HZ), ...named }).toString();
     this.#context = new AudioContext({ sampleRate: RATE_HZ });
     this.#socket = new WebSocket(url, ['parley', `parley-key.${base64Url(key)}`]);
     this.#socket.binaryType = 'arraybuffer';

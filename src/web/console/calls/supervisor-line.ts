@@ -4,14 +4,31 @@ import type { WatchedParticipant } from './watched-event.js';
 
 export type SupervisorMode = 'listen' | 'whisper' | 'take_over';
 
-/** What the model and the call's log call them. */
-const NAME = 'Supervisor';
+/** For all tabs of this browser. */
+const NAME = 'parley.name';
 /** A STUN server that does not answer is not waited for. */
 const GATHER_MS = 2000;
 /** Without a path by then there is none. */
 const CONNECT_MS = 8000;
 /** The daemon may tell the caller first that somebody listens. */
 const JOIN_MS = 30_000;
+
+/** What the model, the transcript and the call's log call the supervisor; '' = by the name of their key. */
+export function ownName(): string {
+  try {
+    return localStorage.getItem(NAME)?.trim() ?? '';
+  } catch {
+    return ''; // the browser keeps nothing
+  }
+}
+
+export function keepOwnName(name: string): void {
+  try {
+    localStorage.setItem(NAME, name.trim());
+  } catch {
+    // the browser keeps nothing
+  }
+}
 
 /**
  * A supervisor's own line to a running call, over WebRTC. Where there is no path for it, listening goes over a
@@ -93,13 +110,16 @@ export class SupervisorLine {
     const connection = new RTCPeerConnection();
     this.#connection = connection;
     connection.addTransceiver('audio', { direction: 'sendrecv' });
-    connection.addEventListener('track', ({ track }) => {
+    connection.addEventListener('track', ({ track, receiver }) => {
+      // What a supervisor hears late they answer late; a gap now and then matters less.
+      receiver.jitterBufferTarget = 0;
       this.#loudspeaker.srcObject = new MediaStream([track]);
       void this.#loudspeaker.play().catch(() => undefined); // it was closed meanwhile
     });
     await this.#sendMicrophone();
     const offer = await offerOf(connection);
-    const wish = { channel: 'webrtc', name: NAME, mode, offer };
+    const name = ownName();
+    const wish = { channel: 'webrtc', name: name === '' ? undefined : name, mode, offer };
     const { participant_id: id, answer } = await this.#api.send<{
       participant_id: string;
       answer: RTCSessionDescriptionInit;
@@ -140,7 +160,7 @@ export class SupervisorLine {
     return new Promise((resolve, reject) => {
       // Refusals come at once; an announcement to the caller may come first.
       const accepted = setTimeout(resolve, 1000);
-      this.#socket = new CallListener(this.#sessionId, this.#api.key, (reason) => {
+      this.#socket = new CallListener(this.#sessionId, { key: this.#api.key, name: ownName() }, (reason) => {
         clearTimeout(accepted);
         this.#socket = null;
         this.#onLost();

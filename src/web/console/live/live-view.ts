@@ -20,17 +20,20 @@ class RunningCalls {
   readonly element: HTMLElement;
   readonly #api: ConsoleApi;
   readonly #names: AgentNames;
-  readonly #body = el('div', {}, el('p', { class: 'soft' }, 'Looking …'));
+  readonly #note = el('p', { class: 'soft' }, 'Looking …');
+  readonly #list = el('ol', { class: 'calls narrow', hidden: '' });
+  /** By the id of the call: a row that has the keyboard's focus stays where it is. */
+  readonly #rows = new Map<string, HTMLElement>();
   readonly #abort = new AbortController();
   #timer = 0;
 
   constructor(api: ConsoleApi) {
     this.#api = api;
     this.#names = new AgentNames(api);
-    this.element = card('Calls in progress', this.#body);
+    this.element = card('Calls in progress', this.#note, this.#list);
     const onBreak = (isBroken: boolean): void => {
       if (!isBroken) this.refresh();
-      else this.#body.replaceChildren(el('p', { class: 'fault' }, 'The daemon does not answer; trying again …'));
+      else this.#tell('The daemon does not answer; trying again …', true);
     };
     api.events('/events', ({ event }) => void (event === 'status' && this.refresh()), onBreak, this.#abort.signal);
   }
@@ -53,15 +56,40 @@ class RunningCalls {
       });
       if (this.#abort.signal.aborted) return;
       const running = histories.filter(({ call_status: status }) => statusWords(status).group === 'running');
-      const rows = running.map((call) => callRow(call, this.#names.of(call.agent_id), Date.now()));
-      this.#body.replaceChildren(
-        rows.length === 0
-          ? el('p', { class: 'soft' }, 'None. A call that starts appears here; open it to follow it.')
-          : el('ol', { class: 'calls narrow' }, ...rows),
-      );
+      this.#show(running);
+      this.#tell(running.length === 0 ? 'None. A call that starts appears here; open it to follow it.' : '', false);
     } catch (error) {
-      this.#body.replaceChildren(el('p', { class: 'fault', role: 'alert' }, messageOf(error)));
+      this.#tell(messageOf(error), true);
     }
+  }
+
+  #tell(text: string, isFault: boolean): void {
+    this.#note.textContent = text;
+    this.#note.className = isFault ? 'fault' : 'soft';
+    if (isFault) this.#note.setAttribute('role', 'alert');
+    else this.#note.removeAttribute('role');
+    this.#note.hidden = text === '';
+  }
+
+  /** Changes the rows that differ, in their place; the others are not touched. */
+  #show(running: readonly CallHistoryItem[]): void {
+    const ids = new Set(running.map(({ session_id: id }) => id));
+    for (const [id, row] of this.#rows) {
+      if (ids.has(id)) continue;
+      row.remove();
+      this.#rows.delete(id);
+    }
+    for (const [at, call] of running.entries()) {
+      const fresh = callRow(call, this.#names.of(call.agent_id), Date.now());
+      const row = this.#rows.get(call.session_id) ?? fresh;
+      this.#rows.set(call.session_id, row);
+      const [link, freshLink] = [row.firstElementChild, fresh.firstElementChild];
+      if (link !== null && freshLink !== null && link.innerHTML !== freshLink.innerHTML) {
+        link.replaceChildren(...freshLink.childNodes);
+      }
+      if (this.#list.children[at] !== row) this.#list.insertBefore(row, this.#list.children[at] ?? null);
+    }
+    this.#list.hidden = running.length === 0;
   }
 }
 
