@@ -1,10 +1,11 @@
 /**
  * Whether people who have never called before get a table at the demo restaurant: simulated callers, made anew from a
  * seed, book in their own words. Each arm is the same callers on another line: with perfect words, clean, over the
- * telephone (G.711 at 8 kHz), and with pink noise 15 dB below their speech.
+ * telephone (G.711 at 8 kHz), and with pink noise 15 dB below their speech; and, where it is installed, with the second
+ * recogniser behind the embedded one.
  *
  *   npm run build && node bench/run.mjs newcomer [--n=20] [--seed=1] [--group=held-out|tuning]
- *     [--arms=perfect,clean,telephone,noise] [--callers=0,3] [--list] [--json=FILE]
+ *     [--arms=perfect,clean,telephone,noise] [--recognisers=embedded,second] [--callers=0,3] [--list] [--json=FILE]
  *
  * The groups have no voice, name or seed in common, and half of the phrasings occur only in the held-out one: settings
  * are chosen with `tuning`, and reported with `held-out`.
@@ -22,16 +23,18 @@ import { Engine } from '../dist/engine/engine.js';
 import { CallerVoices } from '../dist/eval/call/caller-voices.js';
 import { type HeldCall, holdCall } from '../dist/eval/call/hold-call.js';
 import { lineCodecs, VoiceLine } from '../dist/eval/call/voice-line.js';
-import type { CallerAudio } from '../dist/eval/caller/caller.js';
 import { wilson } from '../dist/eval/statistics.js';
-import type { CallerVoice, LineConditions } from '../dist/eval/suite/suite-schema.js';
+import type { LineConditions } from '../dist/eval/suite/suite-schema.js';
 import { MockTools } from '../dist/eval/tools/mock-tools.js';
+import { findPocketSphinx } from '../dist/providers/stt/embedded/pocketsphinx.js';
 import { EmbeddedStt } from '../dist/providers/stt/embedded/provider.js';
 import type { SttProvider } from '../dist/providers/stt/stt.js';
 import { machine } from './lib/machine.js';
 import { markdownTable } from './lib/numbers.js';
+import { processorS } from './lib/processor-time.js';
 import { type Group, type Wish, wishOf } from './lib/newcomer-phrases.js';
 import { Newcomer, PerfectEars } from './lib/newcomer.js';
+import { type Speaker, SPEAKERS, spoken } from './lib/newcomer-voices.js';
 
 const AGENT = fileURLToPath(new URL('../examples/restaurant/agent.json', import.meta.url));
 const START_UNIX_MS = Date.UTC(2026, 5, 15, 12);
@@ -46,57 +49,27 @@ const ARMS: Readonly<Record<string, LineConditions>> = {
   noise: { codec: 'pcm', noise: { snr_db: 15, kind: 'pink' } },
 };
 
-/** A voice, and how much faster and higher it speaks than it is made. */
-interface Speaker {
-  voice: CallerVoice;
-  scale: number;
-}
-
-const flite = (voiceId: string, scale = 1): Speaker => ({ voice: { provider: 'flite', voice_id: voiceId }, scale });
-const espeak = (voiceId: string): Speaker => ({ voice: { provider: 'espeak-ng', voice_id: voiceId }, scale: 1 });
-
-/** Eight of ten speak with flite, two with espeak-ng, which is far from a person's voice. */
-const SPEAKERS: Readonly<Record<Group, readonly Speaker[]>> = {
-  'held-out': [
-    flite('rms'),
-    flite('awb'),
-    flite('rms', 1.0625),
-    flite('awb', 0.9375),
-    espeak('en-us+f2'),
-    flite('rms', 0.9375),
-    flite('awb', 1.0625),
-    flite('rms', 1.03125),
-    flite('awb', 1.03125),
-    espeak('en-gb+m3'),
-  ],
-  tuning: [
-    flite('slt'),
-    flite('kal16'),
-    flite('slt', 0.9375),
-    flite('kal16', 1.0625),
-    espeak('en-us+m1'),
-    flite('slt', 1.0625),
-    flite('kal16', 0.9375),
-    flite('slt', 0.90625),
-    flite('kal16', 1.03125),
-    espeak('en-gb+f4'),
-  ],
-};
-
 const { values } = parseArgs({
   options: {
     n: { type: 'string', default: '20' },
     seed: { type: 'string', default: '1' },
     group: { type: 'string', default: 'held-out' },
     arms: { type: 'string', default: Object.keys(ARMS).join(',') },
+    recognisers: { type: 'string', default: 'embedded,second' },
     callers: { type: 'string' },
     list: { type: 'boolean', default: false },
     json: { type: 'string' },
   },
 });
 
+/** The same callers on one line with one recogniser. */
+interface Arm {
+  line: string;
+  recogniser: string;
+}
+
 interface Outcome {
-  arm: string;
+  arm: Arm;
   caller: number;
   speaker: string;
   wish: Wish;
@@ -119,6 +92,8 @@ const helper = new Engine({ clock: new RealClock() });
 const voices = new CallerVoices(helper, signal);
 const embedded = new EmbeddedStt();
 await embedded.warmUp();
+const files = findPocketSphinx();
+const second = files === null ? null : new EmbeddedStt({ pocketSphinx: files });
 const refusals = phrasesOf(file.script);
 
 const callers =
@@ -126,10 +101,16 @@ const callers =
     ? Array.from({ length: Number(values.n) }, (_, at) => at)
     : values.callers.split(',').map(Number);
 const outcomes: Outcome[] = [];
-const processorS = new Map<string, number>();
+const usedS = new Map<Arm, number>();
 console.log(`${machine()}\n`);
-for (const arm of values.arms.split(',')) {
-  const from = process.cpuUsage();
+if (second === null)
+  console.log('The second recogniser is not installed: apt-get install pocketsphinx pocketsphinx-en-us\n');
+const recognisers = values.recognisers.split(',').filter((name) => name !== 'second' || second !== null);
+const arms = values.arms.split(',').flatMap((line): Arm[] => {
+  return line === 'perfect' ? [{ line, recogniser: '' }] : recognisers.map((recogniser) => ({ line, recogniser }));
+});
+for (const arm of arms) {
+  const from = processorS();
   const queue = [...callers];
   const lane = async (): Promise<void> => {
     for (let caller = queue.shift(); caller !== undefined; caller = queue.shift()) {
@@ -139,26 +120,26 @@ for (const arm of values.arms.split(',')) {
     }
   };
   await Promise.all(Array.from({ length: LANES }, lane));
-  const { user, system } = process.cpuUsage(from);
-  processorS.set(arm, (user + system) / 1e6);
+  usedS.set(arm, processorS() - from);
 }
 console.log(`group ${group}, seed ${values.seed}, ${String(callers.length)} callers an arm\n`);
-console.log(markdownTable([HEADER(), ...values.arms.split(',').map(row)]));
+console.log(markdownTable([HEADER(), ...arms.map(row)]));
 console.log(`\n${machine()}`);
 if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(outcomes, null, 1));
 await embedded.close();
+await second?.close();
 await helper.close();
 
-async function call(arm: string, caller: number): Promise<Outcome> {
+async function call(arm: Arm, caller: number): Promise<Outcome> {
   const seed = seedOf(runSeed, caller);
   const random = new Random(seed);
   const wish = wishOf(random, group, caller);
   const speaker = SPEAKERS[group][caller % SPEAKERS[group].length] as Speaker;
-  const perfect = arm === 'perfect' ? new PerfectEars() : null;
-  const stt: SttProvider = perfect ?? embedded;
+  const perfect = arm.line === 'perfect' ? new PerfectEars() : null;
+  const stt: SttProvider = perfect ?? (arm.recogniser === 'second' && second !== null ? second : embedded);
   const newcomer = new Newcomer(wish, group, seed);
   const engine = new Engine({ clock: new VirtualClock(new RealClock()) });
-  const conditions = ARMS[arm] ?? {};
+  const conditions = ARMS[arm.line] ?? {};
   const codecs = await lineCodecs(conditions.codec);
   const mocks = new MockTools({ book_table: { result: { reference: 'R101' } } }, engine.clock, () => undefined);
   let booked: Outcome['booked'] = null;
@@ -183,7 +164,7 @@ async function call(arm: string, caller: number): Promise<Outcome> {
       openLine: (events) =>
         new VoiceLine({ ticker: engine.ticker, random, conditions, codecs, noise: null, records: false }, events),
       speak: async (move) => {
-        const audio = scaled(await voices.speak(move, speaker.voice, 'en-US'), speaker.scale);
+        const audio = await spoken(voices, speaker, move.say);
         perfect?.says(move.say, Math.round((audio.samples.length * HEARING_RATE_HZ) / audio.sampleRateHz));
         return audio;
       },
@@ -214,11 +195,6 @@ async function call(arm: string, caller: number): Promise<Outcome> {
   }
 }
 
-/** A voice played faster is a smaller person. */
-function scaled({ samples, sampleRateHz }: CallerAudio, scale: number): CallerAudio {
-  return { samples, sampleRateHz: sampleRateHz * scale };
-}
-
 function isRight(booked: Readonly<Record<string, unknown>>, wish: Wish): boolean {
   const name = typeof booked['name'] === 'string' ? booked['name'].toLowerCase().split(/\W+/) : [];
   return (
@@ -240,7 +216,8 @@ function phrasesOf(script: unknown): { inaudible: string[]; notUnderstood: strin
 
 function HEADER(): string[] {
   return [
-    'arm',
+    'line',
+    'recogniser',
     'booked right (95 % interval)',
     'without espeak',
     'wrong booking',
@@ -253,14 +230,15 @@ function HEADER(): string[] {
   ];
 }
 
-function row(arm: string): string[] {
+function row(arm: Arm): string[] {
   const mine = outcomes.filter((outcome) => outcome.arm === arm);
   const people = mine.filter(({ speaker }) => !speaker.startsWith('en-'));
   const count = (result: Outcome['result'], list = mine): number => list.filter((one) => one.result === result).length;
   const sum = (of: (outcome: Outcome) => number): string => String(mine.reduce((total, one) => total + of(one), 0));
   const { low, high } = wilson(count('right'), mine.length);
   return [
-    arm,
+    arm.line,
+    arm.recogniser,
     `${String(count('right'))} of ${String(mine.length)} (${(100 * low).toFixed(0)} to ${(100 * high).toFixed(0)} %)`,
     `${String(count('right', people))} of ${String(people.length)}`,
     String(count('wrong')),
@@ -269,13 +247,15 @@ function row(arm: string): string[] {
     sum(({ inaudible }) => inaudible),
     sum(({ notUnderstood }) => notUnderstood),
     sum(({ silences }) => silences),
-    ((processorS.get(arm) ?? 0) / mine.length).toFixed(1),
+    ((usedS.get(arm) ?? 0) / mine.length).toFixed(1),
   ];
 }
 
 function print({ arm, caller, speaker, wish, result, booked, lines }: Outcome): void {
   const wanted = Object.values(wish).map(({ value }) => String(value));
-  console.log(`--- ${arm} ${String(caller)} ${speaker}: ${wanted.join(', ')} -> ${result} ${JSON.stringify(booked)}`);
+  console.log(
+    `--- ${arm.line} ${arm.recogniser} ${String(caller)} ${speaker}: ${wanted.join(', ')} -> ${result} ${JSON.stringify(booked)}`,
+  );
   for (const line of lines) {
     if (line.type === 'agent') console.log(`  ${(line.startMs / 1000).toFixed(1)} A  ${line.text}`);
     if (line.type === 'caller') {

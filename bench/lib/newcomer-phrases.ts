@@ -227,6 +227,30 @@ export const NOTHING_ELSE: readonly string[] = [
   "That's all, thank you.",
 ];
 
+/** Short things that are said whatever was asked, or where nothing was. */
+export const EVERYDAY: readonly string[] = [
+  'Hello.',
+  'Yes.',
+  'Yes, please.',
+  'No, thanks.',
+  'Okay.',
+  'Hi there.',
+  'No.',
+  'Thank you.',
+  'What?',
+  'Hi.',
+  'Sorry?',
+  'Yeah.',
+  'Hello?',
+  'Could you repeat that, please?',
+  'Pardon?',
+  'Good morning.',
+  'Sure.',
+  'Can you hear me?',
+  'Okay, thanks.',
+  'Bye.',
+];
+
 export const HELLO_AGAIN = 'Hello? Are you still there?';
 
 /** A phrase with its choices made and its values in place. Every other one is heard only from held-out callers. */

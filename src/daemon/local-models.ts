@@ -6,7 +6,7 @@ import { turnRuntime } from '../providers/turn/onnx.js';
 
 /** The local models of the settings, and the folder of models that agents may name. */
 export function localModelsOf(settings: Settings): LocalModelsOptions {
-  const { sttModel, denoiseModel, tts, voiceId, modelThreads, modelIdleMinutes } = settings;
+  const { sttModel, denoiseModel, pocketSphinx, tts, voiceId, modelThreads, modelIdleMinutes } = settings;
   return {
     folder: modelsFolderOf(settings),
     paths: pathsIn(settings),
@@ -15,6 +15,7 @@ export function localModelsOf(settings: Settings): LocalModelsOptions {
     kept: tts === 'sherpa' && voiceId !== null ? [withoutSpeaker(voiceId)] : [],
     stt: sttModel ?? undefined,
     denoise: denoiseModel ?? undefined,
+    pocketSphinx,
   };
 }
 

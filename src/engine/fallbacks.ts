@@ -29,8 +29,9 @@ const FALLBACK_FINAL_MS = 2000;
  * The session waits for a vendor's final transcript until a fallback had time to produce one; then the interim words
  * count.
  */
-export function finalWait({ virtualTime }: SttProvider): Partial<Pick<EndpointingConfig, 'finalTranscriptMs'>> {
-  return virtualTime ? {} : { finalTranscriptMs: FALLBACK_FINAL_MS };
+export function finalWait(stt: SttProvider): Partial<Pick<EndpointingConfig, 'finalTranscriptMs'>> {
+  if (!stt.virtualTime) return { finalTranscriptMs: FALLBACK_FINAL_MS };
+  return stt.finalMs === undefined ? {} : { finalTranscriptMs: stt.finalMs };
 }
 
 /** Voices without a vendor, the one for English first. */

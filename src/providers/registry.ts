@@ -41,8 +41,8 @@ export interface SpeechEntry<Provider> {
 }
 
 /** A provider that comes with parley. */
-export function builtIn<Provider>(make: () => Provider): SpeechEntry<Provider> {
-  return { vendor: null, isLocal: false, make };
+export function builtIn<Provider>(make: (models: LocalModels | null) => Provider): SpeechEntry<Provider> {
+  return { vendor: null, isLocal: false, make: (_, models) => make(models) };
 }
 
 /** A provider that runs the operator's own models. */

@@ -244,6 +244,12 @@ export const settingsFileSchema = z.strictObject({
       'model.',
     { env: 'PARLEY_STT_MODEL' },
   ),
+  pocketSphinx: setting(
+    z.boolean(),
+    'Whether the embedded recogniser also asks [PocketSphinx](stt.md#the-second-recogniser) with a general language ' +
+      'model, where it is installed.',
+    { env: 'PARLEY_POCKETSPHINX' },
+  ),
   denoiseModel: setting(
     nameSchema.nullable(),
     'Noise suppression model, for agents that enable it: a name from `parley models list`, or a file. Unset = RNNoise.',
@@ -527,6 +533,7 @@ export const DEFAULT_SETTINGS: Omit<Settings, 'dataDir'> = {
   vad: null,
   stt: null,
   sttModel: null,
+  pocketSphinx: true,
   denoiseModel: null,
   turnModelPath: null,
   modelsDir: null,

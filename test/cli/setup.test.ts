@@ -23,7 +23,9 @@ describe('without a network and without keys', () => {
       const { code, out } = await parley(['setup', '--yes', '--offline', '--config', path('p.json')], { env });
       expect(code).toBe(0);
       expect(out).toContain('no downloads: you chose --offline');
-      expect(out).toMatch(/recogniser +embedded \(embedded; nothing better, because models cannot be downloaded\)/);
+      expect(out).toMatch(
+        /recogniser +embedded \(embedded, .*PocketSphinx.*; nothing better, because models cannot be downloaded\)/,
+      );
       expect(out).toMatch(/language model +scripted \(follows the rules of agent files; no key and no Ollama\)/);
       expect(out).toMatch(/heard +we have a table for two at seven o'clock this evening/);
       expect(out).toMatch(/^Memory: \d{2,4} MB/m);

@@ -4,6 +4,7 @@ import { inspectModel } from '../../providers/local/inspect-model.js';
 import { isPath, LocalModels } from '../../providers/local/local-models.js';
 import type { ModelKind } from '../../providers/local/model-facts.js';
 import { SHERPA_INSTALL, sherpaMissing } from '../../providers/local/sherpa-package.js';
+import { findPocketSphinx } from '../../providers/stt/embedded/pocketsphinx.js';
 import { readProsodicModel } from '../../providers/turn/prosodic.js';
 import { TURN_RUNTIMES, turnRuntime } from '../../providers/turn/onnx.js';
 import { localModelsOf, turnModelOf, withoutSpeaker } from '../../daemon/local-models.js';
@@ -11,10 +12,15 @@ import { type Check, hint, ok, problem } from './check.js';
 
 const PULL = 'parley models list shows the available models, parley models pull NAME downloads one';
 
+const POCKETSPHINX_ON = 'set pocketSphinx to true (PARLEY_POCKETSPHINX)';
+const POCKETSPHINX_INSTALL = 'install it (Debian: apt-get install pocketsphinx pocketsphinx-en-us)';
+
 export interface LocalModelsProbe {
   hasCommand: (name: string) => Promise<boolean>;
   /** The package that runs turn models, null = none. Default: detected. */
   turnRuntime?: () => string | null;
+  /** The second recogniser, null = none. Default: detected. */
+  pocketSphinx?: () => object | null;
 }
 
 /** Checks the local models, the packages that run them, and whether the models in the settings exist. */
@@ -32,7 +38,16 @@ export async function checkLocalModels(settings: Settings, probe: LocalModelsPro
     ...(await checkTurnModel(settings, local, probe.turnRuntime ?? turnRuntime)),
   ];
   const isWanted = checks.length > 0 || settings.stt === 'sherpa' || settings.tts === 'sherpa';
-  return [...(await checkEngine(isWanted, probe)), ...checks];
+  const second = probe.pocketSphinx ?? findPocketSphinx;
+  return [checkPocketSphinx(settings, second() !== null), ...(await checkEngine(isWanted, probe)), ...checks];
+}
+
+function checkPocketSphinx({ pocketSphinx }: Settings, isHere: boolean): Check {
+  if (!pocketSphinx)
+    return hint('pocketsphinx', 'switched off: English is recognised by the embedded one alone', POCKETSPHINX_ON);
+  return isHere
+    ? ok('pocketsphinx', 'installed: decodes the English that the embedded recogniser does not understand')
+    : hint('pocketsphinx', 'not installed: the embedded recogniser is on its own', POCKETSPHINX_INSTALL);
 }
 
 async function checkEngine(isWanted: boolean, { hasCommand }: LocalModelsProbe): Promise<Check[]> {

@@ -77,13 +77,20 @@ function speechPart(
     return { kind, provider, model, download, why, wanted };
   };
   const vendors: readonly string[] = survey.detection.languageVendors[kind];
-  if (wish === 'embedded' || wish === embedded) return part(embedded, null, null, 'embedded');
+  const second = kind === 'stt' && language === 'en' ? `, ${secondRecogniser(survey)}` : '';
+  if (wish === 'embedded' || wish === embedded) return part(embedded, null, null, `embedded${second}`);
   if (wish !== undefined && vendors.includes(wish)) return part(wish, null, null, 'your key');
   if (wish === undefined && vendors[0] !== undefined) return part(vendors[0], null, null, 'your key');
   const local = localPart(kind, survey, wish === undefined ? models : [wish]);
   if (local.part !== null) return { ...local.part, wanted };
   if (wish !== undefined) throw new UsageError(`${kind === 'stt' ? '--stt' : '--voice'} ${wish}: ${local.reason}`);
-  return part(embedded, null, null, `embedded; nothing better, because ${local.reason}`);
+  return part(embedded, null, null, `embedded${second}; nothing better, because ${local.reason}`);
+}
+
+function secondRecogniser({ hasPocketSphinx }: Survey): string {
+  return hasPocketSphinx
+    ? 'with PocketSphinx for what it does not understand'
+    : 'which understands more with PocketSphinx: apt-get install pocketsphinx pocketsphinx-en-us';
 }
 
 /** flite speaks English only. */

@@ -9,6 +9,7 @@ import { Deadlines } from '../../providers/deadlines.js';
 import { LocalModels } from '../../providers/local/local-models.js';
 import type { LocalModel } from '../../providers/local/model-facts.js';
 import { sherpaMissing } from '../../providers/local/sherpa-package.js';
+import { findPocketSphinx } from '../../providers/stt/embedded/pocketsphinx.js';
 import { turnRuntime } from '../../providers/turn/onnx.js';
 import { type Detection, detectProviders } from '../../settings/detect.js';
 import type { Settings } from '../../settings/settings.js';
@@ -29,6 +30,8 @@ export interface Survey {
   noNetwork: string | null;
   /** Why local recognisers and voices cannot run; null = they can. */
   noEngine: string | null;
+  /** Whether the second recogniser for English is here. */
+  hasPocketSphinx: boolean;
   /** Runs turn models; null = nothing does. */
   turnRuntime: string | null;
 }
@@ -62,6 +65,7 @@ export async function surveyOf(
     processors: availableParallelism(),
     noNetwork: noNetwork ?? (canUnpack ? null : 'unpacking needs tar and bzip2'),
     noEngine: sherpaMissing(),
+    hasPocketSphinx: findPocketSphinx() !== null,
     turnRuntime: turnRuntime(),
   };
 }

@@ -179,7 +179,7 @@ export function turnMessage(core: Core): string | null {
   const unclear = segments.some((segment) => !segment.understood && segment.text.trim() !== '');
   const isHeard = core.config.modelHears && segments.length === 0;
   // A word is a whole answer: silence must not follow it.
-  const isAnswer = /[?？]$/u.test(lastSpoken(core).trimEnd());
+  const isAnswer = core.state.expected !== null || /[?？]/u.test(lastSpoken(core));
   return unclear || isLong(core, isHeard || isAnswer ? MIN_UNTRANSCRIBED_MS : MIN_UNINTELLIGIBLE_MS) ? INAUDIBLE : null;
 }
 

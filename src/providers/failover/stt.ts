@@ -167,6 +167,7 @@ class FailoverStream implements SttStream {
       onTurnEnds: (probability) => {
         if (lane === this.#lane) this.#events.onTurnEnds?.(probability);
       },
+      onFault: (reason) => this.#events.onFault?.(reason),
       onError: (error) => this.#onError(lane, error),
     });
     // Only after the lane is set: a provider may answer synchronously.
@@ -402,6 +403,7 @@ export class SttAttempt {
           onTurnEnds: (probability) => {
             if (!this.#over) this.#events.onTurnEnds?.(probability);
           },
+          onFault: (reason) => this.#events.onFault?.(reason),
           onError: (error) => this.#fail(error),
         },
       ))();

@@ -18,6 +18,8 @@ export interface LocalModelsOptions {
   stt?: string | undefined;
   /** Denoising model that replaces RNNoise. Default: RNNoise. */
   denoise?: string | undefined;
+  /** Whether the embedded recogniser asks Debian's PocketSphinx, where it is installed. Default false. */
+  pocketSphinx?: boolean;
   /** Threads per model. Default 1. */
   threads?: number;
   /** Further models that stay loaded: names or paths. Default none. */
@@ -46,6 +48,7 @@ export class LocalModels {
   readonly threads: number;
   readonly stt: string | null;
   readonly denoise: string | null;
+  readonly pocketSphinx: boolean;
   readonly idleMs: number | null;
   readonly #kept: ReadonlySet<string>;
   readonly #paths: ReadonlySet<string>;
@@ -58,6 +61,7 @@ export class LocalModels {
     this.idleMs = idleMs;
     this.stt = stt ?? null;
     this.denoise = denoise ?? null;
+    this.pocketSphinx = options.pocketSphinx ?? false;
     this.#kept = new Set([...kept, stt ?? '', denoise ?? ''].map((name) => (isPath(name) ? resolve(name) : name)));
     this.#paths = new Set([...paths, stt ?? '', denoise ?? ''].filter(isPath).map((path) => resolve(path)));
   }

@@ -1,4 +1,5 @@
 import type { Vendors } from '../../settings/vendor-settings.js';
+import { findPocketSphinx } from './embedded/pocketsphinx.js';
 import { EmbeddedStt } from './embedded/provider.js';
 import type { LocalModels } from '../local/local-models.js';
 import {
@@ -24,7 +25,9 @@ import { talkscriberStt } from './vendors/talkscriber.js';
 import { WhisperStt } from './vendors/whisper.js';
 
 const REGISTRY = defineRegistry<SpeechEntry<SttProvider>>('speech-to-text', {
-  embedded: builtIn(() => new EmbeddedStt()),
+  embedded: builtIn((models) => {
+    return new EmbeddedStt({ pocketSphinx: models?.pocketSphinx === true ? findPocketSphinx() : null });
+  }),
   sherpa: ofLocalModels((models) => new SherpaStt({ models })),
   azure: ofVendor('azure', azureStt),
   assemblyai: ofVendor('assemblyai', assemblyAiStt),

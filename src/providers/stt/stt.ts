@@ -9,6 +9,8 @@ export interface SttProvider {
    * Whether results depend only on the audio and their latency comes from a table, so that they work in virtual time.
    */
   readonly virtualTime: boolean;
+  /** Longest time from the end of speech to a final transcript, in ms, where it is longer than usual. */
+  readonly finalMs?: number;
   /** Whether its streams call `onOutcome` themselves, because it combines several providers. Default false. */
   readonly tellsOutcomes?: boolean;
   /** Capabilities. Default: any language, one at a time, no choice of models. */
@@ -69,6 +71,8 @@ export interface SttEvents {
   onListener?(by: { provider: string; model: string | null }): void;
   /** Called by streams of those that set `tellsOutcomes`, for each provider that listens. */
   onOutcome?(outcome: ProviderOutcome): void;
+  /** Something that the stream can do without has failed; it goes on. */
+  onFault?(reason: string): void;
   /** The stream has failed and returns nothing more. Called at most once. */
   onError(error: Error): void;
 }

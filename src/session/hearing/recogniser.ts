@@ -262,7 +262,7 @@ export class Recogniser implements SttStream {
     const { model, multilingual } = this.#options;
     const generation = this.#generation;
     const { stt, language, hints, signal, onTranscript, onListener, onOutcome } = this.#options;
-    const { clock, emit } = this.#context;
+    const { clock, emit, fault } = this.#context;
     onListener?.({ provider: stt.name, model: model ?? null });
     const openedMs = clock.nowMs();
     const base = this.#lastSegment + 1;
@@ -314,6 +314,9 @@ export class Recogniser implements SttStream {
         },
         onOutcome: (outcome) => {
           if (!this.#closed && generation === this.#generation) onOutcome?.(outcome);
+        },
+        onFault: (reason) => {
+          if (!this.#closed && generation === this.#generation) fault('stt.second', reason);
         },
         onError: fail,
       },

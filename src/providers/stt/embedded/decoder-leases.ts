@@ -53,6 +53,10 @@ export class DecoderLeases {
     this.#run();
   }
 
+  vocabularyOf(id: number): Vocabulary | undefined {
+    return this.#sessions.get(id)?.vocabulary;
+  }
+
   /** Adds audio to the current turn; the first audio begins one. The reply is the transcript so far. */
   audio(id: number, samples: Int16Array, isFinal: boolean, reply: Reply): void {
     const session = this.#sessions.get(id);

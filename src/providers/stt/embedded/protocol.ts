@@ -27,6 +27,14 @@ export type Request =
       /** The user has stopped speaking: requests the final transcript. */
       readonly isFinal: boolean;
     }
+  /** How probable the agent's grammar finds sentences as answers to a question. */
+  | {
+      readonly kind: 'score';
+      readonly id: number;
+      readonly stream: number;
+      readonly sentences: readonly (readonly string[])[];
+      readonly answer: ExpectedAnswer | null;
+    }
   /** What the agent has asked for, from the next turn on. */
   | { readonly kind: 'expect'; readonly stream: number; readonly answer: ExpectedAnswer | null }
   /** Ends the turn: the next audio begins a new one. */
@@ -38,7 +46,7 @@ export type WorkerAnswer =
   | { readonly id: number; readonly ok: false; readonly reason: string };
 
 /** Null for a warm-up, and for audio of a stream that closed before it was decoded. */
-export type AnswerValue = VocabularyReport | Hypothesis | null;
+export type AnswerValue = VocabularyReport | Hypothesis | readonly number[] | null;
 
 /** How an agent's hints were processed. */
 export interface VocabularyReport {

@@ -6,6 +6,8 @@ import type { SpeechLanguage } from '../lm/text.js';
 import type { SttEvents, SttOptions, SttProvider, SttStream, SttTranscript } from '../stt.js';
 import { CleanLine } from './clean-line.js';
 import type { VocabularyReport, Hypothesis } from './protocol.js';
+import { PocketSphinx, type PocketSphinxFiles } from './pocketsphinx.js';
+import { type Question, SECOND_FINAL_MS, SecondRecogniser } from './second-recogniser.js';
 import { WorkerHost } from './worker-host.js';
 import type { ExpectedAnswer } from '../../../agent/expected-answer.js';
 import type { Clock } from '../../../base/clock.js';
@@ -22,6 +24,8 @@ export interface EmbeddedSttOptions {
   decoders?: number;
   /** Language whose models `warmUp` loads. Default `en`. */
   warmLanguage?: SpeechLanguage;
+  /** The second recogniser for English, see docs/stt.md. Default none. */
+  pocketSphinx?: PocketSphinxFiles | null;
   /** Called at each `open` with a report on the agent's words. */
   onVocabulary?: (report: VocabularyReport) => void;
   /** Entry point of the worker. Default: the built one. */
@@ -38,10 +42,12 @@ const NAME = 'embedded';
 export class EmbeddedStt implements SttProvider {
   readonly name = NAME;
   readonly virtualTime = true;
+  readonly finalMs?: number;
   readonly abilities = { understands: (language: string): boolean => embeddedLanguage(language) !== null };
   readonly #options: EmbeddedSttOptions;
   readonly #streams = new Map<number, EmbeddedStream | null>();
   readonly #host: WorkerHost;
+  readonly #second: SecondRecogniser | null;
   #nextStream = 1;
 
   constructor(options: EmbeddedSttOptions = {}) {
@@ -49,6 +55,8 @@ export class EmbeddedStt implements SttProvider {
     const onCrash = (error: Error): void => {
       for (const stream of Array.from(this.#streams.values())) stream?.fail(error);
     };
+    this.#second = options.pocketSphinx == null ? null : new SecondRecogniser(new PocketSphinx(options.pocketSphinx));
+    if (this.#second !== null) this.finalMs = SECOND_FINAL_MS;
     this.#host = new WorkerHost({ decoders: Math.max(1, options.decoders ?? 4) }, onCrash, options.workerEntry);
   }
 
@@ -92,7 +100,10 @@ export class EmbeddedStt implements SttProvider {
     const abort = (): void => {
       void stream.close();
     };
-    const stream = new EmbeddedStream(this.#host, id, new CleanLine(denoiser), options.clock, events, () => {
+    const second = language === 'en' ? this.#second : null;
+    second?.start();
+    const parts = { host: this.#host, id, line: new CleanLine(denoiser), second, clock: options.clock };
+    const stream = new EmbeddedStream(parts, events, () => {
       this.#streams.delete(id);
       signal.removeEventListener('abort', abort);
     });
@@ -104,7 +115,7 @@ export class EmbeddedStt implements SttProvider {
 
   async close(): Promise<void> {
     for (const stream of Array.from(this.#streams.values())) void stream?.close();
-    await this.#host.close();
+    await Promise.all([this.#host.close(), this.#second?.close()]);
   }
 }
 
@@ -124,6 +135,16 @@ function embeddedLanguage(code: string): SpeechLanguage | null {
   return base === 'en' || base === 'fr' ? base : null;
 }
 
+interface StreamParts {
+  host: WorkerHost;
+  /** The number of the session in the worker. */
+  id: number;
+  /** Closed with the stream. */
+  line: CleanLine;
+  second: SecondRecogniser | null;
+  clock: Clock;
+}
+
 /**
  * Recognition of one session. A turn is one segment: each 100 ms of audio requests the transcript so far; the end of
  * speech requests the final one. Speech that resumes before `endTurn` continues the segment and replaces its
@@ -136,17 +157,24 @@ export class EmbeddedStream implements SttStream {
   readonly #events: SttEvents;
   readonly #onClose: () => void;
   readonly #line: CleanLine;
+  readonly #second: SecondRecogniser | null;
   readonly #audio = new TurnAudio();
+  /** What the second recogniser may have to decode. */
+  readonly #turn: Int16Array[] = [];
+  /** What the agent has asked for, and what it had asked for when the turn began. */
+  #expected: ExpectedAnswer | null = null;
+  #answer: ExpectedAnswer | null = null;
   #segment = 0;
   #asked = 0;
   #delivered = 0;
   #lastText = '';
   #closed = false;
 
-  constructor(host: WorkerHost, stream: number, line: CleanLine, clock: Clock, events: SttEvents, onClose: () => void) {
+  constructor({ host, id, line, second, clock }: StreamParts, events: SttEvents, onClose: () => void) {
     this.#line = line;
     this.#host = host;
-    this.#stream = stream;
+    this.#stream = id;
+    this.#second = second;
     this.#clock = clock;
     this.#events = events;
     this.#onClose = onClose;
@@ -160,6 +188,7 @@ export class EmbeddedStream implements SttStream {
 
   speechStarted(sample: number): void {
     if (this.#closed) return;
+    if (!this.#audio.inTurn) this.#answer = this.#expected;
     for (const chunk of this.#audio.speechStarted(sample)) this.#ask(chunk, false);
   }
 
@@ -173,10 +202,13 @@ export class EmbeddedStream implements SttStream {
     this.#audio.endTurn();
     this.#segment++;
     this.#lastText = '';
+    this.#turn.length = 0;
+    this.#answer = this.#expected;
     this.#host.send({ kind: 'end', stream: this.#stream });
   }
 
   expect(answer: ExpectedAnswer | null): void {
+    this.#expected = answer;
     if (!this.#closed) this.#host.send({ kind: 'expect', stream: this.#stream, answer });
   }
 
@@ -203,18 +235,41 @@ export class EmbeddedStream implements SttStream {
   #ask(samples: Int16Array, isFinal: boolean): void {
     const order = ++this.#asked;
     const segment = this.#segment;
+    if (this.#second !== null) this.#turn.push(samples.slice());
+    const second = isFinal ? this.#secondOpinion() : null;
     const work = this.#host.request({ kind: 'audio', stream: this.#stream, samples, isFinal });
     const dueMs = this.#clock.nowMs() + (isFinal ? EMBEDDED_LATENCY.finalMs : EMBEDDED_LATENCY.interimMs);
     // Maps positions now: the turn may end before the answer arrives.
     const toSession = this.#audio.places();
-    this.#clock.settle(work, dueMs).then(
-      (answer) => {
-        this.#deliver(answer as Hypothesis, order, segment, isFinal, toSession);
+    const first = this.#clock.settle(work, dueMs) as Promise<Hypothesis | null>;
+    const best = second === null ? first : first.then((hypothesis) => hypothesis && second(hypothesis));
+    best.then(
+      (hypothesis) => {
+        if (hypothesis !== null) this.#deliver(hypothesis, order, segment, isFinal, toSession);
       },
       (error: unknown) => {
         this.fail(error as Error);
       },
     );
+  }
+
+  /** Asks the second recogniser about the turn so far, if it has to; null = there is none. */
+  #secondOpinion(): ((first: Hypothesis) => Promise<Hypothesis>) | null {
+    const second = this.#second;
+    if (second === null) return null;
+    const answer = this.#answer;
+    const question: Question = {
+      audio: [...this.#turn],
+      clock: this.#clock,
+      score: async (sentences) => {
+        const request = { kind: 'score', stream: this.#stream, sentences, answer } as const;
+        return (await this.#host.request(request)) as readonly number[] | null;
+      },
+      onFault: (reason) => {
+        if (!this.#closed) this.#events.onFault?.(reason);
+      },
+    };
+    return (first) => second.improve(first, question);
   }
 
   #deliver(

@@ -1,6 +1,8 @@
+import type { ExpectedAnswer } from '../../../agent/expected-answer.js';
 import type { SpeechHints } from '../stt.js';
 import { compileGrammar, wideTokens, type Grammar } from '../lm/fsg.js';
 import { corpusOf, disfavoured } from '../lm/hints.js';
+import { PathScore } from '../lm/path-score.js';
 import { trainNgram } from '../lm/ngram.js';
 import { guessPronunciation } from '../lm/pronounce.js';
 import type { SpeechLanguage } from '../lm/text.js';
@@ -18,6 +20,8 @@ export interface Vocabulary {
   readonly words: readonly Pronunciation[];
   readonly grammar: Grammar;
   readonly report: VocabularyReport;
+  /** Logarithm of the probability of sentences as answers to a question, see PathScore. */
+  score(sentences: readonly (readonly string[])[], answer: ExpectedAnswer | null): readonly number[];
 }
 
 /** A cache key, equal for all calls of one agent. */
@@ -62,7 +66,19 @@ export function compileVocabulary(key: string, hints: SpeechHints, data: Languag
     },
   );
   const report = { words: known.size - leftOut.length, states: grammar.stateCount, guessed, leftOut };
-  return { key, language, words: [...words, ...data.garbage], grammar, report };
+  let paths: PathScore | undefined;
+  return {
+    key,
+    language,
+    words: [...words, ...data.garbage],
+    grammar,
+    report,
+    score: (sentences, answer) => {
+      const scorer = (paths ??= new PathScore(grammar));
+      const start = answer === null ? grammar.start : (grammar.starts.get(answer) ?? grammar.start);
+      return sentences.map((sentence) => scorer.of(sentence, start));
+    },
+  };
 }
 
 /**

@@ -4,7 +4,10 @@ import { workerFile } from '../../../package-files.js';
 import type { WorkerAnswer, AnswerValue, Request, WorkerSettings } from './protocol.js';
 
 /** A request without the id, which the host assigns. */
-export type RequestBody<Kind extends 'warm' | 'open' | 'audio'> = Omit<Extract<Request, { kind: Kind }>, 'id'>;
+export type RequestBody<Kind extends 'warm' | 'open' | 'audio' | 'score'> = Omit<
+  Extract<Request, { kind: Kind }>,
+  'id'
+>;
 
 interface Waiting {
   resolve(value: AnswerValue): void;
@@ -36,7 +39,9 @@ export class WorkerHost {
   }
 
   /** @throws ParleyError PROVIDER_FAILED if the worker fails or crashes, SESSION_CLOSED after `close` */
-  request(body: RequestBody<'warm'> | RequestBody<'open'> | RequestBody<'audio'>): Promise<AnswerValue> {
+  request(
+    body: RequestBody<'warm'> | RequestBody<'open'> | RequestBody<'audio'> | RequestBody<'score'>,
+  ): Promise<AnswerValue> {
     if (this.#closed) return Promise.reject(new ParleyError('SESSION_CLOSED'));
     const worker = (this.#worker ??= this.#start());
     const id = this.#nextId++;

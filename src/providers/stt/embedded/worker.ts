@@ -54,6 +54,11 @@ port.on('message', (request: Request) => {
         },
       });
       break;
+    case 'score': {
+      const { stream, sentences, answer: asked } = request;
+      void answer(request.id, () => Promise.resolve(desk.vocabularyOf(stream)?.score(sentences, asked) ?? null));
+      break;
+    }
     case 'expect':
       desk.expect(request.stream, request.answer);
       break;

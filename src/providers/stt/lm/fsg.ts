@@ -8,6 +8,7 @@ import type { WordClasses } from './phrase-list.js';
  */
 export interface Grammar {
   readonly stateCount: number;
+  /** Where a turn begins if nothing definite was asked for. */
   readonly start: number;
   /** The start for each kind of answer, by its name. */
   readonly starts: ReadonlyMap<string, number>;
@@ -45,8 +46,13 @@ export function wideTokens(classes: WordClasses): ReadonlySet<string> {
   return new Set([...classes].filter(([, words]) => words.length >= WIDE).map(([token]) => token));
 }
 
-/** The share of an expected answer; the rest is the agent's own model. */
-const ANSWER_SHARE = 0.9;
+/** The answers that begin every turn, whatever was asked: greetings, yes and no, thanks, "what?". */
+const ANYTHING = 'anything';
+/** The share of an expected answer, and of short things that fit any question; the rest is the agent's own model. */
+const ANSWER_SHARE = 0.85;
+const ANYTHING_SHARE = 0.05;
+/** The share of short things where nothing definite was asked for. */
+const OPEN_SHARE = 0.25;
 /** The weight of going on with any word after words of an answer. */
 const LEAVES_ANSWER = 0.02;
 
@@ -68,11 +74,17 @@ export function compileGrammar(model: NgramModel, options: GrammarOptions): Gram
   const parts = new GrammarParts(arcs, new ClassStates(arcs, stateCount), options, final);
 
   const agent = parts.add(model, 0, null);
-  for (const [index, [answer, answerModel]] of answers.entries()) {
-    const part = parts.add(answerModel, bases[index] as number, agent);
+  const added = answers.map(([answer, answerModel], index) => {
+    return { answer, part: parts.add(answerModel, bases[index] as number, agent) };
+  });
+  const anything = added.find(({ answer }) => answer === ANYTHING)?.part;
+  for (const { answer, part } of added) {
     const start = starts.get(answer) as number;
-    parts.enter(start, part, ANSWER_SHARE);
-    parts.enter(start, agent, 1 - ANSWER_SHARE);
+    const share = answer === ANYTHING ? OPEN_SHARE : ANSWER_SHARE;
+    const others = part === anything || anything === undefined ? 0 : ANYTHING_SHARE;
+    parts.enter(start, part, share);
+    if (others > 0 && anything !== undefined) parts.enter(start, anything, others);
+    parts.enter(start, agent, 1 - share - others);
   }
   for (const phone of options.garbage) {
     arcs.add(0, garbageState, phone, options.garbageProbability);
@@ -80,7 +92,8 @@ export function compileGrammar(model: NgramModel, options: GrammarOptions): Gram
   }
   arcs.addNull(garbageState, 0, 1);
   arcs.addNull(garbageState, final, model.states[0]?.endProbability ?? 1);
-  return { stateCount: parts.stateCount, start: model.start, starts, final, ...arcs.packed() };
+  const start = starts.get(ANYTHING) ?? model.start;
+  return { stateCount: parts.stateCount, start, starts, final, ...arcs.packed() };
 }
 
 /** A model whose states begin at `base`. */

@@ -46,6 +46,7 @@ export interface Heard {
 export class Listener {
   readonly heard: Heard[] = [];
   readonly errors: Error[] = [];
+  readonly faults: string[] = [];
   readonly clock = new VirtualClock();
   #stream: SttStream | undefined;
   #position = 0;
@@ -61,6 +62,7 @@ export class Listener {
       { language, hints, clock: this.clock, signal },
       {
         onTranscript: (transcript) => this.heard.push({ transcript, atMs: this.clock.nowMs() }),
+        onFault: (reason) => this.faults.push(reason),
         onError: (error) => this.errors.push(error),
       },
     );
