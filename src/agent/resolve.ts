@@ -1,11 +1,19 @@
 import type { AgentConfig } from './agent.js';
 import type { HistoryConfig, LimitsConfig } from './flow/conversation-config.js';
 import type { AgentExtensions } from './extensions/extensions.js';
+import type { Flow } from './extensions/flow.js';
 import { type FlowSettings, resolveFlow } from './flow/flow.js';
 import type { AgentFunction, AppFunction, ServiceFunction } from './function.js';
 import { DEFAULT_LANGUAGE, type Language } from './language.js';
 import { setOr } from '../schema/field.js';
-import { filledPhrases, fillVariables, type Variables, type VariableSources, variablesOf } from './variables.js';
+import {
+  type Fill,
+  filledPhrases,
+  fillVariables,
+  type Variables,
+  type VariableSources,
+  variablesOf,
+} from './variables.js';
 import { type WebhookAddress, webhookAddress } from './webhook.js';
 
 /** The operator's values for fields that a configuration leaves unset. */
@@ -34,6 +42,8 @@ export interface ResolveOptions extends VariableSources {
 /** An agent ready for a session: defaults applied, variables filled in, units in the names. Plain data. */
 export interface ResolvedAgent {
   flow: FlowSettings;
+  /** The steps that its conversations follow; null = none. */
+  steps: Flow | null;
   limits: LimitsConfig;
   history: HistoryConfig;
   status: 'active' | 'disabled';
@@ -97,13 +107,14 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
   const variables = variablesOf(options);
   const fill = (text: string | null | undefined): string => fillVariables(text ?? '', variables);
   const history = config.llm?.history_settings;
-  const { transfer = null, recording = null } = options.extensions ?? {};
+  const { transfer = null, recording = null, flow: steps = null } = options.extensions ?? {};
   const sound = soundOf(config);
   return {
     status: config.status ?? 'active',
     language: setOr(config.language, defaults.language),
     timezone: setOr(config.timezone, defaults.timezone),
     prompt: [fill(config.prompt), options.extraPrompt?.trim() ?? ''].filter((part) => part !== '').join('\n\n'),
+    steps: steps === null ? null : filled(steps, fill),
     metadata: options.metadata ?? {},
     includeMetadataInPrompt: options.includeMetadataInPrompt ?? false,
     variables,
@@ -146,6 +157,14 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
       toolResultLimit: history?.history_tool_result_limit ?? null,
     },
   };
+}
+
+/** The same with variables filled into every text. */
+function filled<Value>(value: Value, fill: Fill): Value {
+  if (typeof value === 'string') return fill(value) as Value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((one: unknown) => filled(one, fill)) as Value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, filled(one as unknown, fill)])) as Value;
 }
 
 /** Null if the agent opts out of data collection, or if the session does not identify its user. */

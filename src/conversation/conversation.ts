@@ -27,6 +27,7 @@ import { isSpeakable } from './speech/sentences.js';
 import * as speculation from './reply/speculation.js';
 import { type ConversationState, type DeadlineName, initialState, type ReplyState, type Utterance } from './state.js';
 import { onTransferDue, onTransferResult, onWaitingDue } from './actions/transfer.js';
+import { stepsOf } from './steps/steps.js';
 import * as userTurn from './turn/user-turn.js';
 import * as voiceFailure from './reply/voice-failure.js';
 import * as voicemail from './voicemail/voicemail.js';
@@ -188,6 +189,11 @@ export class Conversation {
   /** The system prompt now. */
   get systemPrompt(): string {
     return this.#core.config.systemPrompt;
+  }
+
+  /** Whether the user is asked for the number of a card now. */
+  get asksForCard(): boolean {
+    return stepsOf(this.#core)?.asksForCard === true;
   }
 
   /** When to step with a `time` event if nothing else happens before; undefined while the line is not open. */

@@ -13,7 +13,7 @@ interface ActionBase {
   /** Whether a call of this name belongs to the action. Otherwise it belongs to one of the agent's tools. */
   isEnabled(config: ConversationConfig): boolean;
   /** The tool as the model sees it; null = not available. Called only if the action is enabled. */
-  tool(config: ConversationConfig): ToolSpec | null;
+  tool(config: ConversationConfig, core: Core): ToolSpec | null;
   /** Information for the model that is not in the system prompt yet; null = none. */
   promptNote?(core: Core): string | null;
   /** The agent stops speaking for good, or for an urgent message. */
@@ -63,6 +63,7 @@ export class Core {
   change(settings: AgentSettings): void {
     this.state.settings = { ...this.state.settings, ...settings };
     this.config = { ...this.config, ...changed(this.config, settings) };
+    if (settings.steps !== undefined) this.state.steps = null; // another flow begins at its start
   }
 
   get nowMs(): number {
@@ -146,10 +147,11 @@ export class Core {
   }
 }
 
-function changed(config: ConversationConfig, { systemPrompt, toolSpeech, toolMs }: AgentSettings) {
+function changed(config: ConversationConfig, { systemPrompt, toolSpeech, toolMs, steps }: AgentSettings) {
   return {
     systemPrompt: systemPrompt ?? config.systemPrompt,
     toolSpeech: toolSpeech ?? config.toolSpeech,
+    steps: steps === undefined ? config.steps : steps,
     deadlines: { ...config.deadlines, toolMs: toolMs ?? config.deadlines.toolMs },
   };
 }

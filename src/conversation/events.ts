@@ -1,6 +1,7 @@
 import type { ChatMessage, ToolCall, ToolSpec } from '../agent/chat.js';
 import type { Failure } from '../base/errors.js';
 import type { CommandOutcome, ConversationCommand, ParticipantState, Side } from './control/command.js';
+import type { StepView } from '../agent/extensions/flow.js';
 import type { AnnouncedEnd } from './voicemail/announcements.js';
 import type { ExpectedAnswer } from '../agent/expected-answer.js';
 import type { AttendedTransferConfig } from '../agent/flow/actions.js';
@@ -88,6 +89,8 @@ export type ConversationEffect =
       speculative: boolean;
       /** The names of the tools that this request may use; default all. */
       only?: readonly string[];
+      /** The present step of a flow. */
+      step?: StepView;
     }
   /** The turn was over: the speculative request is the answer. */
   | { type: 'llm.confirm'; requestId: number }

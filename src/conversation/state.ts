@@ -5,6 +5,7 @@ import type { AttendedTransferConfig } from '../agent/flow/actions.js';
 import type { AddedRole, AgentSettings, ParticipantRecord } from './control/command.js';
 import type { EndStatus, UtteranceKind } from './events.js';
 import type { AnnouncedEnd } from './voicemail/announcements.js';
+import type { StepsState } from './steps/machine.js';
 import type { MachinePhrase } from './voicemail/voicemail-phrases.js';
 
 /** Number of the turn in which the model opens the conversation. */
@@ -77,6 +78,8 @@ export interface ConversationState {
   recordingPaused: boolean;
   /** Who has joined the user and the agent, in order, with those who have left. */
   participants: ParticipantRecord[];
+  /** Null = the agent has no steps, or they have not begun. */
+  steps: StepsState | null;
   /** Who has listened in, in order. */
   listeners: ListeningPeriod[];
   /**
@@ -260,6 +263,8 @@ export type ToSay =
 
 export interface CommandedEnd {
   target: string | null;
+  /** A step of the flow wants it, and may name any target. */
+  own?: boolean;
   /** A program waits for the outcome, and may name any target. */
   id?: number;
   /** Null = as the agent is set. */
@@ -468,6 +473,7 @@ export function initialState(): ConversationState {
     press: null,
     recordingPaused: false,
     participants: [],
+    steps: null,
     listeners: [],
     failures: { model: 0, voice: 0, voiceEntry: null, unheard: false, again: null },
     nextId: 1,

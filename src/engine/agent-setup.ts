@@ -12,7 +12,10 @@ import {
 import type { Clock } from '../base/clock.js';
 import { ParleyError } from '../base/errors.js';
 import { VirtualClock } from '../base/virtual-clock.js';
+import type { Flow } from '../agent/extensions/flow.js';
 import { ACTION_NAMES } from '../conversation/actions/actions.js';
+import { STEP_FUNCTIONS } from '../conversation/steps/steps.js';
+import { flowPatternFaults } from '../providers/llm/scripted/index.js';
 import { type Switch, switchText } from '../providers/failover/health.js';
 import type { LlmProvider, SpeechModel, SpeechSession } from '../providers/llm/llm.js';
 import type { SttProvider } from '../providers/stt/stt.js';
@@ -213,9 +216,11 @@ class SetUp {
   }
 
   #llm(agent: ResolvedAgent, realtime: RealtimeSetup | null): LlmProvider | null {
-    const { llm, script } = this.#request;
+    const { llm } = this.#request;
     const { providers, client, clock, options, fallbacks } = this.#services;
     const { customLlm } = agent;
+    // The scripted model can follow the steps of a flow without a script.
+    const script = this.#request.script ?? (agent.steps === null ? undefined : NO_RULES);
     const hints = script === undefined ? undefined : this.#faults.attempt(() => providers.scriptHints(script));
     if (customLlm !== null) this.#faults.attempt(() => checkCustomLlm(customLlm, client.guard, clock));
     if (llm != null) return llm;
@@ -293,15 +298,17 @@ class SetUp {
     );
     const coded = codeTools(this.#request, { agent, extensions, clock, plugins: options.plugins ?? [], faults });
     const tools = [...others, ...coded, ...(consulting ?? [])];
-    faults.add(
-      toolNameFaults([...agent.tools.map(({ name }) => name), ...tools.map(({ spec }) => spec.name)], ACTION_NAMES),
-    );
+    const names = [...agent.tools.map(({ name }) => name), ...tools.map(({ spec }) => spec.name)];
+    const reserved =
+      agent.steps === null ? ACTION_NAMES.filter((name) => !STEP_FUNCTIONS.includes(name)) : ACTION_NAMES;
+    faults.add(toolNameFaults(names, reserved));
+    if (agent.steps !== null) faults.add(flowToolFaults(agent.steps, [...names, ...ACTION_NAMES]));
     if (!faults.isEmpty) return null;
     return new AgentToolbox(agent.tools, {
       client,
       clock,
       variables: agent.variables,
-      reservedNames: ACTION_NAMES,
+      reservedNames: reserved,
       tools,
       intercept: this.#request.interceptTool ?? undefined,
     });
@@ -314,6 +321,32 @@ class SetUp {
 
   /** A switch to a fallback is a fault of the session, named by the stage. */
   readonly #onSwitch = (what: Switch): void => this.#onFault(`${what.stage}.fallback`, switchText(what));
+}
+
+/** The script of an agent that has only a flow. */
+const NO_RULES = {};
+
+/** What a flow names and the agent does not have, and patterns with faults. */
+function flowToolFaults(flow: Flow, known: readonly string[]): ParleyError[] {
+  const place = ['extensions', 'flow'];
+  const check = (name: string, loc: readonly (string | number)[]): ParleyError[] =>
+    known.includes(name) ? [] : [faultOf([...place, ...loc], `The agent has no tool ${name}`)];
+  const checkAll = (names: readonly string[] | null | undefined, loc: readonly (string | number)[]): ParleyError[] =>
+    (names ?? []).flatMap((name, at) => check(name, [...loc, at]));
+  const lists = [
+    ['steps', flow.steps],
+    ['global', flow.global ?? []],
+  ] as const;
+  return [
+    ...checkAll(flow.tools, ['tools']),
+    ...lists.flatMap(([list, steps]) =>
+      steps.flatMap(({ tools, call }, at) => [
+        ...checkAll(tools, [list, at, 'tools']),
+        ...(call == null ? [] : check(call.tool, [list, at, 'call', 'tool'])),
+      ]),
+    ),
+    ...flowPatternFaults(flow).map(({ loc, reason }) => faultOf([...place, ...loc], reason)),
+  ];
 }
 
 function showsForms(request: AgentRequest & { transport?: { showsForms?: boolean } }): boolean {

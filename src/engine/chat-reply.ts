@@ -13,6 +13,8 @@ import type { FunctionCall } from '../session/record/session-report.js';
 import { UsageBook } from '../session/record/usage.js';
 import type { AgentToolbox } from '../tools/toolbox.js';
 import type { ReplyForm } from './options.js';
+import type { CardNumbers } from '../session/record/cards.js';
+import type { ChatSteps, StepVerdict } from './chat-steps.js';
 import { StopWords } from './stop-words.js';
 
 export interface ChatReplyOptions {
@@ -29,6 +31,10 @@ export interface ChatReplyOptions {
   /** Aborts the model and the tools. */
   signal: AbortSignal;
   form: ReplyForm;
+  /** The steps of the agent's flow; null = it has none. */
+  steps: ChatSteps | null;
+  /** Puts card numbers into calls of tools. */
+  cards: CardNumbers;
   /** A tool has failed. */
   onFault: (name: string, reason: string, cause?: string) => void;
 }
@@ -84,7 +90,7 @@ export class ChatReply {
     this.#toolRunner = new ToolRunner(
       { nowMs },
       {
-        toolbox,
+        toolbox: options.cards.toolbox(toolbox),
         sessionId,
         metadata,
         history: () => [...this.#messages, ...this.added].filter(({ role }) => role !== 'system'),
@@ -129,6 +135,7 @@ export class ChatReply {
     const breakOff = (): void => this.#toolRunner.close();
     signal.addEventListener('abort', breakOff, { once: true });
     try {
+      if ((yield* this.#follow(this.#options.steps?.begin() ?? 'model')) === 'user') return;
       for (let round = 1; ; round++) {
         const asked = yield* this.#ask([...messages, ...this.added], round);
         const calls = asked.filter((call) => !this.#isForClient(call));
@@ -138,6 +145,7 @@ export class ChatReply {
           yield* this.#announce(calls, messages);
           yield { type: 'tools', calls };
           const records = yield* this.#running(raceAbort(this.#run(calls), signal));
+          yield* this.#stepText();
           this.#endRound(calls, records);
           for (const [index, { ok, result, tookMs }] of records.entries()) {
             yield { type: 'tool', call: calls[index] as ToolCall, ok, result, tookMs };
@@ -148,11 +156,38 @@ export class ChatReply {
           yield { type: 'clientCalls', calls: forClient };
         }
         if (calls.length === 0 || forClient.length > 0) break;
+        if ((yield* this.#follow(this.#options.steps?.advance() ?? 'model')) === 'user') break;
       }
     } finally {
       signal.removeEventListener('abort', breakOff);
       this.#endRound([]);
       this.#toolRunner.close();
+    }
+  }
+
+  /** What the steps of the flow do without the model: phrases, and tools that parley calls. Returns who goes on. */
+  async *#follow(first: StepVerdict): AsyncGenerator<ReplyPiece, 'model' | 'user', undefined> {
+    const { steps, signal } = this.#options;
+    let next = first;
+    for (let count = 0; typeof next === 'object' && steps !== null; count++) {
+      if (count === MAX_ROUNDS) throw this.#failure('its flow called tools without an end');
+      yield* this.#stepText();
+      const call = { id: steps.idOf(next.tool, this.added), name: next.tool, arguments: next.arguments };
+      yield { type: 'tools', calls: [call] };
+      const records = yield* this.#running(raceAbort(this.#run([call]), signal));
+      this.#endRound([call], records);
+      for (const { ok, result, tookMs } of records) yield { type: 'tool', call, ok, result, tookMs };
+      next = steps.advance();
+    }
+    yield* this.#stepText();
+    return next === 'user' ? 'user' : 'model';
+  }
+
+  *#stepText(): Generator<ReplyPiece, void, undefined> {
+    for (const text of this.#options.steps?.taken() ?? []) {
+      this.#parted = this.hasSpoken;
+      yield* this.#text(text);
+      this.#parted = true;
     }
   }
 
@@ -197,7 +232,9 @@ export class ChatReply {
 
   #request(messages: readonly ChatMessage[], round: number, signal: AbortSignal): LlmRequest {
     const { model, temperature, toolbox, clock, form } = this.#options;
-    const tools = [...toolbox.specs, ...(form.clientTools ?? [])];
+    const { steps } = this.#options;
+    const own = steps === null ? toolbox.specs : steps.tools(toolbox.specs);
+    const tools = [...own, ...(form.clientTools ?? [])];
     const request: LlmRequest = {
       model,
       messages: this.#limited(messages),
@@ -206,6 +243,7 @@ export class ChatReply {
       clock,
       signal,
     };
+    if (steps !== null) request.step = steps.view();
     if (form.seed != null) request.seed = form.seed;
     if (form.maxTokens != null) request.maxTokens = form.maxTokens;
     if (form.responseFormat != null) request.responseFormat = form.responseFormat;
@@ -218,7 +256,8 @@ export class ChatReply {
   }
 
   #limited(messages: readonly ChatMessage[]): ChatMessage[] {
-    const { systemPrompt: content, history } = this.#options;
+    const { systemPrompt, steps, history } = this.#options;
+    const content = [systemPrompt, steps?.prompt() ?? ''].filter((part) => part !== '').join('\n\n');
     const limited = limitMessages(forModel(messages), history);
     return content === '' ? limited : [{ role: 'system', content }, ...limited];
   }
@@ -260,10 +299,16 @@ export class ChatReply {
     const maxMs = toolbox.longestInWritingMs + TOOL_GRACE_MS;
     const results = calls.map(async (call): Promise<FunctionCall> => {
       const result = new Promise<FunctionCall>((resolve) => this.#results.set(call, resolve));
-      this.#toolRunner.start(call);
       const { name, arguments: args } = call;
+      const { steps } = this.#options;
+      if (steps?.owns(name) === true) {
+        return { name, arguments: args, ok: true, result: steps.take(name, args), tookMs: 0, runAfterCall: false };
+      }
+      this.#toolRunner.start(call);
       const late = { name, arguments: args, ok: false, result: NO_ANSWER, tookMs: maxMs, runAfterCall: false };
-      return withTimeout(clock, maxMs, () => result).catch(() => late);
+      const record = await withTimeout(clock, maxMs, () => result).catch(() => late);
+      steps?.noteResult(name, record.ok, record.result);
+      return record;
     });
     return Promise.all(results);
   }

@@ -36,12 +36,22 @@ export interface ChatReportParts {
   calls: readonly FunctionCall[];
   usage: UsageBook;
   faults: FaultCounts;
+  steps: SessionReport['steps'];
   /** No words may be stored. */
   optOut: boolean;
 }
 
 /** The report of a text conversation: the parts about speech are empty. */
-export function chatReport({ id, durationMs, messages, calls, usage, faults, optOut }: ChatReportParts): SessionReport {
+export function chatReport({
+  id,
+  durationMs,
+  messages,
+  calls,
+  usage,
+  faults,
+  steps,
+  optOut,
+}: ChatReportParts): SessionReport {
   const report: SessionReport = {
     sessionId: id,
     status: 'user-ended',
@@ -60,6 +70,7 @@ export function chatReport({ id, durationMs, messages, calls, usage, faults, opt
     playout: { underruns: 0, speechMs: 0, skippedFrames: 0 },
     line: null,
     recording: null,
+    steps,
     listeners: [],
     participants: [],
     faults: Object.fromEntries(faults),

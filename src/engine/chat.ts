@@ -11,6 +11,8 @@ import type { FunctionCall, SessionReport } from '../session/record/session-repo
 import { callFacts, unfinishedSession } from './call-facts.js';
 import { CHAT_STATUS, chatReport, FaultCounts } from './chat-report.js';
 import { ChatReply, type ReplyPiece } from './chat-reply.js';
+import { asksForCards, CardNumbers } from '../session/record/cards.js';
+import { ChatSteps } from './chat-steps.js';
 import { rememberWhenOver } from './continuation.js';
 import type { ChatRequest, ReplyForm } from './options.js';
 import { prepareAgent, type PreparedAgent } from './prepare-agent.js';
@@ -34,6 +36,8 @@ interface Chat {
   prepared: PreparedAgent;
   systemPrompt: string;
   form: ReplyForm;
+  steps: ChatSteps | null;
+  cards: CardNumbers;
   faults: FaultCounts;
 }
 
@@ -75,6 +79,8 @@ export class Chats {
       temperature: agent.llm.temperature,
       history: agent.history,
       form: chat.form,
+      steps: chat.steps,
+      cards: chat.cards,
       onFault: chat.faults.note,
     });
     let ending: Promise<void> | null = null;
@@ -95,7 +101,7 @@ export class Chats {
   }
 
   /** The agent's words: its opening, an answer, or nothing. */
-  async *#pieces({ prepared: { agent, llm }, request }: Chat, reply: ChatReply): AsyncGenerator<ReplyPiece> {
+  async *#pieces({ prepared: { agent, llm }, request, steps }: Chat, reply: ChatReply): AsyncGenerator<ReplyPiece> {
     const { messages, endOfSession } = request;
     const isNew = messages.every(({ role }) => role === 'system');
     if (isNew) {
@@ -103,7 +109,7 @@ export class Chats {
       if (userStarts) return;
       if (firstMessage !== null) {
         yield* reply.say(firstMessage);
-        return;
+        if (steps === null || steps.opensWith(firstMessage)) return;
       }
     }
     // If the last message is the agent's, there may be nothing to answer.
@@ -128,29 +134,34 @@ export class Chats {
     return Object.assign({}, form, { maxTokens: shapes.includes('maxTokens') ? maxTokens : null });
   }
 
-  async #begin(request: ChatRequest, signal: AbortSignal): Promise<Chat> {
-    const id = request.id ?? randomUUID();
+  async #begin(given: ChatRequest, signal: AbortSignal): Promise<Chat> {
+    const id = given.id ?? randomUUID();
     const [startMs, startUnixMs] = [this.#services.clock.nowMs(), nowUnixMs()];
-    const agentId = request.agentId ?? null;
+    const agentId = given.agentId ?? null;
     const faults = new FaultCounts((name, reason) =>
       this.#services.options.onChatFault?.({ sessionId: id, agentId }, name, reason),
     );
-    const prepared = await prepareAgent(this.#services, request, 'writing', {
+    const prepared = await prepareAgent(this.#services, given, 'writing', {
       id,
       onFault: faults.note,
       onFinish: () => undefined, // a chat has no line to close or transfer
       signal,
     });
     const prompt = buildSystemPrompt(prepared.agent, startUnixMs, 'writing');
-    const systemPrompt = [prompt, request.context ?? ''].filter((part) => part !== '').join('\n\n');
+    const systemPrompt = [prompt, given.context ?? ''].filter((part) => part !== '').join('\n\n');
     let form: ReplyForm;
     try {
-      form = this.#form(request, prepared);
+      form = this.#form(given, prepared);
     } catch (error) {
       await prepared.close();
       throw error;
     }
-    const chat = { id, request, startMs, startUnixMs, prepared, systemPrompt, form, faults };
+    const { steps: flow, timezone } = prepared.agent;
+    const cards = new CardNumbers();
+    const request = asksForCards(flow) ? withoutCards(given, cards) : given;
+    const steps =
+      flow === null ? null : new ChatSteps({ flow, startUnixMs, timezone }, request.messages, prepared.agent.language);
+    const chat = { id, request, steps, cards, startMs, startUnixMs, prepared, systemPrompt, form, faults };
     prepared.customLlm?.llm.start(); // connected for this answer only
     if (request.endOfSession === true) {
       this.#keep(chat, { messages: saidBefore(request), functionCalls: [], durationMs: 0 });
@@ -203,7 +214,7 @@ export class Chats {
 
   /** Runs the after-call functions, and stores memories. */
   async #finished(
-    { id, prepared, systemPrompt, faults }: Chat,
+    { id, prepared, systemPrompt, faults, steps }: Chat,
     { calls, usage }: ChatReply,
     messages: readonly ChatMessage[],
     durationMs: number,
@@ -228,11 +239,26 @@ export class Chats {
       calls,
       faults.note,
     );
-    return chatReport({ id, durationMs, messages, calls: [...calls, ...later], usage, faults, optOut });
+    return chatReport({
+      id,
+      durationMs,
+      messages,
+      calls: [...calls, ...later],
+      usage,
+      faults,
+      steps: steps?.passed ?? [],
+      optOut,
+    });
   }
 }
 
 const BROKEN_OFF = 'the client left before the answer was complete';
+
+/** The request without the numbers of cards that its user has typed. */
+function withoutCards(request: ChatRequest, cards: CardNumbers): ChatRequest {
+  const messages = request.messages.map((message) => ({ ...message, content: cards.mask(message.content) }));
+  return { ...request, messages };
+}
 
 function saidBefore({ messages }: ChatRequest): ChatMessage[] {
   return messages.filter(({ role }) => role !== 'system');

@@ -22,6 +22,7 @@ import { finalWait } from './fallbacks.js';
 import { chooseVoice, NO_LANGUAGE_VENDORS, spokenLanguages, languageWishes } from './languages.js';
 import type { AgentRequest, SessionRequest } from './options.js';
 import { prepareSpokenAgent } from './prepare-agent.js';
+import { flowHints } from '../providers/llm/scripted/index.js';
 import type { RemoteLine, SessionHandle } from './remote-line.js';
 import type { EngineServices } from './services.js';
 import { speculationOf } from './speculation-budget.js';
@@ -99,7 +100,7 @@ export class SessionFactory {
   ): Omit<SessionOptions, 'id' | 'conversation' | 'transport' | 'clock' | 'ticker'> {
     const { providers, afterCallMarks, hedges } = this.#services;
     const { vad, stt, tts } = speech;
-    const script = request.script === undefined ? null : providers.scriptHints(request.script);
+    const script = withFlow(request.script === undefined ? null : providers.scriptHints(request.script), agent.steps);
     const hintsIn = (language: string): SpeechHints =>
       speechHints(agent, script, request.direction ?? 'inbound', language);
     const languages = this.#languages(agent, stt, tts, hintsIn);
@@ -246,6 +247,19 @@ export function conversationConfig(
     limits: agent.limits,
     history: agent.history,
     toolSpeech: Object.fromEntries(toolSpeech),
+    steps: agent.steps === null ? null : { flow: agent.steps, startUnixMs: unixMs, timezone: agent.timezone },
+  };
+}
+
+/** The hints of a script with those of a flow. */
+function withFlow(script: SpeechHints | null, flow: ResolvedAgent['steps']): SpeechHints | null {
+  if (flow === null) return script;
+  const { phrases, texts, keywords } = flowHints(flow);
+  if (script === null) return { phrases, texts, keywords };
+  return {
+    phrases: [...new Set([...script.phrases, ...phrases])],
+    texts: [...script.texts, ...texts],
+    keywords: new Map([...keywords, ...script.keywords]),
   };
 }
 

@@ -1,4 +1,3 @@
-import type { ChatMessage, ToolSpec } from '../agent/chat.js';
 import type { ConversationEffect } from '../conversation/events.js';
 import { failureOf } from '../base/errors.js';
 import type { LlmProvider, LlmUsage, LlmVoice } from '../providers/llm/llm.js';
@@ -22,6 +21,7 @@ export interface LlmRequestsOptions {
 }
 
 type LlmStart = Extract<ConversationEffect, { type: 'llm.start' }>;
+type Asked = Pick<LlmStart, 'requestId' | 'messages' | 'tools'> & { step: LlmStart['step'] };
 
 /** While a model speaks itself, the conversation gets an event at least this often, with or without words. */
 const VOICE_SIGN_MS = 1000;
@@ -42,12 +42,12 @@ export class LlmRequests {
     this.#options = Object.assign({}, this.#options, changed);
   }
 
-  start({ requestId, messages, tools: actions, only }: LlmStart): void {
+  start({ requestId, messages, tools: actions, only, step }: LlmStart): void {
     const all = [...actions, ...(this.#options.toolbox?.specs ?? [])];
     const tools = only === undefined ? all : all.filter(({ name }) => only.includes(name));
     const abort = new AbortController();
     this.#running.set(requestId, abort);
-    void this.#run(requestId, messages, tools, abort.signal).finally(() => {
+    void this.#run({ requestId, messages, tools, step }, abort.signal).finally(() => {
       this.#running.delete(requestId);
       this.#options.voice.over(requestId);
     });
@@ -62,18 +62,14 @@ export class LlmRequests {
     for (const abort of this.#running.values()) abort.abort();
   }
 
-  async #run(
-    requestId: number,
-    messages: readonly ChatMessage[],
-    tools: readonly ToolSpec[],
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #run({ requestId, messages, tools, step }: Asked, signal: AbortSignal): Promise<void> {
     const { clock, emit } = this.#context;
     const { llm, model, temperature, onUsage, onOutcome } = this.#options;
     const takeVoice = this.#voiceOf(requestId);
     const timer = new OutcomeTimer(llm, clock, onOutcome);
     try {
-      const pieces = llm.complete({ model, messages, tools, temperature, clock, signal, onOutcome });
+      const request = { model, messages, tools, temperature, clock, signal, onOutcome };
+      const pieces = llm.complete(step === undefined ? request : { ...request, step });
       for await (const piece of untilAborted(pieces, signal)) {
         if (piece.type !== 'usage') timer.first();
         if (piece.type === 'text') emit({ ...piece, type: 'llm.text', requestId });

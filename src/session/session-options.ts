@@ -148,6 +148,8 @@ export type SessionEvent =
   | { type: 'participant'; participant: ParticipantState }
   /** Words of a participant; `whispered`: the user did not hear them. */
   | { type: 'participantSaid'; participant: string; name: string; text: string; whispered: boolean }
+  /** A step of the flow begins. */
+  | { type: 'step'; step: string }
   /** The changes of an `updateAgent` apply from now on. */
   | { type: 'agentUpdated' }
   /** A tool starts; `tool` follows when it is done, unless the call ends before. */

@@ -13,6 +13,7 @@ import { closeInTime } from '../base/deadlines.js';
 import { LOG_VERSION } from './record/event-log.js';
 import { Hearing } from './hearing/hearing.js';
 import { EventLogWriter } from './record/event-log-writer.js';
+import { CardListener } from './record/cards.js';
 import { SessionMetrics } from './record/session-metrics.js';
 import { LanguageSwitch } from './hearing/language-providers.js';
 import { LineActions } from './line/line-actions.js';
@@ -73,6 +74,7 @@ export class Session extends SteeredSession {
   readonly #alarm: Alarm;
   readonly #taps: Readonly<Record<Side, LineTaps>>;
   readonly #participants: Participants;
+  readonly #cards: CardListener;
   readonly #commands = new OpenCommands((event) => this.#dispatch(event));
   readonly #abort = new AbortController();
   readonly #changes: PreparedChanges;
@@ -99,6 +101,8 @@ export class Session extends SteeredSession {
     const language = (): string => this.#conversation.state.language ?? conversation.language;
     this.#alarm = new Alarm(clock, () => context.emit({ type: 'time' }));
     this.#conversation = new Conversation(conversation);
+    const asksForCard = (): boolean => this.#conversation.asksForCard;
+    this.#cards = new CardListener(conversation, clock, asksForCard, (event) => this.#dispatch(event));
     this.#log = new EventLogWriter(context, options, (event) => this.#notifier.observe(event));
     this.#notifier = this.#newNotifier();
     this.#taps = bothTaps(transport);
@@ -181,7 +185,7 @@ export class Session extends SteeredSession {
   #newToolRunner(context: SessionContext): ToolRunner {
     const { id, toolbox, metadata } = this.#options;
     return new ToolRunner(context, {
-      toolbox: toolbox ?? null,
+      toolbox: toolbox === undefined ? null : this.#cards.toolbox(toolbox),
       sessionId: id,
       metadata: metadata ?? {},
       screen: this.#forms,
@@ -291,8 +295,9 @@ export class Session extends SteeredSession {
   }
 
   /** Steps the core with an event and executes the effects; events that this causes are queued. */
-  #dispatch(event: ConversationEvent): void {
-    if (!this.#isRunning) return;
+  #dispatch(given: ConversationEvent): void {
+    const event = this.#cards.take(given);
+    if (!this.#isRunning || event === null) return;
     this.#events.push(event);
     if (this.#stepping) return;
     this.#stepping = true;
@@ -361,7 +366,7 @@ export class Session extends SteeredSession {
     },
     'digits.send': ({ callId, digits }) => this.#lineActions.press(callId, digits),
     'language.switch': ({ callId, language }) => this.#languageSwitch.switch(callId, language),
-    doNotCall: ({ by }) => this.#listDoNotCall(by),
+    doNotCall: ({ by }) => void this.#options.listDoNotCall?.(by).catch(this.#faultOf('doNotCall.failed')),
     'line.transfer': ({ callId, target, attended }) => {
       this.#lineActions.transfer(callId, target, attended);
       this.#notifier.observe({ type: 'transferring', on: true });
@@ -414,6 +419,7 @@ export class Session extends SteeredSession {
     trace: ({ name, data }) => {
       if (name === 'interruption') this.#notifier.observe({ type: 'interrupted', by: 'user' });
       if (name === 'stopped') this.#notifier.observe({ type: 'interrupted', by: 'program' });
+      if (name === 'step') this.#notifier.observe({ type: 'step', step: String(data['step']) });
       if (name === 'limit') this.#limit = data['limit'] === 'idle' ? 'idle' : 'duration';
     },
   };
@@ -429,7 +435,7 @@ export class Session extends SteeredSession {
     const changed = this.#changes.take(update);
     if (changed === null) return;
     const { toolbox, metadata, model, voice } = changed;
-    this.#toolRunner.use({ toolbox, metadata });
+    this.#toolRunner.use({ toolbox: this.#cards.toolbox(toolbox), metadata });
     this.#llmRequests.use(Object.assign({ toolbox }, model));
     if (voice !== null) {
       const language = this.#conversation.state.language ?? this.#options.conversation.language;
@@ -448,13 +454,12 @@ export class Session extends SteeredSession {
     this.#notifier.answerEnded(text.slice(heardChars));
   }
 
-  #listDoNotCall(by: 'rule' | 'model'): void {
-    this.#options.listDoNotCall?.(by).catch((error: unknown) => {
-      this.noteFault('doNotCall.failed', reasonOf(error));
-    });
+  #faultOf(name: string): (error: unknown) => void {
+    return (error) => this.noteFault(name, reasonOf(error));
   }
 
-  #onTranscript({ segment, text, isFinal, understood }: SttTranscript): void {
+  #onTranscript({ segment, text: said, isFinal, understood }: SttTranscript): void {
+    const text = this.#cards.heard(segment, said);
     // The client first: the answer may start as soon as the conversation knows.
     const { number: turn } = this.#conversation.state.turn;
     if (understood && this.#isRunning) this.#notifier.transcribed({ text, isFinal, turn, segment });
@@ -535,6 +540,7 @@ export class Session extends SteeredSession {
     this.#sink.stop();
     this.#pacer.stop();
     this.#alarm.set(undefined);
+    this.#cards.close();
     this.#abort.abort();
     this.#commands.close();
     for (const taps of Object.values(this.#taps)) taps.close();
@@ -589,6 +595,7 @@ export class Session extends SteeredSession {
       playout: this.#playout.stats,
       line: this.#options.transport.lineStats?.() ?? null,
       recording: recording?.path ?? null,
+      steps: this.#conversation.state.steps?.passed ?? [],
       listeners: this.#conversation.state.listeners,
       participants: this.#conversation.state.participants,
       faults: this.#log.faults,

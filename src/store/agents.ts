@@ -140,7 +140,10 @@ export class AgentStore {
     const number = await this.#database.transaction(function* () {
       const { rows } = yield sql`SELECT number FROM phones WHERE agent_id = ${id} ORDER BY number LIMIT 1`;
       const [phone] = rows as readonly { number: string }[];
-      if (phone === undefined) yield sql`DELETE FROM agents WHERE id = ${id}`;
+      if (phone === undefined) {
+        yield sql`DELETE FROM step_figures WHERE agent_id = ${id}`;
+        yield sql`DELETE FROM agents WHERE id = ${id}`;
+      }
       return phone?.number ?? null;
     });
     await this.#live.refresh(id);

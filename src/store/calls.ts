@@ -4,6 +4,7 @@ import { type CallHistoryItem, type QueueFacts, shownItem } from '../session/rec
 import { reversed } from './phone-pattern.js';
 import { inTurn, run, sql, type SqlDatabase, type Statement, type Transaction } from './sql/statement.js';
 import type { RowOwner } from './row-owner.js';
+import { countSteps, type StepFigures, stepFigures } from './step-figures.js';
 
 /** How a person and an agent are connected. */
 export type CallChannel = 'phone' | 'talk' | 'webrtc' | 'chat';
@@ -128,6 +129,7 @@ export class CallStore {
     if (call?.endedUs !== null) return null;
     const kept = { ...item, ts: call.tsUs / 1e6, recording: null };
     const endedUs = (yield* this.#database.nowUs()) - agoUs;
+    yield* countSteps(kept, endedUs);
     return yield* firstCall(
       sql`UPDATE calls SET status = ${item.call_status}, item = ${itemText(kept)}, recording = ${recording},
             ended_us = ${endedUs}
@@ -142,6 +144,11 @@ export class CallStore {
     const kept = { ...item, ts: call.tsUs / 1e6, call_status: call.status, recording: null };
     yield* run(sql`UPDATE calls SET item = ${itemText(kept)} WHERE session_id = ${sessionId} AND ended_us IS NOT NULL`);
     return { ...call, item: kept };
+  }
+
+  /** How calls of an agent that ended on these days have passed its steps. */
+  stepFigures(agentId: string, fromMs: number, toMs: number): Promise<readonly StepFigures[]> {
+    return stepFigures(this.#database, agentId, fromMs, toMs);
   }
 
   /** As `get`, in a transaction. */

@@ -354,6 +354,15 @@ export const MIGRATIONS: readonly string[] = [
    ALTER TABLE calls_stopped ADD COLUMN end_requests INTEGER NOT NULL DEFAULT 0;
    ALTER TABLE keys ADD COLUMN scopes TEXT;
    ALTER TABLE phones ADD COLUMN queue TEXT;
+   CREATE TABLE step_figures (
+     agent_id TEXT NOT NULL,
+     day INTEGER NOT NULL,
+     step TEXT NOT NULL,
+     next TEXT NOT NULL,
+     count INTEGER NOT NULL,
+     ms INTEGER NOT NULL,
+     PRIMARY KEY (agent_id, day, step, next)
+   ) STRICT, WITHOUT ROWID;
    CREATE TABLE mcp_authorizations (
      server TEXT PRIMARY KEY,
      record TEXT,

@@ -47,6 +47,17 @@ export const SHOWN_BY: Readonly<Record<string, string>> = {
     dtmf_dial: 'conversation/actions/press-digits.test.ts keypad',
   }),
   'flow.interruption.first_messsage': 'conversation/reply/opening.test.ts',
+  'extensions.flow': 'engine/flow.test.ts',
+  ...below('extensions.flow.', {
+    start: 'agent/flow.test.ts',
+    steps: 'conversation/steps/steps.test.ts',
+    global: 'conversation/steps/steps.test.ts',
+    tools: 'engine/flow.test.ts',
+    'global[].choice': 'conversation/steps/steps.test.ts',
+    'global[].phrases': 'engine/flow.test.ts',
+  }),
+  ...flowSteps('extensions.flow.steps[].'),
+  ...flowSteps('extensions.flow.global[].'),
   ...below('extensions.queue.', {
     limit: 'daemon/queues/waiting.test.ts',
     max_calls: 'daemon/queues/waiting.test.ts',
@@ -217,4 +228,46 @@ export function entryOf(path: string): string {
 /** The test file that shows a field; empty = none. */
 export function testFileOf(path: string): string {
   return entryOf(path).split(' ')[0] ?? '';
+}
+
+/** The members of a step. */
+function flowSteps(prefix: string): Record<string, string> {
+  const shown = {
+    id: 'conversation/steps/steps.test.ts',
+    title: 'engine/flow.test.ts',
+    instruction: 'conversation/steps/steps.test.ts',
+    say: 'conversation/steps/steps.test.ts',
+    'say.entry': 'conversation/steps/steps.test.ts',
+    'say.exit': 'conversation/steps/steps.test.ts',
+    'say.whole': 'conversation/steps/steps.test.ts',
+    tools: 'conversation/steps/steps.test.ts',
+    collect: 'conversation/steps/steps.test.ts',
+    'collect[].name': 'conversation/steps/steps.test.ts',
+    'collect[].type': 'conversation/steps/steps.test.ts',
+    'collect[].description': 'conversation/steps/steps.test.ts',
+    'collect[].ask': 'engine/flow.test.ts',
+    'collect[].required': 'conversation/steps/steps.test.ts',
+    'collect[].confirm': 'conversation/steps/steps.test.ts',
+    'collect[].read_back': 'conversation/steps/steps.test.ts',
+    'collect[].retries': 'conversation/steps/steps.test.ts',
+    'collect[].failed': 'conversation/steps/steps.test.ts',
+    'collect[].choices': 'conversation/steps/data.test.ts',
+    'collect[].choices[].value': 'conversation/steps/data.test.ts',
+    'collect[].choices[].phrases': 'conversation/steps/data.test.ts',
+    'collect[].min': 'conversation/steps/data.test.ts',
+    'collect[].max': 'conversation/steps/data.test.ts',
+    'collect[].period': 'conversation/steps/data.test.ts',
+    'collect[].calling_code': 'conversation/steps/data.test.ts',
+    call: 'conversation/steps/steps.test.ts',
+    'call.tool': 'conversation/steps/steps.test.ts',
+    'call.arguments': 'conversation/steps/steps.test.ts',
+    transitions: 'conversation/steps/steps.test.ts',
+    'transitions[].to': 'conversation/steps/steps.test.ts',
+    'transitions[].when': 'conversation/steps/steps.test.ts',
+    then: 'conversation/steps/steps.test.ts',
+    'then.action': 'conversation/steps/steps.test.ts',
+    'then.phone': 'conversation/steps/steps.test.ts',
+    'then.summary': 'conversation/steps/steps.test.ts',
+  };
+  return below(prefix, shown);
 }

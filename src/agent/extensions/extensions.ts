@@ -3,6 +3,7 @@ import { optional } from '../../schema/field.js';
 import { type Location, parseWith } from '../../schema/issues.js';
 import { recordingExtensionSchema, transferExtensionSchema } from '../flow/actions.js';
 import { toolNameSchema } from '../function.js';
+import { flowSchema } from './flow.js';
 import { queueSchema } from './queue.js';
 
 /** What an agent has beside its AgentConfig. Each member has a file of its own in this folder. */
@@ -20,6 +21,9 @@ export const agentExtensionsSchema = z
     transfer: optional(transferExtensionSchema, 'How calls are transferred.', { default: 'as its fields say' }),
     queue: optional(queueSchema, 'Inbound phone calls wait when no session is free.', {
       default: 'they are refused',
+    }),
+    flow: optional(flowSchema, 'The conversation is a graph of steps.', {
+      default: 'the prompt or script alone leads it',
     }),
   })
   .meta({ id: 'AgentExtensions', description: 'What an agent has beside its AgentConfig. Every field may be null.' });

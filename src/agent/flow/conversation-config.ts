@@ -1,4 +1,5 @@
 import type { ChatMessage } from '../chat.js';
+import type { StepsConfig } from '../extensions/flow.js';
 import { type FlowSettings, resolveFlow } from './flow.js';
 
 /** The settings of one conversation. Plain data, made from an AgentConfig and the operator's settings. */
@@ -22,6 +23,8 @@ export interface ConversationConfig extends FlowSettings {
   earlier: readonly ChatMessage[];
   /** How the agent speaks around each tool, by the tool's name. */
   toolSpeech: Readonly<Record<string, ToolSpeechConfig>>;
+  /** The steps that the conversation follows; null = none. */
+  steps: StepsConfig | null;
   deadlines: DeadlineConfig;
 }
 
@@ -111,6 +114,7 @@ export const DEFAULT_CONVERSATION: ConversationConfig = {
   history: { messageLimit: null, toolResultLimit: null },
   earlier: [],
   toolSpeech: {},
+  steps: null,
   deadlines: {
     llmFirstMs: 9000,
     llmGapMs: 8000,
@@ -164,7 +168,7 @@ const UNSET_MEMBERS: Readonly<Record<string, object>> = {
 };
 
 /** Sections whose members are names that the agent's author chose: a change replaces the whole section. */
-const WHOLE = new Set(['toolSpeech']);
+const WHOLE = new Set(['toolSpeech', 'steps']);
 
 /**
  * The settings with the changes applied. Members of a section that the changes do not name stay as they are, or have

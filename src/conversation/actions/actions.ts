@@ -4,6 +4,7 @@ import { endCall } from './end-call.js';
 import { pauseRecording, resumeRecording } from './pause-recording.js';
 import { pressDigits } from './press-digits.js';
 import { switchLanguage } from './switch-language.js';
+import { confirmData, nextStep, setData } from '../steps/steps.js';
 import { transferCall } from './transfer.js';
 
 /** In the order in which the model sees them. Of several final actions in one round, the last is carried out. */
@@ -15,6 +16,9 @@ export const ACTIONS: readonly ConversationAction[] = [
   doNotCall,
   pauseRecording,
   resumeRecording,
+  setData,
+  confirmData,
+  nextStep,
 ];
 
 export const ACTION_NAMES: readonly string[] = ACTIONS.map(({ name }) => name);

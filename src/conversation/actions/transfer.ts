@@ -6,6 +6,8 @@ import type { Core, FinalAction } from '../core.js';
 import { addToolCall, assistantAt, setToolResult, spokenText } from '../speech/history.js';
 import { phrasesFor } from '../language/phrases.js';
 import { nextRound, replyEntry } from '../reply/reply.js';
+import { goOn } from '../reply/tool-calls.js';
+import { noteResult } from '../steps/steps.js';
 import type { ReplyState } from '../state.js';
 import type { AttendedTransferConfig, TransferConfig, TransferTarget } from '../../agent/flow/actions.js';
 
@@ -44,7 +46,8 @@ export function transferTo(core: Core, target: string): ToolCall {
 
 /** A program's transfer: to any target, and with its own choice whether the target is asked first. */
 export interface TransferOrder {
-  id: number;
+  /** Null = nobody waits for the outcome. */
+  id: number | null;
   target: string;
   /** Null = as the agent is set. */
   attended: boolean | null;
@@ -165,13 +168,14 @@ function fail(core: Core, reason: string): void {
   if (transfer === null) return;
   setToolResult(core, transfer.entry, transfer.callId, `Not connected: ${reason}. The user is still on the line.`);
   if (transfer.command !== null) refuse(core, transfer.command, 'notConnected', reason);
+  noteResult(core, transferCall.name, false, reason);
   core.state.transfer = null;
   core.disarm('transfer', 'transfer.waiting');
   core.state.hasUnreportedResults = true;
   if (reply?.requestId !== transfer.requestId) return;
   // Who speaks is answered when their turn is over.
   if (turn.waiting || turn.speaking) reply.phase = 'done';
-  else nextRound(core, reply);
+  else goOn(core, reply);
 }
 
 /** The model's words; standard ones if it said nothing. */

@@ -1,4 +1,5 @@
 import type { ToolSpeechConfig } from '../../agent/flow/conversation-config.js';
+import type { StepsConfig } from '../../agent/extensions/flow.js';
 
 /**
  * What a program may ask of a running conversation. `id`: a `command.done` or `command.refused` with the same number
@@ -115,6 +116,8 @@ export interface AgentSettings {
   toolSpeech?: Readonly<Record<string, ToolSpeechConfig>>;
   /** Longest wait for a tool's result. */
   toolMs?: number;
+  /** Another flow, which begins at its start; null = none. */
+  steps?: StepsConfig | null;
 }
 
 /** How a command was carried out. */

@@ -76,8 +76,8 @@ export function settle(core: Core): void {
   dropSpeculation(core, 'a transfer');
   const unasked = { text: '', number: turn.number, entry: null, interrupts: false };
   state.reply ??= { ...newReply(unasked), requestId: core.newId(), phase: 'done' };
-  const { target, id, attended = null, summary = null } = commanded;
-  const order = id === undefined ? undefined : { id, target, attended, summary };
+  const { target, id, own, attended = null, summary = null } = commanded;
+  const order = id === undefined && own !== true ? undefined : { id: id ?? null, target, attended, summary };
   beginTransfer(core, state.reply, transferTo(core, target), order);
 }
 

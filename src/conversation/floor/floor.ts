@@ -11,6 +11,8 @@ import * as inactivity from './inactivity.js';
 import * as interruption from './interruption.js';
 import { phrasesFor } from '../language/phrases.js';
 import { agentHasSomethingToSay, MAX_MODEL_FAILURES, startReply } from '../reply/reply.js';
+import * as steps from '../steps/steps.js';
+import { startSteps } from '../reply/opening.js';
 import { connectWhenSaid } from '../actions/transfer.js';
 import * as speculation from '../reply/speculation.js';
 import * as userTurn from '../turn/user-turn.js';
@@ -112,6 +114,7 @@ export function settle(core: Core): void {
   if (isSilent(core) && core.state.turn.waiting) endTurn(core);
   if (core.state.reply === null || core.state.reply.phase === 'done') applyUpdates(core);
   announce(core);
+  steps.settle(core);
   commands.settle(core);
   settlePress(core);
   connectWhenSaid(core);
@@ -174,7 +177,8 @@ function answer(core: Core, message: string, { number, interrupts, asked }: Answ
   core.emit({ type: 'user.said', text: message, turn: number });
   const turn = { text: message, number, entry: addUserMessage(core, message), interrupts };
   if (takesOffList(core, message) || core.isSilenced) return;
-  if (!speculation.confirm(core, turn, asked)) startReply(core, turn);
+  if (steps.mayBegin(core)) startSteps(core, turn);
+  else if (!speculation.confirm(core, turn, asked)) startReply(core, turn);
   // A user who sends keys or text may also be speaking: wait for those words.
   if (core.state.turn.speaking) interruption.onSpeechStarted(core);
 }

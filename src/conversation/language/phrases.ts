@@ -30,6 +30,8 @@ export interface Phrases {
   /** Acknowledges the request not to be called again, with a goodbye. */
   doNotCall: string;
   timeout: string;
+  /** Whether a value of a step is right; `{value}` is the value, as it is read back. */
+  readBack: string;
 }
 
 const ENGLISH: Phrases = {
@@ -49,6 +51,7 @@ const ENGLISH: Phrases = {
   backAgain: 'I am with you again.',
   doNotCall: 'I have noted that, and you will not be called again. Goodbye.',
   timeout: 'We have to stop here. Goodbye.',
+  readBack: 'I have {value}. Is that right?',
 };
 
 const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
@@ -70,6 +73,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     backAgain: 'Ich bin wieder für Sie da.',
     doNotCall: 'Ich habe das vermerkt, Sie werden nicht mehr angerufen. Auf Wiederhören.',
     timeout: 'Wir müssen hier leider enden. Auf Wiederhören.',
+    readBack: 'Ich habe {value}. Ist das richtig?',
   },
   fr: {
     greeting: 'Bonjour, que puis-je faire pour vous ?',
@@ -88,6 +92,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     backAgain: 'Je suis de nouveau avec vous.',
     doNotCall: "C'est noté, vous ne serez plus appelé. Au revoir.",
     timeout: 'Nous devons nous arrêter ici. Au revoir.',
+    readBack: "J'ai noté {value}. Est-ce exact ?",
   },
   es: {
     greeting: 'Hola, ¿en qué puedo ayudarle?',
@@ -106,6 +111,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     backAgain: 'Vuelvo a estar con usted.',
     doNotCall: 'Lo he anotado, no volveremos a llamarle. Adiós.',
     timeout: 'Tenemos que terminar aquí. Adiós.',
+    readBack: 'Tengo {value}. ¿Es correcto?',
   },
   it: {
     greeting: 'Buongiorno, come posso aiutarla?',
@@ -124,6 +130,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     backAgain: 'Sono di nuovo con lei.',
     doNotCall: 'Ne ho preso nota, non sarà più chiamato. Arrivederci.',
     timeout: 'Dobbiamo fermarci qui. Arrivederci.',
+    readBack: 'Ho {value}. È corretto?',
   },
   pt: {
     greeting: 'Olá, em que posso ajudar?',
@@ -142,6 +149,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     backAgain: 'Estou de volta consigo.',
     doNotCall: 'Ficou registado, não voltaremos a ligar. Adeus.',
     timeout: 'Temos de terminar aqui. Adeus.',
+    readBack: 'Tenho {value}. Está correto?',
   },
   nl: {
     greeting: 'Goedendag, waarmee kan ik u helpen?',
@@ -160,6 +168,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     backAgain: 'Ik ben weer bij u.',
     doNotCall: 'Dat is genoteerd, u wordt niet meer gebeld. Tot ziens.',
     timeout: 'We moeten hier stoppen. Tot ziens.',
+    readBack: 'Ik heb {value}. Klopt dat?',
   },
   hi: {
     greeting: 'नमस्ते, मैं आपकी क्या मदद कर सकता हूँ?',
@@ -178,6 +187,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     backAgain: 'मैं फिर से आपके साथ हूँ।',
     doNotCall: 'मैंने नोट कर लिया है, आपको फिर फ़ोन नहीं किया जाएगा। नमस्ते।',
     timeout: 'हमें यहीं रुकना होगा। नमस्ते।',
+    readBack: 'मैंने {value} लिखा है। क्या यह सही है?',
   },
   ja: {
     greeting: 'こんにちは。ご用件をお伺いします。',
@@ -196,6 +206,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     backAgain: 'お電話を戻しました。',
     doNotCall: '承知いたしました。今後お電話はいたしません。失礼いたします。',
     timeout: 'ここで終わりにさせていただきます。失礼します。',
+    readBack: '{value} でよろしいでしょうか？',
   },
   zh: {
     greeting: '您好，有什么可以帮您？',
@@ -214,6 +225,7 @@ const BY_LANGUAGE: Readonly<Record<string, Phrases>> = {
     backAgain: '我回来了。',
     doNotCall: '已经记下了，以后不会再给您打电话。再见。',
     timeout: '我们只能到这里了。再见。',
+    readBack: '我记下的是 {value}，对吗？',
   },
 };
 

@@ -1,7 +1,9 @@
 import * as speech from '../speech/agent-speech.js';
 import type { Core } from '../core.js';
 import { phrasesFor } from '../language/phrases.js';
-import { mayInterruptOpening, startReply } from './reply.js';
+import { mayInterruptOpening, newReply, startReply, type TurnToAnswer } from './reply.js';
+import { callTool } from './tool-calls.js';
+import { begin, mayBegin } from '../steps/steps.js';
 import { OPENING_TURN } from '../state.js';
 import { isSpeakable } from '../speech/sentences.js';
 import { isOpen } from '../turn/user-turn.js';
@@ -50,5 +52,27 @@ function open(core: Core): void {
   const { firstMessage } = core.config.opening;
   if (firstMessage !== null && isSpeakable(firstMessage)) {
     speech.say(core, firstMessage, { kind: 'opening', interruptible: mayInterruptOpening(core) });
-  } else startReply(core, { text: '', number: OPENING_TURN, entry: null, interrupts: false });
+    if (mayBegin(core)) startSteps(core, OPENING, firstMessage);
+  } else if (mayBegin(core)) startSteps(core, OPENING);
+  else startReply(core, OPENING);
+}
+
+const OPENING: TurnToAnswer = { text: '', number: OPENING_TURN, entry: null, interrupts: false };
+
+/**
+ * Enters the first step of the flow.
+ * @param said just before it: a question need not be followed by another one
+ */
+export function startSteps(core: Core, turn: TurnToAnswer, said = ''): void {
+  const before = core.state.speech.queue.length;
+  const next = begin(core);
+  if (next === 'user') return;
+  if (next === 'model') {
+    const isAsked = /[?？]\s*$/u.test(said) && core.state.speech.queue.length === before;
+    if (!isAsked) startReply(core, turn);
+    return;
+  }
+  const reply = { ...newReply(turn), requestId: core.newId(), phase: 'done' as const };
+  core.state.reply = reply;
+  callTool(core, reply, next);
 }

@@ -1,10 +1,11 @@
 import type { ChatMessage, ToolCall } from '../../agent/chat.js';
 import * as speech from '../speech/agent-speech.js';
 import type { Core } from '../core.js';
-import type { ConversationEvent } from '../events.js';
+import type { ConversationEffect, ConversationEvent } from '../events.js';
 import { refuse } from '../control/outcome.js';
 import { applyUpdates } from './update.js';
 import { armFiller } from './filler.js';
+import { allowedTools, stepsOf } from '../steps/steps.js';
 import { addAssistantMessage, modelMessages } from '../speech/history.js';
 import { phrasesFor } from '../language/phrases.js';
 import { type Cut, cutSentences, isSpeakable } from '../speech/sentences.js';
@@ -219,10 +220,20 @@ export function requestModel(
   { speculative, only }: { speculative: boolean; only?: readonly string[] | undefined },
 ): void {
   const { actions, config } = core;
-  const tools = actions.flatMap((action) => (action.isEnabled(config) ? (action.tool(config) ?? []) : []));
-  const effect = { type: 'llm.start', requestId, messages, tools, speculative } as const;
-  if (only === undefined) core.emit(effect);
-  else core.emit({ ...effect, tools: tools.filter(({ name }) => only.includes(name)), only });
+  const all = actions.flatMap((action) => (action.isEnabled(config) ? (action.tool(config, core) ?? []) : []));
+  const allowed = allowedTools(core, only);
+  const tools = allowed === null ? all : all.filter(({ name }) => allowed.includes(name));
+  const effect: Extract<ConversationEffect, { type: 'llm.start' }> = {
+    type: 'llm.start',
+    requestId,
+    messages,
+    tools,
+    speculative,
+  };
+  if (allowed !== null) effect.only = allowed;
+  const steps = stepsOf(core);
+  if (steps !== null) effect.step = steps.view();
+  core.emit(effect);
 }
 
 export function armModelDeadline(core: Core, reply: ReplyState): void {

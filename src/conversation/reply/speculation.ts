@@ -19,6 +19,7 @@ import {
 } from './reply.js';
 import { endRound } from './tool-calls.js';
 import type { SpeculationState } from '../state.js';
+import { mayBegin, stepsOf } from '../steps/steps.js';
 import { isEcho, isHeardOut, isOpen, MIN_UNTRANSCRIBED_MS, turnText } from '../turn/user-turn.js';
 
 /**
@@ -220,6 +221,7 @@ function whyNot(core: Core): string | null {
   if (!isOpen(core)) return 'no turn';
   if (turn.waiting || interruption !== null || agentHasSomethingToSay(core)) return 'the agent speaks';
   if (ending !== null) return 'the end';
+  if (mayBegin(core) || stepsOf(core)?.asksForCard === true) return 'a step that needs the whole turn';
   if (isEcho(core)) return 'an echo';
   return digits !== '' || toSay.length > 0 ? 'something else came' : null;
 }

@@ -3,9 +3,11 @@ import * as speech from '../speech/agent-speech.js';
 import type { ToolSpeechConfig } from '../../agent/flow/conversation-config.js';
 import type { Core, RunningAction } from '../core.js';
 import { armFiller } from './filler.js';
-import { addMessage, addToolCall, setToolResult } from '../speech/history.js';
-import { nextRound, replyEntry, failReply, finishRound } from './reply.js';
+import { addMessage, addToolCall, isUnanswered, setToolResult } from '../speech/history.js';
+import { MAX_ROUNDS, nextRound, replyEntry, failReply, finishRound, freeCallId } from './reply.js';
+import { follow, noteResult } from '../steps/steps.js';
 import { type ReplyState, type RunningTool, OPENING_TURN } from '../state.js';
+import type { StepCall } from '../steps/machine.js';
 import { isOpen } from '../turn/user-turn.js';
 
 /**
@@ -108,6 +110,7 @@ export function onResult(core: Core, callId: string, ok: boolean, content: strin
   const tool = core.state.tools.find(({ call }) => call.id === callId);
   if (tool === undefined || tool.afterUtterance !== null) return;
   core.trace('tool.result', { callId, ok });
+  noteResult(core, tool.call.name, ok, content);
   settle(core, tool, content);
   continueReply(core, tool);
 }
@@ -138,6 +141,7 @@ function takeOutcome(core: Core, { id, name }: ToolCall, ok: boolean, content: s
 export function onToolsDue(core: Core): void {
   for (const tool of Array.from(core.state.tools)) {
     core.trace('tool.timeout', { callId: tool.call.id });
+    noteResult(core, tool.call.name, false, NO_ANSWER);
     settle(core, tool, NO_ANSWER);
     continueReply(core, tool);
   }
@@ -153,7 +157,32 @@ function settle(core: Core, tool: RunningTool, result: string): void {
 function continueReply(core: Core, tool: RunningTool): void {
   const { reply, tools } = core.state;
   if (reply?.phase !== 'tools' || reply.requestId !== tool.requestId) return;
-  if (!tools.some((other) => other.requestId === tool.requestId)) nextRound(core, reply);
+  if (!tools.some((other) => other.requestId === tool.requestId)) goOn(core, reply);
+}
+
+/** Everything that the reply waited for is known: the steps of the flow go on, and with them a tool, the model or the user. */
+export function goOn(core: Core, reply: ReplyState): void {
+  const next = follow(core);
+  if (next === 'model') nextRound(core, reply);
+  else if (next === 'user') {
+    reply.phase = 'done';
+    core.disarm('filler');
+    core.state.hasUnreportedResults = false;
+  } else callTool(core, reply, next);
+}
+
+/** Calls a tool that the step wants, without the model. */
+export function callTool(core: Core, reply: ReplyState, { tool, arguments: args }: StepCall): void {
+  reply.round++;
+  if (reply.round > MAX_ROUNDS) {
+    core.state.hasUnreportedResults = false;
+    failReply(core, 'too many rounds of tools');
+    return;
+  }
+  const taken = new Set(
+    core.state.history.flatMap((entry) => (entry.role === 'assistant' ? entry.calls.map(({ call }) => call.id) : [])),
+  );
+  runCalls(core, reply, [{ id: freeCallId(`step-${tool}`, taken), name: tool, arguments: args }]);
 }
 
 /**
@@ -177,7 +206,10 @@ export function endRound(core: Core, reply: ReplyState): void {
   finishRound(core, reply);
   if (reply.pieces === 0 && reply.calls.length === 0) {
     // Without a user's turn the model may have nothing to say, and after pressing keys it listens.
-    if (reply.pressed || (reply.userEntry === null && reply.turnNumber !== OPENING_TURN)) core.disarm('filler');
+    const isOffered = reply.userEntry === null && reply.turnNumber !== OPENING_TURN;
+    // A step has said its phrase in place of the model.
+    const isSaid = core.state.steps !== null && !isUnanswered(core);
+    if (reply.pressed || isOffered || isSaid) core.disarm('filler');
     else failReply(core, 'the model said nothing');
     return;
   }

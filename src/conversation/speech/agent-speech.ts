@@ -149,7 +149,8 @@ export function onUtteranceStarted(core: Core, utterance: Utterance): void {
 /** Tells the recogniser what the agent asks for. */
 function noteQuestion(core: Core): void {
   const { state } = core;
-  const answer = baseLanguage(core.language) === 'en' ? expectedAnswer(lastSpoken(core)) : null;
+  const answer =
+    baseLanguage(core.language) === 'en' ? (state.steps?.expects ?? expectedAnswer(lastSpoken(core))) : null;
   if (answer === state.expected) return;
   state.expected = answer;
   core.emit({ type: 'stt.expect', answer });

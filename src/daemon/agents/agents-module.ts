@@ -10,6 +10,7 @@ import { agentRoutes } from './agent-routes.js';
 import { AgentRegistry } from './agents.js';
 import { embedRoutes } from './embed-routes.js';
 import { knowledgeRoutes } from './knowledge-routes.js';
+import { stepRoutes } from './step-routes.js';
 import { voiceRoutes } from './voice-routes.js';
 import { Voices } from './voices.js';
 import { unixSeconds } from '../../base/real-clock.js';
@@ -52,6 +53,7 @@ export function agentsModule(
       embedRoutes(api, { agents: registry, access, regions: settings.regions });
       knowledgeRoutes(api, { agents: registry, knowledge, uploads });
       memoryRoutes(api, memories);
+      stepRoutes(api, { agents: registry, nowUnixMs, figures: (...period) => stores.calls.stepFigures(...period) });
       voiceRoutes(api, { voices, clients, links });
     },
   };

@@ -144,6 +144,17 @@ const callHistory = z
       )
       .exactOptional()
       .describe('Who has joined the user and the agent: `from` and `to` in seconds since the line opened.'),
+    steps: z
+      .array(
+        z.strictObject({
+          step: z.string(),
+          from: z.number(),
+          to: z.number(),
+          next: z.string().nullable().describe('`null`: the call ended in it.'),
+        }),
+      )
+      .exactOptional()
+      .describe('The steps of the flow that it was in: `from` and `to` in seconds since the line opened.'),
     eval: z
       .strictObject({
         run_id: z.string(),

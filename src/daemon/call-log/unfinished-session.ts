@@ -1,5 +1,6 @@
 import type { ParticipantRecord } from '../../conversation/control/command.js';
 import { type ListeningPeriod, noteListener, noteParticipant } from '../../conversation/control/listeners.js';
+import type { StepPassed } from '../../conversation/steps/machine.js';
 import { Conversation } from '../../conversation/conversation.js';
 import type { EndStatus, PlayoutPosition } from '../../conversation/events.js';
 import { historyMessages } from '../../conversation/speech/history.js';
@@ -67,6 +68,7 @@ function emptyParts(sessionId: string, optOut: boolean): ReportParts {
     playout: { underruns: 0, speechMs: 0, skippedFrames: 0 },
     line: null,
     recording: null,
+    steps: [],
     listeners: [],
     participants: [],
     faults: { [DAEMON_STOPPED]: 1 },
@@ -84,6 +86,7 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
   let ttsChars = 0;
   let doNotCall = false;
   let status: EndStatus | null = null;
+  const steps: StepPassed[] = [];
   const listeners: ListeningPeriod[] = [];
   const participants = new Map<string, ParticipantRecord>();
   const faults: Record<string, number> = {};
@@ -112,6 +115,11 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
       }
       if (effect.type === 'line.participant') noteParticipant(participants, effect.participant, t);
       if (effect.type === 'doNotCall') doNotCall = true;
+      if (effect.type === 'trace' && effect.name === 'step') {
+        const step = String(effect.data['step']);
+        Object.assign(steps.at(-1) ?? {}, { toMs: t, to: step });
+        steps.push({ step, fromMs: t, toMs: null, to: null });
+      }
       if (effect.type === 'trace' && effect.name === 'listener') {
         const { by, name, on } = effect.data;
         noteListener(listeners, {
@@ -141,6 +149,7 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
     ...empty,
     durationMs,
     ttsChars,
+    steps,
     listeners,
     participants: [...participants.values()],
     doNotCall,

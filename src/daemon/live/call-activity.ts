@@ -64,6 +64,7 @@ export class ActivityTracker {
   readonly #participants = new Map<string, CallActivity['participants'][number]>();
   /** Running tools by the id of their call. */
   readonly #tools = new Map<string, string>();
+  #step: string | null = null;
   #lastTool: string | null = null;
   #thinkingFromMs: number | null = null;
   #quietFromMs: number;
@@ -159,6 +160,9 @@ export class ActivityTracker {
       case 'ended':
         this.#isOver = true;
         break;
+      case 'step':
+        this.#step = event.step;
+        break;
       case 'interrupted':
       case 'agentUpdated':
       case 'toolProgress':
@@ -195,6 +199,7 @@ export class ActivityTracker {
       user_muted: this.#muted.user,
       agent_muted: this.#muted.agent,
       participants: [...this.#participants.values()],
+      step: this.#step,
       tool: [...this.#tools.values()].at(-1) ?? null,
       topic: { tool: this.#lastTool, words },
       user_said: this.#said.user,

@@ -118,6 +118,9 @@ const eventSchemas = {
       agent_updated: z.boolean().optional(),
     })
     .meta({ id: 'StateEvent', description: 'Event `state`: what a command has changed.' }),
+  step: z
+    .strictObject({ ...eventShape, step: z.string() })
+    .meta({ id: 'StepEvent', description: 'Event `step`: a step of the flow begins.' }),
   tool_started: z
     .strictObject({ ...eventShape, id: z.string(), name: z.string(), arguments: z.string().nullable() })
     .meta({ id: 'ToolStartedEvent', description: 'Event `tool_started`: a tool call begins.' }),
@@ -191,7 +194,7 @@ export function eventRoutes(api: Api, options: EventRoutesOptions): void {
     stream: { events: eventSchemas, last: null },
     description:
       'Events are `status`, `transcript`, `speaking`, `interrupted`, `metrics`, `tool_started`, `tool_progress`, `tool`, ' +
-      '`state`, `participant`, and `gap` if the client missed some. Those of all nodes.',
+      '`state`, `step`, `participant`, and `gap` if the client missed some. Those of all nodes.',
     handle: (call) => open(call, 'all'),
   });
 

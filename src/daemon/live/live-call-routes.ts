@@ -47,6 +47,7 @@ const activitySchema = z
     participants: z
       .array(z.strictObject({ id: z.string(), name: z.string(), mode: modeSchema, held: z.boolean() }))
       .describe('People who have joined the user and the agent'),
+    step: z.string().nullable().describe('The step of the flow; null = none'),
     tool: z.string().nullable().describe('The tool that runs'),
     topic: z
       .strictObject({
@@ -119,6 +120,7 @@ const EXAMPLE: RunningCall = {
     user_muted: false,
     agent_muted: false,
     participants: [],
+    step: null,
     tool: null,
     topic: { tool: 'book_table', words: ['table', 'tomorrow', 'seven'] },
     user_said: 'No, tomorrow at seven. That is ridiculous.',

@@ -174,6 +174,9 @@ export class LiveEvents {
         this.#add(sessionId, 'transcript', { ...words, participant_id: id, name, whispered });
         break;
       }
+      case 'step':
+        this.#add(sessionId, 'step', { step: event.step });
+        break;
       case 'agentUpdated':
         this.#add(sessionId, 'state', { agent_updated: true });
         break;

@@ -43,6 +43,8 @@ export interface CallActivity {
   /** People who have joined the user and the agent, in order. */
   participants: { id: string; name: string; mode: 'listen' | 'whisper' | 'barge_in' | 'take_over'; held: boolean }[];
   /** Null = none runs. */
+  /** The step of the flow. */
+  step: string | null;
   tool: string | null;
   /** The tool that was called last, and key words of the user's latest turns. Null words = the agent opts out. */
   topic: { tool: string | null; words: string[] | null };

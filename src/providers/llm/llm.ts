@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.js';
 import type { ChatMessage, ToolCall, ToolSpec } from '../../agent/chat.js';
+import type { StepView } from '../../agent/extensions/flow.js';
 import type { SttProvider } from '../stt/stt.js';
 import type { TtsProvider } from '../tts/tts.js';
 import type { ProviderOutcome } from '../outcome.js';
@@ -37,6 +38,8 @@ export interface LlmRequest {
   model: string;
   messages: readonly ChatMessage[];
   tools: readonly ToolSpec[];
+  /** The present step of the agent's flow, for a model that follows it by rules; the messages say the same in words. */
+  step?: StepView;
   /** The reply must be a single call of this tool, which the last message asks for. */
   requiredTool?: string;
   /** 0..2. */

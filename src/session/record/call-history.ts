@@ -60,6 +60,8 @@ export interface CallHistoryItem {
   listeners?: HistoryListener[];
   /** Who has joined the user and the agent. Only a call with participants has it. */
   participants?: HistoryParticipant[];
+  /** The steps of the flow that it was in. Only a call of an agent with a flow has it. */
+  steps?: HistoryStep[];
   /** Only a test call has it: the run that held the call. */
   eval?: EvalCallFacts;
 }
@@ -122,6 +124,15 @@ export interface HistoryParticipant {
   to: number;
   /** Why they left; null = the call ended with them. */
   left: LeaveReason | null;
+}
+
+export interface HistoryStep {
+  step: string;
+  /** Seconds since the line opened. */
+  from: number;
+  to: number;
+  /** The step that followed; null = the call ended in this one. */
+  next: string | null;
 }
 
 /** What a test call belongs to. */
@@ -224,6 +235,11 @@ export function callHistoryItem(report: SessionReport, facts: CallFacts): CallHi
     carrier_call_log: outcome?.carrier ?? null,
   };
   if (report.listeners.length > 0) item.listeners = report.listeners.map((one) => listener(one, report.durationMs));
+  if (report.steps.length > 0) {
+    item.steps = report.steps.map(({ step, fromMs, toMs, to: next }) => {
+      return { step, from: fromMs / 1000, to: (toMs ?? report.durationMs) / 1000, next };
+    });
+  }
   if (report.participants.length > 0) {
     item.participants = report.participants.map((one) => participant(one, report.durationMs));
   }

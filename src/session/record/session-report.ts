@@ -1,6 +1,7 @@
 import type { ListeningPeriod } from '../../conversation/control/listeners.js';
 import type { ParticipantRecord } from '../../conversation/control/command.js';
 import type { ChatMessage } from '../../agent/chat.js';
+import type { StepPassed } from '../../conversation/steps/machine.js';
 import type { EndStatus } from '../../conversation/events.js';
 import type { LineStats, TransferFailure } from '../../transports/transport.js';
 import {
@@ -73,6 +74,8 @@ export interface SessionReport {
   line: Readonly<LineStats> | null;
   /** Path of the recording; null = none. */
   recording: string | null;
+  /** The steps of the flow that it was in, in order; empty if the agent has none. */
+  steps: readonly StepPassed[];
   /** Who has listened in, in order. */
   listeners: readonly ListeningPeriod[];
   /** Who has joined the user and the agent, in order. */

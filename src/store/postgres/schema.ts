@@ -87,6 +87,15 @@ const SHARED = `
     expires_us BIGINT NOT NULL
   );
   CREATE INDEX session_token_uses_expiry ON session_token_uses (expires_us);
+  CREATE TABLE step_figures (
+    agent_id TEXT COLLATE "C" NOT NULL,
+    day BIGINT NOT NULL,
+    step TEXT COLLATE "C" NOT NULL,
+    next TEXT COLLATE "C" NOT NULL,
+    count BIGINT NOT NULL,
+    ms BIGINT NOT NULL,
+    PRIMARY KEY (agent_id, day, step, next)
+  );
   CREATE TABLE waiting_writes (
     id TEXT COLLATE "C" PRIMARY KEY,
     done BIGINT NOT NULL

@@ -67,6 +67,7 @@ export class LostReport {
       line: null,
       recording: null,
       listeners: [],
+      steps: [],
       participants: [...this.#participants.values()],
       faults: { [THREAD_LOST]: 1 },
       faultReasons: { [THREAD_LOST]: reason },

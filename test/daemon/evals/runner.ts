@@ -165,6 +165,7 @@ export function sessionReport(): SessionReport {
     line: null,
     recording: null,
     listeners: [],
+    steps: [],
     participants: [],
     faults: {},
   };

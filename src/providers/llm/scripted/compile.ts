@@ -13,7 +13,7 @@ import {
   type Say,
 } from './schema.js';
 import { Slot } from './slots/slot.js';
-import { patternWords, type Word } from './words.js';
+import { patternWords, type Word } from '../../../base/spoken/words.js';
 import { placeholders, variants } from './text.js';
 
 /** A compiled script: patterns as graphs, names checked. Immutable and shared by all conversations. */

@@ -5,11 +5,11 @@ import { FormFilling, type FormTalk } from './form.js';
 import type { PatternMatch } from './match.js';
 import { bestRule, type RuleHit } from './rules.js';
 import type { ScriptAction, CallAction, Say } from './schema.js';
-import { isAcknowledgement } from './slots/answer.js';
-import type { DayNumber } from './slots/date.js';
+import { isAcknowledgement } from '../../../base/spoken/answer.js';
+import type { DayNumber } from '../../../base/spoken/date.js';
 import type { SlotValue } from './slots/slot.js';
 import { fillArgument, fillText, isWording, remainderOf, variants } from './text.js';
-import type { Word } from './words.js';
+import type { Word } from '../../../base/spoken/words.js';
 import { parseJson } from '../../../base/json.js';
 
 /** A tool result as a script sees it. */

@@ -1,12 +1,12 @@
 import type { CompiledForm } from './compile.js';
 import type { Capture, PatternMatch } from './match.js';
 import type { MatchMemory } from './memory.js';
-import { isQuestion } from './slots/answer.js';
-import type { DayNumber } from './slots/date.js';
+import { isQuestion } from '../../../base/spoken/answer.js';
+import type { DayNumber } from '../../../base/spoken/date.js';
 import { soundedName } from './slots/name.js';
-import { soundedNumber } from './slots/number.js';
+import { soundedNumber } from '../../../base/spoken/number.js';
 import { textOf, type Slot, type SlotMatch, type SlotValue } from './slots/slot.js';
-import type { Word } from './words.js';
+import type { Word } from '../../../base/spoken/words.js';
 
 /** Input of an extraction. */
 export interface Extraction {

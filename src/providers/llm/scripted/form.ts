@@ -3,11 +3,11 @@ import { extract, type Candidate } from './extract.js';
 import type { PatternMatch } from './match.js';
 import type { RuleHit } from './rules.js';
 import type { ScriptAction, Say } from './schema.js';
-import { answerOf, isAcknowledgement, isQuestion, isRefusal } from './slots/answer.js';
-import type { DayNumber } from './slots/date.js';
+import { answerOf, isAcknowledgement, isQuestion, isRefusal } from '../../../base/spoken/answer.js';
+import type { DayNumber } from '../../../base/spoken/date.js';
 import type { SlotValue } from './slots/slot.js';
 import { variants } from './text.js';
-import type { Word } from './words.js';
+import type { Word } from '../../../base/spoken/words.js';
 
 /** What a form needs from its conversation. */
 export interface FormTalk {

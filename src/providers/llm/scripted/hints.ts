@@ -10,9 +10,9 @@ import {
 } from './schema.js';
 import { spokenNumber } from '../../../base/spoken-number.js';
 import { enumValues } from './slots/slot.js';
-import { parseClock, spokenTime } from './slots/time.js';
+import { parseClock, spokenTime } from '../../../base/spoken/time.js';
 import { variants } from './text.js';
-import { patternWords } from './words.js';
+import { patternWords } from '../../../base/spoken/words.js';
 
 /** Maximum number of sentences per pattern, and per script. */
 const MAX_FROM_PATTERN = 24;

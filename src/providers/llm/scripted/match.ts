@@ -1,7 +1,7 @@
 import type { Pattern, PatternNode } from './pattern.js';
-import type { DayNumber } from './slots/date.js';
+import type { DayNumber } from '../../../base/spoken/date.js';
 import type { Slot, SlotValue } from './slots/slot.js';
-import { likeness, type Word } from './words.js';
+import { likeness, type Word } from '../../../base/spoken/words.js';
 
 /**
  * Pattern matching. A pattern becomes a small acyclic graph; memoising the best path from every (node, position) bounds

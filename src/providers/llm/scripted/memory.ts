@@ -1,7 +1,7 @@
 import { matchAll, type Matcher, type PatternMatch } from './match.js';
-import type { DayNumber } from './slots/date.js';
+import type { DayNumber } from '../../../base/spoken/date.js';
 import type { Slot, SlotMatch } from './slots/slot.js';
-import { utteranceWords, type Word } from './words.js';
+import { utteranceWords, type Word } from '../../../base/spoken/words.js';
 
 /** Cache size in utterances: several hundred turns of concurrent calls. */
 const MAX_UTTERANCES = 512;

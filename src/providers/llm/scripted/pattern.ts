@@ -1,4 +1,4 @@
-import { patternWords } from './words.js';
+import { patternWords } from '../../../base/spoken/words.js';
 
 /**
  * A pattern as a tree. The notation: words; `(a|b)` one of several; `[please]` optional; `{party}` a slot; `*` any

@@ -4,8 +4,9 @@ import type { LlmPiece, LlmProvider, LlmRequest } from '../llm.js';
 import { type CompiledScript, compileScript } from './compile.js';
 import { ScriptConversation, type ScriptReply } from './conversation.js';
 import { type AgentScriptInput, parseScript } from './schema.js';
+import { followStep } from './steps.js';
 import { pieces } from './text.js';
-import { type DayNumber, parseDate, parseIsoDate } from './slots/date.js';
+import { type DayNumber, parseDate, parseIsoDate } from '../../../base/spoken/date.js';
 
 const ISO = /\b(?:now|today|date)\b[^\n]{0,60}?\b(\d{4}-\d{2}-\d{2})\b/i;
 const WRITTEN = /\b(?:now|today|date)\b[^\n]{0,60}?\b(\d{1,2}) (\p{L}+) (\d{4})\b/iu;
@@ -84,7 +85,8 @@ class ScriptedProvider implements LlmProvider {
 
 /** Replays the messages and returns the reply that is due. */
 function replyTo(script: CompiledScript, request: LlmRequest): ScriptReply {
-  const { messages, requiredTool } = request;
+  const { messages, requiredTool, step } = request;
+  if (step !== undefined && requiredTool === undefined) return followStep(script, step, messages, dateIn(messages));
   const conversation = new ScriptConversation(script, request.tools, dateIn(messages));
   let last: ChatMessage['role'] = 'system';
   for (const message of requiredTool === undefined ? messages : messages.slice(0, -1)) {

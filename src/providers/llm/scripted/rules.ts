@@ -1,8 +1,8 @@
 import type { CompiledRule } from './built-in.js';
 import type { CompiledScript } from './compile.js';
 import type { PatternMatch } from './match.js';
-import type { DayNumber } from './slots/date.js';
-import type { Word } from './words.js';
+import type { DayNumber } from '../../../base/spoken/date.js';
+import type { Word } from '../../../base/spoken/words.js';
 
 /** A matching rule, with its match. */
 export interface RuleHit {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { ParleyError } from '../../../base/errors.js';
-import { parseClock } from './slots/time.js';
-import { weekdayNamed } from './slots/date.js';
+import { parseClock } from '../../../base/spoken/time.js';
+import { weekdayNamed } from '../../../base/spoken/date.js';
 
 /**
  * The format of an agent script, see docs/agent-scripts.md. Validates everything except what needs the whole script

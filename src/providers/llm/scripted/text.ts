@@ -1,7 +1,7 @@
 import type { Say } from './schema.js';
-import { type DayNumber, parseIsoDate, spokenDate } from './slots/date.js';
+import { type DayNumber, parseIsoDate, spokenDate } from '../../../base/spoken/date.js';
 import type { SlotValue } from './slots/slot.js';
-import { parseClock, spokenTime } from './slots/time.js';
+import { parseClock, spokenTime } from '../../../base/spoken/time.js';
 
 /** The wordings of something to say. */
 export function variants(say: Say): readonly string[] {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { compilePattern, matchAll } from '../../../../src/providers/llm/scripted/match.js';
 import { parsePattern } from '../../../../src/providers/llm/scripted/pattern.js';
 import { Slot } from '../../../../src/providers/llm/scripted/slots/slot.js';
-import { utteranceWords } from '../../../../src/providers/llm/scripted/words.js';
+import { utteranceWords } from '../../../../src/base/spoken/words.js';
 
 const slots = new Map([
   ['party', new Slot('party', { type: 'number' })],

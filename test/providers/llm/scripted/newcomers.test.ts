@@ -5,7 +5,7 @@ import { packageFile } from '../../../../src/package-files.js';
 import { compileScript, type CompiledScript } from '../../../../src/providers/llm/scripted/compile.js';
 import { ScriptConversation } from '../../../../src/providers/llm/scripted/conversation.js';
 import { parseScript } from '../../../../src/providers/llm/scripted/schema.js';
-import { parseIsoDate } from '../../../../src/providers/llm/scripted/slots/date.js';
+import { parseIsoDate } from '../../../../src/base/spoken/date.js';
 import { ANSWERS, NO_ANSWERS, OPENINGS, REMARKS, type Values } from './newcomers.js';
 
 const agent = JSON.parse(readFileSync(packageFile('examples/restaurant/agent.json'), 'utf8')) as { script: unknown };

@@ -1,6 +1,6 @@
-import type { Word } from '../words.js';
-import { capital, weekdayNamed } from './date.js';
-import { belowHundred } from './number.js';
+import type { Word } from '../../../../base/spoken/words.js';
+import { capital, weekdayNamed } from '../../../../base/spoken/date.js';
+import { belowHundred } from '../../../../base/spoken/number.js';
 
 export interface FoundName {
   name: string;

@@ -1,11 +1,12 @@
 import type { SlotDefinition } from '../schema.js';
-import { likeness, patternWords, type Word } from '../words.js';
-import { answerOf } from './answer.js';
-import { dateAt, type DayNumber, isoDate, spokenDate, weekdayNamed, weekdayOf } from './date.js';
+import { likeness, patternWords, type Word } from '../../../../base/spoken/words.js';
+import { answerOf } from '../../../../base/spoken/answer.js';
+import { dateAt, type DayNumber, isoDate, spokenDate, weekdayNamed, weekdayOf } from '../../../../base/spoken/date.js';
 import { spokenNumber } from '../../../../base/spoken-number.js';
-import { belowHundred, numberAt } from './number.js';
+import { digitsAt, spokenDigits } from '../../../../base/spoken/digits.js';
+import { numberAt } from '../../../../base/spoken/number.js';
 import { nameAt } from './name.js';
-import { clockText, parseClock, spokenTime, timeAt } from './time.js';
+import { clockText, parseClock, spokenTime, timeAt } from '../../../../base/spoken/time.js';
 
 export interface SlotValue {
   /** For tools: a number, "19:30", "2026-12-24", digits, or text. */
@@ -166,44 +167,4 @@ export function textOf(words: readonly Word[]): string {
   return words
     .map((word) => (word.text.includes("'") ? word.raw : word.raw === word.raw.toUpperCase() ? word.raw : word.text))
     .join(' ');
-}
-
-/** Dictated digits: "five five five, oh one two", "double five", "plus four nine", "555 0123". */
-export function digitsAt(words: readonly Word[], start: number): { digits: string; end: number } | null {
-  let digits = '';
-  let at = start;
-  let end = start;
-  while (at < words.length) {
-    const word = words[at]?.text ?? '';
-    if (/^\+?\d+$/.test(word)) {
-      digits += digits === '' ? word : word.replace('+', '');
-      at++;
-    } else if (word === 'plus' && digits === '') {
-      digits = '+';
-      at++;
-      continue;
-    } else if (word === 'oh' || word === 'o') {
-      digits += '0';
-      at++;
-    } else if (word === 'and' && digits !== '') {
-      at++;
-      continue;
-    } else {
-      const times = word === 'double' ? 2 : word === 'triple' ? 3 : 1;
-      const from = times === 1 ? at : at + 1;
-      const found = words[from]?.text === 'oh' ? { value: 0, end: from + 1 } : belowHundred(words, from);
-      if (found === null || (times > 1 && found.value > 9)) break;
-      digits += String(found.value).repeat(times);
-      at = found.end;
-    }
-    end = at;
-  }
-  return /\d/.test(digits) ? { digits, end } : null;
-}
-
-/** Digits in groups of three, read one by one with short pauses: "5 5 5, 0 1 2". */
-export function spokenDigits(digits: string): string {
-  const groups = digits.replace('+', '').match(/\d{1,3}/g) ?? [];
-  const spoken = groups.map((group) => [...group].join(' ')).join(', ');
-  return digits.startsWith('+') ? `plus ${spoken}` : spoken;
 }

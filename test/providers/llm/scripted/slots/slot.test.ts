@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { SlotDefinition } from '../../../../../src/providers/llm/scripted/schema.js';
-import { answerOf, isAcknowledgement, isRefusal } from '../../../../../src/providers/llm/scripted/slots/answer.js';
+import { answerOf, isAcknowledgement, isRefusal } from '../../../../../src/base/spoken/answer.js';
 import { spokenNumber, spokenOrdinal } from '../../../../../src/base/spoken-number.js';
-import { numberAt, soundedNumber } from '../../../../../src/providers/llm/scripted/slots/number.js';
+import { numberAt, soundedNumber } from '../../../../../src/base/spoken/number.js';
 import { Slot } from '../../../../../src/providers/llm/scripted/slots/slot.js';
-import { utteranceWords } from '../../../../../src/providers/llm/scripted/words.js';
+import { utteranceWords } from '../../../../../src/base/spoken/words.js';
 
 function read(definition: SlotDefinition, text: string): [unknown, string, boolean] | null {
   const match = new Slot('slot', definition).matchesAt(utteranceWords(text), 0, 20_778)[0];

@@ -1,5 +1,5 @@
-import { ORDINALS, TENS, UNITS } from '../../../../base/spoken-number.js';
-import type { Word } from '../words.js';
+import { ORDINALS, TENS, UNITS } from '../spoken-number.js';
+import type { Word } from './words.js';
 
 const TENS_ORDINALS: Readonly<Record<string, number>> = { twentieth: 20, thirtieth: 30 };
 const UNIT_OF = new Map(UNITS.map((word, value) => [word, value]));

@@ -1,4 +1,4 @@
-import type { Word } from '../words.js';
+import type { Word } from './words.js';
 
 const YES = new Set(
   'yes yeah yep yup yah aye correct right exactly sure okay perfect absolutely definitely certainly fine great good indeed mmhm huh lovely'.split(

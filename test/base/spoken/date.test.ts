@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { dateAt, isoDate, parseIsoDate, spokenDate } from '../../../../../src/providers/llm/scripted/slots/date.js';
-import { utteranceWords } from '../../../../../src/providers/llm/scripted/words.js';
+import { dateAt, isoDate, parseIsoDate, spokenDate } from '../../../src/base/spoken/date.js';
+import { utteranceWords } from '../../../src/base/spoken/words.js';
 
 /** Saturday. */
 const TODAY = parseIsoDate('2026-11-21');

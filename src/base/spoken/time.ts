@@ -1,5 +1,5 @@
-import type { Word } from '../words.js';
-import { spokenNumber } from '../../../../base/spoken-number.js';
+import type { Word } from './words.js';
+import { spokenNumber } from '../spoken-number.js';
 import { belowHundred } from './number.js';
 
 /** A time of day that was found. */

@@ -1,5 +1,5 @@
-import type { Word } from '../words.js';
-import { spokenOrdinal } from '../../../../base/spoken-number.js';
+import type { Word } from './words.js';
+import { spokenOrdinal } from '../spoken-number.js';
 import { belowHundred, numberAt, ordinalAt } from './number.js';
 
 /** Days since 1970-01-01, without any time zone. */

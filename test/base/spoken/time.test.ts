@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { clockText, parseClock, spokenTime, timeAt } from '../../../../../src/providers/llm/scripted/slots/time.js';
-import { utteranceWords } from '../../../../../src/providers/llm/scripted/words.js';
+import { clockText, parseClock, spokenTime, timeAt } from '../../../src/base/spoken/time.js';
+import { utteranceWords } from '../../../src/base/spoken/words.js';
 
 const EVENING: [number, number] = [17 * 60, 22 * 60];
 

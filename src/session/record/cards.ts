@@ -1,0 +1,203 @@
+import type { ToolCall } from '../../agent/chat.js';
+import type { Flow } from '../../agent/extensions/flow.js';
+import { digitsAt, isCardNumber } from '../../base/spoken/digits.js';
+import { utteranceWords } from '../../base/spoken/words.js';
+import type { ConversationConfig } from '../../agent/flow/conversation-config.js';
+import type { Clock } from '../../base/clock.js';
+import type { ConversationEvent } from '../../conversation/events.js';
+import { cardToken, WRONG_CARD } from '../../conversation/steps/data.js';
+import type { Toolbox } from '../../tools/tool.js';
+import { Alarm } from '../alarm.js';
+
+/**
+ * Keeps the numbers of cards out of everything that is stored, shown or sent. What the user says is replaced before the
+ * conversation, its log and its client get it; only a tool gets the number.
+ */
+
+/** Keys that are not followed by others for so long are all. */
+const KEYS_MS = 5_000;
+/** Numbers that have no more digits. */
+const LAST_KEY = /^(?:3[47]\d{13}|\d{16,})$/;
+/** Fewer digits are no part of a card number. */
+const FEW_DIGITS = 3;
+/** Shorter rows of digits are other numbers. */
+const LIKELY_DIGITS = 14;
+const CARD_DIGITS = /\d[\d -]{10,30}\d/g;
+const NUMBER_WORDS = new RegExp(
+  '\\d|\\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|' +
+    'seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|double|triple)\\b',
+  'gi',
+);
+
+/** Whether any step of a flow asks for a card. */
+export function asksForCards(flow: Flow | null): boolean {
+  const steps = flow === null ? [] : [...flow.steps, ...(flow.global ?? [])];
+  return steps.some(({ collect }) => (collect ?? []).some(({ type }) => type === 'card'));
+}
+
+/** The card numbers of one conversation. */
+export class CardNumbers {
+  readonly #numbers = new Map<string, string>();
+
+  /** A text in which valid card numbers are replaced. */
+  mask(text: string): string {
+    return text.replaceAll(CARD_DIGITS, (written) => {
+      const digits = written.replaceAll(/\D/g, '');
+      if (isCardNumber(digits)) return this.keep(digits);
+      return digits.length < LIKELY_DIGITS ? written : WRONG_CARD;
+    });
+  }
+
+  /** @returns what stands for the number from now on */
+  keep(digits: string): string {
+    const token = cardToken(digits);
+    this.#numbers.set(token, digits);
+    return token;
+  }
+
+  /** Tools that get the numbers, and whose results do not have them. */
+  toolbox(toolbox: Toolbox): Toolbox {
+    return {
+      specs: toolbox.specs,
+      run: async (call, context) => {
+        const result = await toolbox.run(this.#filled(call), context);
+        return { ...result, content: this.#emptied(result.content) };
+      },
+      ...(toolbox.runAfterCall === undefined ? {} : { runAfterCall: toolbox.runAfterCall.bind(toolbox) }),
+    };
+  }
+
+  #filled(call: ToolCall): ToolCall {
+    let args = call.arguments;
+    for (const [token, digits] of this.#numbers) args = args.replaceAll(token, digits);
+    return { ...call, arguments: args };
+  }
+
+  #emptied(text: string): string {
+    let rest = text;
+    for (const [token, digits] of this.#numbers) rest = rest.replaceAll(digits, token);
+    return rest;
+  }
+}
+
+/** Listens for card numbers in what happens to a conversation. An agent that asks for none gets everything as it is. */
+export class CardListener {
+  readonly #numbers = new CardNumbers();
+  readonly #isOn: boolean;
+  readonly #isAsked: () => boolean;
+  readonly #emit: (event: ConversationEvent) => void;
+  readonly #alarm: Alarm;
+  readonly #clock: Clock;
+  /** Digits by segment, in order: a number may be said in several. */
+  readonly #segments = new Map<number, string>();
+  /** The segment that completed a number. */
+  #complete = -1;
+  #keys = '';
+
+  /** @param isAsked whether the user is asked for a card number now */
+  constructor(
+    { steps }: Pick<ConversationConfig, 'steps'>,
+    clock: Clock,
+    isAsked: () => boolean,
+    emit: (event: ConversationEvent) => void,
+  ) {
+    this.#isOn = asksForCards(steps?.flow ?? null);
+    this.#clock = clock;
+    this.#isAsked = isAsked;
+    this.#emit = emit;
+    this.#alarm = new Alarm(clock, () => this.#endKeys());
+  }
+
+  /** The event as the conversation gets it; null = it gets another one later. */
+  take(event: ConversationEvent): ConversationEvent | null {
+    if (!this.#isOn) return event;
+    if (event.type === 'transcript') return { ...event, text: this.heard(event.segment, event.text) };
+    if (event.type === 'text')
+      return { ...event, text: this.#isAsked() ? this.#masked(event.text) : this.#plain(event.text) };
+    if (event.type === 'participant.said') return { ...event, text: this.#plain(event.text) };
+    if (event.type !== 'digits' || !this.#isAsked()) return event;
+    this.#keys += event.digits;
+    const digits = this.#keys.replaceAll(/\D/g, '');
+    if (this.#keys.includes('#') || (isCardNumber(digits) && LAST_KEY.test(digits))) this.#endKeys();
+    else this.#alarm.set(this.#clock.nowMs() + KEYS_MS);
+    return null;
+  }
+
+  /** The text of a segment of speech as everybody else gets it. */
+  heard(segment: number, text: string): string {
+    if (!this.#isOn || isReplaced(text)) return text;
+    if (!this.#isAsked() && !this.#segments.has(segment)) return this.#plain(text);
+    if (segment > this.#complete && this.#complete >= 0) this.#forget();
+    const digits = digitsIn(text);
+    if (digits.length < FEW_DIGITS && !this.#segments.has(segment)) return text;
+    this.#segments.set(segment, digits);
+    const number = this.#number();
+    if (number === null) return zeros(text);
+    this.#complete = segment;
+    return this.#numbers.keep(number);
+  }
+
+  toolbox(toolbox: Toolbox): Toolbox {
+    return this.#isOn ? this.#numbers.toolbox(toolbox) : toolbox;
+  }
+
+  close(): void {
+    this.#alarm.set(undefined);
+  }
+
+  /** The digits of the latest segments that make a number together. */
+  #number(): string | null {
+    const all = [...this.#segments.values()];
+    for (let from = all.length - 1; from >= 0; from--) {
+      const digits = all.slice(from).join('');
+      if (isCardNumber(digits)) return digits;
+    }
+    return null;
+  }
+
+  #forget(): void {
+    this.#segments.clear();
+    this.#complete = -1;
+  }
+
+  #plain(text: string): string {
+    return this.#numbers.mask(text);
+  }
+
+  #masked(text: string): string {
+    const digits = digitsIn(text);
+    if (isReplaced(text)) return text;
+    if (isCardNumber(digits)) return this.#numbers.keep(digits);
+    return digits.length < FEW_DIGITS ? text : WRONG_CARD;
+  }
+
+  #endKeys(): void {
+    this.#alarm.set(undefined);
+    const digits = this.#keys.replaceAll(/\D/g, '');
+    this.#keys = '';
+    if (digits === '') return;
+    this.#emit({ type: 'text', text: isCardNumber(digits) ? this.#numbers.keep(digits) : WRONG_CARD });
+  }
+}
+
+/** Whether a text is only what stands for a number. */
+function isReplaced(text: string): boolean {
+  return text === WRONG_CARD || /^\[card number ending in \d{4}\]$/.test(text);
+}
+
+/** All digits of a text, as written or said. */
+function digitsIn(text: string): string {
+  const words = utteranceWords(text);
+  let digits = '';
+  for (let at = 0; at < words.length;) {
+    const found = digitsAt(words, at);
+    digits += found?.digits.replaceAll(/\D/g, '') ?? '';
+    at = found?.end ?? at + 1;
+  }
+  return digits;
+}
+
+/** A text of the same shape without its numbers. */
+function zeros(text: string): string {
+  return text.replaceAll(NUMBER_WORDS, (digit) => (/^\d$/.test(digit) ? '0' : 'zero'));
+}

@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest';
+import type { Flow, FlowStep } from '../../../src/agent/extensions/flow.js';
+import type { ConversationEffect } from '../../../src/conversation/events.js';
+import { Stage } from '../../../src/stage/stage.js';
+
+const START_UNIX_MS = Date.parse('2026-11-28T10:00:00Z');
+const DONE: FlowStep = {
+  id: 'done',
+  say: { entry: 'You are booked for {day}. Goodbye!' },
+  then: { action: 'hang_up' },
+};
+const DETAILS: FlowStep = {
+  id: 'details',
+  say: { entry: 'Which day would you like?', exit: 'Thank you.' },
+  instruction: 'Ask for the day.',
+  tools: ['find_day'],
+  collect: [{ name: 'day', type: 'date', period: 'future' }],
+  transitions: [{ to: 'done' }],
+};
+
+function stageOf(flow: Flow, more: Record<string, unknown> = {}): Stage {
+  const steps = { flow, startUnixMs: START_UNIX_MS, timezone: 'UTC' };
+  return new Stage({ config: { systemPrompt: 'You take bookings.', steps, ...more } });
+}
+
+/** What the model was given with its nth request. */
+function request(stage: Stage, at: number): { prompt: string; tools: string[] } {
+  const { messages, tools } = stage.model.requests[at] as Stage['model']['requests'][number];
+  return { prompt: messages[0]?.content ?? '', tools: tools.map(({ name }) => name) };
+}
+
+/** The steps in order, with the way out of each. */
+function passed(stage: Stage): string[] {
+  return (stage.conversation.state.steps?.passed ?? []).map(({ step, to }) => `${step} > ${to ?? ''}`);
+}
+
+describe('a conversation with steps', () => {
+  it('says the phrases word for word, checks what the model takes, and hangs up at the end', () => {
+    const stage = stageOf({ steps: [DETAILS, DONE] });
+    stage.model.calls([{ name: 'set_data', args: { day: 'next friday' } }]);
+    stage.user.says('Next Friday, please.', { from: 3000, to: 4000 });
+    expect(stage.playToEnd()).toBe('agent-ended');
+    stage.expectAgent('Which day would you like?').isHeardWhole();
+    stage.expectAgent('Thank you.').isHeardWhole();
+    stage.expectAgent('You are booked for Friday the fourth of December. Goodbye!').isHeardWhole();
+    expect(stage.model.requests).toHaveLength(1);
+    expect(request(stage, 0).tools).toEqual(['set_data']);
+    expect(request(stage, 0).prompt).toContain('You take bookings.');
+    expect(request(stage, 0).prompt).toContain('Ask for the day.');
+    expect(request(stage, 0).prompt).not.toContain('You are booked');
+    expect(passed(stage)).toEqual(['details > done', 'done > ']);
+  });
+
+  it('gives the model the reason of a refusal, and another step once no attempt is left', () => {
+    const [day] = DETAILS.collect ?? [];
+    const person: FlowStep = {
+      id: 'person',
+      say: { entry: 'A person will call you. Goodbye.' },
+      then: { action: 'hang_up' },
+    };
+    const details = {
+      ...DETAILS,
+      collect: [{ ...day, name: 'day', type: 'date' as const, retries: 1, failed: 'person' }],
+    };
+    const stage = stageOf({ steps: [details, DONE, person] });
+    stage.model.calls([{ name: 'set_data', args: { day: 'yesterday' } }]).says('That day is over. Which one?');
+    stage.user.says('Yesterday.', { from: 3000, to: 4000 });
+    stage.playUntilAgentSays('That day is over');
+    const refusal = stage.model.requests[1]?.messages.at(-1);
+    expect(refusal).toMatchObject({ role: 'tool' });
+    expect(refusal?.content).toContain('Attempts left: 1');
+    stage.model.calls([{ name: 'set_data', args: { day: 'never' } }]);
+    stage.user.says('Never.', { from: stage.nowMs + 4000, to: stage.nowMs + 5000 });
+    expect(stage.playToEnd()).toBe('agent-ended');
+    expect(passed(stage)).toEqual(['details > person', 'person > ']);
+  });
+
+  it('reads a value back itself and keeps it with the yes only', () => {
+    const mail: FlowStep = {
+      id: 'mail',
+      say: { entry: 'What is your address?' },
+      collect: [{ name: 'mail', type: 'email' }],
+      transitions: [{ to: 'end' }],
+    };
+    const stage = stageOf({
+      steps: [mail, { id: 'end', say: { entry: 'Noted. Goodbye.' }, then: { action: 'hang_up' } }],
+    });
+    stage.model.calls([{ name: 'set_data', args: { mail: 'ann at x dot de' } }]);
+    stage.user.says('Ann at x dot de.', { from: 3000, to: 4000 });
+    stage.playUntilAgentSays('I have a, n, n, at, x, dot de. Is that right?');
+    expect(stage.conversation.state.steps?.data).toEqual({});
+    stage.model.calls([{ name: 'confirm_data', args: { correct: true } }]);
+    stage.user.says('Yes.', { from: stage.nowMs + 5000, to: stage.nowMs + 5500 });
+    stage.playToEnd();
+    expect(request(stage, 1).tools).toEqual(['set_data', 'confirm_data']);
+    expect(stage.conversation.state.steps?.data).toEqual({ mail: 'ann@x.de' });
+    stage.expectAgent('Noted. Goodbye.').isHeardWhole();
+  });
+
+  it('calls a tool of the step by itself and follows its result', () => {
+    const stage = stageOf({
+      steps: [
+        {
+          ...DETAILS,
+          call: { tool: 'book', arguments: { on: '{day}', note: 'day {day}' } },
+          transitions: [
+            { to: 'full', when: [{ tool: 'book', path: 'state', is: 'full' }] },
+            { to: 'done', when: [{ tool: 'book', ok: true }] },
+          ],
+        },
+        DONE,
+        { id: 'full', say: { entry: 'We are full. Goodbye.' }, then: { action: 'hang_up' } },
+      ],
+    });
+    stage.tools.answers('book', '{"state":"full"}');
+    stage.model.calls([{ name: 'set_data', args: { day: '2026-12-01' } }]);
+    stage.user.says('On the first of December.', { from: 3000, to: 4000 });
+    stage.playToEnd();
+    const call = stage.timeline.effects.find(({ effect }) => effect.type === 'tool.start')?.effect;
+    const args = (call as Extract<ConversationEffect, { type: 'tool.start' }>).call.arguments;
+    expect(JSON.parse(args)).toEqual({ on: '2026-12-01', note: 'day 2026-12-01' });
+    expect(passed(stage)).toEqual(['details > full', 'full > ']);
+  });
+
+  it('offers the model what it may choose, and refuses everything else', () => {
+    const menu: FlowStep = {
+      id: 'menu',
+      say: { entry: 'Book or ask?' },
+      transitions: [{ to: 'details', when: [{ choice: 'They book.' }] }],
+    };
+    const stop = { id: 'stop', choice: 'They stop.', say: { entry: 'Goodbye.' }, then: { action: 'hang_up' } } as const;
+    const stage = stageOf({ steps: [menu, DETAILS, DONE], global: [stop] });
+    stage.model
+      .calls([{ name: 'next_step', args: { step: 'done' } }])
+      .calls([{ name: 'next_step', args: { step: 'details' } }]);
+    stage.user.says('I would like to book.', { from: 3000, to: 4000 });
+    stage.playUntilAgentSays('Which day would you like?');
+    expect(request(stage, 0).tools).toEqual(['next_step']);
+    expect(stage.model.requests[1]?.messages.at(-1)?.content).toBe(
+      'Not changed: `step` has to be one of details, stop.',
+    );
+    stage.model.calls([{ name: 'next_step', args: { step: 'stop' } }]);
+    stage.user.says('Stop it, please.', { from: stage.nowMs + 4000, to: stage.nowMs + 5000 });
+    expect(stage.playToEnd()).toBe('agent-ended');
+    expect(passed(stage)).toEqual(['menu > details', 'details > stop', 'stop > ']);
+  });
+
+  it('goes back from a global step with what was known, and repeats the last words', () => {
+    const again = { id: 'again', choice: 'They ask to repeat.', then: { action: 'repeat' } } as const;
+    const stage = stageOf({ steps: [DETAILS, DONE], global: [again] });
+    stage.model.calls([{ name: 'next_step', args: { step: 'again' } }]);
+    stage.user.says('Say that again, please.', { from: 3000, to: 4000 });
+    stage.playTo(9000);
+    expect(stage.timeline.utterances.filter(({ text }) => text === 'Which day would you like?')).toHaveLength(2);
+    expect(stage.model.requests).toHaveLength(1);
+    expect(stage.conversation.state.steps?.step).toBe('details');
+  });
+
+  it('follows a transfer that fails', () => {
+    const person: FlowStep = {
+      id: 'person',
+      say: { entry: 'I connect you.', whole: true },
+      then: { action: 'transfer', phone: '+12025550101' },
+      transitions: [{ to: 'sorry', when: [{ tool: 'transfer_call', ok: false }] }],
+    };
+    const sorry: FlowStep = { id: 'sorry', say: { entry: 'Nobody is there. Goodbye.' }, then: { action: 'hang_up' } };
+    const stage = stageOf({ steps: [person, sorry] });
+    stage.line.doesNotConnect('busy');
+    expect(stage.playToEnd()).toBe('agent-ended');
+    stage.expectAgent('I connect you.').isHeardWhole();
+    stage.expectAgent('Nobody is there. Goodbye.').isHeardWhole();
+    expect(stage.model.requests).toEqual([]);
+  });
+
+  it('records nothing while a card number is asked for', () => {
+    const pay: FlowStep = {
+      id: 'pay',
+      say: { entry: 'Your card number, please?' },
+      collect: [{ name: 'card', type: 'card' }],
+      transitions: [{ to: 'end' }],
+    };
+    const stage = stageOf({ steps: [pay, { id: 'end', say: { entry: 'Thank you.' }, then: { action: 'hang_up' } }] });
+    stage.model.calls([{ name: 'set_data', args: { card: '[card number ending in 4242]' } }]);
+    stage.model.calls([{ name: 'confirm_data', args: { correct: true } }]);
+    stage.user.types('[card number ending in 4242]', { at: 4000 });
+    stage.playUntilAgentSays('I have 4 2 4 2');
+    stage.user.types('yes', { at: stage.nowMs + 3000 });
+    stage.playToEnd();
+    const pauses = stage.timeline.effects.flatMap(({ effect }) => (effect.type === 'recording.pause' ? effect.on : []));
+    expect(pauses).toEqual([true, false]);
+  });
+
+  it('hangs up after an answer to a user who speaks again at the end', () => {
+    const stage = stageOf({ steps: [{ id: 'end', say: { entry: 'Goodbye!' }, then: { action: 'hang_up' } }] });
+    stage.model.says('You are welcome.');
+    stage.user.says('Wait, thank you very much.', { from: 150, to: 900 });
+    expect(stage.playToEnd()).toBe('agent-ended');
+    stage.expectAgent('You are welcome.').isHeardWhole();
+  });
+});
