@@ -188,6 +188,7 @@ export type {
   HistoryFunctionCall,
   HistoryListener,
   HistoryParticipant,
+  HistoryStep,
   LineMetrics,
   QueueExit,
   QueueFacts,
@@ -210,6 +211,8 @@ export { decodeWav, encodeWav, type WavAudio } from './audio/files/wav.js';
 export { resample, Resampler } from './audio/dsp/resample.js';
 export { ParleyError, type ErrorCode } from './base/errors.js';
 export type { AgentExtensions } from './agent/extensions/extensions.js';
+export type { DataValue, Flow, FlowData, StepsConfig, StepView } from './agent/flow/steps.js';
+export type { DataToConfirm, StepPassed, StepsState, StepStay } from './conversation/steps/machine.js';
 export type { OldPlaceWarning } from './agent/extensions/old-place.js';
 export type { AgentDefaults } from './agent/resolve.js';
 export type { WebhookAddress } from './agent/webhook.js';

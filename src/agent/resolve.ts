@@ -1,7 +1,7 @@
 import type { AgentConfig } from './agent.js';
 import type { HistoryConfig, LimitsConfig } from './flow/conversation-config.js';
 import type { AgentExtensions } from './extensions/extensions.js';
-import type { Flow } from './extensions/flow.js';
+import type { Flow } from './flow/steps.js';
 import { type FlowSettings, resolveFlow } from './flow/flow.js';
 import type { AgentFunction, AppFunction, ServiceFunction } from './function.js';
 import { DEFAULT_LANGUAGE, type Language } from './language.js';

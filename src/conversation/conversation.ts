@@ -19,7 +19,7 @@ import * as interruption from './floor/interruption.js';
 import { onLineOpened, onOpeningDue } from './reply/opening.js';
 import { phrasesFor } from './language/phrases.js';
 import { ACTIONS } from './actions/actions.js';
-import { setRecording } from './actions/pause-recording.js';
+import { setRecording } from './control/recording.js';
 import * as replies from './reply/reply.js';
 import * as toolCalls from './reply/tool-calls.js';
 import { endRound } from './reply/tool-calls.js';

@@ -1,7 +1,7 @@
 import type { ChatMessage, ToolCall, ToolSpec } from '../agent/chat.js';
 import type { Failure } from '../base/errors.js';
 import type { CommandOutcome, ConversationCommand, ParticipantState, Side } from './control/command.js';
-import type { StepView } from '../agent/extensions/flow.js';
+import type { StepView } from '../agent/flow/steps.js';
 import type { AnnouncedEnd } from './voicemail/announcements.js';
 import type { ExpectedAnswer } from '../agent/expected-answer.js';
 import type { AttendedTransferConfig } from '../agent/flow/actions.js';

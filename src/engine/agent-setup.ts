@@ -12,7 +12,7 @@ import {
 import type { Clock } from '../base/clock.js';
 import { ParleyError } from '../base/errors.js';
 import { VirtualClock } from '../base/virtual-clock.js';
-import type { Flow } from '../agent/extensions/flow.js';
+import type { Flow } from '../agent/flow/steps.js';
 import { ACTION_NAMES } from '../conversation/actions/actions.js';
 import { STEP_FUNCTIONS } from '../conversation/steps/steps.js';
 import { flowPatternFaults } from '../providers/llm/scripted/index.js';

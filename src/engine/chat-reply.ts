@@ -168,8 +168,9 @@ export class ChatReply {
   /** What the steps of the flow do without the model: phrases, and tools that parley calls. Returns who goes on. */
   async *#follow(first: StepVerdict): AsyncGenerator<ReplyPiece, 'model' | 'user', undefined> {
     const { steps, signal } = this.#options;
+    if (steps === null) return 'model';
     let next = first;
-    for (let count = 0; typeof next === 'object' && steps !== null; count++) {
+    for (let count = 0; typeof next === 'object'; count++) {
       if (count === MAX_ROUNDS) throw this.#failure('its flow called tools without an end');
       yield* this.#stepText();
       const call = { id: steps.idOf(next.tool, this.added), name: next.tool, arguments: next.arguments };

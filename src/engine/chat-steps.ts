@@ -1,5 +1,5 @@
 import type { ChatMessage, ToolSpec } from '../agent/chat.js';
-import type { StepsConfig, StepView } from '../agent/extensions/flow.js';
+import type { StepsConfig, StepView } from '../agent/flow/steps.js';
 import { phrasesFor } from '../conversation/language/phrases.js';
 import { freeCallId } from '../conversation/reply/reply.js';
 import { type StepPassed, Steps, type StepsState } from '../conversation/steps/machine.js';
@@ -26,7 +26,7 @@ export class ChatSteps {
       readBack: (value) => phrasesFor(language).readBack.replaceAll('{value}', value),
       lastWords: () => last,
       onEntered: () => undefined,
-      onThen: () => undefined, // there is no line
+      onEnd: () => undefined, // there is no line
     });
     if (restored !== null || this.#isNew) return;
     // The opening was said before.

@@ -144,7 +144,10 @@ export class Session extends SteeredSession {
       playout: this.#playout,
       onSpoke: (who, chars) => context.usage({ stage: 'tts', ...who, chars }),
       onOutcome: this.#outcomesOf('tts'),
-      onFirstAudio: (utteranceId) => this.#onFirstAudio(utteranceId),
+      onFirstAudio: (utteranceId) => {
+        this.#metrics.turns.firstAudio(utteranceId, this.#nowMs());
+        this.#log.note('voice.first', { utteranceId });
+      },
     });
     const { languages = null } = options;
     const hearsAndSpeaks = { recogniser: this.#recogniser, voice: this.#voice };
@@ -366,7 +369,10 @@ export class Session extends SteeredSession {
     },
     'digits.send': ({ callId, digits }) => this.#lineActions.press(callId, digits),
     'language.switch': ({ callId, language }) => this.#languageSwitch.switch(callId, language),
-    doNotCall: ({ by }) => void this.#options.listDoNotCall?.(by).catch(this.#faultOf('doNotCall.failed')),
+    doNotCall: ({ by }) => {
+      const note = (error: unknown): void => this.noteFault('doNotCall.failed', reasonOf(error));
+      this.#options.listDoNotCall?.(by).catch(note);
+    },
     'line.transfer': ({ callId, target, attended }) => {
       this.#lineActions.transfer(callId, target, attended);
       this.#notifier.observe({ type: 'transferring', on: true });
@@ -454,10 +460,6 @@ export class Session extends SteeredSession {
     this.#notifier.answerEnded(text.slice(heardChars));
   }
 
-  #faultOf(name: string): (error: unknown) => void {
-    return (error) => this.noteFault(name, reasonOf(error));
-  }
-
   #onTranscript({ segment, text: said, isFinal, understood }: SttTranscript): void {
     const text = this.#cards.heard(segment, said);
     // The client first: the answer may start as soon as the conversation knows.
@@ -465,11 +467,6 @@ export class Session extends SteeredSession {
     if (understood && this.#isRunning) this.#notifier.transcribed({ text, isFinal, turn, segment });
     this.#dispatch({ type: 'transcript', segment, text, isFinal, understood });
     if (understood && isFinal) this.#languageSwitch.heard(text);
-  }
-
-  #onFirstAudio(utteranceId: number): void {
-    this.#metrics.turns.firstAudio(utteranceId, this.#nowMs());
-    this.#log.note('voice.first', { utteranceId });
   }
 
   #onToolProgress(call: ToolCall, text: string, isSaid: boolean): void {
@@ -536,7 +533,8 @@ export class Session extends SteeredSession {
     this.#state = 'ending';
     if (this.#playout.held) this.#drop();
     this.#notifier.answerEnded();
-    if (wasOpen) this.#notifier.tell({ type: 'ended', status: this.#status, limit: this.#limit ?? undefined });
+    const status = this.#conversation.state.ending?.status ?? 'api-ended';
+    if (wasOpen) this.#notifier.tell({ type: 'ended', status, limit: this.#limit ?? undefined });
     this.#sink.stop();
     this.#pacer.stop();
     this.#alarm.set(undefined);
@@ -558,21 +556,13 @@ export class Session extends SteeredSession {
     this.#hearing.close(); // not before: audio that it was processing may have led here
     const hearing = closed('stt.close', () => this.#recogniser.close());
     await Promise.all([hearing, participants, this.#options.recording?.close()]);
-    const calls = wasOpen ? await this.#afterCall() : [];
+    const options = { ...this.#options, usage: this.#metrics.usage };
+    const messages = forModel([{ role: 'system', content: this.#conversation.systemPrompt }, ...this.#messages()]);
+    const calls = wasOpen ? await afterCall(options, messages, this.#toolRunner.calls, this.#context.fault) : [];
     this.#state = 'over';
     const report = this.#report(durationMs, calls);
     this.#notifier.observe({ type: 'ended', report });
     this.#resolveFinished(report);
-  }
-
-  #afterCall(): Promise<readonly FunctionCall[]> {
-    const options = { ...this.#options, usage: this.#metrics.usage };
-    const messages = forModel([{ role: 'system', content: this.#conversation.systemPrompt }, ...this.#messages()]);
-    return afterCall(options, messages, this.#toolRunner.calls, this.#context.fault);
-  }
-
-  get #status(): SessionReport['status'] {
-    return this.#conversation.state.ending?.status ?? 'api-ended';
   }
 
   #messages(): SessionReport['messages'] {
@@ -583,7 +573,7 @@ export class Session extends SteeredSession {
     const { optOut = false, recording } = this.#options;
     return reportOf({
       sessionId: this.id,
-      status: this.#status,
+      status: this.#conversation.state.ending?.status ?? 'api-ended',
       durationMs,
       optOut,
       metrics: this.#metrics,

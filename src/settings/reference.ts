@@ -119,7 +119,14 @@ function fieldsOf(schema: z.ZodObject, prefix: string): FieldReference[] {
 }
 
 /** What has a field in more than one place, and is described in the first: the keywords of JSON Schema are many. */
-const DESCRIBED_ONCE = new Map([['Param', 'tools[].params[]']]);
+const DESCRIBED_ONCE = new Map([
+  ['Param', 'tools[].params[]'],
+  ['FlowSaying', 'extensions.flow.steps[].say'],
+  ['FlowData', 'extensions.flow.steps[].collect[]'],
+  ['FlowCall', 'extensions.flow.steps[].call'],
+  ['FlowTransition', 'extensions.flow.steps[].transitions[]'],
+  ['FlowEnd', 'extensions.flow.steps[].end'],
+]);
 /** Parts that have parts of their own. */
 const ENDLESS = new Set(['ParamSchema']);
 
@@ -129,7 +136,11 @@ function below(schema: z.ZodType, path: string): FieldReference[] {
   if (ENDLESS.has(title) || (DESCRIBED_ONCE.get(title) ?? path) !== path) return [];
   if (inner instanceof z.ZodObject) return fieldsOf(inner, `${path}.`);
   if (inner instanceof z.ZodArray) return below(inner.element as z.ZodType, `${path}[]`);
-  if (inner instanceof z.ZodUnion) return inner.options.flatMap((option) => below(option as z.ZodType, path));
+  if (inner instanceof z.ZodUnion) {
+    const all = inner.options.flatMap((option) => below(option as z.ZodType, path));
+    // A member of several forms is described with the first.
+    return all.filter((field, at) => all.findIndex((other) => other.path === field.path) === at);
+  }
   return [];
 }
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { loadAgentFile } from '../../src/agent/agent-file.js';
 import { parseAgentExtensions } from '../../src/agent/extensions/extensions.js';
-import type { FlowStep } from '../../src/agent/extensions/flow.js';
+import type { FlowStep } from '../../src/agent/flow/steps.js';
 import { packageFile } from '../../src/package-files.js';
 import { InvalidConfigError } from '../../src/schema/issues.js';
 import { fileURLToPath } from 'node:url';
 
 const HANG_UP = { action: 'hang_up' } as const;
-const END: FlowStep = { id: 'end', then: HANG_UP };
+const END: FlowStep = { id: 'end', end: HANG_UP };
 
 /** Place and sentence of each fault, as `place: sentence`. */
 function faultsOf(flow: unknown): string[] {
@@ -29,8 +29,8 @@ describe('a flow', () => {
   it.each([
     [[{ id: 'a', transitions: [{ to: 'b' }] }], 'steps.0.transitions.0.to: There is no step b'],
     [[END, END], 'steps.1.id: Another step has the id end'],
-    [[{ id: 'a', then: HANG_UP }, END], 'steps.1.id: No step leads to end: it can never be reached'],
-    [[{ id: 'a' }], 'steps.0.transitions: a is a dead end: it has neither transitions nor `then`'],
+    [[{ id: 'a', end: HANG_UP }, END], 'steps.1.id: No step leads to end: it can never be reached'],
+    [[{ id: 'a' }], 'steps.0.transitions: a is a dead end: it has neither transitions nor `end`'],
     [
       [
         { id: 'a', transitions: [{ to: 'b' }] },
@@ -47,8 +47,8 @@ describe('a flow', () => {
       'steps.0.call.arguments.id: No step before a collects order',
     ],
     [
-      [{ id: 'a', then: { action: 'return' } }],
-      'steps.0.then.action: Only global steps can return: a has nowhere to go back to',
+      [{ id: 'a', end: { action: 'return' } }],
+      'steps.0.end.action: Only global steps can return: a has nowhere to go back to',
     ],
     [
       [{ id: 'a', collect: [{ name: 'x', type: 'choice' }], transitions: [{ to: 'end' }] }, END],
@@ -59,7 +59,7 @@ describe('a flow', () => {
       'steps.0.collect.0.failed: There is no step gone',
     ],
     [
-      [{ id: 'a', then: HANG_UP, transitions: [{ to: 'a' }] }],
+      [{ id: 'a', end: HANG_UP, transitions: [{ to: 'a' }] }],
       'steps.0.transitions.0: a has ended by then: a transition can only follow a failed transfer (tool transfer_call)',
     ],
     [
@@ -88,5 +88,9 @@ describe('a flow', () => {
       transitions: [{ to: 'a' }],
     };
     expect(faultsOf({ steps, global: [city] })).toEqual([]);
+    expect(faultsOf({ steps, start: 'city', global: [city] })).toEqual([
+      'start: city is a global step: a flow begins with one of its steps',
+    ]);
+    expect(faultsOf({ steps, start: 'b', global: [city] })).toEqual([]);
   });
 });

@@ -57,7 +57,9 @@ export const SHOWN_BY: Readonly<Record<string, string>> = {
     'global[].phrases': 'engine/flow.test.ts',
   }),
   ...flowSteps('extensions.flow.steps[].'),
-  ...flowSteps('extensions.flow.global[].'),
+  ...Object.fromEntries(
+    Object.entries(flowSteps('extensions.flow.global[].')).filter(([path]) => !/global\[\]\.\w+(?:\[\])?\./.test(path)),
+  ),
   ...below('extensions.queue.', {
     limit: 'daemon/queues/waiting.test.ts',
     max_calls: 'daemon/queues/waiting.test.ts',
@@ -234,7 +236,7 @@ export function testFileOf(path: string): string {
 function flowSteps(prefix: string): Record<string, string> {
   const shown = {
     id: 'conversation/steps/steps.test.ts',
-    title: 'engine/flow.test.ts',
+    title: 'conversation/steps/steps.test.ts',
     instruction: 'conversation/steps/steps.test.ts',
     say: 'conversation/steps/steps.test.ts',
     'say.entry': 'conversation/steps/steps.test.ts',
@@ -264,10 +266,22 @@ function flowSteps(prefix: string): Record<string, string> {
     transitions: 'conversation/steps/steps.test.ts',
     'transitions[].to': 'conversation/steps/steps.test.ts',
     'transitions[].when': 'conversation/steps/steps.test.ts',
-    then: 'conversation/steps/steps.test.ts',
-    'then.action': 'conversation/steps/steps.test.ts',
-    'then.phone': 'conversation/steps/steps.test.ts',
-    'then.summary': 'conversation/steps/steps.test.ts',
+    end: 'conversation/steps/steps.test.ts',
+    'end.action': 'conversation/steps/steps.test.ts',
+    'end.phone': 'conversation/steps/steps.test.ts',
+    'end.summary': 'conversation/steps/steps.test.ts',
+    'transitions[].when[].data': 'conversation/steps/steps.test.ts',
+    'transitions[].when[].known': 'conversation/steps/steps.test.ts',
+    'transitions[].when[].is': 'conversation/steps/steps.test.ts',
+    'transitions[].when[].not': 'conversation/steps/steps.test.ts',
+    'transitions[].when[].in': 'conversation/steps/steps.test.ts',
+    'transitions[].when[].at_least': 'conversation/steps/steps.test.ts',
+    'transitions[].when[].at_most': 'conversation/steps/steps.test.ts',
+    'transitions[].when[].tool': 'conversation/steps/steps.test.ts',
+    'transitions[].when[].ok': 'conversation/steps/steps.test.ts',
+    'transitions[].when[].path': 'conversation/steps/steps.test.ts',
+    'transitions[].when[].choice': 'conversation/steps/steps.test.ts',
+    'transitions[].when[].phrases': 'engine/flow.test.ts',
   };
   return below(prefix, shown);
 }

@@ -26,7 +26,7 @@ const PAY: AgentExtensions = {
         call: { tool: 'charge', arguments: { number: '{card}' } },
         transitions: [{ to: 'end', when: [{ tool: 'charge' }] }],
       },
-      { id: 'end', say: { entry: 'Thank you. Goodbye!' }, then: { action: 'hang_up' } },
+      { id: 'end', say: { entry: 'Thank you. Goodbye!' }, end: { action: 'hang_up' } },
     ],
   },
 };
@@ -217,7 +217,7 @@ it('names tools that the agent does not have, and patterns with faults', async (
     tools: ['nothing'],
     steps: [
       { id: 'a', transitions: [{ to: 'b', when: [{ choice: 'Go.', phrases: ['(go'] }] }] },
-      { id: 'b', then: { action: 'hang_up' as const } },
+      { id: 'b', end: { action: 'hang_up' as const } },
     ],
   };
   const request = { agent: { prompt: '' }, extensions: { flow }, transport: new MemoryTransport() };

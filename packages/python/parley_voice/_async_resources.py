@@ -90,6 +90,8 @@ from .models import (
     StartOutboundCallSessionContinuation,
     StateEvent,
     StatusEvent,
+    StepEvent,
+    StepFigures,
     StopCallsAnswer,
     StoredEmbedConfiguration,
     Success,
@@ -374,6 +376,23 @@ class AsyncAgents:
         """
         return await self._http.json(Request("GET", path("/agents/{}/embed", agent_id)), StoredEmbedConfiguration)
 
+    async def get_step_figures(
+        self,
+        agent_id: str,
+        *,
+        from_: Optional[str] = None,
+        to: Optional[str] = None,
+    ) -> StepFigures:
+        """
+        How calls pass the steps of an agent, and where callers drop out. `GET /agents/{agent_id}/steps`
+
+        Calls count on the day (UTC) on which they end. Test calls do not count.
+        """
+        return await self._http.json(
+            Request("GET", path("/agents/{}/steps", agent_id), query={"from": from_, "to": to}),
+            StepFigures,
+        )
+
 
 class AsyncKeys:
     """Requests about keys."""
@@ -651,7 +670,7 @@ class AsyncEvents:
         Watch the events of all calls. `GET /events`
 
         Events are `status`, `transcript`, `speaking`, `interrupted`, `metrics`, `tool_started`, `tool_progress`,
-        `tool`, `state`, `participant`, and `gap` if the client missed some. Those of all nodes.
+        `tool`, `state`, `step`, `participant`, and `gap` if the client missed some. Those of all nodes.
         """
         return self._http.events(
             "/events",
@@ -664,6 +683,7 @@ class AsyncEvents:
                 "speaking": SpeakingEvent,
                 "interrupted": InterruptedEvent,
                 "state": StateEvent,
+                "step": StepEvent,
                 "tool_started": ToolStartedEvent,
                 "tool_progress": ToolProgressEvent,
                 "gap": GapEvent,
@@ -694,6 +714,7 @@ class AsyncEvents:
                 "speaking": SpeakingEvent,
                 "interrupted": InterruptedEvent,
                 "state": StateEvent,
+                "step": StepEvent,
                 "tool_started": ToolStartedEvent,
                 "tool_progress": ToolProgressEvent,
                 "gap": GapEvent,

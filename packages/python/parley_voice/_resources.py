@@ -90,6 +90,8 @@ from .models import (
     StartOutboundCallSessionContinuation,
     StateEvent,
     StatusEvent,
+    StepEvent,
+    StepFigures,
     StopCallsAnswer,
     StoredEmbedConfiguration,
     Success,
@@ -371,6 +373,17 @@ class Agents:
         """
         return self._http.json(Request("GET", path("/agents/{}/embed", agent_id)), StoredEmbedConfiguration)
 
+    def get_step_figures(self, agent_id: str, *, from_: Optional[str] = None, to: Optional[str] = None) -> StepFigures:
+        """
+        How calls pass the steps of an agent, and where callers drop out. `GET /agents/{agent_id}/steps`
+
+        Calls count on the day (UTC) on which they end. Test calls do not count.
+        """
+        return self._http.json(
+            Request("GET", path("/agents/{}/steps", agent_id), query={"from": from_, "to": to}),
+            StepFigures,
+        )
+
 
 class Keys:
     """Requests about keys."""
@@ -637,7 +650,7 @@ class Events:
         Watch the events of all calls. `GET /events`
 
         Events are `status`, `transcript`, `speaking`, `interrupted`, `metrics`, `tool_started`, `tool_progress`,
-        `tool`, `state`, `participant`, and `gap` if the client missed some. Those of all nodes.
+        `tool`, `state`, `step`, `participant`, and `gap` if the client missed some. Those of all nodes.
         """
         return self._http.events(
             "/events",
@@ -650,6 +663,7 @@ class Events:
                 "speaking": SpeakingEvent,
                 "interrupted": InterruptedEvent,
                 "state": StateEvent,
+                "step": StepEvent,
                 "tool_started": ToolStartedEvent,
                 "tool_progress": ToolProgressEvent,
                 "gap": GapEvent,
@@ -680,6 +694,7 @@ class Events:
                 "speaking": SpeakingEvent,
                 "interrupted": InterruptedEvent,
                 "state": StateEvent,
+                "step": StepEvent,
                 "tool_started": ToolStartedEvent,
                 "tool_progress": ToolProgressEvent,
                 "gap": GapEvent,

@@ -201,6 +201,8 @@ class AgentExtensions(Model):
     """How calls are transferred."""
     queue: Optional[Queue] = None
     """Inbound phone calls wait when no session is free."""
+    flow: Optional[FlowSteps] = None
+    """The conversation is a graph of steps."""
 
 
 @dataclass(repr=False)
@@ -318,6 +320,8 @@ class CallActivity(Model):
     agent_muted: bool
     participants: List[CallActivityParticipant]
     """People who have joined the user and the agent"""
+    step: Optional[str]
+    """The step of the flow; null = none"""
     tool: Optional[str]
     """The tool that runs"""
     topic: CallActivityTopic
@@ -464,6 +468,8 @@ class CallHistory(Model):
     """Who has listened in: the id of their key, their name, and seconds since the line opened."""
     participants: Optional[List[CallHistoryParticipant]] = None
     """Who has joined the user and the agent: `from` and `to` in seconds since the line opened."""
+    steps: Optional[List[CallHistoryStep]] = None
+    """The steps of the flow that it was in: `from` and `to` in seconds since the line opened."""
     eval: Optional[CallHistoryEval] = None
     """Only a test call has it. Lists of calls have no test calls."""
 
@@ -565,6 +571,15 @@ class CallHistoryParticipantMode(Model):
     not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
     """
     from_: float = field(metadata={"member": "from"})
+
+
+@dataclass(repr=False)
+class CallHistoryStep(Model):
+    step: str
+    from_: float = field(metadata={"member": "from"})
+    to: float
+    next: Optional[str]
+    """`null`: the call ended in it."""
 
 
 @dataclass(repr=False)
@@ -1524,6 +1539,212 @@ class Flow(Model):
     """A user who says nothing."""
     dtmf_dial: Optional[DTMFDial] = None
     """The agent pressing phone keys."""
+
+
+@dataclass(repr=False)
+class FlowCall(Model):
+    """A tool that parley calls."""
+
+    tool: str
+    """The tool."""
+    arguments: Optional[Dict[str, Union[str, float, bool]]] = None
+    """Its arguments. A text that is `{name}` and nothing else is the value itself, with its type."""
+
+
+@dataclass(repr=False)
+class FlowChoice(Model):
+    """One of the values of a choice."""
+
+    value: str
+    """The value that is kept."""
+    phrases: Optional[List[str]] = None
+    """Other words for it."""
+
+
+@dataclass(repr=False)
+class FlowChoiceCondition(Model):
+    """Holds by the model's choice."""
+
+    choice: str
+    """When the model chooses this transition. It is offered while the other conditions beside it hold."""
+    phrases: Optional[List[str]] = None
+    """What the user says then, for the scripted model: patterns as in its rules."""
+
+
+@dataclass(repr=False)
+class FlowData(Model):
+    """A value that a step learns from the user."""
+
+    name: str
+    """What conditions and tools call it. `{name}` stands for its value in texts of the steps."""
+    type: Literal["text", "name", "number", "date", "time", "email", "phone", "card", "yes_no", "choice"]
+    """
+    Its type, which is checked in code. `date` is resolved by the clock of the call, `email` is spelled back, `card` has
+    to fit the Luhn check and is stored nowhere.
+    """
+    description: Optional[str] = None
+    """What it is, for the model."""
+    ask: Optional[List[str]] = None
+    """The question; a repeated question uses the wordings in turn."""
+    required: Optional[bool] = None
+    """Transitions on data wait for it. Others are taken if the user offers them."""
+    confirm: Optional[bool] = None
+    """parley reads the value back, and the user says whether it is right."""
+    read_back: Optional[str] = None
+    """How it is read back; `{value}` is the value, letter by letter or digit by digit."""
+    retries: Optional[int] = None
+    """Attempts after the first one that was refused, or read back wrong."""
+    failed: Optional[str] = None
+    """The step that follows when no attempt is left."""
+    choices: Optional[List[FlowChoice]] = None
+    """The values of a `choice`."""
+    min: Optional[float] = None
+    """Lowest value of a `number`."""
+    max: Optional[float] = None
+    """Highest value of a `number`."""
+    period: Optional[Literal["future", "past", "any"]] = None
+    """Which dates a `date` may be; today is both."""
+    calling_code: Optional[str] = None
+    """Put before phone numbers without one, in place of a leading 0."""
+
+
+@dataclass(repr=False)
+class FlowDataCondition(Model):
+    """Holds by a value of the call."""
+
+    data: str
+    """The value that it is about."""
+    known: Optional[bool] = None
+    """Whether it is known."""
+    is_: Optional[Union[str, float, bool]] = field(default=None, metadata={"member": "is"})
+    """It is this."""
+    not_: Optional[Union[str, float, bool]] = field(default=None, metadata={"member": "not"})
+    """It is known, and not this."""
+    in_: Optional[List[Union[str, float, bool]]] = field(default=None, metadata={"member": "in"})
+    """It is one of these."""
+    at_least: Optional[Union[float, str]] = None
+    """It is this or more. Dates and times compare, too."""
+    at_most: Optional[Union[float, str]] = None
+    """It is this or less."""
+
+
+@dataclass(repr=False)
+class FlowEnd(Model):
+    """What a step ends with."""
+
+    action: Literal["hang_up", "transfer", "return", "repeat"]
+    """
+    `hang_up` ends the call, `transfer` connects another number; `return` goes back to the step from which a global step
+    was entered; `repeat` does so and says the last words before it again.
+    """
+    phone: Optional[str] = None
+    """Where `transfer` connects to."""
+    summary: Optional[str] = None
+    """What an attended `transfer` tells whoever takes the call."""
+
+
+@dataclass(repr=False)
+class FlowGlobalStep(Model):
+    """A step that can be reached from every step."""
+
+    id: str
+    """Its name; no two steps share one."""
+    choice: str
+    """When the model chooses it, from any step."""
+    title: Optional[str] = None
+    """What people call it."""
+    instruction: Optional[str] = None
+    """The part of the model's prompt that is about this step."""
+    say: Optional[FlowSaying] = None
+    """What is said word for word."""
+    tools: Optional[List[str]] = None
+    """Tools that the model can call in this step."""
+    collect: Optional[List[FlowData]] = None
+    """What the step learns from the user, in the order of its questions."""
+    call: Optional[FlowCall] = None
+    """A tool that parley calls as soon as all required data of the step are known."""
+    transitions: Optional[List[FlowTransition]] = None
+    """What follows."""
+    end: Optional[FlowEnd] = None
+    """What happens when the entry phrase was said: the step ends here."""
+    phrases: Optional[List[str]] = None
+    """What the user says then, for the scripted model: patterns as in its rules."""
+
+
+@dataclass(repr=False)
+class FlowSaying(Model):
+    """What parley says word for word."""
+
+    entry: Optional[str] = None
+    """Said when the step begins. If it ends in a question mark, the agent then listens."""
+    exit: Optional[str] = None
+    """Said when a transition leaves the step."""
+    whole: Optional[bool] = None
+    """Both are said to their end: nothing that the user says cuts them off."""
+
+
+@dataclass(repr=False)
+class FlowStep(Model):
+    """A step of a flow."""
+
+    id: str
+    """Its name; no two steps share one."""
+    title: Optional[str] = None
+    """What people call it."""
+    instruction: Optional[str] = None
+    """The part of the model's prompt that is about this step."""
+    say: Optional[FlowSaying] = None
+    """What is said word for word."""
+    tools: Optional[List[str]] = None
+    """Tools that the model can call in this step."""
+    collect: Optional[List[FlowData]] = None
+    """What the step learns from the user, in the order of its questions."""
+    call: Optional[FlowCall] = None
+    """A tool that parley calls as soon as all required data of the step are known."""
+    transitions: Optional[List[FlowTransition]] = None
+    """What follows."""
+    end: Optional[FlowEnd] = None
+    """What happens when the entry phrase was said: the step ends here."""
+
+
+@dataclass(repr=False)
+class FlowSteps(Model):
+    """The conversation is a graph of steps."""
+
+    steps: List[FlowStep]
+    """The steps."""
+    start: Optional[str] = None
+    """Where the conversation begins."""
+    global_: Optional[List[FlowGlobalStep]] = field(default=None, metadata={"member": "global"})
+    """Steps that can be reached from every step, for instance to speak to a person, to repeat, or to stop."""
+    tools: Optional[List[str]] = None
+    """Tools that the model can call in every step that names none."""
+
+
+@dataclass(repr=False)
+class FlowToolCondition(Model):
+    """Holds by a tool's result."""
+
+    tool: str
+    """A tool that was called in this step; `transfer_call` for the transfer of `end`."""
+    ok: Optional[bool] = None
+    """Whether it succeeded."""
+    path: Optional[str] = None
+    """A member of its result, such as `order.status` or `rooms.0.id`."""
+    is_: Optional[Union[str, float, bool]] = field(default=None, metadata={"member": "is"})
+    """What that has to be."""
+
+
+@dataclass(repr=False)
+class FlowTransition(Model):
+    """A way from one step to the next."""
+
+    to: str
+    """The step that follows."""
+    when: Optional[List[Union[FlowDataCondition, FlowToolCondition, FlowChoiceCondition]]] = None
+    """
+    All of these hold. Transitions are tried in order; without a `choice` or a `tool`, when all required data are known.
+    """
 
 
 @dataclass(repr=False)
@@ -2680,6 +2901,49 @@ class StatusEvent(Model):
 
 
 @dataclass(repr=False)
+class StepEvent(Model):
+    """Event `step`: a step of the flow begins."""
+
+    session_id: str
+    step: str
+    time: Optional[float] = None
+    """Unix seconds"""
+
+
+@dataclass(repr=False)
+class StepFigures(Model):
+    """How calls pass the steps of a flow."""
+
+    from_: str = field(metadata={"member": "from"})
+    to: str
+    calls: int
+    """Calls that have ended."""
+    steps: List[StepFiguresStep]
+
+
+@dataclass(repr=False)
+class StepFiguresStep(Model):
+    step: str
+    title: Optional[str]
+    """`null`: it has none, or is no step of the flow any more."""
+    entered: int
+    ended: int
+    """Calls that ended in it. In a step without `end` those are callers who dropped out."""
+    is_end: bool
+    """Whether the step ends the call itself."""
+    seconds: float
+    """Mean time in it."""
+    left: List[StepFiguresStepLeft]
+    """By which way, the most used first."""
+
+
+@dataclass(repr=False)
+class StepFiguresStepLeft(Model):
+    to: str
+    count: int
+
+
+@dataclass(repr=False)
 class StoppedResult(Model):
     """Of `interrupt`: whether the agent had something to say."""
 
@@ -3216,6 +3480,7 @@ CallEvent = Union[
     SpeakingEvent,
     InterruptedEvent,
     StateEvent,
+    StepEvent,
     ToolStartedEvent,
     ToolProgressEvent,
     GapEvent,
@@ -3407,6 +3672,7 @@ CallEventMessage = Union[
     NamedEvent[Literal["speaking"], SpeakingEvent],
     NamedEvent[Literal["interrupted"], InterruptedEvent],
     NamedEvent[Literal["state"], StateEvent],
+    NamedEvent[Literal["step"], StepEvent],
     NamedEvent[Literal["tool_started"], ToolStartedEvent],
     NamedEvent[Literal["tool_progress"], ToolProgressEvent],
     NamedEvent[Literal["gap"], GapEvent],

@@ -3,7 +3,7 @@ import { optional } from '../../schema/field.js';
 import { type Location, parseWith } from '../../schema/issues.js';
 import { recordingExtensionSchema, transferExtensionSchema } from '../flow/actions.js';
 import { toolNameSchema } from '../function.js';
-import { flowSchema } from './flow.js';
+import { flowSchema } from '../flow/steps.js';
 import { queueSchema } from './queue.js';
 
 /** What an agent has beside its AgentConfig. Each member has a file of its own in this folder. */

@@ -1,5 +1,5 @@
 import type { ChatMessage } from '../chat.js';
-import type { StepsConfig } from '../extensions/flow.js';
+import type { StepsConfig } from './steps.js';
 import { type FlowSettings, resolveFlow } from './flow.js';
 
 /** The settings of one conversation. Plain data, made from an AgentConfig and the operator's settings. */

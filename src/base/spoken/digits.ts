@@ -48,7 +48,7 @@ export function spokenDigits(digits: string): string {
  */
 export function isCardNumber(digits: string): boolean {
   if (!/^(?:[2456]\d{15,18}|3[47]\d{13}|(?!3[47])[013789]\d{11,18})$/.test(digits)) return false;
-  const sum = [...digits].reverse().reduce((total, digit, index) => {
+  const sum = [...digits].toReversed().reduce((total, digit, index) => {
     const value = Number(digit) * (index % 2 === 1 ? 2 : 1);
     return total + (value > 9 ? value - 9 : value);
   }, 0);

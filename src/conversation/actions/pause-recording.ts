@@ -1,4 +1,5 @@
-import type { Core, RunningAction } from '../core.js';
+import { setRecording } from '../control/recording.js';
+import type { RunningAction } from '../core.js';
 
 /** The model pauses the recording, for instance while the user says the number of a card. */
 export const pauseRecording: RunningAction = {
@@ -36,11 +37,3 @@ export const resumeRecording: RunningAction = {
   start: (core) => setRecording(core, true),
   resultAtOnce: () => 'The call is recorded again.',
 };
-
-/** Leaves what follows out of the recording, or (`on`) records again. */
-export function setRecording(core: Core, on: boolean): void {
-  core.disarm('recording');
-  if (core.state.recordingPaused !== on) return;
-  core.emit({ type: 'recording.pause', on: !on });
-  core.state.recordingPaused = !on;
-}

@@ -1,5 +1,5 @@
 import type { ToolSpeechConfig } from '../../agent/flow/conversation-config.js';
-import type { StepsConfig } from '../../agent/extensions/flow.js';
+import type { StepsConfig } from '../../agent/flow/steps.js';
 
 /**
  * What a program may ask of a running conversation. `id`: a `command.done` or `command.refused` with the same number

@@ -1,4 +1,4 @@
-import type { DataValue, FlowData } from '../../agent/extensions/flow.js';
+import type { DataValue, FlowData } from '../../agent/flow/steps.js';
 import { answerOf } from '../../base/spoken/answer.js';
 import { dateAt, type DayNumber, isoDate, parseIsoDate, spokenDate } from '../../base/spoken/date.js';
 import { digitsAt, spokenDigits } from '../../base/spoken/digits.js';
@@ -57,7 +57,7 @@ const CHECKS: Readonly<
   card: (_data, text) => {
     const last = CARD.exec(text)?.[1];
     if (last === undefined) return refused('That is not a valid card number.');
-    return { ok: true, value: cardToken(last), spoken: `${spokenLast(last)}` };
+    return { ok: true, value: cardToken(last), spoken: spokenLast(last) };
   },
   yes_no: (_data, text) => {
     const answer = /^(true|false)$/i.test(text) ? text.toLowerCase() : answerOf(utteranceWords(text));
@@ -169,7 +169,7 @@ function spokenEmail(text: string): string | null {
 /** Letter by letter; the last part of the domain as a word: "a, n, n, a, at, m, e, dot com". */
 function spelledEmail(value: string): string {
   const at = value.lastIndexOf('.');
-  const letters = [...value.slice(0, at)].map((sign) => SIGN_NAMES[sign] ?? sign);
+  const letters = Array.from(value.slice(0, at), (sign) => SIGN_NAMES[sign] ?? sign);
   return `${letters.join(', ')}, dot ${value.slice(at + 1)}`;
 }
 
@@ -182,7 +182,7 @@ const SIGN_NAMES: Readonly<Record<string, string>> = {
 };
 
 function checkPhone({ calling_code: code }: FlowData, text: string): CheckedData {
-  const written = text.replaceAll(/[\s().\/-]/g, '');
+  const written = text.replaceAll(/[\s()./-]/g, '');
   const digits = PHONE_DIGITS.test(written) ? written : found(text, (words, at) => digitsAt(words, at))?.digits;
   if (digits === undefined || !PHONE_DIGITS.test(digits)) return refused('That is not a valid phone number.');
   const value = code == null || digits.startsWith('+') ? digits : code + digits.replace(/^0+/, '');

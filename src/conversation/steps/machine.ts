@@ -7,16 +7,26 @@ import {
   type FlowData,
   type FlowGlobalStep,
   type FlowStep,
-  type FlowThen,
+  type FlowEnd,
   type DataValue,
   startOf,
   type StepsConfig,
   type StepView,
-} from '../../agent/extensions/flow.js';
+} from '../../agent/flow/steps.js';
 import { parseJson } from '../../base/json.js';
 import { localTime } from '../../base/local-time.js';
 import type { DayNumber } from '../../base/spoken/date.js';
 import { checkData } from './data.js';
+import {
+  CONFIRM_DATA,
+  CONFIRM_RULE,
+  CONFIRM_SPEC,
+  DATA_RULES,
+  fieldLine,
+  nextStepSpec,
+  SET_DATA,
+  setDataSpec,
+} from './functions.js';
 
 /**
  * The steps of a flow. Where the conversation is, what is known, and what follows is decided here, in speech and in
@@ -35,14 +45,14 @@ export interface StepPassed {
 }
 
 /** A value that was read back, and waits for the user's yes. */
-interface Confirming {
+export interface DataToConfirm {
   name: string;
   value: DataValue;
   spoken: string;
 }
 
 /** What belongs to one stay in a step. */
-interface Stay {
+export interface StepStay {
   step: string;
   /** Refused attempts by name. */
   attempts: Record<string, number>;
@@ -52,13 +62,13 @@ interface Stay {
 }
 
 /** Plain data. */
-export interface StepsState extends Stay {
+export interface StepsState extends StepStay {
   data: Record<string, DataValue>;
   /** What the user does not say: no attempt is left, or it was declined. */
   unknown: string[];
-  confirming: Confirming[];
+  confirming: DataToConfirm[];
   /** Where a global step was entered from, with the agent's last words there. */
-  from: (Stay & { words: string }) | null;
+  from: (StepStay & { words: string }) | null;
   /** The last words of the steps are a question. */
   asked: boolean;
   /** Why the last value was refused, until the next one is taken. */
@@ -80,7 +90,7 @@ export interface StepsHost {
   lastWords(): string;
   onEntered(passed: StepPassed): void;
   /** The call ends, or is transferred, once everything was said. */
-  onThen(then: FlowThen): void;
+  onEnd(end: FlowEnd): void;
 }
 
 /** A tool that parley calls. */
@@ -93,15 +103,12 @@ export interface StepCall {
 /** Most steps that follow each other without waiting for anybody. */
 const MOST_AT_ONCE = 20;
 
-export const SET_DATA = 'set_data';
-export const CONFIRM_DATA = 'confirm_data';
-export const NEXT_STEP = 'next_step';
-/** The tool whose result a transfer by `then` has. */
+/** The tool whose result a transfer by `end` has. */
 export const TRANSFER = 'transfer_call';
 
 const CONFIRMED_TYPES: ReadonlySet<FlowData['type']> = new Set(['email', 'phone', 'card']);
 
-export function newStay(step: string): Stay {
+export function newStay(step: string): StepStay {
   return { step, attempts: {}, results: {}, called: false };
 }
 
@@ -237,8 +244,8 @@ export class Steps {
       if (to === null) break;
       this.#go(to);
     }
-    const { call, then } = this.step;
-    if (then != null) return state.results[TRANSFER] === undefined ? 'user' : 'model';
+    const { call, end } = this.step;
+    if (end != null) return state.results[TRANSFER] === undefined ? 'user' : 'model';
     if (call != null && !state.called && !state.asked && this.#isComplete()) {
       state.called = true;
       return { tool: call.tool, arguments: JSON.stringify(this.#argumentsOf(call.arguments ?? null)) };
@@ -259,7 +266,7 @@ export class Steps {
   }
 
   #fields(): readonly FlowData[] {
-    return this.step.then == null ? (this.step.collect ?? []) : [];
+    return this.step.end == null ? (this.step.collect ?? []) : [];
   }
 
   #isOpen({ name }: FlowData): boolean {
@@ -278,14 +285,14 @@ export class Steps {
 
   /** The step that follows without anybody's choice; null = none yet. */
   #due(): string | null {
-    const { call, then, transitions } = this.step;
+    const { call, end, transitions } = this.step;
     const { results } = this.#state;
     const isComplete = this.#isComplete() && (call == null || results[call.tool] !== undefined);
     for (const { to, when } of transitions ?? []) {
       const conditions = when ?? [];
       if (conditions.some((one) => 'choice' in one)) continue;
       const isByTool = conditions.some((one) => 'tool' in one);
-      if (!isByTool && (!isComplete || then != null)) continue;
+      if (!isByTool && (!isComplete || end != null)) continue;
       if (conditions.every((one) => this.#holds(one))) return to;
     }
     return null;
@@ -313,7 +320,7 @@ export class Steps {
 
   /** What the model may choose: the step's own transitions whose other conditions hold, and the global steps. */
   #choices(): { to: string; choice: string; phrases: readonly string[] }[] {
-    if (this.step.then != null) return [];
+    if (this.step.end != null) return [];
     const own = (this.step.transitions ?? []).flatMap(({ to, when }) => {
       const choice = (when ?? []).find((one) => 'choice' in one);
       if (choice === undefined || !(when ?? []).every((one) => this.#holds(one))) return [];
@@ -438,12 +445,12 @@ export class Steps {
     const passed: StepPassed = { step: id, fromMs: this.#host.nowMs, toMs: null, to: null };
     this.#state.passed.push(passed);
     this.#host.onEntered(passed);
-    const { say, then } = this.step;
+    const { say, end } = this.step;
     this.#state.asked = false;
     if (say?.entry != null) this.#say(say.entry, true);
-    if (then == null) return;
-    if (then.action === 'hang_up' || then.action === 'transfer') this.#host.onThen(then);
-    else this.#return(then.action === 'repeat');
+    if (end == null) return;
+    if (end.action === 'hang_up' || end.action === 'transfer') this.#host.onEnd(end);
+    else this.#return(end.action === 'repeat');
   }
 
   /** Back from a global step. */
@@ -504,82 +511,6 @@ export class Steps {
     });
     return Object.fromEntries(filled);
   }
-}
-
-const DATA_RULES =
-  `Call ${SET_DATA} with what the user says, in their words if you are not sure of the form; they are checked. Do not ` +
-  'read values back: where that is needed, it is done for you. Do not make values up.';
-const CONFIRM_RULE = `call ${CONFIRM_DATA} with their answer, or ${SET_DATA} if they correct it.`;
-
-const CONFIRM_SPEC: ToolSpec = {
-  name: CONFIRM_DATA,
-  description: 'The answer of the user to the value that was read back.',
-  parameters: {
-    type: 'object',
-    properties: { correct: { type: 'boolean', description: 'Whether the user says that it is right.' } },
-    required: ['correct'],
-    additionalProperties: false,
-  },
-};
-
-const FORMS: Readonly<Record<FlowData['type'], string>> = {
-  text: 'text',
-  name: 'a name; with its letters if the user spells it',
-  number: 'a number',
-  date: 'a date: YYYY-MM-DD, or as the user says it, such as "next friday"',
-  time: 'a time of day: HH:MM, or as the user says it',
-  email: 'an e-mail address',
-  phone: 'a phone number, digits',
-  card: 'a card number: you see it as "[card number ending in 1234]"; give exactly this text',
-  yes_no: 'true or false',
-  choice: 'one of the values',
-};
-
-function fieldLine(data: FlowData): string {
-  const { name, type, description, ask, required } = data;
-  const what = [description ?? '', FORMS[type], required === false ? 'the user need not say it' : '']
-    .filter((part) => part !== '')
-    .join('; ');
-  const [question] = ask ?? [];
-  return `- ${name} (${what})${question === undefined ? '' : ` Ask: ${question}`}`;
-}
-
-function setDataSpec(fields: readonly FlowData[]): ToolSpec {
-  const properties = fields.map((data) => [data.name, propertyOf(data)] as const);
-  return {
-    name: SET_DATA,
-    description: 'Takes what the user has said for this step. Give what is known; leave the rest out.',
-    parameters: { type: 'object', properties: Object.fromEntries(properties), additionalProperties: false },
-  };
-}
-
-function propertyOf({ type, description, choices, required }: FlowData): Record<string, unknown> {
-  const words = [description ?? '', FORMS[type], required === false ? 'null if the user does not want to say it' : ''];
-  const property: Record<string, unknown> = { description: words.filter((part) => part !== '').join('; ') };
-  if (type === 'yes_no') property['type'] = 'boolean';
-  else if (required !== false) property['type'] = 'string';
-  if (type === 'choice' && required !== false) property['enum'] = (choices ?? []).map(({ value }) => value);
-  return property;
-}
-
-function nextStepSpec(choices: readonly { to: string; choice: string }[]): ToolSpec {
-  const names = [...new Set(choices.map(({ to }) => to))];
-  return {
-    name: NEXT_STEP,
-    description: 'Goes to another step as soon as what it is for applies. Say nothing with it.',
-    parameters: {
-      type: 'object',
-      properties: {
-        step: {
-          type: 'string',
-          enum: names,
-          description: choices.map(({ to, choice }) => `${to}: ${choice}`).join('; '),
-        },
-      },
-      required: ['step'],
-      additionalProperties: false,
-    },
-  };
 }
 
 function argumentsOf(args: string): Readonly<Record<string, unknown>> | null {

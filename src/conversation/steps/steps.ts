@@ -1,13 +1,14 @@
-import type { FlowData, StepsConfig } from '../../agent/extensions/flow.js';
+import type { FlowData, StepsConfig } from '../../agent/flow/steps.js';
 import type { ExpectedAnswer } from '../../agent/expected-answer.js';
 import type { ChatMessage, ToolCall } from '../../agent/chat.js';
-import { setRecording } from '../actions/pause-recording.js';
+import { setRecording } from '../control/recording.js';
 import type { Core, RunningAction } from '../core.js';
 import { phrasesFor } from '../language/phrases.js';
 import * as speech from '../speech/agent-speech.js';
 import { addAssistantMessage, lastSpoken } from '../speech/history.js';
 import { OPENING_TURN } from '../state.js';
-import { CONFIRM_DATA, NEXT_STEP, SET_DATA, Steps, type StepsHost, type StepsState } from './machine.js';
+import { CONFIRM_DATA, NEXT_STEP, SET_DATA } from './functions.js';
+import { Steps, type StepsHost, type StepsState } from './machine.js';
 
 /** The steps of a flow in a spoken conversation. */
 
@@ -84,7 +85,7 @@ export function settle(core: Core): void {
   }
   const { ending, commanded, transfer, reply, line } = state;
   const isIdle = line === 'open' && ending === null && commanded === null && transfer === null;
-  if (steps.step.then?.action !== 'hang_up' || !isIdle || state.tools.length > 0) return;
+  if (steps.step.end?.action !== 'hang_up' || !isIdle || state.tools.length > 0) return;
   if (reply === null || reply.phase === 'done') state.commanded = { target: null };
 }
 
@@ -97,7 +98,7 @@ export function restoredSteps(config: StepsConfig, messages: readonly ChatMessag
     readBack: (value) => value,
     lastWords: () => '',
     onEntered: () => undefined,
-    onThen: () => undefined,
+    onEnd: () => undefined,
   };
   const steps = new Steps(config, state, host);
   steps.begin();
@@ -143,7 +144,7 @@ function hostOf(core: Core): StepsHost {
     readBack: (value) => phrasesFor(core.language).readBack.replaceAll('{value}', value),
     lastWords: () => lastSpoken(core),
     onEntered: ({ step }) => core.trace('step', { step }),
-    onThen: ({ action, phone, summary }) => {
+    onEnd: ({ action, phone, summary }) => {
       if (action === 'hang_up') state.commanded = { target: null };
       else if (phone != null) state.commanded = { target: phone, own: true, summary: summary ?? null };
     },

@@ -23,7 +23,7 @@ const figuresSchema = z
         step: z.string(),
         title: z.string().nullable().describe('`null`: it has none, or is no step of the flow any more.'),
         entered: z.int(),
-        ended: z.int().describe('Calls that ended in it. In a step without `then` those are callers who dropped out.'),
+        ended: z.int().describe('Calls that ended in it. In a step without `end` those are callers who dropped out.'),
         is_end: z.boolean().describe('Whether the step ends the call itself.'),
         seconds: z.number().describe('Mean time in it.'),
         left: z
@@ -70,7 +70,7 @@ export function stepRoutes(api: Api, { agents, nowUnixMs, figures }: StepRoutesO
           title: one?.title ?? null,
           entered,
           ended: own.find(({ next }) => next === null)?.count ?? 0,
-          is_end: one?.then != null,
+          is_end: one?.end != null,
           seconds: entered === 0 ? 0 : Math.round(ms / entered / 100) / 10,
           left: own
             .flatMap(({ next, count }) => (next === null ? [] : [{ to: next, count }]))

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js';
 import type { ChatMessage, ToolCall, ToolSpec } from '../../agent/chat.js';
-import type { StepView } from '../../agent/extensions/flow.js';
+import type { StepView } from '../../agent/flow/steps.js';
 import type { SttProvider } from '../stt/stt.js';
 import type { TtsProvider } from '../tts/tts.js';
 import type { ProviderOutcome } from '../outcome.js';

@@ -1,5 +1,5 @@
 import type { ToolCall } from '../../agent/chat.js';
-import type { Flow } from '../../agent/extensions/flow.js';
+import type { Flow } from '../../agent/flow/steps.js';
 import { digitsAt, isCardNumber } from '../../base/spoken/digits.js';
 import { utteranceWords } from '../../base/spoken/words.js';
 import type { ConversationConfig } from '../../agent/flow/conversation-config.js';

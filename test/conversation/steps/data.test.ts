@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { FlowData } from '../../../src/agent/extensions/flow.js';
+import type { FlowData } from '../../../src/agent/flow/steps.js';
 import { parseIsoDate } from '../../../src/base/spoken/date.js';
 import { cardToken, checkData } from '../../../src/conversation/steps/data.js';
 

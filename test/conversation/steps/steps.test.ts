@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Flow, FlowStep } from '../../../src/agent/extensions/flow.js';
+import type { Flow, FlowStep } from '../../../src/agent/flow/steps.js';
 import type { ConversationEffect } from '../../../src/conversation/events.js';
 import { Stage } from '../../../src/stage/stage.js';
 
@@ -7,7 +7,7 @@ const START_UNIX_MS = Date.parse('2026-11-28T10:00:00Z');
 const DONE: FlowStep = {
   id: 'done',
   say: { entry: 'You are booked for {day}. Goodbye!' },
-  then: { action: 'hang_up' },
+  end: { action: 'hang_up' },
 };
 const DETAILS: FlowStep = {
   id: 'details',
@@ -56,7 +56,7 @@ describe('a conversation with steps', () => {
     const person: FlowStep = {
       id: 'person',
       say: { entry: 'A person will call you. Goodbye.' },
-      then: { action: 'hang_up' },
+      end: { action: 'hang_up' },
     };
     const details = {
       ...DETAILS,
@@ -83,7 +83,7 @@ describe('a conversation with steps', () => {
       transitions: [{ to: 'end' }],
     };
     const stage = stageOf({
-      steps: [mail, { id: 'end', say: { entry: 'Noted. Goodbye.' }, then: { action: 'hang_up' } }],
+      steps: [mail, { id: 'end', say: { entry: 'Noted. Goodbye.' }, end: { action: 'hang_up' } }],
     });
     stage.model.calls([{ name: 'set_data', args: { mail: 'ann at x dot de' } }]);
     stage.user.says('Ann at x dot de.', { from: 3000, to: 4000 });
@@ -109,7 +109,7 @@ describe('a conversation with steps', () => {
           ],
         },
         DONE,
-        { id: 'full', say: { entry: 'We are full. Goodbye.' }, then: { action: 'hang_up' } },
+        { id: 'full', say: { entry: 'We are full. Goodbye.' }, end: { action: 'hang_up' } },
       ],
     });
     stage.tools.answers('book', '{"state":"full"}');
@@ -128,7 +128,7 @@ describe('a conversation with steps', () => {
       say: { entry: 'Book or ask?' },
       transitions: [{ to: 'details', when: [{ choice: 'They book.' }] }],
     };
-    const stop = { id: 'stop', choice: 'They stop.', say: { entry: 'Goodbye.' }, then: { action: 'hang_up' } } as const;
+    const stop = { id: 'stop', choice: 'They stop.', say: { entry: 'Goodbye.' }, end: { action: 'hang_up' } } as const;
     const stage = stageOf({ steps: [menu, DETAILS, DONE], global: [stop] });
     stage.model
       .calls([{ name: 'next_step', args: { step: 'done' } }])
@@ -146,7 +146,7 @@ describe('a conversation with steps', () => {
   });
 
   it('goes back from a global step with what was known, and repeats the last words', () => {
-    const again = { id: 'again', choice: 'They ask to repeat.', then: { action: 'repeat' } } as const;
+    const again = { id: 'again', choice: 'They ask to repeat.', end: { action: 'repeat' } } as const;
     const stage = stageOf({ steps: [DETAILS, DONE], global: [again] });
     stage.model.calls([{ name: 'next_step', args: { step: 'again' } }]);
     stage.user.says('Say that again, please.', { from: 3000, to: 4000 });
@@ -160,10 +160,10 @@ describe('a conversation with steps', () => {
     const person: FlowStep = {
       id: 'person',
       say: { entry: 'I connect you.', whole: true },
-      then: { action: 'transfer', phone: '+12025550101' },
+      end: { action: 'transfer', phone: '+12025550101' },
       transitions: [{ to: 'sorry', when: [{ tool: 'transfer_call', ok: false }] }],
     };
-    const sorry: FlowStep = { id: 'sorry', say: { entry: 'Nobody is there. Goodbye.' }, then: { action: 'hang_up' } };
+    const sorry: FlowStep = { id: 'sorry', say: { entry: 'Nobody is there. Goodbye.' }, end: { action: 'hang_up' } };
     const stage = stageOf({ steps: [person, sorry] });
     stage.line.doesNotConnect('busy');
     expect(stage.playToEnd()).toBe('agent-ended');
@@ -179,7 +179,7 @@ describe('a conversation with steps', () => {
       collect: [{ name: 'card', type: 'card' }],
       transitions: [{ to: 'end' }],
     };
-    const stage = stageOf({ steps: [pay, { id: 'end', say: { entry: 'Thank you.' }, then: { action: 'hang_up' } }] });
+    const stage = stageOf({ steps: [pay, { id: 'end', say: { entry: 'Thank you.' }, end: { action: 'hang_up' } }] });
     stage.model.calls([{ name: 'set_data', args: { card: '[card number ending in 4242]' } }]);
     stage.model.calls([{ name: 'confirm_data', args: { correct: true } }]);
     stage.user.types('[card number ending in 4242]', { at: 4000 });
@@ -190,8 +190,82 @@ describe('a conversation with steps', () => {
     expect(pauses).toEqual([true, false]);
   });
 
+  const PARTY: FlowStep['collect'] = [
+    { name: 'party', type: 'number', description: 'how many people' },
+    { name: 'wish', type: 'text', required: false },
+  ];
+
+  it.each<[NonNullable<NonNullable<FlowStep['transitions']>[number]['when']>, string]>([
+    [[{ data: 'party', at_least: 8 }], 'party > other'],
+    [[{ data: 'party', at_most: 8 }], 'party > end'],
+    [[{ data: 'party', in: [6, 7] }], 'party > end'],
+    [[{ data: 'party', is: '6' }], 'party > end'],
+    [
+      [
+        { data: 'party', not: 6 },
+        { data: 'wish', known: false },
+      ],
+      'party > other',
+    ],
+    [[{ data: 'wish' }], 'party > other'],
+    [[{ data: 'wish', known: true }], 'party > other'],
+  ])('follows the data: %j', (when, way) => {
+    const stage = stageOf({
+      steps: [
+        { id: 'party', collect: PARTY, transitions: [{ to: 'end', when }, { to: 'other' }] },
+        { id: 'end', end: { action: 'hang_up' } },
+        { id: 'other', end: { action: 'hang_up' } },
+      ],
+    });
+    stage.model.says('For how many?').calls([{ name: 'set_data', args: { party: 'six', wish: null } }]);
+    stage.user.says('For six.', { from: 4000, to: 5000 });
+    stage.playToEnd();
+    expect(request(stage, 0).prompt).toContain('- party (how many people; a number)');
+    expect(passed(stage)[0]).toBe(way);
+  });
+
+  it('takes a value without its read-back where confirm says so, and reads it back in other words', () => {
+    const step = (more: object): Flow => ({
+      steps: [
+        {
+          id: 'phone',
+          say: { entry: 'Your number?' },
+          collect: [{ name: 'phone', type: 'phone', ...more }],
+          transitions: [{ to: 'end' }],
+        },
+        { id: 'end', title: 'The end', end: { action: 'hang_up' } },
+      ],
+    });
+    const phone = { name: 'set_data', args: { phone: '5550123' } };
+    const taken = stageOf(step({ confirm: false }));
+    taken.model.calls([phone]);
+    taken.user.says('It is five five five oh one two three.', { from: 3000, to: 5000 });
+    expect(taken.playToEnd()).toBe('agent-ended');
+    const asked = stageOf(step({ read_back: 'So {value}, yes?' }));
+    asked.model.calls([phone]);
+    asked.user.says('It is five five five oh one two three.', { from: 3000, to: 5000 });
+    asked.playUntilAgentSays('So 5 5 5, 0 1 2, 3, yes?');
+    asked.model.calls([{ name: 'confirm_data', args: { correct: false } }]).says('What is it then?');
+    asked.user.says('No.', { from: asked.nowMs + 4000, to: asked.nowMs + 4500 });
+    asked.playUntilAgentSays('What is it then?');
+    expect(asked.conversation.state.steps?.attempts).toEqual({ phone: 1 });
+  });
+
+  it('tells whoever takes a transferred call what it is about', () => {
+    const end = { action: 'transfer', phone: '+12025550101', summary: 'A caller from the menu.' } as const;
+    const attended = { briefing: null, confirm: true, ringMs: 30_000, holdSound: 'music', holdMessages: [] } as const;
+    const stage = stageOf(
+      { steps: [{ id: 'person', say: { entry: 'One moment.' }, end }] },
+      { transfer: { targets: [], instruction: null, messages: [], attended } },
+    );
+    stage.line.connects();
+    stage.playToEnd();
+    const asked = stage.timeline.effects.find(({ effect }) => effect.type === 'line.transfer')?.effect;
+    expect(asked).toMatchObject({ target: '+12025550101', attended: { summary: 'A caller from the menu.' } });
+  });
+
   it('hangs up after an answer to a user who speaks again at the end', () => {
-    const stage = stageOf({ steps: [{ id: 'end', say: { entry: 'Goodbye!' }, then: { action: 'hang_up' } }] });
+    const stage = stageOf({ steps: [{ id: 'end', say: { entry: 'Goodbye!' }, end: { action: 'hang_up' } }] });
     stage.model.says('You are welcome.');
     stage.user.says('Wait, thank you very much.', { from: 150, to: 900 });
     expect(stage.playToEnd()).toBe('agent-ended');

@@ -85,6 +85,8 @@ import type {
   StartOutboundCall,
   StateEvent,
   StatusEvent,
+  StepEvent,
+  StepFigures,
   StoredEmbedConfiguration,
   Success,
   ToolEvent,
@@ -123,6 +125,7 @@ import type {
   OfferWebRtcAnswer,
   PrioritiseQueuedCallBody,
   ListAgentVersionsQuery,
+  GetStepFiguresQuery,
   GetAgentFilesQuery,
   GetMemoriesQuery,
   DeleteMemoriesQuery,
@@ -149,6 +152,7 @@ export type CallEventMessage =
   | NamedEvent<'speaking', SpeakingEvent>
   | NamedEvent<'interrupted', InterruptedEvent>
   | NamedEvent<'state', StateEvent>
+  | NamedEvent<'step', StepEvent>
   | NamedEvent<'tool_started', ToolStartedEvent>
   | NamedEvent<'tool_progress', ToolProgressEvent>
   | NamedEvent<'gap', GapEvent>;
@@ -357,6 +361,15 @@ export class Agents {
    */
   getEmbed(agentId: string, options?: RequestOptions): Promise<StoredEmbedConfiguration> {
     return this.#http.json('GET', path`/agents/${agentId}/embed`, {}, options);
+  }
+
+  /**
+   * How calls pass the steps of an agent, and where callers drop out. `GET /agents/{agent_id}/steps`
+   *
+   * Calls count on the day (UTC) on which they end. Test calls do not count.
+   */
+  getStepFigures(agentId: string, query?: GetStepFiguresQuery, options?: RequestOptions): Promise<StepFigures> {
+    return this.#http.json('GET', path`/agents/${agentId}/steps`, { query }, options);
   }
 }
 
@@ -615,7 +628,7 @@ export class Events {
   /**
    * Watch the events of all calls. `GET /events`
    *
-   * Events are `status`, `transcript`, `speaking`, `interrupted`, `metrics`, `tool_started`, `tool_progress`, `tool`, `state`, `participant`, and `gap` if the client missed some. Those of all nodes.
+   * Events are `status`, `transcript`, `speaking`, `interrupted`, `metrics`, `tool_started`, `tool_progress`, `tool`, `state`, `step`, `participant`, and `gap` if the client missed some. Those of all nodes.
    */
   watchCalls(options?: StreamOptions): AsyncGenerator<CallEventMessage, void> {
     return this.#http.events('/events', { isNamed: true, last: null }, options);

@@ -164,6 +164,8 @@ interface components {
       transfer?: components['schemas']['TransferExtension'] | null;
       /** @description Inbound phone calls wait when no session is free. */
       queue?: components['schemas']['Queue'] | null;
+      /** @description The conversation is a graph of steps. */
+      flow?: components['schemas']['FlowSteps'] | null;
     };
     AgentFileIds: {
       file_ids: string[];
@@ -266,6 +268,8 @@ interface components {
         mode: 'listen' | 'whisper' | 'barge_in' | 'take_over';
         held: boolean;
       }[];
+      /** @description The step of the flow; null = none */
+      step: string | null;
       /** @description The tool that runs */
       tool: string | null;
       /** @description By rules, without a model. Null words: the agent opts out of data collection. */
@@ -319,6 +323,7 @@ interface components {
       | components['schemas']['SpeakingEvent']
       | components['schemas']['InterruptedEvent']
       | components['schemas']['StateEvent']
+      | components['schemas']['StepEvent']
       | components['schemas']['ToolStartedEvent']
       | components['schemas']['ToolProgressEvent']
       | components['schemas']['GapEvent'];
@@ -465,6 +470,14 @@ interface components {
         to: number;
         /** @description `null`: the call ended with them. */
         left: ('left' | 'removed' | 'lost') | null;
+      }[];
+      /** @description The steps of the flow that it was in: `from` and `to` in seconds since the line opened. */
+      steps?: {
+        step: string;
+        from: number;
+        to: number;
+        /** @description `null`: the call ended in it. */
+        next: string | null;
       }[];
       /** @description Only a test call has it. Lists of calls have no test calls. */
       eval?: {
@@ -1416,6 +1429,182 @@ interface components {
       inactivity_handling?: components['schemas']['InactivityHandling'] | null;
       /** @description The agent pressing phone keys. */
       dtmf_dial?: components['schemas']['DTMFDial'] | null;
+    };
+    /** @description A tool that parley calls. */
+    FlowCall: {
+      /** @description The tool. */
+      tool: string;
+      /** @description Its arguments. A text that is `{name}` and nothing else is the value itself, with its type. */
+      arguments?: {
+        [key: string]: string | number | boolean;
+      } | null;
+    };
+    /** @description One of the values of a choice. */
+    FlowChoice: {
+      /** @description The value that is kept. */
+      value: string;
+      /** @description Other words for it. */
+      phrases?: string[] | null;
+    };
+    /** @description Holds by the model's choice. */
+    FlowChoiceCondition: {
+      /** @description When the model chooses this transition. It is offered while the other conditions beside it hold. */
+      choice: string;
+      /** @description What the user says then, for the scripted model: patterns as in its rules. */
+      phrases?: string[] | null;
+    };
+    /** @description A value that a step learns from the user. */
+    FlowData: {
+      /** @description What conditions and tools call it. `{name}` stands for its value in texts of the steps. */
+      name: string;
+      /**
+       * @description Its type, which is checked in code. `date` is resolved by the clock of the call, `email` is spelled back, `card` has to fit the Luhn check and is stored nowhere.
+       * @enum {string}
+       */
+      type: 'text' | 'name' | 'number' | 'date' | 'time' | 'email' | 'phone' | 'card' | 'yes_no' | 'choice';
+      /** @description What it is, for the model. */
+      description?: string | null;
+      /** @description The question; a repeated question uses the wordings in turn. */
+      ask?: string[] | null;
+      /** @description Transitions on data wait for it. Others are taken if the user offers them. */
+      required?: boolean | null;
+      /** @description parley reads the value back, and the user says whether it is right. */
+      confirm?: boolean | null;
+      /** @description How it is read back; `{value}` is the value, letter by letter or digit by digit. */
+      read_back?: string | null;
+      /** @description Attempts after the first one that was refused, or read back wrong. */
+      retries?: number | null;
+      /** @description The step that follows when no attempt is left. */
+      failed?: string | null;
+      /** @description The values of a `choice`. */
+      choices?: components['schemas']['FlowChoice'][] | null;
+      /** @description Lowest value of a `number`. */
+      min?: number | null;
+      /** @description Highest value of a `number`. */
+      max?: number | null;
+      /** @description Which dates a `date` may be; today is both. */
+      period?: ('future' | 'past' | 'any') | null;
+      /** @description Put before phone numbers without one, in place of a leading 0. */
+      calling_code?: string | null;
+    };
+    /** @description Holds by a value of the call. */
+    FlowDataCondition: {
+      /** @description The value that it is about. */
+      data: string;
+      /** @description Whether it is known. */
+      known?: boolean | null;
+      /** @description It is this. */
+      is?: (string | number | boolean) | null;
+      /** @description It is known, and not this. */
+      not?: (string | number | boolean) | null;
+      /** @description It is one of these. */
+      in?: (string | number | boolean)[] | null;
+      /** @description It is this or more. Dates and times compare, too. */
+      at_least?: (number | string) | null;
+      /** @description It is this or less. */
+      at_most?: (number | string) | null;
+    };
+    /** @description What a step ends with. */
+    FlowEnd: {
+      /**
+       * @description `hang_up` ends the call, `transfer` connects another number; `return` goes back to the step from which a global step was entered; `repeat` does so and says the last words before it again.
+       * @enum {string}
+       */
+      action: 'hang_up' | 'transfer' | 'return' | 'repeat';
+      /** @description Where `transfer` connects to. */
+      phone?: string | null;
+      /** @description What an attended `transfer` tells whoever takes the call. */
+      summary?: string | null;
+    };
+    /** @description A step that can be reached from every step. */
+    FlowGlobalStep: {
+      /** @description Its name; no two steps share one. */
+      id: string;
+      /** @description What people call it. */
+      title?: string | null;
+      /** @description The part of the model's prompt that is about this step. */
+      instruction?: string | null;
+      /** @description What is said word for word. */
+      say?: components['schemas']['FlowSaying'] | null;
+      /** @description Tools that the model can call in this step. */
+      tools?: string[] | null;
+      /** @description What the step learns from the user, in the order of its questions. */
+      collect?: components['schemas']['FlowData'][] | null;
+      /** @description A tool that parley calls as soon as all required data of the step are known. */
+      call?: components['schemas']['FlowCall'] | null;
+      /** @description What follows. */
+      transitions?: components['schemas']['FlowTransition'][] | null;
+      /** @description What happens when the entry phrase was said: the step ends here. */
+      end?: components['schemas']['FlowEnd'] | null;
+      /** @description When the model chooses it, from any step. */
+      choice: string;
+      /** @description What the user says then, for the scripted model: patterns as in its rules. */
+      phrases?: string[] | null;
+    };
+    /** @description What parley says word for word. */
+    FlowSaying: {
+      /** @description Said when the step begins. If it ends in a question mark, the agent then listens. */
+      entry?: string | null;
+      /** @description Said when a transition leaves the step. */
+      exit?: string | null;
+      /** @description Both are said to their end: nothing that the user says cuts them off. */
+      whole?: boolean | null;
+    };
+    /** @description A step of a flow. */
+    FlowStep: {
+      /** @description Its name; no two steps share one. */
+      id: string;
+      /** @description What people call it. */
+      title?: string | null;
+      /** @description The part of the model's prompt that is about this step. */
+      instruction?: string | null;
+      /** @description What is said word for word. */
+      say?: components['schemas']['FlowSaying'] | null;
+      /** @description Tools that the model can call in this step. */
+      tools?: string[] | null;
+      /** @description What the step learns from the user, in the order of its questions. */
+      collect?: components['schemas']['FlowData'][] | null;
+      /** @description A tool that parley calls as soon as all required data of the step are known. */
+      call?: components['schemas']['FlowCall'] | null;
+      /** @description What follows. */
+      transitions?: components['schemas']['FlowTransition'][] | null;
+      /** @description What happens when the entry phrase was said: the step ends here. */
+      end?: components['schemas']['FlowEnd'] | null;
+    };
+    /** @description The conversation is a graph of steps. */
+    FlowSteps: {
+      /** @description Where the conversation begins. */
+      start?: string | null;
+      /** @description The steps. */
+      steps: components['schemas']['FlowStep'][];
+      /** @description Steps that can be reached from every step, for instance to speak to a person, to repeat, or to stop. */
+      global?: components['schemas']['FlowGlobalStep'][] | null;
+      /** @description Tools that the model can call in every step that names none. */
+      tools?: string[] | null;
+    };
+    /** @description Holds by a tool's result. */
+    FlowToolCondition: {
+      /** @description A tool that was called in this step; `transfer_call` for the transfer of `end`. */
+      tool: string;
+      /** @description Whether it succeeded. */
+      ok?: boolean | null;
+      /** @description A member of its result, such as `order.status` or `rooms.0.id`. */
+      path?: string | null;
+      /** @description What that has to be. */
+      is?: (string | number | boolean) | null;
+    };
+    /** @description A way from one step to the next. */
+    FlowTransition: {
+      /** @description The step that follows. */
+      to: string;
+      /** @description All of these hold. Transitions are tried in order; without a `choice` or a `tool`, when all required data are known. */
+      when?:
+        | (
+            | components['schemas']['FlowDataCondition']
+            | components['schemas']['FlowToolCondition']
+            | components['schemas']['FlowChoiceCondition']
+          )[]
+        | null;
     };
     /** @description A webhook that the model can call. */
     Function: {
@@ -2727,6 +2916,39 @@ interface components {
       /** @description Only of a call that came to a queue. */
       queue?: components['schemas']['QueueFacts'];
     };
+    /** @description Event `step`: a step of the flow begins. */
+    StepEvent: {
+      session_id: string;
+      /** @description Unix seconds */
+      time?: number;
+      step: string;
+    };
+    /** @description How calls pass the steps of a flow. */
+    StepFigures: {
+      /** Format: date */
+      from: string;
+      /** Format: date */
+      to: string;
+      /** @description Calls that have ended. */
+      calls: number;
+      steps: {
+        step: string;
+        /** @description `null`: it has none, or is no step of the flow any more. */
+        title: string | null;
+        entered: number;
+        /** @description Calls that ended in it. In a step without `end` those are callers who dropped out. */
+        ended: number;
+        /** @description Whether the step ends the call itself. */
+        is_end: boolean;
+        /** @description Mean time in it. */
+        seconds: number;
+        /** @description By which way, the most used first. */
+        left: {
+          to: string;
+          count: number;
+        }[];
+      }[];
+    };
     /** @description Of `interrupt`: whether the agent had something to say. */
     StoppedResult: {
       stopped: boolean;
@@ -3162,6 +3384,18 @@ interface components {
       /** @description Only versions before this one, such as the last one of a page. */
       before?: number;
     };
+    GetStepFiguresQuery: {
+      /**
+       * Format: date
+       * @description The first day. Default: 29 days before the last one.
+       */
+      from?: string;
+      /**
+       * Format: date
+       * @description The last day. Default: today.
+       */
+      to?: string;
+    };
     GetAgentFilesQuery: {
       agent_id: string;
     };
@@ -3346,6 +3580,18 @@ export type EvalSuiteCreate = components['schemas']['EvalSuiteCreate'];
 export type EvalSuiteItem = components['schemas']['EvalSuiteItem'];
 export type EvalSuiteVersion = components['schemas']['EvalSuiteVersion'];
 export type Flow = components['schemas']['Flow'];
+export type FlowCall = components['schemas']['FlowCall'];
+export type FlowChoice = components['schemas']['FlowChoice'];
+export type FlowChoiceCondition = components['schemas']['FlowChoiceCondition'];
+export type FlowData = components['schemas']['FlowData'];
+export type FlowDataCondition = components['schemas']['FlowDataCondition'];
+export type FlowEnd = components['schemas']['FlowEnd'];
+export type FlowGlobalStep = components['schemas']['FlowGlobalStep'];
+export type FlowSaying = components['schemas']['FlowSaying'];
+export type FlowStep = components['schemas']['FlowStep'];
+export type FlowSteps = components['schemas']['FlowSteps'];
+export type FlowToolCondition = components['schemas']['FlowToolCondition'];
+export type FlowTransition = components['schemas']['FlowTransition'];
 export type Function = components['schemas']['Function'];
 export type GapEvent = components['schemas']['GapEvent'];
 export type GenerateCommand = components['schemas']['GenerateCommand'];
@@ -3425,6 +3671,8 @@ export type SpokenResult = components['schemas']['SpokenResult'];
 export type StartOutboundCall = components['schemas']['StartOutboundCall'];
 export type StateEvent = components['schemas']['StateEvent'];
 export type StatusEvent = components['schemas']['StatusEvent'];
+export type StepEvent = components['schemas']['StepEvent'];
+export type StepFigures = components['schemas']['StepFigures'];
 export type StoppedResult = components['schemas']['StoppedResult'];
 export type StoredEmbedConfiguration = components['schemas']['StoredEmbedConfiguration'];
 export type Success = components['schemas']['Success'];
@@ -3478,6 +3726,7 @@ export type CreateChatCompletionBody = components['schemas']['CreateChatCompleti
 export type OfferWebRtcAnswer = components['schemas']['OfferWebRtcAnswer'];
 export type PrioritiseQueuedCallBody = components['schemas']['PrioritiseQueuedCallBody'];
 export type ListAgentVersionsQuery = components['schemas']['ListAgentVersionsQuery'];
+export type GetStepFiguresQuery = components['schemas']['GetStepFiguresQuery'];
 export type GetAgentFilesQuery = components['schemas']['GetAgentFilesQuery'];
 export type GetMemoriesQuery = components['schemas']['GetMemoriesQuery'];
 export type DeleteMemoriesQuery = components['schemas']['DeleteMemoriesQuery'];

@@ -1,5 +1,5 @@
 import type { ChatMessage, ToolCall } from '../../../agent/chat.js';
-import type { DataValue, Flow, FlowData, FlowStep, StepView } from '../../../agent/extensions/flow.js';
+import type { DataValue, Flow, FlowData, FlowStep, StepView } from '../../../agent/flow/steps.js';
 import { answerOf, isAcknowledgement, isRefusal } from '../../../base/spoken/answer.js';
 import type { DayNumber } from '../../../base/spoken/date.js';
 import { utteranceWords, type Word } from '../../../base/spoken/words.js';

@@ -115,7 +115,7 @@ const dataConditionSchema = z
 
 const toolConditionSchema = z
   .strictObject({
-    tool: required(toolNameSchema, 'A tool that was called in this step; `transfer_call` for the transfer of `then`.'),
+    tool: required(toolNameSchema, 'A tool that was called in this step; `transfer_call` for the transfer of `end`.'),
     ok: optional(z.boolean(), 'Whether it succeeded.', { default: 'either' }),
     path: optional(
       z.string().regex(/^[^.]{1,100}(\.[^.]{1,100}){0,9}$/, 'Input should be names with dots between them'),
@@ -176,7 +176,7 @@ const callSchema = z
   })
   .meta({ id: 'FlowCall', description: 'A tool that parley calls.' });
 
-const thenSchema = z
+const endSchema = z
   .strictObject({
     action: required(
       z.enum(['hang_up', 'transfer', 'return', 'repeat']),
@@ -192,7 +192,7 @@ const thenSchema = z
     error: 'The action transfer needs a phone',
     path: ['phone'],
   })
-  .meta({ id: 'FlowThen', description: 'What a step ends with.' });
+  .meta({ id: 'FlowEnd', description: 'What a step ends with.' });
 
 const STEP = {
   id: required(stepIdSchema, 'Its name; no two steps share one.'),
@@ -211,7 +211,7 @@ const STEP = {
     default: 'none',
   }),
   transitions: optional(z.array(transitionSchema).max(50), 'What follows.', { default: 'none' }),
-  then: optional(thenSchema, 'What happens when the entry phrase was said: the step ends here.', {
+  end: optional(endSchema, 'What happens when the entry phrase was said: the step ends here.', {
     default: 'the step goes on until a transition',
   }),
 };
@@ -247,14 +247,14 @@ export type FlowGlobalStep = z.infer<typeof globalStepSchema>;
 export type FlowData = z.infer<typeof dataSchema>;
 export type FlowTransition = z.infer<typeof transitionSchema>;
 export type FlowCondition = NonNullable<FlowTransition['when']>[number];
-export type FlowThen = z.infer<typeof thenSchema>;
+export type FlowEnd = z.infer<typeof endSchema>;
 
 /** `extensions.flow`: the conversation is a graph of steps. */
 export const flowSchema = graphSchema
   .superRefine((flow, context) => {
     for (const { path, message } of flowFaults(flow)) context.addIssue({ code: 'custom', path: [...path], message });
   })
-  .meta({ id: 'Flow', description: 'The conversation is a graph of steps.' });
+  .meta({ id: 'FlowSteps', description: 'The conversation is a graph of steps.' });
 
 /** A flow in one conversation. */
 export interface StepsConfig {
@@ -397,23 +397,23 @@ function reachableFrom(starts: readonly string[], steps: readonly Placed[]): Rea
 }
 
 function deadEnds({ step, path, isGlobal }: Placed): FlowFault[] {
-  const then = step.then?.action;
-  const returns = then === 'return' || then === 'repeat';
+  const end = step.end?.action;
+  const returns = end === 'return' || end === 'repeat';
   const faults: FlowFault[] = [];
-  if (then === undefined && (step.transitions ?? []).length === 0) {
-    faults.push(fault([...path, 'transitions'], `${step.id} is a dead end: it has neither transitions nor \`then\``));
+  if (end === undefined && (step.transitions ?? []).length === 0) {
+    faults.push(fault([...path, 'transitions'], `${step.id} is a dead end: it has neither transitions nor \`end\``));
   }
   if (returns && !isGlobal) {
     faults.push(
-      fault([...path, 'then', 'action'], `Only global steps can ${then}: ${step.id} has nowhere to go back to`),
+      fault([...path, 'end', 'action'], `Only global steps can ${end}: ${step.id} has nowhere to go back to`),
     );
   }
-  if (then !== undefined && (step.collect ?? []).length + (step.call == null ? 0 : 1) > 0) {
-    faults.push(fault([...path, 'then'], `${step.id} ends at once: it cannot collect or call anything before`));
+  if (end !== undefined && (step.collect ?? []).length + (step.call == null ? 0 : 1) > 0) {
+    faults.push(fault([...path, 'end'], `${step.id} ends at once: it cannot collect or call anything before`));
   }
   for (const [at, transition] of (step.transitions ?? []).entries()) {
     const tools = (transition.when ?? []).flatMap((one) => ('tool' in one ? one.tool : []));
-    if (then === undefined || (then === 'transfer' && tools.includes('transfer_call'))) continue;
+    if (end === undefined || (end === 'transfer' && tools.includes('transfer_call'))) continue;
     const message = `${step.id} has ended by then: a transition can only follow a failed transfer (tool transfer_call)`;
     faults.push(fault([...path, 'transitions', at], message));
   }
@@ -438,8 +438,8 @@ function circles(steps: readonly Placed[]): FlowFault[] {
 }
 
 /** The step that always follows at once; null = the step waits for something. */
-function passesTo({ collect, call, then, transitions }: FlowStep): string | null {
-  if ((collect ?? []).some((one) => one.required !== false) || call != null || then != null) return null;
+function passesTo({ collect, call, end, transitions }: FlowStep): string | null {
+  if ((collect ?? []).some((one) => one.required !== false) || call != null || end != null) return null;
   const first = (transitions ?? [])[0];
   return first !== undefined && (first.when ?? []).length === 0 ? first.to : null;
 }
