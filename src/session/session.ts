@@ -92,7 +92,7 @@ export class Session extends SteeredSession {
    */
   constructor(options: SessionOptions) {
     super();
-    const { id, transport, conversation, llm, model, toolbox, clock } = options;
+    const { id, transport, conversation, llm, model, toolbox, clock, languages = null } = options;
     this.id = id;
     this.#options = options;
     this.finished = new Promise((resolve) => (this.#resolveFinished = resolve));
@@ -101,8 +101,7 @@ export class Session extends SteeredSession {
     const language = (): string => this.#conversation.state.language ?? conversation.language;
     this.#alarm = new Alarm(clock, () => context.emit({ type: 'time' }));
     this.#conversation = new Conversation(conversation);
-    const asksForCard = (): boolean => this.#conversation.asksForCard;
-    this.#cards = new CardListener(conversation, clock, asksForCard, (event) => this.#dispatch(event));
+    this.#cards = this.#newCards(conversation);
     this.#log = new EventLogWriter(context, options, (event) => this.#notifier.observe(event));
     this.#notifier = this.#newNotifier();
     this.#taps = bothTaps(transport);
@@ -149,7 +148,6 @@ export class Session extends SteeredSession {
         this.#log.note('voice.first', { utteranceId });
       },
     });
-    const { languages = null } = options;
     const hearsAndSpeaks = { recogniser: this.#recogniser, voice: this.#voice };
     this.#languageSwitch = new LanguageSwitch(context, { languages, current: language, ...hearsAndSpeaks });
     this.#llmRequests = new LlmRequests(context, {
@@ -171,6 +169,11 @@ export class Session extends SteeredSession {
     });
     this.#pacer = this.#newPacer();
     this.#toolRunner = this.#newToolRunner(context);
+  }
+
+  #newCards(conversation: SessionOptions['conversation']): CardListener {
+    const isAsked = (): boolean => this.#conversation.asksForCard;
+    return new CardListener(conversation, this.#options.clock, isAsked, (event) => this.#dispatch(event));
   }
 
   #newSink(): LineSink {

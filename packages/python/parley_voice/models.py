@@ -566,10 +566,6 @@ class CallHistoryParticipant(Model):
 @dataclass(repr=False)
 class CallHistoryParticipantMode(Model):
     mode: Literal["listen", "whisper", "barge_in", "take_over"]
-    """
-    `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does
-    not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
-    """
     from_: float = field(metadata={"member": "from"})
 
 

@@ -86,7 +86,6 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
   let ttsChars = 0;
   let doNotCall = false;
   let status: EndStatus | null = null;
-  const steps: StepPassed[] = [];
   const listeners: ListeningPeriod[] = [];
   const participants = new Map<string, ParticipantRecord>();
   const faults: Record<string, number> = {};
@@ -115,11 +114,6 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
       }
       if (effect.type === 'line.participant') noteParticipant(participants, effect.participant, t);
       if (effect.type === 'doNotCall') doNotCall = true;
-      if (effect.type === 'trace' && effect.name === 'step') {
-        const step = String(effect.data['step']);
-        Object.assign(steps.at(-1) ?? {}, { toMs: t, to: step });
-        steps.push({ step, fromMs: t, toMs: null, to: null });
-      }
       if (effect.type === 'trace' && effect.name === 'listener') {
         const { by, name, on } = effect.data;
         noteListener(listeners, {
@@ -149,7 +143,7 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
     ...empty,
     durationMs,
     ttsChars,
-    steps,
+    steps: stepsIn(entries),
     listeners,
     participants: [...participants.values()],
     doNotCall,
@@ -161,6 +155,17 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
     functionCalls: callsIn(entries),
     transfers: transfersIn(entries),
   };
+}
+
+function stepsIn(entries: readonly LogEntry[]): StepPassed[] {
+  const steps: StepPassed[] = [];
+  for (const entry of entries) {
+    if (entry.kind !== 'effect' || entry.effect.type !== 'trace' || entry.effect.name !== 'step') continue;
+    const step = String(entry.effect.data['step']);
+    Object.assign(steps.at(-1) ?? {}, { toMs: entry.t, to: step });
+    steps.push({ step, fromMs: entry.t, toMs: null, to: null });
+  }
+  return steps;
 }
 
 /** Replays the conversation up to its last event. The agent's last words count as far as they were played. */

@@ -459,10 +459,7 @@ interface components {
         mode: 'listen' | 'whisper' | 'barge_in' | 'take_over';
         /** @description All that they have had, in order. Calls of earlier versions have none. */
         modes?: {
-          /**
-           * @description `listen`: hears the call, and nobody hears them. `whisper`: the agent’s model reads what they say, and the user does not hear it. `barge_in`: everybody hears them. `take_over`: the same, and the agent says nothing.
-           * @enum {string}
-           */
+          /** @enum {string} */
           mode: 'listen' | 'whisper' | 'barge_in' | 'take_over';
           from: number;
         }[];
