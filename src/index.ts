@@ -141,6 +141,8 @@ export type {
   SpeechSession,
 } from './providers/llm/llm.js';
 export type { ProviderOutcome } from './providers/outcome.js';
+export type { PronunciationSettings } from './agent/extensions/pronunciation.js';
+export type { SpeechSpan } from './base/speech-markup.js';
 export type { TtsAudio, TtsProvider, TtsRequest, TtsVoice, TtsVoiceChoice, TtsWord } from './providers/tts/tts.js';
 export type {
   AfterCallRun,

@@ -2,6 +2,7 @@ import type { AgentConfig } from './agent.js';
 import type { HistoryConfig, LimitsConfig } from './flow/conversation-config.js';
 import type { AgentExtensions } from './extensions/extensions.js';
 import type { Flow } from './flow/steps.js';
+import type { PronunciationSettings } from './extensions/pronunciation.js';
 import { type FlowSettings, resolveFlow } from './flow/flow.js';
 import type { AgentFunction, AppFunction, ServiceFunction } from './function.js';
 import { DEFAULT_LANGUAGE, type Language } from './language.js';
@@ -86,6 +87,8 @@ export interface ResolvedVoice {
   voiceId: string | null;
   model: string | null;
   settings: Readonly<Record<string, unknown>>;
+  /** Null = as the voice says them. */
+  pronunciation: PronunciationSettings | null;
 }
 
 /** The embedded engines: the defaults if nothing else is configured or detected. */
@@ -120,7 +123,7 @@ export function resolveAgent(config: AgentConfig, options: ResolveOptions = {}):
     variables,
     vadThreshold: config.vad_threshold ?? 0.5,
     sound,
-    voice: voiceOf(config, defaults),
+    voice: voiceOf(config, defaults, options.extensions?.pronunciation ?? null),
     llm: { model: config.llm?.model ?? defaults.llmModel, temperature: config.llm?.temperature ?? 0 },
     stt: {
       provider: setOr(config.speech_to_text?.provider, defaults.sttProvider),
@@ -180,13 +183,18 @@ function switchOf({ switch_language }: AgentConfig, start: Language): ResolvedAg
 }
 
 /** The operator's voice id applies to the operator's provider only. */
-function voiceOf(config: AgentConfig, defaults: AgentDefaults): ResolvedVoice {
+function voiceOf(
+  config: AgentConfig,
+  defaults: AgentDefaults,
+  pronunciation: PronunciationSettings | null,
+): ResolvedVoice {
   const voice = config.voice;
   return {
     provider: voice?.provider ?? defaults.voiceProvider,
     voiceId: voice == null ? defaults.voiceId : voice.voice_id,
     model: nonEmpty(voice?.model),
     settings: voice?.settings ?? {},
+    pronunciation,
   };
 }
 

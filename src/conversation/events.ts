@@ -97,12 +97,12 @@ export type ConversationEffect =
   /** Cancels the request: its answer is no longer needed. */
   | { type: 'llm.cancel'; requestId: number }
   /** Synthesise in advance, for a `speak` (or a `speak.cancel`) of the same utterance that may follow. */
-  | { type: 'speak.prepare'; utteranceId: number; text: string }
+  | { type: 'speak.prepare'; utteranceId: number; text: string; marked?: string }
   /**
    * Synthesise, unless it was prepared, and play after all earlier utterances. `requestId`: the model speaks it itself,
-   * with this request; `text` is then what is known of it so far.
+   * with this request; `text` is then what is known of it so far. `marked`: the text with its speech mark-up, if any.
    */
-  | { type: 'speak'; utteranceId: number; text: string; kind: UtteranceKind; requestId?: number }
+  | { type: 'speak'; utteranceId: number; text: string; marked?: string; kind: UtteranceKind; requestId?: number }
   /** More text of an utterance that the model speaks itself. */
   | { type: 'speak.more'; utteranceId: number; text: string }
   /** Silence to leave after an utterance in place of the usual pause. */

@@ -240,7 +240,10 @@ export interface SpeechState {
 
 export interface Utterance {
   id: number;
+  /** As it is shown and kept. */
   text: string;
+  /** With its speech mark-up, if it has any. */
+  marked?: string;
   kind: UtteranceKind;
   interruptible: boolean;
   playing: boolean;
@@ -301,6 +304,7 @@ export interface AskedReply {
 
 export interface Again {
   text: string;
+  marked?: string;
   kind: UtteranceKind;
   interruptible: boolean;
 }

@@ -358,7 +358,14 @@ function substituted(voice: ResolvedVoice, { voiceSubstitutes }: EngineParts): R
   const substitutes = voiceSubstitutes ?? {};
   const other = Object.hasOwn(substitutes, voice.provider) ? substitutes[voice.provider] : undefined;
   if (other === undefined) return voice;
-  return { provider: other.provider, voiceId: other.voiceId ?? null, model: other.model ?? null, settings: {} };
+  const { pronunciation } = voice;
+  return {
+    provider: other.provider,
+    voiceId: other.voiceId ?? null,
+    model: other.model ?? null,
+    settings: {},
+    pronunciation,
+  };
 }
 
 /** The provider's voice of a custom voice. The agent's settings override those of the custom voice. */
@@ -367,7 +374,7 @@ function customVoice(voice: ResolvedVoice, { voices }: EngineParts): ResolvedVoi
   const custom = voiceId === null ? null : (voices?.find(provider, voiceId) ?? null);
   if (custom === null) return voice;
   return {
-    provider,
+    ...voice,
     voiceId: custom.baseVoiceId,
     model: model ?? custom.model,
     settings: { ...custom.settings, ...settings },

@@ -43,7 +43,7 @@ export function changeAgent(services: EngineServices, options: ChangeAgentOption
       throw refusal('update', 'unsupported', 'a speech-to-speech model needs a session of its own');
     }
     const agent = withNotes(setup.agent, prepared.notes);
-    const voice = changes.voice === undefined ? null : voiceOf(setup);
+    const voice = changes.voice === undefined && changes.pronunciation === undefined ? null : voiceOf(setup);
     if (voice !== null) await voice.tts.warmUp(voiceChoice(agent));
     signal.throwIfAborted();
     if (changes.llm !== undefined) services.warmModels.open(setup.llm, agent.llm.model);
@@ -74,7 +74,7 @@ function refuseFixed({ customLlm, speech }: PreparedAgent, { prompt, tools, llm,
 
 function changed(
   request: SessionRequest,
-  { prompt, tools, voice, llm, metadata }: AgentChanges,
+  { prompt, tools, voice, llm, metadata, pronunciation }: AgentChanges,
   known: Readonly<Record<string, unknown>>,
 ): SessionRequest {
   const { agent } = request;
@@ -82,7 +82,8 @@ function changed(
   if (prompt !== undefined) config.prompt = prompt;
   if (llm !== undefined) config.llm = llm === null ? null : { ...agent.llm, ...llm };
   if (voice !== undefined) config.voice = voice;
-  const next = { ...request, agent: config, metadata: { ...known, ...request.metadata, ...metadata } };
+  const extensions = pronunciation === undefined ? request.extensions : { ...request.extensions, pronunciation };
+  const next = { ...request, extensions, agent: config, metadata: { ...known, ...request.metadata, ...metadata } };
   if (tools == null) return next;
   config.tools = tools.flatMap((tool) => ('execute' in tool ? [] : [tool]));
   return { ...next, tools: tools.flatMap((tool) => ('execute' in tool ? [tool] : [])) };
@@ -90,8 +91,8 @@ function changed(
 
 function voiceOf({ agent, speech }: AgentSetup): ChangedAgent['voice'] {
   if (speech === null) return null;
-  const { voiceId, model, settings } = agent.voice;
-  return { tts: speech.tts, voiceId, model, settings };
+  const { voiceId, model, settings, pronunciation } = agent.voice;
+  return { tts: speech.tts, voiceId, model, settings, pronunciation };
 }
 
 function modelOf({ hedges }: EngineServices, { agent, llm }: AgentSetup): NonNullable<ChangedAgent['model']> {

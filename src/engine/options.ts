@@ -1,3 +1,4 @@
+import type { PronunciationSettings } from '../agent/extensions/pronunciation.js';
 import type { Clock } from '../base/clock.js';
 import type { AgentConfig } from '../agent/agent.js';
 import type { AgentExtensions } from '../agent/extensions/extensions.js';
@@ -280,6 +281,8 @@ export interface SpeechRequest {
   settings?: Readonly<Record<string, unknown>> | null | undefined;
   /** Default the engine's. */
   language?: string | null | undefined;
+  /** How words are said. Default: as the voice does. */
+  pronunciation?: PronunciationSettings | null | undefined;
   signal: AbortSignal;
 }
 

@@ -18,6 +18,7 @@ import { HEARING_RATE_HZ, joinedSamples } from '../audio/frame.js';
 import { withTimeout } from '../base/deadlines.js';
 import { RealClock } from '../base/real-clock.js';
 import { EMBEDDED_DEFAULTS } from '../agent/resolve.js';
+import { speakMarked } from '../providers/tts/tts.js';
 
 /** The loaded engine. `Engine` loads it for the first conversation. */
 export class EngineRuntime {
@@ -89,7 +90,8 @@ async function synthesizeSpeech({ options, providers }: EngineServices, request:
   let sampleRateHz = HEARING_RATE_HZ;
   // Real time, because this speech is not part of a conversation.
   const clock = new RealClock();
-  for await (const audio of tts.synthesize({ text, language, ...voice, clock, signal })) {
+  const pronunciation = request.pronunciation ?? null;
+  for await (const audio of speakMarked(tts, { text, language, ...voice, pronunciation, clock, signal })) {
     sampleRateHz = audio.sampleRateHz;
     pieces.push(audio.samples.slice());
   }

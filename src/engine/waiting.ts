@@ -2,7 +2,7 @@ import type { ResolvedAgent } from '../agent/resolve.js';
 import { fillVariables } from '../agent/variables.js';
 import { joinedSamples } from '../audio/frame.js';
 import { Resampler } from '../audio/dsp/resample.js';
-import type { TtsProvider, TtsRequest } from '../providers/tts/tts.js';
+import { speakMarked, type TtsProvider, type TtsRequest } from '../providers/tts/tts.js';
 import { WaitingLine, type WaitingEvents } from '../session/line/waiting-line.js';
 import type { PlaceInQueue, TransferOutcome, Transport } from '../transports/transport.js';
 import type { AgentRequest } from './options.js';
@@ -127,7 +127,7 @@ export class WaitingRoom {
 async function synthesised(tts: TtsProvider, request: TtsRequest, rateHz: number): Promise<Int16Array> {
   const pieces: Int16Array[] = [];
   let resampler: Resampler | null = null;
-  for await (const { samples, sampleRateHz } of tts.synthesize(request)) {
+  for await (const { samples, sampleRateHz } of speakMarked(tts, request)) {
     if (resampler?.fromHz !== sampleRateHz) resampler = new Resampler(sampleRateHz, rateHz);
     pieces.push(resampler.process(samples).slice());
   }

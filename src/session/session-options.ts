@@ -1,3 +1,4 @@
+import type { PronunciationSettings } from '../agent/extensions/pronunciation.js';
 import type { Denoising } from '../audio/dsp/denoiser.js';
 import type { Clock } from '../base/clock.js';
 import type { Ticker } from '../base/ticker.js';
@@ -48,7 +49,12 @@ export interface SessionOptions {
   /** 0..2, default 0. */
   temperature?: number;
   tts: TtsProvider;
-  voice?: { voiceId?: string | null; model?: string | null; settings?: Readonly<Record<string, unknown>> };
+  voice?: {
+    voiceId?: string | null;
+    model?: string | null;
+    settings?: Readonly<Record<string, unknown>>;
+    pronunciation?: PronunciationSettings | null;
+  };
   toolbox?: Toolbox;
   metadata?: Readonly<Record<string, unknown>>;
   /** Why a call must not be transferred; null = it may. Default: always allowed. */
@@ -86,6 +92,8 @@ export interface AgentChanges {
   /** In place of all tools so far: functions in code, and tools of AgentConfig. */
   tools?: readonly (DefinedTool | AgentTool)[] | undefined;
   voice?: AgentConfig['voice'] | undefined;
+  /** In place of the whole dictionary so far; null = none. */
+  pronunciation?: PronunciationSettings | null | undefined;
   llm?: AgentConfig['llm'] | undefined;
   /** Joins the metadata of the session; prompt and tools get the new values of their variables. */
   metadata?: Readonly<Record<string, unknown>> | undefined;
@@ -104,6 +112,8 @@ export interface ChangedAgent {
     voiceId: string | null;
     model: string | null;
     settings: Readonly<Record<string, unknown>>;
+    /** Left out = the same as before. */
+    pronunciation?: PronunciationSettings | null;
   } | null;
 }
 

@@ -140,6 +140,7 @@ export class Session extends SteeredSession {
       voiceId: options.voice?.voiceId ?? null,
       model: options.voice?.model ?? null,
       settings: options.voice?.settings ?? {},
+      pronunciation: options.voice?.pronunciation ?? null,
       playout: this.#playout,
       onSpoke: (who, chars) => context.usage({ stage: 'tts', ...who, chars }),
       onOutcome: this.#outcomesOf('tts'),
@@ -337,10 +338,10 @@ export class Session extends SteeredSession {
     // Nothing to do: the request is running.
     'llm.confirm': () => undefined,
     'llm.cancel': ({ requestId }) => this.#llmRequests.cancel(requestId),
-    'speak.prepare': ({ utteranceId, text }) => this.#voice.prepare(utteranceId, text),
-    speak: ({ utteranceId, text, kind, requestId }) => {
+    'speak.prepare': (effect) => this.#voice.prepare(effect),
+    speak: ({ utteranceId, text, marked, kind, requestId }) => {
       this.#notifier.expect(utteranceId, text, kind);
-      this.#voice.speak(utteranceId, text, requestId);
+      this.#voice.speak(utteranceId, text, { marked, requestId });
     },
     'speak.more': ({ utteranceId, text }) => {
       this.#notifier.expectMore(utteranceId, text);
@@ -446,10 +447,8 @@ export class Session extends SteeredSession {
     const { toolbox, metadata, model, voice } = changed;
     this.#toolRunner.use({ toolbox: this.#cards.toolbox(toolbox), metadata });
     this.#llmRequests.use(Object.assign({ toolbox }, model));
-    if (voice !== null) {
-      const language = this.#conversation.state.language ?? this.#options.conversation.language;
-      this.#voice.use(Object.assign({ language }, voice));
-    }
+    const language = this.#conversation.state.language ?? this.#options.conversation.language;
+    if (voice !== null) this.#voice.use(Object.assign({ language }, voice));
     this.#options = Object.assign({}, this.#options, { toolbox, metadata }, model);
     this.#notifier.observe({ type: 'agentUpdated' });
   }

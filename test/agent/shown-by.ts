@@ -60,6 +60,18 @@ export const SHOWN_BY: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     Object.entries(flowSteps('extensions.flow.global[].')).filter(([path]) => !/global\[\]\.\w+(?:\[\])?\./.test(path)),
   ),
+  'extensions.pronunciation': 'providers/tts/text/spoken-words.test.ts',
+  ...below('extensions.pronunciation.', {
+    region: 'providers/tts/text/verbal/verbalise.test.ts',
+    words: 'providers/tts/text/spoken-words.test.ts',
+    'words[].word': 'providers/tts/text/spoken-words.test.ts',
+    'words[].alias': 'providers/tts/text/spoken-words.test.ts',
+    'words[].respelling': 'providers/tts/text/spoken-words.test.ts',
+    'words[].ipa': 'providers/tts/text/spoken-words.test.ts',
+    'words[].languages': 'providers/tts/text/spoken-words.test.ts',
+    'words[].case_sensitive': 'providers/tts/text/spoken-words.test.ts',
+    'words[].whole_word': 'providers/tts/text/spoken-words.test.ts',
+  }),
   ...below('extensions.queue.', {
     limit: 'daemon/queues/waiting.test.ts',
     max_calls: 'daemon/queues/waiting.test.ts',

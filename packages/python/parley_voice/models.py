@@ -199,6 +199,8 @@ class AgentExtensions(Model):
     """What the agent may do with the recording of its call."""
     transfer: Optional[TransferExtension] = None
     """How calls are transferred."""
+    pronunciation: Optional[Pronunciation] = None
+    """How the agent says its words, with any voice."""
     queue: Optional[Queue] = None
     """Inbound phone calls wait when no session is free."""
     flow: Optional[FlowSteps] = None
@@ -2466,6 +2468,41 @@ class PrivacySetting(Model):
     """Keep no transcript, recording or memory."""
     do_not_call_detection: Optional[bool] = None
     """Notice and record a wish not to be called again."""
+
+
+@dataclass(repr=False)
+class Pronunciation(Model):
+    """How the agent says its words."""
+
+    words: Optional[List[PronunciationWord]] = None
+    """The dictionary. At one place of a text the longest word wins, then the first."""
+    region: Optional[str] = None
+    """
+    The country whose numbers, dates and money are said: `BE` and `CH` say "septante", `AT` "Jänner", `MX` "pesos".
+    """
+
+
+@dataclass(repr=False)
+class PronunciationWord(Model):
+    """How a word is said."""
+
+    word: str
+    """The word or words as the agent writes them."""
+    alias: Optional[str] = None
+    """Text that is read in its place, with its numbers and abbreviations: `SLA` as "service level agreement"."""
+    respelling: Optional[str] = None
+    """Letters that the voice reads rightly: `nginx` as "engine ex"."""
+    ipa: Optional[str] = None
+    """
+    Phonemes of the International Phonetic Alphabet: `kwɛɹi`. Voices that take none read `respelling` or `alias`, or
+    letters derived from the phonemes.
+    """
+    languages: Optional[List[Language]] = None
+    """Languages in which the entry applies; `en` is also `en-US` and the others."""
+    case_sensitive: Optional[bool] = None
+    """Whether capitals count."""
+    whole_word: Optional[bool] = None
+    """Whether it is not looked for inside of words."""
 
 
 @dataclass(repr=False)

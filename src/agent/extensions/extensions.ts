@@ -4,6 +4,7 @@ import { type Location, parseWith } from '../../schema/issues.js';
 import { recordingExtensionSchema, transferExtensionSchema } from '../flow/actions.js';
 import { toolNameSchema } from '../function.js';
 import { flowSchema } from '../flow/steps.js';
+import { pronunciationSchema } from './pronunciation.js';
 import { queueSchema } from './queue.js';
 
 /** What an agent has beside its AgentConfig. Each member has a file of its own in this folder. */
@@ -19,6 +20,9 @@ export const agentExtensionsSchema = z
       default: 'as its fields say',
     }),
     transfer: optional(transferExtensionSchema, 'How calls are transferred.', { default: 'as its fields say' }),
+    pronunciation: optional(pronunciationSchema, 'How the agent says its words, with any voice.', {
+      default: 'as the voice does',
+    }),
     queue: optional(queueSchema, 'Inbound phone calls wait when no session is free.', {
       default: 'they are refused',
     }),

@@ -191,8 +191,8 @@ function openingOf(core: Core): CutOff['opening'] {
 }
 
 /** A model's own speech is one long utterance: returns the interrupted sentence and what follows it. */
-function leftOf(core: Core, { id, text, own }: Utterance): string {
-  if (!own || core.position.utteranceId !== id) return text;
+function leftOf(core: Core, { id, text, marked = text, own }: Utterance): string {
+  if (!own || core.position.utteranceId !== id) return marked;
   const heard = text.slice(0, core.position.heardChars);
   const ends = [...heard.matchAll(/[.!?…]["'”’)]*\s+|[。！？]/gu)];
   const last = ends.at(-1);

@@ -1,4 +1,4 @@
-import { pauseAfterLast } from '../speech/agent-speech.js';
+import { markedPart, pauseAfterLast } from '../speech/agent-speech.js';
 import type { Core } from '../core.js';
 import type { ConversationEvent } from '../events.js';
 import { charsOf, comparable, mayBeginEarly, MOST_A_TURN, noteEarly, tokensOf, dropSpeculation } from './early.js';
@@ -206,7 +206,7 @@ function takeText(core: Core, speculation: SpeculationState, said: ModelText): v
     // The voice prepares the first sentence, whose first piece may be only a clause.
     const isFirst = sentences.every((sentence) => !/[.!?…。！？]["'”’)」』]*$/u.test(sentence.text));
     const utteranceId = isFirst ? core.newId() : null;
-    if (utteranceId !== null) core.emit({ type: 'speak.prepare', utteranceId, text: piece });
+    if (utteranceId !== null) core.emit({ type: 'speak.prepare', utteranceId, ...markedPart(piece) });
     sentences.push({ text: piece, utteranceId, pauseMs: 0 });
   }
   const last = sentences.at(-1);

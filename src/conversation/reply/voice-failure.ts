@@ -48,8 +48,8 @@ export function apologise(core: Core): void {
   const { fallback, greeting } = phrasesFor(core.language);
   Object.assign(core.state.failures, { unheard: false, again: null });
   if (again !== null) {
-    const { text, kind, interruptible } = again;
-    speech.say(core, text, { kind, interruptible, again: true });
+    const { text, marked = text, kind, interruptible } = again;
+    speech.say(core, marked, { kind, interruptible, again: true });
   } else if (!core.state.history.some(({ role }) => role === 'user')) {
     speech.say(core, greeting, { kind: 'fallback', interruptible: mayInterruptOpening(core) });
   } else speech.say(core, fallback, { kind: 'fallback' });

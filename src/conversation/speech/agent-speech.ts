@@ -1,5 +1,6 @@
 import { expectedAnswer } from '../../agent/expected-answer.js';
 import { baseLanguage } from '../../base/language.js';
+import { withoutMarkup } from '../../base/speech-markup.js';
 import type { Core } from '../core.js';
 import { noteSpoken } from '../control/outcome.js';
 import type { UtteranceKind } from '../events.js';
@@ -31,9 +32,17 @@ export interface UtteranceOptions {
   command?: number | null;
 }
 
-/** Queues a text after all others. Returns the utterance's id. */
-export function say(core: Core, text: string, options: UtteranceOptions): number {
+/** What the voice is told besides the text: its mark-up, if it has any. */
+export function markedPart(marked: string): { text: string; marked?: string } {
+  const text = withoutMarkup(marked);
+  return text === marked ? { text } : { text, marked };
+}
+
+/** Queues a text, which may have speech mark-up, after all others. Returns the utterance's id. */
+export function say(core: Core, given: string, options: UtteranceOptions): number {
   const { queue } = core.state.speech;
+  const part = markedPart(given);
+  const { text } = part;
   const id = options.utteranceId ?? core.newId();
   const entry = options.entry ?? addAssistantMessage(core);
   assistantAt(core, entry).parts.push({ utteranceId: id, text, heardChars: null });
@@ -42,11 +51,11 @@ export function say(core: Core, text: string, options: UtteranceOptions): number
   const interruptible = options.interruptible ?? (allowed && (openingAllowed || !isOpening));
   const { kind, again = false, requestId, whole = false } = options;
   const own = requestId !== undefined;
-  queue.push({ id, text, kind, interruptible, playing: false, pauseMs: 0, entry, again, own, whole });
+  queue.push({ id, ...part, kind, interruptible, playing: false, pauseMs: 0, entry, again, own, whole });
   const command = kind === 'announcement' ? options.command : core.state.reply?.asked?.id;
   if (command != null && kind !== 'filler') noteSpoken(core, command, entry, id);
   core.emit(
-    own ? { type: 'speak', utteranceId: id, text, kind, requestId } : { type: 'speak', utteranceId: id, text, kind },
+    own ? { type: 'speak', utteranceId: id, text, kind, requestId } : { type: 'speak', utteranceId: id, ...part, kind },
   );
   if (queue.length === 1) watch(core);
   return id;

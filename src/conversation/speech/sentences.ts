@@ -1,3 +1,5 @@
+import { unfinishedMarkup, withoutMarkup } from '../../base/speech-markup.js';
+
 /**
  * Cuts a reply into pieces that are spoken one after another as soon as they are complete. The first piece may be a
  * clause, so that the voice starts early; later ones are sentences, which sound better.
@@ -8,9 +10,15 @@ const MIN_CLAUSE_CHARS = 14;
 /** Text without punctuation is cut at a space beyond this length. */
 const MAX_PIECE_CHARS = 240;
 
-const ABBREVIATION = /(?:^|[\s(])(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|no|approx|inc|ltd|jr|sr|a\.m|p\.m|[a-z])\.$/i;
+const ABBREVIATION =
+  /(?:^|[\s(])(?:mr|mrs|ms|dr|dra|prof|st|vs|etc|e\.g|i\.e|no|approx|inc|ltd|jr|sr|sra|srta|a\.m|p\.m|ca|bzw|nr|tel|tél|inkl|zzgl|ggf|evtl|hr|fr|mm|env|uds?|avda|núm|pág|aprox|p\.ex|ex|p\.ej|ej|z\.b|d\.h|\p{L}*str(?=\.\s\d)|\p{L})\.$/iu;
+/** A German ordinal number behind an article or a preposition: "am 3. Mai". */
+const ORDINAL = /(?:^|[\s(])(?:am|im|der|die|das|den|dem|des|vom|zum|beim|bis|ab|einen?|einem)\s\d{1,4}\.$/iu;
 const SENTENCE_END = /[.!?…]["'”’)\]]*(?=\s|$)|[。！？]["'”’」』]*|\n+/g;
 const CLAUSE_END = /[,;:–—](?=\s)|[、，；：]/g;
+
+/** "www.acme.", "ann@acme.", "https://acme." */
+const UNFINISHED_ADDRESS = /(?:^|[\s(<])(?:www|(?:www\.|https?:\/\/|\S{1,64}@)\S{0,200})\.$/iu;
 
 export interface Cut {
   /** Complete pieces, in order. */
@@ -35,15 +43,21 @@ export function cutSentences(text: string, first: boolean): Cut {
   }
 }
 
-/** Whether a piece has a letter or a digit. */
+/** Whether a piece has a letter or a digit besides its mark-up. */
 export function isSpeakable(piece: string): boolean {
-  return /[\p{L}\p{N}]/u.test(piece);
+  return /[\p{L}\p{N}]/u.test(withoutMarkup(piece));
+}
+
+/** Whether a cut at a position would part a tag, or what stands between two. */
+function isInMarkup(text: string, at: number): boolean {
+  return text.includes('<') && unfinishedMarkup(text.slice(0, at)) >= 0;
 }
 
 function sentenceEnd(text: string): number | undefined {
   for (const match of text.matchAll(SENTENCE_END)) {
     const end = match.index + match[0].length;
     if (match[0].startsWith('.') && !endsSentence(text, match.index)) continue;
+    if (isInMarkup(text, end)) continue;
     if (isSpeakable(text.slice(0, end))) return end;
   }
   return undefined;
@@ -52,14 +66,15 @@ function sentenceEnd(text: string): number | undefined {
 /** Whether the full stop at `index` ends a sentence, not an abbreviation or (at the end so far) a number. */
 function endsSentence(text: string, index: number): boolean {
   const upTo = text.slice(0, index + 1);
-  if (ABBREVIATION.test(upTo)) return false;
-  return index + 1 < text.length || /\p{L}{2}\.$/u.test(upTo);
+  if (ABBREVIATION.test(upTo) || ORDINAL.test(upTo)) return false;
+  // At the end of what has arrived, an address goes on, and a number may; waiting for other words would cost time.
+  return index + 1 < text.length || (/\p{L}{2}\.$/u.test(upTo) && !UNFINISHED_ADDRESS.test(upTo));
 }
 
 function clauseEnd(text: string): number | undefined {
   for (const match of text.matchAll(CLAUSE_END)) {
     const end = match.index + match[0].length;
-    if (end >= MIN_CLAUSE_CHARS) return end;
+    if (end >= MIN_CLAUSE_CHARS && !isInMarkup(text, end)) return end;
   }
   return undefined;
 }

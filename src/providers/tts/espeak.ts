@@ -4,6 +4,8 @@ import { RealClock } from '../../base/real-clock.js';
 import { Deadlines } from '../deadlines.js';
 import { Mailbox } from '../mailbox.js';
 import { Slots } from './slots.js';
+import { espeakPhonemes } from './text/phonemes.js';
+import { withPhonemes } from './text/spoken-words.js';
 import { speak, type EngineAudio, ESPEAK_LATENCY, parseVoiceSettings, type VoiceSettings } from './speech.js';
 import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice } from './tts.js';
 import { spawn } from 'node:child_process';
@@ -73,8 +75,12 @@ export class EspeakTts implements TtsProvider {
       provider: this.name,
       latency: ESPEAK_LATENCY,
       timeoutMs: this.#timeoutMs,
-      pronounce: (word) => word,
-      speakClause: (text) => this.#speakClause(program, { text, voice, ...speedAndPitch(settings) }),
+      takesPhonemes: true,
+      pronounce: (word) => word.replaceAll('[[', ''),
+      speakClause: (text) => {
+        const said = withPhonemes(text, (_word, ipa) => `[[${espeakPhonemes(ipa, request.language)}]]`);
+        return this.#speakClause(program, { text: said, voice, ...speedAndPitch(settings) });
+      },
     });
   }
 

@@ -4,7 +4,7 @@ import { Deadlines } from '../deadlines.js';
 import { raceAbort } from '../../base/deadlines.js';
 import { splitClauses } from './text/clauses.js';
 import { spokenText, type SpokenWord } from './text/speakable.js';
-import { verbalWords } from './text/verbal/verbalise.js';
+import { speechWords, withoutPhonemes } from './text/spoken-words.js';
 import { estimateWordTimes, type WordTime } from './timing.js';
 import { SilenceTrimmer } from './trim.js';
 import type { TtsAudio, TtsRequest, TtsWord } from './tts.js';
@@ -25,6 +25,8 @@ export interface SpeechEngine {
   latency: TtsLatency;
   /** The longest wait for the next block of audio, queueing included. */
   timeoutMs: number;
+  /** Whether `speakClause` reads phonemes (`withPhonemes`). Default false. */
+  takesPhonemes?: boolean;
   /** What to say for a word; '' for nothing. */
   pronounce(word: string): string;
   /** Starts speaking one clause. Leaving the iterator ends the work. */
@@ -63,8 +65,9 @@ interface SpokenClause {
   pauseMs: number;
 }
 
-function clausesOf({ text, language }: TtsRequest, engine: SpeechEngine): SpokenClause[] {
-  const words = verbalWords(text, language).map(({ spoken, ...word }) => ({
+function clausesOf(request: TtsRequest, engine: SpeechEngine): SpokenClause[] {
+  const { text } = request;
+  const words = speechWords(request, engine.takesPhonemes === true).map(({ spoken, ...word }) => ({
     ...word,
     spoken: spoken === '' ? '' : engine.pronounce(spoken),
   }));
@@ -193,7 +196,7 @@ class ClauseOutput {
       at += part.length;
     }
     return estimateWordTimes(
-      this.#words.map((word) => word.spoken),
+      this.#words.map((word) => withoutPhonemes(word.spoken)),
       speech,
       this.#rateHz || 1,
     );

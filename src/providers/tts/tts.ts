@@ -1,4 +1,6 @@
+import type { PronunciationSettings } from '../../agent/extensions/pronunciation.js';
 import type { Clock } from '../../base/clock.js';
+import { readMarkup, type SpeechSpan } from '../../base/speech-markup.js';
 import type { ProviderOutcome } from '../outcome.js';
 
 /** Text to speech. */
@@ -43,7 +45,10 @@ export interface TtsProvider {
 }
 
 export interface TtsRequest {
+  /** Without mark-up for speech. */
   text: string;
+  /** How parts of the text are to be said. Default: as they are written. */
+  spans?: readonly SpeechSpan[];
   /** A code of the interface's language list. */
   language: string;
   /** Null = the provider's default voice for the language. */
@@ -51,6 +56,8 @@ export interface TtsRequest {
   model: string | null;
   /** The provider-specific settings of the agent's configuration. */
   settings: Readonly<Record<string, unknown>>;
+  /** How the agent says its words. Default: as the voice does. */
+  pronunciation?: PronunciationSettings | null;
   clock: Clock;
   signal: AbortSignal;
   /** A retry of a request that timed out: use another connection, if there is one. Default false. */
@@ -60,7 +67,7 @@ export interface TtsRequest {
 }
 
 /** The voice options of a request. */
-export type TtsVoiceChoice = Pick<TtsRequest, 'language' | 'voiceId' | 'model' | 'settings'>;
+export type TtsVoiceChoice = Pick<TtsRequest, 'language' | 'voiceId' | 'model' | 'settings' | 'pronunciation'>;
 
 export interface TtsAudio {
   samples: Int16Array;
@@ -92,3 +99,49 @@ export interface TtsVoice {
 /** Silence left after a spoken sentence and after a clause, in milliseconds, between utterances and within one. */
 export const SENTENCE_PAUSE_MS = 180;
 export const CLAUSE_PAUSE_MS = 60;
+
+const PAUSE_RATE_HZ = 16_000;
+
+/**
+ * Speaks a text with mark-up: the provider gets the text without it, and pauses are silence of their exact length, with
+ * any voice. Words and times are those of the text without mark-up.
+ * @throws ParleyError as `TtsProvider.synthesize`
+ */
+export async function* speakMarked(provider: TtsProvider, request: TtsRequest): AsyncGenerator<TtsAudio> {
+  const { text, spans, pauses } = readMarkup(request.text);
+  if (pauses.length === 0) {
+    yield* provider.synthesize(spans.length === 0 ? { ...request, text } : { ...request, text, spans });
+    return;
+  }
+  let doneMs = 0;
+  let rateHz = PAUSE_RATE_HZ;
+  let from = 0;
+  for (const { at, ms } of [...pauses, { at: text.length, ms: 0 }]) {
+    const part = text.slice(from, at);
+    if (/[\p{L}\p{N}]/u.test(part)) {
+      const start = from;
+      const own = spans
+        .filter((span) => span.start < at && span.end > start)
+        .map((span) => ({ ...span, start: Math.max(0, span.start - start), end: Math.min(at, span.end) - start }));
+      let partMs = 0;
+      for await (const audio of provider.synthesize({ ...request, text: part, spans: own })) {
+        const offsetMs = doneMs;
+        const words = audio.words?.map((word) => ({
+          ...word,
+          startMs: word.startMs + offsetMs,
+          endMs: word.endMs + offsetMs,
+        }));
+        rateHz = audio.sampleRateHz;
+        partMs += (audio.samples.length * 1000) / rateHz;
+        yield words === undefined ? audio : { ...audio, words };
+      }
+      doneMs += partMs;
+    }
+    from = at;
+    if (ms === 0) continue;
+    request.signal.throwIfAborted();
+    const samples = new Int16Array(Math.round((ms * rateHz) / 1000));
+    doneMs += (samples.length * 1000) / rateHz;
+    yield { samples, sampleRateHz: rateHz };
+  }
+}

@@ -1,4 +1,5 @@
-import { CLAUSE_PAUSE_MS, SENTENCE_PAUSE_MS, type TtsProvider } from '../../providers/tts/tts.js';
+import type { PronunciationSettings } from '../../agent/extensions/pronunciation.js';
+import { CLAUSE_PAUSE_MS, SENTENCE_PAUSE_MS, speakMarked, type TtsProvider } from '../../providers/tts/tts.js';
 import { Resampler } from '../../audio/dsp/resample.js';
 import { notInt16 } from '../../audio/frame.js';
 import { failureOf } from '../../base/errors.js';
@@ -16,6 +17,7 @@ interface VoiceOptions {
   voiceId: string | null;
   model: string | null;
   settings: Readonly<Record<string, unknown>>;
+  pronunciation: PronunciationSettings | null;
   playout: Playout;
   /** The first audio of an utterance has arrived from the provider. */
   onFirstAudio: (utteranceId: number) => void;
@@ -29,6 +31,8 @@ type VoiceContext = Pick<SessionContext, 'clock' | 'emit'>;
 interface Job {
   readonly utteranceId: number;
   readonly text: string;
+  /** The text with its speech mark-up. */
+  readonly marked: string;
   /** The options at the time of the request. */
   readonly options: VoiceOptions;
   readonly abort: AbortController;
@@ -53,21 +57,29 @@ export class Voice {
   }
 
   /** Synthesises an utterance that may be spoken: `speak` or `cancel` follows. */
-  prepare(utteranceId: number, text: string): void {
+  prepare({ utteranceId, text, marked = text }: { utteranceId: number; text: string; marked?: string }): void {
     if (this.#closed) return;
     this.#options.playout.prepare(utteranceId, text, pauseAfter(text));
-    this.#synthesiseLater(utteranceId, text);
+    this.#synthesiseLater(utteranceId, text, marked);
   }
 
-  /** @param requestId the model speaks it itself, with this request */
-  speak(utteranceId: number, text: string, requestId?: number): void {
+  /**
+   * @param how.marked the text with its speech mark-up, if it has any
+   * @param how.requestId the model speaks it itself, with this request
+   */
+  speak(
+    utteranceId: number,
+    text: string,
+    how: { marked?: string | undefined; requestId?: number | undefined } = {},
+  ): void {
+    const { marked = text, requestId } = how;
     if (this.#closed) return;
     if (requestId !== undefined) {
       this.#own.speak(utteranceId, requestId, text);
       return;
     }
     const prepared = this.#options.playout.add(utteranceId, text, pauseAfter(text));
-    if (!prepared) this.#synthesiseLater(utteranceId, text);
+    if (!prepared) this.#synthesiseLater(utteranceId, text, marked);
   }
 
   /** (More) audio of the model's own speech; it plays once it is to be spoken. */
@@ -86,7 +98,10 @@ export class Voice {
   }
 
   /** Uses this voice from the next utterance on. */
-  use(voice: Pick<VoiceOptions, 'tts' | 'language' | 'voiceId' | 'model' | 'settings'>): void {
+  use(
+    voice: Pick<VoiceOptions, 'tts' | 'language' | 'voiceId' | 'model' | 'settings'> &
+      Partial<Pick<VoiceOptions, 'pronunciation'>>,
+  ): void {
     this.#options = { ...this.#options, ...voice };
   }
 
@@ -115,8 +130,8 @@ export class Voice {
     this.drop();
   }
 
-  #synthesiseLater(utteranceId: number, text: string): void {
-    this.#waiting.push({ utteranceId, text, options: this.#options, abort: new AbortController() });
+  #synthesiseLater(utteranceId: number, text: string, marked: string): void {
+    this.#waiting.push({ utteranceId, text, marked, options: this.#options, abort: new AbortController() });
     this.#next();
   }
 
@@ -132,7 +147,7 @@ export class Voice {
   }
 
   async #synthesise(job: Job): Promise<void> {
-    const { tts, language, voiceId, model, settings, playout, onFirstAudio, onOutcome } = job.options;
+    const { tts, language, voiceId, model, settings, pronunciation, playout, onFirstAudio, onOutcome } = job.options;
     const { clock, emit } = this.#context;
     const { signal } = job.abort;
     this.chars += job.text.length;
@@ -147,8 +162,9 @@ export class Voice {
     };
     const timer = new OutcomeTimer(tts, clock, onOutcome);
     try {
-      const request = { text: job.text, language, voiceId, model, settings, clock, signal, onOutcome };
-      for await (const audio of untilAborted(tts.synthesize(request), signal)) {
+      const choice = { language, voiceId, model, settings, pronunciation };
+      const request = { text: job.marked, ...choice, clock, signal, onOutcome };
+      for await (const audio of untilAborted(speakMarked(tts, request), signal)) {
         if (!(audio.samples instanceof Int16Array)) throw notInt16(`samples of ${tts.name}`, audio.samples);
         if (resampler?.fromHz !== audio.sampleRateHz) {
           resampler = new Resampler(audio.sampleRateHz, playout.sampleRateHz);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { unfinishedMarkup, withoutMarkup } from '../../../src/base/speech-markup.js';
 import { cutSentences, isSpeakable } from '../../../src/conversation/speech/sentences.js';
 
 /** Pieces as they come out when a text arrives in chunks of so many characters. */
@@ -33,6 +34,12 @@ describe('cutSentences', () => {
     'We meet at 5 p.m. sharp',
     'Bring some, e.g. two of them',
     'Version 1.2.3 is out',
+    'Wir sehen uns am 3. Mai',
+    'Das kostet z. B. bei Hr. Meier ca. 20 Euro',
+    'Mme Roux ou M. Petit, p. ex. demain',
+    'Your code is <spell>A. B</spell> today',
+    'Wait <break time="1s"',
+    'It is at www.acme.',
   ])('does not cut within "%s"', (text) => {
     expect(cutSentences(text, false)).toEqual({ pieces: [], rest: text });
   });
@@ -51,6 +58,23 @@ describe('cutSentences', () => {
     expect(cutSentences('… — !\nHello there. ', false).pieces).toEqual(['… — !\nHello there.']);
     expect(isSpeakable('?!')).toBe(false);
     expect(isSpeakable('7')).toBe(true);
+  });
+
+  it('gives the same pieces however the text arrives', () => {
+    const parts = fc.constantFrom(
+      'am 3. Mai', 'um 19.30 Uhr', '$1,204.50', 'Dr. Roux', 'ann@acme.com', 'www.acme.com', '<break time="0.5s"/>', '<spell>A.B, C</spell>',
+      'yes', 'and so on', 'z. B. heute', 'Good! ', 'Is it? ', 'We close. ', 'Well, ', '3.5 km', 'the 21st',
+    ); // prettier-ignore
+    fc.assert(
+      fc.property(fc.array(parts, { minLength: 1, maxLength: 8 }), fc.integer({ min: 1, max: 12 }), (words, chunk) => {
+        const text = words.join(' ');
+        const plain = (pieces: readonly string[]): string =>
+          withoutMarkup(pieces.join(' ')).replace(/\s+/gu, ' ').trim();
+        expect(plain(stream(text, chunk))).toBe(plain(stream(text, text.length)));
+        for (const piece of stream(text, chunk)) expect(unfinishedMarkup(piece)).toBe(-1);
+      }),
+      { numRuns: 300 },
+    );
   });
 
   it('cuts endless text at a space, and never within a character', () => {

@@ -29,7 +29,7 @@ export interface Spoken {
 }
 
 /** Takes all of a request's audio. */
-export async function speakAll(provider: TtsProvider, request: TtsRequest): Promise<Spoken> {
+export async function speakAll(provider: Pick<TtsProvider, 'synthesize'>, request: TtsRequest): Promise<Spoken> {
   const blocks: TtsAudio[] = [];
   for await (const block of provider.synthesize(request)) blocks.push(block);
   return spokenOf(blocks);

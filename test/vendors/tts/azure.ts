@@ -22,6 +22,7 @@ const ELEMENTS: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
     'xml:lang': /^[a-z]{2,3}(-[A-Za-z]+)*$/,
   },
   voice: { name: /^[a-z]{2}-[A-Z]{2}-\w+$/ },
+  phoneme: { alphabet: /^ipa$/, ph: /^[\p{L}\p{M}ˈˌː.]+$/u },
   prosody: { rate: /^[0-2](\.\d+)?$/, pitch: /^[+-]\d+%$/, volume: /^\d+(\.\d+)?$/ },
   'mstts:express-as': { style: /^[a-z-]+$/, styledegree: /^[\d.]+$/ },
 };

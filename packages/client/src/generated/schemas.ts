@@ -162,6 +162,8 @@ interface components {
       recording?: components['schemas']['RecordingExtension'] | null;
       /** @description How calls are transferred. */
       transfer?: components['schemas']['TransferExtension'] | null;
+      /** @description How the agent says its words, with any voice. */
+      pronunciation?: components['schemas']['Pronunciation'] | null;
       /** @description Inbound phone calls wait when no session is free. */
       queue?: components['schemas']['Queue'] | null;
       /** @description The conversation is a graph of steps. */
@@ -2521,6 +2523,30 @@ interface components {
       /** @description Notice and record a wish not to be called again. */
       do_not_call_detection?: boolean | null;
     };
+    /** @description How the agent says its words. */
+    Pronunciation: {
+      /** @description The dictionary. At one place of a text the longest word wins, then the first. */
+      words?: components['schemas']['PronunciationWord'][] | null;
+      /** @description The country whose numbers, dates and money are said: `BE` and `CH` say "septante", `AT` "Jänner", `MX` "pesos". */
+      region?: string | null;
+    };
+    /** @description How a word is said. */
+    PronunciationWord: {
+      /** @description The word or words as the agent writes them. */
+      word: string;
+      /** @description Text that is read in its place, with its numbers and abbreviations: `SLA` as "service level agreement". */
+      alias?: string | null;
+      /** @description Letters that the voice reads rightly: `nginx` as "engine ex". */
+      respelling?: string | null;
+      /** @description Phonemes of the International Phonetic Alphabet: `kwɛɹi`. Voices that take none read `respelling` or `alias`, or letters derived from the phonemes. */
+      ipa?: string | null;
+      /** @description Languages in which the entry applies; `en` is also `en-US` and the others. */
+      languages?: components['schemas']['Language'][] | null;
+      /** @description Whether capitals count. */
+      case_sensitive?: boolean | null;
+      /** @description Whether it is not looked for inside of words. */
+      whole_word?: boolean | null;
+    };
     /** @description Inbound calls wait when no session is free. */
     Queue: {
       /** @description Whether clients of the talk socket, of WebRTC and of the widget wait, too. Otherwise only phone calls do. */
@@ -3639,6 +3665,8 @@ export type PhoneParticipant = components['schemas']['PhoneParticipant'];
 export type PhonePurchase = components['schemas']['PhonePurchase'];
 export type PressKeysCommand = components['schemas']['PressKeysCommand'];
 export type PrivacySetting = components['schemas']['PrivacySetting'];
+export type Pronunciation = components['schemas']['Pronunciation'];
+export type PronunciationWord = components['schemas']['PronunciationWord'];
 export type Queue = components['schemas']['Queue'];
 export type QueueAnnouncements = components['schemas']['QueueAnnouncements'];
 export type QueueCallback = components['schemas']['QueueCallback'];

@@ -9,6 +9,8 @@ export interface FliteSpeech {
   /** ASCII, at most a few hundred characters. */
   text: string;
   voice: FliteVoiceId;
+  /** What flite says for the made-up words of the text (`madeUpWord`): its phones, parted by spaces. */
+  phones?: readonly string[];
   /** 1 = the voice's own speed; 2 = twice as fast. */
   rate: number;
   /** 1 = the voice's own pitch; 2 = an octave higher. */
@@ -51,6 +53,11 @@ const FUNCTIONS = [
   'get_param_float',
   'new_audio_streaming_info',
   'audio_streaming_info_val',
+  'get_param_val',
+  'val_lexicon',
+  'cons_val',
+  'string_val',
+  'delete_val',
 ] as const;
 
 type FliteExports = Record<(typeof FUNCTIONS)[number], (...args: number[]) => number> & {
@@ -63,8 +70,16 @@ const VOICE_FEATURES = 4;
 const WAVE_RATE = 4;
 const WAVE_SAMPLES = 16;
 const STREAM_CALLBACK = 4;
+/** `lex_addenda` in cst_lexicon.h: a list of entries (word, part of speech, phones …) that go before the dictionary. */
+const LEXICON_ADDENDA = 48;
 const CONTINUE = 0;
 const STOP = -1;
+
+/** A word that no dictionary has, by number; at most 625 are told apart. */
+export function madeUpWord(index: number): string {
+  const vowel = (place: number): string => 'aeiou'.charAt(Math.floor(index / 5 ** place) % 5);
+  return `v${vowel(0)}l${vowel(1)}p${vowel(2)}m${vowel(3)}`;
+}
 
 /** flite's paths from a token to the end of the sound before its first one, and to the end of its last one. */
 const TOKEN_START = 'daughter1.R:SylStructure.daughter1.daughter1.R:Segment.p.end';
@@ -94,7 +109,7 @@ export class FliteEngine {
   readonly #wasi = new Wasi();
   readonly #flite: FliteExports;
   readonly #strings = new Map<string, number>();
-  readonly #voices = new Map<FliteVoiceId, { pointer: number; features: number; stretch: number }>();
+  readonly #voices = new Map<FliteVoiceId, { pointer: number; features: number; stretch: number; lexicon: number }>();
   readonly #seed: readonly { index: number; value: number }[];
   #onChunk: (wave: number, start: number, size: number) => number = () => STOP;
 
@@ -118,7 +133,8 @@ export class FliteEngine {
       const features = this.#view().getUint32(pointer + VOICE_FEATURES, true);
       this.#flite.feat_set(features, this.#string('streaming_info'), streaming);
       const stretch = this.#flite.get_param_float(features, this.#string('duration_stretch'), 1);
-      this.#voices.set(id, { pointer, features, stretch });
+      const lexicon = this.#flite.val_lexicon(this.#flite.get_param_val(features, this.#string('lexicon'), 0));
+      this.#voices.set(id, { pointer, features, stretch, lexicon });
     }
   }
 
@@ -136,6 +152,7 @@ export class FliteEngine {
     this.#flite.feat_set_float(voice.features, this.#string('duration_stretch'), voice.stretch / speech.rate);
     this.#flite.feat_set_float(voice.features, this.#string('f0_shift'), speech.pitch);
 
+    const addenda = this.#tell(voice.lexicon, speech.phones ?? []);
     const utterance = this.#flite.new_utterance();
     const text = this.#allocate(speech.text);
     this.#flite.utt_set_input_text(utterance, text);
@@ -145,6 +162,26 @@ export class FliteEngine {
     this.#flite.utt_synth(utterance);
     finish();
     this.#flite.delete_utterance(utterance);
+    if (addenda === 0) return;
+    this.#view().setUint32(voice.lexicon + LEXICON_ADDENDA, 0, true);
+    this.#flite.delete_val(addenda);
+  }
+
+  /** Tells the voice's lexicon the phones of the made-up words. */
+  #tell(lexicon: number, phones: readonly string[]): number {
+    if (phones.length === 0) return 0;
+    const list = (items: readonly number[]): number =>
+      items.reduceRight((rest, item) => this.#flite.cons_val(item, rest), 0);
+    const text = (value: string): number => {
+      const pointer = this.#allocate(value);
+      const made = this.#flite.string_val(pointer);
+      this.#flite.free(pointer);
+      return made;
+    };
+    const entries = phones.map((said, index) => list([madeUpWord(index), '0', ...said.split(' ')].map(text)));
+    const addenda = list(entries);
+    this.#view().setUint32(lexicon + LEXICON_ADDENDA, addenda, true);
+    return addenda;
   }
 
   /** Joins the vocoder's small pieces (20 ms) to blocks. Returns what hands over the last block. */

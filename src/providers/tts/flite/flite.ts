@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { ParleyError, reasonOf } from '../../../base/errors.js';
 import { pronounceEnglish } from '../text/english.js';
+import { flitePhones } from '../text/phonemes.js';
+import { withPhonemes } from '../text/spoken-words.js';
 import { speak, FLITE_LATENCY, parseVoiceSettings, type VoiceSettings, type EngineAudio } from '../speech.js';
 import {
   DEFAULT_FLITE_VOICE,
@@ -14,7 +16,7 @@ import {
 import type { TtsAudio, TtsProvider, TtsRequest, TtsVoice } from '../tts.js';
 import { Worker } from 'node:worker_threads';
 import { workerFile } from '../../../package-files.js';
-import type { FliteSpeech, TokenTime } from './flite-engine.js';
+import { madeUpWord, type FliteSpeech, type TokenTime } from './flite-engine.js';
 import type { FliteJob, FliteReply, FliteWorkerData } from './flite-worker.js';
 import { Mailbox } from '../../mailbox.js';
 import { Slots } from '../slots.js';
@@ -72,8 +74,10 @@ export class FliteTts implements TtsProvider {
       provider: this.name,
       latency: FLITE_LATENCY[voice],
       timeoutMs: this.#timeoutMs,
+      takesPhonemes: true,
       pronounce: pronounceEnglish,
-      speakClause: (text) => this.#pool.speak({ text, voice, rate: settings.rate, pitch: settings.pitch }),
+      speakClause: (text) =>
+        this.#pool.speak({ ...fliteText(text), voice, rate: settings.rate, pitch: settings.pitch }),
     });
   }
 
@@ -99,6 +103,17 @@ export class FliteTts implements TtsProvider {
   close(): Promise<void> {
     return this.#pool.close();
   }
+}
+
+/** A clause with a made-up word for each word that has phonemes, which flite is then told. */
+function fliteText(clause: string): Pick<FliteSpeech, 'text' | 'phones'> {
+  const phones: string[] = [];
+  const text = withPhonemes(clause, (_word, ipa) => {
+    const said = flitePhones(ipa).join(' ');
+    if (!phones.includes(said)) phones.push(said);
+    return madeUpWord(phones.indexOf(said));
+  });
+  return { text, phones };
 }
 
 function defaultVoice({ pitch }: VoiceSettings): FliteVoiceId {

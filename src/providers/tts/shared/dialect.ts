@@ -27,6 +27,8 @@ export interface TtsDialect {
   headers(): Readonly<Record<string, string>>;
   /** The first message on a new connection. Default: none. */
   hello?(voice: VendorVoiceSettings): readonly DialectMessage[];
+  /** Whether `begin` reads phonemes in the text (`withPhonemes`). Default: no. */
+  takesPhonemes?(voice: VendorVoiceSettings): boolean;
   /** Requests an utterance. */
   begin(id: string, text: string, voice: VendorVoiceSettings): readonly DialectMessage[];
   cancel(id: string): readonly DialectMessage[];

@@ -1,7 +1,7 @@
 import { samplesToMs } from '../../../audio/frame.js';
 import { Deadlines } from '../../deadlines.js';
 import { spokenText, type SpokenWord } from '../text/speakable.js';
-import { verbalWords } from '../text/verbal/verbalise.js';
+import { speechWords, withoutPhonemes } from '../text/spoken-words.js';
 import { estimateWordTimes } from '../timing.js';
 import { SilenceTrimmer } from '../trim.js';
 import type { TtsAudio, TtsRequest, TtsWord } from '../tts.js';
@@ -22,6 +22,8 @@ export interface RemoteVoice {
   firstAudioMs: number;
   /** Longest wait between two pieces. */
   gapMs: number;
+  /** Whether `pieces` reads phonemes (`withPhonemes`). Default false. */
+  takesPhonemes?: boolean;
   /** Speaks the text. Fails with the signal's reason as soon as that is aborted, and has the vendor stop. */
   pieces: (text: string, signal: AbortSignal) => AsyncIterable<SpeechPiece>;
 }
@@ -33,9 +35,10 @@ export interface RemoteVoice {
  */
 export async function* speakRemotely(request: TtsRequest, voice: RemoteVoice): AsyncGenerator<TtsAudio> {
   request.signal.throwIfAborted();
-  const words = verbalWords(request.text, request.language);
-  const text = spokenText(words);
+  const sent = speechWords(request, voice.takesPhonemes === true);
+  const text = spokenText(sent);
   if (text === '') return;
+  const words = sent.map((word) => ({ ...word, spoken: withoutPhonemes(word.spoken) }));
   const deadlines = new Deadlines(request.clock, voice.provider, request.signal);
   const output = new RemoteOutput(words, voice.sampleRateHz);
   try {

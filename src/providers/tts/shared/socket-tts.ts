@@ -114,6 +114,7 @@ export class SocketTts implements TtsProvider {
       sampleRateHz: protocol.sampleRateHz,
       firstAudioMs,
       gapMs,
+      takesPhonemes: protocol.takesPhonemes?.(voice) ?? false,
       pieces: (text, signal) => this.#pieces(text, voice, signal, request.again === true),
     });
   }

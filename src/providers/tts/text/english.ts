@@ -19,6 +19,18 @@ const FOLDED: readonly [RegExp, string][] = [
 
 /** @returns pieces parted by single spaces, each with a letter or digit; '' if nothing of the word can be said */
 export function pronounceEnglish(word: string): string {
+  if (!word.includes(PHONEMES[0])) return inAscii(word);
+  const parts = word.split(/(\ue000[^\ue002]*\ue002)/u);
+  return parts
+    .map((part) => (part.startsWith(PHONEMES[0]) ? part : inAscii(part)))
+    .join('')
+    .trim();
+}
+
+/** Around what is said by its phonemes, which stays. */
+const PHONEMES = ['\ue000', '\ue002'] as const;
+
+function inAscii(word: string): string {
   let said = word.replace(/[/_~#<>^|*\\]/gu, ' ');
   for (const [letter, plain] of FOLDED) said = said.replace(letter, plain);
   said = said.normalize('NFKD').replace(/[^\x20-\x7e]/gu, '');

@@ -17,9 +17,11 @@ export interface SpokenWord {
 /** Longer runs without a space are cut, so that no input makes a word of endless length. */
 const MAX_WORD_CHARS = 60;
 /** Letters, digits, and signs that are read as words. */
-const SAYABLE = /[\p{L}\p{N}&%@+=€$£¥₹°§×÷±]/u;
-const ENDS_IN_SAYABLE = /[\p{L}\p{N}]$/u;
+const SAYABLE = /[\p{L}\p{N}&%@+=€$£¥₹°§×÷±\ue100-\ue4ff]/u;
+const ENDS_IN_SAYABLE = /[\p{L}\p{N}\ue100-\ue4ff]$/u;
 const LONE_DASH = /^(?:[-–—]|--)$/u;
+/** Behind a space, as French writes it. */
+const LONE_PUNCTUATION = /^[!?:;…]{1,3}$/u;
 /** Scripts that are written without spaces between words. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
@@ -37,15 +39,30 @@ const MARK_UP: readonly RegExp[] = [
   /(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/dgu, // control, invisible, private, half a character
 ];
 
+/** A part of a text that is said in another way, which a private-use character stands for. */
+export interface Replacement {
+  start: number;
+  end: number;
+  placeholder: string;
+}
+
 /** Splits a text into its words and cleans each. */
-export function spokenWords(text: string): SpokenWord[] {
+export function spokenWords(text: string, replacements: readonly Replacement[] = []): SpokenWord[] {
   const said = sayWhat(text);
+  for (const { start, end, placeholder } of replacements) {
+    said.fill('', start, end);
+    said[start] = placeholder;
+  }
   const words: SpokenWord[] = [];
   for (const { start, end } of wordSpans(text)) {
     const spoken = said.slice(start, end).join('').trim();
     const last = words.at(-1);
     // A dash that stands alone is a pause after the word before it.
-    if (last !== undefined && LONE_DASH.test(spoken) && ENDS_IN_SAYABLE.test(last.spoken)) last.spoken += ',';
+    const isAfterWord = last !== undefined && ENDS_IN_SAYABLE.test(last.spoken);
+    if (isAfterWord && LONE_DASH.test(spoken)) last.spoken += ',';
+    // What is left of a word that was said with the one before it.
+    const isRest = /^[.,!?:;…]{1,3}$/u.test(spoken) && end - start > spoken.length;
+    if (isAfterWord && (LONE_PUNCTUATION.test(spoken) || isRest)) last.spoken += spoken;
     words.push({ text: text.slice(start, end), start, end, spoken: SAYABLE.test(spoken) ? spoken : '' });
   }
   return words;

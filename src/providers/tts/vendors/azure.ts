@@ -6,6 +6,7 @@ import { socketUrl } from '../../wire/vendor-socket.js';
 import type { VoiceListing } from '../shared/account-voices.js';
 import { SocketTts, type SocketTtsOptions } from '../shared/socket-tts.js';
 import type { SpeechEvent, TtsDialect } from '../shared/dialect.js';
+import { withPhonemes } from '../text/spoken-words.js';
 import type { TimedText } from '../text/word-aligner.js';
 import type { VendorVoiceSettings } from '../shared/vendor-voice-settings.js';
 
@@ -23,7 +24,8 @@ export function ssmlOf(text: string, { voiceId, language, settings }: VendorVoic
     volume === undefined ? '' : ` volume="${String(volume)}"`,
   ].join('');
   const degree = styledegree === undefined ? '' : ` styledegree="${String(styledegree)}"`;
-  const spoken = prosody === '' ? escaped(text) : `<prosody${prosody}>${escaped(text)}</prosody>`;
+  const words = withPhonemes(text, phoneme, escaped);
+  const spoken = prosody === '' ? words : `<prosody${prosody}>${words}</prosody>`;
   const styled =
     style === undefined
       ? spoken
@@ -33,6 +35,11 @@ export function ssmlOf(text: string, { voiceId, language, settings }: VendorVoic
     `xml:lang="${language === 'multi' ? 'en-US' : language}">` +
     `<voice name="${escaped(voiceId ?? DEFAULT_VOICE)}">${styled}</voice></speak>`
   );
+}
+
+/** learn.microsoft.com/azure/ai-services/speech-service/speech-synthesis-markup-pronunciation */
+function phoneme(word: string, ipa: string): string {
+  return `<phoneme alphabet="ipa" ph="${escaped(ipa)}">${escaped(word)}</phoneme>`;
 }
 
 /** 1.1 is `+10%`. */
@@ -124,6 +131,10 @@ class AzureProtocol implements TtsDialect {
 
   headers(): Record<string, string> {
     return { 'ocp-apim-subscription-key': this.#apiKey, 'x-connectionid': newId() };
+  }
+
+  takesPhonemes(): boolean {
+    return true;
   }
 
   hello(): string[] {

@@ -6,6 +6,8 @@ import type { VoiceListing } from '../shared/account-voices.js';
 import { SocketTts, type SocketTtsOptions } from '../shared/socket-tts.js';
 import type { SpeechEvent, TtsDialect } from '../shared/dialect.js';
 import { languageCode, type VendorVoiceSettings } from '../shared/vendor-voice-settings.js';
+import { cartesiaPhonemes } from '../text/phonemes.js';
+import { withPhonemes } from '../text/spoken-words.js';
 import { timedWords } from '../text/word-lists.js';
 
 /**
@@ -88,8 +90,14 @@ class CartesiaProtocol implements TtsDialect {
     return headersFor(this.#apiKey);
   }
 
-  begin(id: string, transcript: string, { voiceId, model, language, settings }: VendorVoiceSettings): object[] {
+  /** docs.cartesia.ai/build-with-cartesia/capability-guides/phonemes; older models take other symbols for English. */
+  takesPhonemes({ model }: VendorVoiceSettings): boolean {
+    return /^sonic-(?:2(?!024)|3|turbo)/.test(model ?? DEFAULT_MODEL);
+  }
+
+  begin(id: string, text: string, { voiceId, model, language, settings }: VendorVoiceSettings): object[] {
     const base = languageCode(language);
+    const transcript = withPhonemes(text, (_word, ipa) => cartesiaPhonemes(ipa, language));
     return [
       {
         model_id: model ?? DEFAULT_MODEL,

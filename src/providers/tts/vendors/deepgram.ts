@@ -5,6 +5,7 @@ import type { VoiceListing } from '../shared/account-voices.js';
 import { SocketTts, type SocketTtsOptions } from '../shared/socket-tts.js';
 import type { SpeechEvent, TtsDialect } from '../shared/dialect.js';
 import { languageCode, type VendorVoiceSettings } from '../shared/vendor-voice-settings.js';
+import { withPhonemes } from '../text/spoken-words.js';
 
 /** The voices of Aura-2 by language, as the reference of 2026-07-22 lists them; the first of each is the default. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -103,8 +104,18 @@ class DeepgramProtocol implements TtsDialect {
     return { authorization: `Token ${this.#apiKey}` };
   }
 
+  /** English and Spanish voices: developers.deepgram.com/docs/tts-voice-controls, changelog of 2026-05-04. */
+  takesPhonemes({ voiceId, language }: VendorVoiceSettings): boolean {
+    const voice = voiceId ?? deepgramVoiceFor(languageCode(language) ?? 'en');
+    return /^aura-2-.*-(?:en|es)$/.test(voice);
+  }
+
   begin(_id: string, text: string): object[] {
-    return [{ type: 'Speak', text }, { type: 'Flush' }];
+    const said = withPhonemes(
+      text,
+      (word, pronounce) => String.raw`\{"word": ${JSON.stringify(word)}, "pronounce": ${JSON.stringify(pronounce)}\}`,
+    );
+    return [{ type: 'Speak', text: said }, { type: 'Flush' }];
   }
 
   cancel(): object[] {

@@ -6,6 +6,7 @@ import type { VoiceListing } from '../shared/account-voices.js';
 import { SocketTts, type SocketTtsOptions } from '../shared/socket-tts.js';
 import type { SpeechEvent, TtsDialect } from '../shared/dialect.js';
 import { languageCode, type VendorVoiceSettings } from '../shared/vendor-voice-settings.js';
+import { withPhonemes } from '../text/spoken-words.js';
 import type { TimedText } from '../text/word-aligner.js';
 
 /**
@@ -71,6 +72,8 @@ const SAMPLE_RATE_HZ = 24_000;
 const INACTIVITY_S = 180;
 /** Models that take a language code; the multilingual ones detect it and refuse one. */
 const MODELS_WITH_LANGUAGE = new Set(['eleven_flash_v2_5', 'eleven_turbo_v2_5']);
+/** Models that read SSML's phonemes, in English only: elevenlabs.io/docs/eleven-agents/customization/voice/pronunciation-dictionary. */
+const MODELS_WITH_PHONEMES = new Set(['eleven_flash_v2', 'eleven_turbo_v2', 'eleven_monolingual_v1']);
 const LANGUAGES =
   'ar bg cs da de el en es fi fil fr hi hr hu id it ja ko ms nl no pl pt ro ru sk sv ta tr uk vi zh'.split(' ');
 /** Codes of errors that the same request runs into again. */
@@ -101,6 +104,7 @@ class ElevenLabsProtocol implements TtsDialect {
       output_format: `pcm_${String(SAMPLE_RATE_HZ)}`,
       // Utterances are whole clauses: nothing is to wait for more.
       auto_mode: 'true',
+      enable_ssml_parsing: MODELS_WITH_PHONEMES.has(model_id) ? 'true' : null,
       inactivity_timeout: String(INACTIVITY_S),
       language_code: base !== null && MODELS_WITH_LANGUAGE.has(model_id) && LANGUAGES.includes(base) ? base : null,
     });
@@ -110,8 +114,13 @@ class ElevenLabsProtocol implements TtsDialect {
     return { 'xi-api-key': this.#apiKey };
   }
 
-  begin(id: string, text: string, { settings }: VendorVoiceSettings): object[] {
+  takesPhonemes({ model, language }: VendorVoiceSettings): boolean {
+    return MODELS_WITH_PHONEMES.has(model ?? DEFAULT_MODEL) && languageCode(language) === 'en';
+  }
+
+  begin(id: string, given: string, { model, settings }: VendorVoiceSettings): object[] {
     const hasSettings = Object.keys(settings).length > 0;
+    const text = MODELS_WITH_PHONEMES.has(model ?? DEFAULT_MODEL) ? withPhonemes(given, phoneme, escaped) : given;
     return [
       { text: ' ', context_id: id, voice_settings: hasSettings ? settings : undefined },
       { text: `${text} `, context_id: id, flush: true },
@@ -144,6 +153,14 @@ class ElevenLabsProtocol implements TtsDialect {
     if (data['isFinal'] === true || data['is_final'] === true) events.push({ type: 'done', id });
     return events;
   }
+}
+
+function phoneme(word: string, ipa: string): string {
+  return `<phoneme alphabet="ipa" ph="${escaped(ipa).replaceAll('"', '&quot;')}">${escaped(word)}</phoneme>`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
 /** Too many contexts, or a busy system, pass. */

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { FliteTts, type FliteOptions } from '../../../../src/providers/tts/flite/flite.js';
 import { estimateWordTimes } from '../../../../src/providers/tts/timing.js';
-import type { TtsRequest } from '../../../../src/providers/tts/tts.js';
+import { speakMarked, type TtsRequest } from '../../../../src/providers/tts/tts.js';
 import {
   abortAfterFirstBlock,
   codeOf,
@@ -121,6 +121,26 @@ describe('flite as a provider', () => {
     expect(start({ voiceId: 'rms', settings: { pitch: 1.2 } })).toThrow('the voice rms has one pitch only');
     expect(start({ language: 'de' })).toThrow(expect.objectContaining({ code: 'TTS_LANGUAGE_UNSUPPORTED' }));
     for (const language of ['en', 'en-GB', 'multi']) expect(start({ language })).not.toThrow();
+  });
+
+  it('really says the phonemes of the dictionary: another word with those of "hello" sounds the same', async () => {
+    const parts = { voiceId: 'kal16', pronunciation: { words: [{ word: 'xyzzy', ipa: 'həˈloʊ' }] } };
+    const own = await speakAll(shared, requestFor('Say hello to me.', { voiceId: 'kal16' }));
+    const same = await speakAll(shared, requestFor('Say Xyzzy to me.', parts));
+    expect(same.samples).toEqual(own.samples);
+    expect(same.words.map(({ text }) => text)).toEqual(['Say', 'Xyzzy', 'to', 'me.']);
+    const without = await speakAll(shared, requestFor('Say Xyzzy to me.', { voiceId: 'kal16' }));
+    expect(without.samples).not.toEqual(own.samples);
+  });
+
+  it('keeps a pause of its exact length, and the times of the words behind it', async () => {
+    const speak = (text: string) =>
+      speakAll({ synthesize: (one) => speakMarked(shared, one) }, requestFor(text, { voiceId: 'kal16' }));
+    const [one, two, both] = [await speak('One.'), await speak('Two.'), await speak('One. <break time="500ms"/> Two.')];
+    const silence = Array.from({ length: 8_000 }, () => 0);
+    expect([...both.samples]).toEqual([...one.samples, ...silence, ...two.samples]);
+    expect(both.words.map(({ text }) => text)).toEqual(['One.', 'Two.']);
+    expect((both.words[1]?.startMs ?? 0) - (two.words[0]?.startMs ?? 0)).toBeCloseTo(one.durationMs + 500, 3);
   });
 
   it('lists its voices', () => {

@@ -104,12 +104,12 @@ describe('azure', () => {
     const { speak } = speaking(azureTts, double);
     await speak('Fish & chips for "two" at <7>?', { language: 'en-GB' });
     const settings = { rate: 1.2, pitch: 0.9, volume: 80, style: 'cheerful', styledegree: 1.5 };
-    await speak('Fisch & Co.', { voiceId: 'de-DE-KatjaNeural', language: 'de', settings });
-    expect(double.spoken).toEqual(['Fish and chips for "two" at 7?', 'Fisch & Co.']);
+    await speak('Pesce & Co.', { voiceId: 'de-DE-KatjaNeural', language: 'it', settings });
+    expect(double.spoken).toEqual(['Fish and chips for "two" at seven?', 'Pesce & Co.']);
     expect(double.documents[0]).toContain('xml:lang="en-GB"><voice name="en-US-AvaMultilingualNeural">Fish');
     expect(double.documents[1]).toContain(
       '<voice name="de-DE-KatjaNeural"><mstts:express-as style="cheerful" styledegree="1.5">' +
-        '<prosody rate="1.2" pitch="-10%" volume="80">Fisch &amp; Co.</prosody></mstts:express-as></voice>',
+        '<prosody rate="1.2" pitch="-10%" volume="80">Pesce &amp; Co.</prosody></mstts:express-as></voice>',
     );
   });
 
@@ -150,6 +150,46 @@ describe('cartesia', () => {
     ]);
     expect(double.requests[1]).not.toHaveProperty('language');
     expect(double.connections).toBe(1);
+  });
+});
+
+describe('phonemes of the dictionary', () => {
+  const pronunciation = { words: [{ word: 'Siobhan', ipa: 'ʃɪˈvɔːn' }] };
+  const text = 'Ask Siobhan & me.';
+
+  it('are SSML for Azure, whose words stay those of the text', async () => {
+    const double = await open(new AzureDouble());
+    const { speak } = speaking(azureTts, double);
+    await speak(text, { pronunciation });
+    expect(double.documents[0]).toContain(
+      '>Ask <phoneme alphabet="ipa" ph="ʃɪˈvɔːn">Siobhan</phoneme> and me.</voice>',
+    );
+  });
+
+  it('are SSML for the models of ElevenLabs that read it, letters for others', async () => {
+    const double = await open(new ElevenLabsDouble());
+    const { speak } = speaking(elevenLabsTts, double);
+    await speak(text, { pronunciation, model: 'eleven_flash_v2' });
+    await speak(text, { pronunciation });
+    expect(double.spoken).toEqual([
+      'Ask <phoneme alphabet="ipa" ph="ʃɪˈvɔːn">Siobhan</phoneme> and me.',
+      'Ask shi-vawn and me.',
+    ]);
+    expect(double.addresses.map(({ searchParams }) => searchParams.get('enable_ssml_parsing'))).toEqual(['true', null]);
+  });
+
+  it('are in the notations of Cartesia and Deepgram', async () => {
+    const cartesia = await open(new CartesiaDouble());
+    await speaking(cartesiaTts, cartesia).speak(text, { pronunciation });
+    expect(cartesia.requests).toMatchObject([{ transcript: 'Ask <<ʃ|ɪ|ˈ|v|ɔ|n>> and me.' }]);
+    const deepgram = await open(new DeepgramDouble());
+    const { speak } = speaking(deepgramTts, deepgram);
+    await speak(text, { pronunciation });
+    await speak('Siobhan.', { pronunciation, language: 'de' });
+    expect(deepgram.spoken).toEqual([
+      String.raw`Ask \{"word": "Siobhan", "pronounce": "ʃɪˈvɔːn"\} and me.`,
+      'schi-wohn.',
+    ]);
   });
 });
 

@@ -57,5 +57,8 @@ export const yearRule: SpeechRule = ({ core, before, beforeThat, after, tail }) 
     tail === '' &&
     /^[a-z]{2,}(?:s|people|men|women|children)$/.test(after) &&
     !/^(?:was|is|has|as|this|its)$/.test(after);
-  return isDated || (YEAR_LEADS.test(before) && !isCounted) ? sayYear(Number(core)) : null;
+  if (isDated || (YEAR_LEADS.test(before) && !isCounted)) return sayYear(Number(core));
+  // "The 2026 model"; not "2026 people", "1950 m", "2,026", "room 2026".
+  const isModel = /^(?:the|a|our|your|this)$/i.test(before) && /^[a-z]{3,}$/.test(after) && !isCounted;
+  return isModel && /^(?:19|20)/.test(core) ? sayYear(Number(core)) : null;
 };

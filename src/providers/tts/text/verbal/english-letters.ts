@@ -1,5 +1,5 @@
 import { spokenNumber } from '../../../../base/spoken-number.js';
-import type { WordPlace, SpeechRule } from './place.js';
+import { OWN_STOP, type SpeechRule, type WordPlace } from './place.js';
 
 const WEEKDAYS: Readonly<Record<string, string>> = {
   Mon: 'Monday', Tue: 'Tuesday', Tues: 'Tuesday', Wed: 'Wednesday', Thu: 'Thursday', Thur: 'Thursday',
@@ -38,6 +38,36 @@ const ALWAYS = new Set([
   'secs',
 ]);
 
+/** With a full stop, or without one before a name. */
+const TITLES: Readonly<Record<string, string>> = {
+  Dr: 'Doctor', Mr: 'Mister', Mrs: 'Missus', Prof: 'Professor', Rev: 'Reverend', Gen: 'General', Capt: 'Captain', Lt: 'Lieutenant',
+  Sgt: 'Sergeant', Gov: 'Governor', Sen: 'Senator', Hon: 'Honorable', Jr: 'Junior', Sr: 'Senior',
+}; // prettier-ignore
+
+/** "Dr. Smith", "St. James St.", "Elm Dr.", "p. 12", "Vol. 2". */
+export const title: SpeechRule = ({ core, tail, after, before }) => {
+  const hasStop = tail.startsWith('.');
+  const isName = /^\p{Lu}/u.test(after) && !/[,;!?]/.test(tail);
+  const follows = /^\p{Lu}/u.test(before) && !isName;
+  if (core === 'St' && (isName || follows)) return follows ? 'Street' : `Saint${OWN_STOP}`;
+  if (core === 'Dr' && hasStop && follows) return 'Drive';
+  if (core === 'p' && hasStop && /^\d/.test(after)) return 'page';
+  if (core === 'pp' && hasStop && /^\d/.test(after)) return 'pages';
+  const numbered: Readonly<Record<string, string>> = {
+    Vol: 'volume',
+    vol: 'volume',
+    Fig: 'figure',
+    fig: 'figure',
+    Ch: 'chapter',
+    ch: 'chapter',
+    Sec: 'section',
+    sec: 'section',
+  };
+  if (Object.hasOwn(numbered, core) && hasStop && /^\d/.test(after)) return numbered[core] ?? null;
+  const full = Object.hasOwn(TITLES, core) ? TITLES[core] : undefined;
+  return full !== undefined && (isName || hasStop) ? full + (isName ? OWN_STOP : '') : null;
+};
+
 /** Said letter by letter, although they could be read as words. */
 const INITIALS = new Set(
   (
@@ -50,10 +80,10 @@ const INITIALS = new Set(
 /** "Mon.", "Nov. 23", "Ext. 42", "approx.", "No. 5", "w/o", "24/7". */
 export const abbreviation: SpeechRule = ({ core, tail, after, before }) => {
   const hasStop = tail.startsWith('.');
-  const day = WEEKDAYS[core];
+  const day = Object.hasOwn(WEEKDAYS, core) ? WEEKDAYS[core] : undefined;
   if (day !== undefined)
     return !DOUBTFUL_DAYS.has(core) || hasStop || isDatePart(after) || isDatePart(before) ? day : null;
-  const month = MONTHS[core];
+  const month = Object.hasOwn(MONTHS, core) ? MONTHS[core] : undefined;
   if (month !== undefined) return isDatePart(after) || /^\d{1,2}(?:st|nd|rd|th)?$/.test(before) ? month : null;
   if (/^no$/i.test(core) && hasStop && /^\d/.test(after)) return 'number';
   if (/^(?:ext|x)$/i.test(core) && /^\d/.test(after)) return 'extension';
@@ -69,13 +99,21 @@ export const abbreviation: SpeechRule = ({ core, tail, after, before }) => {
 };
 
 function isDatePart(word: string): boolean {
-  return /^\d/.test(word) || word in MONTHS || /^(?:to|through|thru|at)$/.test(word) || word in WEEKDAYS;
+  return (
+    /^\d/.test(word) ||
+    Object.hasOwn(MONTHS, word) ||
+    /^(?:to|through|thru|at)$/.test(word) ||
+    Object.hasOwn(WEEKDAYS, word)
+  );
 }
 
 /** "CEO", "FAQs"; not in a text all in capitals. */
 export const acronym: SpeechRule = (place) => {
   const [, letters = '', plural] = /^([A-Z][A-Za-z]{1,4}?)(s)?$/.exec(place.core) ?? [];
-  if (!INITIALS.has(letters) || isShouted(place)) return null;
+  // Capitals without a vowel cannot be read as a word.
+  const isFlight = /^flight$/i.test(place.before) && /^\d/.test(place.after);
+  const isUnsayable = isFlight || (/^[B-DF-HJ-NP-TV-XZ]{2,5}$/.test(letters) && letters !== 'PM');
+  if (!(INITIALS.has(letters) || isUnsayable) || isShouted(place)) return null;
   return `${[...letters.toUpperCase()].join(' ')}${plural === undefined ? '' : "'s"}`;
 };
 
@@ -86,11 +124,12 @@ function isShouted({ before, after }: WordPlace): boolean {
 
 /** Letters with digits: "BA2490", "A7-93KX", "R101", "Q3". */
 export const code: SpeechRule = ({ core }) => {
-  if (!/^(?=.*[A-Z])(?=.*\d)[A-Z\d]{1,10}(?:-[A-Z\d]{1,10}){0,4}$/.test(core)) return null;
+  if (!/^(?=.*[A-Z])(?=.*\d)[A-Z\d]{1,34}(?:-[A-Z\d]{1,10}){0,4}$/.test(core)) return null;
   const runs = core.match(/\d+|[A-Z]+|-/g) ?? [];
   if (runs.some((run) => /^[A-Z]{5,}$/.test(run))) return null; // a word: "COVID-19"
   const say = runs.length > 2 ? digitByDigit : numberOrDigits;
   return runs
+    .flatMap((run) => (run.length > 6 ? (run.match(/.{1,4}/gu) ?? []).join(' - ').split(' ') : [run]))
     .map((run) => (run === '-' ? ',' : /\d/.test(run) ? say(run) : [...run].join(' ')))
     .join(' ')
     .replaceAll(' ,', ',');
@@ -104,5 +143,5 @@ function numberOrDigits(digits: string): string {
 
 /** "0173" as "zero one seven three". */
 export function digitByDigit(digits: string): string {
-  return [...digits].map((digit) => spokenNumber(Number(digit))).join(' ');
+  return [...digits].map((digit) => (/\d/.test(digit) ? spokenNumber(Number(digit)) : digit)).join(' ');
 }

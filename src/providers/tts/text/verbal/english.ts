@@ -1,9 +1,10 @@
 import { spokenNumber, spokenOrdinal } from '../../../../base/spoken-number.js';
+import { englishSpeller, romanValue, sayNumber, type Speller } from './numbers.js';
 import { sayEnglishDate, sayYear, yearRule } from './english-dates.js';
-import { abbreviation, acronym, code, digitByDigit } from './english-letters.js';
+import { abbreviation, acronym, code, digitByDigit, title } from './english-letters.js';
 import { sayMoney } from './english-money.js';
 import { attachedUnit, unitAfterNumber } from './english-units.js';
-import { digitGroups, type SpeechRule } from './place.js';
+import { digitGroups, nationalGroups, type SpeechRule } from './place.js';
 
 const FRACTIONS: Readonly<Record<string, readonly [one: string, many: string]>> = {
   2: ['half', 'halves'],
@@ -12,7 +13,7 @@ const FRACTIONS: Readonly<Record<string, readonly [one: string, many: string]>> 
 };
 const EMAIL = /^([\w.+-]{1,64})@([\w-]{1,63}(?:\.[\w-]{1,63}){1,8})$/u;
 const HOST =
-  /^[\w-]{1,63}(?:\.[\w-]{1,63}){0,6}\.(?:com|org|net|io|dev|ai|app|edu|gov|info|biz|shop|co|uk|us|ca|au|de|fr|es|eu)$/iu;
+  /^[\w-]{1,63}(?:\.[\w-]{1,63}){0,6}\.(?:com|org|net|io|dev|ai|app|edu|gov|info|biz|shop|co|uk|us|ca|au|nz|ie|in|de|fr|es|eu|tv|me)$/iu;
 /** What is said digit by digit from four digits on. */
 const CODES =
   /^(?:code|pin|number|order|reference|account|confirmation|ticket|invoice|extension|id|flight|booking|case|#)$/i;
@@ -33,6 +34,8 @@ const SYMBOLS: readonly [RegExp, string][] = [
   [/@/gu, ' at '],
   [/~(?=\d)/gu, ' about '],
   [/§/gu, ' section '],
+  [/(?<=^\d{1,3}):(?=\d{1,3}$)/gu, ' to '],
+  [/(?<=\d)(?=[½¼¾⅓⅔])/gu, ' and '],
   [/½/gu, ' one half '],
   [/¼/gu, ' one quarter '],
   [/¾/gu, ' three quarters '],
@@ -40,30 +43,83 @@ const SYMBOLS: readonly [RegExp, string][] = [
   [/⅔/gu, ' two thirds '],
 ];
 
-/** Rules for English text, in order. */
-export function englishRules(dayFirst: boolean): readonly SpeechRule[] {
-  const date: SpeechRule = (place) => sayEnglishDate(place, dayFirst);
-  const simple = [date, time, sayMoney, attachedUnit, fraction];
-  return [
-    address,
-    dotted,
-    dictated,
-    yearRule,
-    ...simple,
-    range,
-    unitAfterNumber,
-    abbreviation,
-    acronym,
-    longDigits,
-    code,
-    symbols,
-  ];
+/** Where a date's day is written first, and "one hundred and five" is said. */
+const BRITISH = new Set(['GB', 'IE', 'AU', 'NZ', 'IN', 'ZA']);
+
+/** Rules for English text, in order. No digits are left in what they say. */
+export function englishRules(region: string): readonly SpeechRule[] {
+  const isAmerican = region === '' || region === 'US';
+  const speller = englishSpeller(BRITISH.has(region));
+  const date: SpeechRule = (place) => sayEnglishDate(place, !isAmerican);
+  const dictated: SpeechRule = ({ core, before, dictated: place }) => {
+    if (place === null && !(isAmerican && /^[2-9]\d\d[2-9]\d{6}$/.test(core))) return null;
+    const plus = core.startsWith('+') ? 'plus ' : '';
+    const groups = nationalGroups(core, isAmerican ? 'US' : region) ?? digitGroups(core, before);
+    return `${plus}${groups.map(digitByDigit).join(', ')}${place === 'inside' ? ',' : ''}`;
+  };
+  const rules = [
+    address, dotted, dictated, yearRule, date, time, sayMoney, attachedUnit, fraction, range, unitAfterNumber, title, abbreviation,
+    acronym, longDigits, roomNumber, roman, code, symbols, ({ core }) => core,
+  ] as const satisfies readonly SpeechRule[]; // prettier-ignore
+  return rules.map((rule) => (place) => {
+    const said = rule(place);
+    return said === null ? null : inWords(said, speller);
+  });
 }
 
+/** Spells out every number in what is said: "23rd", "50%", "3.5", "-5", "1,000". */
+function inWords(text: string, speller: Speller): string {
+  if (!/\d/.test(text)) return text;
+  return text
+    .replace(/\b(\d[\d,]*)(?:st|nd|rd|th)\b/gu, (_whole, digits: string) =>
+      speller.ordinal(Number(digits.replaceAll(',', ''))),
+    )
+    .replace(/%/gu, ' percent')
+    .replace(/(?<=\d)\.(?=$|\s)/gu, '. ')
+    .replace(
+      /((?<![\p{L}\d])[-−])?\d(?:[\d,]*\d)?(?:\.\d+)?/gu,
+      (digits: string, _minus: unknown, at: number, all: string) => {
+        const said =
+          sayNumber(digits, speller) ??
+          digits
+            .split(/\D/u)
+            .map((run) => (run === '' ? '' : (sayNumber(run, speller) ?? run)))
+            .join(', ');
+        const isGlued = (letter: string | undefined): string =>
+          letter !== undefined && /\p{L}/u.test(letter) ? ' ' : '';
+        return `${isGlued(all[at - 1])}${said}${isGlued(all[at + digits.length])}`;
+      },
+    )
+    .trim();
+}
+
+/** "Room 302", "Suite 1205". */
+const roomNumber: SpeechRule = ({ core, before }) => {
+  const [, head = '', tail = ''] = /^(\d{1,2})(\d\d)$/.exec(core) ?? [];
+  if (head === '' || !/^(?:room|suite|apartment|apt|unit|gate|bus|route|highway)$/i.test(before)) return null;
+  const rest =
+    tail === '00' ? 'hundred' : tail.startsWith('0') ? `oh ${spokenNumber(Number(tail))}` : spokenNumber(Number(tail));
+  return `${spokenNumber(Number(head))} ${rest}`;
+};
+
+const RULERS =
+  /^(?:Henry|Louis|George|Elizabeth|Charles|Edward|William|James|Mary|Richard|Philip|Paul|Pius|Benedict|Frederick|Alexander|Peter|Catherine|Nicholas)$/;
+const NUMBERED =
+  /^(?:chapter|part|act|volume|book|war|phase|stage|type|section|article|level|class|title|bowl|rocky|apollo|schedule|grade|tier)$/i;
+
+/** "Henry VIII", "World War II", "Chapter IV". */
+const roman: SpeechRule = ({ core, before }) => {
+  const value = romanValue(core);
+  if (value === 0) return null;
+  if (RULERS.test(before) && core !== 'I') return `the ${spokenOrdinal(value)}`;
+  return NUMBERED.test(before) ? spokenNumber(value) : null;
+};
+
 const address: SpeechRule = ({ core, isAddress }) => {
-  const dots = (name: string): string => name.replaceAll('.', ' dot ');
+  const dots = (name: string): string =>
+    name.replaceAll('.', ' dot ').replaceAll('_', ' underscore ').replaceAll('-', ' dash ');
   const email = EMAIL.exec(core);
-  if (email !== null) return `${dots(email[1] ?? '').replaceAll('_', ' underscore ')} at ${dots(email[2] ?? '')}`;
+  if (email !== null) return `${dots(email[1] ?? '')} at ${dots(email[2] ?? '')}`;
   return isAddress || HOST.test(core) ? dots(core) : null;
 };
 
@@ -76,12 +132,6 @@ const dotted: SpeechRule = ({ core }) => {
   // "23.11.2026" is a date.
   if (letter === undefined && /^\d{1,2}\.\d{1,2}\.\d{4}$/.test(numbers)) return null;
   return `${letter === undefined ? '' : 'version '}${numbers.replaceAll('.', ' point ')}`;
-};
-
-const dictated: SpeechRule = ({ core, before, dictated: place }) => {
-  if (place === null) return null;
-  const plus = core.startsWith('+') ? 'plus ' : '';
-  return `${plus}${digitGroups(core, before).map(digitByDigit).join(', ')}${place === 'inside' ? ',' : ''}`;
 };
 
 /** "21:00", "9am", "7:05". */
@@ -140,7 +190,7 @@ function plain(core: string): string | null {
   return /^(?:0|[1-9]\d{0,3})(?:\.\d+)?%?$/.test(core) ? core : null;
 }
 
-const ALONE = { before: '', beforeThat: '', after: '', begins: true, dictated: null, isAddress: false };
+const ALONE = { before: '', beforeThat: '', after: '', afterThat: '', begins: true, dictated: null, isAddress: false };
 
 /** Ungrouped digits that are too long to read as one number. */
 const longDigits: SpeechRule = ({ core, before, beforeThat }) => {

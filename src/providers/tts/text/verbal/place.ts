@@ -1,3 +1,4 @@
+import { type CountryCode, parsePhoneNumberFromString } from 'libphonenumber-js/min';
 import type { SpokenWord } from '../speakable.js';
 
 /** A word without the punctuation around it, among its neighbours. */
@@ -10,6 +11,7 @@ export interface WordPlace {
   readonly before: string;
   readonly beforeThat: string;
   readonly after: string;
+  readonly afterThat: string;
   /** Whether punctuation stands between it and the word before it. */
   readonly begins: boolean;
   /** Part of a telephone number or another row of digits, and whether more of it follows. */
@@ -17,6 +19,9 @@ export interface WordPlace {
   /** A web address, of which the word is the host. */
   readonly isAddress: boolean;
 }
+
+/** At the end of what is said: the full stop behind the word is part of it, and ends no sentence. */
+export const OWN_STOP = '\u0001';
 
 /** What is said in place of a word's core; null: leave it as it is. */
 export type SpeechRule = (place: WordPlace) => string | null;
@@ -47,6 +52,7 @@ export function sayByRules(words: readonly SpokenWord[], rules: readonly SpeechR
       before: core(-1),
       beforeThat: core(-2),
       after: core(1),
+      afterThat: core(2),
       begins: at === 0 || part.lead.trim() !== '' || /[.,;:!?]/.test(parts[said[at - 1] ?? -1]?.tail ?? ''),
       dictated: dictated[at] ?? null,
       isAddress: /^[("'“‘[]*(?:https?:\/\/|www\.)/i.test(words[index]?.text ?? ''),
@@ -66,9 +72,9 @@ export function sayByRules(words: readonly SpokenWord[], rules: readonly SpeechR
 
 function wholeOf(result: string, part: Parts, place: WordPlace): string {
   if (result === '') return '';
-  const tail = tailAfter(part, place, result);
+  const tail = result.endsWith(OWN_STOP) ? part.tail.replace('.', '') : tailAfter(part, place, result);
   const [lead, end] = place.dictated === null ? [part.lead, tail] : [part.lead.replace('(', ''), tail.replace(')', '')];
-  return `${lead}${result}${end}`
+  return `${lead}${result.replace(OWN_STOP, '')}${end}`
     .replace(/\s+/gu, ' ')
     .replace(/,(?=[.,;:!?])/gu, '')
     .trim();
@@ -95,11 +101,21 @@ const DIGIT_GROUP = /^(?:\+?\(?\d{1,14}\)?|\+?\d{1,5}(?:[-.\u2010\u2011/]\d{2,12
 const TELEPHONE =
   /^(?:tel|telephone|phone|fax|mobile|cell|call|whatsapp|tel[eé]fono|m[oó]vil|t[eé]l|t[eé]l[eé]phone|telefon|handy|mobil|rufnummer|nummer|anrufen)$/iu;
 
+/** The first group of a bank account's international number, and the others. */
+const IBAN_HEAD = /^[A-Z]{2}\d{2}$/u;
+const IBAN_GROUP = /^[A-Z\d]{1,4}$/u;
+
 /** Finds telephone numbers, card numbers and the like, which stand in one word or in several. */
 function dictatedWords(parts: readonly Parts[]): ('inside' | 'last' | null)[] {
   const found: ('inside' | 'last' | null)[] = parts.map(() => null);
   for (let start = 0; start < parts.length; start++) {
-    let end = start;
+    const iban = ibanEnd(parts, start);
+    for (let at = start; at < iban; at++) found[at] = at === iban - 1 ? 'last' : 'inside';
+    let end = Math.max(start, iban);
+    if (iban > start) {
+      start = iban - 1;
+      continue;
+    }
     while (end < parts.length && DIGIT_GROUP.test(whole(parts[end] as Parts))) {
       end++;
       if (/[.,;:!?]/.test((parts[end - 1] as Parts).tail)) break;
@@ -111,6 +127,19 @@ function dictatedWords(parts: readonly Parts[]): ('inside' | 'last' | null)[] {
     start = Math.max(start, end - 1);
   }
   return found;
+}
+
+/** Where an account number ends that begins at a word; `start` if none does. */
+function ibanEnd(parts: readonly Parts[], start: number): number {
+  if (!IBAN_HEAD.test(parts[start]?.core ?? '')) return start;
+  let end = start + 1;
+  // Only the second group may be letters alone: the bank's.
+  const isGroup = (core: string): boolean => IBAN_GROUP.test(core) && (/\d/.test(core) || end === start + 1);
+  while (end < parts.length && isGroup(parts[end]?.core ?? '')) {
+    end++;
+    if (/[.,;:!?]/.test(parts[end - 1]?.tail ?? '')) break;
+  }
+  return end - start >= 4 ? end : start;
 }
 
 /** With its brackets, which are part of a telephone number. */
@@ -131,12 +160,54 @@ function isDictated(groups: readonly string[], before: string): boolean {
   const isNational = /^\(?0\d/.test(text) && digits >= 9;
   const isAmerican = /^(?:1[-. ])?(?:\(?\d{3}\)?[-. ])?\d{3}[-. ]\d{4}$/.test(text);
   const isCard = groups.length >= 3 && groups.every((group) => /^\d{4}$/.test(group));
-  return isNational || isAmerican || isCard;
+  const isSpanish = groups.length === 3 && groups.every((group) => /^\d{3}$/.test(group)) && /^[6-9]/.test(text);
+  return isNational || isAmerican || isCard || isSpanish;
 }
 
 /** The digits of a part of a telephone number, by group. "(0)" behind the country's number is not dialled. */
 export function digitGroups(core: string, before: string): string[] {
+  if (/[A-Z]/.test(core)) return [core];
   const trunk = /^\(?0\)(\d+)$/.exec(core)?.[1];
   if (trunk !== undefined) return [before.startsWith('+') ? trunk : `0${trunk}`];
   return core.split(/\D+/).filter((group) => group !== '');
+}
+
+/**
+ * The groups of a country in which an ungrouped telephone number is said, the country's code first; null for what has
+ * groups already, or is no number of that country.
+ */
+export function nationalGroups(core: string, country: string): string[] | null {
+  if (!/^(?:\+\d{8,15}|0\d{6,14}|[2-9]\d{9})$/.test(core)) return null;
+  const number = parsePhoneNumberFromString(core, country as CountryCode);
+  if (number?.isPossible() !== true) return null;
+  const groups = core.startsWith('+') ? number.formatInternational() : number.formatNational();
+  return groups.split(/\D+/).filter((group) => group !== '');
+}
+
+const GROUP_HEAD = /^(?:[("'«]*[-−–]?|[€$£])[1-9]\d{0,2}$/u;
+const GROUP_TAIL = /^(\d{3})([.,;:!?)»"']*|,\d+[.,;:!?)»"']*|[€$£%][.,;:!?)]*)$/u;
+
+/** "1 000 000" as one number: French and Spanish part thousands by spaces. What is dictated is left alone. */
+export function joinThousands(words: readonly SpokenWord[]): SpokenWord[] {
+  const joined = words.map((word) => ({ ...word }));
+  const dictated = dictatedWords(words.map(({ spoken }) => partsOf(spoken)));
+  for (let start = 0; start < joined.length; start++) {
+    const head = joined[start] as SpokenWord;
+    if (!GROUP_HEAD.test(head.spoken) || (dictated[start] ?? null) !== null) continue;
+    const before = joined[start - 1]?.spoken ?? '';
+    if (/\d$/.test(before)) continue;
+    let end = start + 1;
+    while (end < joined.length && GROUP_TAIL.test(joined[end]?.spoken ?? '')) {
+      end++;
+      if (!/^\d{3}$/.test(joined[end - 1]?.spoken ?? '')) break;
+    }
+    if (end - start < 2) continue;
+    head.spoken = joined
+      .slice(start, end)
+      .map(({ spoken }) => spoken)
+      .join('');
+    for (const word of joined.slice(start + 1, end)) word.spoken = '';
+    start = end - 1;
+  }
+  return joined;
 }

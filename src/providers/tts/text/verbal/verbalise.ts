@@ -1,25 +1,59 @@
-import { spokenWords, type SpokenWord } from '../speakable.js';
+import { spokenText, spokenWords, type SpokenWord } from '../speakable.js';
 import { englishRules } from './english.js';
 import { europeanRules } from './european.js';
-import { type SpeechRule, sayByRules } from './place.js';
+import { joinThousands, type SpeechRule, sayByRules } from './place.js';
 
-const MONTH_FIRST = englishRules(false);
-const DAY_FIRST = englishRules(true);
+/** Rules by language and region, made once. */
+const RULES = new Map<string, readonly SpeechRule[] | undefined>();
 
 /**
  * The words of a text with what a voice is to say for them: numbers, dates, times, money, telephone numbers, units,
- * addresses and abbreviations in words where voices read them wrong or in different ways. English, German, French and
- * Spanish; other languages keep what is written. Each word keeps its text and place.
+ * addresses and abbreviations in words. English, German, French and Spanish; other languages keep what is written.
+ * Each word keeps its text and place.
  * @param language a code of the interface's list; `multi` changes nothing
+ * @param region the country whose forms are used, such as `CH`; default: that of the language's code
  */
-export function verbalWords(text: string, language: string): SpokenWord[] {
-  const words = spokenWords(text);
-  const rules = rulesOf(language);
-  return rules === undefined ? words : sayByRules(words, rules);
+export function verbalWords(text: string, language: string, region?: string): SpokenWord[] {
+  return verbalised(spokenWords(text), language, region);
 }
 
-function rulesOf(language: string): readonly SpeechRule[] | undefined {
-  const [base = '', region] = language.split('-');
-  if (base === 'en') return region === undefined || region === 'US' ? MONTH_FIRST : DAY_FIRST;
-  return europeanRules(base);
+export function verbalised(words: readonly SpokenWord[], language: string, region?: string): SpokenWord[] {
+  const rules = rulesOf(language, region);
+  if (rules === undefined) return [...words];
+  return sayByRules(/^(?:fr|es)/u.test(language) ? joinThousands(words) : words, rules);
+}
+
+const LETTER_NAMES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  en: { '-': 'dash', '.': 'dot', _: 'underscore', '@': 'at', '/': 'slash', '#': 'hash', '+': 'plus', '*': 'star', '&': 'and' },
+  de: { '-': 'Strich', '.': 'Punkt', _: 'Unterstrich', '@': 'ät', '/': 'Schrägstrich', '#': 'Raute', '+': 'plus', '*': 'Stern', '&': 'und' },
+  fr: { '-': 'tiret', '.': 'point', _: 'tiret bas', '@': 'arobase', '/': 'barre', '#': 'dièse', '+': 'plus', '*': 'étoile', '&': 'et' },
+  es: { '-': 'guion', '.': 'punto', _: 'guion bajo', '@': 'arroba', '/': 'barra', '#': 'almohadilla', '+': 'más', '*': 'asterisco', '&': 'y' },
+}; // prettier-ignore
+
+/** A text letter by letter, with a pause where it has a space: "AB-12" as "A B dash one two". */
+export function spelledOut(text: string, language: string, region?: string): string {
+  const [base = ''] = language.split('-');
+  const names = LETTER_NAMES[base] ?? {};
+  const letter = (sign: string): string => {
+    if (/\p{N}/u.test(sign)) return spokenText(verbalWords(sign, language, region));
+    return names[sign] ?? (/\p{L}/u.test(sign) ? sign.toLocaleUpperCase(language === 'multi' ? 'en' : language) : '');
+  };
+  const groups = text
+    .trim()
+    .split(/\s+/u)
+    .map((group) =>
+      [...group]
+        .map(letter)
+        .filter((name) => name !== '')
+        .join(' '),
+    );
+  return groups.filter((group) => group !== '').join(', ');
+}
+
+function rulesOf(language: string, given: string | undefined): readonly SpeechRule[] | undefined {
+  const [base = '', own = ''] = language.split('-');
+  const region = given ?? own;
+  const key = `${base} ${region}`;
+  if (!RULES.has(key)) RULES.set(key, base === 'en' ? englishRules(region) : europeanRules(base, region));
+  return RULES.get(key);
 }
