@@ -86,6 +86,7 @@ async function decide(size: number): Promise<void> {
     name: 'a',
     status: 'started',
     caller: null,
+    agentVersion: null,
     includeMetadataInPrompt: false,
     overrides: {},
     reason: null,

@@ -351,6 +351,17 @@ const CATALOGUE = {
     httpStatus: 409,
     retryable: false,
   },
+  AGENT_DRAFT_OPEN: {
+    message: 'The agent "{agent}" has the draft {version}; publish or discard it first',
+    httpStatus: 409,
+    retryable: false,
+  },
+  AGENT_NOT_PUBLISHED: { message: 'Nothing is published: {reason}', httpStatus: 409, retryable: false },
+  PUBLICATION_OPEN: {
+    message: 'The agent "{agent}" has a publication that is {status}; wait for it, or cancel it',
+    httpStatus: 409,
+    retryable: true,
+  },
   AGENT_IN_USE: {
     message: 'The agent "{agent}" answers {phone}; assign another agent to the number first',
     httpStatus: 409,

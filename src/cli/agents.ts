@@ -16,6 +16,7 @@ const ID = {
     help: "the daemon's agent (default: the one that was pulled into the file, or of the same name)",
   },
 } as const;
+const NOTE = { note: { value: 'TEXT', help: 'what it is for, for the history' } } as const;
 const CHECK = { ...JSON_OUTPUT, ...ENGINE } as const;
 
 export const agents = defineCommand({
@@ -52,10 +53,55 @@ export const agents = defineCommand({
       run: ({ values, positionals: [agent = ''] }, io) => deskOf(values, io).show(agent),
     }),
     diff: defineCommand({
-      about: 'Show what a push would change. Exit code 1 if there is a difference.',
-      args: [{ name: 'FILE', help: 'agent file', stream: 'in' }],
-      flags: { ...ID, ...DAEMON },
-      run: ({ values, positionals: [file = ''] }, io) => deskOf(values, io).diff(file, values.id),
+      about: `
+        Show what a push would change, or with --from and --to what differs between two versions of an agent. Exit code 1 if
+        there is a difference.`,
+      args: [{ name: 'FILE', help: 'agent file; with --from an agent of the daemon', stream: 'in' }],
+      flags: {
+        ...ID,
+        from: { value: 'VERSION', help: 'the first version' },
+        to: { value: 'VERSION', help: 'the second version' },
+        ...DAEMON,
+      },
+      examples: [['parley agents diff baker --from 3 --to 4', 'what version 4 has changed']],
+      run({ values, positionals: [file = ''] }, io) {
+        const { from, to } = values;
+        if (from === undefined && to === undefined) return deskOf(values, io).diff(file, values.id);
+        if (from === undefined || to === undefined) throw new UsageError('--from and --to need each other');
+        return deskOf(values, io).versionDiff(file, versionOf(from), versionOf(to));
+      },
+    }),
+    versions: defineCommand({
+      about: 'List the versions of an agent: which one callers have, the draft, who made each and why.',
+      args: [AGENT],
+      flags: { ...DAEMON, ...JSON_OUTPUT },
+      run: ({ values, positionals: [agent = ''] }, io) => deskOf(values, io).versions(agent, values.json),
+    }),
+    publish: defineCommand({
+      about: `
+        Publish the draft of an agent, or another version. Waits for the test suite of its gate. Exit code 1 if it is refused.`,
+      args: [AGENT, { name: 'VERSION', help: 'its number (default: the draft)', optional: true }],
+      flags: {
+        ...NOTE,
+        at: { value: 'TIME', help: 'when, such as 2027-01-31T08:00:00Z (default: at once)' },
+        override: { value: 'REASON', help: 'why it needs no gate; the key needs the scope admin' },
+        ...DAEMON,
+      },
+      examples: [['parley agents publish baker --note "winter hours"', 'brings the draft to callers']],
+      run({ values, positionals: [agent = '', number] }, io) {
+        const { note, at, override } = values;
+        const version = number === undefined ? undefined : versionOf(number);
+        return deskOf(values, io).publish(agent, { version, note, at, override });
+      },
+    }),
+    rollback: defineCommand({
+      about: 'Make the version before, or another one that callers had, the published one again, at once.',
+      args: [AGENT, { name: 'VERSION', help: 'its number (default: the one before)', optional: true }],
+      flags: { ...NOTE, ...DAEMON },
+      run({ values, positionals: [agent = '', number] }, io) {
+        const version = number === undefined ? undefined : versionOf(number);
+        return deskOf(values, io).rollBack(agent, version, values.note);
+      },
     }),
     push: defineCommand({
       about: `
@@ -88,6 +134,12 @@ export const agents = defineCommand({
     }),
   },
 });
+
+/** @throws UsageError */
+function versionOf(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`${text} is no number of a version`);
+  return Number(text);
+}
 
 function deskOf(flags: Values<typeof DAEMON>, io: CommandIo, yes = false): AgentDesk {
   return new AgentDesk({ client: daemonClient(flags, io), url: daemonPlace(flags, io).url, io, yes });

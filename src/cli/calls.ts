@@ -373,6 +373,7 @@ function callOf(item: CallHistoryItem): StoredCall {
     channel: voip !== null ? 'phone' : status === 'chat_completion' ? 'chat' : 'talk',
     direction: text('direction') === 'outbound' ? 'outbound' : 'inbound',
     agentId: item.agent_id,
+    agentVersion: item.agent_version ?? null,
     campaignId: item.campaign_id,
     fromPhone: text('from'),
     toPhone: text('to'),

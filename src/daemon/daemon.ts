@@ -33,6 +33,7 @@ import { Media } from './media.js';
 import type { DaemonModule } from './module.js';
 import { nodeAddress, nodesModule, type NodesModule } from './nodes/nodes-module.js';
 import { type Log, openLog } from './operations/log.js';
+import { publishingModule } from './publishing/publishing-module.js';
 import { operationsModule } from './operations/operations-module.js';
 import { openAiModule } from './openai/openai-module.js';
 import { ChatPlaces } from './talk/chat.js';
@@ -158,6 +159,7 @@ export class Daemon {
     const transports = pluginTransports(context, http, webSessions);
     const openAi = openAiModule(context, { http, chatPlaces, webSessions, agents: registry, log: calls });
     const evals = evalsModule(context, { agents: registry, archive: callLog.archive });
+    const publishing = publishingModule(context, { agents: registry, evals });
     const mcp = mcpModule(context, http);
     this.agents = registry;
     this.#http = http;
@@ -168,6 +170,7 @@ export class Daemon {
       talk,
       transports,
       openAi,
+      publishing,
       evals,
       mcp,
       media,

@@ -6,6 +6,7 @@ import type { Settings } from '../settings/settings.js';
 import type { Engine } from '../engine/engine.js';
 import type { UnfinishedSession } from '../engine/unfinished-session.js';
 import { AgentStore } from '../store/agents.js';
+import { PublicationStore } from '../store/publications.js';
 import { Checkpointer } from '../store/checkpointer.js';
 import { CallStore } from '../store/calls.js';
 import { DoNotCallStore } from '../store/do-not-call.js';
@@ -74,6 +75,7 @@ export class Stores implements DaemonModule {
   readonly voices: VoiceStore;
   readonly calls: CallStore;
   readonly dials: DialStore;
+  readonly publications: PublicationStore;
   readonly evalSuites: EvalSuiteStore;
   readonly evalRuns: EvalRunStore;
   /** Messages to agents' own webhooks. */
@@ -102,6 +104,7 @@ export class Stores implements DaemonModule {
     this.doNotCall = new DoNotCallStore(database);
     this.calls = new CallStore(database, node);
     this.dials = new DialStore(database, node);
+    this.publications = new PublicationStore(database);
     this.evalSuites = new EvalSuiteStore(database);
     this.evalRuns = new EvalRunStore(database, this.box);
     this.outbox = new StoredOutbox(database, this.box, 'agent', writes);

@@ -5,6 +5,8 @@ import { sql, type SqlDatabase, type SqlValue, type Statement, type Transaction 
 /** Which calls a page has. A condition that is left out does not apply. */
 export interface CallFilter {
   agentId?: string | undefined;
+  /** A version of the agent `agentId`. */
+  agentVersion?: number | undefined;
   campaignId?: string | undefined;
   /** A call has one of them. */
   statuses?: readonly string[] | undefined;
@@ -47,10 +49,10 @@ const KEYS = {
   to_phone: 'calls_to',
 };
 type Key = keyof typeof KEYS;
-type Column = Key | 'status';
+type Column = Key | 'status' | 'agent_version';
 
 /** The first columns of an index that ends with the time, with the values that they have. */
-type Prefix = readonly (readonly [column: Column, value: string])[];
+type Prefix = readonly (readonly [column: Column, value: string | number])[];
 
 interface PageConditions {
   beforeUs: number;
@@ -109,18 +111,19 @@ export class CallPages {
 
   /** Times of calls, newest first. */
   *#find(filter: CallFilter, limit: number, beforeUs: number | null): Transaction<number[]> {
-    const { agentId = null, campaignId = null, statuses, phone, fromUs = 0, toUs = LATEST - 1 } = filter;
+    const { agentId = null, agentVersion = null, campaignId = null, statuses, phone } = filter;
+    const { fromUs = 0, toUs = LATEST - 1 } = filter;
     const numbers = phone === undefined ? null : yield* this.#numbers(phonePattern(phone));
     const isMany = numbers !== null && !Array.isArray(numbers);
     const conditions: PageConditions = {
       beforeUs: Math.min(beforeUs ?? LATEST, toUs + 1),
       afterUs: fromUs,
       limit,
-      rest: restOf(agentId, campaignId, statuses, numbers),
+      rest: restOf(filter, numbers),
     };
     const keys = keysOf(agentId, campaignId, isMany ? null : numbers);
     const key = keys.length === 1 && !isMany ? keys[0] : yield* this.#rareOf(keys);
-    const prefixes = key?.flatMap((each) => this.#prefixesOf(each, statuses));
+    const prefixes = key?.flatMap((each) => this.#prefixesOf(each, agentVersion, statuses));
     if (prefixes !== undefined) return yield* this.#latestOf(prefixes, conditions);
     if (keys.length > 0 || isMany || statuses === undefined) return yield* this.#times(null, conditions);
     return yield* this.#latestOf(
@@ -129,8 +132,10 @@ export class CallPages {
     );
   }
 
-  #prefixesOf(key: KeyValue, statuses: readonly string[] | undefined): Prefix[] {
-    return statuses?.map((status): Prefix => [key, ['status', status]]) ?? [[key]];
+  #prefixesOf(key: KeyValue, agentVersion: number | null, statuses: readonly string[] | undefined): Prefix[] {
+    const ofVersion = key[0] === 'agent_id' && agentVersion !== null;
+    const begin: Prefix = ofVersion ? [key, ['agent_version', agentVersion]] : [key];
+    return statuses?.map((status): Prefix => [...begin, ['status', status]]) ?? [begin];
   }
 
   *#latestOf(prefixes: readonly Prefix[], conditions: PageConditions): Transaction<number[]> {
@@ -168,7 +173,11 @@ export class CallPages {
       ', ',
     );
     // Some of the indexes have only calls with a value.
-    return sql`calls WHERE ${name(prefix[0]?.[0] ?? 'ts_us')} IS NOT NULL
+    const known = joined(
+      prefix.map(([column]) => sql`${name(column)} IS NOT NULL`),
+      ' AND ',
+    );
+    return sql`calls WHERE ${known}
       AND (${columns}) >= (${values}, ${afterUs}) AND (${columns}) < (${values}, ${beforeUs})`;
   }
 
@@ -226,17 +235,16 @@ type NumberCondition = (column: Statement) => Statement;
 
 /** The conditions of a filter except that on the time. */
 function restOf(
-  agentId: string | null,
-  campaignId: string | null,
-  statuses: readonly string[] | undefined,
+  { agentId, agentVersion, campaignId, statuses }: CallFilter,
   numbers: readonly string[] | NumberCondition | null,
 ): PageConditions['rest'] {
   const isOne = (values: readonly string[]): NumberCondition => {
     return (column) => (values.length === 0 ? sql`1 = 0` : sql`${column} IN (${listOf(values)})`);
   };
   const conditions: (readonly [readonly Column[], Statement])[] = [];
-  if (agentId !== null) conditions.push([['agent_id'], sql`agent_id = ${agentId}`]);
-  if (campaignId !== null) conditions.push([['campaign_id'], sql`campaign_id = ${campaignId}`]);
+  if (agentId !== undefined) conditions.push([['agent_id'], sql`agent_id = ${agentId}`]);
+  if (agentVersion !== undefined) conditions.push([['agent_version'], sql`agent_version = ${agentVersion}`]);
+  if (campaignId !== undefined) conditions.push([['campaign_id'], sql`campaign_id = ${campaignId}`]);
   if (statuses !== undefined) conditions.push([['status'], isOne(statuses)(sql`status`)]);
   if (numbers !== null) {
     const matches = typeof numbers === 'function' ? numbers : isOne(numbers);
@@ -247,9 +255,10 @@ function restOf(
 }
 
 function indexOf(prefix: Prefix): string {
-  const [first, second] = prefix;
+  const [first, second, third] = prefix;
   if (first === undefined) return 'calls_in_time';
-  if (first[0] === 'status') return 'calls_of_status';
+  if (first[0] === 'status' || first[0] === 'agent_version') return 'calls_of_status';
+  if (second?.[0] === 'agent_version') return third === undefined ? 'calls_of_version' : 'calls_of_version_status';
   return second === undefined ? KEYS[first[0]] : `${KEYS[first[0]]}_status`;
 }
 

@@ -16,6 +16,8 @@ export interface StoredCall {
   channel: CallChannel;
   direction: 'inbound' | 'outbound';
   agentId: string | null;
+  /** Null = a temporary agent, or a call of an earlier release. */
+  agentVersion: number | null;
   campaignId: string | null;
   fromPhone: string | null;
   toPhone: string | null;
@@ -41,13 +43,14 @@ export interface CallRow {
   channel: CallChannel;
   direction: 'inbound' | 'outbound';
   agent_id: string | null;
+  agent_version: number | null;
   campaign_id: string | null;
   from_phone: string | null;
   to_phone: string | null;
   status: string;
   ended_us: number | null;
   recording: string | null;
-  /** JSON of the item without its `call_status` and its `recording`. */
+  /** JSON of the item without its `call_status`, its `recording` and its `agent_version`. */
   item: string;
 }
 
@@ -74,12 +77,13 @@ export class CallStore {
     const tsUs = Math.max(yield* this.#database.nowUs(), (latest.ts ?? 0) + 1, this.#lastUs + 1);
     this.#lastUs = tsUs;
     const item = { ...call.item, ts: tsUs / 1e6 };
-    const { sessionId, callId, channel, direction, agentId, campaignId, fromPhone, toPhone, status } = call;
+    const { sessionId, callId, channel, direction, agentId, agentVersion, campaignId, fromPhone, toPhone, status } =
+      call;
     yield* run(
-      sql`INSERT INTO calls (ts_us, session_id, call_id, channel, direction, agent_id, campaign_id, from_phone, to_phone,
-            status, item, node_id)
-          VALUES (${tsUs}, ${sessionId}, ${callId}, ${channel}, ${direction}, ${agentId}, ${campaignId}, ${fromPhone},
-            ${toPhone}, ${status}, ${itemText(item)}, ${this.#node?.id ?? null})`,
+      sql`INSERT INTO calls (ts_us, session_id, call_id, channel, direction, agent_id, agent_version, campaign_id,
+            from_phone, to_phone, status, item, node_id)
+          VALUES (${tsUs}, ${sessionId}, ${callId}, ${channel}, ${direction}, ${agentId}, ${agentVersion}, ${campaignId},
+            ${fromPhone}, ${toPhone}, ${status}, ${itemText(item)}, ${this.#node?.id ?? null})`,
     );
     yield* noteNumbers([fromPhone, toPhone]);
     return { ...call, item, tsUs, endedUs: null, recording: null };
@@ -278,7 +282,7 @@ function* removal(calls: readonly StoredCall[]): Transaction<number> {
 
 /** The part of an item that the columns do not have, as it is stored. */
 function itemText(item: CallHistoryItem): string {
-  return JSON.stringify({ ...item, call_status: undefined, recording: undefined });
+  return JSON.stringify({ ...item, call_status: undefined, recording: undefined, agent_version: undefined });
 }
 
 /** A row whose agent configuration and remaining item are separate JSON texts; null = they are not. */
@@ -299,6 +303,7 @@ export function itemJson(row: SplitRow, recordingUrl: string | null): string {
     agent_config: wholeAgentConfig(JSON.parse(row.agent_config) as AgentConfig),
     recording,
     call_status: row.status,
+    agent_version: row.agent_version ?? undefined,
   };
   return `${row.rest.slice(0, -1)},${JSON.stringify(members).slice(1)}`;
 }
@@ -306,12 +311,14 @@ export function itemJson(row: SplitRow, recordingUrl: string | null): string {
 /** The call of a row. */
 export function callOf(row: CallRow): StoredCall {
   const item = JSON.parse(row.item) as CallHistoryItem;
+  if (row.agent_version !== null) item.agent_version = row.agent_version;
   return {
     sessionId: row.session_id,
     callId: row.call_id,
     channel: row.channel,
     direction: row.direction,
     agentId: row.agent_id,
+    agentVersion: row.agent_version,
     campaignId: row.campaign_id,
     fromPhone: row.from_phone,
     toPhone: row.to_phone,

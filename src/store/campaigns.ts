@@ -1,4 +1,5 @@
 import type { CampaignSchedule } from '../settings/campaign-schedule.js';
+import { pinOf, pinText, type VersionPin } from './agents.js';
 import { run, sql, type SqlDatabase, type SqlValue, type Statement, type Transaction } from './sql/statement.js';
 
 /**
@@ -16,6 +17,8 @@ export interface StoredCampaign {
   status: CampaignStatus;
   /** The daemon's number that the campaign calls from. */
   caller: string | null;
+  /** The version of the number's agent; null = as all other calls of the number. */
+  agentVersion: VersionPin | null;
   includeMetadataInPrompt: boolean;
   /** Overrides of the operator's schedule. */
   overrides: Partial<CampaignSchedule>;
@@ -35,6 +38,7 @@ export interface CampaignRow {
   name: string;
   status: CampaignStatus;
   caller: string | null;
+  agent_version: string | null;
   include_metadata_in_prompt: number;
   overrides: string;
   reason: string | null;
@@ -124,6 +128,7 @@ export function campaignOf(row: CampaignRow): StoredCampaign {
     name: row.name,
     status: row.status,
     caller: row.caller,
+    agentVersion: pinOf(row.agent_version),
     includeMetadataInPrompt: row.include_metadata_in_prompt === 1,
     overrides: JSON.parse(row.overrides) as Partial<CampaignSchedule>,
     reason: row.reason,
@@ -154,11 +159,13 @@ export function* readCampaign(id: string): Transaction<StoredCampaign | null> {
 }
 
 /** Only the given columns: others may change at the same time. */
-function changesOf({ name, status, caller, includeMetadataInPrompt, overrides, reason }: CampaignChange): Statement {
+function changesOf(change: CampaignChange): Statement {
+  const { name, status, caller, agentVersion, includeMetadataInPrompt, overrides, reason } = change;
   const sets: [string, SqlValue][] = [];
   if (name !== undefined) sets.push(['name = ?', name]);
   if (status !== undefined) sets.push(['status = ?', status]);
   if (caller !== undefined) sets.push(['caller = ?', caller]);
+  if (agentVersion !== undefined) sets.push(['agent_version = ?', pinText(agentVersion)]);
   if (includeMetadataInPrompt !== undefined)
     sets.push(['include_metadata_in_prompt = ?', includeMetadataInPrompt ? 1 : 0]);
   if (overrides !== undefined) sets.push(['overrides = ?', JSON.stringify(overrides)]);

@@ -368,7 +368,39 @@ export const MIGRATIONS: readonly string[] = [
      record TEXT,
      claimed_by TEXT,
      claimed_until_us INTEGER
-   ) STRICT`,
+   ) STRICT;
+   ALTER TABLE agents ADD COLUMN draft INTEGER;
+   ALTER TABLE agents ADD COLUMN publishing TEXT;
+   ALTER TABLE agents ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE agent_versions ADD COLUMN changed_by_key TEXT;
+   ALTER TABLE agent_versions ADD COLUMN note TEXT;
+   ALTER TABLE agent_versions ADD COLUMN published_at INTEGER;
+   UPDATE agent_versions SET published_at = changed_at;
+   CREATE TABLE agent_publications (
+     seq INTEGER PRIMARY KEY,
+     id TEXT NOT NULL UNIQUE,
+     agent_id TEXT NOT NULL REFERENCES agents (id) ON DELETE CASCADE,
+     action TEXT NOT NULL CHECK (action IN ('publish', 'rollback', 'split', 'discard', 'settings')),
+     status TEXT NOT NULL CHECK (status IN ('checking', 'scheduled', 'done', 'refused', 'canceled')),
+     version INTEGER,
+     previous INTEGER,
+     note TEXT,
+     details TEXT NOT NULL,
+     run_id TEXT,
+     due_us INTEGER,
+     by_key TEXT,
+     by_name TEXT,
+     created_us INTEGER NOT NULL,
+     finished_us INTEGER
+   ) STRICT;
+   CREATE INDEX agent_publications_of_agent ON agent_publications (agent_id, seq);
+   CREATE INDEX agent_publications_open ON agent_publications (seq) WHERE finished_us IS NULL;
+   ALTER TABLE phones ADD COLUMN agent_version TEXT;
+   ALTER TABLE campaigns ADD COLUMN agent_version TEXT;
+   ALTER TABLE calls ADD COLUMN agent_version INTEGER;
+   CREATE INDEX calls_of_version ON calls (agent_id, agent_version, ts_us) WHERE agent_version IS NOT NULL;
+   CREATE INDEX calls_of_version_status ON calls (agent_id, agent_version, status, ts_us)
+     WHERE agent_version IS NOT NULL`,
 ];
 
 /** The schema version of this parley. */

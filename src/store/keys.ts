@@ -6,7 +6,7 @@ import { run, sql, type SqlDatabase, type SqlValue, type Statement, type Transac
 export type KeyKind = 'private' | 'public';
 
 /** What a private key allows; `scopeOf` of src/daemon/http says which one each endpoint needs. */
-export const KEY_SCOPES = ['read', 'write', 'calls', 'evals', 'admin'] as const;
+export const KEY_SCOPES = ['read', 'write', 'publish', 'calls', 'evals', 'admin'] as const;
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
 /** The limits of a public key. */

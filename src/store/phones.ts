@@ -1,5 +1,6 @@
 import type { AgentConfig } from '../agent/agent.js';
 import type { QueueSettings } from '../agent/extensions/queue.js';
+import { pinOf, pinText, type VersionPin } from './agents.js';
 import type { SecretBox } from './secret-box.js';
 import type { LiveTable, LiveTables } from './sql/live-table.js';
 import { sql, type SqlDatabase } from './sql/statement.js';
@@ -14,6 +15,8 @@ export interface StoredPhone {
   status: PhoneStatus;
   /** Null = no agent answers. */
   agentId: string | null;
+  /** The version that answers; null = the published one, or that of a split. */
+  agentVersion: VersionPin | null;
   /** Overrides fields of the agent's configuration. */
   agentConfigOverride: AgentConfig | null;
   /** In place of the agent's queue; null = that of the agent. */
@@ -26,13 +29,16 @@ export interface StoredPhone {
 }
 
 /** The members of a number that can change. */
-export type PhoneChange = Partial<Pick<StoredPhone, 'status' | 'agentId' | 'agentConfigOverride' | 'queue' | 'tags'>>;
+export type PhoneChange = Partial<
+  Pick<StoredPhone, 'status' | 'agentId' | 'agentVersion' | 'agentConfigOverride' | 'queue' | 'tags'>
+>;
 
 interface Row {
   number: string;
   carrier: string;
   status: PhoneStatus;
   agent_id: string | null;
+  agent_version: string | null;
   agent_config_override: string | null;
   queue: string | null;
   tags: string;
@@ -41,7 +47,8 @@ interface Row {
 }
 
 const PURPOSE = 'phones.agent_config_override';
-const COLUMNS = 'number, carrier, status, agent_id, agent_config_override, queue, tags, address, created_at';
+const COLUMNS =
+  'number, carrier, status, agent_id, agent_version, agent_config_override, queue, tags, address, created_at';
 
 /** The daemon's phone numbers. Overrides of configurations are encrypted, because they may hold credentials. */
 export class PhoneStore {
@@ -71,13 +78,14 @@ export class PhoneStore {
   }
 
   async add(phone: StoredPhone): Promise<void> {
-    const { number, carrier, status, agentId, agentConfigOverride, queue, tags, address, createdAt } = phone;
+    const { number, carrier, status, agentId, agentVersion, agentConfigOverride, queue, tags, address, createdAt } =
+      phone;
     const override = this.#sealed(agentConfigOverride);
     await this.#database.run(
-      sql`INSERT INTO phones (number, carrier, status, agent_id, agent_config_override, queue, tags, address,
-            created_at)
-        VALUES (${number}, ${carrier}, ${status}, ${agentId}, ${override}, ${jsonOr(queue)}, ${JSON.stringify(tags)},
-          ${jsonOr(address)}, ${createdAt})`,
+      sql`INSERT INTO phones (number, carrier, status, agent_id, agent_version, agent_config_override, queue, tags,
+            address, created_at)
+        VALUES (${number}, ${carrier}, ${status}, ${agentId}, ${pinText(agentVersion)}, ${override}, ${jsonOr(queue)},
+          ${JSON.stringify(tags)}, ${jsonOr(address)}, ${createdAt})`,
     );
     await this.#live.refresh(number);
   }
@@ -92,10 +100,11 @@ export class PhoneStore {
 
   /** Returns the changed number; null = it does not exist. */
   async change(number: string, change: PhoneChange): Promise<StoredPhone | null> {
-    const { status, agentId, agentConfigOverride, queue, tags } = change;
+    const { status, agentId, agentVersion, agentConfigOverride, queue, tags } = change;
     const sets = [
       ...(status === undefined ? [] : [sql`status = ${status}`]),
       ...(agentId === undefined ? [] : [sql`agent_id = ${agentId}`]),
+      ...(agentVersion === undefined ? [] : [sql`agent_version = ${pinText(agentVersion)}`]),
       ...(agentConfigOverride === undefined ? [] : [sql`agent_config_override = ${this.#sealed(agentConfigOverride)}`]),
       ...(queue === undefined ? [] : [sql`queue = ${jsonOr(queue)}`]),
       ...(tags === undefined ? [] : [sql`tags = ${JSON.stringify(tags)}`]),
@@ -129,6 +138,7 @@ function decoded(row: Row, box: SecretBox): StoredPhone {
     carrier: row.carrier,
     status: row.status,
     agentId: row.agent_id,
+    agentVersion: pinOf(row.agent_version),
     agentConfigOverride: sealed === null ? null : (JSON.parse(box.open(sealed, PURPOSE)) as AgentConfig),
     queue: row.queue === null ? null : (JSON.parse(row.queue) as QueueSettings),
     tags: JSON.parse(row.tags) as string[],

@@ -7,6 +7,8 @@ import type { AgentRegistry, HostedAgent } from '../../src/daemon/agents/agents.
 import { Daemon } from '../../src/daemon/daemon.js';
 import { Engine } from '../../src/engine/engine.js';
 
+const ANN = { id: 'k1', name: 'Ann' };
+
 let dataDir: string;
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'parley-adopted-'));
@@ -42,7 +44,7 @@ describe('the demo agent', () => {
   it('comes to a daemon that has no agent, and follows its file until it is changed', async () => {
     expect(await start([], prompts)).toEqual({ demo: 'v1' });
     expect(await start([], prompts, agent('demo', 'v2'))).toEqual({ demo: 'v2' });
-    await start([], (agents) => agents.change('demo', { config: { prompt: 'mine' } }, 'Ann'), agent('demo', 'v2'));
+    await start([], (agents) => agents.change('demo', { config: { prompt: 'mine' } }, ANN), agent('demo', 'v2'));
     expect(await start([], prompts, agent('demo', 'v3'))).toEqual({ demo: 'mine' });
   });
 
@@ -56,7 +58,7 @@ describe('the demo agent', () => {
 
 describe('agents of files', () => {
   it('are made what the file says at each start; what they were stays as a version', async () => {
-    await start([agent('a', 'file')], (agents) => agents.change('a', { config: { prompt: 'mine' } }, 'Ann'));
+    await start([agent('a', 'file')], (agents) => agents.change('a', { config: { prompt: 'mine' } }, ANN));
     const versions = await start([agent('a', 'file')], (agents) => agents.versions('a', { limit: 9, before: 99 }));
     expect(versions.map(({ config, changedBy }) => [config.prompt, changedBy])).toEqual([
       ['file', null],
@@ -106,12 +108,12 @@ describe('agents of files', () => {
 
 it('changes at once are all made', async () => {
   await start([], async (agents) => {
-    const { id } = await agents.create({ name: 'a', config: {} }, 'Ann');
+    const { id } = await agents.create({ name: 'a', config: {} }, ANN);
     await Promise.all([
-      agents.change(id, { name: 'b' }, 'Ann'),
-      agents.change(id, { config: { prompt: 'x' } }, 'Bob'),
-      agents.setStatus(id, 'disabled', 'Cid'),
-      agents.change('nobody', { name: 'c' }, 'Ann').catch(() => undefined),
+      agents.change(id, { name: 'b' }, ANN),
+      agents.change(id, { config: { prompt: 'x' } }, { id: 'k2', name: 'Bob' }),
+      agents.setStatus(id, 'disabled', { id: 'k3', name: 'Cid' }),
+      agents.change('nobody', { name: 'c' }, ANN).catch(() => undefined),
     ]);
     expect(agents.stored(id)).toMatchObject({ name: 'b', config: { prompt: 'x', status: 'disabled' }, version: 4 });
   });

@@ -78,6 +78,7 @@ describe('the call log', { timeout: 60_000 }, () => {
       [
         'agent_config',
         'agent_id',
+        'agent_version',
         'call_id',
         'call_metrics',
         'call_status',

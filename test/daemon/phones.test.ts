@@ -42,6 +42,7 @@ describe('phone numbers', () => {
       create_at: expect.any(Number) as number,
       status: 'active',
       agent_id: null,
+      agent_version: null,
       agent_config_override: null,
       tags: [],
     });

@@ -27,6 +27,7 @@ import { MemoryTransport } from '../../src/transports/memory.js';
 const PHONE: Omit<StoredPhone, 'number' | 'carrier'> = {
   status: 'active',
   agentId: null,
+  agentVersion: null,
   queue: null,
   agentConfigOverride: null,
   tags: [],

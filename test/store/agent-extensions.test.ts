@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { AgentStore } from '../../src/store/agents.js';
+import { AgentStore, LIVE_AT_ONCE } from '../../src/store/agents.js';
 import { SqliteDatabase } from '../../src/store/sqlite/sqlite-database.js';
 import { SqliteLiveTables } from '../../src/store/sqlite/sqlite-live-tables.js';
 import { databaseFile, MIGRATIONS, openDatabase } from '../../src/store/database.js';
@@ -66,10 +66,13 @@ it('moves attended transfers of all versions of an older database to the extensi
 it('keeps the extensions of each version', async () => {
   const database = openDatabase(dataDir);
   const store = await openAgents(database);
-  const agent = { id: 'desk', name: 'Desk', config: {}, createdAt: 1, version: 1, changedBy: null };
+  const content = { name: 'Desk', config: {} };
+  const own = { id: 'desk', createdAt: 1, version: 1, changedBy: null, draft: null, revision: 0 };
+  const agent = { ...content, ...own, publishing: LIVE_AT_ONCE };
   const extensions = { transfer: { attended: { enabled: true } } };
-  await store.add({ ...agent, extensions });
-  await store.change({ ...agent, version: 2 }, 2);
+  await store.add({ ...agent, extensions }, null);
+  const step = { content, note: null, live: 'new', draft: null, publishing: LIVE_AT_ONCE } as const;
+  await store.take(agent, step, { by: null, at: 2 });
   const [now, before] = await (await openAgents(database)).versions('desk', { limit: 10, before: 10 });
   expect(now?.extensions).toBeNull();
   expect(before?.extensions).toEqual(extensions);

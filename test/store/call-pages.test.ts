@@ -48,6 +48,7 @@ async function add(database: SqlDatabase, store: CallStore, call: Traits): Promi
   return database.transaction(function* () {
     const begun = yield* store.add({
       ...call,
+      agentVersion: null,
       sessionId,
       callId: null,
       channel: 'phone',
@@ -221,6 +222,7 @@ describe.each(backends)('pages of the call log in $name', ({ name, open }) => {
       await database.transaction(() =>
         store.add({
           ...call,
+          agentVersion: null,
           sessionId,
           callId: null,
           channel: 'phone',

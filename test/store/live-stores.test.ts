@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AgentStore, type StoredAgent } from '../../src/store/agents.js';
+import { AgentStore, LIVE_AT_ONCE, type StoredAgent } from '../../src/store/agents.js';
 import { KEY_SCOPES, KeyStore } from '../../src/store/keys.js';
 import { PhoneStore, type StoredPhone } from '../../src/store/phones.js';
 import { SecretBox } from '../../src/store/secret-box.js';
@@ -48,6 +48,7 @@ describe.each(backends)('stores that are read without waiting, on $name', (backe
       carrier: 'sip',
       status: 'active',
       agentId: null,
+      agentVersion: 'draft',
       queue: { limit: 3 },
       agentConfigOverride: { first_message: 'Hi.' },
       tags: ['a'],
@@ -57,8 +58,8 @@ describe.each(backends)('stores that are read without waiting, on $name', (backe
     await phones.add({ ...phone, number: '+12025550101' });
     await phones.add(phone);
     expect(phones.list().map(({ number }) => number)).toEqual(['+12025550100', '+12025550101']);
-    const changed = { ...phone, agentId: 'a', tags: [] };
-    expect(await phones.change(phone.number, { agentId: 'a', tags: [] })).toEqual(changed);
+    const changed = { ...phone, agentId: 'a', agentVersion: 7, tags: [] };
+    expect(await phones.change(phone.number, { agentId: 'a', agentVersion: 7, tags: [] })).toEqual(changed);
     expect(phones.get(phone.number)).toEqual(changed);
     expect([await phones.remove(phone.number), await phones.remove(phone.number)]).toEqual([true, false]);
     expect([phones.get(phone.number), await phones.change(phone.number, { tags: [] })]).toEqual([null, null]);
@@ -75,9 +76,12 @@ describe.each(backends)('stores that are read without waiting, on $name', (backe
       createdAt: 1,
       version: 1,
       changedBy: null,
+      draft: null,
+      publishing: LIVE_AT_ONCE,
+      revision: 0,
     });
-    for (const id of ['b', 'a', 'c']) expect(await agents.add(agent(id))).toBe(true);
-    expect(await agents.add(agent('b'))).toBe(false);
+    for (const id of ['b', 'a', 'c']) expect(await agents.add(agent(id), null)).toBe(true);
+    expect(await agents.add(agent('b'), null)).toBe(false);
     expect(agents.all().map(({ id }) => id)).toEqual(['b', 'a', 'c']);
     expect(agents.get('c')).toMatchObject({ name: 'C', config: { first_message: 'c' }, version: 1 });
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AgentConfig } from '../../src/agent/agent.js';
-import { AgentStore } from '../../src/store/agents.js';
+import { AgentStore, LIVE_AT_ONCE } from '../../src/store/agents.js';
 import { openDatabase } from '../../src/store/database.js';
 import { retireKeys } from '../../src/store/keys-in-use.js';
 import { resealPage, SEALED_COLUMNS } from '../../src/store/sealed-columns.js';
@@ -32,19 +32,14 @@ describe('the key of a data folder', () => {
   });
 
   const CONFIG: AgentConfig = { prompt: 'You sell bread.' };
+  const OWN = { createdAt: 0, version: 1, changedBy: null, draft: null, publishing: LIVE_AT_ONCE, revision: 0 };
+  const AGENT = { ...OWN, name: 'A', config: CONFIG };
   const open = (secretKey: string | null = null, oldSecretKeys: string[] = []): Promise<SecretBox> =>
     openSecretBox({ database: new SqliteDatabase(database), nowUnixMs }, { dataDir, secretKey, oldSecretKeys });
   const openAgents = (box: SecretBox): Promise<AgentStore> =>
     AgentStore.open(new SqliteDatabase(database), new SqliteLiveTables(database), box);
   const keep = async (box: SecretBox, id = 'a'): Promise<boolean> =>
-    (await openAgents(box)).add({
-      id,
-      name: 'A',
-      config: CONFIG,
-      createdAt: 0,
-      version: 1,
-      changedBy: null,
-    });
+    (await openAgents(box)).add({ ...AGENT, id }, null);
   const configs = async (box: SecretBox): Promise<AgentConfig[]> =>
     (await openAgents(box)).all().map(({ config }) => config);
   const file = (): string => join(dataDir, 'secret.key');
@@ -99,18 +94,6 @@ describe('the key of a data folder', () => {
     writeFileSync(file(), '\n');
     await expect(open()).rejects.toThrow('it holds no key');
     expect(stored.get()).toBe(before);
-  });
-
-  it('keeps a thousand versions of an agent', async () => {
-    const store = await openAgents(await open());
-    const agent = { id: 'a', name: 'A', config: CONFIG, createdAt: 0, changedBy: 'Ann' };
-    await store.add({ ...agent, version: 1 });
-    for (let version = 2; version <= 1002; version++) await store.change({ ...agent, version }, version);
-    const first = await store.versions('a', { limit: 1, before: 4 });
-    expect(first.map(({ version, changedAt }) => [version, changedAt])).toEqual([[3, 3]]);
-    expect(await store.versions('a', { limit: 5, before: 3 })).toEqual([]);
-    expect(await store.remove('a')).toBeNull();
-    expect(database.prepare('SELECT COUNT(*) FROM agent_versions').pluck().get()).toBe(0);
   });
 });
 

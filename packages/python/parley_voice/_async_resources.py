@@ -16,6 +16,8 @@ from .models import (
     AgentDetail,
     AgentExtensions,
     AgentFileIds,
+    AgentPublishing,
+    AgentSplitChangeVersion,
     AgentVersion,
     AssistantMessage,
     CallEventMessage,
@@ -79,11 +81,13 @@ from .models import (
     ParticipantEvent,
     Participants,
     Phone,
+    Publication,
     Queue,
     QueuedCall,
     RegisterCallSessionContinuation,
     RegisterSipCallSessionContinuation,
     SessionToken,
+    Share,
     SimulateCallAnswer,
     SipCall,
     SpeakingEvent,
@@ -104,6 +108,9 @@ from .models import (
     Trunk,
     Upload,
     UserMessage,
+    VersionComparison,
+    VersionDiff,
+    VersionPin,
     WebRtcOfferOffer,
     WebRtcOfferSessionContinuation,
     WebhookConfig,
@@ -173,6 +180,7 @@ class AsyncSessions:
         *,
         offer: Given[WebRtcOfferOffer],
         agent_id: str,
+        agent_version: Maybe[Optional[VersionPin]] = UNSET,
         session_id: Maybe[Optional[str]] = UNSET,
         metadata: Maybe[Optional[Mapping[str, Any]]] = UNSET,
         include_metadata_in_prompt: Maybe[Optional[bool]] = UNSET,
@@ -192,6 +200,7 @@ class AsyncSessions:
                 body=given(
                     offer=offer,
                     agent_id=agent_id,
+                    agent_version=agent_version,
                     session_id=session_id,
                     metadata=metadata,
                     include_metadata_in_prompt=include_metadata_in_prompt,
@@ -208,8 +217,227 @@ class AsyncAgents:
     def __init__(self, http: AsyncHttp) -> None:
         self._http = http
 
+    async def create_token(self, agent_id: str, *, agent_version: VersionPin) -> SessionToken:
+        """
+        A token for one session with a version of an agent, such as its draft. `POST /agents/{agent_id}/token`
+
+        For a page of the daemon or of an allowed origin. Valid once, for 60 s.
+        """
+        return await self._http.json(
+            Request("POST", path("/agents/{}/token", agent_id), body=given(agent_version=agent_version)),
+            SessionToken,
+        )
+
+    async def save_draft(
+        self,
+        agent_id: str,
+        *,
+        name: Maybe[str] = UNSET,
+        config: Maybe[Given[AgentConfig]] = UNSET,
+        script: Maybe[Any] = UNSET,
+        extensions: Maybe[Optional[Given[AgentExtensions]]] = UNSET,
+        if_version: Maybe[int] = UNSET,
+        note: Maybe[str] = UNSET,
+    ) -> CheckedAgent:
+        """
+        Save a draft of an agent. `PUT /agents/{agent_id}/draft`
+
+        As `updateAgent`, but callers do not get the change before it is published. From then on `updateAgent` changes
+        the draft, too.
+        """
+        return await self._http.json(
+            Request(
+                "PUT",
+                path("/agents/{}/draft", agent_id),
+                body=given(
+                    name=name,
+                    config=config,
+                    script=script,
+                    extensions=extensions,
+                    if_version=if_version,
+                    note=note,
+                ),
+            ),
+            CheckedAgent,
+        )
+
+    async def get_draft(self, agent_id: str) -> CheckedAgent:
+        """The draft of an agent. `GET /agents/{agent_id}/draft`"""
+        return await self._http.json(Request("GET", path("/agents/{}/draft", agent_id)), CheckedAgent)
+
+    async def discard_draft(self, agent_id: str) -> Success:
+        """
+        Discard the draft of an agent. `DELETE /agents/{agent_id}/draft`
+
+        Its version stays in the history. Cancels a publication that is scheduled.
+        """
+        return await self._http.json(Request("DELETE", path("/agents/{}/draft", agent_id)), Success)
+
+    async def get_publishing(self, agent_id: str) -> AgentPublishing:
+        """Which version of an agent its callers have. `GET /agents/{agent_id}/publishing`"""
+        return await self._http.json(Request("GET", path("/agents/{}/publishing", agent_id)), AgentPublishing)
+
+    async def set_publishing(
+        self,
+        agent_id: str,
+        *,
+        drafts: Maybe[bool] = UNSET,
+        gate: Maybe[Optional[str]] = UNSET,
+        widget_version: Maybe[Optional[VersionPin]] = UNSET,
+    ) -> AgentPublishing:
+        """
+        Set whether an agent uses drafts, its gate, and the version of its widget. `PUT /agents/{agent_id}/publishing`
+        """
+        return await self._http.json(
+            Request(
+                "PUT",
+                path("/agents/{}/publishing", agent_id),
+                body=given(drafts=drafts, gate=gate, widget_version=widget_version),
+            ),
+            AgentPublishing,
+        )
+
+    async def publish(
+        self,
+        agent_id: str,
+        *,
+        version: Maybe[int] = UNSET,
+        note: Maybe[str] = UNSET,
+        publish_at: Maybe[float] = UNSET,
+        override: Maybe[str] = UNSET,
+    ) -> Publication:
+        """
+        Publish the draft, or another version, of an agent. `POST /agents/{agent_id}/publish`
+
+        New conversations have it at once, or from `publish_at` on. If it has not passed the gate yet, the answer is
+        `checking`, and then `done` or `refused`. Ends a split.
+        """
+        return await self._http.json(
+            Request(
+                "POST",
+                path("/agents/{}/publish", agent_id),
+                body=given(version=version, note=note, publish_at=publish_at, override=override),
+            ),
+            Publication,
+        )
+
+    async def roll_back_agent(
+        self,
+        agent_id: str,
+        *,
+        version: Maybe[int] = UNSET,
+        note: Maybe[str] = UNSET,
+    ) -> Publication:
+        """
+        Take a publication back at once. `POST /agents/{agent_id}/rollback`
+
+        Makes a version that callers had the published one again. Ends a split, and cancels what is scheduled.
+        """
+        return await self._http.json(
+            Request("POST", path("/agents/{}/rollback", agent_id), body=given(version=version, note=note)),
+            Publication,
+        )
+
+    async def split(
+        self,
+        agent_id: str,
+        *,
+        versions: Sequence[Given[AgentSplitChangeVersion]],
+        seed: Maybe[str] = UNSET,
+        override: Maybe[str] = UNSET,
+    ) -> AgentPublishing:
+        """
+        Share new conversations between versions. `PUT /agents/{agent_id}/split`
+
+        By weight; the same person always gets the same version. `compareAgentVersions` compares them. `[]` ends it.
+        """
+        return await self._http.json(
+            Request(
+                "PUT",
+                path("/agents/{}/split", agent_id),
+                body=given(versions=versions, seed=seed, override=override),
+            ),
+            AgentPublishing,
+        )
+
+    def list_publications(
+        self,
+        agent_id: str,
+        *,
+        limit: Optional[int] = None,
+        before: Optional[int] = None,
+    ) -> AsyncPages[Publication, List[Publication]]:
+        """Who published, rolled back, split and discarded what, latest first. `GET /agents/{agent_id}/publications`"""
+        return self._http.pages(
+            Request("GET", path("/agents/{}/publications", agent_id), query={"limit": limit, "before": before}),
+            List[Publication],
+            ("before", None, "seq"),
+        )
+
+    async def get_publication(self, agent_id: str, publication_id: str) -> Publication:
+        """How a publication stands. `GET /agents/{agent_id}/publications/{publication_id}`"""
+        return await self._http.json(
+            Request("GET", path("/agents/{}/publications/{}", agent_id, publication_id)),
+            Publication,
+        )
+
+    async def cancel_publication(self, agent_id: str, publication_id: str) -> Publication:
+        """
+        Cancel a publication that is scheduled or being checked. `DELETE
+        /agents/{agent_id}/publications/{publication_id}`
+
+        One that is over stays as it is.
+        """
+        return await self._http.json(
+            Request("DELETE", path("/agents/{}/publications/{}", agent_id, publication_id)),
+            Publication,
+        )
+
+    async def get_version(self, agent_id: str, version: str) -> AgentVersion:
+        """
+        A version of an agent. `GET /agents/{agent_id}/versions/{version}`
+
+        By its number, or `published` or `draft`.
+        """
+        return await self._http.json(Request("GET", path("/agents/{}/versions/{}", agent_id, version)), AgentVersion)
+
+    async def diff_versions(self, agent_id: str, *, from_: str, to: str) -> VersionDiff:
+        """What differs between two versions. `GET /agents/{agent_id}/versions/diff`"""
+        return await self._http.json(
+            Request("GET", path("/agents/{}/versions/diff", agent_id), query={"from": from_, "to": to}),
+            VersionDiff,
+        )
+
+    async def compare_versions(
+        self,
+        agent_id: str,
+        *,
+        versions: Optional[str] = None,
+        start_time: Optional[float] = None,
+        end_time: Optional[float] = None,
+        campaign_id: Optional[str] = None,
+    ) -> VersionComparison:
+        """
+        What became of the calls of each version. `GET /agents/{agent_id}/versions/compare`
+
+        With intervals, because few calls say little. Test calls and calls of earlier releases do not count.
+        """
+        return await self._http.json(
+            Request(
+                "GET",
+                path("/agents/{}/versions/compare", agent_id),
+                query={
+                    "versions": versions,
+                    "start_time": start_time,
+                    "end_time": end_time,
+                    "campaign_id": campaign_id,
+                },
+            ),
+            VersionComparison,
+        )
+
     async def list(self) -> List[Agent]:
-        """All agents. `GET /agents`"""
+        """All agents, in the versions that callers have. `GET /agents`"""
         return await self._http.json(Request("GET", "/agents"), List[Agent])
 
     async def create(
@@ -254,7 +482,11 @@ class AsyncAgents:
         )
 
     async def get(self, agent_id: str) -> CheckedAgent:
-        """An agent. `GET /agents/{agent_id}`"""
+        """
+        An agent. `GET /agents/{agent_id}`
+
+        As `PUT` changes it: its draft, or the published version if there is no draft.
+        """
         return await self._http.json(Request("GET", path("/agents/{}", agent_id)), CheckedAgent)
 
     async def update(
@@ -266,18 +498,27 @@ class AsyncAgents:
         script: Maybe[Any] = UNSET,
         extensions: Maybe[Optional[Given[AgentExtensions]]] = UNSET,
         if_version: Maybe[int] = UNSET,
+        note: Maybe[str] = UNSET,
     ) -> CheckedAgent:
         """
         Change an agent. `PUT /agents/{agent_id}`
 
-        Applies to sessions that start later. Members that are left out do not change; `config` is replaced as a whole.
-        A secret of `***` keeps its stored value. Sending an answer back changes nothing.
+        Applies to sessions that start later. An agent that uses drafts changes its draft (`is_draft`), which
+        `publishAgent` brings to callers. Members that are left out do not change; `config` is replaced as a whole. A
+        secret of `***` keeps its stored value. Sending an answer back changes nothing.
         """
         return await self._http.json(
             Request(
                 "PUT",
                 path("/agents/{}", agent_id),
-                body=given(name=name, config=config, script=script, extensions=extensions, if_version=if_version),
+                body=given(
+                    name=name,
+                    config=config,
+                    script=script,
+                    extensions=extensions,
+                    if_version=if_version,
+                    note=note,
+                ),
             ),
             CheckedAgent,
         )
@@ -301,7 +542,8 @@ class AsyncAgents:
         """
         Enable or disable an agent. `POST /agents/{agent_id}/status`
 
-        A disabled agent takes no calls (409). Sets `status` of its configuration.
+        A disabled agent takes no calls (409). Sets `status` of its configuration, also of its draft, and applies at
+        once.
         """
         return await self._http.json(
             Request("POST", path("/agents/{}/status", agent_id), body=given(status=status)),
@@ -324,7 +566,7 @@ class AsyncAgents:
 
     async def restore_version(self, agent_id: str, version: str) -> CheckedAgent:
         """
-        Restore an earlier version, with its secrets, as a new version. `POST
+        Restore an earlier version, with its secrets, as a new version or draft. `POST
         /agents/{agent_id}/versions/{version}/restore`
         """
         return await self._http.json(
@@ -589,10 +831,20 @@ class AsyncPhones:
         """Release a number to the carrier. `DELETE /phones/{phone}`"""
         return await self._http.json(Request("DELETE", path("/phones/{}", phone)), Success)
 
-    async def set_agent(self, phone: str, *, agent_id: Optional[str]) -> Phone:
+    async def set_agent(
+        self,
+        phone: str,
+        *,
+        agent_id: Optional[str],
+        agent_version: Maybe[Optional[VersionPin]] = UNSET,
+    ) -> Phone:
         """Set the agent that answers a number. `POST /phones/{phone}/set_agent`"""
         return await self._http.json(
-            Request("POST", path("/phones/{}/set_agent", phone), body=given(agent_id=agent_id)),
+            Request(
+                "POST",
+                path("/phones/{}/set_agent", phone),
+                body=given(agent_id=agent_id, agent_version=agent_version),
+            ),
             Phone,
         )
 
@@ -789,6 +1041,7 @@ class AsyncCalls:
         from_phone: str,
         to_phone: str,
         agent_id: Maybe[Optional[str]] = UNSET,
+        agent_version: Maybe[Optional[VersionPin]] = UNSET,
         agent_config: Maybe[Optional[Given[AgentConfig]]] = UNSET,
         agent_extensions: Maybe[Optional[Given[AgentExtensions]]] = UNSET,
         metadata: Maybe[Optional[Mapping[str, Any]]] = UNSET,
@@ -809,6 +1062,7 @@ class AsyncCalls:
                     from_phone=from_phone,
                     to_phone=to_phone,
                     agent_id=agent_id,
+                    agent_version=agent_version,
                     agent_config=agent_config,
                     agent_extensions=agent_extensions,
                     metadata=metadata,
@@ -824,6 +1078,7 @@ class AsyncCalls:
         self,
         *,
         agent_id: Maybe[Optional[str]] = UNSET,
+        agent_version: Maybe[Optional[VersionPin]] = UNSET,
         agent_config: Maybe[Optional[Given[AgentConfig]]] = UNSET,
         agent_extensions: Maybe[Optional[Given[AgentExtensions]]] = UNSET,
         metadata: Maybe[Optional[Mapping[str, Any]]] = UNSET,
@@ -843,6 +1098,7 @@ class AsyncCalls:
                 "/register_call",
                 body=given(
                     agent_id=agent_id,
+                    agent_version=agent_version,
                     agent_config=agent_config,
                     agent_extensions=agent_extensions,
                     metadata=metadata,
@@ -859,6 +1115,7 @@ class AsyncCalls:
         self,
         *,
         agent_id: Maybe[Optional[str]] = UNSET,
+        agent_version: Maybe[Optional[VersionPin]] = UNSET,
         agent_config: Maybe[Optional[Given[AgentConfig]]] = UNSET,
         agent_extensions: Maybe[Optional[Given[AgentExtensions]]] = UNSET,
         metadata: Maybe[Optional[Mapping[str, Any]]] = UNSET,
@@ -876,6 +1133,7 @@ class AsyncCalls:
                 "/register_sip_call",
                 body=given(
                     agent_id=agent_id,
+                    agent_version=agent_version,
                     agent_config=agent_config,
                     agent_extensions=agent_extensions,
                     metadata=metadata,
@@ -1108,10 +1366,15 @@ class AsyncCampaigns:
         *,
         phone: Maybe[Optional[str]] = UNSET,
         caller: Maybe[Optional[str]] = UNSET,
+        agent_version: Maybe[Optional[VersionPin]] = UNSET,
     ) -> Campaign:
         """Set the number that a campaign calls from. `POST /campaigns/{campaign_id}/set_caller`"""
         return await self._http.json(
-            Request("POST", path("/campaigns/{}/set_caller", campaign_id), body=given(phone=phone, caller=caller)),
+            Request(
+                "POST",
+                path("/campaigns/{}/set_caller", campaign_id),
+                body=given(phone=phone, caller=caller, agent_version=agent_version),
+            ),
             Campaign,
         )
 
@@ -1395,6 +1658,7 @@ class AsyncCallLogs:
         start_time: Optional[float] = None,
         end_time: Optional[float] = None,
         agent_id: Optional[str] = None,
+        agent_version: Optional[int] = None,
         call_status: Optional[str] = None,
         phone_number: Optional[str] = None,
         campaign_id: Optional[str] = None,
@@ -1414,6 +1678,7 @@ class AsyncCallLogs:
                     "start_time": start_time,
                     "end_time": end_time,
                     "agent_id": agent_id,
+                    "agent_version": agent_version,
                     "call_status": call_status,
                     "phone_number": phone_number,
                     "campaign_id": campaign_id,

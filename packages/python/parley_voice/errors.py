@@ -445,6 +445,18 @@ class AgentChangedError(ParleyApiError):
     """`AGENT_CHANGED`"""
 
 
+class AgentDraftOpenError(ParleyApiError):
+    """`AGENT_DRAFT_OPEN`"""
+
+
+class AgentNotPublishedError(ParleyApiError):
+    """`AGENT_NOT_PUBLISHED`"""
+
+
+class PublicationOpenError(ParleyApiError):
+    """`PUBLICATION_OPEN`"""
+
+
 class AgentInUseError(ParleyApiError):
     """`AGENT_IN_USE`"""
 
@@ -663,6 +675,9 @@ BY_CODE: Dict[str, Type[ParleyApiError]] = {
     "KEY_OF_ENVIRONMENT": KeyOfEnvironmentError,
     "AGENT_AMBIGUOUS": AgentAmbiguousError,
     "AGENT_CHANGED": AgentChangedError,
+    "AGENT_DRAFT_OPEN": AgentDraftOpenError,
+    "AGENT_NOT_PUBLISHED": AgentNotPublishedError,
+    "PUBLICATION_OPEN": PublicationOpenError,
     "AGENT_IN_USE": AgentInUseError,
     "NOT_FOUND": NotFoundError,
     "VOICE_IN_USE": VoiceInUseError,
@@ -808,6 +823,9 @@ __all__ = [
     "KeyOfEnvironmentError",
     "AgentAmbiguousError",
     "AgentChangedError",
+    "AgentDraftOpenError",
+    "AgentNotPublishedError",
+    "PublicationOpenError",
     "AgentInUseError",
     "NotFoundError",
     "VoiceInUseError",

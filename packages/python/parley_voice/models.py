@@ -72,6 +72,7 @@ class AgentWarning(Model):
 @dataclass(repr=False)
 class AgentCallData(Model):
     agent_id: Optional[str] = None
+    agent_version: Optional[VersionPin] = None
     agent_config: Optional[AgentConfig] = None
     """Overrides fields of the stored agent's configuration. Without an `agent_id` it is a temporary agent."""
     agent_extensions: Optional[AgentExtensions] = None
@@ -93,6 +94,8 @@ class AgentChange(Model):
     """Replaces all of them. Null removes them."""
     if_version: Optional[int] = None
     """The version that this changes. If the agent has another one, the change is refused (409)."""
+    note: Optional[str] = None
+    """What the change is for, for the history."""
 
 
 @dataclass(repr=False)
@@ -184,6 +187,10 @@ class AgentDetail(Model):
     """Settings that AgentConfig has no place for; null = none."""
     version: int
     """Starts at 1 and grows by one with each change."""
+    published_version: int
+    """The version that callers have."""
+    is_draft: bool
+    """True: callers do not have this version, until it is published."""
 
 
 @dataclass(repr=False)
@@ -213,6 +220,73 @@ class AgentFileIds(Model):
 
 
 @dataclass(repr=False)
+class AgentPublish(Model):
+    version: Optional[int] = None
+    """Default: the draft."""
+    note: Optional[str] = None
+    """What the change is for, for the history."""
+    publish_at: Optional[float] = None
+    """Unix seconds. Default: at once."""
+    override: Optional[str] = None
+    """Why it needs no gate. Needs the scope `admin`."""
+
+
+@dataclass(repr=False)
+class AgentPublishing(Model):
+    """Which version of an agent its callers have."""
+
+    agent_id: str
+    drafts: bool
+    """Whether changes become a draft. False = they are live at once."""
+    published_version: int
+    draft_version: Optional[int]
+    """Null = there is no draft."""
+    split: Optional[AgentSplit]
+    """Null = new conversations have the published version."""
+    gate: Optional[str]
+    """The id of the test suite that a version must pass before it is published."""
+    widget_version: Optional[VersionPin]
+
+
+@dataclass(repr=False)
+class AgentRollback(Model):
+    version: Optional[int] = None
+    """Default: the one before; with a split, the published one."""
+    note: Optional[str] = None
+    """What the change is for, for the history."""
+
+
+@dataclass(repr=False)
+class AgentSplit(Model):
+    """Versions that share new conversations by weight."""
+
+    versions: List[AgentSplitVersion]
+    seed: str
+    """Another seed gives callers to the versions anew."""
+
+
+@dataclass(repr=False)
+class AgentSplitVersion(Model):
+    version: int
+    weight: float
+
+
+@dataclass(repr=False)
+class AgentSplitChange(Model):
+    versions: List[AgentSplitChangeVersion]
+    seed: Optional[str] = None
+    """Default empty."""
+    override: Optional[str] = None
+    """Why it needs no gate. Needs the scope `admin`."""
+
+
+@dataclass(repr=False)
+class AgentSplitChangeVersion(Model):
+    version: int
+    weight: float
+
+
+@dataclass(repr=False)
 class AgentTerminateCall(Model):
     """The agent hanging up."""
 
@@ -222,6 +296,11 @@ class AgentTerminateCall(Model):
     """When it should."""
     messages: Optional[List[str]] = None
     """Goodbyes to choose from."""
+
+
+@dataclass(repr=False)
+class AgentTokenRequest(Model):
+    agent_version: VersionPin
 
 
 @dataclass(repr=False)
@@ -240,6 +319,11 @@ class AgentVersion(Model):
     """Unix seconds"""
     changed_by: Optional[str]
     """The name of the key; null = the daemon, at its start."""
+    changed_by_key: Optional[str]
+    """The id of the key; null also for versions of earlier releases."""
+    note: Optional[str]
+    published_at: Optional[int]
+    """When callers had it for the first time, Unix seconds; null = never."""
 
 
 @dataclass(repr=False)
@@ -287,6 +371,16 @@ class AutoFillResponses(Model):
     """
     messages: Optional[List[str]] = None
     """Fillers to choose from."""
+
+
+@dataclass(repr=False)
+class Average(Model):
+    """With its 95 % interval; null: there are too few values for one."""
+
+    count: int
+    value: Optional[float]
+    low: Optional[float]
+    high: Optional[float]
 
 
 @dataclass(repr=False)
@@ -464,6 +558,8 @@ class CallHistory(Model):
     error_message: Optional[str]
     call_metrics: CallHistoryCallMetrics
     carrier_call_log: Optional[Dict[str, Any]]
+    agent_version: Optional[int] = None
+    """Only a call of a stored agent has it."""
     queue: Optional[QueueFacts] = None
     """Only a call that came to a queue has it."""
     listeners: Optional[List[CallHistoryListener]] = None
@@ -538,6 +634,10 @@ class CallHistoryCallMetrics(Model):
     tts_first: Optional[Percentiles]
     turns: int
     line: Optional[LineMetrics]
+    interruptions: Optional[int] = None
+    """Answers that the user has interrupted"""
+    tool_errors: Optional[int] = None
+    """Functions that failed"""
 
 
 @dataclass(repr=False)
@@ -668,6 +768,7 @@ class Campaign(Model):
     """Unix seconds"""
     caller: Optional[str]
     """The number that it calls from"""
+    agent_version: Optional[VersionPin]
     include_metadata_in_prompt: bool
 
 
@@ -883,6 +984,10 @@ class CheckedAgent(Model):
     """Settings that AgentConfig has no place for; null = none."""
     version: int
     """Starts at 1 and grows by one with each change."""
+    published_version: int
+    """The version that callers have."""
+    is_draft: bool
+    """True: callers do not have this version, until it is published."""
     warnings: List[CheckedAgentWarning]
     """Parts of the agent that will not work as expected, with the reasons. [] = none."""
 
@@ -1845,6 +1950,7 @@ class ImportedPhone(Model):
     """Unix seconds"""
     status: Literal["active", "inactive"]
     agent_id: Optional[str]
+    agent_version: Optional[VersionPin]
     agent_config_override: Optional[AgentConfig]
     """As the client sent it, without unset members: [] would override the agent's value."""
     tags: List[str]
@@ -2405,6 +2511,7 @@ class Phone(Model):
     """Unix seconds"""
     status: Literal["active", "inactive"]
     agent_id: Optional[str]
+    agent_version: Optional[VersionPin]
     agent_config_override: Optional[AgentConfig]
     """As the client sent it, without unset members: [] would override the agent's value."""
     tags: List[str]
@@ -2503,6 +2610,61 @@ class PronunciationWord(Model):
     """Whether capitals count."""
     whole_word: Optional[bool] = None
     """Whether it is not looked for inside of words."""
+
+
+@dataclass(repr=False)
+class Publication(Model):
+    """What somebody did with the versions of an agent."""
+
+    id: str
+    action: Literal["publish", "rollback", "split", "discard", "settings"]
+    status: Literal["checking", "scheduled", "done", "refused", "canceled"]
+    version: Optional[int]
+    previous_version: Optional[int]
+    """The published version before it."""
+    note: Optional[str]
+    publish_at: Optional[float]
+    """Unix seconds; null = at once."""
+    run_id: Optional[str]
+    """The run of the test suite of the gate."""
+    reason: Optional[str]
+    """Why it was refused or canceled, or needs no gate."""
+    failed_cases: List[PublicationFailedCase]
+    """Cases of the gate that failed."""
+    is_override: bool
+    """Somebody has published without the gate."""
+    details: Optional[Dict[str, Any]]
+    """The split or the settings."""
+    by: Optional[PublicationBy]
+    created_at: float
+    """Unix seconds"""
+    finished_at: Optional[float]
+    seq: int
+
+
+@dataclass(repr=False)
+class PublicationFailedCase(Model):
+    name: str
+    mode: str
+    passes: int
+    runs: int
+    needed: float
+
+
+@dataclass(repr=False)
+class PublicationBy(Model):
+    key_id: str
+    name: str
+
+
+@dataclass(repr=False)
+class PublishingSettings(Model):
+    """Members that are left out do not change."""
+
+    drafts: Optional[bool] = None
+    gate: Optional[str] = None
+    """The id of a test suite. Null = no gate."""
+    widget_version: Optional[VersionPin] = None
 
 
 @dataclass(repr=False)
@@ -2688,6 +2850,7 @@ class RecordingExtension(Model):
 class RegisterCall(Model):
     agent_id: Optional[str] = None
     """Not required if `agent_config` is the whole agent."""
+    agent_version: Optional[VersionPin] = None
     agent_config: Optional[AgentConfig] = None
     """Overrides fields of the agent's configuration. Without an agent it is the whole configuration."""
     agent_extensions: Optional[AgentExtensions] = None
@@ -2716,6 +2879,7 @@ class RegisterCallSessionContinuation(Model):
 class RegisterSipCall(Model):
     agent_id: Optional[str] = None
     """Not required if `agent_config` is the whole agent."""
+    agent_version: Optional[VersionPin] = None
     agent_config: Optional[AgentConfig] = None
     """Overrides fields of the agent's configuration. Without an agent it is the whole configuration."""
     agent_extensions: Optional[AgentExtensions] = None
@@ -2818,6 +2982,17 @@ class SessionToken(Model):
 
 
 @dataclass(repr=False)
+class Share(Model):
+    """A share, 0 to 1, with its 95 % interval (Wilson). Null: there is nothing to count."""
+
+    count: int
+    of: int
+    rate: Optional[float]
+    low: Optional[float]
+    high: Optional[float]
+
+
+@dataclass(repr=False)
 class SipCall(Model):
     call_id: str
     sip_uri: str
@@ -2877,6 +3052,7 @@ class StartOutboundCall(Model):
     """The number to call, E.164."""
     agent_id: Optional[str] = None
     """Default: the agent of `from_phone`."""
+    agent_version: Optional[VersionPin] = None
     agent_config: Optional[AgentConfig] = None
     """Overrides fields of the agent's configuration. Without an agent it is the whole configuration."""
     agent_extensions: Optional[AgentExtensions] = None
@@ -3234,6 +3410,75 @@ class ValidationError(Model):
 
 
 @dataclass(repr=False)
+class VersionChange(Model):
+    """Secrets appear as `***`, also where they differ."""
+
+    path: str
+    """JSON pointer, such as /config/first_message."""
+    before: Any
+    """Left out: the first version does not have it."""
+    after: Any
+    """Left out: the second version does not have it."""
+
+
+@dataclass(repr=False)
+class VersionComparison(Model):
+    versions: List[VersionFigures]
+    differences: List[VersionDifference]
+
+
+@dataclass(repr=False)
+class VersionDiff(Model):
+    from_: int = field(metadata={"member": "from"})
+    to: int
+    changes: List[VersionChange]
+
+
+@dataclass(repr=False)
+class VersionDifference(Model):
+    """A figure against that of the first version, with its 95 % interval."""
+
+    version: int
+    figure: str
+    difference: float
+    low: Optional[float]
+    high: Optional[float]
+    is_clear: bool
+    """Chance alone makes such a difference in one of twenty cases at most."""
+
+
+@dataclass(repr=False)
+class VersionFigures(Model):
+    version: int
+    calls: int
+    """Calls that have ended."""
+    conversations: int
+    """Those with a conversation."""
+    is_complete: bool
+    """False: only the latest 2000 calls count."""
+    statuses: Dict[str, int]
+    """Calls by how they ended."""
+    completed: Share
+    """Of all calls."""
+    voicemail: Share
+    """Of all calls."""
+    transferred: Share
+    """Of the conversations."""
+    tool_errors: Share
+    """Conversations in which a function failed."""
+    interruptions: Share
+    """Of the answers."""
+    duration: Average
+    """Mean, seconds."""
+    response_p50: Average
+    """The median of the conversations' medians, ms."""
+    response_p95: Average
+    """The median of the conversations' 95th percentiles, ms."""
+    cost: Average
+    """Mean, by the operator's prices."""
+
+
+@dataclass(repr=False)
 class Voice(Model):
     """The voice that the agent speaks with."""
 
@@ -3265,6 +3510,7 @@ class Voicemail(Model):
 class WebRtcOffer(Model):
     offer: WebRtcOfferOffer
     agent_id: str
+    agent_version: Optional[VersionPin] = None
     session_id: Optional[str] = None
     """A running session over WebRTC whose connection this offer changes (ICE restart)."""
     metadata: Optional[Dict[str, Any]] = None
@@ -3401,6 +3647,7 @@ class UpdatePhoneBody(Model):
 class SetPhoneAgentBody(Model):
     agent_id: Optional[str]
     """Null = no agent answers."""
+    agent_version: Optional[VersionPin] = None
 
 
 @dataclass(repr=False)
@@ -3468,6 +3715,7 @@ class SetCampaignCallerBody(Model):
     """One of the daemon's numbers. Its agent conducts the calls."""
     caller: Optional[str] = None
     """The same as `phone`."""
+    agent_version: Optional[VersionPin] = None
 
 
 @dataclass(repr=False)
@@ -3532,7 +3780,7 @@ EvalCallLine = Union[
 """One thing that was said or done in a test call."""
 
 
-KeyScope = Literal["read", "write", "calls", "evals", "admin"]
+KeyScope = Literal["read", "write", "publish", "calls", "evals", "admin"]
 """
 read: everything but keys. write: change agents, numbers, campaigns, knowledge, voices. calls: place and end calls, run
 campaigns, chat. evals: change and run test suites. admin: keys, deletion of calls and memories.
@@ -3694,6 +3942,10 @@ SessionCommand = Union[
     EndCommand,
 ]
 """A command to a running session."""
+
+
+VersionPin = Union[int, Literal["draft", "published"]]
+"""A version of the agent. Default: the published one, or the split's."""
 
 
 CallEventMessage = Union[

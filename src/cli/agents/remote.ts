@@ -7,7 +7,9 @@ import { type AgentFile, agentFileIn } from '../../agent/agent-file.js';
 import { agentNamed, findAgent } from '../../agent/find-agent.js';
 import { REDACTED, redactAgentConfig } from '../../agent/redact.js';
 import { trimmedAgentConfig, wholeAgentConfig } from '../../agent/whole-agent.js';
+import { delay } from '../../base/clock.js';
 import { ParleyError, reasonOf } from '../../base/errors.js';
+import { RealClock } from '../../base/real-clock.js';
 import { encodeUrlText } from '../../base/url-text.js';
 import { InvalidConfigError, type Location, placeOf } from '../../schema/issues.js';
 import { readJsonFile, readSource } from '../../schema/json-file.js';
@@ -21,7 +23,41 @@ import { editedText, newText, yamlText } from './edit.js';
 /** An agent as `GET /agents/{id}` answers it. */
 interface RemoteAgent extends ListedAgent {
   version: number;
+  is_draft: boolean;
 }
+
+/** An entry of `GET /agents/{id}/versions`. */
+interface RemoteVersion extends AgentFile {
+  version: number;
+  changed_at: number;
+  changed_by: string | null;
+  note: string | null;
+  published_at: number | null;
+}
+
+/** As `POST /agents/{id}/publish` answers. */
+interface RemotePublication {
+  id: string;
+  status: 'checking' | 'scheduled' | 'done' | 'refused' | 'canceled';
+  version: number;
+  previous_version: number | null;
+  publish_at: number | null;
+  run_id: string | null;
+  reason: string | null;
+  failed_cases: readonly { name: string; mode: string; passes: number; runs: number }[];
+}
+
+/** What a publication is asked for. */
+export interface PublishAsk {
+  version: number | undefined;
+  note: string | undefined;
+  /** A time in text that `Date` reads. */
+  at: string | undefined;
+  override: string | undefined;
+}
+
+/** How often a publication that is being tested is looked at. */
+const LOOK_MS = 1_000;
 
 /** An agent as `GET /agents` answers it. */
 interface ListedAgent extends AgentFile {
@@ -119,8 +155,82 @@ export class AgentDesk {
     const path = `/agents/${encodeUrlText(remote.id)}`;
     const now = await this.#sent('PUT', path, { ...body, if_version: remote.version }, source);
     await record(file, url, now);
-    if (now.version !== remote.version)
-      io.stdout.write(`${file}: pushed as version ${String(now.version)} of ${now.id}\n`);
+    if (now.version !== remote.version) {
+      const what = now.is_draft ? 'draft' : 'version';
+      io.stdout.write(`${file}: pushed as ${what} ${String(now.version)} of ${now.id}\n`);
+    }
+    if (now.is_draft) io.stderr.write(`note: callers get it after "parley agents publish ${now.id}"\n`);
+    return 0;
+  }
+
+  /** Lists the versions of an agent, latest first. */
+  async versions(named: string, isJson: boolean): Promise<number> {
+    const { io } = this.#options;
+    const path = await this.#path(named);
+    const versions = (await this.#options.client.ask('GET', `${path}/versions?limit=100`)) as RemoteVersion[];
+    if (isJson) {
+      io.stdout.write(`${JSON.stringify(versions, null, 2)}\n`);
+      return 0;
+    }
+    const { published_version: live, draft_version: draft } = (await this.#options.client.ask(
+      'GET',
+      `${path}/publishing`,
+    )) as { published_version: number; draft_version: number | null };
+    const width = String(versions[0]?.version ?? 0).length;
+    for (const { version, changed_at: at, changed_by: by, note } of versions) {
+      const state = version === live ? 'published' : version === draft ? 'draft' : '';
+      const time = new Date(at * 1000).toISOString().slice(0, 16).replace('T', ' ');
+      const parts = [String(version).padStart(width), time, state.padEnd(9), by ?? 'the daemon', note ?? ''];
+      io.stdout.write(`${parts.join('  ').trimEnd()}\n`);
+    }
+    return 0;
+  }
+
+  /** Shows what differs between two versions. The exit code is 1 where there is a difference. */
+  async versionDiff(named: string, from: number, to: number): Promise<number> {
+    const path = await this.#path(named);
+    const side = async (version: number): Promise<Side> => {
+      const found = (await this.#options.client.ask('GET', `${path}/versions/${String(version)}`)) as RemoteVersion;
+      return { title: `${found.name}, version ${String(version)}`, agent: comparable(found) };
+    };
+    return this.#showDiff(await side(from), await side(to), true) ? 1 : 0;
+  }
+
+  /** Publishes the draft or a version, and waits for its gate. The exit code is 1 if it is refused. */
+  async publish(named: string, { version, note, at, override }: PublishAsk): Promise<number> {
+    const { io, client } = this.#options;
+    const path = await this.#path(named);
+    const dueS = at === undefined ? undefined : Date.parse(at) / 1000;
+    if (Number.isNaN(dueS)) throw new UsageError(`--at ${at ?? ''} is no time: write 2027-01-31T08:00:00Z`);
+    const body = { version, note, publish_at: dueS, override };
+    let entry = (await client.ask('POST', `${path}/publish`, body)) as RemotePublication;
+    if (entry.status === 'checking') io.stderr.write(`version ${String(entry.version)} is being tested\n`);
+    while (entry.status === 'checking') {
+      await delay(new RealClock(), LOOK_MS, io.signal);
+      entry = (await client.ask('GET', `${path}/publications/${entry.id}`)) as RemotePublication;
+    }
+    const what = `version ${String(entry.version)}`;
+    if (entry.status === 'done')
+      io.stdout.write(`${what} is published, in place of ${String(entry.previous_version)}\n`);
+    else if (entry.status === 'scheduled') {
+      io.stdout.write(`${what} is published at ${new Date((entry.publish_at ?? 0) * 1000).toISOString()}\n`);
+    } else {
+      io.stderr.write(`${what} is ${entry.status}: ${entry.reason ?? ''}\n`);
+      for (const { name, mode, passes, runs } of entry.failed_cases) {
+        io.stderr.write(`  ${name} (${mode}): ${String(passes)} of ${String(runs)} passed\n`);
+      }
+      return 1;
+    }
+    return 0;
+  }
+
+  /** Makes a version that callers had before the published one again. */
+  async rollBack(named: string, version: number | undefined, note: string | undefined): Promise<number> {
+    const path = await this.#path(named);
+    const entry = (await this.#options.client.ask('POST', `${path}/rollback`, { version, note })) as RemotePublication;
+    this.#options.io.stdout.write(
+      `callers have version ${String(entry.version)} again, in place of ${String(entry.previous_version)}\n`,
+    );
     return 0;
   }
 
@@ -162,6 +272,10 @@ export class AgentDesk {
 
   async #all(): Promise<readonly ListedAgent[]> {
     return allAgents(this.#options.client);
+  }
+
+  async #path(named: string): Promise<string> {
+    return `/agents/${encodeUrlText(await agentId(named, this.#options.client))}`;
   }
 
   /** @throws as `agentId` */

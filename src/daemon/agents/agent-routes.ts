@@ -7,10 +7,12 @@ import { redactAgentConfig } from '../../agent/redact.js';
 import { wholeAgentConfig } from '../../agent/whole-agent.js';
 import type { AgentVersion, StoredAgent } from '../../store/agents.js';
 import type { KnowledgeBase } from '../../store/knowledge.js';
-import type { AgentRegistry, CheckedAgent } from './agents.js';
+import type { AgentRegistry, CheckedAgent, WorkingAgent } from './agents.js';
+import { authorOf } from './requested-agent.js';
 import type { Api } from '../http/api.js';
 import { jsonBody } from '../http/checked.js';
 import { success } from '../http/endpoint.js';
+import type { StoredKey } from '../../store/keys.js';
 
 export interface AgentRoutesOptions {
   agents: AgentRegistry;
@@ -32,7 +34,8 @@ const createSchema = movingSchema(
     })
     .meta({ id: 'AgentCreate' }),
 );
-const changeSchema = movingSchema(
+export const noteSchema = z.string().max(2_000).describe('What the change is for, for the history.');
+export const changeSchema = movingSchema(
   z
     .strictObject({
       name: nameSchema.exactOptional(),
@@ -44,6 +47,7 @@ const changeSchema = movingSchema(
         .min(1)
         .exactOptional()
         .describe('The version that this changes. If the agent has another one, the change is refused (409).'),
+      note: noteSchema.exactOptional(),
     })
     .meta({ id: 'AgentChange', description: 'Members that are left out do not change.' }),
 );
@@ -71,16 +75,18 @@ const detailSchema = z
     script: scriptSchema,
     extensions: extensionsSchema,
     version: z.int().describe('Starts at 1 and grows by one with each change.'),
+    published_version: z.int().describe('The version that callers have.'),
+    is_draft: z.boolean().describe('True: callers do not have this version, until it is published.'),
   })
   .meta({ id: 'AgentDetail', description: 'An agent with its script and its extensions.' });
-const checkedSchema = detailSchema
+export const checkedSchema = detailSchema
   .extend({
     warnings: warningsSchema.describe(
       'Parts of the agent that will not work as expected, with the reasons. [] = none.',
     ),
   })
   .meta({ id: 'CheckedAgent', description: 'A stored agent with warnings about it.' });
-const versionSchema = z
+export const versionSchema = z
   .strictObject({
     version: z.int(),
     name: z.string(),
@@ -89,6 +95,9 @@ const versionSchema = z
     extensions: extensionsSchema,
     changed_at: z.int().describe('Unix seconds'),
     changed_by: z.string().nullable().describe('The name of the key; null = the daemon, at its start.'),
+    changed_by_key: z.string().nullable().describe('The id of the key; null also for versions of earlier releases.'),
+    note: z.string().nullable(),
+    published_at: z.int().nullable().describe('When callers had it for the first time, Unix seconds; null = never.'),
   })
   .meta({ id: 'AgentVersion', description: 'An agent after a change.' });
 
@@ -101,7 +110,7 @@ const EXAMPLE_CONFIG: AgentConfig = {
 };
 const EXAMPLE_SCRIPT = { rules: [{ when: 'open', say: 'We are open from seven to six, except on Sundays.' }] };
 
-function exampleAgent(config = EXAMPLE_CONFIG): z.output<typeof detailSchema> {
+export function exampleAgent(config = EXAMPLE_CONFIG): z.output<typeof detailSchema> {
   return {
     id: '1bb4c4e6-057f-4770-950b-854a049d1671',
     name: 'Bakery',
@@ -110,15 +119,32 @@ function exampleAgent(config = EXAMPLE_CONFIG): z.output<typeof detailSchema> {
     script: EXAMPLE_SCRIPT,
     extensions: null,
     version: 1,
+    published_version: 1,
+    is_draft: false,
   };
 }
 
-function exampleVersion(): z.output<typeof versionSchema> {
-  const { id: _id, created_at: changed_at, ...agent } = exampleAgent();
-  return { ...agent, changed_at, changed_by: 'PARLEY_API_KEY' };
+export function exampleVersion(): z.output<typeof versionSchema> {
+  const { name, config, script, extensions, version, created_at: changed_at } = exampleAgent();
+  const by = { changed_by: 'PARLEY_API_KEY', changed_by_key: '3c5f0c1e' };
+  return {
+    version,
+    name,
+    config,
+    script,
+    extensions,
+    changed_at,
+    ...by,
+    note: 'Opening hours',
+    published_at: changed_at,
+  };
 }
 
 const params = { agent_id: z.string().min(1).max(200) };
+export const versionParams = {
+  ...params,
+  version: z.string().regex(/^[1-9]\d{0,8}$/, 'Input should be the number of a version'),
+};
 const tag = 'agents';
 const errors = ['NOT_FOUND'] as const;
 
@@ -138,11 +164,11 @@ function collectionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
     method: 'GET',
     path: '/agents',
     tag,
-    summary: 'All agents',
+    summary: 'All agents, in the versions that callers have',
     answer: z.array(agentSchema),
     examples: () => {
-      const { script: _script, extensions: _extensions, version: _version, ...agent } = exampleAgent();
-      return { answer: [{ ...agent, warnings: [] }] };
+      const { id, name, config, created_at } = exampleAgent();
+      return { answer: [{ id, name, config, created_at, warnings: [] }] };
     },
     handle: () =>
       agents.all().map((agent) => ({ ...replyOf(agent), warnings: warningReplies(agents.modelWarnings(agent)) })),
@@ -165,7 +191,7 @@ function collectionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
     }),
     handle: async ({ body: { name, config, script, extensions = null }, key, request }) => {
       const content = { name, config, extensions, script: script ?? undefined };
-      return checkedReply(await agents.create(content, nameOf(key)), configSent(request));
+      return checkedReply(await agents.create(content, authorOf(key)), configSent(request));
     },
   });
 }
@@ -203,6 +229,7 @@ function agentItemRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): v
     params,
     errors,
     summary: 'An agent',
+    description: 'As `PUT` changes it: its draft, or the published version if there is no draft.',
     answer: checkedSchema,
     examples: () => ({ answer: { ...exampleAgent(), warnings: [] } }),
     handle: async ({ params: { agent_id: id } }) => checkedReply(await agents.checked(id)),
@@ -217,23 +244,15 @@ function agentItemRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): v
     params,
     errors: ['NOT_FOUND', 'AGENT_CHANGED'],
     description:
-      'Applies to sessions that start later. Members that are left out do not change; `config` is replaced as a whole. ' +
-      'A secret of `***` keeps its stored value. Sending an answer back changes nothing.',
+      'Applies to sessions that start later. An agent that uses drafts changes its draft (`is_draft`), which ' +
+      '`publishAgent` brings to callers. Members that are left out do not change; `config` is replaced as a whole. A secret of `***` keeps its stored value. Sending an answer back changes nothing.',
     body: changeSchema,
     answer: checkedSchema,
     examples: () => ({
       body: { name: 'Harbour Bakery', config: EXAMPLE_CONFIG },
-      answer: { ...exampleAgent(), name: 'Harbour Bakery', version: 2, warnings: [] },
+      answer: { ...exampleAgent(), name: 'Harbour Bakery', version: 2, published_version: 2, warnings: [] },
     }),
-    handle: async ({ params: { agent_id: id }, body: { if_version: ifVersion, ...body }, key, request }) => {
-      const sent = configSent(request);
-      // An extension in its old place changes only that extension.
-      const isWhole = body.extensions == null || oldPlaceWarnings(sent).length === 0;
-      const extensions = isWhole
-        ? {}
-        : { extensions: overriddenExtensions(agents.stored(id).extensions, body.extensions) };
-      return checkedReply(await agents.change(id, { ...body, ...extensions }, nameOf(key), ifVersion), sent);
-    },
+    handle: async ({ params: { agent_id: id }, body, key, request }) => changeAgent(agents, id, { body, key, request }),
   });
 
   api.add({
@@ -272,7 +291,7 @@ function copyRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): void {
     }),
     handle: async ({ params: { agent_id: id }, body, key }) => {
       const files = await knowledge.filesOf(agents.stored(id).id);
-      const copy = await agents.duplicate(id, body?.name ?? null, nameOf(key));
+      const copy = await agents.duplicate(id, body?.name ?? null, authorOf(key));
       await knowledge.setAgentFiles(copy.id, files);
       return detailReply(copy);
     },
@@ -286,15 +305,16 @@ function copyRoutes(api: Api, { agents, knowledge }: AgentRoutesOptions): void {
     summary: 'Enable or disable an agent',
     params,
     errors,
-    description: 'A disabled agent takes no calls (409). Sets `status` of its configuration.',
+    description:
+      'A disabled agent takes no calls (409). Sets `status` of its configuration, also of its draft, and applies at once.',
     body: z.strictObject({ status: z.enum(['active', 'disabled']) }),
     answer: detailSchema,
     examples: () => ({
       body: { status: 'disabled' },
-      answer: { ...exampleAgent({ ...EXAMPLE_CONFIG, status: 'disabled' }), version: 2 },
+      answer: { ...exampleAgent({ ...EXAMPLE_CONFIG, status: 'disabled' }), version: 2, published_version: 2 },
     }),
     handle: async ({ params: { agent_id: id }, body: { status }, key }) =>
-      detailReply(await agents.setStatus(id, status, nameOf(key))),
+      detailReply(await agents.setStatus(id, status, authorOf(key))),
   });
 }
 
@@ -325,18 +345,29 @@ function versionRoutes(api: Api, { agents }: AgentRoutesOptions): void {
     path: '/agents/{agent_id}/versions/{version}/restore',
     tag,
     errors,
-    summary: 'Restore an earlier version, with its secrets, as a new version',
-    params: { ...params, version: z.string().regex(/^[1-9]\d{0,14}$/, 'Input should be the number of a version') },
+    summary: 'Restore an earlier version, with its secrets, as a new version or draft',
+    params: versionParams,
     answer: checkedSchema,
-    examples: () => ({ answer: { ...exampleAgent(), version: 3, warnings: [] } }),
+    examples: () => ({ answer: { ...exampleAgent(), version: 3, published_version: 3, warnings: [] } }),
     handle: async ({ params: { agent_id: id, version }, key }) =>
-      checkedReply(await agents.restore(id, Number(version), nameOf(key))),
+      checkedReply(await agents.restore(id, Number(version), authorOf(key))),
   });
 }
 
-/** The name of the key. These endpoints require one. */
-function nameOf(key: { name: string } | null): string {
-  return key?.name ?? '';
+/** Changes an agent as a request says. @param asDraft as `ChangeOptions`. Default: as the agent does */
+export async function changeAgent(
+  agents: AgentRegistry,
+  id: string,
+  { body, key, request }: { body: z.output<typeof changeSchema>; key: StoredKey | null; request: FastifyRequest },
+  asDraft?: boolean,
+): Promise<z.output<typeof checkedSchema>> {
+  const { if_version: ifVersion = null, note = null, ...change } = body;
+  const sent = configSent(request);
+  // An extension in its old place changes only that extension.
+  const isWhole = body.extensions == null || oldPlaceWarnings(sent).length === 0;
+  if (!isWhole) change.extensions = overriddenExtensions((await agents.working(id)).extensions, body.extensions);
+  const options = asDraft === undefined ? { ifVersion, note } : { ifVersion, note, asDraft };
+  return checkedReply(await agents.change(id, change, authorOf(key), options), sent);
 }
 
 function configSent(request: FastifyRequest): unknown {
@@ -344,7 +375,12 @@ function configSent(request: FastifyRequest): unknown {
 }
 
 /** The JSON of the API. */
-function replyOf({ id, name, config, createdAt }: StoredAgent): Omit<z.output<typeof agentSchema>, 'warnings'> {
+function replyOf({
+  id,
+  name,
+  config,
+  createdAt,
+}: Pick<StoredAgent, 'id' | 'name' | 'config' | 'createdAt'>): Omit<z.output<typeof agentSchema>, 'warnings'> {
   return { id, name, config: redactedConfig(config), created_at: createdAt };
 }
 
@@ -352,13 +388,14 @@ function redactedConfig(config: AgentConfig): AgentConfig {
   return wholeAgentConfig(redactAgentConfig(config));
 }
 
-function detailReply(agent: StoredAgent): z.output<typeof detailSchema> {
-  const { script = null, extensions = null, version } = agent;
-  return { ...replyOf(agent), script, extensions, version };
+function detailReply(agent: WorkingAgent): z.output<typeof detailSchema> {
+  const { script = null, extensions = null, version, published } = agent;
+  const is_draft = version !== published;
+  return { ...replyOf(agent), script, extensions, version, published_version: published, is_draft };
 }
 
 /** @param sent the configuration as the client wrote it. Default none */
-function checkedReply(agent: CheckedAgent, sent?: unknown): z.output<typeof checkedSchema> {
+export function checkedReply(agent: CheckedAgent, sent?: unknown): z.output<typeof checkedSchema> {
   const warnings = [...oldPlaceWarnings(sent, ['body', 'config']), ...agent.warnings];
   return { ...detailReply(agent), warnings: warningReplies(warnings) };
 }
@@ -367,8 +404,8 @@ function warningReplies(warnings: CheckedAgent['warnings']): z.output<typeof war
   return warnings.map(({ loc, msg }) => ({ loc: [...loc], msg }));
 }
 
-function versionReply(version: AgentVersion): z.output<typeof versionSchema> {
-  const { name, config, script = null, extensions = null, changedAt, changedBy } = version;
+export function versionReply(version: AgentVersion): z.output<typeof versionSchema> {
+  const { name, config, script = null, extensions = null, changedAt, changedBy, changedByKey, note } = version;
   return {
     version: version.version,
     name,
@@ -377,5 +414,8 @@ function versionReply(version: AgentVersion): z.output<typeof versionSchema> {
     extensions,
     changed_at: changedAt,
     changed_by: changedBy,
+    changed_by_key: changedByKey,
+    note,
+    published_at: version.publishedAt,
   };
 }

@@ -1,5 +1,5 @@
 import { Queue } from '../../base/queues.js';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { AgentConfig } from '../../agent/agent.js';
 import type { AgentFile } from '../../agent/agent-file.js';
@@ -11,13 +11,40 @@ import type { Engine } from '../../engine/engine.js';
 import type { AgentRequest } from '../../engine/options.js';
 import { ParleyError } from '../../base/errors.js';
 import { unixSeconds } from '../../base/real-clock.js';
-import type { AgentContent, AgentStore, AgentVersion, StoredAgent } from '../../store/agents.js';
+import {
+  type AgentContent,
+  type AgentSplit,
+  type AgentStep,
+  type AgentStore,
+  type AgentVersion,
+  type Author,
+  LIVE_AT_ONCE,
+  type StoredAgent,
+  type VersionPin,
+} from '../../store/agents.js';
+import type { Transaction } from '../../store/sql/statement.js';
 import type { PhoneStore } from '../../store/phones.js';
 import { checkStoredAgent, isUnserved } from './check-agent.js';
 
 /** An agent that takes sessions. */
 export interface HostedAgent extends AgentFile {
   id: string;
+}
+
+/** A version of an agent for a conversation. */
+export interface VersionedAgent extends HostedAgent {
+  version: number;
+}
+
+/** Which version a new conversation has. */
+export interface VersionChoice {
+  /** Null = the published one, or the split's. */
+  version: VersionPin | null;
+  /**
+   * The person: the same person always gets the same version of a split. Null = nobody knows, so it is the published
+   * version.
+   */
+  caller: string | null;
 }
 
 export interface AgentRegistryOptions {
@@ -34,13 +61,36 @@ export interface AgentRegistryOptions {
 /** A change of an agent. Members that are left out do not change; null removes the script or the extensions. */
 export type AgentChange = Partial<AgentContent>;
 
-/** A stored agent, with warnings about parts that will not work as expected. */
-export interface CheckedAgent extends StoredAgent {
+/** The version of an agent that a change changes: the draft, or the published one if there is none. */
+export interface WorkingAgent extends AgentContent {
+  id: string;
+  /** Unix seconds. */
+  createdAt: number;
+  version: number;
+  changedBy: string | null;
+  /** The version that callers have. */
+  published: number;
+}
+
+/** The working version of an agent, with warnings about parts that will not work as expected. */
+export interface CheckedAgent extends WorkingAgent {
   warnings: readonly AgentWarning[];
+}
+
+/** How a change is stored. */
+export interface ChangeOptions {
+  /** The version that it may change; null = whichever it is. Default null. */
+  ifVersion?: number | null;
+  /** What its author says about it. Default none. */
+  note?: string | null;
+  /** Whether it becomes a draft. Default: if the agent uses drafts. */
+  asDraft?: boolean;
 }
 
 /** Attempts of a change that collides with changes on other nodes. */
 const MOST_RUNS = 10;
+/** Versions in memory beside the published ones. */
+const MOST_KEPT = 200;
 const PLACES = { config: ['body', 'config'], script: ['body', 'script'] };
 
 /**
@@ -51,14 +101,35 @@ export class AgentRegistry {
   readonly #onRemove: ((id: string) => Promise<void>)[] = [];
   /** The queue of changes. They run one at a time, so that no change is lost between the check and the write of another. */
   readonly #changes = new Queue();
+  /** Versions that conversations have had, the latest last. A version never changes. */
+  readonly #versions = new Map<string, AgentVersion>();
 
   constructor(options: AgentRegistryOptions) {
     this.#options = options;
   }
 
-  /** For a session. @throws ParleyError NOT_FOUND */
+  /** The published version. `forConversation` has the one of a conversation. @throws ParleyError NOT_FOUND */
   get(id: string): HostedAgent {
     return this.#hosted(this.stored(id));
+  }
+
+  /**
+   * The version for a new conversation. It is `disabled` if the published one is.
+   * @throws ParleyError NOT_FOUND
+   */
+  async forConversation(id: string, { version: pin, caller }: VersionChoice): Promise<VersionedAgent> {
+    const agent = this.stored(id);
+    const { split } = agent.publishing;
+    const wanted =
+      pin === 'published'
+        ? agent.version
+        : pin === 'draft'
+          ? (agent.draft ?? agent.version)
+          : (pin ?? (split === null || caller === null ? agent.version : sharedVersion(id, split, caller)));
+    if (wanted === agent.version) return { ...this.#hosted(agent), version: wanted };
+    const found = this.#hosted({ id, ...contentOf(await this.#kept(id, wanted)) });
+    const isDisabled = agent.config.status === 'disabled';
+    return { ...found, config: isDisabled ? { ...found.config, status: 'disabled' } : found.config, version: wanted };
   }
 
   /** A version for sessions. @throws ParleyError NOT_FOUND */
@@ -81,14 +152,19 @@ export class AgentRegistry {
     return this.list().filter(({ config }) => config.status !== 'disabled');
   }
 
-  /** The stored agent, with its secrets. @throws ParleyError NOT_FOUND */
+  /** The published version, with its secrets. @throws ParleyError NOT_FOUND */
   stored(id: string): StoredAgent {
     const agent = this.#options.store.get(id);
     if (agent === null) throw new ParleyError('NOT_FOUND', { what: 'agent', id });
     return agent;
   }
 
-  /** The stored agents, with their secrets, in the order of creation. */
+  /** What a change changes, with its secrets. @throws ParleyError NOT_FOUND */
+  async working(id: string): Promise<WorkingAgent> {
+    return this.#workingOf(this.stored(id));
+  }
+
+  /** The published versions, with their secrets, in the order of creation. */
   all(): readonly StoredAgent[] {
     return this.#options.store.all();
   }
@@ -101,9 +177,9 @@ export class AgentRegistry {
     }));
   }
 
-  /** The stored agent, with warnings about this daemon. @throws ParleyError NOT_FOUND */
+  /** The working version, with warnings about this daemon. @throws ParleyError NOT_FOUND */
   async checked(id: string): Promise<CheckedAgent> {
-    const agent = this.stored(id);
+    const agent = await this.working(id);
     try {
       return { ...agent, warnings: await this.#check(contentOf(agent)) };
     } catch (error) {
@@ -119,7 +195,7 @@ export class AgentRegistry {
   }
 
   /** @throws InvalidConfigError if it could have no sessions, or if `***` replaces no stored secret */
-  create(content: AgentContent, by: string): Promise<CheckedAgent> {
+  create(content: AgentContent, by: Author): Promise<CheckedAgent> {
     return this.#inTurn(async () => {
       const id = randomUUID();
       const config = trimmedAgentConfig(restoreSecrets(content.config, null, PLACES.config));
@@ -129,12 +205,14 @@ export class AgentRegistry {
   }
 
   /**
-   * @param ifVersion the version that it may change; null = whichever it is
+   * Changes an agent: callers get the change at once, or the agent uses drafts and the change becomes its draft.
    * @throws ParleyError NOT_FOUND, AGENT_CHANGED if it has another version; InvalidConfigError as `create`
    */
-  change(id: string, change: AgentChange, by: string, ifVersion: number | null = null): Promise<CheckedAgent> {
+  change(id: string, change: AgentChange, by: Author, options: ChangeOptions = {}): Promise<CheckedAgent> {
+    const { ifVersion = null, note = null, asDraft } = options;
     return this.#inTurn(async () => {
-      const now = this.stored(id);
+      const stored = this.stored(id);
+      const now = await this.#workingOf(stored);
       if (ifVersion !== null && ifVersion !== now.version) {
         throw new ParleyError('AGENT_CHANGED', { agent: id, version: now.version, expected: ifVersion });
       }
@@ -144,27 +222,52 @@ export class AgentRegistry {
       if (next.extensions == null) delete next.extensions;
       const isNew = [change.config, change.script, change.extensions].some((part) => part !== undefined);
       const warnings = isNew ? await this.#check(next) : [];
-      if (isSame(now, next)) return { ...now, warnings };
-      return { ...(await this.#put(id, next, by)), warnings };
+      const isDraft = asDraft ?? stored.publishing.drafts;
+      const isFirst = isDraft && !stored.publishing.drafts;
+      if (isSame(now, contentOf(next)) && !isFirst) return { ...now, warnings };
+      return { ...(await this.#save(stored, contentOf(next), { by, note, isDraft })), warnings };
     });
   }
 
-  /** Does not check the agent, so that an invalid one can be disabled. @throws ParleyError NOT_FOUND */
-  setStatus(id: string, status: 'active' | 'disabled', by: string): Promise<StoredAgent> {
+  /** Does not check the agent, so that an invalid one can be disabled. Callers get it at once. @throws ParleyError NOT_FOUND */
+  setStatus(id: string, status: 'active' | 'disabled', by: Author): Promise<WorkingAgent> {
     return this.#inTurn(async () => {
       const now = this.stored(id);
-      if ((now.config.status ?? 'active') === status) return now;
-      return this.#put(id, { ...contentOf(now), config: { ...now.config, status } }, by);
+      const working = await this.#workingOf(now);
+      if ((now.config.status ?? 'active') === status) return working;
+      const withStatus = (of: AgentContent): AgentContent => ({ ...contentOf(of), config: { ...of.config, status } });
+      const live = await this.#save(now, withStatus(now), { by, note: null, isDraft: false });
+      if (now.draft === null) return live;
+      // Or the next publication would undo it.
+      return this.#save(this.stored(id), withStatus(working), { by, note: null, isDraft: true });
     });
   }
 
-  /** An independent copy of an agent. @throws ParleyError NOT_FOUND */
-  duplicate(id: string, name: string | null, by: string): Promise<StoredAgent> {
+  /** An independent copy of an agent, which uses no drafts. @throws ParleyError NOT_FOUND */
+  duplicate(id: string, name: string | null, by: Author): Promise<WorkingAgent> {
     return this.#inTurn(async () => {
       const original = contentOf(this.stored(id));
       const copy = await this.#add({ ...original, id: randomUUID(), name: name ?? copyName(original.name) }, by);
       await this.setEmbed(copy.id, await this.embed(id));
       return copy;
+    });
+  }
+
+  /**
+   * Changes what an agent points to.
+   * @param step from the agent as it is; it may run again
+   * @param also runs in the same transaction
+   * @throws ParleyError NOT_FOUND; what `step` and `also` throw
+   */
+  point(
+    id: string,
+    by: Author | null,
+    step: (now: StoredAgent) => Promise<AgentStep>,
+    also?: (now: StoredAgent) => Transaction<void>,
+  ): Promise<StoredAgent> {
+    return this.#inTurn(async () => {
+      const now = this.stored(id);
+      return this.#take(now, await step(now), by, also === undefined ? undefined : () => also(now));
     });
   }
 
@@ -185,14 +288,24 @@ export class AgentRegistry {
     return this.#options.store.versions(this.stored(id).id, page);
   }
 
-  /** Restores an earlier version, with its secrets, as a new version. @throws ParleyError NOT_FOUND; InvalidConfigError */
-  restore(id: string, version: number, by: string): Promise<CheckedAgent> {
+  /** A version, with its secrets. @throws ParleyError NOT_FOUND */
+  async kept(id: string, version: number): Promise<AgentVersion> {
+    return this.#kept(this.stored(id).id, version);
+  }
+
+  /**
+   * Restores an earlier version, with its secrets, as a new version: as the draft of an agent that uses drafts.
+   * @throws ParleyError NOT_FOUND; InvalidConfigError
+   */
+  restore(id: string, version: number, by: Author): Promise<CheckedAgent> {
     return this.#inTurn(async () => {
-      const now = this.stored(id);
+      const stored = this.stored(id);
+      const now = await this.#workingOf(stored);
       const content = contentOf(await this.#kept(id, version));
       const warnings = await this.#check(content);
       if (isSame(now, content)) return { ...now, warnings };
-      return { ...(await this.#put(id, content, by)), warnings };
+      const note = `As version ${String(version)}`;
+      return { ...(await this.#save(stored, content, { by, note, isDraft: stored.publishing.drafts })), warnings };
     });
   }
 
@@ -209,7 +322,9 @@ export class AgentRegistry {
   /**
    * Stores the agents of files. A daemon without agents gets the demo, which is updated at each start until a user
    * changes it.
-   * @returns a sentence for each agent whose language or vendor this daemon cannot serve: it refuses their calls
+   * An agent that uses drafts gets its file as a draft.
+   * @returns a sentence for each agent whose language or vendor this daemon cannot serve, because it refuses their calls,
+   * and for each new draft
    * @throws ParleyError CONFIG_INVALID, which names the agent; the agents before it are stored
    */
   adopt(files: readonly HostedAgent[], demo?: HostedAgent): Promise<readonly string[]> {
@@ -226,7 +341,12 @@ export class AgentRegistry {
         if (reason !== null) unserved.push(`the agent "${file.name}": ${reason}. Until then its calls are refused.`);
         const known = this.#options.store.get(id);
         if (known === null) await this.#add({ ...content, id }, null);
-        else if (!isSame(known, content)) await this.#put(id, content, null);
+        else if (!isSame(await this.#workingOf(known), content)) {
+          const isDraft = known.publishing.drafts;
+          const { version } = await this.#save(known, content, { by: null, note: null, isDraft });
+          if (isDraft)
+            unserved.push(`the agent "${file.name}": its file is draft ${String(version)}, not yet published.`);
+        }
       }
       return unserved;
     });
@@ -234,9 +354,25 @@ export class AgentRegistry {
 
   /** @throws ParleyError NOT_FOUND */
   async #kept(id: string, version: number): Promise<AgentVersion> {
-    const [found] = await this.versions(id, { limit: 1, before: version + 1 });
-    if (found?.version !== version) throw new ParleyError('NOT_FOUND', { what: 'version', id: String(version) });
+    // An agent that was deleted and came again has other versions.
+    const key = `${id}/${String(this.stored(id).createdAt)}/${String(version)}`;
+    let found = this.#versions.get(key);
+    if (found === undefined) {
+      [found] = await this.versions(id, { limit: 1, before: version + 1 });
+      if (found?.version !== version) throw new ParleyError('NOT_FOUND', { what: 'version', id: String(version) });
+    }
+    this.#versions.delete(key);
+    this.#versions.set(key, found);
+    const [oldest] = this.#versions.keys();
+    if (this.#versions.size > MOST_KEPT && oldest !== undefined) this.#versions.delete(oldest);
     return found;
+  }
+
+  async #workingOf(stored: StoredAgent): Promise<WorkingAgent> {
+    const { id, createdAt, version: published } = stored;
+    const version = stored.draft ?? published;
+    const of = version === published ? stored : await this.#kept(id, version);
+    return { ...contentOf(of), id, createdAt, version, changedBy: of.changedBy, published };
   }
 
   #hosted(agent: AgentContent & { id: string }): HostedAgent {
@@ -295,18 +431,40 @@ export class AgentRegistry {
     return { agent: this.#options.inUse(config), extensions, script };
   }
 
-  async #add(content: AgentContent & { id: string }, changedBy: string | null): Promise<StoredAgent> {
-    const agent = { ...content, createdAt: unixSeconds(this.#options.nowUnixMs()), version: 1, changedBy };
-    if (!(await this.#options.store.add(agent))) throw new OutdatedAgentError();
-    return agent;
+  async #add(content: AgentContent & { id: string }, by: Author | null): Promise<WorkingAgent> {
+    const createdAt = unixSeconds(this.#options.nowUnixMs());
+    const made = { ...content, createdAt, version: 1, changedBy: by?.name ?? null };
+    const agent = { ...made, draft: null, publishing: LIVE_AT_ONCE, revision: 0 };
+    if (!(await this.#options.store.add(agent, by))) throw new OutdatedAgentError();
+    return { ...made, published: 1 };
   }
 
-  async #put(id: string, content: AgentContent, changedBy: string | null): Promise<StoredAgent> {
-    const { createdAt, version } = this.stored(id);
-    const agent = { id, ...content, createdAt, version: version + 1, changedBy };
-    const isStored = await this.#options.store.change(agent, unixSeconds(this.#options.nowUnixMs()));
-    if (!isStored) throw new OutdatedAgentError();
-    return agent;
+  /** Stores a new version. */
+  async #save(
+    now: StoredAgent,
+    content: AgentContent,
+    { by, note, isDraft }: { by: Author | null; note: string | null; isDraft: boolean },
+  ): Promise<WorkingAgent> {
+    const { draft, publishing, version } = now;
+    const step: AgentStep = isDraft
+      ? { content, note, live: version, draft: 'new', publishing: { ...publishing, drafts: true } }
+      : { content, note, live: 'new', draft, publishing };
+    const { draft: newDraft, version: live } = await this.#take(now, step, by);
+    const [id, createdAt] = [now.id, now.createdAt];
+    const made = { id, createdAt, published: live, changedBy: by?.name ?? null };
+    return { ...contentOf(content), ...made, version: isDraft ? (newDraft ?? live) : live };
+  }
+
+  async #take(
+    now: StoredAgent,
+    step: AgentStep,
+    by: Author | null,
+    also?: () => Transaction<void>,
+  ): Promise<StoredAgent> {
+    const at = unixSeconds(this.#options.nowUnixMs());
+    const taken = await this.#options.store.take(now, step, { by, at }, also);
+    if (taken === null) throw new OutdatedAgentError();
+    return taken;
   }
 
   /** Runs a change after those before it, and again if another node has changed its agent in the meantime. */
@@ -337,12 +495,28 @@ function contentOf({ name, config, script, extensions = null }: AgentContent): A
 }
 
 /** Whether two contents mean the same. Null and an empty array count as left out. */
-function isSame(a: AgentContent, b: AgentContent): boolean {
+export function isSame(a: AgentContent, b: AgentContent): boolean {
   const [first, second] = [a, b].map(contentOf).map((content) => ({
     ...content,
     config: wholeAgentConfig(content.config),
   }));
   return isDeepStrictEqual(first, second);
+}
+
+/**
+ * The version of a split that a person has: the one with the greatest score, which depends on the person and the version
+ * (weighted rendezvous hashing). A change of the weights moves no more people than it must.
+ */
+export function sharedVersion(agentId: string, { versions, seed }: AgentSplit, caller: string): number {
+  const scored = versions.map(({ version, weight }) => {
+    const hash = createHash('sha256')
+      .update(JSON.stringify([agentId, seed, caller, version]))
+      .digest();
+    // Between 0 and 1, neither included.
+    const share = (hash.readUIntBE(0, 6) + 0.5) / 2 ** 48;
+    return { version, score: -weight / Math.log(share) };
+  });
+  return scored.reduce((best, next) => (next.score > best.score ? next : best)).version;
 }
 
 function copyName(name: string): string {

@@ -4,6 +4,7 @@ import { ParleyError } from '../../base/errors.js';
 import type { KnowledgeBase } from '../../store/knowledge.js';
 import type { KnowledgeFile } from '../../tools/knowledge/knowledge.js';
 import type { AgentRegistry } from './agents.js';
+import { authorOf } from './requested-agent.js';
 import type { Api } from '../http/api.js';
 import { faultAt } from '../http/replies.js';
 import { success } from '../http/endpoint.js';
@@ -205,14 +206,14 @@ function agentFileRoutes(api: Api, { agents, knowledge }: KnowledgeRoutesOptions
       body: { agent_id: 'the-crooked-fork', files: [EXAMPLE_FILE.id], messages: ['Let me look at the menu.'] },
     }),
     handle: async ({ body: { agent_id: agentId, files, messages, file_ids: given }, key }) => {
-      const { config } = agents.stored(agentId);
+      const { config } = await agents.working(agentId);
       if (files == null) await knowledge.setAgentFiles(agentId, given ?? []);
       else {
         const unknown = await firstUnknown(knowledge, files);
         if (unknown !== undefined) throw new ParleyError('NOT_FOUND', { what: 'knowledge file', id: unknown });
         const { knowledge_base: before } = config;
         const knowledge_base = { ...before, files, messages: messages ?? before?.messages };
-        await agents.change(agentId, { config: { ...config, knowledge_base } }, key?.name ?? '');
+        await agents.change(agentId, { config: { ...config, knowledge_base } }, authorOf(key));
       }
       return { success: true };
     },

@@ -30,6 +30,12 @@ const NAMES = Object.keys(STATUSES);
 export function goesOn(status: string): boolean {
   return Reflect.get(STATUSES, status) === 'going on';
 }
+
+/** Whether a call with this status came to a conversation that ended as conversations do. */
+export function isCompleted(status: string): boolean {
+  return Reflect.get(STATUSES, status) === 'completed';
+}
+
 /** Times above this are milliseconds. */
 const LAST_SECOND = 1e11;
 
@@ -47,6 +53,7 @@ export const callQuery = {
     .describe('Calls that started at this time or later. Unix seconds, above 1e11 milliseconds'),
   end_time: time.exactOptional().describe('Calls that started at this time or earlier'),
   agent_id: id.exactOptional(),
+  agent_version: z.int().min(1).max(1e9).exactOptional().describe('Calls of this version of the agent `agent_id`'),
   call_status: statusSchema
     .exactOptional()
     .describe('A status, `COMPLETED` or `FAILED` (busy, no-answer, failed, error), in upper or lower case'),
@@ -66,6 +73,7 @@ export function callFilter(query: CallQuery): CallFilter {
   const { start_time, end_time, call_status } = query;
   return {
     agentId: query.agent_id,
+    agentVersion: query.agent_version,
     campaignId: query.campaign_id,
     phone: query.phone_number,
     statuses: call_status === undefined ? undefined : (statusesOf(call_status) ?? []),
@@ -81,7 +89,7 @@ function secondsOf(given: number): number {
 /** The statuses of a filter value; null = it is unknown. */
 function statusesOf(text: string): string[] | null {
   const word = text.toLowerCase();
-  if (word === 'completed') return NAMES.filter((name) => Reflect.get(STATUSES, name) === 'completed');
+  if (word === 'completed') return NAMES.filter(isCompleted);
   // "FAILED" means the group, not the one status of that name.
   if (word === 'failed') return NAMES.filter((name) => Reflect.get(STATUSES, name) === 'failed');
   return Object.hasOwn(STATUSES, word) ? [word] : null;

@@ -84,6 +84,7 @@ export const queueFacts = z
 const callHistory = z
   .strictObject({
     agent_id: z.string().nullable(),
+    agent_version: z.int().exactOptional().describe('Only a call of a stored agent has it.'),
     agent_config: agentConfigSchema.describe(
       'The configuration of the call, with secrets as ***. Unset members are null, unset arrays []',
     ),
@@ -110,6 +111,8 @@ const callHistory = z
       first_sentence: percentiles.nullable(),
       tts_first: percentiles.nullable(),
       turns: z.int(),
+      interruptions: z.int().exactOptional().describe('Answers that the user has interrupted'),
+      tool_errors: z.int().exactOptional().describe('Functions that failed'),
       line: line.nullable(),
     }),
     carrier_call_log: anything.nullable(),
@@ -174,6 +177,7 @@ function exampleCall(): z.output<typeof callHistory> {
   const latency = (avg: number): z.output<typeof percentiles> => ({ avg, p50: avg, p95: avg, p99: avg });
   return {
     agent_id: 'the-crooked-fork',
+    agent_version: 3,
     agent_config: wholeAgentConfig({ prompt: 'You take table bookings.', llm: { model: 'scripted' } }),
     duration: 38.2,
     ts: 1_795_448_092.172,

@@ -27,6 +27,8 @@ export interface CallBeginning {
   /** Default `inbound`. */
   direction?: 'inbound' | 'outbound';
   agentId: string | null;
+  /** Default null: a temporary agent. */
+  agentVersion?: number | null | undefined;
   agentConfig: AgentConfig;
   /** Default none. */
   campaignId?: string | null | undefined;
@@ -350,12 +352,14 @@ function* withParts<T extends StoredCall | null>(
 
 function newCall(call: CallBeginning): NewCall {
   const { direction = 'inbound', status = 'in-progress', phones = null, callId = null, campaignId = null } = call;
+  const { agentVersion = null } = call;
   const created: NewCall = {
     sessionId: call.sessionId,
     callId,
     channel: call.channel,
     direction,
     agentId: call.agentId,
+    agentVersion,
     campaignId,
     fromPhone: phones?.from ?? null,
     toPhone: phones?.to ?? null,
@@ -381,6 +385,7 @@ function newCall(call: CallBeginning): NewCall {
       carrier_call_log: null,
     },
   };
+  if (agentVersion !== null) created.item.agent_version = agentVersion;
   if (call.queue !== undefined) created.item.queue = call.queue;
   return created;
 }
@@ -396,8 +401,11 @@ const NO_METRICS: CallHistoryItem['call_metrics'] = {
 };
 
 /** The item of a session, with what only the log knows of the call. */
-function ofBegun(item: CallHistoryItem, { agent_config, queue }: CallHistoryItem): CallHistoryItem {
-  return queue === undefined ? { ...item, agent_config } : { ...item, agent_config, queue };
+function ofBegun(item: CallHistoryItem, { agent_config, agent_version, queue }: CallHistoryItem): CallHistoryItem {
+  const kept = { ...item, agent_config };
+  if (agent_version !== undefined) kept.agent_version = agent_version;
+  if (queue !== undefined) kept.queue = queue;
+  return kept;
 }
 
 /** A carrier's record with Unix times in place of times of the engine's clock. */

@@ -4,6 +4,7 @@ import { agentConfigSchema } from '../../agent/agent.js';
 import { agentExtensionsSchema } from '../../agent/extensions/extensions.js';
 import { movingSchema, REQUEST_NAMES } from '../../agent/extensions/old-place.js';
 import { continuationSchema } from '../../agent/continuation.js';
+import { versionPinSchema } from '../agents/requested-agent.js';
 import type { CallOwners } from '../nodes/call-owners.js';
 import type { CallGuards } from '../../settings/setting-groups.js';
 import type { DialStore } from '../../store/dials.js';
@@ -33,6 +34,7 @@ const agentConfig = agentConfigSchema
   .nullish()
   .describe("Overrides fields of the agent's configuration. Without an agent it is the whole configuration.");
 const shared = {
+  agent_version: versionPinSchema.nullish(),
   agent_config: agentConfig,
   agent_extensions: agentExtensionsSchema
     .nullish()
@@ -160,6 +162,7 @@ function dialRoute(api: Api, { dialer }: CallRoutesOptions): void {
         from: body.from_phone,
         to: body.to_phone,
         agentId: body.agent_id ?? null,
+        agentVersion: body.agent_version ?? null,
         agentConfig: body.agent_config ?? null,
         agentExtensions: body.agent_extensions ?? null,
         metadata: body.metadata ?? {},
@@ -318,6 +321,7 @@ function registrationOf(body: z.output<typeof registerSipSchema>): CallRegistrat
   return {
     agentId: body.agent_id ?? null,
     metadata: body.metadata ?? {},
+    agentVersion: body.agent_version ?? null,
     agentConfig: body.agent_config ?? null,
     agentExtensions: body.agent_extensions ?? null,
     includeMetadataInPrompt: body.include_metadata_in_prompt ?? false,

@@ -3,6 +3,7 @@ import type { AgentConfig } from '../../agent/agent.js';
 import type { AgentExtensions } from '../../agent/extensions/extensions.js';
 import type { SessionContinuation } from '../../agent/continuation.js';
 import type { ErrorCode } from '../../base/errors.js';
+import type { VersionPin } from '../../store/agents.js';
 import type { Transaction } from '../../store/sql/statement.js';
 
 /** A request to place a call. */
@@ -13,6 +14,8 @@ export interface DialRequest {
   to: string;
   /** Default: the agent of `from`. */
   agentId?: string | null | undefined;
+  /** Default: the version of the number, if the agent is the number's, or else the published one or the split's. */
+  agentVersion?: VersionPin | null | undefined;
   /** Overrides fields of the agent's and the number's configuration. Without an agent it is the whole configuration. */
   agentConfig?: AgentConfig | null | undefined;
   /** Overrides the agent's extensions. Default none. */

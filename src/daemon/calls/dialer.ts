@@ -19,7 +19,7 @@ import type { DialEnd, DialledCall, DialRequest, CallIds } from './dial.js';
 import { InvalidConfigError } from '../../schema/issues.js';
 import type { AgentCall } from '../../telephony/calls/agent-call.js';
 import type { AgentConfig } from '../../agent/agent.js';
-import { checkRequestedAgent, requestedAgent, type RequestedAgent } from '../agents/requested-agent.js';
+import { callerOf, checkRequestedAgent, requestedAgent, type RequestedAgent } from '../agents/requested-agent.js';
 
 /**
  * Area codes of the North American plan outside the United States, their territories and Canada (NANPA, area code map):
@@ -60,7 +60,7 @@ function allows(prefix: string, to: string): boolean {
 
 export interface DialerOptions {
   engine: Engine;
-  agents: Pick<AgentRegistry, 'get'>;
+  agents: Pick<AgentRegistry, 'get' | 'forConversation'>;
   phones: Pick<PhoneStore, 'get'>;
   calls: Pick<CallStore, 'get'>;
   dials: DialStore;
@@ -215,6 +215,7 @@ export class Dialer {
         metadata,
         status: 'registered',
         agentId: agent.agentId,
+        agentVersion: agent.agentVersion,
         agentConfig: agent.agent,
         campaignId,
       },
@@ -384,7 +385,7 @@ interface DialAgent extends RequestedAgent {
 
 interface DialAgentOptions {
   engine: Engine;
-  agents: Pick<AgentRegistry, 'get'>;
+  agents: Pick<AgentRegistry, 'get' | 'forConversation'>;
   phones: Pick<PhoneStore, 'get'>;
   /** The operator's maximum for all calls. */
   longestS: number;
@@ -413,7 +414,14 @@ async function agentFor(request: DialRequest, options: DialAgentOptions): Promis
     const msg = `Field required: ${from} has no agent`;
     throw new InvalidConfigError([{ loc: ['body', 'agent_id'], msg, type: 'missing' }]);
   }
-  const requested = requestedAgent(agents, agentId, { agentConfig, agentExtensions }, phone.agentConfigOverride);
+  const ownVersion = agentId === phone.agentId ? phone.agentVersion : null;
+  const requested = await requestedAgent(
+    agents,
+    agentId,
+    { agentConfig, agentExtensions, agentVersion: request.agentVersion ?? ownVersion },
+    agentId === null ? null : callerOf(agents.get(agentId).config, metadata, to),
+    phone.agentConfigOverride,
+  );
   const { session_timeout: timeout } = requested.agent;
   const lastsS = Math.min(timeout?.max_duration ?? maxDurationS, longestS);
   await checkRequestedAgent(engine, requested, { metadata, includeMetadataInPrompt, phones: { from, to } });

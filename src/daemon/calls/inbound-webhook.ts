@@ -9,6 +9,7 @@ import { GuardedClient } from '../../net/guarded-client.js';
 import { parseWith } from '../../schema/issues.js';
 import type { WebhookAddress } from '../../agent/webhook.js';
 import { signatureHeaders } from '../../tools/outbox.js';
+import { versionPinSchema } from '../agents/requested-agent.js';
 
 /** An inbound call before it is answered. */
 export interface AskedCall {
@@ -25,6 +26,7 @@ export interface AskedCall {
 const replySchema = z.strictObject({
   reject: z.enum(['busy', 'unavailable']).nullish(),
   agent_id: z.string().min(1).max(200).nullish(),
+  agent_version: versionPinSchema.nullish(),
   agent_config: agentConfigSchema.nullish(),
   agent_extensions: agentExtensionsSchema.nullish(),
   metadata: z.record(z.string(), z.unknown()).nullish(),

@@ -11,6 +11,8 @@ import type { AgentRegistry } from '../agents/agents.js';
 import type { Api } from '../http/api.js';
 import { success } from '../http/endpoint.js';
 import { checkAgent } from '../agents/check-agent.js';
+import { versionPinSchema } from '../agents/requested-agent.js';
+import { faultOf } from '../../schema/issues.js';
 import type { Telephone } from './telephone.js';
 import type { Carrier, NumberQuery } from '../../telephony/carriers/carrier.js';
 
@@ -64,7 +66,10 @@ const purchaseSchema = z
   })
   .meta({ id: 'PhonePurchase', description: 'The area of the number, and the address of the buyer.' });
 const importSchema = z.strictObject({ phone: z.string().max(100).describe('E.164') }).meta({ id: 'PhoneImport' });
-const agentSchema = z.strictObject({ agent_id: z.string().nullable().describe('Null = no agent answers.') });
+const agentSchema = z.strictObject({
+  agent_id: z.string().nullable().describe('Null = no agent answers.'),
+  agent_version: versionPinSchema.nullish(),
+});
 const overrideSchema = z.strictObject({ agent_config_override: agentConfigSchema.nullable() });
 const changeSchema = z.strictObject({
   status: z.enum(['active', 'inactive']).exactOptional(),
@@ -78,6 +83,7 @@ const phoneSchema = z
     create_at: z.int().describe('Unix seconds'),
     status: z.enum(['active', 'inactive']),
     agent_id: z.string().nullable(),
+    agent_version: versionPinSchema.nullable(),
     agent_config_override: agentConfigSchema
       .nullable()
       .describe("As the client sent it, without unset members: [] would override the agent's value."),
@@ -97,6 +103,7 @@ const EXAMPLE: z.output<typeof phoneSchema> = {
   create_at: 1_795_448_091,
   status: 'active',
   agent_id: 'the-crooked-fork',
+  agent_version: null,
   agent_config_override: null,
   tags: ['front desk'],
 };
@@ -248,10 +255,12 @@ function agentRoutes(api: Api, { engine, agents, phones }: PhoneRoutesOptions): 
     answer: phoneSchema,
     errors: ['NOT_FOUND'],
     examples: () => ({ body: { agent_id: 'the-crooked-fork' }, answer: EXAMPLE }),
-    handle: async ({ params: { phone }, body: { agent_id: agentId } }) => {
+    handle: async ({ params: { phone }, body: { agent_id: agentId, agent_version: version } }) => {
       find(phones, phone);
-      if (agentId !== null) agents.get(agentId);
-      return replyOf(await changed(phones, phone, { agentId }));
+      const agentVersion = version ?? null;
+      if (agentId !== null) await agents.forConversation(agentId, { version: agentVersion, caller: null });
+      else if (agentVersion !== null) throw faultOf(['body', 'agent_version'], 'Input should be null without an agent');
+      return replyOf(await changed(phones, phone, { agentId, agentVersion }));
     },
   });
 
@@ -331,6 +340,7 @@ function newPhone(number: string, carrier: string, createdAt: number): StoredPho
     createdAt,
     status: 'active',
     agentId: null,
+    agentVersion: null,
     agentConfigOverride: null,
     queue: null,
     tags: [],
@@ -364,12 +374,13 @@ async function changed(phones: PhoneStore, number: string, change: PhoneChange):
 
 /** The JSON of the API. */
 function replyOf(phone: StoredPhone): z.output<typeof phoneSchema> {
-  const { number, createdAt, status, agentId, agentConfigOverride, queue, tags } = phone;
+  const { number, createdAt, status, agentId, agentVersion, agentConfigOverride, queue, tags } = phone;
   const reply: z.output<typeof phoneSchema> = {
     id: number,
     create_at: createdAt,
     status,
     agent_id: agentId,
+    agent_version: agentVersion,
     agent_config_override: agentConfigOverride && redactAgentConfig(agentConfigOverride),
     tags: [...tags],
   };

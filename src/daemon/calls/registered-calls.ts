@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Cancel, Clock } from '../../base/clock.js';
-import type { AgentConfig } from '../../agent/agent.js';
-import type { AgentExtensions } from '../../agent/extensions/extensions.js';
 import type { SessionContinuation } from '../../agent/continuation.js';
 import type { Engine } from '../../engine/engine.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
@@ -11,13 +9,17 @@ import type { CallStore } from '../../store/calls.js';
 import type { RegisteredCallStore, RegisteredWay } from '../../store/registered-calls.js';
 import type { SqlDatabase, Transaction } from '../../store/sql/statement.js';
 import type { CallIds } from './dial.js';
-import { checkRequestedAgent, requestedAgent, type RequestedAgent } from '../agents/requested-agent.js';
+import {
+  type AgentWish,
+  callerOf,
+  checkRequestedAgent,
+  requestedAgent,
+  type RequestedAgent,
+} from '../agents/requested-agent.js';
 
 /** The data of a registration. */
-export interface CallRegistration {
+export interface CallRegistration extends AgentWish {
   agentId: string | null;
-  agentConfig: AgentConfig | null;
-  agentExtensions: AgentExtensions | null;
   metadata: Readonly<Record<string, unknown>>;
   includeMetadataInPrompt: boolean;
   continuation: SessionContinuation | null;
@@ -34,7 +36,7 @@ export interface RegisteredCall
 
 export interface RegisteredCallsOptions {
   engine: Engine;
-  agents: Pick<AgentRegistry, 'get'>;
+  agents: Pick<AgentRegistry, 'get' | 'forConversation'>;
   log: Pick<CallLog, 'inOrder' | 'beginning' | 'began' | 'claimed' | 'fail'>;
   clock: Clock;
   database: SqlDatabase;
@@ -90,7 +92,9 @@ export class RegisteredCalls {
   ): Promise<CallIds & { address: string }> {
     const { engine, agents, clock } = this.#options;
     const { agentId, metadata, includeMetadataInPrompt, continuation, phones } = registration;
-    const requested = requestedAgent(agents, agentId, registration);
+    const caller =
+      agentId === null ? null : (callerOf(agents.get(agentId).config, metadata, phones?.from) ?? randomUUID());
+    const requested = await requestedAgent(agents, agentId, registration, caller);
     await checkRequestedAgent(engine, requested, {
       metadata,
       includeMetadataInPrompt,
@@ -145,7 +149,7 @@ export class RegisteredCalls {
   /** Stores a registration and the call's row, which no node has until its client connects. */
   async #add(call: RegisteredCall, way: RegisteredWay): Promise<void> {
     const { log, database, store, calls } = this.#options;
-    const { callId, sessionId, agentId, agent, metadata, phones } = call;
+    const { callId, sessionId, agentId, agentVersion, agent, metadata, phones } = call;
     const limits = { lifeMs: REGISTERED_MS, most: MOST_WAITING };
     const status = 'registered';
     await log.inOrder(sessionId, async () => {
@@ -158,6 +162,7 @@ export class RegisteredCalls {
           sessionId,
           channel: way,
           agentId,
+          agentVersion,
           agentConfig: agent,
           metadata,
           status,

@@ -19,7 +19,7 @@ import type { Leases } from '../../store/leases.js';
 import type { PhoneStore, StoredPhone } from '../../store/phones.js';
 import type { AdmissionControl } from '../admission-control.js';
 import type { AgentRegistry } from '../agents/agents.js';
-import { checkRequestedAgent, requestedAgent, type RequestedAgent } from '../agents/requested-agent.js';
+import { callerOf, checkRequestedAgent, requestedAgent, type RequestedAgent } from '../agents/requested-agent.js';
 import type { CallEventBus } from '../call-event-bus.js';
 import type { CallLog } from '../call-log/call-log.js';
 import type { CallQueues } from '../queues/call-queues.js';
@@ -29,7 +29,7 @@ import { isCallId, type RegisteredCalls } from './registered-calls.js';
 
 export interface TelephoneOptions {
   engine: Engine;
-  agents: Pick<AgentRegistry, 'get'>;
+  agents: Pick<AgentRegistry, 'get' | 'forConversation'>;
   phones: PhoneStore;
   log: CallLog;
   /** Calls also go over the networks of these settings. */
@@ -247,9 +247,9 @@ export class Telephone {
     const { engine, log, events, queues, onError } = this.#options;
     const phones = { from: call.from, to: call.to };
     const sinceMs = engine.clock.nowMs();
-    const found = await this.#wanted(call, phone);
+    const found = await this.#wanted(call, phone, id);
     if (typeof found === 'string') return found;
-    const { continuation, metadata = null, ...agent } = found;
+    const { continuation, metadata = null, agentVersion, ...agent } = found;
     const request = { ...agent, metadata };
     const { agentId } = agent;
     const settings = phone.queue ?? agent.extensions?.queue ?? null;
@@ -263,7 +263,8 @@ export class Telephone {
     // The agent is prepared meanwhile. A call that cannot be stored is not taken.
     const begin = (queue?: QueueFacts): void => {
       const status = queue === undefined ? 'ringing' : 'queued';
-      const facts = { callId, channel: 'phone', agentId, agentConfig: agent.agent, phones, status } as const;
+      const known = { callId, agentId, agentVersion, agentConfig: agent.agent, phones };
+      const facts = { ...known, channel: 'phone', status } as const;
       log.begin({ sessionId: id, ...facts, metadata: metadata ?? {}, queue }).catch((error: unknown) => {
         onError(errorOf(error));
         call.hangUp('failed');
@@ -297,20 +298,27 @@ export class Telephone {
     return voicemail === null ? { ...answering, line } : { ...voicemail.callAgent(answering), line };
   }
 
-  /** The agent of an inbound call: the operator's choice, else the number's own. */
-  async #wanted(call: CarrierCall<SessionLine>, phone: StoredPhone): Promise<WantedAgent | CallRefusal> {
+  /** The agent of an inbound call: the operator's choice, else the number's own. @param id of the session */
+  async #wanted(call: CarrierCall<SessionLine>, phone: StoredPhone, id: string): Promise<WantedAgent | CallRefusal> {
     const { agents, inbound, engine, onError } = this.#options;
-    const { agentId, agentConfigOverride } = phone;
+    const { agentId, agentVersion, agentConfigOverride } = phone;
+    // A caller without a number gets a version anew with each call.
+    const caller = callerOf({}, {}, call.from) ?? id;
     if (inbound !== null) {
       try {
         const { id: callId, from, to } = call;
         const wish = await inbound.ask({ callId, from, to, carrier: phone.carrier, agentId }, this.#closing.signal);
         if (wish.reject != null) return wish.reject === 'busy' ? 'declined' : 'unavailable';
         const metadata = wish.metadata ?? {};
-        const own = { agentConfig: wish.agent_config ?? null, agentExtensions: wish.agent_extensions ?? null };
         const chosen = wish.agent_id ?? agentId;
+        const own = {
+          agentConfig: wish.agent_config ?? null,
+          agentExtensions: wish.agent_extensions ?? null,
+          agentVersion: wish.agent_version ?? (chosen === agentId ? agentVersion : null),
+        };
         if (chosen !== null || own.agentConfig !== null) {
-          const found = requestedAgent(agents, chosen, own, chosen === agentId ? agentConfigOverride : null);
+          const override = chosen === agentId ? agentConfigOverride : null;
+          const found = await requestedAgent(agents, chosen, own, caller, override);
           const includeMetadataInPrompt = wish.include_metadata_in_prompt ?? false;
           await checkRequestedAgent(engine, found, { metadata, includeMetadataInPrompt, phones: { from, to } });
           return { ...found, metadata, includeMetadataInPrompt, continuation: wish.session_continuation };
@@ -321,7 +329,8 @@ export class Telephone {
     }
     if (agentId === null) return 'unavailable';
     try {
-      return requestedAgent(agents, agentId, { agentConfig: null, agentExtensions: null }, agentConfigOverride);
+      const own = { agentConfig: null, agentExtensions: null, agentVersion };
+      return await requestedAgent(agents, agentId, own, caller, agentConfigOverride);
     } catch (error) {
       if (error instanceof ParleyError && error.code === 'AGENT_DISABLED') return 'unavailable';
       throw error;

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Clock } from '../../base/clock.js';
 import type { CampaignChange, StoredCampaign } from '../../store/campaigns.js';
+import { versionPinSchema } from '../agents/requested-agent.js';
 import type { Api } from '../http/api.js';
 import { success } from '../http/endpoint.js';
 import type { Campaigns } from './campaigns.js';
@@ -24,6 +25,7 @@ const callerSchema = z
   .strictObject({
     phone: number.nullish().describe("One of the daemon's numbers. Its agent conducts the calls."),
     caller: number.nullish().describe('The same as `phone`.'),
+    agent_version: versionPinSchema.nullish(),
   })
   .refine(({ phone, caller }) => (phone ?? caller) != null, {
     path: ['phone'],
@@ -44,6 +46,7 @@ const campaignSchema = z
   .strictObject({
     ...shape,
     caller: z.string().nullable().describe('The number that it calls from'),
+    agent_version: versionPinSchema.nullable(),
     include_metadata_in_prompt: z.boolean(),
   })
   .meta({ id: 'Campaign', description: 'A list of people whom one agent calls.' });
@@ -54,6 +57,7 @@ const EXAMPLE: z.output<typeof campaignSchema> = {
   status: 'idle',
   created_at: 1_795_448_092,
   caller: '+12025550100',
+  agent_version: null,
   include_metadata_in_prompt: false,
 };
 const params = { campaign_id: z.string().min(1).max(100) };
@@ -164,8 +168,8 @@ function callingRoutes(api: Api, campaigns: Campaigns): void {
     body: callerSchema,
     errors: ['NOT_FOUND', 'NUMBER_NOT_OWNED', 'CAMPAIGN_FINISHED'],
     examples: () => ({ body: { phone: '+12025550100' }, answer: EXAMPLE }),
-    handle: async ({ params: { campaign_id: id }, body: { phone, caller } }) =>
-      replyOf(await campaigns.setCaller(id, phone ?? caller ?? '')),
+    handle: async ({ params: { campaign_id: id }, body: { phone, caller, agent_version: version } }) =>
+      replyOf(await campaigns.setCaller(id, phone ?? caller ?? '', version ?? null)),
   });
 
   api.add({
@@ -239,6 +243,7 @@ function scheduleRoutes(api: Api, campaigns: Campaigns): void {
 
 /** The JSON of the API. */
 function replyOf(campaign: StoredCampaign): z.output<typeof campaignSchema> {
-  const { id, name, status, createdAt, caller, includeMetadataInPrompt } = campaign;
-  return { id, name, status, created_at: createdAt, caller, include_metadata_in_prompt: includeMetadataInPrompt };
+  const { id, name, status, createdAt: created_at, caller, agentVersion: agent_version } = campaign;
+  const include_metadata_in_prompt = campaign.includeMetadataInPrompt;
+  return { id, name, status, created_at, caller, agent_version, include_metadata_in_prompt };
 }

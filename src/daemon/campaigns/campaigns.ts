@@ -15,6 +15,7 @@ import type { CampaignChange, CampaignStatus, CampaignStore, StoredCampaign } fr
 import type { StoredCall } from '../../store/calls.js';
 import type { PhoneStore } from '../../store/phones.js';
 import type { AgentRegistry } from '../agents/agents.js';
+import type { VersionPin } from '../../store/agents.js';
 import { ProgressFeed, type ProgressListener } from './progress-feed.js';
 import { CampaignRunner, type CampaignRunnerOptions } from './runner.js';
 import { mayCall } from './scheduler.js';
@@ -31,7 +32,7 @@ export interface CampaignsOptions extends Pick<
   /** Milliseconds since 1970. */
   nowUnixMs: () => number;
   phones: Pick<PhoneStore, 'get'>;
-  agents: Pick<AgentRegistry, 'get'>;
+  agents: Pick<AgentRegistry, 'get' | 'kept'>;
 }
 
 /** The progress of a campaign. */
@@ -92,6 +93,7 @@ export class Campaigns {
       name,
       status: 'idle',
       caller: null,
+      agentVersion: null,
       includeMetadataInPrompt: false,
       overrides: {},
       reason: null,
@@ -128,13 +130,19 @@ export class Campaigns {
     return campaign;
   }
 
-  /** @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED, NUMBER_NOT_OWNED */
-  async setCaller(id: string, phone: string): Promise<StoredCampaign> {
+  /**
+   * @param agentVersion of the number's agent; null = as all other calls of the number
+   * @throws ParleyError NOT_FOUND, CAMPAIGN_FINISHED, NUMBER_NOT_OWNED
+   */
+  async setCaller(id: string, phone: string, agentVersion: VersionPin | null = null): Promise<StoredCampaign> {
     const read = await readPhoneNumber(phone);
     const caller = 'number' in read ? read.number : phone;
     await this.#changeable(id);
-    if (this.#options.phones.get(caller) === null) throw new ParleyError('NUMBER_NOT_OWNED', { number: phone });
-    return this.#changed(id, { caller });
+    const { agents, phones } = this.#options;
+    const agentId = phones.get(caller)?.agentId;
+    if (agentId === undefined) throw new ParleyError('NUMBER_NOT_OWNED', { number: phone });
+    if (typeof agentVersion === 'number' && agentId !== null) await agents.kept(agentId, agentVersion);
+    return this.#changed(id, { caller, agentVersion });
   }
 
   /** Deletes a campaign in steps, with time for other work. @throws ParleyError NOT_FOUND, CAMPAIGN_RUNNING while it runs */

@@ -262,7 +262,7 @@ export class CampaignRunner {
 
   async #call(campaign: StoredCampaign, claim: RecordClaim): Promise<void> {
     const { calls, dial, onChange } = this.#options;
-    const { id: campaignId, caller, includeMetadataInPrompt } = campaign;
+    const { id: campaignId, caller, agentVersion, includeMetadataInPrompt } = campaign;
     if (caller === null) return this.#fail(campaignId, claim, 'no caller');
     const { seq, phone, metadata } = claim.record;
     try {
@@ -270,6 +270,7 @@ export class CampaignRunner {
         from: caller,
         to: phone,
         campaignId,
+        agentVersion,
         metadata,
         record: { seq },
         includeMetadataInPrompt,

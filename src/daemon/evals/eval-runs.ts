@@ -138,7 +138,8 @@ export class EvalRuns {
     const agentId = request.agentId ?? suite.agentId;
     if (agentId === null) throw faultOf(['body', 'agent_id'], 'Field required: the suite has no agent');
     const versionOf = async (id: string, version: number | null): Promise<number> => {
-      const found = version ?? agents.stored(id).version;
+      const { draft, version: published } = agents.stored(id);
+      const found = version ?? draft ?? published;
       await agents.version(id, found);
       return found;
     };

@@ -23,14 +23,18 @@ import { ParleyError } from '../../base/errors.js';
 import type { Api } from '../http/api.js';
 import { EventStream, sendProgress } from '../http/event-stream.js';
 
+export interface EvalsModule extends DaemonModule {
+  readonly suites: EvalSuites;
+  readonly runs: EvalRuns;
+}
+
 /** Test suites of agents and their runs. */
 export function evalsModule(
   context: DaemonContext,
   { agents, archive }: { agents: AgentRegistry; archive: CallArchive },
-): DaemonModule {
+): EvalsModule {
   const { settings, engine, clock, nowUnixMs, stores, faults, admission, leases } = context;
-  const onError = faults.report;
-  const store = stores.evalRuns;
+  const [onError, store] = [faults.report, stores.evalRuns];
   const suites = new EvalSuites({ store: stores.evalSuites, agents, nowUnixMs });
   const runner = new ChildRunner({
     engine,
@@ -83,6 +87,8 @@ export function evalsModule(
   });
   return {
     name: 'evals',
+    suites,
+    runs,
     routes: (api) => {
       suiteRoutes(api, { suites, runs });
       caseRoutes(api, { suites, archive });

@@ -109,6 +109,7 @@ function callOf(options: RunOutcomeOptions, { sessionId, of, caseRun, tested }: 
     channel: 'talk',
     direction: 'inbound',
     agentId: tested.id,
+    agentVersion: tested.version,
     campaignId: null,
     fromPhone: null,
     toPhone: null,
@@ -118,6 +119,7 @@ function callOf(options: RunOutcomeOptions, { sessionId, of, caseRun, tested }: 
     recording: recordingOf(sessionId, caseRun.recording),
     item: {
       ...item,
+      agent_version: tested.version,
       cost_breakdown: priced(item, prices, multiplierOf),
       eval: {
         run_id: run.id,

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { ParleyError } from '../../base/errors.js';
+import type { VersionPin } from '../../store/agents.js';
 import type { KeyBinding, KeyScope, KeyStore, StoredKey } from '../../store/keys.js';
 import type { Client, Clients } from './clients.js';
 import type { Settings } from '../../settings/settings.js';
@@ -31,6 +32,8 @@ export interface AccessOptions {
 export interface PublicKey extends KeyBinding {
   /** Null = the key of the daemon's own page. */
   id: string | null;
+  /** The version of agents that its token is for. */
+  agentVersion?: VersionPin;
 }
 
 /** The stored key of a request, or the key that made its session token. */
@@ -145,11 +148,11 @@ export class Access {
     const { tokens, keys } = this.#options;
     const claim = await tokens.redeem(token);
     if (claim === null) return null;
-    if (claim.keyId === null) return PAGE_KEY;
-    const key = await keys.latest(claim.keyId);
+    const key = claim.keyId === null ? PAGE_KEY : await keys.latest(claim.keyId);
     // It may have been revoked in the meantime.
-    if (key?.kind !== 'public') throw new ParleyError('AUTH_REQUIRED');
-    return key;
+    if (key === null || ('kind' in key && key.kind !== 'public')) throw new ParleyError('AUTH_REQUIRED');
+    const { pin } = claim;
+    return pin === null ? key : { ...key, agents: [pin.agentId], agentVersion: pin.version };
   }
 
   /** @param agentId null = a temporary agent @throws ParleyError AUTH_FORBIDDEN if the key does not allow this agent */

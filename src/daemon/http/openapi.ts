@@ -249,6 +249,8 @@ const NUMBER = { number: '+12025550123' };
 const DETAILS: Partial<Record<ErrorCode, ErrorDetails>> = {
   AGENT_AMBIGUOUS: { count: 2, name: 'Baker', ids: 'baker, baker-2' },
   AGENT_CHANGED: { agent: 'baker', version: 5, expected: 4 },
+  AGENT_DRAFT_OPEN: { agent: 'baker', version: 5 },
+  AGENT_NOT_PUBLISHED: { reason: 'version 4 is published already' },
   AGENT_IN_USE: { agent: 'baker', phone: NUMBER.number },
   AUTH_FORBIDDEN: { reason: 'it is a public key' },
   AUTH_SCOPE: { scope: 'write' },
@@ -286,6 +288,7 @@ const DETAILS: Partial<Record<ErrorCode, ErrorDetails>> = {
   NUMBER_NONE_FOR_SALE: { where: 'US 415' },
   NUMBER_NOT_OWNED: NUMBER,
   NUMBER_UNAVAILABLE: NUMBER,
+  PUBLICATION_OPEN: { agent: 'baker', status: 'scheduled' },
   PARTICIPANT_UNREACHED: { reason: 'busy' },
   PROVIDER_FAILED: { provider: 'openai', reason: 'status 500' },
   PROVIDER_REFUSED: { provider: 'openai', reason: 'the key is not valid' },

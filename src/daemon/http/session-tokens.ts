@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { unixSeconds } from '../../base/real-clock.js';
 import { isEqualSecret } from '../../base/secret.js';
+import { pinOf, type VersionPin } from '../../store/agents.js';
 import type { Keys } from '../../store/secret-keys.js';
 import type { TokenUses } from '../../store/token-uses.js';
 
@@ -18,10 +19,18 @@ export interface SessionToken {
   expiresAt: number;
 }
 
+/** A version of an agent. */
+export interface AgentPin {
+  agentId: string;
+  version: VersionPin;
+}
+
 /** What a valid token says. */
 export interface TokenClaim {
   /** The id of the public key that made it; null = the key of the daemon's own page. */
   keyId: string | null;
+  /** The only agent and its version; null = those of the key. */
+  pin: AgentPin | null;
 }
 
 /** How long a token is valid. */
@@ -34,8 +43,9 @@ const SIGNATURE_BYTES = 16;
 const MAX_CHARS = 400;
 
 /**
- * Tokens of public keys. Each opens one session with the rights of its key: it is signed, so any node can check it, and
- * its use is remembered. A token is `st_` and base64url of nonce, time of expiry, id of the key, and signature.
+ * Tokens. Each opens one session with the rights of its public key: it is signed, so any node can check it, and its use
+ * is remembered. A token is `st_` and base64url of nonce, time of expiry, id of the key, `@`, version, `@` and agent for some,
+ * and signature.
  */
 export class SessionTokens {
   readonly #options: SessionTokensOptions;
@@ -44,13 +54,17 @@ export class SessionTokens {
     this.#options = options;
   }
 
-  /** @param keyId of the public key; null = the key of the daemon's own page */
-  mint(keyId: string | null): SessionToken {
+  /**
+   * @param keyId of the public key; null = the key of the daemon's own page
+   * @param pin the only agent of its session and its version; null = those of the key
+   */
+  mint(keyId: string | null, pin: AgentPin | null = null): SessionToken {
     const { keys, nowUnixMs } = this.#options;
     const expiresMs = Math.floor(nowUnixMs()) + LIFETIME_MS;
     const time = Buffer.alloc(TIME_BYTES);
+    const only = pin === null ? '' : `@${String(pin.version)}@${pin.agentId}`;
     time.writeUIntBE(expiresMs, 0, TIME_BYTES);
-    const body = Buffer.concat([randomBytes(NONCE_BYTES), time, Buffer.from(keyId ?? '')]);
+    const body = Buffer.concat([randomBytes(NONCE_BYTES), time, Buffer.from(`${keyId ?? ''}${only}`)]);
     const token = PREFIX + Buffer.concat([body, signatureOf(keys[0], body)]).toString('base64url');
     return { token, expiresAt: unixSeconds(expiresMs) };
   }
@@ -71,8 +85,13 @@ export class SessionTokens {
     if (expiresMs <= nowUnixMs()) return null;
     const nonce = body.subarray(0, NONCE_BYTES).toString('base64url');
     if (!(await uses.use(nonce, expiresMs))) return null;
-    const keyId = body.subarray(NONCE_BYTES + TIME_BYTES).toString();
-    return { keyId: keyId === '' ? null : keyId };
+    const [keyId = '', version, ...agentId] = body
+      .subarray(NONCE_BYTES + TIME_BYTES)
+      .toString()
+      .split('@');
+    const pinned = pinOf(version ?? null);
+    const pin = pinned === null ? null : { version: pinned, agentId: agentId.join('@') };
+    return { keyId: keyId === '' ? null : keyId, pin };
   }
 }
 

@@ -10,7 +10,7 @@ import type { Engine } from '../../engine/engine.js';
 import type { ReplyShape } from '../../providers/llm/llm.js';
 import { InvalidConfigError } from '../../schema/issues.js';
 import type { AdmissionControl } from '../admission-control.js';
-import type { HostedAgent } from '../agents/agents.js';
+import type { VersionedAgent } from '../agents/agents.js';
 import type { CallLog } from '../call-log/call-log.js';
 import { EventStream } from '../http/event-stream.js';
 import { openAiError } from '../http/openai-error.js';
@@ -36,7 +36,7 @@ const LOG_MS = 1_000;
 interface Run {
   id: string;
   request: ChatCompletionRequest;
-  agent: HostedAgent;
+  agent: VersionedAgent;
   /** Of the answer, until it begins. */
   headers: Record<string, string>;
 }
@@ -141,7 +141,7 @@ export class ChatCompletions {
   ): Promise<void> {
     const { engine, log, clock } = this.#options;
     const { messages, context, form, metadata, endOfSession } = request;
-    const { id: agentId, config, extensions = null, script } = agent;
+    const { id: agentId, version: agentVersion, config, extensions = null, script } = agent;
     const pieces = engine.chat({
       id,
       agent: config,
@@ -160,7 +160,8 @@ export class ChatCompletions {
         const piece = next.value;
         if (piece.type === 'begun') Object.assign(headers, ignoredHeader(ignoredOf(request, piece.shapes)));
         if (piece.type === 'begun' && endOfSession) {
-          await log.begin({ sessionId: id, channel: 'chat', agentId, agentConfig: config, metadata });
+          const known = { agentId, agentVersion, agentConfig: config, metadata };
+          await log.begin({ ...known, sessionId: id, channel: 'chat' });
         }
         await take(piece);
         if (piece.type !== 'done') continue;

@@ -1,6 +1,6 @@
 import { agentNamed } from '../../agent/find-agent.js';
 import { ParleyError } from '../../base/errors.js';
-import type { AgentRegistry, HostedAgent } from '../agents/agents.js';
+import type { AgentRegistry, VersionedAgent } from '../agents/agents.js';
 
 /** An entry of `GET /v1/models`. */
 export interface AgentModel {
@@ -26,14 +26,13 @@ export class AgentModels {
    * An agent by its id, its name or the name's slug, in its current version or in the one that follows `@`.
    * @throws ParleyError NOT_FOUND, AGENT_AMBIGUOUS; AGENT_DISABLED
    */
-  async find(model: string): Promise<HostedAgent> {
+  async find(model: string): Promise<VersionedAgent> {
     const [, name = model, version] = /^(.+)@(\d{1,9})$/.exec(model) ?? [];
     const id = this.#isKnown(name) ? name : agentNamed(this.#agents.active(), name).id;
-    const agent = version === undefined ? this.#agents.get(id) : await this.#agents.version(id, Number(version));
+    const pin = version === undefined ? ('published' as const) : Number(version);
+    const agent = await this.#agents.forConversation(id, { version: pin, caller: null });
     // A disabled agent takes no conversations, whatever the version.
-    if (agent.config.status === 'disabled' || this.#agents.get(id).config.status === 'disabled') {
-      throw new ParleyError('AGENT_DISABLED');
-    }
+    if (agent.config.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
     return agent;
   }
 

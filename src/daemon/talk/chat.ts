@@ -11,7 +11,7 @@ import {
 } from '../../agent/extensions/extensions.js';
 import { movingSchema, REQUEST_NAMES } from '../../agent/extensions/old-place.js';
 import { earlierMessages, messageSchema } from '../../agent/continuation.js';
-import { InvalidConfigError } from '../../schema/issues.js';
+import { faultOf, InvalidConfigError } from '../../schema/issues.js';
 import { overriddenAgent } from '../../agent/override-agent.js';
 import { restoreSecrets } from '../../agent/redact.js';
 import type { ChatPiece } from '../../engine/chat.js';
@@ -20,7 +20,8 @@ import { errorOf, ParleyError } from '../../base/errors.js';
 import { unixSeconds } from '../../base/real-clock.js';
 import { wireMessage } from '../../session/record/call-history.js';
 import type { AdmissionControl } from '../admission-control.js';
-import type { AgentRegistry, HostedAgent } from '../agents/agents.js';
+import type { AgentRegistry } from '../agents/agents.js';
+import { callerOf, versionPinSchema } from '../agents/requested-agent.js';
 import type { CallLog } from '../call-log/call-log.js';
 import { agentFault } from '../agents/check-agent.js';
 import { EventStream } from '../http/event-stream.js';
@@ -31,6 +32,7 @@ export const chatSchema = z.strictObject({
     z
       .strictObject({
         agent_id: z.string().min(1).max(200).nullish(),
+        agent_version: versionPinSchema.nullish(),
         agent_config: agentConfigSchema
           .nullish()
           .describe(
@@ -54,7 +56,7 @@ export type ChatBody = z.output<typeof chatSchema>;
 
 export interface ChatEndpointOptions {
   engine: Engine;
-  agents: Pick<AgentRegistry, 'get'>;
+  agents: Pick<AgentRegistry, 'get' | 'forConversation'>;
   log: CallLog;
   admission: AdmissionControl;
   clock: Clock;
@@ -98,14 +100,14 @@ export class ChatEndpoint {
   async answer(body: ChatBody, reply: FastifyReply): Promise<FastifyReply> {
     const { admission, places, clock } = this.#options;
     admission.enter();
-    const agent = this.#agent(body.agent);
+    const agent = await this.#agent(body.agent);
     const leave = places.enter();
     const id = randomUUID();
     const stream = new EventStream(reply, clock, { 'x-session-id': id });
     try {
       await this.#stream(id, body, agent, stream);
     } catch (error) {
-      const fault = faultOf(error, body.agent);
+      const fault = requestFault(error, body.agent);
       if (stream.left.aborted) reply.hijack();
       else if (stream.begun) await this.#sendError(stream, fault);
       else throw fault;
@@ -173,8 +175,12 @@ export class ChatEndpoint {
     await waitAtMost(this.#options.clock, LOG_MS, pieces.next());
   }
 
-  async #log(sessionId: string, { id, config }: Agent, metadata: Readonly<Record<string, unknown>>): Promise<void> {
-    const known = { sessionId, channel: 'chat' as const, agentId: id, agentConfig: config };
+  async #log(
+    sessionId: string,
+    { id, version, config }: Agent,
+    metadata: Readonly<Record<string, unknown>>,
+  ): Promise<void> {
+    const known = { sessionId, channel: 'chat' as const, agentId: id, agentVersion: version, agentConfig: config };
     await this.#options.log.begin({ ...known, metadata });
   }
 
@@ -188,30 +194,39 @@ export class ChatEndpoint {
   }
 
   /** @throws InvalidConfigError; ParleyError NOT_FOUND, AGENT_DISABLED */
-  #agent({ agent_id: id, agent_config: given, agent_extensions: more }: ChatBody['agent']): Agent {
+  async #agent(asked: ChatBody['agent']): Promise<Agent> {
+    const { agent_id: id, agent_config: given, agent_extensions: more, agent_version: version = null } = asked;
     if (id == null && given == null) {
       const msg = 'Field required: agent_id, agent_config or both';
       throw new InvalidConfigError([{ loc: ['body', 'agent', 'agent_id'], msg, type: 'missing' }]);
     }
-    const stored: HostedAgent | null = id == null ? null : this.#options.agents.get(id);
+    if (id == null && version !== null) {
+      throw faultOf(['body', 'agent', 'agent_version'], 'Input should be null: only stored agents have versions');
+    }
+    const { agents } = this.#options;
+    // Requests of one chat have nothing in common but what the client says of the person.
+    const caller = id == null ? null : callerOf(agents.get(id).config, asked.metadata ?? {});
+    const stored = id == null ? null : await agents.forConversation(id, { version, caller });
     if (stored?.config.status === 'disabled') throw new ParleyError('AGENT_DISABLED');
     const override = given == null ? null : restoreSecrets(given, stored?.config ?? null, CONFIG_PLACE);
     const config = overriddenAgent(stored?.config ?? {}, override);
     const extensions = overriddenExtensions(stored?.extensions, more);
-    return { id: stored?.id ?? null, config, extensions, script: stored?.script };
+    const [agentId, agentVersion] = [stored?.id ?? null, stored?.version ?? null];
+    return { id: agentId, version: agentVersion, config, extensions, script: stored?.script };
   }
 }
 
 interface Agent {
   /** Null = a temporary agent. */
   id: string | null;
+  version: number | null;
   config: AgentConfig;
   extensions: AgentExtensions | null;
   script: unknown;
 }
 
 /** An error about the request's configuration, with its place. */
-function faultOf(error: unknown, { agent_config: given }: ChatBody['agent']): unknown {
+function requestFault(error: unknown, { agent_config: given }: ChatBody['agent']): unknown {
   if (given == null || !(error instanceof ParleyError)) return error;
   const isConfig = error.httpStatus === 422 || error.code === 'NOT_FOUND';
   return isConfig ? agentFault(error, { config: CONFIG_PLACE }) : error;

@@ -20,7 +20,7 @@ export function pluginTransports(
     admission.enter();
     webSessions.checkRoom();
     const agent = { id: agentId, config: agentConfig, place: ['agentConfig'] };
-    const session = await webSessions.begin(webSessions.requested(null, agent, { metadata }), line, 'talk');
+    const session = await webSessions.begin(await webSessions.requested(null, agent, { metadata }), line, 'talk');
     session.run().catch(onError);
     return session;
   };

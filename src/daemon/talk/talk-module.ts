@@ -12,6 +12,7 @@ import type { HttpModule } from '../http/http-module.js';
 import type { CallQueues } from '../queues/call-queues.js';
 import type { Media } from '../media.js';
 import type { DaemonModule } from '../module.js';
+import { versionPinSchema } from '../agents/requested-agent.js';
 import { ChatEndpoint, type ChatPlaces, chatRoutes } from './chat.js';
 import { TalkEndpoint } from './talk-routes.js';
 import { WebSessions } from './web-sessions.js';
@@ -20,7 +21,7 @@ import { webRtcRoutes } from './webrtc-routes.js';
 import type { AdmissionControl } from '../admission-control.js';
 import type { Access } from '../http/access.js';
 import type { Api } from '../http/api.js';
-import type { SessionTokens } from '../http/session-tokens.js';
+import type { SessionToken, SessionTokens } from '../http/session-tokens.js';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { PageDescription } from '../../transports/talk-protocol.js';
 
@@ -97,7 +98,7 @@ export function talkModule(context: DaemonContext, options: TalkModuleOptions): 
     name: 'talk',
     webSessions,
     routes: (api) => {
-      sessionTokenRoutes(api, { access, tokens, admission, iceServers: settings.webrtc.iceServers });
+      sessionTokenRoutes(api, { access, agents, tokens, admission, iceServers: settings.webrtc.iceServers });
       widgetRoutes(http.app, files, { access, regions: settings.regions });
       if (settings.page) {
         pageRoutes(http.app, files, () => ({
@@ -168,8 +169,15 @@ const answer = z
   })
   .meta({ id: 'SessionToken', description: 'Opens one session.' });
 
+const EXAMPLE_TOKEN: z.output<typeof answer> = {
+  token: 'st_example_QvYNgktjDfdWPEsAyms6',
+  expires_at: 1_795_448_150,
+  ice_servers: [{ urls: 'turn:turn.example.com:3478', username: 'parley', credential: 'example' }],
+};
+
 interface SessionTokenRoutesOptions {
   access: Access;
+  agents: Pick<AgentRegistry, 'forConversation'>;
   tokens: SessionTokens;
   admission: Pick<AdmissionControl, 'enter'>;
   iceServers: readonly z.output<typeof iceServer>[];
@@ -179,7 +187,13 @@ interface SessionTokenRoutesOptions {
  * `POST /sessions/token`: exchanges a public key in `authorization`, from an allowed origin, for a token for one session
  * and the ICE servers for WebRTC. Clients without access do not get the credentials of the operator's relays.
  */
-function sessionTokenRoutes(api: Api, { access, tokens, admission, iceServers }: SessionTokenRoutesOptions): void {
+function sessionTokenRoutes(api: Api, options: SessionTokenRoutesOptions): void {
+  const { access, agents, tokens, admission, iceServers } = options;
+  const reply = ({ token, expiresAt }: SessionToken): z.output<typeof answer> => ({
+    token,
+    expires_at: expiresAt,
+    ice_servers: [...iceServers],
+  });
   api.add({
     id: 'createSessionToken',
     method: 'POST',
@@ -192,16 +206,31 @@ function sessionTokenRoutes(api: Api, { access, tokens, admission, iceServers }:
     gate: (request) => void access.publicKey(request.raw),
     errors: ['DAEMON_DRAINING'],
     examples: () => ({
-      answer: {
-        token: 'st_example_QvYNgktjDfdWPEsAyms6',
-        expires_at: 1_795_448_150,
-        ice_servers: [{ urls: 'turn:turn.example.com:3478', username: 'parley', credential: 'example' }],
-      },
+      answer: EXAMPLE_TOKEN,
     }),
     handle: ({ request }) => {
       admission.enter();
-      const { token, expiresAt } = tokens.mint(access.publicKey(request.raw).id);
-      return { token, expires_at: expiresAt, ice_servers: [...iceServers] };
+      return reply(tokens.mint(access.publicKey(request.raw).id));
+    },
+  });
+
+  api.add({
+    id: 'createAgentToken',
+    method: 'POST',
+    scope: 'calls',
+    path: '/agents/{agent_id}/token',
+    tag: 'agents',
+    summary: 'A token for one session with a version of an agent, such as its draft',
+    description: 'For a page of the daemon or of an allowed origin. Valid once, for 60 s.',
+    params: { agent_id: z.string().min(1).max(200) },
+    body: z.strictObject({ agent_version: versionPinSchema }).meta({ id: 'AgentTokenRequest' }),
+    answer,
+    errors: ['NOT_FOUND', 'DAEMON_DRAINING'],
+    examples: () => ({ body: { agent_version: 'draft' }, answer: EXAMPLE_TOKEN }),
+    handle: async ({ params: { agent_id: agentId }, body: { agent_version: version } }) => {
+      admission.enter();
+      await agents.forConversation(agentId, { version, caller: null });
+      return reply(tokens.mint(null, { agentId, version }));
     },
   });
 }

@@ -5,6 +5,7 @@ import type { SessionHandle } from '../../engine/remote-line.js';
 import { ParleyError } from '../../base/errors.js';
 import { type TalkClient, TalkClients } from '../../transports/talk-clients.js';
 import type { TalkSocketTransport } from '../../transports/talk-socket.js';
+import { versionPinSchema } from '../agents/requested-agent.js';
 import type { AdmissionControl } from '../admission-control.js';
 import type { Access, Caller } from '../http/access.js';
 import type { Clients } from '../http/clients.js';
@@ -42,6 +43,7 @@ const initiateSchema = z.strictObject({
     agent: z
       .strictObject({
         agent_id: z.string().min(1).max(200).nullish(),
+        agent_version: versionPinSchema.nullish(),
         agent_config: z.unknown().optional(),
         agent_extensions: z.unknown().optional(),
       })
@@ -156,9 +158,10 @@ export class TalkEndpoint {
     const { data } = parseWith(initiateSchema, message, ['initiate']);
     const { public_key: key, agent, background_in_pauses: inPauses, ...fields } = data;
     const place = ['initiate', 'data', 'agent'];
-    const requested = webSessions.requested(
+    const { agent_id: id = null, agent_version: version = null } = agent;
+    const requested = await webSessions.requested(
       await webSessions.enter(key, caller),
-      { id: agent.agent_id ?? null, config: agent.agent_config, extensions: agent.agent_extensions, place },
+      { id, version, config: agent.agent_config, extensions: agent.agent_extensions, place },
       fields,
     );
     return { requested, playsThroughPauses: inPauses === true };

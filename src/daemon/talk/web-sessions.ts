@@ -20,13 +20,14 @@ import type { CallChannel } from '../../store/calls.js';
 import type { AdmissionControl } from '../admission-control.js';
 import type { CallEventBus } from '../call-event-bus.js';
 import type { Access, Caller, PublicKey } from '../http/access.js';
-import type { AgentRegistry } from '../agents/agents.js';
+import type { AgentRegistry, VersionedAgent } from '../agents/agents.js';
 import type { CallLog } from '../call-log/call-log.js';
 import type { CallQueues } from '../queues/call-queues.js';
 import { WebCaller } from '../queues/web-caller.js';
 import { promptFault } from '../agents/check-agent.js';
 import type { RegisteredCall, RegisteredCalls } from '../calls/registered-calls.js';
-import type { RequestedAgent } from '../agents/requested-agent.js';
+import { callerOf, type RequestedAgent } from '../agents/requested-agent.js';
+import type { VersionPin } from '../../store/agents.js';
 
 export interface WebSessionsOptions {
   engine: Engine;
@@ -65,7 +66,7 @@ const overrideSchema = movingSchema(
 );
 
 /** A temporary agent: the client's configuration is all of it. */
-const TEMPORARY = { id: null, config: {}, script: undefined, extensions: null };
+const TEMPORARY = { id: null, version: null, config: {}, script: undefined, extensions: null };
 
 /** How a client comes to its session. */
 export interface ClientArrival {
@@ -113,24 +114,28 @@ export class WebSessions {
    * place in the request
    * @throws InvalidConfigError; ParleyError AUTH_FORBIDDEN, NOT_FOUND
    */
-  requested(
+  async requested(
     key: PublicKey | null,
-    agent: { id: string | null; config?: unknown; extensions?: unknown; place?: Location },
+    agent: { id: string | null; version?: VersionPin | null; config?: unknown; extensions?: unknown; place?: Location },
     fields: SessionFields,
-  ): RequestedSession {
-    const { agents, access } = this.#options;
+  ): Promise<RequestedSession> {
+    const { access } = this.#options;
+    const sessionId = randomUUID();
     if (key !== null) access.agent(key, agent.id);
     const override = this.#override(agent, key);
     // Otherwise, a client that sets the metadata could continue the conversation of any user.
     if (key !== null && fields.session_continuation?.identifier_variable != null) {
       throw new ParleyError('AUTH_FORBIDDEN', { reason: 'identifier_variable needs a private key' });
     }
-    const { id: agentId, config, script, ...own } = agent.id === null ? TEMPORARY : agents.get(agent.id);
+    const version = this.#version(agent, key);
+    const found = agent.id === null ? TEMPORARY : await this.#stored(agent.id, version, fields, sessionId);
+    const { id: agentId, version: agentVersion, config, script, ...own } = found;
     const extensions = overriddenExtensions(own.extensions, override.extensions);
     return {
-      sessionId: randomUUID(),
+      sessionId,
       callId: null,
       agentId,
+      agentVersion,
       agent: overriddenAgent(config, override.config),
       script,
       extensions,
@@ -198,7 +203,7 @@ export class WebSessions {
     { channel, onWait }: ClientArrival,
   ): Promise<SessionLine> {
     const { engine, queues, admission, log, onError } = this.#options;
-    const { sessionId, callId, agentId, agent, script, extensions, metadata, phones } = requested;
+    const { sessionId, callId, agentId, agentVersion, agent, script, extensions, metadata, phones } = requested;
     const full = new ParleyError('SESSIONS_FULL', { limit: admission.maxSessions });
     const queue = queueOf(requested);
     if (queue === null) throw full;
@@ -211,7 +216,8 @@ export class WebSessions {
         log.noteQueue(sessionId, noted);
         return;
       }
-      const facts = { channel, agentId, agentConfig: agent, metadata, status: 'queued', queue: noted };
+      const known = { agentId, agentVersion, agentConfig: agent, metadata };
+      const facts = { ...known, channel, status: 'queued', queue: noted };
       log.begin({ sessionId, ...facts }).catch((error: unknown) => {
         onError(errorOf(error));
         call.hangUp();
@@ -247,8 +253,8 @@ export class WebSessions {
     more: SessionExtras = {},
   ): Promise<SessionHandle> {
     const { engine, log, events, queues } = this.#options;
-    const { sessionId: id, callId, agentId, agent, script, metadata, includeMetadataInPrompt } = requested;
-    const { continuation, phones, extensions } = requested;
+    const { sessionId: id, callId, agentId, agentVersion, agent, script, metadata } = requested;
+    const { includeMetadataInPrompt, continuation, phones, extensions } = requested;
     const isLogged = this.#logged.delete(id) || callId !== null;
     this.#starting.add(id);
     const observed = events.observer(id, agentId);
@@ -279,7 +285,8 @@ export class WebSessions {
       .finally(() => this.#starting.delete(id));
     void session.finished.then(() => queues.over(id));
     try {
-      if (!isLogged) await log.begin({ sessionId: id, channel, agentId, agentConfig: agent, metadata });
+      const begun = { sessionId: id, channel, agentId, agentVersion, agentConfig: agent, metadata };
+      if (!isLogged) await log.begin(begun);
       else await log.status(id, 'in-progress');
     } catch (error) {
       await session.close();
@@ -295,6 +302,28 @@ export class WebSessions {
     } finally {
       await session.close();
     }
+  }
+
+  /** The version that a client may have; null = as all others. @throws ParleyError AUTH_FORBIDDEN */
+  #version({ id, version = null }: Parameters<WebSessions['requested']>[1], key: PublicKey | null): VersionPin | null {
+    if (key === null) return version;
+    if (version !== null && version !== key.agentVersion) {
+      throw new ParleyError('AUTH_FORBIDDEN', {
+        reason: 'agent_version needs a private key, or a token made with one',
+      });
+    }
+    return key.agentVersion ?? (id === null ? null : this.#options.agents.stored(id).publishing.widget);
+  }
+
+  #stored(
+    id: string,
+    version: VersionPin | null,
+    { metadata }: SessionFields,
+    sessionId: string,
+  ): Promise<VersionedAgent> {
+    const { agents } = this.#options;
+    const caller = callerOf(agents.get(id).config, metadata ?? {}) ?? sessionId;
+    return agents.forConversation(id, { version, caller });
   }
 
   /** What a client overrides for its session. @throws ParleyError AUTH_FORBIDDEN, CONFIG_INVALID */

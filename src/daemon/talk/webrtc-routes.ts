@@ -5,6 +5,7 @@ import type { Access } from '../http/access.js';
 import type { Api } from '../http/api.js';
 import type { CallOwners } from '../nodes/call-owners.js';
 import { ParleyError } from '../../base/errors.js';
+import { versionPinSchema } from '../agents/requested-agent.js';
 import { faultAt } from '../http/replies.js';
 import { type WebSessions, sessionFieldsShape } from './web-sessions.js';
 import type { WebRtcCalls } from './webrtc-calls.js';
@@ -25,6 +26,7 @@ const body = z
       type: z.literal('offer'),
     }),
     agent_id: z.string().min(1).max(200),
+    agent_version: versionPinSchema.nullish(),
     session_id: z
       .string()
       .min(1)
@@ -33,10 +35,13 @@ const body = z
       .describe('A running session over WebRTC whose connection this offer changes (ICE restart).'),
     ...sessionFieldsShape,
   })
-  .refine(({ session_id: id, ...beginning }) => id == null || isBare(beginning), {
-    path: ['session_id'],
-    error: 'Input should be null for a new session; the other members are for new sessions only',
-  })
+  .refine(
+    ({ session_id: id, agent_version: version, ...beginning }) => id == null || (version == null && isBare(beginning)),
+    {
+      path: ['session_id'],
+      error: 'Input should be null for a new session; the other members are for new sessions only',
+    },
+  )
   .meta({ id: 'WebRtcOffer' });
 const answer = z.strictObject({ answer: description.meta({ id: 'SessionDescription' }) });
 
@@ -101,12 +106,16 @@ export function webRtcRoutes(api: Api, { calls, webSessions, access, admission, 
       answer: { answer: { type: 'answer', sdp: exampleSdp('active') } },
     }),
     owner: ({ body: { session_id: id } }) => (id == null ? null : owners.ofRunning(id)),
-    handle: async ({ request, body: { offer, agent_id: id, session_id: sessionId, ...fields } }) => {
+    handle: async ({ request, body: { offer, agent_id: id, agent_version, session_id: sessionId, ...fields } }) => {
       const key = access.identityOf(request.raw).holder;
       if (sessionId == null) admission.enter();
       try {
         const sdp = await (sessionId == null
-          ? calls.begin(key, webSessions.requested(key, { id }, fields), offer.sdp)
+          ? calls.begin(
+              key,
+              await webSessions.requested(key, { id, version: agent_version ?? null }, fields),
+              offer.sdp,
+            )
           : calls.change(key, id, sessionId, offer.sdp));
         return { answer: { type: 'answer', sdp } };
       } catch (error) {

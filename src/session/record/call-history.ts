@@ -33,6 +33,8 @@ export interface CallFacts {
 /** A call in the format of `/call-logs` and `session_data_webhook`. Unknown members are null. */
 export interface CallHistoryItem {
   agent_id: string | null;
+  /** Only a call of a stored agent has it. */
+  agent_version?: number;
   /** Without secrets. */
   agent_config: AgentConfig;
   /** Seconds. */
@@ -192,6 +194,10 @@ export interface CallMetrics {
   /** From that sentence to its first audio. */
   tts_first: Percentiles | null;
   turns: number;
+  /** Answers that the user has interrupted. Calls of earlier releases do not have it. */
+  interruptions?: number;
+  /** Functions that failed. Calls of earlier releases do not have it. */
+  tool_errors?: number;
   /** Packet statistics of the line; null if it has none. */
   line: LineMetrics | null;
 }
@@ -336,7 +342,7 @@ function transferOf({ target, ok, reason, detail, attended }: TransferAttempt): 
   return { to: target, ok, reason, detail, attended };
 }
 
-function metricsOf({ latency, turns, line }: SessionReport): CallMetrics {
+function metricsOf({ latency, turns, functionCalls, line }: SessionReport): CallMetrics {
   return {
     utterance_latency: latency.responseMs,
     end_of_turn: latency.endOfTurnMs,
@@ -344,6 +350,8 @@ function metricsOf({ latency, turns, line }: SessionReport): CallMetrics {
     first_sentence: latency.firstSentenceMs,
     tts_first: latency.ttsFirstMs,
     turns: turns.length,
+    interruptions: turns.filter(({ interrupted }) => interrupted).length,
+    tool_errors: functionCalls.filter(({ ok }) => !ok).length,
     line: line === null ? null : lineMetrics(line),
   };
 }

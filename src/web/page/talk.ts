@@ -27,6 +27,8 @@ export interface TalkPageOptions {
   forms: HTMLElement;
   /** The selected agent; null = none. */
   agent: () => TalkAgent | null;
+  /** A session token for an agent; null = one of the page's public key. Default null. */
+  token?: (agentId: string) => Promise<string> | null;
 }
 
 export interface TalkEvents {
@@ -178,8 +180,7 @@ export class Talk {
           // The daemon may have been replaced since the page loaded.
           const description = await this.#daemon.describe();
           if (!description.ready) throw new CallError('busy', 'The engines of the server are not warm yet.');
-          // The page's own public key, because a private one cannot create tokens.
-          return this.#daemon.sessionToken(description.public_key);
+          return this.#options.token?.(agent.id) ?? this.#daemon.sessionToken(description.public_key);
         },
       }),
     };

@@ -74,6 +74,8 @@ describe('agents', () => {
       script: SCRIPT,
       extensions: null,
       version: 1,
+      published_version: 1,
+      is_draft: false,
     });
     expect((await ask('GET', `/agents/${id}`)).body).toEqual(body);
     const listed = (await ask('GET', '/agents')).body as unknown as Answer['body'][];
@@ -272,6 +274,9 @@ describe('versions', () => {
         extensions: null,
         changed_at: number,
         changed_by: 'PARLEY_API_KEY',
+        changed_by_key: expect.any(String) as string,
+        note: null,
+        published_at: number,
       },
       {
         version: 2,
@@ -281,6 +286,9 @@ describe('versions', () => {
         extensions: null,
         changed_at: number,
         changed_by: 'Ann',
+        changed_by_key: key.id,
+        note: null,
+        published_at: number,
       },
       expect.objectContaining({
         version: 1,
@@ -581,7 +589,7 @@ describe('warnings about agents', () => {
     }
     const log = async (): Promise<Item | undefined> =>
       ((await ask('GET', `/call-logs?agent_id=${id}`)).body as unknown as { histories: Item[] }).histories[0];
-    await vi.waitFor(async () => expect((await log())?.call_status).toBe('user-ended'));
+    await vi.waitFor(async () => expect((await log())?.call_status).toBe('user-ended'), { timeout: 20_000 });
     expect((await log())?.error_message).toBe(warnings[0]?.msg);
     await ask('PUT', `/agents/${id}`, { script: SCRIPT });
     expect((await ask('GET', `/agents/${id}`)).body.warnings).toEqual([]);

@@ -11,6 +11,7 @@ import { SecretBox } from '../../../src/store/secret-box.js';
 import { SqliteDatabase } from '../../../src/store/sqlite/sqlite-database.js';
 import { Callers } from '../callers.js';
 import { PUBLIC_KEY } from '../house.js';
+import { hosting } from '../hosting.js';
 
 let callers: Callers;
 
@@ -98,7 +99,7 @@ describe('POST /register_call', () => {
     let isOver = false;
     events.on('call.ended', () => (isOver = true));
     const log = new CallLog({ database, store, events });
-    const agents = { get: () => ({ id: 'baker', name: 'Baker', config: { llm: { model: 'scripted' } } }) };
+    const agents = hosting({ id: 'baker', name: 'Baker', config: { llm: { model: 'scripted' } } });
     const registered = new RegisteredCalls({
       engine,
       agents,
@@ -109,7 +110,8 @@ describe('POST /register_call', () => {
       store: new RegisteredCallStore(database, new SecretBox(Buffer.alloc(32))),
       onError: (error) => expect.fail(error.message),
     });
-    const registration = { agentId: 'baker', agentConfig: null, agentExtensions: null, metadata: {} };
+    const wish = { agentVersion: null, agentConfig: null, agentExtensions: null };
+    const registration = { ...wish, agentId: 'baker', metadata: {} };
     const ids = await registered.register({
       ...registration,
       includeMetadataInPrompt: false,

@@ -15,9 +15,11 @@ import { RegisteredCallStore } from '../../../src/store/registered-calls.js';
 import { SecretBox } from '../../../src/store/secret-box.js';
 import { sql } from '../../../src/store/sql/statement.js';
 import { isPostgresInstalled, postgres, type TestDatabase } from '../../store/support/backends.js';
+import { hosting } from '../hosting.js';
 
 const REGISTRATION: CallRegistration = {
   agentId: 'baker',
+  agentVersion: null,
   agentConfig: { first_message: 'Hi {Name}.' },
   agentExtensions: null,
   metadata: { Name: 'Ann' },
@@ -48,7 +50,7 @@ describe.skipIf(!isPostgresInstalled)('a registered call on several nodes', () =
       engine,
       clock,
       calls,
-      agents: { get: () => ({ id: 'baker', name: 'Baker', config: { llm: { model: 'scripted' } } }) },
+      agents: hosting({ id: 'baker', name: 'Baker', config: { llm: { model: 'scripted' } } }),
       log: new CallLog({ database: test.database, store: calls, events }),
       database: test.database,
       store: new RegisteredCallStore<RegisteredCall>(test.database, new SecretBox(Buffer.alloc(32))),

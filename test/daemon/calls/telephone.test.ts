@@ -20,6 +20,7 @@ import { PhoneStore, type StoredPhone } from '../../../src/store/phones.js';
 import { SqliteDatabase } from '../../../src/store/sqlite/sqlite-database.js';
 import { SqliteLiveTables } from '../../../src/store/sqlite/sqlite-live-tables.js';
 import { SecretBox } from '../../../src/store/secret-box.js';
+import { hosting } from '../hosting.js';
 
 const OURS = '+12025550199';
 const SILENT_CALLER = '+12025550153';
@@ -28,6 +29,7 @@ const PHONE: StoredPhone = {
   carrier: 'simulated',
   status: 'active',
   agentId: 'baker',
+  agentVersion: null,
   queue: null,
   agentConfigOverride: null,
   tags: [],
@@ -114,7 +116,7 @@ async function ringAtOnce(
       events,
       inbound: null,
       mayTransfer: () => null,
-      agents: { get: () => BAKER },
+      agents: hosting(BAKER),
       onError: (error) => faults.push(error),
       ...options,
     });
@@ -143,7 +145,7 @@ describe('a call to a number of the daemon', () => {
   it.each<[string, number, Partial<StoredPhone>, Partial<TelephoneOptions>, Room?]>([
     ['that is switched off', 480, { status: 'inactive' }, {}],
     ['without an agent', 480, { agentId: null }, {}],
-    ['whose agent is disabled', 480, {}, { agents: { get: () => ({ ...BAKER, config: { status: 'disabled' } }) } }],
+    ['whose agent is disabled', 480, {}, { agents: hosting({ ...BAKER, config: { status: 'disabled' } }) }],
     ['whose agent is disabled there', 480, { agentConfigOverride: { status: 'disabled' } }, {}],
     ['while as many sessions as may be are under way', 503, {}, {}, { maxSessions: 0 }],
     ['while others have all the places for sessions', 503, {}, {}, { maxSessions: 3, pending: 3 }],
@@ -175,12 +177,7 @@ describe('a call to a number of the daemon', () => {
     const { call, sessions, faults } = await rings(
       { agentId: null },
       {
-        agents: {
-          get: (id) => {
-            named.push(id);
-            return BAKER;
-          },
-        },
+        agents: hosting(BAKER, (id) => named.push(id)),
         inbound: {
           ask: async (question) => {
             asked.push(question);

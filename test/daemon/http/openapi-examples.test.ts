@@ -84,6 +84,22 @@ const ownPhone = { path: { phone: OWN_NUMBER } };
 
 const PREPARED: Readonly<Record<string, () => Prepared | Promise<Prepared>>> = {
   updateAgent: newAgent,
+  saveAgentDraft: newAgent,
+  setAgentPublishing: newAgent,
+  splitAgent: newAgent,
+  publishAgent: async () => {
+    const prepared = await newAgent();
+    const path = `/agents/${prepared.path?.['agent_id'] ?? ''}/draft`;
+    expect((await send('PUT', path, { name: 'Draft' })).status).toBe(200);
+    return prepared;
+  },
+  rollBackAgent: async () => {
+    const prepared = await newAgent();
+    const path = `/agents/${prepared.path?.['agent_id'] ?? ''}`;
+    expect((await send('PUT', path, { name: 'Second' })).status).toBe(200);
+    return prepared;
+  },
+  createAgentToken: newAgent,
   duplicateAgent: newAgent,
   setAgentStatus: newAgent,
   setEmbed: newAgent,

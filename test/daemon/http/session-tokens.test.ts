@@ -21,8 +21,8 @@ describe.skipIf(!isPostgresInstalled)('session tokens of nodes', () => {
     const [one, other] = [node(), node()];
     const { token } = one.mint('k1');
     const all = await Promise.all([one, other, one, other].map((tokens) => tokens.redeem(token)));
-    expect(all.filter((claim) => claim !== null)).toEqual([{ keyId: 'k1' }]);
-    expect(await other.redeem(one.mint(null).token)).toEqual({ keyId: null });
+    expect(all.filter((claim) => claim !== null)).toEqual([{ keyId: 'k1', pin: null }]);
+    expect(await other.redeem(one.mint(null).token)).toEqual({ keyId: null, pin: null });
   });
 
   it('are forgotten when they have expired on all nodes', async () => {
@@ -45,9 +45,9 @@ describe('session tokens', () => {
   it('open one session each, for what their key is for', async () => {
     const tokens = open();
     const { token } = tokens.mint('k1');
-    expect(await tokens.redeem(token)).toEqual({ keyId: 'k1' });
+    expect(await tokens.redeem(token)).toEqual({ keyId: 'k1', pin: null });
     expect(await tokens.redeem(token)).toBeNull();
-    expect(await tokens.redeem(tokens.mint(null).token)).toEqual({ keyId: null });
+    expect(await tokens.redeem(tokens.mint(null).token)).toEqual({ keyId: null, pin: null });
   });
 
   it('cannot be made up or changed', async () => {
@@ -62,7 +62,7 @@ describe('session tokens', () => {
     for (const text of ['', 'st_', 'st_made_up', token.slice(0, -1), `st_${'A'.repeat(5_000)}`, 'pk_a']) {
       expect(await tokens.redeem(text)).toBeNull();
     }
-    expect(await tokens.redeem(token)).toEqual({ keyId: 'k1' });
+    expect(await tokens.redeem(token)).toEqual({ keyId: 'k1', pin: null });
   });
 
   it('expire after 60 s', async () => {
@@ -72,7 +72,7 @@ describe('session tokens', () => {
     const second = tokens.mint('k1');
     expect(first.expiresAt).toBe(1_700_000_060);
     now += 59_999;
-    expect(await tokens.redeem(first.token)).toEqual({ keyId: 'k1' });
+    expect(await tokens.redeem(first.token)).toEqual({ keyId: 'k1', pin: null });
     now += 1;
     expect(await tokens.redeem(second.token)).toBeNull();
   });
@@ -81,7 +81,7 @@ describe('session tokens', () => {
     const [next, old] = [Buffer.alloc(32, 2), KEYS[0]];
     const { token } = open().mint('k1');
     expect(await open(() => 0, [next]).redeem(token)).toBeNull();
-    expect(await open(() => 0, [next, old]).redeem(token)).toEqual({ keyId: 'k1' });
+    expect(await open(() => 0, [next, old]).redeem(token)).toEqual({ keyId: 'k1', pin: null });
   });
 });
 

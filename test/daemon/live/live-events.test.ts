@@ -16,6 +16,7 @@ const call = (
   channel: 'talk',
   direction: 'inbound',
   agentId: 'baker',
+  agentVersion: 1,
   campaignId: null,
   fromPhone: null,
   toPhone: null,

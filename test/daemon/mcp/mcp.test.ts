@@ -238,7 +238,7 @@ describe('/mcp', () => {
       resource: `${address}/mcp`,
       resource_name: 'parley',
       bearer_methods_supported: ['header'],
-      scopes_supported: ['read', 'write', 'calls', 'evals', 'admin'],
+      scopes_supported: ['read', 'write', 'publish', 'calls', 'evals', 'admin'],
     });
     const call = { ...list, method: 'tools/call', params: { name: 'create_agent', arguments: {} } };
     expect(await post(call, { authorization: await keyFor('read') })).toMatchObject({

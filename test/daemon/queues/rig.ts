@@ -31,6 +31,7 @@ import { functionLlm } from '../../../src/testing/doubles/function-llm.js';
 import { promptedStt } from '../../../src/testing/doubles/prompted-stt.js';
 import { toneTts } from '../../../src/testing/doubles/tone-tts.js';
 import { numbersOf, toneVoice } from '../../telephony/carriers/simulated/support.js';
+import { hosting } from '../hosting.js';
 
 /** A Wednesday, 10:00 UTC. */
 const START_UNIX_MS = Date.UTC(2026, 10, 25, 10);
@@ -115,6 +116,7 @@ export class QueueRig {
       carrier: 'test',
       status: 'active',
       agentId: 'desk',
+      agentVersion: null,
       agentConfigOverride: null,
       queue: null,
       tags: [],
@@ -139,7 +141,7 @@ export class QueueRig {
       events,
       inbound: null,
       mayTransfer: () => null,
-      agents: { get: () => agent },
+      agents: hosting(agent),
       onError: (error) => faults.push(error),
       ...options.telephone,
     });

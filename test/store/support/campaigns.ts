@@ -7,6 +7,7 @@ export function newCampaign(id: string, change: Partial<StoredCampaign> = {}): S
     name: id,
     status: 'started',
     caller: '+12025550100',
+    agentVersion: null,
     includeMetadataInPrompt: false,
     overrides: {},
     reason: null,

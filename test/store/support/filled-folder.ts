@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { AgentConfig } from '../../../src/agent/agent.js';
 import { KnowledgeBase } from '../../../src/store/knowledge.js';
 import { openDatabase } from '../../../src/store/database.js';
-import { AgentStore } from '../../../src/store/agents.js';
+import { AgentStore, LIVE_AT_ONCE } from '../../../src/store/agents.js';
 import { DoNotCallStore } from '../../../src/store/do-not-call.js';
 import { EvalRunStore } from '../../../src/store/eval-runs.js';
 import { EvalSuiteStore } from '../../../src/store/eval-suites.js';
@@ -57,7 +57,9 @@ const ROWS = `
   INSERT INTO nodes (id, address, version, capacity, sessions, draining, started_us, heartbeat_us, secret_key_id,
       signing_key_id)
     VALUES ('gone', '', '1', 1, 0, 0, 1, 1, 'a', 'b');
-  INSERT INTO mcp_authorizations (server, record) VALUES ('stock', 'v1.SEALED');`;
+  INSERT INTO mcp_authorizations (server, record) VALUES ('stock', 'v1.SEALED');
+  INSERT INTO agent_publications (id, agent_id, action, status, version, details, created_us)
+    VALUES ('p1', 'baker', 'publish', 'done', 1, '{}', 1);`;
 
 export interface FilledFolder {
   dataDir: string;
@@ -76,12 +78,14 @@ export async function fillFolder(dataDir: string, calls = 1200): Promise<FilledF
   const { key } = await stores.keys.create('private', 'first\0key');
   await stores.keys.create('public', 'page', { agents: ['baker'], origins: ['https://shop.example'] });
   const config = { prompt: 'Brot.' } as AgentConfig;
-  await stores.agents.add({ id: 'baker', name: 'Bäcker', config, version: 1, createdAt: 5, changedBy: null });
+  const own = { createdAt: 5, changedBy: null, draft: null, publishing: LIVE_AT_ONCE, revision: 0 };
+  await stores.agents.add({ ...own, id: 'baker', name: 'Bäcker', config, version: 1 }, null);
   await stores.phones.add({
     number: '+12025550199',
     carrier: 'twilio',
     status: 'active',
     agentId: 'baker',
+    agentVersion: 1,
     queue: { limit: 3 },
     agentConfigOverride: config,
     tags: ['a'],

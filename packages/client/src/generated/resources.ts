@@ -10,6 +10,11 @@ import type {
   AgentCreate,
   AgentDetail,
   AgentFileIds,
+  AgentPublish,
+  AgentPublishing,
+  AgentRollback,
+  AgentSplitChange,
+  AgentTokenRequest,
   AgentVersion,
   CallEvent,
   CallGuards,
@@ -75,11 +80,14 @@ import type {
   Phone,
   PhoneImport,
   PhonePurchase,
+  Publication,
+  PublishingSettings,
   QueuedCall,
   RegisterCall,
   RegisterSipCall,
   SessionCommand,
   SessionToken,
+  Share,
   SipCall,
   SpeakingEvent,
   StartOutboundCall,
@@ -96,6 +104,8 @@ import type {
   TranscriptEvent,
   Trunk,
   Upload,
+  VersionComparison,
+  VersionDiff,
   WebRtcOffer,
   WebhookDelivery,
   GetHealthAnswer,
@@ -124,6 +134,9 @@ import type {
   CreateChatCompletionBody,
   OfferWebRtcAnswer,
   PrioritiseQueuedCallBody,
+  ListAgentPublicationsQuery,
+  DiffAgentVersionsQuery,
+  CompareAgentVersionsQuery,
   ListAgentVersionsQuery,
   GetStepFiguresQuery,
   GetAgentFilesQuery,
@@ -257,7 +270,143 @@ export class Agents {
   }
 
   /**
-   * All agents. `GET /agents`
+   * A token for one session with a version of an agent, such as its draft. `POST /agents/{agent_id}/token`
+   *
+   * For a page of the daemon or of an allowed origin. Valid once, for 60 s.
+   */
+  createToken(agentId: string, body: AgentTokenRequest, options?: RequestOptions): Promise<SessionToken> {
+    return this.#http.json('POST', path`/agents/${agentId}/token`, { body }, options);
+  }
+
+  /**
+   * Save a draft of an agent. `PUT /agents/{agent_id}/draft`
+   *
+   * As `updateAgent`, but callers do not get the change before it is published. From then on `updateAgent` changes the draft, too.
+   */
+  saveDraft(agentId: string, body: AgentChange, options?: RequestOptions): Promise<CheckedAgent> {
+    return this.#http.json('PUT', path`/agents/${agentId}/draft`, { body }, options);
+  }
+
+  /**
+   * The draft of an agent. `GET /agents/{agent_id}/draft`
+   */
+  getDraft(agentId: string, options?: RequestOptions): Promise<CheckedAgent> {
+    return this.#http.json('GET', path`/agents/${agentId}/draft`, {}, options);
+  }
+
+  /**
+   * Discard the draft of an agent. `DELETE /agents/{agent_id}/draft`
+   *
+   * Its version stays in the history. Cancels a publication that is scheduled.
+   */
+  discardDraft(agentId: string, options?: RequestOptions): Promise<Success> {
+    return this.#http.json('DELETE', path`/agents/${agentId}/draft`, {}, options);
+  }
+
+  /**
+   * Which version of an agent its callers have. `GET /agents/{agent_id}/publishing`
+   */
+  getPublishing(agentId: string, options?: RequestOptions): Promise<AgentPublishing> {
+    return this.#http.json('GET', path`/agents/${agentId}/publishing`, {}, options);
+  }
+
+  /**
+   * Set whether an agent uses drafts, its gate, and the version of its widget. `PUT /agents/{agent_id}/publishing`
+   */
+  setPublishing(agentId: string, body: PublishingSettings, options?: RequestOptions): Promise<AgentPublishing> {
+    return this.#http.json('PUT', path`/agents/${agentId}/publishing`, { body }, options);
+  }
+
+  /**
+   * Publish the draft, or another version, of an agent. `POST /agents/{agent_id}/publish`
+   *
+   * New conversations have it at once, or from `publish_at` on. If it has not passed the gate yet, the answer is `checking`, and then `done` or `refused`. Ends a split.
+   */
+  publish(agentId: string, body?: AgentPublish, options?: RequestOptions): Promise<Publication> {
+    return this.#http.json('POST', path`/agents/${agentId}/publish`, { body: body ?? {} }, options);
+  }
+
+  /**
+   * Take a publication back at once. `POST /agents/{agent_id}/rollback`
+   *
+   * Makes a version that callers had the published one again. Ends a split, and cancels what is scheduled.
+   */
+  rollBackAgent(agentId: string, body?: AgentRollback, options?: RequestOptions): Promise<Publication> {
+    return this.#http.json('POST', path`/agents/${agentId}/rollback`, { body: body ?? {} }, options);
+  }
+
+  /**
+   * Share new conversations between versions. `PUT /agents/{agent_id}/split`
+   *
+   * By weight; the same person always gets the same version. `compareAgentVersions` compares them. `[]` ends it.
+   */
+  split(agentId: string, body: AgentSplitChange, options?: RequestOptions): Promise<AgentPublishing> {
+    return this.#http.json('PUT', path`/agents/${agentId}/split`, { body }, options);
+  }
+
+  /**
+   * Who published, rolled back, split and discarded what, latest first. `GET /agents/{agent_id}/publications`
+   */
+  listPublications(
+    agentId: string,
+    query?: ListAgentPublicationsQuery,
+    options?: RequestOptions,
+  ): Pages<Publication, Publication[]> {
+    return this.#http.pages(
+      path`/agents/${agentId}/publications`,
+      { cursor: 'before', items: null, next: 'seq' },
+      query,
+      options,
+    );
+  }
+
+  /**
+   * How a publication stands. `GET /agents/{agent_id}/publications/{publication_id}`
+   */
+  getPublication(agentId: string, publicationId: string, options?: RequestOptions): Promise<Publication> {
+    return this.#http.json('GET', path`/agents/${agentId}/publications/${publicationId}`, {}, options);
+  }
+
+  /**
+   * Cancel a publication that is scheduled or being checked. `DELETE /agents/{agent_id}/publications/{publication_id}`
+   *
+   * One that is over stays as it is.
+   */
+  cancelPublication(agentId: string, publicationId: string, options?: RequestOptions): Promise<Publication> {
+    return this.#http.json('DELETE', path`/agents/${agentId}/publications/${publicationId}`, {}, options);
+  }
+
+  /**
+   * A version of an agent. `GET /agents/{agent_id}/versions/{version}`
+   *
+   * By its number, or `published` or `draft`.
+   */
+  getVersion(agentId: string, version: string, options?: RequestOptions): Promise<AgentVersion> {
+    return this.#http.json('GET', path`/agents/${agentId}/versions/${version}`, {}, options);
+  }
+
+  /**
+   * What differs between two versions. `GET /agents/{agent_id}/versions/diff`
+   */
+  diffVersions(agentId: string, query: DiffAgentVersionsQuery, options?: RequestOptions): Promise<VersionDiff> {
+    return this.#http.json('GET', path`/agents/${agentId}/versions/diff`, { query }, options);
+  }
+
+  /**
+   * What became of the calls of each version. `GET /agents/{agent_id}/versions/compare`
+   *
+   * With intervals, because few calls say little. Test calls and calls of earlier releases do not count.
+   */
+  compareVersions(
+    agentId: string,
+    query?: CompareAgentVersionsQuery,
+    options?: RequestOptions,
+  ): Promise<VersionComparison> {
+    return this.#http.json('GET', path`/agents/${agentId}/versions/compare`, { query }, options);
+  }
+
+  /**
+   * All agents, in the versions that callers have. `GET /agents`
    */
   list(options?: RequestOptions): Promise<Agent[]> {
     return this.#http.json('GET', '/agents', {}, options);
@@ -283,6 +432,8 @@ export class Agents {
 
   /**
    * An agent. `GET /agents/{agent_id}`
+   *
+   * As `PUT` changes it: its draft, or the published version if there is no draft.
    */
   get(agentId: string, options?: RequestOptions): Promise<CheckedAgent> {
     return this.#http.json('GET', path`/agents/${agentId}`, {}, options);
@@ -291,7 +442,7 @@ export class Agents {
   /**
    * Change an agent. `PUT /agents/{agent_id}`
    *
-   * Applies to sessions that start later. Members that are left out do not change; `config` is replaced as a whole. A secret of `***` keeps its stored value. Sending an answer back changes nothing.
+   * Applies to sessions that start later. An agent that uses drafts changes its draft (`is_draft`), which `publishAgent` brings to callers. Members that are left out do not change; `config` is replaced as a whole. A secret of `***` keeps its stored value. Sending an answer back changes nothing.
    */
   update(agentId: string, body: AgentChange, options?: RequestOptions): Promise<CheckedAgent> {
     return this.#http.json('PUT', path`/agents/${agentId}`, { body }, options);
@@ -316,7 +467,7 @@ export class Agents {
   /**
    * Enable or disable an agent. `POST /agents/{agent_id}/status`
    *
-   * A disabled agent takes no calls (409). Sets `status` of its configuration.
+   * A disabled agent takes no calls (409). Sets `status` of its configuration, also of its draft, and applies at once.
    */
   setStatus(agentId: string, body: SetAgentStatusBody, options?: RequestOptions): Promise<AgentDetail> {
     return this.#http.json('POST', path`/agents/${agentId}/status`, { body }, options);
@@ -339,7 +490,7 @@ export class Agents {
   }
 
   /**
-   * Restore an earlier version, with its secrets, as a new version. `POST /agents/{agent_id}/versions/{version}/restore`
+   * Restore an earlier version, with its secrets, as a new version or draft. `POST /agents/{agent_id}/versions/{version}/restore`
    */
   restoreVersion(agentId: string, version: string, options?: RequestOptions): Promise<CheckedAgent> {
     return this.#http.json('POST', path`/agents/${agentId}/versions/${version}/restore`, {}, options);

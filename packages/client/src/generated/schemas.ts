@@ -55,6 +55,7 @@ interface components {
     };
     AgentCallData: {
       agent_id?: string | null;
+      agent_version?: components['schemas']['VersionPin'] | null;
       /** @description Overrides fields of the stored agent's configuration. Without an `agent_id` it is a temporary agent. */
       agent_config?: components['schemas']['AgentConfig'] | null;
       /** @description Overrides the stored agent's extensions. */
@@ -75,6 +76,8 @@ interface components {
       extensions?: components['schemas']['AgentExtensions'] | null;
       /** @description The version that this changes. If the agent has another one, the change is refused (409). */
       if_version?: number;
+      /** @description What the change is for, for the history. */
+      note?: string;
     };
     AgentCheck: {
       warnings: {
@@ -153,6 +156,10 @@ interface components {
       extensions: components['schemas']['AgentExtensions'] | null;
       /** @description Starts at 1 and grows by one with each change. */
       version: number;
+      /** @description The version that callers have. */
+      published_version: number;
+      /** @description True: callers do not have this version, until it is published. */
+      is_draft: boolean;
     };
     /** @description What an agent has beside its AgentConfig. Every field may be null. */
     AgentExtensions: {
@@ -172,6 +179,55 @@ interface components {
     AgentFileIds: {
       file_ids: string[];
     };
+    AgentPublish: {
+      /** @description Default: the draft. */
+      version?: number;
+      /** @description What the change is for, for the history. */
+      note?: string;
+      /** @description Unix seconds. Default: at once. */
+      publish_at?: number;
+      /** @description Why it needs no gate. Needs the scope `admin`. */
+      override?: string;
+    };
+    /** @description Which version of an agent its callers have. */
+    AgentPublishing: {
+      agent_id: string;
+      /** @description Whether changes become a draft. False = they are live at once. */
+      drafts: boolean;
+      published_version: number;
+      /** @description Null = there is no draft. */
+      draft_version: number | null;
+      /** @description Null = new conversations have the published version. */
+      split: components['schemas']['AgentSplit'] | null;
+      /** @description The id of the test suite that a version must pass before it is published. */
+      gate: string | null;
+      widget_version: components['schemas']['VersionPin'] | null;
+    };
+    AgentRollback: {
+      /** @description Default: the one before; with a split, the published one. */
+      version?: number;
+      /** @description What the change is for, for the history. */
+      note?: string;
+    };
+    /** @description Versions that share new conversations by weight. */
+    AgentSplit: {
+      versions: {
+        version: number;
+        weight: number;
+      }[];
+      /** @description Another seed gives callers to the versions anew. */
+      seed: string;
+    };
+    AgentSplitChange: {
+      versions: {
+        version: number;
+        weight: number;
+      }[];
+      /** @description Default empty. */
+      seed?: string;
+      /** @description Why it needs no gate. Needs the scope `admin`. */
+      override?: string;
+    };
     /** @description The agent hanging up. */
     AgentTerminateCall: {
       /** @description Whether the agent may end the call by itself. */
@@ -180,6 +236,9 @@ interface components {
       instruction?: string | null;
       /** @description Goodbyes to choose from. */
       messages?: string[] | null;
+    };
+    AgentTokenRequest: {
+      agent_version: components['schemas']['VersionPin'];
     };
     /** @description An agent after a change. */
     AgentVersion: {
@@ -195,6 +254,11 @@ interface components {
       changed_at: number;
       /** @description The name of the key; null = the daemon, at its start. */
       changed_by: string | null;
+      /** @description The id of the key; null also for versions of earlier releases. */
+      changed_by_key: string | null;
+      note: string | null;
+      /** @description When callers had it for the first time, Unix seconds; null = never. */
+      published_at: number | null;
     };
     /** @description A ready-made function of another service. */
     AppFunction: {
@@ -232,6 +296,13 @@ interface components {
       response_gap_threshold?: number | null;
       /** @description Fillers to choose from. */
       messages?: string[] | null;
+    };
+    /** @description With its 95 % interval; null: there are too few values for one. */
+    Average: {
+      count: number;
+      value: number | null;
+      low: number | null;
+      high: number | null;
     };
     /** @description Sound under the speech. */
     Background: {
@@ -356,6 +427,8 @@ interface components {
     /** @description The current state of a call, a session or a chat. */
     CallHistory: {
       agent_id: string | null;
+      /** @description Only a call of a stored agent has it. */
+      agent_version?: number;
       /** @description The configuration of the call, with secrets as ***. Unset members are null, unset arrays [] */
       agent_config: components['schemas']['AgentConfig'];
       /** @description Seconds */
@@ -433,6 +506,10 @@ interface components {
         first_sentence: components['schemas']['Percentiles'] | null;
         tts_first: components['schemas']['Percentiles'] | null;
         turns: number;
+        /** @description Answers that the user has interrupted */
+        interruptions?: number;
+        /** @description Functions that failed */
+        tool_errors?: number;
         line: components['schemas']['LineMetrics'] | null;
       };
       carrier_call_log: {
@@ -550,6 +627,7 @@ interface components {
       created_at: number;
       /** @description The number that it calls from */
       caller: string | null;
+      agent_version: components['schemas']['VersionPin'] | null;
       include_metadata_in_prompt: boolean;
     };
     CampaignChange: {
@@ -725,6 +803,10 @@ interface components {
       extensions: components['schemas']['AgentExtensions'] | null;
       /** @description Starts at 1 and grows by one with each change. */
       version: number;
+      /** @description The version that callers have. */
+      published_version: number;
+      /** @description True: callers do not have this version, until it is published. */
+      is_draft: boolean;
       /** @description Parts of the agent that will not work as expected, with the reasons. [] = none. */
       warnings: {
         loc: (string | number)[];
@@ -979,6 +1061,9 @@ interface components {
        * @example KEY_OF_ENVIRONMENT
        * @example AGENT_AMBIGUOUS
        * @example AGENT_CHANGED
+       * @example AGENT_DRAFT_OPEN
+       * @example AGENT_NOT_PUBLISHED
+       * @example PUBLICATION_OPEN
        * @example AGENT_IN_USE
        * @example NOT_FOUND
        * @example VOICE_IN_USE
@@ -1766,6 +1851,9 @@ interface components {
        * @example KEY_OF_ENVIRONMENT
        * @example AGENT_AMBIGUOUS
        * @example AGENT_CHANGED
+       * @example AGENT_DRAFT_OPEN
+       * @example AGENT_NOT_PUBLISHED
+       * @example PUBLICATION_OPEN
        * @example AGENT_IN_USE
        * @example NOT_FOUND
        * @example VOICE_IN_USE
@@ -1831,6 +1919,7 @@ interface components {
       /** @enum {string} */
       status: 'active' | 'inactive';
       agent_id: string | null;
+      agent_version: components['schemas']['VersionPin'] | null;
       /** @description As the client sent it, without unset members: [] would override the agent's value. */
       agent_config_override: components['schemas']['AgentConfig'] | null;
       tags: string[];
@@ -1905,7 +1994,7 @@ interface components {
      * @description read: everything but keys. write: change agents, numbers, campaigns, knowledge, voices. calls: place and end calls, run campaigns, chat. evals: change and run test suites. admin: keys, deletion of calls and memories.
      * @enum {string}
      */
-    KeyScope: 'read' | 'write' | 'calls' | 'evals' | 'admin';
+    KeyScope: 'read' | 'write' | 'publish' | 'calls' | 'evals' | 'admin';
     /** @description Files that the agent can consult. */
     KnowledgeBase: {
       /** @description Ids of knowledge files. */
@@ -2469,6 +2558,7 @@ interface components {
       /** @enum {string} */
       status: 'active' | 'inactive';
       agent_id: string | null;
+      agent_version: components['schemas']['VersionPin'] | null;
       /** @description As the client sent it, without unset members: [] would override the agent's value. */
       agent_config_override: components['schemas']['AgentConfig'] | null;
       tags: string[];
@@ -2546,6 +2636,53 @@ interface components {
       case_sensitive?: boolean | null;
       /** @description Whether it is not looked for inside of words. */
       whole_word?: boolean | null;
+    };
+    /** @description What somebody did with the versions of an agent. */
+    Publication: {
+      id: string;
+      /** @enum {string} */
+      action: 'publish' | 'rollback' | 'split' | 'discard' | 'settings';
+      /** @enum {string} */
+      status: 'checking' | 'scheduled' | 'done' | 'refused' | 'canceled';
+      version: number | null;
+      /** @description The published version before it. */
+      previous_version: number | null;
+      note: string | null;
+      /** @description Unix seconds; null = at once. */
+      publish_at: number | null;
+      /** @description The run of the test suite of the gate. */
+      run_id: string | null;
+      /** @description Why it was refused or canceled, or needs no gate. */
+      reason: string | null;
+      /** @description Cases of the gate that failed. */
+      failed_cases: {
+        name: string;
+        mode: string;
+        passes: number;
+        runs: number;
+        needed: number;
+      }[];
+      /** @description Somebody has published without the gate. */
+      is_override: boolean;
+      /** @description The split or the settings. */
+      details: {
+        [key: string]: unknown;
+      } | null;
+      by: {
+        key_id: string;
+        name: string;
+      } | null;
+      /** @description Unix seconds */
+      created_at: number;
+      finished_at: number | null;
+      seq: number;
+    };
+    /** @description Members that are left out do not change. */
+    PublishingSettings: {
+      drafts?: boolean;
+      /** @description The id of a test suite. Null = no gate. */
+      gate?: string | null;
+      widget_version?: components['schemas']['VersionPin'] | null;
     };
     /** @description Inbound calls wait when no session is free. */
     Queue: {
@@ -2698,6 +2835,7 @@ interface components {
     RegisterCall: {
       /** @description Not required if `agent_config` is the whole agent. */
       agent_id?: string | null;
+      agent_version?: components['schemas']['VersionPin'] | null;
       /** @description Overrides fields of the agent's configuration. Without an agent it is the whole configuration. */
       agent_config?: components['schemas']['AgentConfig'] | null;
       /** @description Overrides the agent's extensions, or gives those of a temporary agent. */
@@ -2729,6 +2867,7 @@ interface components {
     RegisterSipCall: {
       /** @description Not required if `agent_config` is the whole agent. */
       agent_id?: string | null;
+      agent_version?: components['schemas']['VersionPin'] | null;
       /** @description Overrides fields of the agent's configuration. Without an agent it is the whole configuration. */
       agent_config?: components['schemas']['AgentConfig'] | null;
       /** @description Overrides the agent's extensions, or gives those of a temporary agent. */
@@ -2837,6 +2976,14 @@ interface components {
       /** @description The operator's STUN and TURN servers, for `POST /webrtc/offer`. */
       ice_servers: components['schemas']['IceServer'][];
     };
+    /** @description A share, 0 to 1, with its 95 % interval (Wilson). Null: there is nothing to count. */
+    Share: {
+      count: number;
+      of: number;
+      rate: number | null;
+      low: number | null;
+      high: number | null;
+    };
     SipCall: {
       call_id: string;
       sip_uri: string;
@@ -2885,6 +3032,7 @@ interface components {
       to_phone: string;
       /** @description Default: the agent of `from_phone`. */
       agent_id?: string | null;
+      agent_version?: components['schemas']['VersionPin'] | null;
       /** @description Overrides fields of the agent's configuration. Without an agent it is the whole configuration. */
       agent_config?: components['schemas']['AgentConfig'] | null;
       /** @description Overrides the agent's extensions, or gives those of a temporary agent. */
@@ -3173,6 +3321,67 @@ interface components {
       /** @description A stable code for programs */
       type: string;
     };
+    /** @description Secrets appear as `***`, also where they differ. */
+    VersionChange: {
+      /** @description JSON pointer, such as /config/first_message. */
+      path: string;
+      /** @description Left out: the first version does not have it. */
+      before: unknown;
+      /** @description Left out: the second version does not have it. */
+      after: unknown;
+    };
+    VersionComparison: {
+      versions: components['schemas']['VersionFigures'][];
+      differences: components['schemas']['VersionDifference'][];
+    };
+    VersionDiff: {
+      from: number;
+      to: number;
+      changes: components['schemas']['VersionChange'][];
+    };
+    /** @description A figure against that of the first version, with its 95 % interval. */
+    VersionDifference: {
+      version: number;
+      figure: string;
+      difference: number;
+      low: number | null;
+      high: number | null;
+      /** @description Chance alone makes such a difference in one of twenty cases at most. */
+      is_clear: boolean;
+    };
+    VersionFigures: {
+      version: number;
+      /** @description Calls that have ended. */
+      calls: number;
+      /** @description Those with a conversation. */
+      conversations: number;
+      /** @description False: only the latest 2000 calls count. */
+      is_complete: boolean;
+      /** @description Calls by how they ended. */
+      statuses: {
+        [key: string]: number;
+      };
+      /** @description Of all calls. */
+      completed: components['schemas']['Share'];
+      /** @description Of all calls. */
+      voicemail: components['schemas']['Share'];
+      /** @description Of the conversations. */
+      transferred: components['schemas']['Share'];
+      /** @description Conversations in which a function failed. */
+      tool_errors: components['schemas']['Share'];
+      /** @description Of the answers. */
+      interruptions: components['schemas']['Share'];
+      /** @description Mean, seconds. */
+      duration: components['schemas']['Average'];
+      /** @description The median of the conversations' medians, ms. */
+      response_p50: components['schemas']['Average'];
+      /** @description The median of the conversations' 95th percentiles, ms. */
+      response_p95: components['schemas']['Average'];
+      /** @description Mean, by the operator's prices. */
+      cost: components['schemas']['Average'];
+    };
+    /** @description A version of the agent. Default: the published one, or the split's. */
+    VersionPin: number | ('draft' | 'published');
     /** @description The voice that the agent speaks with. */
     Voice: {
       /** @description Who speaks: a registered text-to-speech provider. Unknown names are refused with the list of known ones. */
@@ -3205,6 +3414,7 @@ interface components {
         type: 'offer';
       };
       agent_id: string;
+      agent_version?: components['schemas']['VersionPin'] | null;
       /** @description A running session over WebRTC whose connection this offer changes (ICE restart). */
       session_id?: string | null;
       metadata?: {
@@ -3319,6 +3529,7 @@ interface components {
     SetPhoneAgentBody: {
       /** @description Null = no agent answers. */
       agent_id: string | null;
+      agent_version?: components['schemas']['VersionPin'] | null;
     };
     SetPhoneAgentConfigOverrideBody: {
       agent_config_override: components['schemas']['AgentConfig'] | null;
@@ -3372,6 +3583,7 @@ interface components {
       phone?: string | null;
       /** @description The same as `phone`. */
       caller?: string | null;
+      agent_version?: components['schemas']['VersionPin'] | null;
     };
     MakeEvalCaseBody: {
       /** @description The `session_id` or the `call_id` of a call */
@@ -3400,6 +3612,25 @@ interface components {
     PrioritiseQueuedCallBody: {
       /** @description In place of what the rules of the queue say. */
       priority: number;
+    };
+    ListAgentPublicationsQuery: {
+      /** @description Default 20. */
+      limit?: number;
+      /** @description Only entries before this `seq`, such as the last of a page. */
+      before?: number;
+    };
+    DiffAgentVersionsQuery: {
+      from: string;
+      to: string;
+    };
+    CompareAgentVersionsQuery: {
+      /** @description Such as `3,4`; at most ten. Default: those of the split, or the published one and the one before. */
+      versions?: string;
+      /** @description Calls that started at this time or later. Unix seconds, above 1e11 milliseconds */
+      start_time?: number;
+      /** @description Calls that started at this time or earlier */
+      end_time?: number;
+      campaign_id?: string;
     };
     ListAgentVersionsQuery: {
       /** @description Default 20. */
@@ -3491,6 +3722,8 @@ interface components {
       /** @description Calls that started at this time or earlier */
       end_time?: number;
       agent_id?: string;
+      /** @description Calls of this version of the agent `agent_id` */
+      agent_version?: number;
       /** @description A status, `COMPLETED` or `FAILED` (busy, no-answer, failed, error), in upper or lower case */
       call_status?: string;
       /** @description The number of either party: whole (`+1 202 555 0103`), its start (`+1202*`) or its end (`0103`) */
@@ -3542,12 +3775,19 @@ export type AgentCreate = components['schemas']['AgentCreate'];
 export type AgentDetail = components['schemas']['AgentDetail'];
 export type AgentExtensions = components['schemas']['AgentExtensions'];
 export type AgentFileIds = components['schemas']['AgentFileIds'];
+export type AgentPublish = components['schemas']['AgentPublish'];
+export type AgentPublishing = components['schemas']['AgentPublishing'];
+export type AgentRollback = components['schemas']['AgentRollback'];
+export type AgentSplit = components['schemas']['AgentSplit'];
+export type AgentSplitChange = components['schemas']['AgentSplitChange'];
 export type AgentTerminateCall = components['schemas']['AgentTerminateCall'];
+export type AgentTokenRequest = components['schemas']['AgentTokenRequest'];
 export type AgentVersion = components['schemas']['AgentVersion'];
 export type AppFunction = components['schemas']['AppFunction'];
 export type AssistantMessage = components['schemas']['AssistantMessage'];
 export type AttendedTransfer = components['schemas']['AttendedTransfer'];
 export type AutoFillResponses = components['schemas']['AutoFillResponses'];
+export type Average = components['schemas']['Average'];
 export type Background = components['schemas']['Background'];
 export type CallActivity = components['schemas']['CallActivity'];
 export type CallEvent = components['schemas']['CallEvent'];
@@ -3667,6 +3907,8 @@ export type PressKeysCommand = components['schemas']['PressKeysCommand'];
 export type PrivacySetting = components['schemas']['PrivacySetting'];
 export type Pronunciation = components['schemas']['Pronunciation'];
 export type PronunciationWord = components['schemas']['PronunciationWord'];
+export type Publication = components['schemas']['Publication'];
+export type PublishingSettings = components['schemas']['PublishingSettings'];
 export type Queue = components['schemas']['Queue'];
 export type QueueAnnouncements = components['schemas']['QueueAnnouncements'];
 export type QueueCallback = components['schemas']['QueueCallback'];
@@ -3688,6 +3930,7 @@ export type SessionCommand = components['schemas']['SessionCommand'];
 export type SessionDescription = components['schemas']['SessionDescription'];
 export type SessionTimeout = components['schemas']['SessionTimeout'];
 export type SessionToken = components['schemas']['SessionToken'];
+export type Share = components['schemas']['Share'];
 export type SipCall = components['schemas']['SipCall'];
 export type SocketConfig = components['schemas']['SocketConfig'];
 export type SpeakingEvent = components['schemas']['SpeakingEvent'];
@@ -3718,6 +3961,12 @@ export type UpdateAgentCommand = components['schemas']['UpdateAgentCommand'];
 export type Upload = components['schemas']['Upload'];
 export type UserMessage = components['schemas']['UserMessage'];
 export type ValidationError = components['schemas']['ValidationError'];
+export type VersionChange = components['schemas']['VersionChange'];
+export type VersionComparison = components['schemas']['VersionComparison'];
+export type VersionDiff = components['schemas']['VersionDiff'];
+export type VersionDifference = components['schemas']['VersionDifference'];
+export type VersionFigures = components['schemas']['VersionFigures'];
+export type VersionPin = components['schemas']['VersionPin'];
 export type Voice = components['schemas']['Voice'];
 export type Voicemail = components['schemas']['Voicemail'];
 export type WebRtcOffer = components['schemas']['WebRtcOffer'];
@@ -3750,6 +3999,9 @@ export type ErasePhoneBody = components['schemas']['ErasePhoneBody'];
 export type CreateChatCompletionBody = components['schemas']['CreateChatCompletionBody'];
 export type OfferWebRtcAnswer = components['schemas']['OfferWebRtcAnswer'];
 export type PrioritiseQueuedCallBody = components['schemas']['PrioritiseQueuedCallBody'];
+export type ListAgentPublicationsQuery = components['schemas']['ListAgentPublicationsQuery'];
+export type DiffAgentVersionsQuery = components['schemas']['DiffAgentVersionsQuery'];
+export type CompareAgentVersionsQuery = components['schemas']['CompareAgentVersionsQuery'];
 export type ListAgentVersionsQuery = components['schemas']['ListAgentVersionsQuery'];
 export type GetStepFiguresQuery = components['schemas']['GetStepFiguresQuery'];
 export type GetAgentFilesQuery = components['schemas']['GetAgentFilesQuery'];

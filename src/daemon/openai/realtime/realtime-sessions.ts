@@ -7,7 +7,7 @@ import { overriddenAgent } from '../../../agent/override-agent.js';
 import type { SessionHandle, SessionLine } from '../../../engine/remote-line.js';
 import { silentTts } from '../../../providers/tts/silent.js';
 import type { CallChannel } from '../../../store/calls.js';
-import type { HostedAgent } from '../../agents/agents.js';
+import type { VersionedAgent } from '../../agents/agents.js';
 import { type Access, bearer, checkScope } from '../../http/access.js';
 import type { Clients } from '../../http/clients.js';
 import { payerOf, type RateLimit } from '../../http/rate-limit.js';
@@ -41,7 +41,7 @@ export interface RealtimeClient {
 
 export interface OpenedOptions {
   client: RealtimeClient;
-  agent: HostedAgent;
+  agent: VersionedAgent;
   config: SessionConfig;
   isBeta: boolean;
   /** The client's instructions take the place of the agent's prompt. */
@@ -94,7 +94,7 @@ export class RealtimeSessions {
   async prepare(
     { secret }: RealtimeClient,
     model: string | null,
-  ): Promise<{ agent: HostedAgent; config: SessionConfig }> {
+  ): Promise<{ agent: VersionedAgent; config: SessionConfig }> {
     const { models, nowUnixMs, webSessions } = this.#options;
     if (secret !== null && model !== null && model !== secret.session.model) {
       const [asked, allowed] = await Promise.all([models.find(model), models.find(secret.session.model)]);
@@ -147,6 +147,7 @@ export class RealtimeSessions {
       sessionId,
       callId: null,
       agentId: agent.id,
+      agentVersion: agent.version,
       agent: overriddenAgent(agent.config, config.override(agent.config, replacesPrompt)),
       script: agent.script,
       extensions: agent.extensions ?? null,

@@ -1,7 +1,7 @@
 import type { OpenApiDocument } from '../../docs/document.js';
 import { el } from '../../shared/elements.js';
 import { actionButton } from '../actions.js';
-import { ApiError, messageOf, type ConsoleApi } from '../api.js';
+import { ApiError, messageOf } from '../api.js';
 import type { Fault } from '../fault.js';
 import { card, failure, loading, type View, type ViewOptions } from '../view.js';
 import type { CallHistoryItem } from '../../../session/record/call-history.js';
@@ -9,14 +9,14 @@ import { ConfigForm } from './config-form.js';
 import { type Path, withoutUnset, withValue } from '../draft.js';
 import { ExpectedTimes } from './expected-times.js';
 import { Faults } from './faults.js';
-import { wholeTime } from '../words.js';
-import { diffLines, shortened } from './diff.js';
+import type { PublishingPanel } from './publishing.js';
 
 interface Agent {
   id: string;
   name: string;
   config: unknown;
   version: number;
+  is_draft: boolean;
   warnings: readonly Fault[];
 }
 
@@ -48,12 +48,13 @@ class AgentEditor {
   readonly #problems = el('div', { class: 'problems' });
   readonly #open = new Set<string>();
   #document: OpenApiDocument | null = null;
-  #versions: Versions | null = null;
+  #publishing: PublishingPanel | null = null;
   #form: ConfigForm | null = null;
   #expected = new ExpectedTimes([]);
   #draft: unknown = {};
   #faults = new Faults();
   #isChanged = false;
+  #isClosed = false;
 
   constructor({ api, path }: ViewOptions) {
     this.#api = api;
@@ -72,6 +73,8 @@ class AgentEditor {
   }
 
   close(): void {
+    this.#isClosed = true;
+    this.#publishing?.close();
     removeEventListener('beforeunload', this.#onLeave);
   }
 
@@ -82,7 +85,8 @@ class AgentEditor {
   async #load(): Promise<void> {
     this.element.replaceChildren(loading('Loading the agent'));
     try {
-      const [agent, document, { histories }] = await Promise.all([
+      const [{ PublishingPanel }, agent, document, { histories }] = await Promise.all([
+        import('./publishing.js'),
         this.#api.get<Agent>(this.#path),
         this.#api.get<OpenApiDocument>('/openapi.json'),
         this.#api.get<{ histories: CallHistoryItem[] }>('/call-logs', { agent_id: this.#id, limit: MEASURED_CALLS }),
@@ -90,10 +94,13 @@ class AgentEditor {
       this.#document = document;
       this.#expected = new ExpectedTimes(histories);
       this.#times.textContent = this.#expected.summary ?? '';
-      this.#versions = new Versions(this.#api, this.#id, {
+      if (this.#isClosed) return;
+      this.#publishing?.close();
+      const publishing = new PublishingPanel(this.#api, this.#id, {
         shown: (config) => this.#set(config),
-        onRestored: () => void this.#load(),
+        onChanged: () => void this.#reload(),
       });
+      this.#publishing = publishing;
       this.#take(agent);
       this.element.replaceChildren(
         el(
@@ -114,18 +121,25 @@ class AgentEditor {
           }),
           this.#state,
         ),
+        publishing.banner,
         this.#warnings,
         this.#problems,
         el(
           'div',
           { class: 'columns' },
           card('Configuration', this.#times, this.#formPlace),
-          el('div', { class: 'stack' }, card('As JSON', this.#json), this.#versions.element),
+          el('div', { class: 'stack' }, card('As JSON', this.#json), publishing.element),
         ),
       );
     } catch (error) {
       this.element.replaceChildren(failure(error, () => void this.#load()));
     }
+  }
+
+  /** Takes the working version, unless there are edits that it would lose. */
+  async #reload(): Promise<void> {
+    await this.#publishing?.load();
+    if (!this.#isChanged) this.#take(await this.#api.get<Agent>(this.#path));
   }
 
   async #delete(): Promise<void> {
@@ -134,14 +148,14 @@ class AgentEditor {
     location.hash = '#/agents';
   }
 
-  #take({ name, config, version, warnings }: Agent): void {
+  #take({ name, config, version, is_draft: isDraft, warnings }: Agent): void {
     this.#warnings.replaceChildren(...warnings.map(({ msg }) => el('p', { class: 'agent-warnings' }, msg)));
     this.#draft = this.#set(config);
     this.#faults = new Faults();
     this.#name.value = name;
     this.#isChanged = false;
     this.#save.disabled = true;
-    this.#state.textContent = `Version ${String(version)}`;
+    this.#state.textContent = isDraft ? `Draft ${String(version)}` : `Version ${String(version)}`;
     this.#problems.replaceChildren();
     this.#showJson();
     this.#showForm();
@@ -219,8 +233,11 @@ class AgentEditor {
     try {
       const agent = await this.#api.send<Agent>('PUT', this.#path, { name: this.#name.value, config: this.#draft });
       this.#take(agent);
-      this.#state.textContent = `Saved: version ${String(agent.version)}. Sessions that begin now have it.`;
-      void this.#versions?.load();
+      const version = String(agent.version);
+      this.#state.textContent = agent.is_draft
+        ? `Saved as draft ${version}. Callers get it when it is published.`
+        : `Saved: version ${version}. Sessions that begin now have it.`;
+      void this.#publishing?.load();
     } catch (error) {
       this.#save.disabled = false;
       this.#faults = new Faults(error instanceof ApiError ? error.faults : []);
@@ -233,96 +250,4 @@ class AgentEditor {
 
 function faultsText({ count }: Faults): string {
   return count === 1 ? 'one fault' : `${String(count)} faults`;
-}
-
-interface Version {
-  version: number;
-  name: string;
-  config: unknown;
-  script: unknown;
-  changed_at: number;
-  changed_by: string | null;
-}
-
-const SHOWN = 50;
-
-interface VersionsOptions {
-  /** The shown part of a configuration. */
-  shown: (config: unknown) => unknown;
-  onRestored: () => void;
-}
-
-/** An agent's versions: their changes, and restoring them. */
-class Versions {
-  readonly element: HTMLElement;
-  readonly #api: ConsoleApi;
-  readonly #path: string;
-  readonly #options: VersionsOptions;
-  readonly #body = el('div', {}, el('p', { class: 'soft' }, 'Loading …'));
-
-  constructor(api: ConsoleApi, agentId: string, options: VersionsOptions) {
-    this.#api = api;
-    this.#path = `/agents/${encodeURIComponent(agentId)}/versions`;
-    this.#options = options;
-    this.element = card('Versions', this.#body);
-    void this.load();
-  }
-
-  async load(): Promise<void> {
-    try {
-      const versions = await this.#api.get<Version[]>(this.#path, { limit: SHOWN });
-      const items = versions.map((version, at) => this.#item(version, versions[at + 1] ?? null, at === 0));
-      this.#body.replaceChildren(el('ol', { class: 'versions' }, ...items));
-    } catch (error) {
-      this.#body.replaceChildren(el('p', { class: 'fault', role: 'alert' }, messageOf(error)));
-    }
-  }
-
-  #item(version: Version, before: Version | null, isLatest: boolean): HTMLElement {
-    const by = version.changed_by ?? 'the daemon';
-    const summary = el(
-      'summary',
-      {},
-      el('b', { class: 'figure' }, String(version.version)),
-      el('span', {}, ` ${wholeTime(version.changed_at)}`),
-      el('span', { class: 'soft' }, ` by ${by}`),
-      ...(isLatest ? [' ', el('span', { class: 'pill' }, 'now')] : []),
-    );
-    const details = el('details', {}, summary);
-    details.addEventListener('toggle', () => details.append(this.#changes(before, version)), { once: true });
-    const restore = el(
-      'button',
-      { type: 'button', class: 'quiet-button', 'aria-label': `Restore version ${String(version.version)}` },
-      'Restore',
-    );
-    restore.addEventListener('click', () => void this.#restore(version.version, restore));
-    return el('li', {}, details, ...(isLatest ? [] : [restore]));
-  }
-
-  async #restore(version: number, button: HTMLButtonElement): Promise<void> {
-    button.disabled = true;
-    try {
-      await this.#api.send('POST', `${this.#path}/${String(version)}/restore`);
-      this.#options.onRestored();
-    } catch (error) {
-      button.replaceWith(el('p', { class: 'fault', role: 'alert' }, messageOf(error)));
-    }
-  }
-
-  #changes(before: Version | null, version: Version): HTMLElement {
-    if (before === null)
-      return el('p', { class: 'soft' }, 'The oldest version shown: there is nothing to compare it with.');
-    const lines = shortened(diffLines(this.#linesOf(before), this.#linesOf(version)));
-    if (lines.every(({ sign }) => sign === ' ')) {
-      return el('p', { class: 'soft' }, 'No visible change; a secret may have changed.');
-    }
-    const rows = lines.map(({ sign, text }) =>
-      el('span', { class: sign === '+' ? 'added' : sign === '-' ? 'removed' : 'same' }, `${sign} ${text}\n`),
-    );
-    return el('pre', { class: 'diff', tabindex: '0', 'aria-label': 'Changes' }, ...rows);
-  }
-
-  #linesOf({ name, config, script }: Version): string[] {
-    return JSON.stringify({ name, config: this.#options.shown(config), script }, null, 2).split('\n');
-  }
 }

@@ -75,6 +75,7 @@ export function keysView({ api }: ViewOptions): View {
 const SCOPES = [
   ['read', 'Read everything but keys'],
   ['write', 'Change agents, numbers, campaigns, knowledge'],
+  ['publish', 'Publish drafts, roll back, split callers between versions'],
   ['calls', 'Place and end calls, run campaigns, chat'],
   ['evals', 'Change and run test suites'],
   ['admin', 'Manage keys, delete calls and memories'],

@@ -1,5 +1,5 @@
 import { el } from '../../shared/elements.js';
-import { Talk, type TalkEvents } from '../../page/talk.js';
+import { Talk, type TalkEvents, type TalkPageOptions } from '../../page/talk.js';
 import { transcriptElements, TranscriptView } from '../../page/transcript-view.js';
 import { TimesSummary, turnTimesElement } from '../../page/turn-times.js';
 import { card, failure, type View, type ViewOptions } from '../view.js';
@@ -111,8 +111,9 @@ class Live {
   /** Links to the finished call. */
   readonly #last = el('p', {});
 
-  constructor({ api, path }: ViewOptions) {
+  constructor({ api, path, search }: ViewOptions) {
     this.#wanted = path;
+    const version = new URLSearchParams(search).get('version');
     const nothing = el('p', { class: 'empty' }, 'What you and the agent say appears here.');
     const { list, scroller } = transcriptElements('scroller', nothing);
     const summary = el('header', { class: 'summary', hidden: '' });
@@ -124,15 +125,19 @@ class Live {
       },
       onText: (text) => this.#talk.type(text),
     });
-    this.#talk = new Talk(
-      {
-        transcript: new TranscriptView(list, scroller, turnTimesElement),
-        summary: new TimesSummary(summary),
-        forms,
-        agent: () => this.#controls.agent,
-      },
-      this.#talkEvents(),
-    );
+    const page: TalkPageOptions = {
+      transcript: new TranscriptView(list, scroller, turnTimesElement),
+      summary: new TimesSummary(summary),
+      forms,
+      agent: () => this.#controls.agent,
+    };
+    if (version !== null) {
+      const body = { agent_version: version === 'draft' ? version : Number(version) };
+      const token = `/agents/${encodeURIComponent(path)}/token`;
+      const made = async (): Promise<string> => (await api.send<{ token: string }>('POST', token, body)).token;
+      page.token = (agentId) => (agentId === path ? made() : null);
+    }
+    this.#talk = new Talk(page, this.#talkEvents());
     this.#view = new RibbonView(this.#ribbon, () => {
       const { call } = this.#talk;
       return call === null ? null : { user: call.level('user'), agent: call.level('agent') };
@@ -140,6 +145,15 @@ class Live {
     this.#running = new RunningCalls(api);
     this.element.append(
       el('h1', {}, 'Live'),
+      ...(version === null
+        ? []
+        : [
+            el(
+              'p',
+              { class: 'notice' },
+              version === 'draft' ? 'You talk to the draft.' : `You talk to version ${version}.`,
+            ),
+          ]),
       this.#notice,
       el(
         'div',
