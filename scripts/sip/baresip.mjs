@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +15,8 @@ const CONTROL = 15_980;
 const TONE_HZ = 440;
 /** @type {Record<string, { rateHz: number, sides: number }>} */
 const SOUNDS = { g722: { rateHz: 16_000, sides: 1 }, opus: { rateHz: 48_000, sides: 2 } };
+/** Of the files that it writes. */
+const WAV_HEADER = 44;
 const APPS = ['account', 'menu', 'ctrl_tcp'];
 
 /** baresip as its own process, which plays a tone and takes every call. */
@@ -107,6 +109,21 @@ export class Baresip {
     const file = readdirSync(this.folder).findLast((name) => name.endsWith('-dec.wav'));
     assert.ok(file !== undefined, 'baresip has noted what it heard');
     return decodeWav(readFileSync(join(this.folder, file))).channels[0] ?? new Int16Array();
+  }
+
+  /** How much the far end has heard, for `heardSince`. It begins a file whenever its sound does. */
+  mark() {
+    const file = readdirSync(this.folder).findLast((name) => name.endsWith('-dec.wav'));
+    return { file, size: file === undefined ? 0 : statSync(join(this.folder, file)).size };
+  }
+
+  /** What it has heard since then, at 8 kHz. @param {{ file: string | undefined, size: number }} mark */
+  heardSince({ file, size }) {
+    const now = this.mark();
+    if (now.file === undefined) return new Int16Array();
+    const bytes = readFileSync(join(this.folder, now.file));
+    const from = now.file === file ? Math.max(size, WAV_HEADER) : WAV_HEADER;
+    return new Int16Array(Uint8Array.from(bytes.subarray(from, bytes.length - ((bytes.length - from) % 2))).buffer);
   }
 
   /** @param {string} command @param {string} [params] */

@@ -37,12 +37,7 @@ describe.skipIf(!hasTool('chromium'))('a supervisor in the console', { timeout: 
     // Their microphone speaks again and again.
     browser = await TalkingBrowser.launch(1_000, [], 500);
     caller = new Client(new WebSocket(`${daemon.address.replace('http', 'ws')}/talk`));
-    const made = await fetch(`${daemon.address}/agents`, {
-      method: 'POST',
-      headers: { authorization: KEY, 'content-type': 'application/json' },
-      body: JSON.stringify(AGENT),
-    });
-    ({ id: agent } = (await made.json()) as { id: string });
+    agent = await agentOf(AGENT);
     await caller.initiate({ public_key: 'pk_served', agent: { agent_id: agent } });
     const { payload } = await caller.inbox.find(({ method }) => method === 'onready');
     ({ session_id: sessionId } = payload as { session_id: string });
@@ -59,6 +54,15 @@ describe.skipIf(!hasTool('chromium'))('a supervisor in the console', { timeout: 
     expect(await daemon.stop()).toBe(0);
     expect(browser.errors).toEqual([]);
   }, 30_000);
+
+  async function agentOf(body: object): Promise<string> {
+    const made = await fetch(`${daemon.address}/agents`, {
+      method: 'POST',
+      headers: { authorization: KEY, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return ((await made.json()) as { id: string }).id;
+  }
 
   /** Waits until the agent has fallen silent, and forgets what the caller has heard. */
   async function silence(): Promise<void> {
@@ -147,6 +151,31 @@ describe.skipIf(!hasTool('chromium'))('a supervisor in the console', { timeout: 
     other.socket.terminate();
     await rows.nth(1).waitFor({ ...PATIENCE, state: 'detached' });
     expect(await page.evaluate('document.activeElement?.dataset.id')).toBe(sessionId);
+  });
+
+  it('waits in a queue, sees the place, leaves it, and is answered in turn', async () => {
+    const extensions = { queue: { web: true, max_calls: 1, greeting: 'One moment.' } };
+    const desk = await agentOf({ ...AGENT, name: 'Desk', extensions });
+    const first = new Client(new WebSocket(`${daemon.address.replace('http', 'ws')}/talk`));
+    await first.initiate({ public_key: 'pk_served', agent: { agent_id: desk } });
+    await first.inbox.find(({ method }) => method === 'onready');
+    const waiting = async (): Promise<unknown> => {
+      const answer = await fetch(`${daemon.address}/queues/${desk}`, { headers: { authorization: KEY } });
+      return ((await answer.json()) as { waiting: number }).waiting;
+    };
+    await page.goto(`${daemon.address}/console#/live/${desk}`);
+    const place = page.getByText('You are number 1 in the queue.');
+    await page.getByRole('button', { name: 'Talk', exact: true }).click(PATIENCE);
+    await place.waitFor(PATIENCE);
+    expect(await waiting()).toBe(1);
+    await page.getByRole('button', { name: 'Leave the queue' }).click();
+    await expect.poll(waiting, PATIENCE).toBe(0);
+    await page.getByRole('button', { name: 'Talk', exact: true }).click(PATIENCE);
+    await place.waitFor(PATIENCE);
+    first.socket.terminate();
+    await page.locator('.live-state[data-state=speaking]').waitFor(PATIENCE);
+    await place.waitFor({ ...PATIENCE, state: 'detached' });
+    await page.getByRole('button', { name: 'Hang up' }).click();
   });
 });
 
