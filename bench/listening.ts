@@ -113,13 +113,13 @@ async function measure(way: string, agent: string): Promise<void> {
       })
       .toSorted((one, other) => one - other);
     const at = (share: number): string => quantile(delays, share).toFixed(0);
-    const buffered = (name: 'jitterBufferDelay' | 'jitterBufferTargetDelay'): string => {
+    const mean = (name: 'jitterBufferDelay' | 'jitterBufferTargetDelay'): string => {
       if (before === null || after === null) return '';
       const count = after.jitterBufferEmittedCount - before.jitterBufferEmittedCount;
       return (((after[name] - before[name]) / count) * 1000).toFixed(0);
     };
     const counts = `${String(delays.length)} of ${String(sent.length)}`;
-    const inBuffer = [buffered('jitterBufferDelay'), buffered('jitterBufferTargetDelay')];
+    const inBuffer = [mean('jitterBufferDelay'), mean('jitterBufferTargetDelay')];
     console.log(`| ${[way, counts, at(0.5), at(0.9), at(1), ...inBuffer].join(' | ')} |`);
     const listened = await caller.gaps(5);
     console.log(

@@ -242,6 +242,7 @@ async function answered(offer: string, peers: PeerSettings, clock: Clock) {
   try {
     checkOffer(offer);
     const line = await openWebRtc(peers, clock);
+    line.sendsSilence = true;
     const sdp = await line.answer(offer).catch(async (error: unknown) => {
       await line.close();
       throw error;

@@ -76,6 +76,11 @@ export class WebRtcTransport implements Transport {
   readonly inputRateHz = HEARING_RATE_HZ;
   readonly outputRateHz = OUTPUT_RATE_HZ;
   readonly showsForms: boolean;
+  /**
+   * Whether packets go on in silence. Browsers' jitter buffers then keep a short delay: after a gap they wait for half of
+   * what they aim at before they play on.
+   */
+  sendsSilence = false;
   /** Resolves when the other side can hear; rejects if the connection fails. */
   readonly connected: Promise<void>;
   readonly #options: Required<Omit<WebRtcTransportOptions, 'channel'>>;
@@ -176,9 +181,9 @@ export class WebRtcTransport implements Transport {
     // Called on every tick of the session, spoken or silent, so received audio is polled here.
     this.#inbound.poll(this.#options.clock.nowMs());
     this.#ticks += FRAME_TICKS;
-    if (frame === null && this.#tail === 0) return;
-    const isFirst = this.#tail === 0;
-    this.#tail = frame === null ? this.#tail - 1 : TAIL_FRAMES;
+    if (frame === null && this.#tail === 0 && !this.sendsSilence) return;
+    const isFirst = frame !== null && this.#tail === 0;
+    this.#tail = frame === null ? Math.max(0, this.#tail - 1) : TAIL_FRAMES;
     this.#options.peer.sendAudio(this.#encoder.encode(frame ?? this.#silence), this.#ticks, isFirst);
     this.#sentPackets++;
   }
