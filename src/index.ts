@@ -15,6 +15,8 @@ export type {
   SessionRequest,
   Speech,
   SpeechRequest,
+  AgentSource,
+  NamedAgent,
 } from './engine/options.js';
 export type { WaitingCaller, WaitingRequest } from './engine/waiting.js';
 export type { WaitingEvents } from './session/line/waiting-line.js';
@@ -28,6 +30,8 @@ export type {
   Participant,
   SessionEvent,
   SessionOptions,
+  OtherAgents,
+  SessionAgent,
 } from './session/session-options.js';
 export type {
   Abortable,
@@ -41,6 +45,7 @@ export type {
   SessionTransferOptions,
   Spoken,
   SteeredSession,
+  SessionHandoverOptions,
 } from './session/steered-session.js';
 export type { TapFrame, TapOptions } from './session/tap.js';
 export type {
@@ -59,6 +64,8 @@ export type {
   ParticipantState,
   Side,
   SpeechTime,
+  NextAgent,
+  HandoverOrder,
 } from './conversation/control/command.js';
 export type { JoinedParticipant, JoinOptions } from './session/participants/joined.js';
 export type { ListeningPeriod } from './conversation/control/listeners.js';
@@ -72,6 +79,7 @@ export type { FinishedSession, Memory, MemoryKeeper, MemoryStore, SessionMemory 
 export type { SessionContinuation } from './agent/continuation.js';
 export type { LogEntry, LogSink, NoteData } from './session/record/event-log.js';
 export { Conversation } from './conversation/conversation.js';
+export type { AgentRef, HandoverConfig, HandoverContext, HandoverTarget } from './agent/flow/handover.js';
 export { DEFAULT_CONVERSATION, type ConversationConfig } from './agent/flow/conversation-config.js';
 export type {
   AttendedTransfer,
@@ -194,6 +202,7 @@ export type {
   LineMetrics,
   QueueExit,
   QueueFacts,
+  HistoryAgent,
 } from './session/record/call-history.js';
 export type { CallOutcome } from './session/record/end-reason.js';
 export { KnowledgeBase, type KnowledgeBaseOptions } from './store/knowledge.js';
@@ -207,7 +216,7 @@ export type {
 export type { ChatMessage, ToolCall, ToolSpec } from './agent/chat.js';
 export type { AgentConfig } from './agent/agent.js';
 export type { ExpectedAnswer } from './agent/expected-answer.js';
-export type { AgentFile } from './agent/agent-file.js';
+export type { AgentFile, AgentBeside } from './agent/agent-file.js';
 export { loadAgentFile, parseAgentConfig } from './engine/agents.js';
 export { decodeWav, encodeWav, type WavAudio } from './audio/files/wav.js';
 export { resample, Resampler } from './audio/dsp/resample.js';
@@ -275,6 +284,8 @@ export type {
   UserEntry,
   Utterance,
   VoicemailState,
+  Handover,
+  HandoverState,
 } from './conversation/state.js';
 export type { AnnouncedEnd } from './conversation/voicemail/announcements.js';
 export type { ReplyPiece } from './engine/chat-reply.js';
@@ -293,7 +304,7 @@ export type { AfterCallMarks } from './session/after-call/after-call.js';
 export type { LanguageProviders, Languages } from './session/hearing/language-providers.js';
 export type { Consult, Consultation, MayTransfer } from './session/line/line-actions.js';
 export type { SessionTrace, SessionTraces } from './session/record/trace-folder.js';
-export type { AudioTokens, SessionUsage, UsedProvider, UsedTokens } from './session/record/usage.js';
+export type { AudioTokens, SessionUsage, UsedProvider, UsedTokens, AgentPeriod } from './session/record/usage.js';
 export type { Failover } from './settings/failover.js';
 export type { GivenModels, ModelEntry, ModelRoute, ModelRoutes } from './settings/models.js';
 export type { McpServerSetting, VoiceSubstitute } from './settings/setting-items.js';

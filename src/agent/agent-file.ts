@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import * as z from 'zod';
 import { agentConfigSchema, type AgentConfig } from './agent.js';
 import { type AgentExtensions, agentExtensionsSchema } from './extensions/extensions.js';
@@ -15,8 +17,21 @@ export interface AgentFile {
   script?: unknown;
   /** What the agent has beside its configuration. */
   extensions?: AgentExtensions | null;
+  /**
+   * The agents of other files in its folder, by the id that `parley serve` gives them. Only an agent that hands over to
+   * others has them.
+   */
+  agents?: Readonly<Record<string, AgentBeside>>;
   /** Members in places that the next release refuses. Left out where there are none. */
   warnings?: readonly OldPlaceWarning[];
+}
+
+/** An agent to whom the one of a file may hand over. */
+export interface AgentBeside {
+  name: string;
+  agent: AgentConfig;
+  extensions: AgentExtensions | null;
+  script: unknown;
 }
 
 const agentFileSchema = movingSchema(
@@ -52,7 +67,30 @@ export function parseAgentFile(value: unknown, rules: AgentConfigRules = {}): Ag
  * @throws InvalidConfigError with the line and column of each fault; ParleyError CONFIG_INVALID if it cannot be read
  */
 export async function loadAgentFile(path: string, rules: AgentConfigRules = {}): Promise<AgentFile> {
-  return agentFileIn(await readSource(path), rules);
+  const file = agentFileIn(await readSource(path), rules);
+  return file.extensions?.handover == null ? file : { ...file, agents: await agentsBeside(path) };
+}
+
+/** The id of an agent from a file. */
+export function agentSlug(name: string): string {
+  const words = name.toLowerCase().match(/[a-z0-9]+/g);
+  return words?.join('-') ?? 'agent';
+}
+
+/** The agents in the folder of a file. What is no agent file is left out. */
+export async function agentsBeside(path: string): Promise<Readonly<Record<string, AgentBeside>>> {
+  const folder = dirname(path);
+  const names = (await readdir(folder)).filter((name) => name !== basename(path) && /\.(jsonc?|ya?ml)$/.test(name));
+  const files = await Promise.all(
+    names.map(async (name) => agentFileIn(await readSource(join(folder, name)))).map((file) => file.catch(() => null)),
+  );
+  return Object.fromEntries(
+    files.flatMap((file) => {
+      if (file === null) return [];
+      const { name, config: agent, extensions = null, script } = file;
+      return [[agentSlug(name), { name, agent, extensions, script }]];
+    }),
+  );
 }
 
 /** The agent of a text. @throws InvalidConfigError with the line and column of each fault */

@@ -3,7 +3,8 @@ export type ChatMessage =
   | { role: 'system'; content: string }
   /** `name`: another person in the call has said it, not the user. */
   | { role: 'user'; content: string; name?: string }
-  | { role: 'assistant'; content: string; toolCalls?: readonly ToolCall[] }
+  /** `name`: the agent that has said it, where several spoke. */
+  | { role: 'assistant'; content: string; toolCalls?: readonly ToolCall[]; name?: string }
   | { role: 'tool'; content: string; toolCallId: string };
 
 export interface ToolCall {

@@ -15,7 +15,12 @@ const callSchema = z
 export const messageSchema = z.discriminatedUnion('role', [
   z.strictObject({ role: z.literal('user'), content: text }).meta({ id: 'UserMessage' }),
   z
-    .strictObject({ role: z.literal('assistant'), content: text, tool_calls: z.array(callSchema).max(128).nullish() })
+    .strictObject({
+      role: z.literal('assistant'),
+      content: text,
+      tool_calls: z.array(callSchema).max(128).nullish(),
+      name: z.string().max(200).nullish().describe('The agent that has said it, where several spoke'),
+    })
     .meta({ id: 'AssistantMessage' }),
   z
     .strictObject({ role: z.literal('tool'), content: text, tool_call_id: z.string().min(1).max(200) })

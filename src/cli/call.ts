@@ -164,6 +164,7 @@ async function place(
       agentId: opened.agentId,
       script: file.script,
       extensions: file.extensions,
+      agents: file.agents,
       metadata: options.metadata,
       continuation,
       startUnixMs: options.startUnixMs,

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import { packageFile, packageVersion } from '../package-files.js';
 import { Questions } from './shared/ask.js';
-import { agentSlug } from './shared/agent-engine.js';
+import { agentSlug } from '../agent/agent-file.js';
 import { type CommandIo, defineCommand, UsageError } from './shared/command.js';
 
 /** The files of a new project, and where `examples/starter` has them: npm leaves some names out of packages. */

@@ -218,6 +218,7 @@ async function converse(
       agentId: opened.agentId,
       script: file.script,
       extensions: file.extensions,
+      agents: file.agents,
       transport,
       metadata: options.metadata,
       continuation,

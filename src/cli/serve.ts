@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
-import { type AgentFile, loadAgentFile } from '../agent/agent-file.js';
+import { type AgentFile, agentSlug, loadAgentFile } from '../agent/agent-file.js';
 import { Daemon, engineReports } from '../daemon/daemon.js';
 import { type Log, openLog } from '../daemon/operations/log.js';
 import type { HostedAgent } from '../daemon/agents/agents.js';
@@ -10,7 +10,6 @@ import { nativeStatus } from '../base/native.js';
 import { packageFile } from '../package-files.js';
 import { databaseFile } from '../store/database.js';
 import { storageFault } from '../store/sqlite.js';
-import { agentSlug } from './shared/agent-engine.js';
 import { type CommandIo, defineCommand } from './shared/command.js';
 import { atDesk, openDemoDesk } from './shared/demo-desk.js';
 import { checkDefaults } from '../daemon/engine-options.js';

@@ -137,6 +137,7 @@ async function converse(
       agentId: agent.id,
       script: agent.script,
       extensions: agent.extensions,
+      agents: agent.agents,
       transport: line,
       metadata,
       continuation,

@@ -19,6 +19,7 @@ import * as interruption from './floor/interruption.js';
 import { onLineOpened, onOpeningDue } from './reply/opening.js';
 import { phrasesFor } from './language/phrases.js';
 import { ACTIONS } from './actions/actions.js';
+import * as handover from './actions/handover.js';
 import { setRecording } from './control/recording.js';
 import * as replies from './reply/reply.js';
 import * as toolCalls from './reply/tool-calls.js';
@@ -83,6 +84,14 @@ const ON_EVENT: {
     if (onTransferResult(core, callId, ok, reason)) close(core, 'agent-ended', true);
     interruption.listenAgain(core);
   },
+  'handover.ready': (core, { callId, agent, config, summary, variables }) => {
+    handover.onHandoverReady(core, callId, { agent, config, summary, variables });
+    interruption.listenAgain(core);
+  },
+  'handover.failed': (core, { callId, reason }) => {
+    handover.onHandoverFailed(core, callId, reason);
+    interruption.listenAgain(core);
+  },
   'utterance.started': ofUtterance(speech.onUtteranceStarted),
   'utterance.finished': ofUtterance((core, utterance) => {
     inactivity.onAgentSpoke(core, utterance.kind);
@@ -108,6 +117,7 @@ const ON_EVENT: {
   'command.hold': silence.hold,
   'command.unhold': silence.unhold,
   'command.transfer': commands.transfer,
+  'command.handover': handover.handOverByCommand,
   'command.press': press.press,
   'command.record': (core, { id, on }) => {
     setRecording(core, on);
@@ -128,6 +138,7 @@ const ON_EVENT: {
     commands.withdraw(core, id);
     press.withdrawPress(core, id);
     withdrawUpdate(core, id);
+    handover.withdrawHandover(core, id);
   },
   'command.hangUp': commands.hangUp,
   'command.end': (core, { message }) => endNow(core, 'api-ended', message ?? null),
@@ -155,6 +166,10 @@ const ON_DEADLINE: Readonly<Record<DeadlineName, (core: Core) => void>> = {
     interruption.listenAgain(core);
   },
   'transfer.waiting': onWaitingDue,
+  handover: (core) => {
+    handover.onHandoverDue(core);
+    interruption.listenAgain(core);
+  },
   voicemail: voicemail.onVoicemailDue,
   'voicemail.cadence': voicemail.onCadenceDue,
   digits: digits.commit,

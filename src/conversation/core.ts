@@ -1,4 +1,5 @@
 import type { ToolCall, ToolSpec } from '../agent/chat.js';
+import { type AgentRef, UNNAMED_AGENT } from '../agent/flow/handover.js';
 import type { ConversationConfig } from '../agent/flow/conversation-config.js';
 import type { AgentSettings } from './control/command.js';
 import type { ConversationEffect, PlayoutPosition } from './events.js';
@@ -11,7 +12,7 @@ interface ActionBase {
   /** The tool's name, reserved: agents cannot use it for their own tools. */
   readonly name: string;
   /** Whether a call of this name belongs to the action. Otherwise it belongs to one of the agent's tools. */
-  isEnabled(config: ConversationConfig): boolean;
+  isEnabled(config: ConversationConfig, state: ConversationState): boolean;
   /** The tool as the model sees it; null = not available. Called only if the action is enabled. */
   tool(config: ConversationConfig, core: Core): ToolSpec | null;
   /** Information for the model that is not in the system prompt yet; null = none. */
@@ -48,13 +49,17 @@ export type ConversationAction = FinalAction | RunningAction;
 export class Core {
   /** The settings now. */
   config: ConversationConfig;
+  /** Those of the beginning. */
+  readonly first: ConversationConfig;
   readonly state: ConversationState;
   readonly actions: readonly ConversationAction[];
   position: PlayoutPosition = NOT_PLAYING;
   effects: ConversationEffect[] = [];
 
   constructor(config: ConversationConfig, state: ConversationState, actions: readonly ConversationAction[]) {
-    this.config = { ...config, ...changed(config, state.settings) };
+    const own = state.agentConfig ?? config;
+    this.first = config;
+    this.config = { ...own, ...changed(own, state.settings) };
     this.state = state;
     this.actions = actions;
   }
@@ -64,6 +69,20 @@ export class Core {
     this.state.settings = { ...this.state.settings, ...settings };
     this.config = { ...this.config, ...changed(this.config, settings) };
     if (settings.steps !== undefined) this.state.steps = null; // another flow begins at its start
+  }
+
+  /** Another agent from now on. */
+  become(config: ConversationConfig): void {
+    this.state.agentConfig = config;
+    this.state.settings = {};
+    this.state.steps = null;
+    this.state.language = null;
+    this.config = config;
+  }
+
+  /** Who speaks now. */
+  get agent(): AgentRef {
+    return this.state.handovers.at(-1)?.to ?? this.first.agent ?? UNNAMED_AGENT;
   }
 
   get nowMs(): number {
@@ -77,7 +96,7 @@ export class Core {
 
   /** The built-in action of a call; null = the call is for one of the agent's tools. */
   actionOf({ name }: ToolCall): ConversationAction | null {
-    return this.actions.find((action) => action.name === name && action.isEnabled(this.config)) ?? null;
+    return this.actions.find((action) => action.name === name && action.isEnabled(this.config, this.state)) ?? null;
   }
 
   /** An action uses the line exclusively: the agent's own tones are on it. */

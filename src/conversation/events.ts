@@ -1,9 +1,10 @@
 import type { ChatMessage, ToolCall, ToolSpec } from '../agent/chat.js';
 import type { Failure } from '../base/errors.js';
-import type { CommandOutcome, ConversationCommand, ParticipantState, Side } from './control/command.js';
+import type { CommandOutcome, ConversationCommand, NextAgent, ParticipantState, Side } from './control/command.js';
 import type { StepView } from '../agent/flow/steps.js';
 import type { AnnouncedEnd } from './voicemail/announcements.js';
 import type { ExpectedAnswer } from '../agent/expected-answer.js';
+import type { AgentRef } from '../agent/flow/handover.js';
 import type { AttendedTransferConfig } from '../agent/flow/actions.js';
 
 /** What happens to a conversation. Plain data; times are milliseconds on the session's clock. */
@@ -58,6 +59,10 @@ export type ConversationEvent =
   | { type: 'participant.speaking'; participant: string; on: boolean }
   /** The words of a participant. */
   | { type: 'participant.said'; participant: string; text: string }
+  /** The agent of an `agent.prepare` can go on with the conversation. */
+  | ({ type: 'handover.ready'; callId: string } & NextAgent)
+  /** It cannot; `reason` is what the model reads. */
+  | { type: 'handover.failed'; callId: string; reason: string }
   | ConversationCommand
   /** The language from now on: the model has changed it, or the user speaks another one. */
   | { type: 'language'; language: string }
@@ -140,6 +145,21 @@ export type ConversationEffect =
   | { type: 'participant.words'; participant: string; name: string; text: string; whispered: boolean }
   /** Model, voice and tools of this `command.update` from now on. */
   | { type: 'agent.update'; update: number }
+  /**
+   * Prepares an agent to whom the conversation is to be handed over: a `handover.ready` or `handover.failed` follows.
+   * `summary`: it needs one of the conversation (true), or gets this one. `variables`: values that it gets; those that are null are looked up.
+   */
+  | {
+      type: 'agent.prepare';
+      callId: string;
+      agent: AgentRef;
+      summary: boolean | string;
+      variables: Readonly<Record<string, string | null>>;
+    }
+  /** The agent is not waited for any more. */
+  | { type: 'agent.prepare.cancel'; callId: string }
+  /** Another agent speaks from now on. `back`: it had the conversation before. */
+  | { type: 'agent.handover'; from: AgentRef; to: AgentRef; back: boolean }
   | { type: 'recording.pause'; on: boolean }
   | CommandOutcome
   /** The transcript has become a user turn. */

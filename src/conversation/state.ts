@@ -1,8 +1,10 @@
 import type { ListeningPeriod } from './control/listeners.js';
 import type { ExpectedAnswer } from '../agent/expected-answer.js';
+import type { AgentRef, HandoverContext } from '../agent/flow/handover.js';
+import type { ConversationConfig } from '../agent/flow/conversation-config.js';
 import type { ToolCall } from '../agent/chat.js';
 import type { AttendedTransferConfig } from '../agent/flow/actions.js';
-import type { AddedRole, AgentSettings, ParticipantRecord } from './control/command.js';
+import type { AddedRole, AgentSettings, NextAgent, ParticipantRecord } from './control/command.js';
 import type { EndStatus, UtteranceKind } from './events.js';
 import type { AnnouncedEnd } from './voicemail/announcements.js';
 import type { StepsState } from './steps/machine.js';
@@ -43,6 +45,12 @@ export interface ConversationState {
   ending: EndingState | null;
   /** A transfer in progress. */
   transfer: TransferState | null;
+  /** A hand-over to another agent in progress. */
+  handover: HandoverState | null;
+  /** The hand-overs so far: the last has the agent that speaks. */
+  handovers: Handover[];
+  /** The settings of that agent; null = those of the beginning. */
+  agentConfig: ConversationConfig | null;
   /** A program wants the user connected to this target, or (null) the call ended, when all queued speech has been heard. */
   commanded: CommandedEnd | null;
   /** A machine may have answered, or has; null = a person has. */
@@ -109,6 +117,7 @@ const DEADLINES = [
   'tools',
   'transfer',
   'transfer.waiting',
+  'handover',
   'voicemail',
   'voicemail.cadence',
   'digits',
@@ -154,6 +163,8 @@ export interface AssistantEntry {
   calls: CallEntry[];
   /** The user interrupted it. */
   interrupted: boolean;
+  /** Who speaks; left out until there is a hand-over. */
+  agent?: string;
   atMs: number;
 }
 
@@ -431,6 +442,46 @@ export interface TransferState {
   command: number | null;
 }
 
+export interface HandoverState extends HandoverContext {
+  agent: AgentRef;
+  /** Back to an agent that had the conversation before. */
+  back: boolean;
+  announcement: string | null;
+  reason: string | null;
+  mayReturn: boolean;
+  /** The index of the message in the history with the call that requested it. */
+  entry: number;
+  callId: string;
+  /** Null = a program has asked for it. */
+  requestId: number | null;
+  command: number | null;
+  /** Null = the agent is being prepared. */
+  ready: NextAgent | null;
+}
+
+/** A hand-over that has happened. */
+export interface Handover {
+  from: AgentRef;
+  to: AgentRef;
+  back: boolean;
+  /** Index of the message with the call. */
+  entry: number;
+  callId: string;
+  /** The user's turn in which it happened. */
+  turn: number;
+  /** What the next agent sees of the history before that message: from this index on. */
+  since: number;
+  /** … or only this message of the user, which waits for an answer; null = it sees what `since` says. */
+  only: number | null;
+  /** What it is told. */
+  note: string;
+  /** Where `from` was in its steps; null = it has none. */
+  steps: StepsState | null;
+  /** The agents that it may hand the conversation back to, the last one first in line. */
+  returns: readonly AgentRef[];
+  atMs: number;
+}
+
 export interface EndingState {
   status: EndStatus;
   /** The user's words can still reopen the conversation. */
@@ -458,6 +509,9 @@ export function initialState(): ConversationState {
     noisyUntilMs: 0,
     ending: null,
     transfer: null,
+    handover: null,
+    handovers: [],
+    agentConfig: null,
     commanded: null,
     voicemail: null,
     filler: { lastMs: null, text: null, turn: null },

@@ -47,6 +47,7 @@ import { scriptWarnings, warningText } from './warnings.js';
 export interface AgentSetup {
   /** As parsed by its schema. */
   readonly config: AgentConfig;
+  readonly extensions: AgentExtensions | null;
   readonly agent: ResolvedAgent;
   readonly toolbox: AgentToolbox;
   readonly llm: LlmProvider;
@@ -114,7 +115,7 @@ class SetUp {
     const toolbox = await this.#toolbox(agent, extensions, medium);
     if (!faults.isEmpty || llm === null || toolbox === null) return this.#refused(config);
     if (medium === 'line') this.#noteScriptWarnings(config, agent);
-    const setup = { config, agent, toolbox, llm, refusal: this.#refusal(agent) };
+    const setup = { config, extensions, agent, toolbox, llm, refusal: this.#refusal(agent) };
     if (medium === 'writing') return { setup: { ...setup, speech: null }, faults: null };
     const { stt = null, tts = null } = speech ?? {};
     if (stt === null || tts === null) return this.#refused(config);
@@ -124,9 +125,9 @@ class SetUp {
 
   /** A script that answers, but cannot do what its rules say. */
   #noteScriptWarnings(config: AgentConfig, agent: ResolvedAgent): void {
-    const { script, llm } = this.#request;
+    const { script, llm, extensions } = this.#request;
     if (script == null || llm != null || agent.customLlm !== null || agent.llm.model !== SCRIPTED_MODEL) return;
-    const warnings = scriptWarnings(config, this.#services.providers.scriptToolUses(script));
+    const warnings = scriptWarnings(config, this.#services.providers.scriptToolUses(script), extensions ?? null);
     if (warnings.length > 0) this.#onFault('script.action_off', warnings.map(warningText).join(' '));
   }
 

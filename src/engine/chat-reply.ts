@@ -2,6 +2,8 @@ import type { Clock } from '../base/clock.js';
 import type { ChatMessage, ToolCall, ToolSpec } from '../agent/chat.js';
 import type { HistoryConfig } from '../agent/flow/conversation-config.js';
 import { forModel, limitMessages } from '../conversation/speech/history.js';
+import { type AgentRef, handedOver } from '../agent/flow/handover.js';
+import { FAILED } from '../conversation/actions/handover.js';
 import { freeCallId, MAX_ROUNDS } from '../conversation/reply/reply.js';
 import { raceAbort, untilAborted, withTimeout } from '../base/deadlines.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
@@ -12,12 +14,14 @@ import { ToolRunner } from '../session/tool-runner.js';
 import type { FunctionCall } from '../session/record/session-report.js';
 import { UsageBook } from '../session/record/usage.js';
 import type { AgentToolbox } from '../tools/toolbox.js';
+import type { ChatAgents } from './handover.js';
 import type { ReplyForm } from './options.js';
 import type { CardNumbers } from '../session/record/cards.js';
 import type { ChatSteps, StepVerdict } from './chat-steps.js';
 import { StopWords } from './stop-words.js';
 
-export interface ChatReplyOptions {
+/** The agent that answers. */
+export interface ChatSpeaker {
   llm: LlmProvider;
   model: string;
   temperature: number;
@@ -25,19 +29,32 @@ export interface ChatReplyOptions {
   systemPrompt: string;
   history: HistoryConfig;
   toolbox: AgentToolbox;
-  sessionId: string;
   metadata: Readonly<Record<string, unknown>>;
+  /** The steps of its flow; null = it has none. */
+  steps: ChatSteps | null;
+}
+
+export interface ChatReplyOptions {
+  /** At first. */
+  speaker: ChatSpeaker;
+  agents: Pick<ChatAgents, 'tools' | 'isHandover' | 'seen'>;
+  /** Another agent is to go on. @param messages those before the call */
+  handOver: (call: ToolCall, messages: readonly ChatMessage[]) => Promise<ChatNextSpeaker>;
+  sessionId: string;
   clock: Clock;
   /** Aborts the model and the tools. */
   signal: AbortSignal;
   form: ReplyForm;
-  /** The steps of the agent's flow; null = it has none. */
-  steps: ChatSteps | null;
   /** Puts card numbers into calls of tools. */
   cards: CardNumbers;
   /** A tool has failed. */
   onFault: (name: string, reason: string, cause?: string) => void;
 }
+
+/** Who goes on after a call that hands the conversation over. */
+export type ChatNextSpeaker =
+  | { refused: string }
+  | { speaker: ChatSpeaker; from: AgentRef; to: AgentRef; back: boolean; announcement: string | null };
 
 /** A function's progress. */
 interface Progress {
@@ -55,6 +72,8 @@ export type ReplyPiece =
   | { type: 'tool'; call: ToolCall; ok: boolean; result: string; tookMs: number }
   /** The client has to carry these out; they end the answer. */
   | { type: 'clientCalls'; calls: readonly ToolCall[] }
+  /** Another agent goes on with the answer. */
+  | { type: 'handover'; from: AgentRef; to: AgentRef; back: boolean }
   /** A running function reports progress. The agent's words contain it, unless the function is quiet. */
   | { type: 'toolProgress'; call: ToolCall; text: string };
 
@@ -73,6 +92,7 @@ export class ChatReply {
   /** Whether the longest length cut the answer off. */
   isCutOff = false;
   readonly #options: ChatReplyOptions;
+  #speaker: ChatSpeaker;
   readonly #toolRunner: ToolRunner;
   readonly #results = new Map<ToolCall, (record: FunctionCall) => void>();
   /** Progress of running functions that the reader does not have yet. */
@@ -85,7 +105,9 @@ export class ChatReply {
 
   constructor(options: ChatReplyOptions) {
     this.#options = options;
-    const { toolbox, sessionId, metadata, clock } = options;
+    this.#speaker = options.speaker;
+    const { sessionId, clock } = options;
+    const { toolbox, metadata } = options.speaker;
     const nowMs = (): number => clock.nowMs();
     this.#toolRunner = new ToolRunner(
       { nowMs },
@@ -135,11 +157,18 @@ export class ChatReply {
     const breakOff = (): void => this.#toolRunner.close();
     signal.addEventListener('abort', breakOff, { once: true });
     try {
-      if ((yield* this.#follow(this.#options.steps?.begin() ?? 'model')) === 'user') return;
+      if ((yield* this.#follow(this.#speaker.steps?.begin() ?? 'model')) === 'user') return;
       for (let round = 1; ; round++) {
         const asked = yield* this.#ask([...messages, ...this.added], round);
-        const calls = asked.filter((call) => !this.#isForClient(call));
+        const calls = asked.filter((call) => !this.#isForClient(call) && !this.#isHandover(call));
         const forClient = asked.filter((call) => this.#isForClient(call));
+        // Among other calls it is left out: their results come first and may change the plan.
+        const handover = asked.length === 1 ? asked.find((call) => this.#isHandover(call)) : undefined;
+        if (handover !== undefined) {
+          if (round === MAX_ROUNDS) throw this.#failure('it called tools without an end');
+          yield* this.#handOver(handover, messages);
+          continue;
+        }
         if (calls.length > 0) {
           if (round === MAX_ROUNDS) throw this.#failure('it called tools without an end');
           yield* this.#announce(calls, messages);
@@ -156,7 +185,7 @@ export class ChatReply {
           yield { type: 'clientCalls', calls: forClient };
         }
         if (calls.length === 0 || forClient.length > 0) break;
-        if ((yield* this.#follow(this.#options.steps?.advance() ?? 'model')) === 'user') break;
+        if ((yield* this.#follow(this.#speaker.steps?.advance() ?? 'model')) === 'user') break;
       }
     } finally {
       signal.removeEventListener('abort', breakOff);
@@ -167,7 +196,8 @@ export class ChatReply {
 
   /** What the steps of the flow do without the model: phrases, and tools that parley calls. Returns who goes on. */
   async *#follow(first: StepVerdict): AsyncGenerator<ReplyPiece, 'model' | 'user', undefined> {
-    const { steps, signal } = this.#options;
+    const { signal } = this.#options;
+    const { steps } = this.#speaker;
     if (steps === null) return 'model';
     let next = first;
     for (let count = 0; typeof next === 'object'; count++) {
@@ -185,11 +215,28 @@ export class ChatReply {
   }
 
   *#stepText(): Generator<ReplyPiece, void, undefined> {
-    for (const text of this.#options.steps?.taken() ?? []) {
+    for (const text of this.#speaker.steps?.taken() ?? []) {
       this.#parted = this.hasSpoken;
       yield* this.#text(text);
       this.#parted = true;
     }
+  }
+
+  async *#handOver(call: ToolCall, messages: readonly ChatMessage[]): AsyncGenerator<ReplyPiece, void, undefined> {
+    const next = await raceAbort(this.#options.handOver(call, [...messages, ...this.added]), this.#options.signal);
+    const isRefused = 'refused' in next;
+    if (!isRefused && next.announcement !== null) yield* this.#progressText(next.announcement);
+    this.#endRound([call]);
+    const content = isRefused ? FAILED(next.refused) : handedOver(next.to);
+    this.added.push({ role: 'tool', toolCallId: call.id, content });
+    if (isRefused) return;
+    this.#speaker = next.speaker;
+    this.#toolRunner.use(next.speaker);
+    yield { type: 'handover', from: next.from, to: next.to, back: next.back };
+  }
+
+  #isHandover(call: ToolCall): boolean {
+    return this.#options.agents.isHandover(call);
   }
 
   /** Asks the model once. Returns its tool calls. */
@@ -197,7 +244,8 @@ export class ChatReply {
     messages: readonly ChatMessage[],
     round: number,
   ): AsyncGenerator<ReplyPiece, readonly ToolCall[], undefined> {
-    const { llm, model, clock, signal, form } = this.#options;
+    const { clock, signal, form } = this.#options;
+    const { llm, model } = this.#speaker;
     const stop = new StopWords(form.stop ?? []);
     const taken = new Set(messages.flatMap((one) => (one.role === 'assistant' ? (one.toolCalls ?? []) : [])).map(idOf));
     const calls: ToolCall[] = [];
@@ -232,10 +280,10 @@ export class ChatReply {
   }
 
   #request(messages: readonly ChatMessage[], round: number, signal: AbortSignal): LlmRequest {
-    const { model, temperature, toolbox, clock, form } = this.#options;
-    const { steps } = this.#options;
+    const { clock, form, agents } = this.#options;
+    const { model, temperature, toolbox, steps } = this.#speaker;
     const own = steps === null ? toolbox.specs : steps.tools(toolbox.specs);
-    const tools = [...own, ...(form.clientTools ?? [])];
+    const tools = [...agents.tools, ...own, ...(form.clientTools ?? [])];
     const request: LlmRequest = {
       model,
       messages: this.#limited(messages),
@@ -257,15 +305,15 @@ export class ChatReply {
   }
 
   #limited(messages: readonly ChatMessage[]): ChatMessage[] {
-    const { systemPrompt, steps, history } = this.#options;
+    const { systemPrompt, steps, history } = this.#speaker;
     const content = [systemPrompt, steps?.prompt() ?? ''].filter((part) => part !== '').join('\n\n');
-    const limited = limitMessages(forModel(messages), history);
+    const limited = limitMessages(forModel(this.#options.agents.seen(messages)), history);
     return content === '' ? limited : [{ role: 'system', content }, ...limited];
   }
 
   /** The phrase of each tool, unless it is only a suggestion and the model has said something itself. */
   *#announce(calls: readonly ToolCall[], messages: readonly ChatMessage[]): Generator<ReplyPiece, void, undefined> {
-    const { speech } = this.#options.toolbox;
+    const { speech } = this.#speaker.toolbox;
     // Requests share no state: the conversation's length selects the phrase, so that phrases rotate.
     const turn = messages.filter(({ role }) => role === 'user').length;
     for (const name of new Set(calls.map((call) => call.name))) {
@@ -296,12 +344,13 @@ export class ChatReply {
   }
 
   #run(calls: readonly ToolCall[]): Promise<FunctionCall[]> {
-    const { clock, toolbox } = this.#options;
+    const { clock } = this.#options;
+    const { toolbox } = this.#speaker;
     const maxMs = toolbox.longestInWritingMs + TOOL_GRACE_MS;
     const results = calls.map(async (call): Promise<FunctionCall> => {
       const result = new Promise<FunctionCall>((resolve) => this.#results.set(call, resolve));
       const { name, arguments: args } = call;
-      const { steps } = this.#options;
+      const { steps } = this.#speaker;
       if (steps?.owns(name) === true) {
         return { name, arguments: args, ok: true, result: steps.take(name, args), tookMs: 0, runAfterCall: false };
       }
@@ -339,7 +388,7 @@ export class ChatReply {
   }
 
   #failure(reason: string, cause?: unknown): ParleyError {
-    return new ParleyError('PROVIDER_FAILED', { provider: this.#options.llm.name, reason }, { cause });
+    return new ParleyError('PROVIDER_FAILED', { provider: this.#speaker.llm.name, reason }, { cause });
   }
 }
 

@@ -73,6 +73,7 @@ export function chatReport({
     steps,
     listeners: [],
     participants: [],
+    agents: [],
     faults: Object.fromEntries(faults),
     faultReasons: { ...faults.reasons },
     faultCauses: { ...faults.causes },

@@ -1,16 +1,20 @@
 import { randomUUID } from 'node:crypto';
+import { withTimeout } from '../base/deadlines.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import { nowUnixMs } from '../base/real-clock.js';
-import type { ChatMessage } from '../agent/chat.js';
+import type { ChatMessage, ToolCall } from '../agent/chat.js';
 import type { ReplyShape } from '../providers/llm/llm.js';
 import { faultOf } from '../schema/issues.js';
 import { toolNameFaults } from '../tools/toolbox.js';
 import { buildSystemPrompt } from '../agent/prompt.js';
+import { refusal } from '../session/open-commands.js';
 import { afterCall } from '../session/after-call/after-call.js';
 import type { FunctionCall, SessionReport } from '../session/record/session-report.js';
 import { callFacts, unfinishedSession } from './call-facts.js';
 import { CHAT_STATUS, chatReport, FaultCounts } from './chat-report.js';
-import { ChatReply, type ReplyPiece } from './chat-reply.js';
+import { type ChatNextSpeaker, ChatReply, type ChatSpeaker, type ReplyPiece } from './chat-reply.js';
+import { ChatAgents } from './handover.js';
+import type { SessionRecord } from './session-recorder.js';
 import { asksForCards, CardNumbers } from '../session/record/cards.js';
 import { ChatSteps } from './chat-steps.js';
 import { rememberWhenOver } from './continuation.js';
@@ -33,7 +37,14 @@ interface Chat {
   request: ChatRequest;
   startMs: number;
   startUnixMs: number;
+  /** Which agent has the conversation. */
+  agents: ChatAgents;
+  /** That agent. */
   prepared: PreparedAgent;
+  /** All agents of this answer. */
+  all: PreparedAgent[];
+  /** Of the agent of the request. */
+  facts: SessionRecord['facts'];
   systemPrompt: string;
   form: ReplyForm;
   steps: ChatSteps | null;
@@ -65,21 +76,16 @@ export class Chats {
 
   async *#answer(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatPiece, void, undefined> {
     const chat = await this.#begin(request, signal);
-    const { id: sessionId, systemPrompt, prepared } = chat;
-    const { agent, toolbox, llm, model } = prepared;
+    const { id: sessionId, prepared, agents } = chat;
+    const { agent, llm } = prepared;
     const reply = new ChatReply({
-      llm,
-      model,
-      systemPrompt,
-      toolbox,
+      speaker: speakerOf(chat),
+      agents,
+      handOver: (call, messages) => this.#handOver(chat, { call, messages }, signal),
       sessionId,
       signal,
-      metadata: agent.metadata,
       clock: this.#services.clock,
-      temperature: agent.llm.temperature,
-      history: agent.history,
       form: chat.form,
-      steps: chat.steps,
       cards: chat.cards,
       onFault: chat.faults.note,
     });
@@ -98,6 +104,47 @@ export class Chats {
     const { promptTokens, completionTokens } = reply.usage.tokens;
     yield { type: 'done', added: reply.added, promptTokens, completionTokens, cutOff: reply.isCutOff };
     await ending;
+  }
+
+  /** Another agent goes on with an answer, or the reason why not. */
+  async #handOver(
+    chat: Chat,
+    { call, messages }: { call: ToolCall; messages: readonly ChatMessage[] },
+    signal: AbortSignal,
+  ): Promise<ChatNextSpeaker> {
+    const { agents, faults, request, startUnixMs } = chat;
+    const taken = agents.take(call, messages);
+    if ('refused' in taken) return taken;
+    try {
+      const prepared = await withTimeout(this.#services.networkClock, HANDOVER_MS, (limit) =>
+        this.#prepare(taken.request, chat, AbortSignal.any([signal, limit])),
+      );
+      const whyNot = whyNotAfter(chat.facts.optOut, prepared);
+      if (whyNot !== null) {
+        await prepared.close();
+        throw refusal('handover', 'unsupported', whyNot);
+      }
+      const steps = stepsOf(prepared, agents.seen(messages), startUnixMs);
+      Object.assign(chat, { prepared, steps, systemPrompt: systemPromptOf(prepared, request, startUnixMs) });
+      chat.all.push(prepared);
+      const { from, to, back, announcement } = taken;
+      return { speaker: speakerOf(chat), from, to, back, announcement };
+    } catch (error) {
+      signal.throwIfAborted();
+      agents.undo();
+      faults.note('handover.failed', reasonOf(error));
+      return { refused: reasonOf(error) };
+    }
+  }
+
+  /** @throws ParleyError as `Engine.chat`; COMMAND_REFUSED for an agent whose own server answers */
+  async #prepare(request: ChatRequest, { id, faults }: Pick<Chat, 'id' | 'faults'>, signal: AbortSignal) {
+    return prepareAgent(this.#services, request, 'writing', {
+      id,
+      onFault: faults.note,
+      onFinish: () => undefined, // a chat has no line to close or transfer
+      signal,
+    });
   }
 
   /** The agent's words: its opening, an answer, or nothing. */
@@ -121,10 +168,10 @@ export class Chats {
   }
 
   /** @throws ParleyError CONFIG_INVALID for what this agent or its model cannot do */
-  #form({ form }: ChatRequest, { toolbox, llm }: PreparedAgent): ReplyForm {
+  #form({ form }: ChatRequest, { toolbox, llm }: PreparedAgent, agents: ChatAgents): ReplyForm {
     const { clientTools, maxTokens, responseFormat } = form ?? {};
     const shapes = llm.shapes ?? [];
-    const taken = toolbox.specs.map(({ name }) => name);
+    const taken = [...agents.tools, ...toolbox.specs].map(({ name }) => name);
     const names = (clientTools ?? []).map(({ name }) => name);
     const [fault] = toolNameFaults(names, taken);
     if (fault !== undefined) throw faultOf(['form', 'clientTools'], fault.message);
@@ -141,27 +188,36 @@ export class Chats {
     const faults = new FaultCounts((name, reason) =>
       this.#services.options.onChatFault?.({ sessionId: id, agentId }, name, reason),
     );
-    const prepared = await prepareAgent(this.#services, given, 'writing', {
-      id,
-      onFault: faults.note,
-      onFinish: () => undefined, // a chat has no line to close or transfer
-      signal,
-    });
-    const prompt = buildSystemPrompt(prepared.agent, startUnixMs, 'writing');
-    const systemPrompt = [prompt, given.context ?? ''].filter((part) => part !== '').join('\n\n');
+    const agents = new ChatAgents(given, (target) => faults.note('handover.missing', `there is no agent "${target}"`));
+    const prepared = await this.#prepare(agents.request, { id, faults }, signal);
+    const systemPrompt = systemPromptOf(prepared, given, startUnixMs);
+    const known = callFacts(given, prepared, startUnixMs);
+    const facts = agents.isFirst ? known : { ...known, agentConfig: given.agent, metadata: given.metadata ?? {} };
     let form: ReplyForm;
     try {
-      form = this.#form(given, prepared);
+      form = this.#form(given, prepared, agents);
     } catch (error) {
       await prepared.close();
       throw error;
     }
-    const { steps: flow, timezone } = prepared.agent;
     const cards = new CardNumbers();
-    const request = asksForCards(flow) ? withoutCards(given, cards) : given;
-    const steps =
-      flow === null ? null : new ChatSteps({ flow, startUnixMs, timezone }, request.messages, prepared.agent.language);
-    const chat = { id, request, steps, cards, startMs, startUnixMs, prepared, systemPrompt, form, faults };
+    const request = asksForCards(prepared.agent.steps) ? withoutCards(given, cards) : given;
+    const steps = stepsOf(prepared, agents.seen(request.messages), startUnixMs);
+    const chat = {
+      id,
+      request,
+      steps,
+      cards,
+      startMs,
+      startUnixMs,
+      agents,
+      prepared,
+      all: [prepared],
+      facts,
+      systemPrompt,
+      form,
+      faults,
+    };
     prepared.customLlm?.llm.start(); // connected for this answer only
     if (request.endOfSession === true) {
       this.#keep(chat, { messages: saidBefore(request), functionCalls: [], durationMs: 0 });
@@ -170,9 +226,9 @@ export class Chats {
   }
 
   /** Makes the work after the session survive a crash. */
-  #keep({ id, request, startUnixMs, prepared, faults }: Chat, chat: UnfinishedChat): void {
+  #keep({ id, request, facts, prepared, faults }: Chat, chat: UnfinishedChat): void {
     const { agent } = prepared;
-    const record = { to: agent.webhooks.sessionData, facts: callFacts(request, prepared, startUnixMs) };
+    const record = { to: agent.webhooks.sessionData, facts };
     const kept = agent.privacy.optOut ? { ...chat, messages: [], functionCalls: [] } : chat;
     this.#services.options.unfinished?.put(unfinishedSession(id, record, request, kept)).catch(() => {
       faults.set('history.failed', 1);
@@ -182,14 +238,14 @@ export class Chats {
   /** The work after the answer. Resolves when all of it is done; never rejects. */
   #end(chat: Chat, reply: ChatReply, failure: string | null): Promise<void> {
     const after = chat.request.endOfSession === true ? this.#endSession(chat, reply, failure) : Promise.resolve();
-    const ending = after.catch(() => undefined).then(() => chat.prepared.close());
+    const ending = after.catch(() => undefined).then(() => closeAll(chat.all));
     this.#ending.add(ending);
     void ending.then(() => this.#ending.delete(ending));
     return ending;
   }
 
   async #endSession(chat: Chat, reply: ChatReply, failure: string | null): Promise<void> {
-    const { id, request, startMs, startUnixMs, prepared, faults } = chat;
+    const { id, request, startMs, facts, prepared, faults } = chat;
     const { recorder, sessionMemory, clock, options } = this.#services;
     const { agent } = prepared;
     const messages = [...saidBefore(request), ...reply.added];
@@ -206,7 +262,7 @@ export class Chats {
       { id, finished, noteFault: faults.note },
       {
         to,
-        facts: callFacts(request, prepared, startUnixMs),
+        facts,
         outcome: () => Promise.resolve({ status: CHAT_STATUS, error: failure, carrier: null }),
       },
     );
@@ -252,6 +308,36 @@ export class Chats {
   }
 }
 
+/** Why an agent cannot go on with a conversation that is stored, or is not; null = it can. */
+function whyNotAfter(optOut: boolean, { agent, customLlm }: PreparedAgent): string | null {
+  if (customLlm !== null) return "an agent's own server answers in place of its model";
+  return agent.privacy.optOut && !optOut ? 'it opts out of data collection, and this conversation does not' : null;
+}
+
+async function closeAll(agents: readonly PreparedAgent[]): Promise<void> {
+  await Promise.all(agents.map((agent) => agent.close()));
+}
+
+function systemPromptOf({ agent }: PreparedAgent, { context }: ChatRequest, startUnixMs: number): string {
+  return [buildSystemPrompt(agent, startUnixMs, 'writing'), context ?? ''].filter((part) => part !== '').join('\n\n');
+}
+
+/** The steps of the agent's flow; null = it has none. */
+function stepsOf(
+  { agent: { steps: flow, timezone, language } }: PreparedAgent,
+  messages: readonly ChatMessage[],
+  startUnixMs: number,
+): ChatSteps | null {
+  return flow === null ? null : new ChatSteps({ flow, startUnixMs, timezone }, messages, language);
+}
+
+function speakerOf({ prepared: { agent, llm, model, toolbox }, systemPrompt, steps }: Chat): ChatSpeaker {
+  const { metadata, history } = agent;
+  return { llm, model, systemPrompt, toolbox, metadata, history, steps, temperature: agent.llm.temperature };
+}
+
+/** Longest wait for an agent to whom an answer is handed over. */
+const HANDOVER_MS = 6_000;
 const BROKEN_OFF = 'the client left before the answer was complete';
 
 /** The request without the numbers of cards that its user has typed. */

@@ -7,6 +7,7 @@ import type { SessionContinuation } from '../agent/continuation.js';
 import { ParleyError } from '../base/errors.js';
 import { type DoNotCallList, MemoryDoNotCallList } from '../session/after-call/do-not-call.js';
 import type { ChatPiece } from './chat.js';
+import { reachableAgents } from './handover.js';
 import { isRemote, type SessionHandle, type SessionLine } from './remote-line.js';
 import type { LlmPiece } from '../providers/llm/llm.js';
 import type {
@@ -87,6 +88,7 @@ export class Engine {
       | 'unfinished'
       | 'voices'
       | 'mcpTokens'
+      | 'agents'
     >,
   ): void {
     if (this.#runtime !== null) throw new Error('keepIn() must be called before the engine is used');
@@ -176,7 +178,7 @@ export class Engine {
    * PROVIDER_TIMEOUT, PROVIDER_REMOTE_IN_VIRTUAL_TIME, SESSION_CLOSED; the signal's reason when it is aborted
    */
   async *chat(request: ChatRequest): AsyncGenerator<ChatPiece, void, undefined> {
-    yield* (await this.#load()).chats.answer(request);
+    yield* (await this.#load()).chats.answer(await this.#withAgents(request));
   }
 
   /**
@@ -212,7 +214,14 @@ export class Engine {
 
   async #makeSession({ transport, ...request }: SessionRequest<SessionLine>): Promise<SessionHandle> {
     const { sessions } = await this.#load();
-    return isRemote(transport) ? sessions.openRemote(transport, request) : sessions.create({ ...request, transport });
+    const whole = await this.#withAgents(request);
+    return isRemote(transport) ? sessions.openRemote(transport, whole) : sessions.create({ ...whole, transport });
+  }
+
+  /** A conversation keeps the agents that it can reach as they are when it begins. */
+  async #withAgents<Request extends AgentRequest>(request: Request): Promise<Request> {
+    if (request.extensions?.handover == null) return request;
+    return { ...request, agents: await reachableAgents(request, this.#options.agents ?? null) };
   }
 
   /** Ends all sessions and frees shared resources. May be called twice. */

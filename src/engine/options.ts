@@ -123,6 +123,8 @@ export interface EngineOptions {
   traces?: SessionTraces | undefined;
   /** Voices with names of their own, which agents can use. Default none. */
   voices?: CustomVoices;
+  /** The agents to whom others may hand conversations over. Default: only those that a request gives. */
+  agents?: AgentSource;
   /** Numbers that agents do not call. Default: a list in memory. */
   doNotCall?: DoNotCallList;
   /** The messages of finished sessions. Default: the latest ones, in memory. */
@@ -155,6 +157,22 @@ export interface CustomVoice {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
+/** Another agent, to whom one may hand a conversation over. */
+export interface NamedAgent {
+  name: string;
+  agent: AgentConfig;
+  extensions?: AgentExtensions | null | undefined;
+  script?: unknown;
+  /** Functions in code in addition to its own tools. Default none. */
+  tools?: readonly DefinedTool[] | null | undefined;
+}
+
+/** Agents by id, such as those of a database. */
+export interface AgentSource {
+  /** Null = there is none. */
+  get(id: string): Promise<NamedAgent | null>;
+}
+
 export interface AgentRequest {
   /** Checked as `parseAgentConfig` does. */
   agent: AgentConfig;
@@ -162,6 +180,11 @@ export interface AgentRequest {
   extensions?: AgentExtensions | null | undefined;
   /** Rules of the scripted model, see docs/agent-scripts.md. If another model answers, they are its fallback. */
   script?: unknown;
+  /**
+   * The agents to whom this one may hand over (`extensions.handover`), by id, and those to whom they may. Default: those of
+   * `EngineOptions.agents`.
+   */
+  agents?: Readonly<Record<string, NamedAgent>> | null | undefined;
   /** Providers of the embedder's own in place of what the agent names. */
   vad?: VadProvider | undefined;
   stt?: SttProvider | undefined;

@@ -4,6 +4,7 @@ import type { Ticker } from '../base/ticker.js';
 import type { SessionContinuation } from '../agent/continuation.js';
 import type { SessionReport } from '../session/record/session-report.js';
 import { setUpAgent } from './agent-setup.js';
+import { unknownTargets } from './handover.js';
 import { Chats } from './chat.js';
 import { Completions } from './completions.js';
 import { assertKnown } from './continuation.js';
@@ -44,7 +45,9 @@ export class EngineRuntime {
   /** See `Engine.reviewAgent`. */
   async reviewAgent(request: AgentRequest, medium: Medium): Promise<AgentReview> {
     const { setup, faults } = await setUpAgent(this.#services, request, medium);
-    if (setup === null) return { faults, warnings: [] };
+    const unknown = await unknownTargets(request, this.#services.options.agents ?? null);
+    if (setup === null) return { faults: [...faults, ...unknown], warnings: [] };
+    if (unknown.length > 0) return { faults: unknown, warnings: [] };
     const { agent, refusal } = setup;
     const warnings = agentWarnings({ request, agent, options: this.#services.options });
     if (refusal === null) return { faults: [], warnings };

@@ -10,16 +10,19 @@ import {
   type ToolSpeechConfig,
 } from '../agent/flow/conversation-config.js';
 import { buildSystemPrompt } from '../agent/prompt.js';
+import { type AgentRef, UNNAMED_AGENT } from '../agent/flow/handover.js';
 import type { LogSink } from '../session/record/event-log.js';
 import type { SessionTrace } from '../session/record/trace-folder.js';
 import { Session } from '../session/session.js';
-import type { SessionOptions } from '../session/session-options.js';
+import { refusal } from '../session/open-commands.js';
+import type { OtherAgents, SessionOptions } from '../session/session-options.js';
 import { changeAgent, toolMsOf } from './change-agent.js';
 import { callFacts, unfinishedSession } from './call-facts.js';
 import type { SessionRecord } from './session-recorder.js';
 import { messagesBefore, rememberWhenOver } from './continuation.js';
 import { finalWait } from './fallbacks.js';
 import { chooseVoice, NO_LANGUAGE_VENDORS, spokenLanguages, languageWishes } from './languages.js';
+import { handoverConfig, otherAgents } from './handover.js';
 import type { AgentRequest, SessionRequest } from './options.js';
 import { prepareSpokenAgent } from './prepare-agent.js';
 import { flowHints } from '../providers/llm/scripted/index.js';
@@ -59,8 +62,11 @@ export class SessionFactory {
     });
     const onTraceFault = (reason: string): void => pending.noteFault('trace.failed', reason);
     const log = sessionLog(request.log ?? null, this.#services.options.traces?.open(id, onTraceFault) ?? null);
+    const agentOptions = this.#agentOptions(prepared, request);
+    const change = changeAgent(this.#services, { request, prepared, startUnixMs, onFault: pending.noteFault });
+    const about = { id, startUnixMs, onFault: pending.noteFault };
     const session = new Session({
-      ...this.#agentOptions(prepared, request),
+      ...agentOptions,
       ...line,
       id,
       clock: this.#services.clock,
@@ -68,10 +74,11 @@ export class SessionFactory {
       mayTransfer: request.mayTransfer,
       consult: request.consult,
       observe: request.observe,
-      conversation: await this.#conversation(prepared, request, startUnixMs),
+      conversation: await this.#conversation(prepared, request, about),
       participant: prepared.customLlm?.participant,
       listDoNotCall: this.#listDoNotCall(id, request),
-      change: changeAgent(this.#services, { request, prepared, startUnixMs, onFault: pending.noteFault }),
+      change,
+      others: this.#others(prepared, request, about),
       log: log.sink,
     });
     pending.made(session);
@@ -129,7 +136,7 @@ export class SessionFactory {
   async #conversation(
     prepared: SpokenAgent,
     request: SessionRequest,
-    startUnixMs: number,
+    { startUnixMs, onFault }: AboutSession,
   ): Promise<ConversationConfig> {
     const { agent, toolbox, speech, customLlm } = prepared;
     const { options, sessionMemory } = this.#services;
@@ -142,6 +149,13 @@ export class SessionFactory {
       modelHears: speech.realtime?.hears ?? false,
       deadlines: { ...deadlines, toolMs: toolMsOf(toolbox) },
       opening: { ...conversation.opening, resumes: request.continuation?.resume === true },
+      agent: refOf(request),
+      handover:
+        whyNotHandedOver(prepared) === null
+          ? handoverConfig({ ...request, extensions: prepared.extensions }, agent.variables, (target) =>
+              onFault('handover.missing', `there is no agent "${target}"`),
+            )
+          : null,
       earlier: await messagesBefore(request.continuation ?? {}, sessionMemory, continued(request, agent)),
     };
     if (customLlm === null) return whole;
@@ -152,6 +166,46 @@ export class SessionFactory {
       speculation: { ...whole.speculation, enabled: false },
       transfer: { ...transfer, anyTarget: true },
     };
+  }
+
+  /** The agents to whom the session may hand over. */
+  #others(first: SpokenAgent, request: SessionRequest, about: AboutSession): OtherAgents {
+    const { options } = this.#services;
+    return otherAgents({
+      request,
+      source: options.agents ?? null,
+      whyNot: whyNotHandedOver(first),
+      make: async (ref, { agent, extensions, script, tools }, variables, signal) => {
+        const next: SessionRequest = {
+          ...request,
+          agent,
+          extensions,
+          script,
+          tools,
+          agentId: ref.id,
+          metadata: { ...first.agent.metadata, ...variables },
+          continuation: null,
+        };
+        const prepared = await prepareSpokenAgent(this.#services, next, {
+          ...about,
+          onFinish: () => undefined,
+          signal,
+        });
+        const whyNot = whyNotHandedOver(prepared) ?? whyNotAfter(first, prepared);
+        if (whyNot !== null) {
+          await prepared.close();
+          throw refusal('handover', 'unsupported', whyNot);
+        }
+        const conversation = await this.#conversation(prepared, next, about);
+        const change = changeAgent(this.#services, { ...about, request: next, prepared });
+        return {
+          ...this.#agentOptions(prepared, next),
+          conversation: { ...conversation, agent: ref },
+          agent: ref,
+          change,
+        };
+      },
+    });
   }
 
   #languages(
@@ -188,6 +242,32 @@ export class SessionFactory {
     });
     void recorder.record(session, record);
   }
+}
+
+/** What all agents of a session share. */
+interface AboutSession {
+  id: string;
+  startUnixMs: number;
+  onFault: (name: string, reason: string) => void;
+}
+
+/** Who speaks at the beginning. */
+function refOf({ agentId, agents }: SessionRequest): AgentRef {
+  if (agentId == null) return UNNAMED_AGENT;
+  const own = agents != null && Object.hasOwn(agents, agentId) ? agents[agentId] : undefined;
+  return { id: agentId, name: own?.name ?? agentId };
+}
+
+/** Why an agent can neither hand over nor be handed over to; null = it can. */
+function whyNotHandedOver({ customLlm, speech }: SpokenAgent): string | null {
+  if (customLlm !== null) return "an agent's own server answers in place of its model";
+  return speech.realtime === null ? null : 'a speech-to-speech model has a session of its own';
+}
+
+/** What of a call was stored cannot be taken back. */
+function whyNotAfter(first: SpokenAgent, next: SpokenAgent): string | null {
+  const isStored = !first.agent.privacy.optOut;
+  return isStored && next.agent.privacy.optOut ? 'it opts out of data collection, and this call does not' : null;
 }
 
 /** Keeps faults of a session's preparation until the session exists. */

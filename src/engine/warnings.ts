@@ -1,4 +1,5 @@
 import { type ParleyError, reasonOf } from '../base/errors.js';
+import type { AgentExtensions } from '../agent/extensions/extensions.js';
 import { oldPlaceWarnings } from '../agent/extensions/old-place.js';
 import { type Location, placeOf } from '../schema/issues.js';
 import { EMBEDDED_DEFAULTS, type ResolvedAgent } from '../agent/resolve.js';
@@ -41,7 +42,8 @@ const CHECKS: readonly ((checked: WarningContext) => readonly AgentWarning[])[] 
     llm === undefined ? modelWarnings({ config, script }, options) : [],
   ({ request: { agent: config } }) => oldPlaceWarnings(config),
   ({ request: { agent: config }, options }) => addressWarnings(config, new AddressGuard(options)),
-  ({ request: { agent: config, script } }) => scriptWarnings(config, scriptToolUses(script)),
+  ({ request: { agent: config, script, extensions } }) =>
+    scriptWarnings(config, scriptToolUses(script), extensions ?? null),
 ];
 
 /** The warnings about an agent that can have sessions. */
@@ -76,7 +78,9 @@ export function modelWarnings(
 }
 
 /** The setting that offers each action to the model, and whether an agent has it. */
-const ACTION_SETTINGS: Readonly<Record<string, { name: string; isSet: (config: AgentConfig) => boolean }>> = {
+const ACTION_SETTINGS: Readonly<
+  Record<string, { name: string; isSet: (config: AgentConfig, extensions: AgentExtensions) => boolean }>
+> = {
   end_call: {
     name: 'flow.agent_terminate_call.enabled',
     isSet: ({ flow }) => flow?.agent_terminate_call?.enabled === true,
@@ -90,6 +94,7 @@ const ACTION_SETTINGS: Readonly<Record<string, { name: string; isSet: (config: A
     name: 'switch_language.languages',
     isSet: ({ switch_language }) => (switch_language?.languages ?? []).length > 0,
   },
+  hand_over: { name: 'extensions.handover', isSet: (_config, { handover }) => handover != null },
   do_not_call: {
     name: 'privacy_settings.do_not_call_detection',
     isSet: ({ privacy_settings }) => privacy_settings?.do_not_call_detection === true,
@@ -97,10 +102,14 @@ const ACTION_SETTINGS: Readonly<Record<string, { name: string; isSet: (config: A
 };
 
 /** Warns of the places of a script that need an action which the agent's configuration does not switch on. */
-export function scriptWarnings(config: AgentConfig, uses: readonly ScriptToolUse[]): AgentWarning[] {
+export function scriptWarnings(
+  config: AgentConfig,
+  uses: readonly ScriptToolUse[],
+  extensions: AgentExtensions | null = null,
+): AgentWarning[] {
   return uses.flatMap(({ place, tool }) => {
     const setting = Object.hasOwn(ACTION_SETTINGS, tool) ? ACTION_SETTINGS[tool] : undefined;
-    if (setting === undefined || setting.isSet(config)) return [];
+    if (setting === undefined || setting.isSet(config, extensions ?? {})) return [];
     const effect = place.at(-1) === 'end' ? 'the agent does not hang up' : 'the call of the tool fails';
     return [{ part: 'script', loc: place, msg: `needs ${setting.name}: without it ${effect}.` }];
   });

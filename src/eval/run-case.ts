@@ -144,6 +144,7 @@ class CaseRunner {
           agent: agent.config,
           script: agent.script,
           extensions: agent.extensions,
+          agents: agent.agents,
           tools: agent.tools,
           agentId: agent.agentId,
           id: `eval-${String(this.#seed)}`,

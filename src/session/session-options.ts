@@ -3,6 +3,7 @@ import type { Denoising } from '../audio/dsp/denoiser.js';
 import type { Clock } from '../base/clock.js';
 import type { Ticker } from '../base/ticker.js';
 import type { AgentConfig } from '../agent/agent.js';
+import type { AgentRef } from '../agent/flow/handover.js';
 import type { ToolCall } from '../agent/chat.js';
 import type { ConversationConfig } from '../agent/flow/conversation-config.js';
 import type { AgentSettings, ParticipantState, Side } from '../conversation/control/command.js';
@@ -69,6 +70,10 @@ export interface SessionOptions {
   recording?: Pick<Recording, 'path' | 'close' | 'pause' | 'resume'> | null | undefined;
   /** Prepares other settings of the agent. Default: they cannot change. */
   change?: ChangeAgent | null | undefined;
+  /** Who speaks at the beginning. Default: an agent without an id. */
+  agent?: AgentRef | undefined;
+  /** Finds the agents to whom the conversation may be handed over. Default: there are none. */
+  others?: OtherAgents | null | undefined;
   clock: Clock;
   ticker: Ticker;
   /** Nothing that is said may be stored: log and report have only times and kinds. Default false. */
@@ -81,6 +86,40 @@ export interface SessionOptions {
   log?: LogSink | null | undefined;
   /** For embedders and daemons. A listener that throws is noted in the log and otherwise ignored. */
   observe?: ((event: SessionEvent) => void) | null | undefined;
+}
+
+/** What a session has of the agent that speaks. */
+export interface SessionAgent extends Pick<
+  SessionOptions,
+  | 'hints'
+  | 'startLanguage'
+  | 'sttOptions'
+  | 'languages'
+  | 'temperature'
+  | 'voice'
+  | 'toolbox'
+  | 'metadata'
+  | 'memory'
+  | 'change'
+  | 'conversation'
+  | 'stt'
+  | 'llm'
+  | 'model'
+  | 'tts'
+> {
+  agent: AgentRef;
+}
+
+/** The agents to whom a conversation may be handed over. */
+export interface OtherAgents {
+  /** Null = there is no such agent. */
+  nameOf(id: string): Promise<string | null>;
+  /**
+   * An agent whose connections are open and whose voice is warm.
+   * @param variables join the metadata
+   * @throws ParleyError as `Engine.createSession`; the reason why this agent cannot have the conversation
+   */
+  prepare(agent: AgentRef, variables: Readonly<Record<string, string>>, signal: AbortSignal): Promise<SessionAgent>;
 }
 
 /** A tool of AgentConfig. */
@@ -162,6 +201,8 @@ export type SessionEvent =
   | { type: 'step'; step: string }
   /** The changes of an `updateAgent` apply from now on. */
   | { type: 'agentUpdated' }
+  /** Another agent speaks from now on; `back`: one that had the conversation before. */
+  | { type: 'handover'; from: AgentRef; to: AgentRef; back: boolean }
   /** A tool starts; `tool` follows when it is done, unless the call ends before. */
   | { type: 'toolStarted'; call: ToolCall }
   /** A running function reports progress. */

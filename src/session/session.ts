@@ -1,4 +1,5 @@
-import type { ToolCall } from '../agent/chat.js';
+import type { ChatMessage, ToolCall } from '../agent/chat.js';
+import { UNNAMED_AGENT } from '../agent/flow/handover.js';
 import { Conversation } from '../conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
 import { forModel, historyMessages } from '../conversation/speech/history.js';
@@ -21,12 +22,12 @@ import { LineSink, ClientForms } from './line/line-sink.js';
 import { Pacer } from './speech/pacer.js';
 import { joinBy, type JoinedParticipant, type JoinOptions } from './participants/joined.js';
 import { Participants } from './participants/participants.js';
-import { Playout, type PlayoutEvents } from './speech/playout.js';
 import { Recogniser } from './hearing/recogniser.js';
 import { type FunctionCall, reportOf, type SessionReport } from './record/session-report.js';
 import type { SessionContext } from './session-context.js';
 import { PreparedChanges } from './agent-changes.js';
-import type { SessionOptions } from './session-options.js';
+import { SessionAgents } from './session-agents.js';
+import type { SessionAgent, SessionOptions } from './session-options.js';
 import { nameOf, OpenCommands, refusal } from './open-commands.js';
 import { type EndOptions, type SessionCommand, SteeredSession } from './steered-session.js';
 import type { CommandResult, Side } from '../conversation/control/command.js';
@@ -37,7 +38,7 @@ import { LlmRequests } from './llm-requests.js';
 import { PauseNotes } from './hearing/pause-notes.js';
 import { together, TurnJudge } from './hearing/turn-judge.js';
 import { tokensNote } from './record/usage.js';
-import { Voice } from './speech/voice.js';
+import { type SpeechHandlers, SpeechOutput } from './speech-output.js';
 
 /** Executes each effect of the conversation. An effect without a handler does not compile. */
 type EffectHandlers = {
@@ -66,9 +67,8 @@ export class Session extends SteeredSession {
   readonly #forms = new ClientForms((message) => this.#notifier.tell(message));
   readonly #toolRunner: ToolRunner;
   readonly #lineActions: LineActions;
-  readonly #playout: Playout;
+  readonly #speech: SpeechOutput;
   readonly #pacer: Pacer;
-  readonly #voice: Voice;
   readonly #languageSwitch: LanguageSwitch;
   readonly #metrics: SessionMetrics;
   readonly #alarm: Alarm;
@@ -77,8 +77,10 @@ export class Session extends SteeredSession {
   readonly #cards: CardListener;
   readonly #commands = new OpenCommands((event) => this.#dispatch(event));
   readonly #abort = new AbortController();
-  readonly #changes: PreparedChanges;
+  readonly #agents: SessionAgents;
+  #changes: PreparedChanges;
   readonly #events: ConversationEvent[] = [];
+  readonly #handlers: EffectHandlers;
   #resolveFinished!: (report: SessionReport) => void;
   #startMs = 0;
   #state: 'new' | 'running' | 'ending' | 'over' = 'new';
@@ -98,13 +100,14 @@ export class Session extends SteeredSession {
     this.finished = new Promise((resolve) => (this.#resolveFinished = resolve));
     const context = this.#newContext();
     this.#context = context;
-    const language = (): string => this.#conversation.state.language ?? conversation.language;
+    const language = (): string => this.#conversation.state.language ?? this.#agents.current.conversation.language;
     this.#alarm = new Alarm(clock, () => context.emit({ type: 'time' }));
     this.#conversation = new Conversation(conversation);
     this.#cards = this.#newCards(conversation);
     this.#log = new EventLogWriter(context, options, (event) => this.#notifier.observe(event));
     this.#notifier = this.#newNotifier();
     this.#taps = bothTaps(transport);
+    this.#agents = this.#newAgents(context);
     this.#changes = new PreparedChanges(options.change ?? null, clock, this.#abort.signal);
     this.#metrics = new SessionMetrics((metrics) => this.#notifier.answered(metrics));
     this.#recogniser = new Recogniser(context, {
@@ -131,34 +134,28 @@ export class Session extends SteeredSession {
       hearsBeeps: () => conversation.voicemail !== null && this.#conversation.state.voicemail !== null,
       stt: listeners.length === 1 ? this.#recogniser : together(...listeners),
     });
-    this.#playout = new Playout(transport, this.#playoutEvents());
     this.#participants = new Participants(context, options, this.#conversation, () => this.#pacer.wake());
     this.#sink = this.#newSink();
-    this.#voice = new Voice(context, {
-      tts: options.tts,
-      language: conversation.language,
-      voiceId: options.voice?.voiceId ?? null,
-      model: options.voice?.model ?? null,
-      settings: options.voice?.settings ?? {},
-      pronunciation: options.voice?.pronunciation ?? null,
-      playout: this.#playout,
+    this.#speech = new SpeechOutput(context, options, {
+      conversation: this.#conversation,
+      notifier: this.#notifier,
+      metrics: this.#metrics,
       onSpoke: (who, chars) => context.usage({ stage: 'tts', ...who, chars }),
       onOutcome: this.#outcomesOf('tts'),
-      onFirstAudio: (utteranceId) => {
-        this.#metrics.turns.firstAudio(utteranceId, this.#nowMs());
-        this.#log.note('voice.first', { utteranceId });
-      },
+      onPlayable: () => this.#pacer.hurry(),
+      isLive: () => this.#participants.isHeard,
     });
-    const hearsAndSpeaks = { recogniser: this.#recogniser, voice: this.#voice };
+    const { voice } = this.#speech;
+    const hearsAndSpeaks = { recogniser: this.#recogniser, voice };
     this.#languageSwitch = new LanguageSwitch(context, { languages, current: language, ...hearsAndSpeaks });
     this.#llmRequests = new LlmRequests(context, {
       llm,
       model,
       temperature: options.temperature ?? 0,
       toolbox,
-      voice: this.#voice,
+      voice,
       onOutcome: this.#outcomesOf('llm'),
-      onUsage: (tokens) => context.usage(tokensNote({ provider: llm.name, model }, tokens)),
+      onUsage: (tokens) => context.usage(tokensNote(this.#agents.asked, tokens)),
     });
     this.#lineActions = new LineActions(context, {
       transport,
@@ -170,6 +167,17 @@ export class Session extends SteeredSession {
     });
     this.#pacer = this.#newPacer();
     this.#toolRunner = this.#newToolRunner(context);
+    this.#handlers = { ...this.#otherHandlers, ...this.#speech.handlers };
+  }
+
+  #newAgents(context: SessionContext): SessionAgents {
+    const { agent, conversation, others = null } = this.#options;
+    return new SessionAgents(context, {
+      first: { ...this.#options, agent: agent ?? conversation.agent ?? UNNAMED_AGENT },
+      others,
+      messages: () => forModel(this.#messages()),
+      signal: this.#abort.signal,
+    });
   }
 
   #newCards(conversation: SessionOptions['conversation']): CardListener {
@@ -184,7 +192,7 @@ export class Session extends SteeredSession {
   }
 
   #newPacer(): Pacer {
-    const source = this.#participants.source(this.#playout, this.#lineActions);
+    const source = this.#participants.source(this.#speech.playout, this.#lineActions);
     const ear = this.#participants.ear('agent', this.#taps.agent);
     return new Pacer(this.#options.transport, source, (error) => this.#onLineClosed(error), ear);
   }
@@ -220,7 +228,7 @@ export class Session extends SteeredSession {
       fault: (name, reason, cause) => this.#log.fault(name, reason, cause),
       log: (name, data) => this.#log.note(name, data),
       usage: (note) => {
-        if (this.#metrics.usage.take(note, this.#nowMs())) this.#log.note('usage', note);
+        if (this.#metrics.used(note, this.#nowMs())) this.#log.note('usage', note);
       },
     };
   }
@@ -242,6 +250,7 @@ export class Session extends SteeredSession {
     if (!this.#isRunning) return this.finished; // the user has hung up already
     this.#pacer.start(ticker);
     this.#notifier.tell({ type: 'ready', sessionId: this.id });
+    this.#agents.warmUp();
     this.#dispatch({ type: 'line.opened' });
     return this.finished;
   }
@@ -253,8 +262,13 @@ export class Session extends SteeredSession {
       throw refusal('record', 'unsupported', 'it is not recorded');
     }
     const { type } = command;
-    const order = type === 'command.update' ? await this.#changes.prepare(command.changes, signal) : command;
-    return this.#commands.carryOut(order, signal);
+    if (type === 'command.update') {
+      return this.#commands.carryOut(await this.#changes.prepare(command.changes, signal), signal);
+    }
+    if (type === 'command.handover') {
+      return this.#commands.carryOut(await this.#agents.order(command.agent, command.order), signal);
+    }
+    return this.#commands.carryOut(command, signal);
   }
 
   tap(side: Side, options: TapOptions = {}): AsyncGenerator<TapFrame, void, undefined> {
@@ -319,7 +333,7 @@ export class Session extends SteeredSession {
 
   #step(event: ConversationEvent): void {
     const t = this.#nowMs();
-    const position = this.#playout.position();
+    const position = this.#speech.playout.position();
     this.#notifier.happened(event, this.#hearing.speechLevelDbfs);
     this.#log.event(event, t, position);
     this.#metrics.onEvent(event, t);
@@ -330,43 +344,15 @@ export class Session extends SteeredSession {
     }
   }
 
-  readonly #handlers: EffectHandlers = {
+  readonly #otherHandlers: Omit<EffectHandlers, keyof SpeechHandlers> = {
     'llm.start': (request) => {
-      this.#context.usage({ stage: 'llm', provider: this.#options.llm.name, model: this.#options.model });
+      const { llm, model } = this.#agents.current;
+      this.#context.usage({ stage: 'llm', provider: llm.name, model });
       this.#llmRequests.start(request);
     },
     // Nothing to do: the request is running.
     'llm.confirm': () => undefined,
     'llm.cancel': ({ requestId }) => this.#llmRequests.cancel(requestId),
-    'speak.prepare': (effect) => this.#voice.prepare(effect),
-    speak: ({ utteranceId, text, marked, kind, requestId }) => {
-      this.#notifier.expect(utteranceId, text, kind);
-      this.#voice.speak(utteranceId, text, { marked, requestId });
-    },
-    'speak.more': ({ utteranceId, text }) => {
-      this.#notifier.expectMore(utteranceId, text);
-      this.#playout.addText(utteranceId, text);
-    },
-    'speak.pause': ({ utteranceId, pauseMs }) => this.#voice.pause(utteranceId, pauseMs),
-    'speak.cancel': ({ utteranceId }) => {
-      const { utteranceId: playing, heardChars } = this.#playout.position();
-      this.#voice.cancel(utteranceId);
-      if (playing === utteranceId) this.#onCutOff(utteranceId, heardChars);
-    },
-    'playout.hold': () => {
-      this.#playout.hold();
-      this.#notifier.speaks('agent', false);
-      if (!this.#participants.isHeard) this.#notifier.pause(); // nothing was sent ahead
-    },
-    'playout.resume': () => {
-      this.#notifier.unpause();
-      this.#playout.resume();
-      if (this.#playout.position().utteranceId !== null) this.#notifier.speaks('agent', true);
-    },
-    'playout.drop': () => {
-      this.#notifier.dropped();
-      this.#drop();
-    },
     'tool.start': ({ call }) => {
       this.#notifier.observe({ type: 'toolStarted', call });
       this.#toolRunner.start(call);
@@ -407,6 +393,12 @@ export class Session extends SteeredSession {
     },
     'participant.words': (words) => this.#notifier.observe({ ...words, type: 'participantSaid' }),
     'agent.update': ({ update }) => this.#use(update),
+    'agent.prepare': (wanted) => this.#agents.prepare(wanted),
+    'agent.prepare.cancel': ({ callId }) => this.#agents.cancel(callId),
+    'agent.handover': ({ from, to, back }) => {
+      this.#continueWith(this.#agents.become(to));
+      this.#notifier.observe({ type: 'handover', from, to, back });
+    },
     'recording.pause': ({ on }) => {
       if (on) this.#options.recording?.pause();
       else this.#options.recording?.resume();
@@ -440,6 +432,25 @@ export class Session extends SteeredSession {
     this.#hearing.deafen(muted.user || hold !== null);
   }
 
+  /** Another agent speaks from now on. */
+  #continueWith(next: SessionAgent): void {
+    const { conversation, stt, sttOptions, hints = noHints(), languages = null, startLanguage, toolbox } = next;
+    const { language } = conversation;
+    this.#cards.use(conversation);
+    this.#toolRunner.use({
+      toolbox: toolbox === undefined ? null : this.#cards.toolbox(toolbox),
+      metadata: next.metadata ?? {},
+    });
+    this.#llmRequests.use({ llm: next.llm, model: next.model, temperature: next.temperature ?? 0, toolbox });
+    const { voiceId = null, model = null, settings = {}, pronunciation = null } = next.voice ?? {};
+    this.#speech.voice.use({ tts: next.tts, language, voiceId, model, settings, pronunciation });
+    this.#languageSwitch.use(languages);
+    const heard = { stt, hints, language: startLanguage ?? language };
+    this.#recogniser.use({ ...heard, model: sttOptions?.model, multilingual: sttOptions?.multilingual });
+    this.#changes = new PreparedChanges(next.change ?? null, this.#options.clock, this.#abort.signal);
+    this.#agents.warmUp();
+  }
+
   /** The agent was changed. */
   #use(update: number): void {
     const changed = this.#changes.take(update);
@@ -447,19 +458,15 @@ export class Session extends SteeredSession {
     const { toolbox, metadata, model, voice } = changed;
     this.#toolRunner.use({ toolbox: this.#cards.toolbox(toolbox), metadata });
     this.#llmRequests.use(Object.assign({ toolbox }, model));
-    const language = this.#conversation.state.language ?? this.#options.conversation.language;
-    if (voice !== null) this.#voice.use(Object.assign({ language }, voice));
-    this.#options = Object.assign({}, this.#options, { toolbox, metadata }, model);
+    if (voice !== null) {
+      const language = this.#conversation.state.language ?? this.#agents.current.conversation.language;
+      this.#speech.voice.use(Object.assign({ language }, voice));
+    }
+    const { systemPrompt } = this.#conversation;
+    const conversation = Object.assign({}, this.#agents.current.conversation, { systemPrompt });
+    const speaks = voice === null ? {} : { tts: voice.tts, voice };
+    this.#agents.change(Object.assign({ toolbox, metadata, conversation }, model, speaks));
     this.#notifier.observe({ type: 'agentUpdated' });
-  }
-
-  /** The rest of one utterance is not played. */
-  #onCutOff(utteranceId: number, heardChars: number): void {
-    const text = this.#notifier.textOf(utteranceId);
-    this.#metrics.turns.said(utteranceId, text.slice(0, heardChars));
-    if (this.#playout.busy) return;
-    this.#notifier.speaks('agent', false);
-    this.#notifier.answerEnded(text.slice(heardChars));
   }
 
   #onTranscript({ segment, text: said, isFinal, understood }: SttTranscript): void {
@@ -488,37 +495,6 @@ export class Session extends SteeredSession {
     };
   }
 
-  #playoutEvents(): PlayoutEvents {
-    return {
-      onStarted: (utteranceId) => {
-        this.#notifier.speaks('agent', true);
-        this.#notifier.utteranceStarted(utteranceId);
-        this.#metrics.turns.audible(utteranceId, this.#nowMs());
-        this.#dispatch({ type: 'utterance.started', utteranceId });
-      },
-      onFinished: (utteranceId) => {
-        this.#metrics.turns.said(utteranceId, this.#notifier.textOf(utteranceId));
-        this.#dispatch({ type: 'utterance.finished', utteranceId });
-        if (!this.#playout.busy) this.#notifier.speaks('agent', false);
-        if (!this.#playout.busy && this.#conversation.state.reply === null) this.#notifier.answerEnded();
-      },
-      onSupply: (utteranceId, isDry) => {
-        this.#dispatch({ type: isDry ? 'utterance.starved' : 'utterance.fed', utteranceId });
-      },
-      onPlayable: () => this.#pacer.hurry(),
-    };
-  }
-
-  #drop(): void {
-    const { utteranceId, heardChars } = this.#playout.position();
-    const text = utteranceId === null ? '' : this.#notifier.textOf(utteranceId);
-    if (utteranceId !== null) this.#metrics.turns.said(utteranceId, text.slice(0, heardChars));
-    this.#voice.drop();
-    this.#notifier.speaks('agent', false);
-    this.#notifier.clear();
-    this.#notifier.answerEnded(text.slice(heardChars));
-  }
-
   #onLineClosed(error: unknown): void {
     const reason = error === undefined ? null : reasonOf(error);
     if (reason !== null) this.noteFault('transport.failed', reason);
@@ -533,7 +509,7 @@ export class Session extends SteeredSession {
     const wasOpen = this.#isRunning;
     const durationMs = this.#nowMs();
     this.#state = 'ending';
-    if (this.#playout.held) this.#drop();
+    if (this.#speech.playout.held) this.#speech.drop();
     this.#notifier.answerEnded();
     const status = this.#conversation.state.ending?.status ?? 'api-ended';
     if (wasOpen) this.#notifier.tell({ type: 'ended', status, limit: this.#limit ?? undefined });
@@ -553,18 +529,27 @@ export class Session extends SteeredSession {
     const closed = (name: string, close: () => Promise<void>): Promise<void> =>
       closeInTime(clock, close, (reason) => this.noteFault(name, reason));
     await closed('transport.close', () => transport.close());
-    this.#voice.close();
+    this.#speech.voice.close();
     this.#turnJudge?.close();
     this.#hearing.close(); // not before: audio that it was processing may have led here
     const hearing = closed('stt.close', () => this.#recogniser.close());
     await Promise.all([hearing, participants, this.#options.recording?.close()]);
-    const options = { ...this.#options, usage: this.#metrics.usage };
-    const messages = forModel([{ role: 'system', content: this.#conversation.systemPrompt }, ...this.#messages()]);
-    const calls = wasOpen ? await afterCall(options, messages, this.#toolRunner.calls, this.#context.fault) : [];
+    const calls = wasOpen ? await this.#afterCall() : [];
     this.#state = 'over';
     const report = this.#report(durationMs, calls);
     this.#notifier.observe({ type: 'ended', report });
     this.#resolveFinished(report);
+  }
+
+  /** Each agent that has spoken does its own work. */
+  async #afterCall(): Promise<readonly FunctionCall[]> {
+    const said = forModel(this.#messages());
+    const work = this.#agents.all.map(({ toolbox, metadata, llm, model, memory, conversation }) => {
+      const options = { ...this.#options, toolbox, metadata, llm, model, memory, usage: this.#metrics.usage };
+      const messages: ChatMessage[] = [{ role: 'system', content: conversation.systemPrompt }, ...said];
+      return afterCall(options, messages, this.#toolRunner.calls, this.#context.fault);
+    });
+    return (await Promise.all(work)).flat();
   }
 
   #messages(): SessionReport['messages'] {
@@ -583,8 +568,8 @@ export class Session extends SteeredSession {
       functionCalls: [...this.#toolRunner.calls, ...later],
       doNotCall: this.#conversation.state.doNotCall,
       transfers: this.#lineActions.transfers,
-      ttsChars: this.#voice.chars,
-      playout: this.#playout.stats,
+      ttsChars: this.#speech.voice.chars,
+      playout: this.#speech.playout.stats,
       line: this.#options.transport.lineStats?.() ?? null,
       recording: recording?.path ?? null,
       steps: this.#conversation.state.steps?.passed ?? [],

@@ -2,10 +2,12 @@ import type {
   AddedRole,
   CommandResult,
   ConversationCommand,
+  HandoverOrder,
   ParticipantState,
   Side,
   SpeechTime,
 } from '../conversation/control/command.js';
+import { type HandoverContext, WHOLE_CONTEXT } from '../agent/flow/handover.js';
 import type { Transport } from '../transports/transport.js';
 import type { JoinedParticipant, JoinOptions } from './participants/joined.js';
 import type { SessionReport } from './record/session-report.js';
@@ -18,8 +20,12 @@ export type PlainCommand<Command> = Command extends unknown ? Omit<Command, 'id'
 /** What `Session.control` carries out: plain data, also from another thread or over a network. */
 export type SessionCommand =
   | PlainCommand<
-      Exclude<ConversationCommand, { type: 'command.update' | 'command.withdraw' | 'command.end' | 'command.hangUp' }>
+      Exclude<
+        ConversationCommand,
+        { type: 'command.update' | 'command.handover' | 'command.withdraw' | 'command.end' | 'command.hangUp' }
+      >
     >
+  | { type: 'command.handover'; agent: string; order: HandoverOrder }
   | { type: 'command.update'; changes: AgentChanges };
 
 /** What became of the agent's words. */
@@ -64,6 +70,21 @@ export interface SessionTransferOptions extends Abortable {
   attended?: boolean | undefined;
   /** What the target of an attended transfer hears about the user. Default: nothing. */
   summary?: string | undefined;
+}
+
+export interface SessionHandoverOptions extends Abortable {
+  /** What the other agent learns of the conversation. Default `all`. */
+  context?: HandoverContext['plan'] | undefined;
+  /** How many messages `last` has. Default 6. */
+  messages?: number | undefined;
+  /** Names of metadata that it is told of. Default none. */
+  variables?: readonly string[] | undefined;
+  /** Said word for word first. Default: the user is not told. */
+  announcement?: string | undefined;
+  /** What the other agent is told. Default nothing. */
+  reason?: string | undefined;
+  /** Whether it may hand the conversation back. Default true. */
+  mayReturn?: boolean | undefined;
 }
 
 export interface EndOptions {
@@ -165,6 +186,23 @@ export abstract class SteeredSession {
    */
   transfer(target: string, { attended, summary, signal }: SessionTransferOptions = {}): Promise<void> {
     return this.#order({ type: 'command.transfer', target, attended, summary }, nothing, signal);
+  }
+
+  /**
+   * Hands the conversation over to another agent, from the next reply on. Resolves when it has it.
+   * @throws ParleyError NOT_FOUND for an unknown agent; also for one that cannot have sessions, as `Engine.createSession`
+   */
+  handOver(agentId: string, options: SessionHandoverOptions = {}): Promise<void> {
+    const { context, messages, variables, announcement, reason, mayReturn, signal } = options;
+    const order: HandoverOrder = {
+      plan: context ?? WHOLE_CONTEXT.plan,
+      messages: messages ?? WHOLE_CONTEXT.messages,
+      variables: variables ?? [],
+      announcement: announcement ?? null,
+      reason: reason ?? null,
+      mayReturn: mayReturn ?? true,
+    };
+    return this.#order({ type: 'command.handover', agent: agentId, order }, nothing, signal);
   }
 
   /** Presses keys, `w` waits half a second, once the agent has said all it was about to. */

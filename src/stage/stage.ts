@@ -54,6 +54,53 @@ export class StageTools {
   }
 }
 
+/** The other agents of a scenario. Those without a scripted behaviour cannot be prepared. */
+export class StageAgents {
+  /** The ids of those that spoke, in order. */
+  readonly spoke: (string | null)[] = [];
+  readonly #send: (atMs: number, event: ConversationEvent) => void;
+  readonly #behaviours = new Map<string, { config: ConfigChanges | null; reason: string; afterMs: number | null }>();
+
+  constructor(send: (atMs: number, event: ConversationEvent) => void) {
+    this.#send = send;
+  }
+
+  isReady(id: string, config: StageConfig = {}, { afterMs = 0 }: { afterMs?: number } = {}): this {
+    this.#behaviours.set(id, { config, reason: '', afterMs });
+    return this;
+  }
+
+  isMissing(id: string, reason: string, { afterMs = 0 }: { afterMs?: number } = {}): this {
+    this.#behaviours.set(id, { config: null, reason, afterMs });
+    return this;
+  }
+
+  neverComes(id: string): this {
+    this.#behaviours.set(id, { config: null, reason: '', afterMs: null });
+    return this;
+  }
+
+  prepare(wanted: Extract<ConversationEffect, { type: 'agent.prepare' }>, atMs: number): void {
+    const { callId, agent, summary } = wanted;
+    const unknown = { config: null, reason: 'there is no such agent', afterMs: 0 };
+    const { config, reason, afterMs } = this.#behaviours.get(agent.id ?? '') ?? unknown;
+    if (afterMs === null) return;
+    if (config === null) {
+      this.#send(atMs + afterMs, { type: 'handover.failed', callId, reason });
+      return;
+    }
+    const variables = Object.entries(wanted.variables).filter(([, value]) => value !== null);
+    this.#send(atMs + afterMs, {
+      type: 'handover.ready',
+      callId,
+      agent,
+      config: mergeConfig(config),
+      summary: typeof summary === 'string' ? summary : null,
+      variables: Object.fromEntries(variables) as Record<string, string>,
+    });
+  }
+}
+
 /** Settings that differ from the defaults, by section. */
 export type StageConfig = ConfigChanges;
 
@@ -94,6 +141,7 @@ export class Stage {
   readonly user: StageUser;
   readonly model: StageModel;
   readonly tools: StageTools;
+  readonly agents: StageAgents;
   readonly line: StageLine;
   readonly voice: StageVoice;
   readonly #agenda = new Agenda();
@@ -113,6 +161,7 @@ export class Stage {
       });
     });
     this.tools = new StageTools(send);
+    this.agents = new StageAgents(send);
     this.line = new StageLine(send);
     this.voice = new StageVoice(
       voice,
@@ -257,6 +306,13 @@ export class Stage {
       case 'speak.pause':
         this.voice.pause(effect.utteranceId, effect.pauseMs);
         return;
+      case 'agent.prepare':
+        this.agents.prepare(effect, this.#nowMs);
+        return;
+      case 'agent.handover':
+        this.agents.spoke.push(effect.to.id);
+        return;
+      case 'agent.prepare.cancel':
       case 'doNotCall':
       case 'stt.endTurn':
       case 'stt.expect':

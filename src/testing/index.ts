@@ -30,7 +30,7 @@ export type { PlayedDecision } from '../replay/what-if.js';
 export type { AgentExpectation } from '../stage/timeline.js';
 export type { StageLine, StageTransfer } from '../stage/line.js';
 export type { ModelEvent, ReplyTiming, ScriptedCall, StageModel, StageRequest } from '../stage/model.js';
-export type { StageToolRun, StageTools, StageWatcher } from '../stage/stage.js';
+export type { StageAgents, StageToolRun, StageTools, StageWatcher } from '../stage/stage.js';
 export type { StageUtterance, Timeline } from '../stage/timeline.js';
 export type { GreetsOptions, SaysOptions, StageUser, Stretch } from '../stage/user.js';
 export type { StageVoice, StageVoiceOptions, VoiceWatcher } from '../stage/voice.js';

@@ -112,6 +112,11 @@ export interface ToolSession {
   mute(side: 'user' | 'agent', on?: boolean): Promise<void>;
   hold(options?: { music?: boolean | undefined; maxMs?: number | undefined }): Promise<void>;
   unhold(): Promise<void>;
+  /** Another agent goes on with the conversation. */
+  handOver(
+    agentId: string,
+    options?: { announcement?: string | undefined; reason?: string | undefined },
+  ): Promise<void>;
   pressKeys(digits: string): Promise<void>;
   pauseRecording(): Promise<void>;
   resumeRecording(): Promise<void>;

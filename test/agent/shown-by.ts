@@ -122,6 +122,18 @@ export const SHOWN_BY: Readonly<Record<string, string>> = {
     'attended.hold_messages': 'conversation/actions/transfer.test.ts holdMessages',
   }),
   'extensions.functions': 'engine/code-functions.test.ts',
+  ...below('extensions.handover.', {
+    agents: 'engine/handover.test.ts',
+    'agents[].agent_id': 'engine/handover.test.ts',
+    'agents[].name': 'engine/handover.test.ts',
+    'agents[].when': 'engine/handover.test.ts',
+    'agents[].context': 'engine/handover.test.ts',
+    'agents[].messages': 'engine/handover.test.ts',
+    'agents[].variables': 'engine/handover.test.ts',
+    'agents[].announcement': 'engine/handover.test.ts',
+    'agents[].return': 'engine/handover.test.ts',
+    max_hops: 'engine/handover.test.ts',
+  }),
   ...below('extensions.recording.', {
     pause: 'engine/line-decorators.test.ts',
     'pause.enabled': 'engine/line-decorators.test.ts',
@@ -130,6 +142,7 @@ export const SHOWN_BY: Readonly<Record<string, string>> = {
   }),
   'extensions.recording': 'engine/line-decorators.test.ts',
   'extensions.transfer': 'telephony/calls/attended-transfer.test.ts extensions',
+  'extensions.handover': 'engine/handover.test.ts',
   'extensions.queue': 'daemon/queues/waiting.test.ts queue',
   'extensions.queue.web': 'daemon/queues/web-callers.test.ts',
   ...below('tools[].', {

@@ -12,13 +12,16 @@ import { MemoryTransport } from '../../src/transports/memory.js';
 it.each(['restaurant', 'appointments', 'reminder', 'survey'])(
   'the example agent %s asks a silent user in different words each time, then ends the call',
   async (name) => {
-    const { config, script } = await loadAgentFile(fileURLToPath(packageFile(`examples/${name}/agent.json`)));
+    const file = await loadAgentFile(fileURLToPath(packageFile(`examples/${name}/agent.json`)));
+    const { config, script, extensions, agents } = file;
     const clock = new VirtualClock();
     const engine = new Engine({ clock });
     const said: string[] = [];
     const session = await engine.createSession({
       agent: config,
       script,
+      extensions,
+      agents,
       vad: energyVad(),
       stt: promptedStt({ lines: [] }),
       tts: toneTts(),

@@ -21,13 +21,13 @@ afterEach(() => cal.close());
 
 async function run(name: string): Promise<CaseRun> {
   const { suite, folder } = await loadSuite(pathOf('suite.yaml'));
-  const { config, script } = await loadAgentFile(pathOf('agent.json'));
+  const file = await loadAgentFile(pathOf('agent.json'));
   const { tools: _mocks, ...defaults } = suite.defaults ?? {};
   const chosen = suite.cases.filter((one) => one.name === name).map((one) => ({ ...one, tools: undefined }));
   const { cases } = await runSuite({
     suite: { ...suite, defaults, cases: chosen },
     folder,
-    agent: { name, config, script, agentId: null },
+    agent: { ...file, name, agentId: null },
     modes: ['text'],
     engine: { appBaseUrls: { 'cal.com': cal.origin }, allowUrls: [cal.origin] },
     startUnixMs: 0,

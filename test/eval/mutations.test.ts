@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { parseAgentFile } from '../../src/agent/agent-file.js';
+import { agentsBeside, parseAgentFile } from '../../src/agent/agent-file.js';
 import { runSuite } from '../../src/eval/run-suite.js';
 import { loadSuite } from '../../src/eval/suite/load-suite.js';
 import { packageFile } from '../../src/package-files.js';
@@ -17,10 +17,11 @@ async function failedCases(mutation: Mutation, only: readonly string[], isWrong 
     mutate(file, mutation);
     expect(JSON.stringify(file)).not.toBe(before);
   }
-  const { config, script } = parseAgentFile(file);
+  const { config, script, extensions } = parseAgentFile(file);
+  const agents = await agentsBeside(pathOf('agent.json'));
   const { cases } = await runSuite({
     ...(await loadSuite(pathOf('suite.yaml'))),
-    agent: { name: agent, config, script, agentId: null },
+    agent: { name: agent, config, script, extensions, agents, agentId: null },
     modes: [mode],
     only,
     startUnixMs: 0,

@@ -34,8 +34,7 @@ interface Selection {
 async function run(name: string, { modes, only, keepIn }: Selection): Promise<SuiteResult> {
   const pathOf = (file: string): string => fileURLToPath(packageFile(`examples/${name}/${file}`));
   const loaded = await loadSuite(pathOf('suite.yaml'));
-  const { config, script } = await loadAgentFile(pathOf('agent.json'));
-  const agent = { name, config, script, agentId: null };
+  const agent = { ...(await loadAgentFile(pathOf('agent.json'))), name, agentId: null };
   const signal = AbortSignal.timeout(LIMIT_MS);
   const keep = keepIn === undefined ? null : { folder: keepIn, which: 'all' as const };
   const runner = new ThreadedCaseRunner(
@@ -58,9 +57,9 @@ function failuresOf({ cases }: SuiteResult): string {
 }
 
 describe.each(AGENTS)('the suite of %s', (name) => {
-  it('has 25 cases, most of them by text and by voice', async () => {
+  it('has 25 cases or more, most of them by text and by voice', async () => {
     const { suite } = await loadSuite(fileURLToPath(packageFile(`examples/${name}/suite.yaml`)));
-    expect(suite.cases).toHaveLength(25);
+    expect(suite.cases.length).toBeGreaterThanOrEqual(25);
     expect(suite.cases.filter(({ modes }) => modes === undefined).length).toBeGreaterThanOrEqual(18);
   });
 

@@ -56,6 +56,7 @@ from .models import (
     GapEvent,
     GetHealthAnswer,
     GetReadinessAnswer,
+    HandoverEvent,
     ImportedPhone,
     InterruptedEvent,
     Key,
@@ -922,7 +923,7 @@ class AsyncEvents:
         Watch the events of all calls. `GET /events`
 
         Events are `status`, `transcript`, `speaking`, `interrupted`, `metrics`, `tool_started`, `tool_progress`,
-        `tool`, `state`, `step`, `participant`, and `gap` if the client missed some. Those of all nodes.
+        `tool`, `state`, `step`, `handover`, `participant`, and `gap` if the client missed some. Those of all nodes.
         """
         return self._http.events(
             "/events",
@@ -936,6 +937,7 @@ class AsyncEvents:
                 "interrupted": InterruptedEvent,
                 "state": StateEvent,
                 "step": StepEvent,
+                "handover": HandoverEvent,
                 "tool_started": ToolStartedEvent,
                 "tool_progress": ToolProgressEvent,
                 "gap": GapEvent,
@@ -967,6 +969,7 @@ class AsyncEvents:
                 "interrupted": InterruptedEvent,
                 "state": StateEvent,
                 "step": StepEvent,
+                "handover": HandoverEvent,
                 "tool_started": ToolStartedEvent,
                 "tool_progress": ToolProgressEvent,
                 "gap": GapEvent,

@@ -56,6 +56,7 @@ from .models import (
     GapEvent,
     GetHealthAnswer,
     GetReadinessAnswer,
+    HandoverEvent,
     ImportedPhone,
     InterruptedEvent,
     Key,
@@ -896,7 +897,7 @@ class Events:
         Watch the events of all calls. `GET /events`
 
         Events are `status`, `transcript`, `speaking`, `interrupted`, `metrics`, `tool_started`, `tool_progress`,
-        `tool`, `state`, `step`, `participant`, and `gap` if the client missed some. Those of all nodes.
+        `tool`, `state`, `step`, `handover`, `participant`, and `gap` if the client missed some. Those of all nodes.
         """
         return self._http.events(
             "/events",
@@ -910,6 +911,7 @@ class Events:
                 "interrupted": InterruptedEvent,
                 "state": StateEvent,
                 "step": StepEvent,
+                "handover": HandoverEvent,
                 "tool_started": ToolStartedEvent,
                 "tool_progress": ToolProgressEvent,
                 "gap": GapEvent,
@@ -941,6 +943,7 @@ class Events:
                 "interrupted": InterruptedEvent,
                 "state": StateEvent,
                 "step": StepEvent,
+                "handover": HandoverEvent,
                 "tool_started": ToolStartedEvent,
                 "tool_progress": ToolProgressEvent,
                 "gap": GapEvent,

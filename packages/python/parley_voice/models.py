@@ -212,6 +212,8 @@ class AgentExtensions(Model):
     """Inbound phone calls wait when no session is free."""
     flow: Optional[FlowSteps] = None
     """The conversation is a graph of steps."""
+    handover: Optional[Handover] = None
+    """Other agents to whom the conversation may be handed over."""
 
 
 @dataclass(repr=False)
@@ -341,6 +343,8 @@ class AssistantMessage(Model):
     role: Literal["assistant"]
     content: str
     tool_calls: Optional[List[ToolCall]] = None
+    name: Optional[str] = None
+    """The agent that has said it, where several spoke"""
 
 
 @dataclass(repr=False)
@@ -568,6 +572,8 @@ class CallHistory(Model):
     """Who has joined the user and the agent: `from` and `to` in seconds since the line opened."""
     steps: Optional[List[CallHistoryStep]] = None
     """The steps of the flow that it was in: `from` and `to` in seconds since the line opened."""
+    agents: Optional[List[CallHistoryAgent]] = None
+    """Which agent spoke when, in seconds since the line opened. Only a call that was handed over has it."""
     eval: Optional[CallHistoryEval] = None
     """Only a test call has it. Lists of calls have no test calls."""
 
@@ -678,6 +684,63 @@ class CallHistoryStep(Model):
     to: float
     next: Optional[str]
     """`null`: the call ended in it."""
+
+
+@dataclass(repr=False)
+class CallHistoryAgent(Model):
+    agent_id: Optional[str]
+    name: str
+    from_: float = field(metadata={"member": "from"})
+    to: float
+    cost_breakdown: List[
+        Union[
+            CallHistoryAgentCostBreakdownStt,
+            CallHistoryAgentCostBreakdownLlm,
+            CallHistoryAgentCostBreakdownTts,
+            CallHistoryAgentCostBreakdownVoip,
+        ]
+    ]
+    """A part of the call's."""
+
+
+@dataclass(repr=False)
+class CallHistoryAgentCostBreakdownStt(Model):
+    type: Literal["stt"]
+    provider: str
+    credit: float
+    model: Optional[str]
+    seconds: float
+
+
+@dataclass(repr=False)
+class CallHistoryAgentCostBreakdownLlm(Model):
+    type: Literal["llm"]
+    provider: str
+    credit: float
+    model: str
+    prompt_tokens: int
+    cached_tokens: int
+    """Prompt tokens that were read from the vendor's cache"""
+    cache_write_tokens: int
+    """Prompt tokens that were written to the cache"""
+    completion_tokens: int
+
+
+@dataclass(repr=False)
+class CallHistoryAgentCostBreakdownTts(Model):
+    type: Literal["tts"]
+    provider: str
+    credit: float
+    model: Optional[str]
+    chars: int
+
+
+@dataclass(repr=False)
+class CallHistoryAgentCostBreakdownVoip(Model):
+    type: Literal["voip"]
+    provider: str
+    credit: float
+    minutes: float
 
 
 @dataclass(repr=False)
@@ -1911,6 +1974,96 @@ class HTTPValidationError(Model):
     """A stable code for programs, see docs/errors.md"""
     request_id: str
     """Also in the header `x-request-id` and the daemon's log"""
+
+
+@dataclass(repr=False)
+class HandOverCommand(Model):
+    """Another agent goes on with the conversation, from the next reply on."""
+
+    type: Literal["hand_over"]
+    agent_id: str
+    """The agent that goes on with the conversation."""
+    context: Optional[Literal["all", "last", "summary", "variables", "none"]] = None
+    """What it learns of the conversation, as in `extensions.handover`."""
+    messages: Optional[int] = None
+    """How many messages `last` has."""
+    variables: Optional[List[str]] = None
+    """Names of metadata it is told of."""
+    announcement: Optional[str] = None
+    """Said word for word first. Default: nothing."""
+    reason: Optional[str] = None
+    """What the agent is told. The user does not hear it."""
+    return_: Optional[bool] = field(default=None, metadata={"member": "return"})
+    """Whether it may hand the conversation back."""
+
+
+@dataclass(repr=False)
+class Handover(Model):
+    """Other agents to whom the conversation may be handed over."""
+
+    agents: List[HandoverTarget]
+    """Whom this agent may hand over to."""
+    max_hops: Optional[int] = None
+    """After so many hand-overs in a conversation, returns included, this agent hands over no more."""
+
+
+@dataclass(repr=False)
+class HandoverEvent(Model):
+    """Event `handover`: another agent goes on with the conversation."""
+
+    session_id: str
+    from_: HandoverEventFrom = field(metadata={"member": "from"})
+    """Who spoke so far."""
+    to: HandoverEventTo
+    """Who speaks from now on."""
+    back: bool
+    """It had the conversation before."""
+    time: Optional[float] = None
+    """Unix seconds"""
+
+
+@dataclass(repr=False)
+class HandoverEventFrom(Model):
+    """Who spoke so far."""
+
+    agent_id: Optional[str]
+    name: str
+
+
+@dataclass(repr=False)
+class HandoverEventTo(Model):
+    """Who speaks from now on."""
+
+    agent_id: Optional[str]
+    name: str
+
+
+@dataclass(repr=False)
+class HandoverTarget(Model):
+    """An agent to whom this one may hand the conversation over."""
+
+    agent_id: str
+    """The agent. Unknown ids are refused."""
+    name: Optional[str] = None
+    """What this agent calls it."""
+    when: Optional[str] = None
+    """When it is the right one."""
+    context: Optional[Literal["all", "last", "summary", "variables", "none"]] = None
+    """
+    What it learns of the conversation: `all` of it; the `last` messages; a `summary` by this agent's model; chosen
+    `variables`; or `none`. What the user said last, and waits for an answer to, it learns in any case.
+    """
+    messages: Optional[int] = None
+    """How many messages `last` has, and `summary` if there is no summary in time."""
+    variables: Optional[List[str]] = None
+    """
+    Names of values that it gets, whatever its context: from the metadata, or as this agent has learned them. They are
+    its variables `{name}`, too.
+    """
+    announcement: Optional[str] = None
+    """Said word for word before the other agent speaks."""
+    return_: Optional[bool] = field(default=None, metadata={"member": "return"})
+    """Whether it may hand the conversation back."""
 
 
 @dataclass(repr=False)
@@ -3762,6 +3915,7 @@ CallEvent = Union[
     InterruptedEvent,
     StateEvent,
     StepEvent,
+    HandoverEvent,
     ToolStartedEvent,
     ToolProgressEvent,
     GapEvent,
@@ -3937,6 +4091,7 @@ SessionCommand = Union[
     HoldCommand,
     UnholdCommand,
     TransferCommand,
+    HandOverCommand,
     PressKeysCommand,
     RecordCommand,
     EndCommand,
@@ -3958,6 +4113,7 @@ CallEventMessage = Union[
     NamedEvent[Literal["interrupted"], InterruptedEvent],
     NamedEvent[Literal["state"], StateEvent],
     NamedEvent[Literal["step"], StepEvent],
+    NamedEvent[Literal["handover"], HandoverEvent],
     NamedEvent[Literal["tool_started"], ToolStartedEvent],
     NamedEvent[Literal["tool_progress"], ToolProgressEvent],
     NamedEvent[Literal["gap"], GapEvent],

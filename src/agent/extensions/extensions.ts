@@ -5,6 +5,7 @@ import { recordingExtensionSchema, transferExtensionSchema } from '../flow/actio
 import { toolNameSchema } from '../function.js';
 import { flowSchema } from '../flow/steps.js';
 import { pronunciationSchema } from './pronunciation.js';
+import { handoverSchema } from '../flow/handover.js';
 import { queueSchema } from './queue.js';
 
 /** What an agent has beside its AgentConfig. Each member has a file of its own in this folder. */
@@ -28,6 +29,9 @@ export const agentExtensionsSchema = z
     }),
     flow: optional(flowSchema, 'The conversation is a graph of steps.', {
       default: 'the prompt or script alone leads it',
+    }),
+    handover: optional(handoverSchema, 'Other agents to whom the conversation may be handed over.', {
+      default: 'to none',
     }),
   })
   .meta({ id: 'AgentExtensions', description: 'What an agent has beside its AgentConfig. Every field may be null.' });

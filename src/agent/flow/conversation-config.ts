@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../chat.js';
 import type { StepsConfig } from './steps.js';
+import type { AgentRef, HandoverConfig } from './handover.js';
 import { type FlowSettings, resolveFlow } from './flow.js';
 
 /** The settings of one conversation. Plain data, made from an AgentConfig and the operator's settings. */
@@ -13,6 +14,10 @@ export interface ConversationConfig extends FlowSettings {
   speculation: SpeculationConfig;
   /** The model hears the user itself: it can answer what was not transcribed, and need not wait for words. */
   modelHears: boolean;
+  /** Who speaks at the beginning. Default: an agent without id and name. */
+  agent?: AgentRef;
+  /** Null = it stays with this agent. */
+  handover: HandoverConfig | null;
   /** Null = the language does not change. */
   switchLanguage: SwitchLanguageConfig | null;
   /** The core notices, acknowledges and reports a wish not to be called again. */
@@ -108,6 +113,7 @@ export const DEFAULT_CONVERSATION: ConversationConfig = {
     completionPrice: 0,
   },
   modelHears: false,
+  handover: null,
   switchLanguage: null,
   doNotCall: false,
   limits: { maxDurationMs: 3_600_000, maxIdleMs: null, message: null },
@@ -130,7 +136,7 @@ export const DEFAULT_CONVERSATION: ConversationConfig = {
 export const OPTIONAL_SECTIONS = optionalSections();
 
 function optionalSections(): Record<
-  'voicemail' | 'transfer' | 'inactivity' | 'pauseRecording' | 'switchLanguage',
+  'voicemail' | 'transfer' | 'inactivity' | 'pauseRecording' | 'handover' | 'switchLanguage',
   object
 > {
   const config = {
@@ -146,6 +152,7 @@ function optionalSections(): Record<
     transfer: { ...sections.transfer, targets: [] },
     inactivity: sections.inactivity ?? {},
     pauseRecording: sections.pauseRecording ?? {},
+    handover: { targets: [], maxHops: 10 } satisfies HandoverConfig,
     switchLanguage: { languages: [] } satisfies SwitchLanguageConfig,
   };
 }

@@ -1,5 +1,5 @@
 import { text as textOf } from 'node:stream/consumers';
-import { parseAgentFile, type AgentFile } from '../../agent/agent-file.js';
+import { agentsBeside, parseAgentFile, type AgentFile } from '../../agent/agent-file.js';
 import { ParleyError } from '../../base/errors.js';
 import { faultPlace } from '../../engine/agent-faults.js';
 import type { Engine } from '../../engine/engine.js';
@@ -56,6 +56,7 @@ export async function checkFile(file: string, engine: Engine, io: Pick<CommandIo
     agent: config ?? {},
     script,
     extensions: extensions ?? null,
+    agents: extensions?.handover == null ? null : await agentsBeside(file),
   });
   // The engine also reports the faults that the file's schema has found.
   const known = new Set(errors.map(({ loc }) => placeOf(loc)));

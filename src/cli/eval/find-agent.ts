@@ -16,8 +16,8 @@ import { hasDatabase, openCommandDatabase } from '../shared/command-database.js'
  */
 export async function evalAgent(named: string, flags: SettingFlags, io: Pick<CommandIo, 'env'>): Promise<EvalAgent> {
   if (existsSync(named) || /[/\\]|\.(jsonc?|ya?ml)$/.test(named)) {
-    const { config, script, extensions } = await loadAgentFile(named);
-    return { name: named, config, script, extensions, agentId: null };
+    const { config, script, extensions, agents } = await loadAgentFile(named);
+    return { name: named, config, script, extensions, agents, agentId: null };
   }
   const [, name = named, version] = /^(.+)@(\d{1,9})$/.exec(named) ?? [];
   const { settings } = await loadSettings({ env: io.env, flags });
@@ -36,7 +36,10 @@ export async function evalAgent(named: string, flags: SettingFlags, io: Pick<Com
         : (await store.versions(id, { limit: 1, before: number + 1 })).find((one) => one.version === number);
     if (found === undefined) throw notFound;
     const { config, script, extensions } = found;
-    return { name: `${id}@${String(number)}`, config, script: script ?? undefined, extensions, agentId: id };
+    const agents = Object.fromEntries(
+      store.all().map((other) => [other.id, { ...other, agent: other.config, script: other.script ?? undefined }]),
+    );
+    return { name: `${id}@${String(number)}`, config, script: script ?? undefined, extensions, agents, agentId: id };
   } finally {
     await close();
   }

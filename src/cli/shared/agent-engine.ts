@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { SettingFlags } from '../../settings/load-settings.js';
 import type { AgentConfig } from '../../agent/agent.js';
-import type { AgentFile } from '../../agent/agent-file.js';
+import { type AgentFile, agentSlug } from '../../agent/agent-file.js';
 import type { Clock } from '../../base/clock.js';
 import { embeddingRoute } from '../../settings/models.js';
 import type { Settings } from '../../settings/settings.js';
@@ -98,10 +98,4 @@ function withKnowledge(config: AgentConfig, paths: readonly string[]): AgentConf
   if (paths.length === 0) return config;
   const files = [...new Set([...(config.knowledge_base?.files ?? []), ...paths.map((path) => basename(path))])];
   return { ...config, knowledge_base: { ...config.knowledge_base, files } };
-}
-
-/** The id of an agent from a file. */
-export function agentSlug(name: string): string {
-  const words = name.toLowerCase().match(/[a-z0-9]+/g);
-  return words?.join('-') ?? 'agent';
 }

@@ -27,8 +27,9 @@ export async function engineSettings(
 
 /** Prints an agent's warnings, such as a missing language model. */
 export function printWarnings(agent: AgentFile, engine: Engine, io: Pick<CommandIo, 'stderr'>): void {
-  const { config, script } = agent;
-  const found = [...modelWarnings(agent, engine.options), ...scriptWarnings(config, scriptToolUses(script))];
+  const { config, script, extensions } = agent;
+  const ofScript = scriptWarnings(config, scriptToolUses(script), extensions ?? null);
+  const found = [...modelWarnings(agent, engine.options), ...ofScript];
   for (const text of [...(agent.warnings ?? []).map(({ msg }) => msg), ...found.map(warningText)])
     io.stderr.write(`warning: ${text}\n`);
 }

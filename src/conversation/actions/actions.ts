@@ -1,6 +1,7 @@
 import type { ConversationAction } from '../core.js';
 import { doNotCall } from './do-not-call.js';
 import { endCall } from './end-call.js';
+import { handBack, handOver } from './handover.js';
 import { pauseRecording, resumeRecording } from './pause-recording.js';
 import { pressDigits } from './press-digits.js';
 import { switchLanguage } from './switch-language.js';
@@ -11,6 +12,8 @@ import { transferCall } from './transfer.js';
 export const ACTIONS: readonly ConversationAction[] = [
   endCall,
   transferCall,
+  handOver,
+  handBack,
   pressDigits,
   switchLanguage,
   doNotCall,

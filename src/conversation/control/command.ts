@@ -1,4 +1,5 @@
-import type { ToolSpeechConfig } from '../../agent/flow/conversation-config.js';
+import type { AgentRef, HandoverContext } from '../../agent/flow/handover.js';
+import type { ConversationConfig, ToolSpeechConfig } from '../../agent/flow/conversation-config.js';
 import type { StepsConfig } from '../../agent/flow/steps.js';
 
 /**
@@ -25,6 +26,8 @@ export type ConversationCommand =
    * agent does not name. `attended`: asks the target first; default: as the agent is set.
    */
   | { type: 'command.transfer'; id?: number; target: string; attended?: boolean; summary?: string }
+  /** Another agent goes on with the conversation, from the next reply on. */
+  | ({ type: 'command.handover'; id?: number; order: HandoverOrder } & NextAgent)
   /** Presses keys when all queued speech has been heard. */
   | { type: 'command.press'; id?: number; digits: string }
   /** Leaves what follows out of the recording, or (`on`) records again. */
@@ -120,6 +123,24 @@ export interface AgentSettings {
   steps?: StepsConfig | null;
 }
 
+/** An agent that can go on with the conversation. */
+export interface NextAgent {
+  agent: AgentRef;
+  config: ConversationConfig;
+  /** Of the conversation so far; null = none was wanted, or none came in time. */
+  summary: string | null;
+  variables: Readonly<Record<string, string>>;
+}
+
+/** How a program wants the conversation handed over. */
+export interface HandoverOrder extends HandoverContext {
+  /** Said word for word first, by the agent so far; null = nothing. */
+  announcement: string | null;
+  /** What the next agent is told; null = nothing. */
+  reason: string | null;
+  mayReturn: boolean;
+}
+
 /** How a command was carried out. */
 export type CommandResult =
   /** Of `say` and `generate`: the words, and those of them that were heard. */
@@ -136,6 +157,7 @@ export const REFUSALS = {
   ended: 'the session has ended',
   ending: 'the call is being ended',
   transferring: 'the call is being transferred',
+  handingOver: 'the conversation is being handed over to another agent',
   machine: 'a machine has answered the call',
   pressing: 'keys are being pressed',
   held: 'the user is on hold',

@@ -4,6 +4,7 @@ import { settlePress } from './program-keys.js';
 import { announce } from './steering.js';
 import { applyUpdates } from '../reply/update.js';
 import type { Core } from '../core.js';
+import { takeUp } from '../actions/handover.js';
 import { takesOffList } from '../actions/do-not-call.js';
 import { closeIfDone, endNow, reopen } from '../reply/ending.js';
 import { addUserMessage } from '../speech/history.js';
@@ -112,6 +113,7 @@ export function settle(core: Core): void {
   if (core.state.line !== 'open') return;
   giveUpIfHopeless(core);
   if (isSilent(core) && core.state.turn.waiting) endTurn(core);
+  takeUp(core);
   if (core.state.reply === null || core.state.reply.phase === 'done') applyUpdates(core);
   announce(core);
   steps.settle(core);
@@ -128,7 +130,10 @@ export function settle(core: Core): void {
   core.state.reply = null;
   if (core.isSilenced) inactivity.onBusy(core);
   else if (core.state.hasUnreportedResults) {
-    startReply(core, { text: '', number: core.state.turn.number, entry: null, interrupts: false });
+    const turn = { text: '', number: core.state.turn.number, entry: null, interrupts: false };
+    core.state.hasUnreportedResults = false;
+    if (steps.mayBegin(core)) startSteps(core, turn);
+    else startReply(core, turn);
   } else if (core.state.failures.unheard) voiceFailure.apologise(core);
   else if (core.state.muted.user) inactivity.onBusy(core);
   else if (core.state.deadlines.opening === null) inactivity.onSilence(core);

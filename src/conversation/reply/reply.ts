@@ -3,6 +3,7 @@ import * as speech from '../speech/agent-speech.js';
 import type { Core } from '../core.js';
 import type { ConversationEffect, ConversationEvent } from '../events.js';
 import { refuse } from '../control/outcome.js';
+import { becomeNextAgent } from './next-agent.js';
 import { applyUpdates } from './update.js';
 import { armFiller } from './filler.js';
 import { allowedTools, stepsOf } from '../steps/steps.js';
@@ -35,6 +36,7 @@ export interface TurnToAnswer {
 
 export function startReply(core: Core, turn: TurnToAnswer): void {
   cancelReply(core);
+  becomeNextAgent(core);
   applyUpdates(core);
   core.state.reply = newReply(turn);
   request(core, core.state.reply);
@@ -219,8 +221,8 @@ export function requestModel(
   messages: readonly ChatMessage[],
   { speculative, only }: { speculative: boolean; only?: readonly string[] | undefined },
 ): void {
-  const { actions, config } = core;
-  const all = actions.flatMap((action) => (action.isEnabled(config) ? (action.tool(config, core) ?? []) : []));
+  const { actions, config, state } = core;
+  const all = actions.flatMap((action) => (action.isEnabled(config, state) ? (action.tool(config, core) ?? []) : []));
   const allowed = allowedTools(core, only);
   const tools = allowed === null ? all : all.filter(({ name }) => allowed.includes(name));
   const effect: Extract<ConversationEffect, { type: 'llm.start' }> = {

@@ -222,6 +222,7 @@ function whyNot(core: Core): string | null {
   if (turn.waiting || interruption !== null || agentHasSomethingToSay(core)) return 'the agent speaks';
   if (ending !== null) return 'the end';
   if (mayBegin(core) || stepsOf(core)?.asksForCard === true) return 'a step that needs the whole turn';
+  if (core.state.handover !== null) return 'another agent comes';
   if (isEcho(core)) return 'an echo';
   return digits !== '' || toSay.length > 0 ? 'something else came' : null;
 }

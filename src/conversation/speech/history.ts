@@ -1,8 +1,9 @@
 import type { ChatMessage, ToolCall } from '../../agent/chat.js';
+import { passedNote } from '../../agent/flow/handover.js';
 import type { HistoryConfig } from '../../agent/flow/conversation-config.js';
 import type { AddedRole } from '../control/command.js';
 import type { Core } from '../core.js';
-import type { AssistantEntry, HistoryEntry } from '../state.js';
+import type { AssistantEntry, Handover, HistoryEntry } from '../state.js';
 
 /** The user turn for speech that was not understood. */
 export const INAUDIBLE = '[inaudible]';
@@ -35,7 +36,8 @@ export function addParticipantMessage(core: Core, name: string, content: string,
 
 /** Adds an assistant message; its parts follow as they are spoken. */
 export function addAssistantMessage(core: Core): number {
-  const entry: HistoryEntry = { role: 'assistant', parts: [], calls: [], interrupted: false, atMs: core.nowMs };
+  const entry: AssistantEntry = { role: 'assistant', parts: [], calls: [], interrupted: false, atMs: core.nowMs };
+  if (core.state.handovers.length > 0) entry.agent = core.agent.name;
   return core.state.history.push(entry) - 1;
 }
 
@@ -75,6 +77,12 @@ export function lastSpoken(core: Core): string {
   const said = (entry: HistoryEntry): boolean => entry.role === 'assistant' && entry.parts.length > 0;
   const last = core.state.history.findLast(said);
   return last?.role === 'assistant' ? spokenText(last, true) : '';
+}
+
+/** The index of the user's last message; null = there is none. */
+export function lastUserMessage({ state }: Core): number | null {
+  const at = state.history.findLastIndex((entry) => entry.role === 'user' && entry.content !== '');
+  return at < 0 ? null : at;
 }
 
 /**
@@ -118,13 +126,39 @@ export function historyMessages(
     }
     const content = entry.interrupted && !options.keepInterrupted ? '' : spokenText(entry, options.expected);
     if (entry.calls.length > 0) {
-      messages.push({ role: 'assistant', content, toolCalls: entry.calls.map(({ call }) => call) });
-    } else if (content !== '') messages.push({ role: 'assistant', content });
+      messages.push(named({ role: 'assistant', content, toolCalls: entry.calls.map(({ call }) => call) }, entry));
+    } else if (content !== '') messages.push(named({ role: 'assistant', content }, entry));
     for (const { call, result } of entry.calls) {
       messages.push({ role: 'tool', toolCallId: call.id, content: result ?? STILL_RUNNING });
     }
   }
   return messages;
+}
+
+function named(message: Extract<ChatMessage, { role: 'assistant' }>, { agent }: AssistantEntry): ChatMessage {
+  if (agent !== undefined) message.name = agent;
+  return message;
+}
+
+/** What the agent that speaks sees of the history: a note in place of each hand-over. */
+function seenHistory({ state: { history, handovers } }: Core): readonly HistoryEntry[] {
+  const current = handovers.at(-1);
+  if (current === undefined) return history;
+  const passed = new Map(handovers.map((one) => [one.callId, one]));
+  return history.flatMap((entry, at) => {
+    const isSeen = at >= current.since || at === current.only;
+    if (entry.role !== 'assistant') return isSeen ? [entry] : [];
+    const handedOver = entry.calls.flatMap(({ call }) => passed.get(call.id) ?? []);
+    if (handedOver.length === 0) return isSeen ? [entry] : [];
+    const calls = entry.calls.filter(({ call }) => !passed.has(call.id));
+    const notes = handedOver.filter((one) => isSeen || one === current).map((one) => noteEntry(one, one === current));
+    return isSeen ? [{ ...entry, calls }, ...notes] : notes;
+  });
+}
+
+function noteEntry(handover: Handover, isCurrent: boolean): HistoryEntry {
+  const content = isCurrent ? handover.note : passedNote(handover);
+  return { role: 'added', as: 'system', content, atMs: handover.atMs };
 }
 
 /** Messages for a model, which must not take another person's words for the user's. */
@@ -146,7 +180,7 @@ function whisperNote(name: string, content: string): string {
  */
 export function modelMessages(core: Core, next?: ChatMessage): ChatMessage[] {
   const { allowed, keepMessage } = core.config.interruption;
-  const all = historyMessages(core.state.history, { expected: true, keepInterrupted: !allowed || keepMessage });
+  const all = historyMessages(seenHistory(core), { expected: true, keepInterrupted: !allowed || keepMessage });
   if (next !== undefined) all.push(next);
   const limited = limitMessages(forModel([...core.config.earlier, ...all]), core.config.history);
   const notes = core.actions.map((action) => action.promptNote?.(core) ?? '');

@@ -28,7 +28,7 @@ const EXPECTED: Readonly<Record<FlowData['type'], ExpectedAnswer | null>> = {
   choice: null,
 };
 /** Offered in every step: the law asks for it. */
-const ALWAYS = ['do_not_call'];
+const ALWAYS = ['do_not_call', 'hand_over', 'hand_back'];
 
 /** The steps now; null = the agent has none, or they have not begun. */
 export function stepsOf(core: Core): Steps | null {

@@ -38,6 +38,16 @@ export function agentsModule(
     phones: stores.phones,
     whyNeverTransferred: (target) => (isAllowedExtension(settings.sip, target) ? null : whyNeverCalled(target)),
   });
+  engine.keepIn({
+    agents: {
+      get: async (id) => {
+        const found = registry.find(id);
+        if (found === null) return null;
+        const { name, config: agent, extensions, script } = found;
+        return { name, agent, extensions, script };
+      },
+    },
+  });
   const voices = new Voices({
     engine,
     nowUnixMs,

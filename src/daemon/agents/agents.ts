@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { AgentConfig } from '../../agent/agent.js';
 import type { AgentFile } from '../../agent/agent-file.js';
-import { InvalidConfigError } from '../../schema/issues.js';
+import { faultOf, InvalidConfigError } from '../../schema/issues.js';
 import { restoreSecrets } from '../../agent/redact.js';
 import { trimmedAgentConfig, wholeAgentConfig } from '../../agent/whole-agent.js';
 import { type AgentWarning, modelWarnings } from '../../engine/warnings.js';
@@ -98,6 +98,8 @@ const PLACES = { config: ['body', 'config'], script: ['body', 'script'] };
  */
 export class AgentRegistry {
   readonly #options: AgentRegistryOptions;
+  /** Agents of files that are being stored. */
+  #adopting: readonly HostedAgent[] = [];
   readonly #onRemove: ((id: string) => Promise<void>)[] = [];
   /** The queue of changes. They run one at a time, so that no change is lost between the check and the write of another. */
   readonly #changes = new Queue();
@@ -130,6 +132,12 @@ export class AgentRegistry {
     const found = this.#hosted({ id, ...contentOf(await this.#kept(id, wanted)) });
     const isDisabled = agent.config.status === 'disabled';
     return { ...found, config: isDisabled ? { ...found.config, status: 'disabled' } : found.config, version: wanted };
+  }
+
+  /** The same, or one that is about to be stored; null = there is none. */
+  find(id: string): HostedAgent | null {
+    const found = this.#adopting.find((agent) => agent.id === id) ?? this.#options.store.get(id);
+    return found === null ? null : this.#hosted(found);
   }
 
   /** A version for sessions. @throws ParleyError NOT_FOUND */
@@ -181,7 +189,7 @@ export class AgentRegistry {
   async checked(id: string): Promise<CheckedAgent> {
     const agent = await this.working(id);
     try {
-      return { ...agent, warnings: await this.#check(contentOf(agent)) };
+      return { ...agent, warnings: await this.#check(contentOf(agent), id) };
     } catch (error) {
       if (!(error instanceof InvalidConfigError)) throw error;
       return { ...agent, warnings: error.issues }; // it was valid when it was stored
@@ -191,7 +199,7 @@ export class AgentRegistry {
   /** Checks an agent that is not stored. @throws InvalidConfigError as `create` */
   async review(content: AgentContent): Promise<readonly AgentWarning[]> {
     const config = trimmedAgentConfig(restoreSecrets(content.config, null, PLACES.config));
-    return this.#check({ ...content, config });
+    return this.#check({ ...content, config }, null);
   }
 
   /** @throws InvalidConfigError if it could have no sessions, or if `***` replaces no stored secret */
@@ -199,7 +207,7 @@ export class AgentRegistry {
     return this.#inTurn(async () => {
       const id = randomUUID();
       const config = trimmedAgentConfig(restoreSecrets(content.config, null, PLACES.config));
-      const warnings = await this.#check({ ...content, config });
+      const warnings = await this.#check({ ...content, config }, id);
       return { ...(await this.#add({ ...content, id, config }, by)), warnings };
     });
   }
@@ -221,7 +229,7 @@ export class AgentRegistry {
       if (next.script == null) delete next.script;
       if (next.extensions == null) delete next.extensions;
       const isNew = [change.config, change.script, change.extensions].some((part) => part !== undefined);
-      const warnings = isNew ? await this.#check(next) : [];
+      const warnings = isNew ? await this.#check(next, id) : [];
       const isDraft = asDraft ?? stored.publishing.drafts;
       const isFirst = isDraft && !stored.publishing.drafts;
       if (isSame(now, contentOf(next)) && !isFirst) return { ...now, warnings };
@@ -302,7 +310,7 @@ export class AgentRegistry {
       const stored = this.stored(id);
       const now = await this.#workingOf(stored);
       const content = contentOf(await this.#kept(id, version));
-      const warnings = await this.#check(content);
+      const warnings = await this.#check(content, id);
       if (isSame(now, content)) return { ...now, warnings };
       const note = `As version ${String(version)}`;
       return { ...(await this.#save(stored, content, { by, note, isDraft: stored.publishing.drafts })), warnings };
@@ -335,6 +343,7 @@ export class AgentRegistry {
         const known = this.#options.store.get(demo.id);
         if (known === null ? this.all().length === 0 : known.changedBy === null) agents.push(demo);
       }
+      this.#adopting = agents; // they may name each other
       for (const { id, ...file } of agents) {
         const content = contentOf(file);
         const reason = await this.#checkFile(content);
@@ -348,6 +357,7 @@ export class AgentRegistry {
             unserved.push(`the agent "${file.name}": its file is draft ${String(version)}, not yet published.`);
         }
       }
+      this.#adopting = [];
       return unserved;
     });
   }
@@ -380,7 +390,8 @@ export class AgentRegistry {
   }
 
   /** @throws InvalidConfigError */
-  async #check(content: AgentContent): Promise<readonly AgentWarning[]> {
+  async #check(content: AgentContent, id: string | null): Promise<readonly AgentWarning[]> {
+    checkNotItself(content, id);
     const warnings = await checkStoredAgent(this.#options.engine, this.#asked(content), PLACES);
     return [...warnings, ...this.#transferWarnings(content.config)];
   }
@@ -488,6 +499,13 @@ class OutdatedAgentError extends Error {
   constructor() {
     super('other nodes keep changing the agent');
   }
+}
+
+/** @throws InvalidConfigError for an agent that hands over to itself */
+function checkNotItself({ extensions }: AgentContent, id: string | null): void {
+  const at = (extensions?.handover?.agents ?? []).findIndex(({ agent_id: target }) => target === id);
+  if (at < 0) return;
+  throw faultOf(['body', 'extensions', 'handover', 'agents', at, 'agent_id'], 'an agent cannot hand over to itself');
 }
 
 function contentOf({ name, config, script, extensions = null }: AgentContent): AgentContent {

@@ -158,6 +158,18 @@ const callHistory = z
       )
       .exactOptional()
       .describe('The steps of the flow that it was in: `from` and `to` in seconds since the line opened.'),
+    agents: z
+      .array(
+        z.strictObject({
+          agent_id: z.string().nullable(),
+          name: z.string(),
+          from: z.number(),
+          to: z.number(),
+          cost_breakdown: z.array(cost).describe("A part of the call's."),
+        }),
+      )
+      .exactOptional()
+      .describe('Which agent spoke when, in seconds since the line opened. Only a call that was handed over has it.'),
     eval: z
       .strictObject({
         run_id: z.string(),

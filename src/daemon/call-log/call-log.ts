@@ -16,7 +16,7 @@ import { inTurn, type SqlDatabase, type Transaction, UnconfirmedCommit } from '.
 import { DirectWrites, type Written, type Writes } from '../../store/writes.js';
 import { CallEventBus } from '../call-event-bus.js';
 import type { CallFiles } from '../files/call-files.js';
-import { type MultiplierOf, priced } from './pricing.js';
+import { type MultiplierOf, priced, pricedUsage } from './pricing.js';
 
 /** The data of a call at its start. */
 export interface CallBeginning {
@@ -268,7 +268,12 @@ export class CallLog implements CallHistory {
 
   #priced(item: CallHistoryItem): CallHistoryItem {
     const { prices = {}, multiplierOf = () => 1 } = this.#options;
-    return { ...item, cost_breakdown: priced(item, prices, multiplierOf) };
+    const whole = { ...item, cost_breakdown: priced(item, prices, multiplierOf) };
+    if (item.agents === undefined) return whole;
+    const agents = item.agents.map((agent) => {
+      return { ...agent, cost_breakdown: pricedUsage(agent.cost_breakdown, item, prices, multiplierOf) };
+    });
+    return { ...whole, agents };
   }
 
   /** @param itemOf the item at the end of the call that has begun */

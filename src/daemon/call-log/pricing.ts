@@ -16,8 +16,19 @@ const CHARS = 1_000_000;
 
 /** The usage of a call with its cost by the operator's prices. The line of a phone call is a separate item. */
 export function priced(item: CallHistoryItem, prices: Prices, multiplierOf: MultiplierOf): CostItem[] {
-  const { agent_config: agent } = item;
-  const costs = item.cost_breakdown.map((cost): CostItem => {
+  const costs = pricedUsage(item.cost_breakdown, item, prices, multiplierOf);
+  const line = lineCost(item, prices);
+  return line === null ? costs : [...costs.filter(({ type }) => type !== 'voip'), line];
+}
+
+/** Some usage of a call with its cost. */
+export function pricedUsage(
+  used: readonly CostItem[],
+  { agent_config: agent }: Pick<CallHistoryItem, 'agent_config'>,
+  prices: Prices,
+  multiplierOf: MultiplierOf,
+): CostItem[] {
+  return used.map((cost): CostItem => {
     switch (cost.type) {
       case 'stt':
         return credited(cost, (cost.seconds / 60) * named<number>(prices.stt, cost.provider, cost.model, 0));
@@ -32,8 +43,6 @@ export function priced(item: CallHistoryItem, prices: Prices, multiplierOf: Mult
         return cost;
     }
   });
-  const line = lineCost(item, prices);
-  return line === null ? costs : [...costs.filter(({ type }) => type !== 'voip'), line];
 }
 
 /** The cost of language models by the operator's prices. */

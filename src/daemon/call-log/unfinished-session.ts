@@ -129,7 +129,7 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
       const { name, data } = entry;
       if (name === 'usage') {
         const used = data as UsageNote;
-        metrics.usage.take(used, t);
+        metrics.used(used, t);
         if (used.stage === 'tts') ttsChars += used.chars;
       } else if (name === 'voice.first') metrics.turns.firstAudio(Number(data['utteranceId']), t);
       else if (typeof data['reason'] === 'string') {

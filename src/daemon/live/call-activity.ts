@@ -165,6 +165,7 @@ export class ActivityTracker {
         break;
       case 'interrupted':
       case 'agentUpdated':
+      case 'handover':
       case 'toolProgress':
       case 'provider':
         break;

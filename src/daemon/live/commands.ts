@@ -71,6 +71,24 @@ export const commandSchema = z
       })
       .meta({ id: 'TransferCommand', description: 'Connects the user to somebody else, which ends the session.' }),
     z
+      .strictObject({
+        type: z.literal('hand_over'),
+        agent_id: z.string().min(1).max(200).describe('The agent that goes on with the conversation.'),
+        context: z
+          .enum(['all', 'last', 'summary', 'variables', 'none'])
+          .default('all')
+          .describe('What it learns of the conversation, as in `extensions.handover`.'),
+        messages: z.int().min(1).max(200).default(6).describe('How many messages `last` has.'),
+        variables: z.array(z.string().min(1).max(64)).max(50).optional().describe('Names of metadata it is told of.'),
+        announcement: z.string().min(1).max(4_000).optional().describe('Said word for word first. Default: nothing.'),
+        reason: z.string().min(1).max(2_000).optional().describe('What the agent is told. The user does not hear it.'),
+        return: z.boolean().default(true).describe('Whether it may hand the conversation back.'),
+      })
+      .meta({
+        id: 'HandOverCommand',
+        description: 'Another agent goes on with the conversation, from the next reply on.',
+      }),
+    z
       .strictObject({ type: z.literal('press_keys'), digits: z.string().min(1).max(64).describe('`w` waits 0.5 s.') })
       .meta({ id: 'PressKeysCommand' }),
     z
@@ -143,6 +161,19 @@ function commandOf(command: Exclude<RequestedCommand, { type: 'end' }>): Session
       if (command.summary !== undefined) order.summary = command.summary;
       return order;
     }
+    case 'hand_over':
+      return {
+        type: 'command.handover',
+        agent: command.agent_id,
+        order: {
+          plan: command.context,
+          messages: command.messages,
+          variables: command.variables ?? [],
+          announcement: command.announcement ?? null,
+          reason: command.reason ?? null,
+          mayReturn: command.return,
+        },
+      };
     case 'press_keys':
       return { type: 'command.press', digits: command.digits };
     case 'record':

@@ -44,6 +44,7 @@ const headers = {
 
 const eventShape = { session_id: z.string(), time: z.number().optional().describe('Unix seconds') };
 const milliseconds = z.number().nullable();
+const handedAgent = z.strictObject({ agent_id: z.string().nullable(), name: z.string() });
 /** The data of each kind of event, see `LiveEvents`. */
 const eventSchemas = {
   status: z
@@ -121,6 +122,14 @@ const eventSchemas = {
   step: z
     .strictObject({ ...eventShape, step: z.string() })
     .meta({ id: 'StepEvent', description: 'Event `step`: a step of the flow begins.' }),
+  handover: z
+    .strictObject({
+      ...eventShape,
+      from: handedAgent.describe('Who spoke so far.'),
+      to: handedAgent.describe('Who speaks from now on.'),
+      back: z.boolean().describe('It had the conversation before.'),
+    })
+    .meta({ id: 'HandoverEvent', description: 'Event `handover`: another agent goes on with the conversation.' }),
   tool_started: z
     .strictObject({ ...eventShape, id: z.string(), name: z.string(), arguments: z.string().nullable() })
     .meta({ id: 'ToolStartedEvent', description: 'Event `tool_started`: a tool call begins.' }),
@@ -194,7 +203,7 @@ export function eventRoutes(api: Api, options: EventRoutesOptions): void {
     stream: { events: eventSchemas, last: null },
     description:
       'Events are `status`, `transcript`, `speaking`, `interrupted`, `metrics`, `tool_started`, `tool_progress`, `tool`, ' +
-      '`state`, `step`, `participant`, and `gap` if the client missed some. Those of all nodes.',
+      '`state`, `step`, `handover`, `participant`, and `gap` if the client missed some. Those of all nodes.',
     handle: (call) => open(call, 'all'),
   });
 

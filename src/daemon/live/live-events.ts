@@ -180,6 +180,11 @@ export class LiveEvents {
       case 'agentUpdated':
         this.#add(sessionId, 'state', { agent_updated: true });
         break;
+      case 'handover': {
+        const [from, to] = [event.from, event.to].map(({ id, name }) => ({ agent_id: id, name }));
+        this.#add(sessionId, 'handover', { from, to, back: event.back });
+        break;
+      }
       case 'toolStarted': {
         const { id, name, arguments: given } = event.call;
         this.#add(sessionId, 'tool_started', { id, name, arguments: text(given) });

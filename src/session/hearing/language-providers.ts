@@ -41,7 +41,7 @@ export interface LanguageSwitchOptions {
  */
 export class LanguageSwitch {
   readonly #context: LanguageSwitchContext;
-  readonly #options: LanguageSwitchOptions;
+  #options: LanguageSwitchOptions;
   /** The latest change; an earlier one that completes later has no effect. */
   #asked = 0;
   /** Languages that the user spoke and that are not available. */
@@ -51,6 +51,13 @@ export class LanguageSwitch {
   constructor(context: LanguageSwitchContext, options: LanguageSwitchOptions) {
     this.#context = context;
     this.#options = options;
+  }
+
+  /** Other languages from now on; a change that is under way has no effect. */
+  use(languages: Languages | null): void {
+    this.#options = Object.assign({}, this.#options, { languages });
+    this.#asked++;
+    this.#missing.clear();
   }
 
   /** The model requests another language: the call's `tool.result` says whether it is available. */

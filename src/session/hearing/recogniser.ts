@@ -90,6 +90,10 @@ export interface RecogniserOptions {
   onOutcome?: (outcome: ProviderOutcome) => void;
 }
 
+/** What a recogniser goes on with. The rest stays. */
+export type NextRecogniser = Pick<RecogniserOptions, 'stt' | 'language' | 'hints'> &
+  Partial<Pick<RecogniserOptions, 'model' | 'multilingual'>>;
+
 /** A pause closes the stream after this: what was said before it has its final transcript by then. */
 const PAUSE_AFTER_MS = 2000;
 /** Deadline for opening a stream. */
@@ -122,7 +126,7 @@ export class Recogniser implements SttStream {
   #overSegment = -1;
   #attempt = 0;
   /** What recognises from the next turn on. */
-  #next: Pick<RecogniserOptions, 'stt' | 'language' | 'hints'> | null = null;
+  #next: NextRecogniser | null = null;
   /** Counts changes: results of earlier generations are ignored. */
   #generation = 0;
   #closed = false;
@@ -183,8 +187,8 @@ export class Recogniser implements SttStream {
     void this.#open();
   }
 
-  /** Recognises another language from the next turn on; at once if there was no speech in this one. */
-  use(next: Pick<RecogniserOptions, 'stt' | 'language' | 'hints'>): void {
+  /** Recognises otherwise from the next turn on; at once if there was no speech in this one. */
+  use(next: NextRecogniser): void {
     this.#next = next;
     if (this.#speechSample === null && this.#lastSegment === this.#overSegment) this.#change();
   }

@@ -64,6 +64,8 @@ export interface CallHistoryItem {
   participants?: HistoryParticipant[];
   /** The steps of the flow that it was in. Only a call of an agent with a flow has it. */
   steps?: HistoryStep[];
+  /** Which agent spoke when. Only a call that was handed over has it. */
+  agents?: HistoryAgent[];
   /** Only a test call has it: the run that held the call. */
   eval?: EvalCallFacts;
 }
@@ -135,6 +137,16 @@ export interface HistoryStep {
   to: number;
   /** The step that followed; null = the call ended in this one. */
   next: string | null;
+}
+
+export interface HistoryAgent {
+  agent_id: string | null;
+  name: string;
+  /** Seconds since the line opened. */
+  from: number;
+  to: number;
+  /** What it has used: a part of the call's. */
+  cost_breakdown: CostItem[];
 }
 
 /** What a test call belongs to. */
@@ -229,7 +241,7 @@ export function callHistoryItem(report: SessionReport, facts: CallFacts): CallHi
     chars_used: report.ttsChars,
     session_id: report.sessionId,
     call_id: facts.callId,
-    cost_breakdown: costs(report),
+    cost_breakdown: costs(report.usage),
     voip: voipOf(report, facts),
     recording: optOut || facts.recordingUrl === null ? null : { recording_url: facts.recordingUrl },
     metadata: facts.metadata,
@@ -248,6 +260,11 @@ export function callHistoryItem(report: SessionReport, facts: CallFacts): CallHi
   }
   if (report.participants.length > 0) {
     item.participants = report.participants.map((one) => participant(one, report.durationMs));
+  }
+  if (report.agents.length > 0) {
+    item.agents = report.agents.map(({ agentId, name, fromMs, toMs, usage }) => {
+      return { agent_id: agentId, name, from: fromMs / 1000, to: toMs / 1000, cost_breakdown: costs(usage) };
+    });
   }
   return item;
 }
@@ -276,9 +293,10 @@ export function wireMessage(message: ChatMessage): Readonly<Record<string, unkno
   const { role, content } = message;
   if (role === 'tool') return { role, content, tool_call_id: message.toolCallId };
   if (role === 'assistant' && message.toolCalls !== undefined) {
-    return { role, content, tool_calls: message.toolCalls.map(wireToolCall) };
+    const called = { role, content, tool_calls: message.toolCalls.map(wireToolCall) };
+    return message.name === undefined ? called : { ...called, name: message.name };
   }
-  if (role === 'user' && message.name !== undefined) return { role, content, name: message.name };
+  if (role !== 'system' && message.name !== undefined) return { role, content, name: message.name };
   return { role, content };
 }
 
@@ -302,7 +320,7 @@ function parsed(text: string): unknown {
 }
 
 /** One item per used provider. */
-function costs({ usage }: SessionReport): CostItem[] {
+function costs(usage: SessionUsage): CostItem[] {
   const credit = 0;
   const heard = usage.stt.map((used) => ({ type: 'stt' as const, credit, ...used }));
   const thought = usage.llm.map(modelItem);

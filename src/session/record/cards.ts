@@ -83,7 +83,7 @@ export class CardNumbers {
 /** Listens for card numbers in what happens to a conversation. An agent that asks for none gets everything as it is. */
 export class CardListener {
   readonly #numbers = new CardNumbers();
-  readonly #isOn: boolean;
+  #isOn: boolean;
   readonly #isAsked: () => boolean;
   readonly #emit: (event: ConversationEvent) => void;
   readonly #alarm: Alarm;
@@ -106,6 +106,11 @@ export class CardListener {
     this.#isAsked = isAsked;
     this.#emit = emit;
     this.#alarm = new Alarm(clock, () => this.#endKeys());
+  }
+
+  /** Another agent speaks. Once one of them asks for cards, numbers are heard to the end. */
+  use({ steps }: Pick<ConversationConfig, 'steps'>): void {
+    this.#isOn ||= asksForCards(steps?.flow ?? null);
   }
 
   /** The event as the conversation gets it; null = it gets another one later. */

@@ -1,5 +1,5 @@
 import type { ConversationEffect, ConversationEvent } from '../../conversation/events.js';
-import { UsageBook } from './usage.js';
+import { AgentPeriods, UsageBook, type UsageNote } from './usage.js';
 
 /**
  * Times of an answer by stage, in milliseconds from the end of the user's speech. Null = the turn did not have that
@@ -7,6 +7,8 @@ import { UsageBook } from './usage.js';
  */
 export interface TurnMetrics {
   turn: number;
+  /** Who answered; left out until there is a hand-over. */
+  agent?: string;
   /** The user's words, null if the agent spoke without a turn. */
   heard: string | null;
   /** The answer, as far as it was heard. */
@@ -43,11 +45,18 @@ export class TurnClock {
   readonly turns: TurnMetrics[] = [];
   readonly #onAnswered: (metrics: TurnMetrics) => void;
   #open: Open | null = null;
+  #agent: string | null = null;
   /** Requests and utterances of an undecided answer, with whether their first result has arrived. */
   readonly #early = { requests: new Map<number, boolean>(), utterances: new Map<number, boolean>() };
 
   constructor(onAnswered: (metrics: TurnMetrics) => void) {
     this.#onAnswered = onAnswered;
+  }
+
+  /** Another agent answers from now on, also the turn that is open. */
+  answers(agent: string): void {
+    this.#agent = agent;
+    if (this.#open !== null) this.#open.metrics.agent = agent;
   }
 
   /** The user's turn is over and gets an answer. The number of the previous turn again: that turn had not been over. */
@@ -66,6 +75,7 @@ export class TurnClock {
       interrupted: false,
       speculative: false,
     };
+    if (this.#agent !== null) metrics.agent = this.#agent;
     if (this.#open?.metrics.turn === turn) this.turns.pop();
     this.turns.push(metrics);
     this.#open = { metrics, decidedMs: nowMs, sentenceMs: null, utterances: new Set(), requests: new Set() };
@@ -166,11 +176,18 @@ export class SessionMetrics {
   readonly turns: TurnClock;
   readonly speculation = noSpeculations();
   readonly usage = new UsageBook();
+  readonly agents = new AgentPeriods();
   #speechEndMs: number | null = null;
 
   /** @param onAnswered called at the first audio of an answer */
   constructor(onAnswered: (metrics: TurnMetrics) => void) {
     this.turns = new TurnClock(onAnswered);
+  }
+
+  /** Returns whether that changes anything. */
+  used(note: UsageNote, nowMs: number): boolean {
+    this.agents.used(note, nowMs);
+    return this.usage.take(note, nowMs);
   }
 
   onEvent(event: ConversationEvent, nowMs: number): void {
@@ -181,7 +198,10 @@ export class SessionMetrics {
 
   onEffect(effect: ConversationEffect, nowMs: number): void {
     if (effect.type === 'llm.start') this.turns.asked(effect.requestId, effect.speculative);
-    else if (effect.type === 'llm.cancel') this.turns.givenUp(effect.requestId);
+    else if (effect.type === 'agent.handover') {
+      this.turns.answers(effect.to.name);
+      this.agents.handedOver(effect, nowMs);
+    } else if (effect.type === 'llm.cancel') this.turns.givenUp(effect.requestId);
     else if (effect.type === 'speak.prepare') this.turns.prepared(effect.utteranceId);
     else if (effect.type === 'speak.cancel') this.turns.unspoken(effect.utteranceId);
     else if (effect.type === 'llm.confirm') this.turns.confirmed(effect.requestId);

@@ -11,7 +11,7 @@ import {
   type SpeculationReport,
   type TurnMetrics,
 } from './session-metrics.js';
-import type { SessionUsage } from './usage.js';
+import type { AgentPeriod, SessionUsage } from './usage.js';
 import { blank } from './privacy.js';
 
 export interface FunctionCall {
@@ -80,6 +80,8 @@ export interface SessionReport {
   listeners: readonly ListeningPeriod[];
   /** Who has joined the user and the agent, in order. */
   participants: readonly ParticipantRecord[];
+  /** Which agent spoke when; empty if there was no hand-over. */
+  agents: readonly AgentPeriod[];
   /** Number of occurrences of each fault. */
   faults: Readonly<Record<string, number>>;
   /** The last reason of each; none if the user has opted out of data collection. */
@@ -88,7 +90,7 @@ export interface SessionReport {
   faultCauses?: Readonly<Record<string, string>>;
 }
 
-type Figures = 'turns' | 'latency' | 'speculation' | 'promptTokens' | 'completionTokens' | 'usage';
+type Figures = 'agents' | 'turns' | 'latency' | 'speculation' | 'promptTokens' | 'completionTokens' | 'usage';
 
 export interface ReportParts extends Omit<SessionReport, Figures> {
   metrics: SessionMetrics;
@@ -97,10 +99,11 @@ export interface ReportParts extends Omit<SessionReport, Figures> {
 }
 
 export function reportOf({ metrics, optOut, ...parts }: ReportParts): SessionReport {
-  const { turns, usage, speculation } = metrics;
+  const { turns, usage, speculation, agents } = metrics;
   const { promptTokens, completionTokens } = usage.tokens;
   const report: SessionReport = {
     ...parts,
+    agents: agents.until(parts.durationMs),
     turns: turns.turns,
     latency: latencySummary(turns.turns),
     speculation,

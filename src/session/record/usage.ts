@@ -1,3 +1,4 @@
+import { type AgentRef, UNNAMED_AGENT } from '../../agent/flow/handover.js';
 import type { LlmUsage } from '../../providers/llm/llm.js';
 
 /** A used provider, and its model if one was named. Fallbacks have their own entries. */
@@ -28,6 +29,15 @@ export interface SessionUsage {
   llm: readonly (UsedProvider & { model: string } & UsedTokens)[];
   /** Characters of the utterances for which they gave audio; those without audio count for the session's own voice. */
   tts: readonly (UsedProvider & { chars: number })[];
+}
+
+/** The time for which an agent spoke with the user, in ms since the session began. */
+export interface AgentPeriod {
+  agentId: string | null;
+  name: string;
+  fromMs: number;
+  toMs: number;
+  usage: SessionUsage;
 }
 
 /** A provider's usage as a note in the event log. */
@@ -73,6 +83,32 @@ export function tokensNote(asked: { provider: string; model: string }, usage: Ll
     note.audioCompletionTokens = audio.completionTokens;
   }
   return note;
+}
+
+/** Who spoke when, and what they used. */
+export class AgentPeriods {
+  readonly #periods: { agent: AgentRef; fromMs: number; usage: UsageBook }[] = [
+    { agent: UNNAMED_AGENT, fromMs: 0, usage: new UsageBook() },
+  ];
+
+  handedOver({ from, to }: { from: AgentRef; to: AgentRef }, nowMs: number): void {
+    const last = this.#periods.at(-1);
+    if (last !== undefined) last.agent = from;
+    this.#periods.push({ agent: to, fromMs: nowMs, usage: new UsageBook() });
+  }
+
+  used(note: UsageNote, nowMs: number): void {
+    this.#periods.at(-1)?.usage.take(note, nowMs);
+  }
+
+  /** None if one agent spoke all the time. */
+  until(endMs: number): AgentPeriod[] {
+    if (this.#periods.length === 1) return [];
+    return this.#periods.map(({ agent, fromMs, usage }, at) => {
+      const toMs = this.#periods[at + 1]?.fromMs ?? endMs;
+      return { agentId: agent.id, name: agent.name, fromMs, toMs, usage: usage.usage(toMs) };
+    });
+  }
 }
 
 /** Counts what a session uses. */

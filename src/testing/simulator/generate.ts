@@ -1,7 +1,12 @@
 import { Random } from '../../base/random.js';
 import type { Act, Script } from './script.js';
 import type { ConversationEvent } from '../../conversation/events.js';
-import { type ConfigChanges, DEFAULT_CONVERSATION, OPTIONAL_SECTIONS } from '../../agent/flow/conversation-config.js';
+import {
+  type ConfigChanges,
+  DEFAULT_CONVERSATION,
+  mergeConfig,
+  OPTIONAL_SECTIONS,
+} from '../../agent/flow/conversation-config.js';
 import type { ReplyTiming, ScriptedCall } from '../../stage/model.js';
 
 /** Generators of a script's acts. */
@@ -9,6 +14,7 @@ const SOURCES: readonly ((random: Random) => Act[])[] = [
   randomUser,
   randomModel,
   randomTools,
+  randomAgents,
   randomVoice,
   randomLine,
   randomStrays,
@@ -54,6 +60,7 @@ function randomStray(random: Random): ConversationEvent {
       1,
       { type: 'transfer.result', callId: random.pick(['call-1', 'nobody']), ok: random.chance(0.5), reason: 'stray' },
     ],
+    [1, { type: 'handover.failed', callId: random.pick(['call-1', 'nobody']), reason: 'stray' }],
     [1, { type: 'utterance.finished', utteranceId: id + 1000 }],
     [1, { type: 'utterance.failed', utteranceId: id + 1000, reason: 'stray' }],
     [1, { type: random.pick(['utterance.starved', 'utterance.fed']), utteranceId: id }],
@@ -68,6 +75,27 @@ function randomStray(random: Random): ConversationEvent {
     [0.3, { type: 'command.end' }],
     [1, { type: 'time' }],
   ]);
+}
+
+const OTHER_AGENTS = ['billing', 'support'] as const;
+const PLANS = ['all', 'last', 'summary', 'variables', 'none'] as const;
+
+/** The agents to whom the conversation may be handed over. */
+export function randomAgents(random: Random): Act[] {
+  const share = random.pick([0.2, 0.5]);
+  return OTHER_AGENTS.map((id): Act => {
+    const afterMs = random.pick([0, 0, 400, 3000, 9000]);
+    return random.weighted<Act>([
+      [6, { on: 'agents', does: 'isReady', with: [id, otherConfig(random, share), { afterMs }] }],
+      [1, { on: 'agents', does: 'isMissing', with: [id, 'it is disabled', { afterMs }] }],
+      [1, { on: 'agents', does: 'neverComes', with: [id] }],
+    ]);
+  });
+}
+
+function otherConfig(random: Random, share: number): ConfigChanges {
+  const sections = Object.entries({ ...turnSections(random), ...callSections(random) });
+  return Object.fromEntries(sections.flatMap(([name, section]) => (random.chance(share) ? [[name, section()]] : [])));
 }
 
 /** What a program does with the conversation. */
@@ -129,6 +157,25 @@ function randomCommand(random: Random, id: number): ConversationEvent {
     [3, { type: 'command.unhold', id }],
     [1, { type: 'command.transfer', id, target: '+4930123456', attended: on }],
     [2, { type: 'command.press', id, digits: random.pick(['1w2#', 'x']) }],
+    [
+      2,
+      {
+        type: 'command.handover',
+        id,
+        agent: { id: random.pick(OTHER_AGENTS), name: 'Somebody else' },
+        config: mergeConfig(otherConfig(random, 0.2)),
+        summary: random.pick([null, 'They want a table.']),
+        variables: {},
+        order: {
+          plan: random.pick(PLANS),
+          messages: 2,
+          variables: [],
+          announcement: random.pick([null, 'One moment.']),
+          reason: null,
+          mayReturn: on,
+        },
+      },
+    ],
     [1, { type: 'command.record', id, on }],
     [1, { type: 'command.listen', id, by: 'supervisor', on }],
   ]);
@@ -276,6 +323,21 @@ const callSections = (random: Random): Sections => ({
         }
       : null,
   switchLanguage: () => (random.chance(0.7) ? { languages: random.pick([[], ['en-US', 'fr'], ['de', 'ja']]) } : null),
+  handover: () =>
+    random.chance(0.8)
+      ? {
+          maxHops: random.pick([1, 4]),
+          targets: OTHER_AGENTS.map((id) => ({
+            agent: { id, name: id },
+            when: random.pick([null, 'It is about money.']),
+            plan: random.pick(PLANS),
+            messages: random.int(1, 4),
+            variables: random.pick([[], ['order']]),
+            announcement: random.pick([null, 'I will put you through to my colleague.', '…']),
+            mayReturn: random.chance(0.7),
+          })),
+        }
+      : null,
   earlier: () =>
     random.pick([
       [],
@@ -336,6 +398,9 @@ const ACTIONS = [
   'do_not_call',
   'pause_recording',
   'resume_recording',
+  'hand_over',
+  'hand_over',
+  'hand_back',
 ] as const;
 const ARGUMENTS = [
   '{}',
@@ -344,6 +409,8 @@ const ARGUMENTS = [
   '{"message":5}',
   '{"digits":"1w2#"}',
   '{"language":"fr"}',
+  '{"agent":"billing","variables":{"order":7},"reason":"They ask for the bill."}',
+  '{"agent":"support","summary":"They want a table."}',
   '{broken',
 ] as const;
 

@@ -14,6 +14,7 @@ interface Parts {
   user: Stage['user'];
   model: Stage['model'];
   tools: Stage['tools'];
+  agents: Stage['agents'];
   voice: Stage['voice'];
   line: Stage['line'];
   stage: Stage;

@@ -6,7 +6,7 @@ import type { Clock } from '../../base/clock.js';
 import { waitAtMost } from '../../base/deadlines.js';
 import { nowUnixMs } from '../../base/real-clock.js';
 import type { RemoteSession } from '../../engine/remote-line.js';
-import type { EngineOptions, SessionRequest } from '../../engine/options.js';
+import type { EngineOptions, NamedAgent, SessionRequest } from '../../engine/options.js';
 import { errorOf, ParleyError } from '../../base/errors.js';
 import { functionsOf } from '../../engine/plugin.js';
 import { plainTool } from '../../tools/code-tool.js';
@@ -269,7 +269,7 @@ function plainRequest(
   id: string,
   startUnixMs: number,
 ): RemoteSessionRequest {
-  const { vad, stt, llm, tts, tools, mayTransfer, consult, log, ...rest } = request;
+  const { vad, stt, llm, tts, tools, mayTransfer, consult, log, agents, ...rest } = request;
   const { outcome: _asked, observe: _observe, ...plain } = rest;
   if ([vad, stt, llm, tts].some((provider) => provider !== undefined)) {
     throw new TypeError('a session in a media thread cannot have providers of its embedder');
@@ -278,10 +278,17 @@ function plainRequest(
     ...plain,
     id,
     startUnixMs,
+    agents:
+      agents == null ? null : Object.fromEntries(Object.entries(agents).map(([name, one]) => [name, plainAgent(one)])),
     functions: (tools ?? []).map(plainTool),
     logs: log !== undefined,
     asks: { mayTransfer: mayTransfer !== undefined, consult: consult !== undefined },
   };
+}
+
+/** An agent without functions in code of its own, which stay on their thread. */
+function plainAgent<Agent extends NamedAgent | null>(agent: Agent): Agent {
+  return agent === null ? agent : { ...agent, tools: null };
 }
 
 /** @throws TypeError for the embedder's own providers, which stay on their thread */
@@ -297,7 +304,15 @@ interface MainMethodsOptions {
   /** The stores of the main thread's engine. */
   stores: Pick<
     EngineOptions,
-    'knowledge' | 'memories' | 'doNotCall' | 'sessionMemory' | 'unfinished' | 'onMcpFault' | 'mcpTokens' | 'plugins'
+    | 'agents'
+    | 'knowledge'
+    | 'memories'
+    | 'doNotCall'
+    | 'sessionMemory'
+    | 'unfinished'
+    | 'onMcpFault'
+    | 'mcpTokens'
+    | 'plugins'
   >;
   lines: ReadonlyMap<string, LineProxy>;
   sessions: ReadonlyMap<string, SessionProxy>;
@@ -372,6 +387,7 @@ function mainMethods({ stores, lines, sessions, onFinished, onProgress, onFault 
     },
     // The session is over: no one can act on an error, and no call is lost.
     remember: (session) => void sessionMemory?.keep(session).catch(() => undefined),
+    findAgent: async (id) => plainAgent((await stores.agents?.get(id)) ?? null),
     knownFiles: async (ids) => knowledge?.known(ids) ?? [],
     filesOf: async (agentId) => knowledge?.filesOf(agentId) ?? [],
     search: async (query, signal) => knowledge?.search({ ...query, signal }) ?? [],

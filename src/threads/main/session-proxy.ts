@@ -69,6 +69,7 @@ export class LostReport {
       listeners: [],
       steps: [],
       participants: [...this.#participants.values()],
+      agents: [],
       faults: { [THREAD_LOST]: 1 },
       faultReasons: { [THREAD_LOST]: reason },
     };

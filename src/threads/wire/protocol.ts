@@ -1,7 +1,7 @@
 import type { SpecialInformation } from '../../audio/tones/special-information-tones.js';
 import type { AgentConfig } from '../../agent/agent.js';
 import type { ChatMessage } from '../../agent/chat.js';
-import type { EngineOptions, SessionRequest } from '../../engine/options.js';
+import type { EngineOptions, NamedAgent, SessionRequest } from '../../engine/options.js';
 import type { RemoteSession } from '../../engine/remote-line.js';
 import type { WaitingRequest } from '../../engine/waiting.js';
 import { type CodecName, type CodecFacts, CODECS } from '../../transports/rtp/media-codec.js';
@@ -204,6 +204,8 @@ export type MainMethods = {
     agentId: string | null;
   }) => Promise<readonly ChatMessage[] | null>;
   remember: (session: FinishedSession) => void;
+  /** Like `AgentSource`. */
+  findAgent: (id: string) => Promise<NamedAgent | null>;
   knownFiles: (ids: readonly string[]) => Promise<string[]>;
   filesOf: (agentId: string) => Promise<string[]>;
   search: (query: Omit<KnowledgeQuery, 'signal'>, signal: AbortSignal) => Promise<Passage[]>;

@@ -27,6 +27,7 @@ export class WorkerStores {
   /** The stores for the thread's engine. */
   get forEngine(): Pick<
     EngineOptions,
+    | 'agents'
     | 'knowledge'
     | 'memories'
     | 'doNotCall'
@@ -59,6 +60,7 @@ export class WorkerStores {
         recall: (agentId, user, limit) => main.ask('recall', { agentId, user, limit }, waits),
         keep: (memory) => main.ask('keepMemory', memory, waits),
       },
+      agents: { get: (id) => main.ask('findAgent', id, waits) },
       afterCallMarks: {
         start: (session, name) => main.ask('startAfterCall', { session, name }, waits),
         finish: (session, call) => main.ask('finishAfterCall', { session, call }, waits),

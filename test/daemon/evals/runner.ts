@@ -167,6 +167,7 @@ export function sessionReport(): SessionReport {
     listeners: [],
     steps: [],
     participants: [],
+    agents: [],
     faults: {},
   };
 }

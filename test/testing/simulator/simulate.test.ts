@@ -15,6 +15,7 @@ const OPTIONAL = new Set([
   '.transfer.attended',
   '.inactivity',
   '.pauseRecording',
+  '.handover',
 ]);
 const ENDS = [
   'agent-ended',

@@ -54,6 +54,7 @@ import type {
   EvalSuiteItem,
   EvalSuiteVersion,
   GapEvent,
+  HandoverEvent,
   ImportedPhone,
   InterruptedEvent,
   Key,
@@ -166,6 +167,7 @@ export type CallEventMessage =
   | NamedEvent<'interrupted', InterruptedEvent>
   | NamedEvent<'state', StateEvent>
   | NamedEvent<'step', StepEvent>
+  | NamedEvent<'handover', HandoverEvent>
   | NamedEvent<'tool_started', ToolStartedEvent>
   | NamedEvent<'tool_progress', ToolProgressEvent>
   | NamedEvent<'gap', GapEvent>;
@@ -779,7 +781,7 @@ export class Events {
   /**
    * Watch the events of all calls. `GET /events`
    *
-   * Events are `status`, `transcript`, `speaking`, `interrupted`, `metrics`, `tool_started`, `tool_progress`, `tool`, `state`, `step`, `participant`, and `gap` if the client missed some. Those of all nodes.
+   * Events are `status`, `transcript`, `speaking`, `interrupted`, `metrics`, `tool_started`, `tool_progress`, `tool`, `state`, `step`, `handover`, `participant`, and `gap` if the client missed some. Those of all nodes.
    */
   watchCalls(options?: StreamOptions): AsyncGenerator<CallEventMessage, void> {
     return this.#http.events('/events', { isNamed: true, last: null }, options);

@@ -175,6 +175,8 @@ interface components {
       queue?: components['schemas']['Queue'] | null;
       /** @description The conversation is a graph of steps. */
       flow?: components['schemas']['FlowSteps'] | null;
+      /** @description Other agents to whom the conversation may be handed over. */
+      handover?: components['schemas']['Handover'] | null;
     };
     AgentFileIds: {
       file_ids: string[];
@@ -274,6 +276,8 @@ interface components {
       role: 'assistant';
       content: string;
       tool_calls?: components['schemas']['ToolCall'][] | null;
+      /** @description The agent that has said it, where several spoke */
+      name?: string | null;
     };
     /** @description A transfer to a person who is asked first, while the user waits. */
     AttendedTransfer: {
@@ -397,6 +401,7 @@ interface components {
       | components['schemas']['InterruptedEvent']
       | components['schemas']['StateEvent']
       | components['schemas']['StepEvent']
+      | components['schemas']['HandoverEvent']
       | components['schemas']['ToolStartedEvent']
       | components['schemas']['ToolProgressEvent']
       | components['schemas']['GapEvent'];
@@ -554,6 +559,52 @@ interface components {
         to: number;
         /** @description `null`: the call ended in it. */
         next: string | null;
+      }[];
+      /** @description Which agent spoke when, in seconds since the line opened. Only a call that was handed over has it. */
+      agents?: {
+        agent_id: string | null;
+        name: string;
+        from: number;
+        to: number;
+        /** @description A part of the call's. */
+        cost_breakdown: (
+          | {
+              /** @constant */
+              type: 'stt';
+              provider: string;
+              credit: number;
+              model: string | null;
+              seconds: number;
+            }
+          | {
+              /** @constant */
+              type: 'llm';
+              provider: string;
+              credit: number;
+              model: string;
+              prompt_tokens: number;
+              /** @description Prompt tokens that were read from the vendor's cache */
+              cached_tokens: number;
+              /** @description Prompt tokens that were written to the cache */
+              cache_write_tokens: number;
+              completion_tokens: number;
+            }
+          | {
+              /** @constant */
+              type: 'tts';
+              provider: string;
+              credit: number;
+              model: string | null;
+              chars: number;
+            }
+          | {
+              /** @constant */
+              type: 'voip';
+              provider: string;
+              credit: number;
+              minutes: number;
+            }
+        )[];
       }[];
       /** @description Only a test call has it. Lists of calls have no test calls. */
       eval?: {
@@ -1886,6 +1937,79 @@ interface components {
       /** @description Also in the header `x-request-id` and the daemon's log */
       request_id: string;
     };
+    /** @description Another agent goes on with the conversation, from the next reply on. */
+    HandOverCommand: {
+      /** @constant */
+      type: 'hand_over';
+      /** @description The agent that goes on with the conversation. */
+      agent_id: string;
+      /**
+       * @description What it learns of the conversation, as in `extensions.handover`.
+       * @default all
+       * @enum {string}
+       */
+      context?: 'all' | 'last' | 'summary' | 'variables' | 'none';
+      /**
+       * @description How many messages `last` has.
+       * @default 6
+       */
+      messages?: number;
+      /** @description Names of metadata it is told of. */
+      variables?: string[];
+      /** @description Said word for word first. Default: nothing. */
+      announcement?: string;
+      /** @description What the agent is told. The user does not hear it. */
+      reason?: string;
+      /**
+       * @description Whether it may hand the conversation back.
+       * @default true
+       */
+      return?: boolean;
+    };
+    /** @description Other agents to whom the conversation may be handed over. */
+    Handover: {
+      /** @description Whom this agent may hand over to. */
+      agents: components['schemas']['HandoverTarget'][];
+      /** @description After so many hand-overs in a conversation, returns included, this agent hands over no more. */
+      max_hops?: number | null;
+    };
+    /** @description Event `handover`: another agent goes on with the conversation. */
+    HandoverEvent: {
+      session_id: string;
+      /** @description Unix seconds */
+      time?: number;
+      /** @description Who spoke so far. */
+      from: {
+        agent_id: string | null;
+        name: string;
+      };
+      /** @description Who speaks from now on. */
+      to: {
+        agent_id: string | null;
+        name: string;
+      };
+      /** @description It had the conversation before. */
+      back: boolean;
+    };
+    /** @description An agent to whom this one may hand the conversation over. */
+    HandoverTarget: {
+      /** @description The agent. Unknown ids are refused. */
+      agent_id: string;
+      /** @description What this agent calls it. */
+      name?: string | null;
+      /** @description When it is the right one. */
+      when?: string | null;
+      /** @description What it learns of the conversation: `all` of it; the `last` messages; a `summary` by this agent's model; chosen `variables`; or `none`. What the user said last, and waits for an answer to, it learns in any case. */
+      context?: ('all' | 'last' | 'summary' | 'variables' | 'none') | null;
+      /** @description How many messages `last` has, and `summary` if there is no summary in time. */
+      messages?: number | null;
+      /** @description Names of values that it gets, whatever its context: from the metadata, or as this agent has learned them. They are its variables `{name}`, too. */
+      variables?: string[] | null;
+      /** @description Said word for word before the other agent speaks. */
+      announcement?: string | null;
+      /** @description Whether it may hand the conversation back. */
+      return?: boolean | null;
+    };
     /** @description How much of the conversation the model is given. */
     HistorySettings: {
       /** @description Most messages of the conversation that the model is given. */
@@ -2952,6 +3076,7 @@ interface components {
       | components['schemas']['HoldCommand']
       | components['schemas']['UnholdCommand']
       | components['schemas']['TransferCommand']
+      | components['schemas']['HandOverCommand']
       | components['schemas']['PressKeysCommand']
       | components['schemas']['RecordCommand']
       | components['schemas']['EndCommand'];
@@ -3859,6 +3984,10 @@ export type Function = components['schemas']['Function'];
 export type GapEvent = components['schemas']['GapEvent'];
 export type GenerateCommand = components['schemas']['GenerateCommand'];
 export type HTTPValidationError = components['schemas']['HTTPValidationError'];
+export type HandOverCommand = components['schemas']['HandOverCommand'];
+export type Handover = components['schemas']['Handover'];
+export type HandoverEvent = components['schemas']['HandoverEvent'];
+export type HandoverTarget = components['schemas']['HandoverTarget'];
 export type HistorySettings = components['schemas']['HistorySettings'];
 export type HoldCommand = components['schemas']['HoldCommand'];
 export type IceServer = components['schemas']['IceServer'];

@@ -141,6 +141,25 @@ export class ScriptConversation implements FormTalk {
     this.#heard = `${this.#heard} ${text}`.trim();
   }
 
+  /** Another agent had the conversation: its values stay, and all else begins. */
+  begin(): void {
+    this.goOn();
+    this.#state = this.script.source.start ?? null;
+    this.#form = null;
+    this.#doneForms.clear();
+    this.#timesSaid.clear();
+    this.#repeatable = '';
+    this.#misses = 0;
+    this.#turns = 0;
+    this.#ended = false;
+  }
+
+  /** Another agent has had the conversation meanwhile. */
+  goOn(): void {
+    this.#begin();
+    this.#waiting = null;
+  }
+
   /** A turn of the user. */
   user(text: string): void {
     if (this.#waiting?.running === false) this.#settleUnseen(this.#waiting.call);

@@ -1,3 +1,4 @@
+import { handoverIn } from '../../../agent/flow/handover.js';
 import { delay } from '../../../base/clock.js';
 import type { ChatMessage } from '../../../agent/chat.js';
 import type { LlmPiece, LlmProvider, LlmRequest } from '../llm.js';
@@ -89,11 +90,27 @@ function replyTo(script: CompiledScript, request: LlmRequest): ScriptReply {
   if (step !== undefined && requiredTool === undefined) return followStep(script, step, messages, dateIn(messages));
   const conversation = new ScriptConversation(script, request.tools, dateIn(messages));
   let last: ChatMessage['role'] = 'system';
+  let isOurs = true;
+  let question: string | null = null;
   for (const message of requiredTool === undefined ? messages : messages.slice(0, -1)) {
-    if (message.role === 'user') conversation.user(message.content);
-    else if (message.role === 'tool') conversation.toolResult(message.content);
-    else if (message.role === 'assistant') conversation.heard(message.content);
-    if (message.role !== 'system') last = message.role;
+    const { role, content } = message;
+    if (role === 'user') question = content;
+    const handover = role === 'system' ? handoverIn(content) : null;
+    if (handover?.is === 'passed') isOurs = false;
+    else if (handover !== null) {
+      if (handover.is === 'over') conversation.begin();
+      else conversation.goOn();
+      isOurs = true;
+      // What the user said last, to another agent, is for this one.
+      const isAsked = handover.isAsked && question !== null;
+      if (isAsked) conversation.user(question ?? '');
+      last = isAsked ? 'user' : 'system';
+    }
+    if (!isOurs) continue;
+    if (role === 'user') conversation.user(content);
+    else if (role === 'tool') conversation.toolResult(content);
+    else if (role === 'assistant') conversation.heard(content);
+    if (role !== 'system') last = role;
   }
   if (requiredTool !== undefined) return conversation.callWithKnown(requiredTool);
   return last === 'user' || last === 'tool' ? conversation.reply : conversation.resume();

@@ -1,7 +1,7 @@
 import type { ConversationConfig } from '../../../agent/flow/conversation-config.js';
 import type { UtteranceKind } from '../../../conversation/events.js';
 import type { ConversationState } from '../../../conversation/state.js';
-import { check, type Rule, type Step } from './rule.js';
+import { AgentConfigs, check, type Rule, type Step } from './rule.js';
 
 const TICK_MS = 20;
 /** Longest hold as a multiple of `maxHoldMs`, see `interruption`. */
@@ -9,7 +9,7 @@ const LONGEST_HOLDS = 2;
 
 /** One voice at a time: a held agent is silent, and it does not start while the user has the floor. */
 export class Floor implements Rule {
-  readonly #config: ConversationConfig;
+  readonly #configs: AgentConfigs;
   /** Null = not held. */
   #heldSinceMs: number | null = null;
   /** The user's sound does not stop the agent: it was a false alarm, or the user may not interrupt. */
@@ -19,11 +19,12 @@ export class Floor implements Rule {
   readonly #kinds = new Map<number, UtteranceKind>();
 
   constructor(config: ConversationConfig) {
-    this.#config = config;
+    this.#configs = new AgentConfigs(config);
   }
 
   onStep(step: Step): void {
     const { atMs, event, effects, state } = step;
+    this.#configs.see(step);
     if (event.type === 'speech.started') {
       const continues = state.speech.queue.length > 0 && !state.speech.held;
       this.#talksOn = continues || atMs < state.noisyUntilMs;
@@ -36,7 +37,7 @@ export class Floor implements Rule {
     }
     const { held } = state.speech;
     if (!held) this.#heldSinceMs = null;
-    const longestMs = LONGEST_HOLDS * this.#config.interruption.maxHoldMs;
+    const longestMs = LONGEST_HOLDS * Math.max(...this.#configs.all.map(({ interruption }) => interruption.maxHoldMs));
     check(atMs <= (this.#heldSinceMs ?? atMs) + longestMs, 'a hold has an end');
     if (event.type === 'utterance.started' && !held) this.#expectFree(event.utteranceId, state);
     this.#state = state;
@@ -65,14 +66,15 @@ export class Floor implements Rule {
     const cuts = effects.some(({ type }) => type === 'playout.drop' || type === 'playout.hold');
     if (!cuts || position.utteranceId === null || state.line !== 'open' || state.ending?.reversible === false) return;
     if (event.type.startsWith('command.')) return; // see `Steering`
-    const { allowed, openingAllowed } = this.#config.interruption;
     const kind = this.#kinds.get(position.utteranceId);
     if (kind === 'voicemail') return; // voicemail has its own setting
     const isOpening = kind === 'opening';
     // The agent stops talking to a machine regardless of the settings for people.
     if (effects.some((effect) => effect.type === 'trace' && effect.name.startsWith('voicemail.'))) return;
     check(
-      allowed && (openingAllowed || !isOpening),
+      this.#configs.all.some(
+        ({ interruption: { allowed, openingAllowed } }) => allowed && (openingAllowed || !isOpening),
+      ),
       'speech that may not be interrupted is not cut off',
       () => event.type,
     );

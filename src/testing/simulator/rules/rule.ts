@@ -22,6 +22,19 @@ export interface Rule {
   onEnd?(state: Readonly<ConversationState>): void;
 }
 
+/** The settings of the agents that have spoken, the latest last. What one of them may do is not wrong. */
+export class AgentConfigs {
+  readonly all: ConversationConfig[];
+
+  constructor(first: ConversationConfig) {
+    this.all = [first];
+  }
+
+  see({ state: { agentConfig } }: Step): void {
+    if (agentConfig !== null && agentConfig !== this.all.at(-1)) this.all.push(agentConfig);
+  }
+}
+
 /** @param config of the observed conversation */
 export type RuleMaker = (config: ConversationConfig) => Rule;
 

@@ -1,6 +1,6 @@
 import type { ConversationConfig } from '../../../agent/flow/conversation-config.js';
 import type { ConversationEffect } from '../../../conversation/events.js';
-import { check, type Rule, type Step } from './rule.js';
+import { AgentConfigs, check, type Rule, type Step } from './rule.js';
 import { type DeadlineName, type ConversationState, isTakenOver, isTalkedOver } from '../../../conversation/state.js';
 
 /** Every pending state has its own deadline. */
@@ -44,10 +44,13 @@ function onStep({ state, nextDeadlineMs }: Step): void {
   pending(!speech.held && speech.queue.length > 0, 'an utterance', 'speech.start', 'speech.end');
   pending(reply?.phase === 'thinking', 'a request', 'llm.first');
   pending(reply?.phase === 'streaming', 'a streaming reply', 'llm.gap');
-  const isBusy = state.tools.length > 0 || state.transfer !== null;
+  const isBusy = state.tools.length > 0 || state.transfer !== null || state.handover !== null;
   check(reply?.phase !== 'tools' || isBusy, 'a reply that waits for tools has pending tools');
   pending(state.transfer?.phase === 'connecting', 'a transfer', 'transfer');
   pending(state.tools.length > 0, 'a tool', 'tools');
+  pending(state.handover?.ready === null, 'a hand-over', 'handover');
+  const isFree = (reply === null || reply.phase === 'done') && turn.startMs === null;
+  check(state.handover?.ready == null || !isFree, 'an agent that is ready waits for a reply or the user only');
   pending(state.digits !== '', 'a sequence of keys', 'digits');
   pending(state.ending !== null, 'the end', 'closing');
   pending(state.ending === null, 'the session', 'duration');
@@ -60,7 +63,7 @@ const FRAME_MS = 20;
 
 /** Answers, fillers and inactivity prompts do not come too early. */
 export class Timing implements Rule {
-  readonly #config: ConversationConfig;
+  readonly #configs: AgentConfigs;
   #turnEndMs = Infinity;
   #speechEndMs = 0;
   #fillerMs = -Infinity;
@@ -68,10 +71,11 @@ export class Timing implements Rule {
   #playedToMs = 0;
 
   constructor(config: ConversationConfig) {
-    this.#config = config;
+    this.#configs = new AgentConfigs(config);
   }
 
   onStep(step: Step): void {
+    this.#configs.see(step);
     for (const effect of step.effects) this.#see(effect, step);
     const { turn, deadlines } = step.state;
     this.#turnEndMs = deadlines['turn.end'] ?? Infinity;
@@ -86,7 +90,7 @@ export class Timing implements Rule {
   #see(effect: ConversationEffect, { atMs, event, state }: Step): void {
     if (effect.type === 'user.said' && event.type === 'time' && this.#turnEndMs <= atMs && !this.#speaking) {
       const waitedMs = atMs - this.#speechEndMs;
-      const leastMs = this.#config.endpointing.responseDelayMs;
+      const leastMs = Math.min(...this.#configs.all.map(({ endpointing }) => endpointing.responseDelayMs));
       check(waitedMs >= leastMs, 'an answer waits for the response delay', () => `${String(waitedMs)} ms`);
     }
     if (effect.type !== 'speak') return;
@@ -96,9 +100,11 @@ export class Timing implements Rule {
       check(atMs >= this.#playedToMs - FRAME_MS, 'no filler while the agent speaks');
       this.#fillerMs = atMs;
     } else if (effect.kind === 'prompt') {
-      const { inactivity } = this.#config;
       const silentMs = atMs - this.#playedToMs;
-      check(inactivity !== null && silentMs >= inactivity.idleMs - FRAME_MS, 'the agent asks only after silence');
+      const mayAsk = this.#configs.all.some(
+        ({ inactivity }) => inactivity !== null && silentMs >= inactivity.idleMs - FRAME_MS,
+      );
+      check(mayAsk, 'the agent asks only after silence');
     }
   }
 }
@@ -116,23 +122,20 @@ const MOST_FAILURES = 12;
  * of the user, or a failure that the conversation noticed, restarts the wait.
  */
 export class DeadAir implements Rule {
-  readonly #longestMs: number;
+  readonly #configs: AgentConfigs;
   /** Since when the user waits for an answer; null = no answer is due. */
   #owedMs: number | null = null;
   #signMs = 0;
   #failures = 0;
   #isBusy = false;
 
-  constructor({ deadlines, endpointing, filler, speculation }: ConversationConfig) {
-    const fillerMs = Math.max(filler.afterMs ?? 0, deadlines.stallFillerMs, FILLER_REPEAT_MS);
-    const { responseDelayMs, maxSilenceMs, minSilenceMs } = endpointing;
-    const turnMs = Math.max(responseDelayMs, maxSilenceMs, minSilenceMs, speculation.earlySilenceMs);
-    const waitMs = turnMs + endpointing.numberInputDelayMs + endpointing.finalTranscriptMs + KEYS_PAUSE_MS;
-    this.#longestMs = fillerMs + waitMs + deadlines.speechStartMs + RETRIES_MS;
+  constructor(config: ConversationConfig) {
+    this.#configs = new AgentConfigs(config);
   }
 
   onStep(step: Step): void {
     const { atMs, effects, state } = step;
+    this.#configs.see(step);
     this.#expectSound(atMs);
     if (isSign(step)) {
       this.#signMs = atMs;
@@ -165,12 +168,22 @@ export class DeadAir implements Rule {
   #expectSound(atMs: number): void {
     if (this.#isBusy) this.#signMs = atMs;
     const silentMs = atMs - this.#signMs;
+    const longestMs = Math.max(...this.#configs.all.map(longestSilence));
     check(
-      this.#owedMs === null || silentMs <= this.#longestMs,
+      this.#owedMs === null || silentMs <= longestMs,
       'no dead air after the turn of the user',
-      () => `silence for ${String(silentMs)} ms, ${String(this.#longestMs)} at most`,
+      () => `silence for ${String(silentMs)} ms, ${String(longestMs)} at most`,
     );
   }
+}
+
+/** The longest that the deadlines allow. */
+function longestSilence({ deadlines, endpointing, filler, speculation }: ConversationConfig): number {
+  const fillerMs = Math.max(filler.afterMs ?? 0, deadlines.stallFillerMs, FILLER_REPEAT_MS);
+  const { responseDelayMs, maxSilenceMs, minSilenceMs } = endpointing;
+  const turnMs = Math.max(responseDelayMs, maxSilenceMs, minSilenceMs, speculation.earlySilenceMs);
+  const waitMs = turnMs + endpointing.numberInputDelayMs + endpointing.finalTranscriptMs + KEYS_PAUSE_MS;
+  return fillerMs + waitMs + deadlines.speechStartMs + RETRIES_MS;
 }
 
 function isSign({ event: { type } }: Step): boolean {
