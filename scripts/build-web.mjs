@@ -81,6 +81,7 @@ await build({
     // Loaded with their views.
     { in: 'styles/active.css', out: 'console-active' },
     { in: 'styles/evals.css', out: 'console-evals' },
+    { in: 'styles/flow.css', out: 'console-flow' },
   ],
 });
 await build({

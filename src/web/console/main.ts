@@ -1,4 +1,3 @@
-import { agentView } from './agents/agent-view.js';
 import { agentsView } from './agents/agents-view.js';
 import { ConsoleApi } from './api.js';
 import { callView } from './calls/call-view.js';
@@ -16,7 +15,7 @@ const EVALS = 'console-evals.css';
 const PLACES: Readonly<Record<string, { list: (options: ViewOptions) => View; one: (options: ViewOptions) => View }>> =
   {
     calls: { list: callsView, one: callView },
-    agents: { list: agentsView, one: agentView },
+    agents: { list: agentsView, one: laterAgentView },
     active: { list: laterActiveView, one: laterActiveView },
     live: { list: laterLiveView, one: laterLiveView },
     evals: {
@@ -31,6 +30,10 @@ const PLACES: Readonly<Record<string, { list: (options: ViewOptions) => View; on
     nodes: { list: nodesView, one: nodesView },
     keys: { list: keysView, one: keysView },
   };
+
+function laterAgentView(options: ViewOptions): View {
+  return laterView('Agent', async () => (await import('./agents/agent-view.js')).agentView(options));
+}
 
 /** With the code of calls, which most visits do not need. */
 function laterLiveView(options: ViewOptions): View {

@@ -54,7 +54,7 @@ export function laterView(title: string, load: () => Promise<View>, styles: stri
 }
 
 /** Loads a style sheet of the daemon's, once. */
-function loadStyles(name: string): Promise<void> {
+export function loadStyles(name: string): Promise<void> {
   const href = `assets/${name}`;
   if (document.querySelector(`link[href="${href}"]`) !== null) return Promise.resolve();
   const link = el('link', { rel: 'stylesheet', href });

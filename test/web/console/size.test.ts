@@ -27,11 +27,14 @@ it('the console takes at most 53 kB on the way', () => {
   expect([...FILES, ...scripts].map(packed).reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(LIMIT);
 });
 
-it('nothing but running calls, test suites, calls of its own and versions of agents is loaded later with the console', () => {
+it('nothing but running calls, test suites, agents with their steps and calls of its own is loaded later with the console', () => {
   const later = readdirSync(packageFile('dist/web')).filter((name) => /^console-.*\.js$/.test(name));
   const views = later.filter((name) => !name.startsWith('console-chunk-')).map((name) => name.replace(/-\w+\.js$/, ''));
   expect(views.toSorted()).toEqual([
     'console-active-view',
+    'console-agent-view',
+    'console-drawing',
+    'console-editor',
     'console-evals-view',
     'console-live-call',
     'console-live-view',

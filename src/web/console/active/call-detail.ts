@@ -37,7 +37,7 @@ export class CallDetail {
     const back = el('button', { type: 'button', class: 'quiet-button active-back' }, 'All calls');
     back.addEventListener('click', onBack);
     const page = el('a', { href: `#/calls/${encodeURIComponent(call.session_id)}` }, 'Page of the call');
-    this.#live = new LiveCall(api, call.session_id, () => this.end());
+    this.#live = new LiveCall(api, call.session_id, call.agent_id, () => this.end());
     for (const [key, name] of KEYS) this.#live.controls.get(name)?.setAttribute('aria-keyshortcuts', key);
     this.element = el(
       'section',
@@ -81,6 +81,7 @@ export class CallDetail {
         facts.push(['Response time', `${last}, median ${middle}`]);
       }
       if (live.sentiment !== null) facts.push(['Last words sound', live.sentiment.label]);
+      if (live.step !== null) facts.push(['Step', live.step]);
       const about = [...(live.topic.words ?? []), ...(live.topic.tool === null ? [] : [live.topic.tool])];
       if (about.length > 0) facts.push(['About', about.join(', ')]);
     }

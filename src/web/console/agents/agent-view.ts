@@ -3,18 +3,21 @@ import { el } from '../../shared/elements.js';
 import { actionButton } from '../actions.js';
 import { ApiError, messageOf } from '../api.js';
 import type { Fault } from '../fault.js';
-import { card, failure, loading, type View, type ViewOptions } from '../view.js';
+import { card, failure, laterView, loading, type View, type ViewOptions } from '../view.js';
 import type { CallHistoryItem } from '../../../session/record/call-history.js';
-import { ConfigForm } from './config-form.js';
+import { ConfigForm } from '../forms/config-form.js';
 import { type Path, withoutUnset, withValue } from '../draft.js';
 import { ExpectedTimes } from './expected-times.js';
-import { Faults } from './faults.js';
+import { Faults } from '../forms/faults.js';
+import type { FlowEditor } from '../flow/editor.js';
 import type { PublishingPanel } from './publishing.js';
 
 interface Agent {
   id: string;
   name: string;
   config: unknown;
+  script: unknown;
+  extensions: Readonly<Record<string, unknown>> | null;
   version: number;
   is_draft: boolean;
   warnings: readonly Fault[];
@@ -52,6 +55,10 @@ class AgentEditor {
   #form: ConfigForm | null = null;
   #expected = new ExpectedTimes([]);
   #draft: unknown = {};
+  #script: unknown = null;
+  #extensions: Agent['extensions'] = null;
+  #flow: FlowEditor | null = null;
+  #flowView: View | null = null;
   #faults = new Faults();
   #isChanged = false;
   #isClosed = false;
@@ -75,6 +82,7 @@ class AgentEditor {
   close(): void {
     this.#isClosed = true;
     this.#publishing?.close();
+    this.#flowView?.close();
     removeEventListener('beforeunload', this.#onLeave);
   }
 
@@ -124,6 +132,7 @@ class AgentEditor {
         publishing.banner,
         this.#warnings,
         this.#problems,
+        card('Steps', this.#steps(document).element),
         el(
           'div',
           { class: 'columns' },
@@ -142,15 +151,47 @@ class AgentEditor {
     if (!this.#isChanged) this.#take(await this.#api.get<Agent>(this.#path));
   }
 
+  /** The flow, whose editor is loaded with the page of an agent. */
+  #steps(document: OpenApiDocument): View {
+    this.#flowView?.close();
+    const load = async (): Promise<View> => {
+      const { FlowEditor } = await import('../flow/editor.js');
+      const editor = new FlowEditor({
+        api: this.#api,
+        agentId: this.#id,
+        document,
+        flow: this.#extensions?.['flow'],
+        agentWith: (flow) => ({
+          name: this.#name.value,
+          config: this.#draft,
+          script: this.#script,
+          extensions: { ...this.#extensions, flow },
+        }),
+        onChange: (flow) => {
+          this.#extensions = { ...this.#extensions, flow };
+          this.#changed();
+        },
+      });
+      this.#flow = editor;
+      return { element: editor.element, title: 'Steps', close: () => editor.close() };
+    };
+    this.#flowView = laterView('the steps', load, 'console-flow.css');
+    return this.#flowView;
+  }
+
   async #delete(): Promise<void> {
     await this.#api.send('DELETE', this.#path);
     this.#isChanged = false;
     location.hash = '#/agents';
   }
 
-  #take({ name, config, version, is_draft: isDraft, warnings }: Agent): void {
+  #take(agent: Agent): void {
+    const { name, config, script, extensions, version, is_draft: isDraft, warnings } = agent;
     this.#warnings.replaceChildren(...warnings.map(({ msg }) => el('p', { class: 'agent-warnings' }, msg)));
     this.#draft = this.#set(config);
+    this.#script = script;
+    this.#extensions = extensions;
+    this.#flow?.show(extensions?.['flow']);
     this.#faults = new Faults();
     this.#name.value = name;
     this.#isChanged = false;
@@ -231,7 +272,11 @@ class AgentEditor {
     this.#save.disabled = true;
     this.#state.textContent = 'Saving …';
     try {
-      const agent = await this.#api.send<Agent>('PUT', this.#path, { name: this.#name.value, config: this.#draft });
+      const agent = await this.#api.send<Agent>('PUT', this.#path, {
+        name: this.#name.value,
+        config: this.#draft,
+        extensions: this.#extensions,
+      });
       this.#take(agent);
       const version = String(agent.version);
       this.#state.textContent = agent.is_draft

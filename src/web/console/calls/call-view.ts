@@ -8,7 +8,7 @@ import { NOT_RECORDING, whyNoRecording, whyNoTrace } from './absence.js';
 import { backToCalls, callFacts, callHead } from './call-head.js';
 import { Player, CallRecording } from './player.js';
 import { statusWords } from '../statuses.js';
-import { type CallTimeline, lineOpenedMs, timelineOf } from './timeline.js';
+import { type CallTimeline, lineOpenedMs, timelineOf, withSteps } from './timeline.js';
 import { TimelineView } from './timeline-view.js';
 import { parseTrace, type Trace } from './trace.js';
 import { turnStories, type TurnStory } from './turns.js';
@@ -92,7 +92,7 @@ class CallPage {
     };
     const live = laterView('the call', async () => {
       const { LiveCall } = await import('./live-call.js');
-      const running = new LiveCall(this.#api, call.session_id, onEnded);
+      const running = new LiveCall(this.#api, call.session_id, call.agent_id, onEnded);
       return { element: running.element, title: 'Call', close: () => running.close() };
     });
     this.#parts.push(live);
@@ -103,7 +103,7 @@ class CallPage {
     const entries = trace?.entries ?? [];
     const turns = turnStories(entries);
     const recording = this.#recording(call);
-    const timeline = entries.length === 0 ? NOTHING : timelineOf(entries);
+    const timeline = withSteps(entries.length === 0 ? NOTHING : timelineOf(entries), call.steps ?? []);
     const player = this.#player(call, timeline, recording);
     const seek = player === null ? null : (ms: number): void => player.seek(ms);
     const said = transcriptOf({ entries }).filter(({ text }) => text !== '');
@@ -138,6 +138,7 @@ class CallPage {
                   waterfalls(turns, seek ?? (() => undefined)),
                 ),
               ]),
+          ...((call.steps ?? []).length === 0 ? [] : [card('Steps', passedSteps(call.steps ?? [], seek))]),
           ...(said.length === 0 || call.eval !== undefined ? [] : [this.#testCase(call)]),
           ...callFacts(call),
         ),
@@ -229,6 +230,16 @@ function whyNothingSaid(call: CallHistoryItem): string {
 function recordingSwitch(why: string, agentId: string | null): Node[] {
   if (why !== NOT_RECORDING || agentId === null) return [];
   return [el('span', {}, ' '), el('a', { href: `#/agents/${encodeURIComponent(agentId)}` }, 'Change the agent')];
+}
+
+/** The steps that a call was in, each with its moment. */
+function passedSteps(steps: NonNullable<CallHistoryItem['steps']>, onSeek: ((ms: number) => void) | null): HTMLElement {
+  const items = steps.map(({ step, from, to, next }) => {
+    const lasted = duration((to - from) * 1000);
+    const words = next === null ? `${lasted}; the call ended here` : lasted;
+    return el('li', {}, stamp(from * 1000, onSeek), ' ', step, el('span', { class: 'soft figure' }, ` ${words}`));
+  });
+  return el('ol', {}, ...items);
 }
 
 const CUT = ' [cut]';

@@ -4,6 +4,7 @@ import { transcriptElements, TranscriptView } from '../../page/transcript-view.j
 import { TimesSummary, turnTimesElement } from '../../page/turn-times.js';
 import type { ConsoleApi } from '../api.js';
 import type { ServerEvent } from '../sse.js';
+import { CallFlow } from '../flow/call-flow.js';
 import { card } from '../view.js';
 import { CallControls } from './call-controls.js';
 import { turnTimesOf, type WatchedEvent, watchedEvent, type WatchedParticipant } from './watched-event.js';
@@ -19,18 +20,21 @@ export class LiveCall {
   readonly #view: TranscriptView;
   readonly #summary: TimesSummary;
   readonly #controls: CallControls;
+  readonly #flow: CallFlow;
   #answers = 0;
   #times: TurnTimes | null = null;
   readonly #state = el('p', { class: 'soft', role: 'status' }, 'Watching …');
 
-  constructor(api: ConsoleApi, sessionId: string, onEnded: () => void) {
+  constructor(api: ConsoleApi, sessionId: string, agentId: string | null, onEnded: () => void) {
     this.#onEnded = onEnded;
     const { list, scroller } = transcriptElements('scroller watched');
     const summary = el('header', { class: 'summary', hidden: '' });
     this.#view = new TranscriptView(list, scroller, turnTimesElement, 'User');
     this.#summary = new TimesSummary(summary);
     this.#controls = new CallControls(api, sessionId);
-    this.element = card('As it happens', this.#controls.element, summary, scroller, this.#state);
+    this.#flow = new CallFlow(api, sessionId, agentId);
+    const call = card('As it happens', this.#controls.element, summary, scroller, this.#state);
+    this.element = el('div', { class: 'stack' }, call, this.#flow.element);
     api.events(
       `/calls/${encodeURIComponent(sessionId)}/events`,
       (event) => this.#take(event),
@@ -56,6 +60,7 @@ export class LiveCall {
   close(): void {
     this.#abort.abort();
     this.#controls.close();
+    this.#flow.close();
   }
 
   #take(message: ServerEvent): void {
@@ -87,6 +92,10 @@ export class LiveCall {
         this.#summary.add(this.#times);
         return;
       }
+      case 'step':
+        this.#flow.show(event.step);
+        this.#view.note(`Step: ${this.#flow.titleOf(event.step)}`);
+        return;
       case 'tool':
         this.#view.note(`${event.name} ${event.ok ? 'done' : 'failed'} after ${event.took_ms.toFixed(0)} ms`);
         return;

@@ -4,6 +4,7 @@ import type { LaneName, TimelineSpan, CallTimeline } from './timeline.js';
 import { loudest, type Peaks } from './waveform.js';
 
 const LANE_TEXTS: Readonly<Record<LaneName, { label: string; about: string }>> = {
+  steps: { label: 'Steps', about: 'The steps of the flow that the call was in' },
   speech: { label: 'Speech', about: 'Where voice activity detection heard the user' },
   words: { label: 'Words', about: 'Speech recognition: from the first words of a segment to the last' },
   turns: {

@@ -1,8 +1,9 @@
+import type { CallHistoryItem } from '../../../session/record/call-history.js';
 import type { LogEntry } from '../../../session/record/event-log.js';
 import { decision, type Weight } from '../decisions.js';
 
 /** From the user's audio to the agent's. */
-export const LANES = ['speech', 'words', 'turns', 'model', 'tools', 'voice', 'playout'] as const;
+export const LANES = ['steps', 'speech', 'words', 'turns', 'model', 'tools', 'voice', 'playout'] as const;
 export type LaneName = (typeof LANES)[number];
 
 /** A span or (`toMs` = `fromMs`) an instant, in milliseconds since the line opened. */
@@ -333,6 +334,15 @@ class Builder {
     this.#spans.push(span);
     return span;
   }
+}
+
+/** With the steps of a flow that the call was in. */
+export function withSteps(timeline: CallTimeline, steps: NonNullable<CallHistoryItem['steps']>): CallTimeline {
+  const spans = steps.map(({ step, from, to, next }): TimelineSpan => {
+    const about = next === null ? `Step ${step}; the call ended in it` : `Step ${step}; then ${next}`;
+    return { lane: 'steps', fromMs: from * 1000, toMs: to * 1000, label: step, about, look: 'plain' };
+  });
+  return { ...timeline, spans: [...spans, ...timeline.spans].toSorted((a, b) => a.fromMs - b.fromMs) };
 }
 
 /** Start of the recording. */

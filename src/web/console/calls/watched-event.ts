@@ -11,6 +11,7 @@ export type WatchedEvent =
   | { type: 'transcript'; role: 'participant'; name: string; text: string | null; is_final: true; whispered: boolean }
   | ({ type: 'participant' } & WatchedParticipant)
   | ({ type: 'metrics' } & WatchedTimes)
+  | { type: 'step'; step: string }
   | { type: 'tool'; name: string; ok: boolean; took_ms: number }
   | { type: 'state'; held?: boolean; user_muted?: boolean; agent_muted?: boolean; agent_updated?: boolean }
   | { type: 'gap' };
@@ -33,7 +34,7 @@ export interface WatchedParticipant {
   reason: string | null;
 }
 
-const KINDS = new Set(['participant', 'status', 'transcript', 'metrics', 'tool', 'state', 'gap']);
+const KINDS = new Set(['participant', 'status', 'transcript', 'metrics', 'step', 'tool', 'state', 'gap']);
 
 /** Null = unknown event. */
 export function watchedEvent({ event, data }: ServerEvent): WatchedEvent | null {

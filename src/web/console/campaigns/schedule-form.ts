@@ -1,9 +1,9 @@
 import type { OpenApiDocument } from '../../docs/document.js';
 import { el } from '../../shared/elements.js';
 import { actionButton } from '../actions.js';
-import { ConfigForm } from '../agents/config-form.js';
+import { ConfigForm } from '../forms/config-form.js';
 import { withValue } from '../draft.js';
-import { Faults } from '../agents/faults.js';
+import { Faults } from '../forms/faults.js';
 import { type ConsoleApi, ApiError } from '../api.js';
 import { Loaded } from '../view.js';
 import { scheduleChange } from './schedule-change.js';

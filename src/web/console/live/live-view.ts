@@ -9,6 +9,7 @@ import type { CallHistoryItem } from '../../../session/record/call-history.js';
 import { AgentNames } from '../agent-names.js';
 import { type ConsoleApi, messageOf } from '../api.js';
 import { callRow } from '../calls/call-rows.js';
+import { CallFlow } from '../flow/call-flow.js';
 import { statusWords } from '../statuses.js';
 
 const REFRESH_MS = 400;
@@ -101,6 +102,7 @@ export function liveView(options: ViewOptions): View {
 
 class Live {
   readonly element = el('div', { class: 'stack' });
+  readonly #api: ConsoleApi;
   readonly #wanted: string;
   readonly #ribbon = new Ribbon();
   readonly #view: RibbonView;
@@ -110,8 +112,12 @@ class Live {
   readonly #notice = el('div', { class: 'problems' });
   /** Links to the finished call. */
   readonly #last = el('p', {});
+  /** The steps of the own call. */
+  readonly #steps = el('div', {});
+  #flow: CallFlow | null = null;
 
   constructor({ api, path, search }: ViewOptions) {
+    this.#api = api;
     this.#wanted = path;
     const version = new URLSearchParams(search).get('version');
     const nothing = el('p', { class: 'empty' }, 'What you and the agent say appears here.');
@@ -168,6 +174,7 @@ class Live {
             this.#view.element,
             this.#last,
           ),
+          this.#steps,
           this.#running.element,
         ),
         el(
@@ -185,8 +192,17 @@ class Live {
 
   close(): void {
     this.#talk.close();
+    this.#flow?.close();
     this.#view.close();
     this.#running.close();
+  }
+
+  #watchSteps(sessionId: string): void {
+    this.#flow?.close();
+    const flow = new CallFlow(this.#api, sessionId, this.#controls.agent?.id ?? null);
+    this.#flow = flow;
+    flow.follow(sessionId);
+    this.#steps.replaceChildren(flow.element);
   }
 
   #talkEvents(): TalkEvents {
@@ -200,9 +216,10 @@ class Live {
         this.#ribbon.onPhase(phase, performance.now());
         this.#controls.state = this.#ribbon.state;
       },
-      onCall: ({ hasMicrophone }) => {
+      onCall: ({ hasMicrophone, sessionId }) => {
         this.#last.replaceChildren();
         this.#controls.hasMicrophone = hasMicrophone;
+        this.#watchSteps(sessionId);
       },
       onInterrupted: () => {
         this.#ribbon.onInterrupted(performance.now());

@@ -5,8 +5,8 @@ import { openApiDocument } from '../../../../src/daemon/http/openapi.js';
 import type { OpenApiDocument } from '../../../../src/web/docs/document.js';
 import { diffLines, shortened } from '../../../../src/web/console/agents/diff.js';
 import { valueAt, withoutUnset, withValue } from '../../../../src/web/console/draft.js';
-import { Faults } from '../../../../src/web/console/agents/faults.js';
-import { fieldKind } from '../../../../src/web/console/agents/field-kind.js';
+import { Faults } from '../../../../src/web/console/forms/faults.js';
+import { fieldKind } from '../../../../src/web/console/forms/field-kind.js';
 
 describe('a configuration that is edited', () => {
   const config = { prompt: 'Be kind.', llm: { model: 'a' }, tools: [{ name: 'x' }, { name: 'y' }] };

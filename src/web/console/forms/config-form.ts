@@ -2,7 +2,7 @@ import { exampleOf, type OpenApiDocument, type Schema, withoutNull } from '../..
 import { el, prose } from '../../shared/elements.js';
 import { type Path, pathText, valueAt } from '../draft.js';
 import type { Faults } from './faults.js';
-import { type FieldKind, fieldKind } from './field-kind.js';
+import { type FieldKind, fieldKind, scalarOf, scalarText, variantOf } from './field-kind.js';
 
 export interface ConfigFormOptions {
   document: OpenApiDocument;
@@ -12,6 +12,10 @@ export interface ConfigFormOptions {
   open: Set<string>;
   /** The effect of a setting on the response time, by its place; null = unknown. Default: no effects. */
   expected?: (path: string) => string | null;
+  /** Begins the ids of fields, so that two forms share a page. Default: `config`. */
+  prefix?: string;
+  /** Texts that a field can have; null = any. Default: any. */
+  choices?: (path: Path) => readonly string[] | null;
   /** Undefined = back to the default. `rebuilds`: the form's fields have changed. */
   onChange(path: Path, value: unknown, rebuilds: boolean): void;
 }
@@ -23,9 +27,12 @@ export class ConfigForm {
   readonly shown = new Set<string>();
   readonly #options: ConfigFormOptions;
   readonly #expected = new Map<string, HTMLElement>();
+  readonly #faultPlaces = new Map<string, HTMLElement>();
+  #faults: Faults;
 
   constructor(schema: Schema, options: ConfigFormOptions) {
     this.#options = options;
+    this.#faults = options.faults;
     this.element = el('div', { class: 'config-form' }, ...this.#members(schema, []));
   }
 
@@ -33,6 +40,24 @@ export class ConfigForm {
   refreshExpected(): void {
     const { expected } = this.#options;
     for (const [key, element] of this.#expected) element.textContent = expected?.(key) ?? '';
+  }
+
+  /** Shows other faults, and leaves the fields and the focus as they are. */
+  showFaults(faults: Faults): void {
+    this.#faults = faults;
+    for (const [key, place] of this.#faultPlaces) {
+      const messages = faults.at(key);
+      if (place.textContent !== messages.join('')) place.replaceChildren(...faultTexts(messages));
+      const field = this.element.querySelector(`#${CSS.escape(this.#idOf(key))}`);
+      if (messages.length > 0) field?.setAttribute('aria-invalid', 'true');
+      else field?.removeAttribute('aria-invalid');
+      const branch = place.parentElement;
+      if (branch instanceof HTMLDetailsElement) branch.classList.toggle('faulty', faults.isWithin(key));
+    }
+  }
+
+  #idOf(key: string): string {
+    return `${this.#options.prefix ?? 'config'}-${key}`;
   }
 
   #members(schema: Schema, path: Path): HTMLElement[] {
@@ -48,11 +73,11 @@ export class ConfigForm {
     this.shown.add(key);
     if (kind.kind === 'group') return this.#branch(name, schema, path, () => this.#members(kind.schema, path));
     if (kind.kind === 'list') return this.#branch(name, schema, path, () => this.#items(kind.items, path));
-    const id = `config-${key}`;
+    if (kind.kind === 'variants') return this.#branch(name, schema, path, () => this.#variant(kind.variants, path));
+    const id = this.#idOf(key);
     const field = this.#input(kind, schema, path);
-    const faults = this.#faults(key);
     field.id = id;
-    if (faults.length > 0) field.setAttribute('aria-invalid', 'true');
+    if (this.#faults.at(key).length > 0) field.setAttribute('aria-invalid', 'true');
     field.setAttribute('aria-describedby', `${id}-about`);
     return el(
       'div',
@@ -64,7 +89,7 @@ export class ConfigForm {
         ...(isRequired ? [el('span', { class: 'soft' }, ' required')] : []),
       ),
       field,
-      ...faults,
+      this.#faultPlace(key),
       el('p', { class: 'about', id: `${id}-about` }, ...about(schema)),
       ...this.#expectation(key),
     );
@@ -73,7 +98,7 @@ export class ConfigForm {
   /** A group with its own fields, which are created when it is opened. */
   #branch(name: string, schema: Schema, path: Path, inside: () => HTMLElement[]): HTMLElement {
     const key = pathText(path);
-    const { open, faults, config } = this.#options;
+    const { open, config } = this.#options;
     const value = valueAt(config, path);
     const isSet = value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
     const count = Array.isArray(value) ? ` ${String(value.length)}` : '';
@@ -87,11 +112,16 @@ export class ConfigForm {
       el('span', { class: 'about' }, ' ', ...about(schema)),
       ...this.#expectation(key),
     );
-    const details = el('details', { class: 'config-branch' }, summary, ...this.#faults(key));
+    const details = el(
+      'details',
+      { class: 'config-branch', id: `${this.#idOf(key)}-branch` },
+      summary,
+      this.#faultPlace(key),
+    );
     const fill = (): void => {
       details.append(el('div', { class: 'config-inside' }, ...inside()));
     };
-    details.open = open.has(key) || faults.isWithin(key);
+    details.open = open.has(key) || this.#faults.isWithin(key);
     if (details.open) fill();
     details.addEventListener('toggle', () => {
       if (details.open) open.add(key);
@@ -124,18 +154,33 @@ export class ConfigForm {
     return [...fields, add];
   }
 
-  #input(kind: Exclude<FieldKind, { kind: 'group' | 'list' }>, schema: Schema, path: Path): HTMLElement {
+  /** Which of several groups it is, and the members of that one. */
+  #variant(variants: readonly { name: string; schema: Schema }[], path: Path): HTMLElement[] {
+    const { config, document } = this.#options;
+    const at = variantOf(valueAt(config, path), variants);
+    const select = el('select', { 'aria-label': 'Kind' }, ...variants.map(({ name }) => el('option', {}, name)));
+    select.selectedIndex = at;
+    select.addEventListener('change', () =>
+      this.#options.onChange(path, exampleOf(variants[select.selectedIndex]?.schema ?? {}, document), true),
+    );
+    return [select, ...this.#members(variants[at]?.schema ?? {}, path)];
+  }
+
+  #input(kind: Exclude<FieldKind, { kind: 'group' | 'list' | 'variants' }>, schema: Schema, path: Path): HTMLElement {
     const value = valueAt(this.#options.config, path);
     const isSet = value !== undefined && value !== null;
     const change = (next: unknown): void => this.#options.onChange(path, next, false);
     const byDefault = schema['x-default'] === undefined ? '' : `default: ${String(schema['x-default'])}`;
-    if (kind.kind === 'choice') {
-      const texts = kind.choices.map((choice) => JSON.stringify(choice));
+    const given = kind.kind === 'text' ? (this.#options.choices?.(path) ?? null) : null;
+    if (kind.kind === 'choice' || given !== null) {
+      const choices =
+        kind.kind === 'choice' ? kind.choices : [...new Set([...(given ?? []), ...(isSet ? [value] : [])])];
+      const texts = choices.map((choice) => JSON.stringify(choice));
       const select = el(
         'select',
         {},
         el('option', { value: '' }, byDefault === '' ? '–' : byDefault),
-        ...kind.choices.map((choice, at) => el('option', { value: texts[at] ?? '' }, String(choice))),
+        ...choices.map((choice, at) => el('option', { value: texts[at] ?? '' }, String(choice))),
       );
       select.value = isSet ? JSON.stringify(value) : '';
       select.addEventListener('change', () => change(select.value === '' ? undefined : JSON.parse(select.value)));
@@ -157,9 +202,13 @@ export class ConfigForm {
       return input;
     }
     if (kind.kind === 'json') return this.#json(value, change);
-    const input = kind.isLong ? el('textarea', { rows: '5' }) : el('input', { type: 'text' });
-    input.value = typeof value === 'string' ? value : '';
-    input.addEventListener('input', () => change(input.value === '' ? undefined : input.value));
+    const isScalar = kind.kind === 'scalar';
+    const input = kind.kind === 'text' && kind.isLong ? el('textarea', { rows: '5' }) : el('input', { type: 'text' });
+    input.value = isScalar ? scalarText(value) : typeof value === 'string' ? value : '';
+    input.addEventListener('input', () => {
+      const text = input.value;
+      change(text === '' ? undefined : isScalar ? scalarOf(text) : text);
+    });
     return input;
   }
 
@@ -186,15 +235,22 @@ export class ConfigForm {
     return [element];
   }
 
-  #faults(key: string): HTMLElement[] {
-    return this.#options.faults.at(key).map((message) => el('p', { class: 'fault', role: 'alert' }, message));
+  #faultPlace(key: string): HTMLElement {
+    const place = el('div', { class: 'faults' }, ...faultTexts(this.#faults.at(key)));
+    this.#faultPlaces.set(key, place);
+    return place;
   }
 }
 
-/** An item's own name, or its number. */
+function faultTexts(messages: readonly string[]): HTMLElement[] {
+  return messages.map((message) => el('p', { class: 'fault', role: 'alert' }, message));
+}
+
+/** An item's own name, or where it leads to, or its number. */
 function itemTitle(item: unknown, at: number): string {
-  const name = typeof item === 'object' && item !== null && 'name' in item ? item.name : null;
-  return typeof name === 'string' && name !== '' ? name : String(at + 1);
+  const { name, to, value } = (item ?? {}) as Readonly<Record<string, unknown>>;
+  const titles = [name, to, value].filter((text) => typeof text === 'string');
+  return titles.find((text) => text !== '') ?? String(at + 1);
 }
 
 function about(raw: Schema): (Node | string)[] {

@@ -7,6 +7,10 @@ export type FieldKind =
   | { kind: 'choice'; choices: readonly unknown[] }
   | { kind: 'group'; schema: Schema }
   | { kind: 'list'; items: Schema }
+  /** One of several groups, each with the name of its first required member. */
+  | { kind: 'variants'; variants: readonly { name: string; schema: Schema }[] }
+  /** A text, a number or a truth value. */
+  | { kind: 'scalar' }
   /** Anything without a form. */
   | { kind: 'json' };
 
@@ -21,7 +25,8 @@ export function fieldKind(name: string, raw: Schema, document: OpenApiDocument):
   const schema = resolve(withoutNull(resolve(withoutNull(raw).schema, document)).schema, document);
   if (schema.enum !== undefined) return { kind: 'choice', choices: schema.enum.filter((choice) => choice !== null) };
   if ('const' in schema) return { kind: 'choice', choices: [schema.const] };
-  if (schema.anyOf !== undefined || schema.oneOf !== undefined) return { kind: 'json' };
+  const alternatives = schema.anyOf ?? schema.oneOf;
+  if (alternatives !== undefined) return alternativeKind(alternatives.map((one) => resolve(one, document)));
   switch (schema.type) {
     case 'string':
       return { kind: 'text', isLong: LONG.test(name) && (schema.maxLength ?? Infinity) >= LONG_FROM };
@@ -45,4 +50,40 @@ export function fieldKind(name: string, raw: Schema, document: OpenApiDocument):
     default:
       return { kind: 'json' };
   }
+}
+
+const SCALARS = ['string', 'number', 'integer', 'boolean'];
+
+function alternativeKind(alternatives: readonly Schema[]): FieldKind {
+  if (alternatives.every(({ type, ...rest }) => SCALARS.includes(String(type)) && !('enum' in rest))) {
+    return { kind: 'scalar' };
+  }
+  const variants = alternatives.flatMap((schema) => {
+    const name = schema.required?.[0];
+    return name === undefined || schema.properties === undefined ? [] : [{ name, schema }];
+  });
+  const names = new Set(variants.map(({ name }) => name));
+  const isClear = variants.length === alternatives.length && names.size === variants.length;
+  return isClear ? { kind: 'variants', variants } : { kind: 'json' };
+}
+
+/** The variant that a value is of: the first whose own member it has. */
+export function variantOf(value: unknown, variants: readonly { name: string; schema: Schema }[]): number {
+  if (typeof value !== 'object' || value === null) return -1;
+  return variants.findIndex(({ name }) => name in value);
+}
+
+/** A text as people write values: `true`, `8`, `Vienna`; in quotes it is a text in any case. */
+export function scalarOf(text: string): string | number | boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string' ? value : text;
+  } catch {
+    return text;
+  }
+}
+
+export function scalarText(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' && scalarOf(value) === value ? value : JSON.stringify(value);
 }
