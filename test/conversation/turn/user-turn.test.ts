@@ -154,6 +154,15 @@ describe('sound without words', () => {
     expect(texts(stage)).toEqual(['[inaudible]']);
   });
 
+  it('is an inaudible turn though it is short where the agent has asked, with a question mark or without', () => {
+    for (const asked of ['For how many?', 'For how many? I have all evening.', 'Just the number of people, please.']) {
+      const stage = listening({ opening: { firstMessage: asked, userStarts: false } });
+      stage.user.noise({ from: 7000, to: 7400 });
+      stage.playTo(12_000);
+      expect(texts(stage), asked).toEqual(['[inaudible]']);
+    }
+  });
+
   it('is an inaudible turn if the recogniser does not trust its words', () => {
     const stage = listening();
     stage.user.says('wreck a nice beach', { from: 1000, to: 1500, understood: false });

@@ -159,8 +159,8 @@ export class PocketSphinx {
     try {
       const { program, models } = this.#files;
       const model = (file: keyof typeof MODEL_FILES): string => join(models, MODEL_FILES[file]);
-      // Its own exit is not the shell's: `echo` tells it.
-      const script = 'cat | { "$@"; echo "exit $?"; } | cat';
+      // Its own exit is not the shell's: `echo` tells it. Calls come first.
+      const script = 'cat | { nice -n 5 "$@"; echo "exit $?"; } | cat';
       const options = {
         hmm: model('acoustic'),
         lm: model('language'),

@@ -74,16 +74,21 @@ export class SecondRecogniser {
   }
 }
 
-/** How probable the grammar must find each word of the second transcript, on the average with the end. */
-const TRUSTED = -5.2;
+/**
+ * How probable the grammar must find each word of the second transcript, on the average with the end. Most misheard
+ * sounds are one or two common words: those must be something that people say by itself.
+ */
+const TRUSTED = { short: -3, long: -5.2 } as const;
+const SHORT_WORDS = 2;
 const STEEPNESS = 1.5;
 
 /** @param scores of the second transcript and of the first */
 function better(first: Hypothesis, words: readonly SphinxWord[], scores: readonly number[]): Hypothesis {
   const [second = 0, own = 0] = scores;
   const perWord = second / (words.length + 1);
-  const confidence = 1 / (1 + Math.exp(-STEEPNESS * (perWord - TRUSTED)));
-  if (perWord < TRUSTED || (first.understood && perWord <= own / (first.words.length + 1))) return first;
+  const trusted = words.length <= SHORT_WORDS ? TRUSTED.short : TRUSTED.long;
+  const confidence = 1 / (1 + Math.exp(-STEEPNESS * (perWord - trusted)));
+  if (perWord < trusted || (first.understood && perWord <= own / (first.words.length + 1))) return first;
   return {
     text: words.map(({ text }) => text).join(' '),
     understood: true,

@@ -65,6 +65,21 @@ describe('recognition', () => {
     expect(finals[0]?.text).not.toBe('four');
   });
 
+  it('understands short everyday things, whatever was asked', async () => {
+    const said: [ExpectedAnswer | null, string, string][] = [
+      [null, 'Hello.', 'hello'],
+      [null, 'Hi there.', 'hi there'],
+      [null, 'Yes, please.', 'yes please'],
+      [null, 'Thank you.', 'thank you'],
+      ['number', 'Sorry?', 'sorry'],
+      ['date', 'What?', 'what'],
+    ];
+    for (const [asked, text, words] of said) {
+      const { finals } = await hear(text, 'slt', RESTAURANT, asked);
+      expect(finals[0], text).toMatchObject({ text: words, understood: true });
+    }
+  });
+
   it('understands other things than were asked for', async () => {
     const { finals } = await hear('we would like to sit outside', 'slt', RESTAURANT, 'number');
     expect(finals[0]).toMatchObject({ text: 'we would like to sit outside', understood: true });

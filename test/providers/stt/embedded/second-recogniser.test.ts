@@ -205,6 +205,9 @@ describe('the second recogniser', () => {
     ]);
     expect(asked).toEqual([[['four', 'people'], []]]);
     expect((await ask(REFUSED, hears('air flow'), [-60, -60])).best).toBe(REFUSED);
+    // The same for each word is too little for one alone.
+    expect((await ask(REFUSED, hears('there are five of us'), [-27, -60])).best.understood).toBe(true);
+    expect((await ask(REFUSED, hears('five'), [-9, -60])).best).toBe(REFUSED);
   });
 
   it('replaces what was doubted by what is more probable', async () => {
