@@ -87,8 +87,12 @@ describe('clients that find all sessions taken', () => {
   it('are told why no agent comes', async () => {
     const first = await client();
     await first.inbox.find(isReady);
-    const waiting = [await client(), await client()];
-    for (const one of waiting) await expect.poll(() => places(one).length, PATIENCE).toBe(1);
+    const waiting: Client[] = [];
+    for (const position of [1, 2]) {
+      const one = await client();
+      await expect.poll(() => places(one), PATIENCE).toMatchObject([{ position }]);
+      waiting.push(one);
+    }
     // The queue is full: in place of a voicemail they hear a message.
     const third = await client();
     await third.inbox.closed;
