@@ -129,7 +129,10 @@ function withoutSchemas() {
         { filter: /[\\/](agent[\\/]flow[\\/][\w-]+|agent[\\/]language|schema[\\/][\w-]+)\.ts$/ },
         async ({ path }) => {
           const source = await readFile(path, 'utf8');
-          const contents = source.replaceAll(/\b(z\s*\.|optional\(|required\()/g, '/* @__PURE__ */ $1');
+          const contents = source.replaceAll(
+            /\b(z\s*\.|\w+Schema\s*\.superRefine\(|optional\(|required\()/g,
+            '/* @__PURE__ */ $1',
+          );
           return { loader: 'ts', contents };
         },
       );

@@ -1,13 +1,8 @@
 import * as z from 'zod';
 import { optional, required } from '../schema/field.js';
 import { paramSchema } from './param.js';
-import { phrasesSchema } from '../schema/text.js';
+import { phrasesSchema, toolNameSchema } from '../schema/text.js';
 import { headersSchema, httpUrlSchema } from './webhook.js';
-
-/** What language models take as a tool's name. */
-export const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
-
-export const toolNameSchema = z.string().regex(TOOL_NAME, 'Input should be 1 to 64 letters, digits, _ or -');
 
 const paramsSchema = z.array(paramSchema).max(100).superRefine(refuseRepeatedNames, { when: isList });
 

@@ -12,6 +12,11 @@ export const phrasesSchema = z.array(phraseSchema).max(100);
 /** Instructions to the model about one action. */
 export const instructionSchema = z.string().max(10_000);
 
+/** What language models take as a tool's name. */
+export const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+export const toolNameSchema = z.string().regex(TOOL_NAME, 'Input should be 1 to 64 letters, digits, _ or -');
+
 /** An IANA time zone, such as `Europe/Berlin`; empty = none. */
 export const timezoneSchema = z.string().refine((name) => name === '' || isTimezone(name), {
   error: 'Input should be an IANA time zone such as Europe/Berlin',

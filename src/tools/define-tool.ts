@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { ChatMessage } from '../agent/chat.js';
-import { TOOL_NAME } from '../agent/function.js';
+import { TOOL_NAME } from '../schema/text.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import { type JsonSchema, schemaFault } from '../schema/json-schema.js';
 import type { ToolSession } from './tool.js';

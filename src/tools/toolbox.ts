@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.js';
 import type { ToolCall, ToolSpec } from '../agent/chat.js';
-import { type AgentFunction, TOOL_NAME } from '../agent/function.js';
+import type { AgentFunction } from '../agent/function.js';
+import { TOOL_NAME } from '../schema/text.js';
 import { ParleyError, reasonOf } from '../base/errors.js';
 import {
   type AfterCallRun,

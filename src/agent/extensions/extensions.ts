@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { optional } from '../../schema/field.js';
 import { type Location, parseWith } from '../../schema/issues.js';
 import { recordingExtensionSchema, transferExtensionSchema } from '../flow/actions.js';
-import { toolNameSchema } from '../function.js';
+import { toolNameSchema } from '../../schema/text.js';
 import { flowSchema } from '../flow/steps.js';
 import { pronunciationSchema } from './pronunciation.js';
 import { handoverSchema } from '../flow/handover.js';

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { optional, required } from '../../schema/field.js';
 import type { Location } from '../../schema/issues.js';
-import { instructionSchema, phraseSchema, phrasesSchema } from '../../schema/text.js';
-import { toolNameSchema } from '../function.js';
+import { instructionSchema, phraseSchema, phrasesSchema, toolNameSchema } from '../../schema/text.js';
 
 /** Names of steps. */
 const stepIdSchema = z

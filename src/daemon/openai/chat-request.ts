@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { ChatMessage, ToolSpec } from '../../agent/chat.js';
 import { earlierMessages, type messageSchema } from '../../agent/continuation.js';
-import { TOOL_NAME } from '../../agent/function.js';
+import { TOOL_NAME } from '../../schema/text.js';
 import type { ReplyForm } from '../../engine/options.js';
 import { InvalidConfigError, type Location, parseWith } from '../../schema/issues.js';
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import { waitAtMost } from '../../base/deadlines.js';
 import type { ToolCall, ToolSpec } from '../../agent/chat.js';
-import { TOOL_NAME } from '../../agent/function.js';
+import { TOOL_NAME } from '../../schema/text.js';
 import { parseJson } from '../../base/json.js';
 import type { McpServerSetting } from '../../settings/setting-items.js';
 import { reasonOf } from '../../base/errors.js';

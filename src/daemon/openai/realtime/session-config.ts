@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 import type { AgentConfig } from '../../../agent/agent.js';
-import { TOOL_NAME } from '../../../agent/function.js';
+import { TOOL_NAME } from '../../../schema/text.js';
 import { InvalidConfigError, parseWith } from '../../../schema/issues.js';
 import type { AudioFormat } from './audio-format.js';
 
