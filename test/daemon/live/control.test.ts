@@ -110,6 +110,30 @@ describe('POST /sessions/{session_id}/control', () => {
     expect(await control(id, { type: 'interrupt' })).toMatchObject({ status: 409, body: { code: 'SESSION_CLOSED' } });
   });
 
+  it('hands the call over to another agent, and the log shows who spoke when', async () => {
+    const agent = { name: 'Billing', config: { prompt: 'You are billing.' }, script: { greeting: 'This is billing.' } };
+    const headers = { authorization: PRIVATE_KEY, 'content-type': 'application/json' };
+    const store = (body: unknown) => house.ask('/agents', { method: 'POST', headers, body: JSON.stringify(body) });
+    const { id: agentId } = (await store(agent)).body as { id: string };
+    const handover = { agents: [{ agent_id: 'nobody' }] };
+    const refused = await store({ ...agent, extensions: { handover } });
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+      422,
+      expect.stringContaining('there is no agent \\"nobody\\"'),
+    ]);
+    const { id, caller } = await call();
+    expect(await control(id, { type: 'hand_over', agent_id: 'nobody' })).toMatchObject({ status: 404 });
+    const order = { type: 'hand_over', agent_id: agentId, announcement: 'One moment.', context: 'none' };
+    expect(await control(id, order)).toMatchObject({ status: 200, body: { status: 'done', result: null } });
+    await caller.inbox.find(({ data }) => data === 'One moment. This is billing.');
+    expect((await control(id, { type: 'end', message: 'Goodbye.' })).status).toBe(200);
+    await caller.inbox.closed;
+    const { body } = await house.ask(`/call-logs/${id}`, { headers: { authorization: PRIVATE_KEY } });
+    const { agents } = body as { agents: { agent_id: string; name: string; from: number; to: number }[] };
+    expect(agents.map(({ agent_id }) => agent_id).at(-1)).toBe(agentId);
+    expect(agents[1]).toMatchObject({ name: 'Billing', from: agents[0]?.to });
+  });
+
   it('says what is wrong with a request', async () => {
     const { id } = await call();
     expect((await control('nobody', { type: 'interrupt' })).status).toBe(404);
