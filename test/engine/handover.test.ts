@@ -6,6 +6,8 @@ import type { ChatPiece } from '../../src/engine/chat.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { AgentRequest, ChatRequest, EngineOptions, NamedAgent } from '../../src/engine/options.js';
 import type { SessionHandle } from '../../src/engine/remote-line.js';
+import { wireMessage } from '../../src/session/record/call-history.js';
+import { transcriptOf, transcriptOfChat } from '../../src/session/record/transcript.js';
 import type { LogEntry } from '../../src/session/record/event-log.js';
 import type { SessionReport } from '../../src/session/record/session-report.js';
 import type { SessionEvent } from '../../src/session/session-options.js';
@@ -135,6 +137,15 @@ describe('a hand-over on a line', () => {
     expect(chars).toBe(usage.tts.reduce((sum, one) => sum + one.chars, 0));
     expect(turns.map(({ agent }) => agent)).toEqual(['Billing', 'Billing', 'the first agent']);
     expect(held.report.functionCalls.map(({ name, result }) => [name, result])).toEqual([['check', 'paid']]);
+    const story = transcriptOf({ entries: held.log }).filter(({ who }) => who === 'agent');
+    expect(story.map(({ name }) => name)).toEqual([undefined, undefined, 'Billing', 'Billing', 'the first agent']);
+    const chat = JSON.stringify(held.report.messages.map(wireMessage));
+    expect(transcriptOfChat({ chat, function_calls: [] })).toContainEqual({
+      atMs: null,
+      who: 'agent',
+      name: 'Billing',
+      text: 'It is paid.',
+    });
     expect(held.events.filter(({ type }) => type === 'handover')).toHaveLength(2);
     // The first answer of the other agent is no later than its second.
     const [first, second] = turns;

@@ -6,7 +6,7 @@ export interface TranscriptLine {
   /** On the session's clock; null = unknown. */
   atMs: number | null;
   who: 'user' | 'agent' | 'tool' | 'participant';
-  /** Of a participant. */
+  /** Of a participant; of the agent, where several spoke. */
   name?: string;
   text: string;
 }
@@ -21,6 +21,9 @@ export function transcriptOf({ entries }: { entries: readonly LogEntry[] }, goes
   const calls = new Map<string, TranscriptLine>();
   const texts = new Map<number, string>();
   const spoken = new Map<number, TranscriptLine>();
+  /** Who says an utterance, from the first hand-over on. */
+  const speakers = new Map<number, string>();
+  let speaker: string | null = null;
   const heard = new Map<number | null, number>();
   const add = (line: TranscriptLine): TranscriptLine => {
     lines.push(line);
@@ -33,7 +36,7 @@ export function transcriptOf({ entries }: { entries: readonly LogEntry[] }, goes
       heard.set(position.utteranceId, position.heardChars);
       if (event.type === 'utterance.started') {
         const { utteranceId: id } = event;
-        spoken.set(id, add({ atMs, who: 'agent', text: texts.get(id) ?? '' }));
+        spoken.set(id, add(agentLine(atMs, texts.get(id) ?? '', speakers.get(id))));
       } else if (event.type === 'utterance.finished') spoken.delete(event.utteranceId);
       else if (event.type === 'tool.result') {
         const call = calls.get(event.callId);
@@ -41,7 +44,10 @@ export function transcriptOf({ entries }: { entries: readonly LogEntry[] }, goes
       }
     } else if (entry.kind === 'effect') {
       const { effect } = entry;
-      if (effect.type === 'speak') texts.set(effect.utteranceId, effect.text);
+      if (effect.type === 'speak') {
+        texts.set(effect.utteranceId, effect.text);
+        if (speaker !== null) speakers.set(effect.utteranceId, speaker);
+      } else if (effect.type === 'agent.handover') speaker = effect.to.name;
       else if (effect.type === 'speak.more') {
         texts.set(effect.utteranceId, (texts.get(effect.utteranceId) ?? '') + effect.text);
         const line = spoken.get(effect.utteranceId);
@@ -66,6 +72,12 @@ export function transcriptOf({ entries }: { entries: readonly LogEntry[] }, goes
   return lines;
 }
 
+function agentLine(atMs: number | null, text: string, name: string | undefined): TranscriptLine {
+  const line: TranscriptLine = { atMs, who: 'agent', text };
+  if (name !== undefined) line.name = name;
+  return line;
+}
+
 interface Message {
   role: string;
   content: string;
@@ -88,9 +100,12 @@ export function transcriptOfChat({
       continue;
     }
     const who = message.role === 'user' ? 'user' : 'agent';
-    if (message.name !== undefined)
+    if (message.name !== undefined && who === 'user')
       lines.push({ atMs: null, who: 'participant', name: message.name, text: message.content });
-    else if (message.content !== '') lines.push({ atMs: null, who, text: message.content });
+    else if (message.content !== '')
+      lines.push(
+        who === 'user' ? { atMs: null, who, text: message.content } : agentLine(null, message.content, message.name),
+      );
     for (const { id, function: called } of message.tool_calls ?? []) {
       const line: TranscriptLine = { atMs: null, who: 'tool', text: `${called.name}(${called.arguments})` };
       calls.set(id, line);

@@ -268,12 +268,12 @@ function storyView(
   return el('ol', { class: 'transcript story' }, ...items);
 }
 
-/** Consecutive words of the agent are one bubble. */
+/** Consecutive words of one agent are one bubble. */
 function joined(lines: readonly TranscriptLine[]): TranscriptLine[] {
   const groups: TranscriptLine[] = [];
   for (const line of lines) {
     const last = groups.at(-1);
-    if (last?.who === 'agent' && line.who === 'agent') last.text += ` ${line.text}`;
+    if (last?.who === 'agent' && line.who === 'agent' && last.name === line.name) last.text += ` ${line.text}`;
     else groups.push({ ...line });
   }
   return groups;
