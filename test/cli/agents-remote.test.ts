@@ -192,3 +192,30 @@ it('pushes and compares what comes from standard input', async () => {
   const { code, err } = await run(['push', '-', '--yes'], { stdin: [JSON.stringify({ name: 'A', config })] });
   expect([code, err]).toEqual([1, expect.stringMatching(/6 faults.*\n {2}standard input:1:\d+: config\.promt: /)]);
 });
+
+it('publishes a draft, shows versions and their difference, and rolls back', async () => {
+  const { id } = await rest('POST', '/agents', { name: 'Ferry', config: { first_message: 'One.' } });
+  await rest('PUT', `/agents/${String(id)}/draft`, { config: { first_message: 'Two.' }, note: 'shorter' });
+  expect((await run(['versions', 'ferry'])).out).toMatch(
+    /^2 {2}\S+ \S+ {2}draft {6}PARLEY_API_KEY {2}shorter\n1 {2}\S+ \S+ {2}published {2}PARLEY_API_KEY\n$/,
+  );
+  const different = await run(['diff', 'ferry', '--from', '1', '--to', '2']);
+  expect(different.code).toBe(1);
+  expect(different.out).toContain('-  first_message: One.\n+  first_message: Two.');
+  expect((await run(['diff', 'ferry', '--from', '1', '--to', '1'])).code).toBe(0);
+  expect(await run(['publish', 'ferry', '--note', 'go'])).toMatchObject({
+    code: 0,
+    out: 'version 2 is published, in place of 1\n',
+  });
+  expect(await run(['rollback', 'ferry'])).toMatchObject({
+    code: 0,
+    out: 'callers have version 1 again, in place of 2\n',
+  });
+  expect((await run(['publish', 'ferry', '2', '--at', 'soon'])).err).toContain('--at soon is no time');
+  expect((await run(['publish', 'ferry', '2', '--at', '2999-01-01T00:00:00Z'])).out).toBe(
+    'version 2 is published at 2999-01-01T00:00:00.000Z\n',
+  );
+  expect((await run(['publish', 'ferry', '2'])).err).toContain('[PUBLICATION_OPEN]');
+  expect((await run(['versions', 'ferry', '--json'])).out).toContain('"published_at"');
+  await rest('DELETE', `/agents/${String(id)}`);
+});

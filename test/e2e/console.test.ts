@@ -303,6 +303,55 @@ describe.skipIf(!hasChromium)('the console, in a real browser', { timeout: 240_0
     await expect.poll(() => page.locator('.config-json').inputValue(), PATIENCE).toContain('Good evening');
   });
 
+  it('publishes a draft through a gate, talks to the next one, splits callers and goes back', async () => {
+    const own = { config: { llm: { model: 'scripted' }, first_message: 'Ferry one.' } };
+    const script = { rules: [{ when: 'go', say: 'It goes at five.' }] };
+    const { id } = await ask('POST', '/agents', { name: 'Ferry', script, ...own });
+    const caller = { script: [{ say: 'When does it go?' }, { wait_for: 'five' }, { hang_up: true }] };
+    const cases = [{ name: 'asks when', modes: ['text'], caller, expect: [{ said: 'five' }] }];
+    await ask('POST', '/evals/suites', { suite: { name: 'Times', cases }, agent_id: id });
+    await page.goto(`${daemon.address}/console#/agents/${String(id)}`);
+    const panel = page.getByRole('region', { name: 'Publishing' });
+    await panel.locator('summary').press('Enter');
+    await panel.getByLabel('Changes become a draft').press(' ');
+    await panel.getByLabel('Test suite that a version must pass').selectOption('Times');
+    await panel.getByRole('button', { name: 'Set', exact: true }).press('Enter');
+    await panel.getByText('What you save becomes a draft.').waitFor(PATIENCE);
+    await page.locator('#config-first_message').fill('Ferry two.');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await panel.getByLabel('Note').fill('A new greeting');
+    await panel.getByRole('button', { name: 'Publish draft 2' }).press('Enter');
+    await panel.getByText('Callers have version 2.').waitFor(PATIENCE);
+    await page.locator('.deeds', { hasText: 'published version 2 in place of 1.' }).waitFor(PATIENCE);
+    const [entry] = (await ask('GET', `/agents/${String(id)}/publications`)) as unknown as Record<string, unknown>[];
+    expect(entry).toMatchObject({ status: 'done', note: 'A new greeting', run_id: expect.any(String) as string });
+
+    await page.locator('#config-first_message').fill('Ferry three.');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await panel.getByText('You edit draft 3.').waitFor(PATIENCE);
+    await page.locator('.versions li', { hasText: 'draft' }).locator('summary').click();
+    await page.locator('.diff .added', { hasText: 'Ferry three.' }).waitFor(PATIENCE);
+    await page.getByLabel('Share of callers, %').fill('20');
+    await page.locator('select[name=version]').selectOption('1');
+    await page.getByRole('button', { name: 'Split', exact: true }).click();
+    await page.getByText('version 2: 80 %, version 1: 20 %').waitFor(PATIENCE);
+    await page.locator('.compare').waitFor(PATIENCE);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 800 });
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+    await panel.getByRole('button', { name: 'End the split' }).click();
+    await panel.getByRole('button', { name: 'Really give all callers one version?' }).click();
+    await panel.getByRole('button', { name: 'Roll back' }).click();
+    await panel.getByRole('button', { name: 'Really go back to the version before?' }).click();
+    await panel.getByText('Callers have version 1.').waitFor(PATIENCE);
+
+    await panel.getByRole('link', { name: 'Talk to the draft' }).click();
+    await page.getByText('You talk to the draft.').waitFor(PATIENCE);
+    await page.getByRole('button', { name: 'Talk', exact: true }).click();
+    await page.locator('.bubble.agent', { hasText: 'Ferry three.' }).waitFor(PATIENCE);
+    await page.getByRole('button', { name: 'Hang up' }).click();
+  });
+
   it('says what an agent without a model lacks, asks before edits are lost, and deletes it', async () => {
     const { id } = await ask('POST', '/agents', { name: 'Nothing to say', config: { first_message: 'Hello.' } });
     await page.goto(`${daemon.address}/console#/agents`);

@@ -4100,7 +4100,7 @@ SessionCommand = Union[
 
 
 VersionPin = Union[int, Literal["draft", "published"]]
-"""A version of the agent. Default: the published one, or the split's."""
+"""A version of the agent."""
 
 
 CallEventMessage = Union[

@@ -37,7 +37,7 @@ const CONFIG_PLACE = ['body', 'agent_config'];
 /** A version in requests. */
 export const versionPinSchema = z.union([z.int().min(1).max(1e9), z.enum(['draft', 'published'])]).meta({
   id: 'VersionPin',
-  description: "A version of the agent. Default: the published one, or the split's.",
+  description: 'A version of the agent.',
 });
 
 /** The author of a change. The endpoints that change something require a key. */

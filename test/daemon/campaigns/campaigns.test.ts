@@ -59,6 +59,7 @@ describe('a campaign', () => {
       status: 'idle',
       created_at: created,
       caller: null,
+      agent_version: null,
       include_metadata_in_prompt: false,
     };
     expect((await ask('GET', `/campaigns/${id}/info`)).body).toEqual(info);

@@ -3505,7 +3505,7 @@ interface components {
       /** @description Mean, by the operator's prices. */
       cost: components['schemas']['Average'];
     };
-    /** @description A version of the agent. Default: the published one, or the split's. */
+    /** @description A version of the agent. */
     VersionPin: number | ('draft' | 'published');
     /** @description The voice that the agent speaks with. */
     Voice: {

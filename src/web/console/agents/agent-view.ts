@@ -282,7 +282,7 @@ class AgentEditor {
       this.#state.textContent = agent.is_draft
         ? `Saved as draft ${version}. Callers get it when it is published.`
         : `Saved: version ${version}. Sessions that begin now have it.`;
-      void this.#publishing?.load();
+      this.#publishing?.saved();
     } catch (error) {
       this.#save.disabled = false;
       this.#faults = new Faults(error instanceof ApiError ? error.faults : []);

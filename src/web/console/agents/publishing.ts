@@ -112,6 +112,12 @@ export class PublishingPanel {
     clearTimeout(this.#timer);
   }
 
+  /** Shows what a save has made. */
+  saved(): void {
+    this.#status.textContent = '';
+    void this.load();
+  }
+
   async load(): Promise<void> {
     clearTimeout(this.#timer);
     try {
@@ -156,13 +162,14 @@ export class PublishingPanel {
   }
 
   #showBanner(state: State, last: Entry | null, open: Entry | null, suites: readonly Suite[]): void {
-    const { drafts, published_version: live, draft_version: draft } = state;
+    const { drafts, published_version: live, draft_version: draft, split } = state;
     const words =
       draft !== null
         ? [el('b', {}, `You edit draft ${String(draft)}. `), `Callers have version ${String(live)}.`]
         : drafts
           ? [`Callers have version ${String(live)}. What you save becomes a draft.`]
           : [`Callers have version ${String(live)}, and get each change at once.`];
+    if (split !== null) words.push(' New callers are split between versions: see Split.');
     const pieces: HTMLElement[] = [el('p', {}, ...words)];
     if (open !== null) pieces.push(this.#openEntry(open));
     else if (last?.status === 'refused') pieces.push(refusal(last));
