@@ -42,11 +42,13 @@ interface Made {
 
 /** Types of JSON Schema that are too large to repeat in each tool, and the resources that have them. */
 const LARGE: Readonly<Record<string, string>> = {
+  EvalCaseSummary: 'The figures of one case: its name, whether it passed, its runs and passes.',
+  LineMetrics: 'Packet statistics of the line.',
+  QueueFacts: 'How the call has fared in a queue.',
   AgentConfig:
     'The configuration of an agent. The resource parley://schemas/agent has its JSON Schema; parley://docs/configuration explains it.',
   AgentExtensions: 'What an agent has beside its configuration: extensions in the resource parley://schemas/agent.',
   Flow: 'The conversation as a graph of steps: extensions.flow in the resource parley://schemas/agent; parley://docs/flow-steps explains it.',
-  LineMetrics: 'Packet statistics of the line.',
   Queue:
     'How inbound calls wait when no session is free: extensions.queue in the resource parley://schemas/agent; parley://docs/queues explains it.',
 };
