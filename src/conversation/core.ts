@@ -75,6 +75,11 @@ export class Core {
   become(config: ConversationConfig): void {
     this.state.agentConfig = config;
     this.state.settings = {};
+    if (this.state.steps?.paused === true) {
+      // The step that asked for a card is over.
+      this.state.recordingPaused = false;
+      this.emit({ type: 'recording.pause', on: false });
+    }
     this.state.steps = null;
     this.state.language = null;
     this.config = config;

@@ -12,12 +12,15 @@ export class ChatSteps {
   readonly #state: StepsState;
   readonly #steps: Steps;
   readonly #isNew: boolean;
+  /** The last message is the user's. */
+  readonly #isAsked: boolean;
   #said: string[] = [];
 
   /** @param language of the conversation */
   constructor(config: StepsConfig, messages: readonly ChatMessage[], language: string) {
     const restored = restoredSteps(config, messages);
     this.#isNew = restored === null && messages.every(({ role }) => role !== 'assistant');
+    this.#isAsked = messages.at(-1)?.role === 'user';
     this.#state = restored ?? Steps.initialState(config);
     const last = messages.findLast(({ role, content }) => role === 'assistant' && content !== '')?.content ?? '';
     this.#steps = new Steps(config, this.#state, {
@@ -48,7 +51,9 @@ export class ChatSteps {
   begin(): StepVerdict {
     if (!this.#isNew) return 'model';
     this.#steps.begin();
-    return this.#steps.advance();
+    const next = this.#steps.advance();
+    // What the user has said first is answered after the phrase.
+    return next === 'user' && this.#isAsked && this.#steps.step.end == null ? 'model' : next;
   }
 
   advance(): StepVerdict {

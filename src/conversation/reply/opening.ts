@@ -3,7 +3,7 @@ import type { Core } from '../core.js';
 import { phrasesFor } from '../language/phrases.js';
 import { mayInterruptOpening, newReply, startReply, type TurnToAnswer } from './reply.js';
 import { callTool } from './tool-calls.js';
-import { begin, mayBegin } from '../steps/steps.js';
+import { begin, mayBegin, stepsOf } from '../steps/steps.js';
 import { OPENING_TURN } from '../state.js';
 import { isSpeakable } from '../speech/sentences.js';
 import { isOpen } from '../turn/user-turn.js';
@@ -66,13 +66,14 @@ const OPENING: TurnToAnswer = { text: '', number: OPENING_TURN, entry: null, int
 export function startSteps(core: Core, turn: TurnToAnswer, said = ''): void {
   const before = core.state.speech.queue.length;
   const next = begin(core);
-  if (next === 'user') return;
-  if (next === 'model') {
-    const isAsked = /[?？]\s*$/u.test(said) && core.state.speech.queue.length === before;
-    if (!isAsked) startReply(core, turn);
+  if (typeof next === 'object') {
+    const reply = { ...newReply(turn), requestId: core.newId(), phase: 'done' as const };
+    core.state.reply = reply;
+    callTool(core, reply, next);
     return;
   }
-  const reply = { ...newReply(turn), requestId: core.newId(), phase: 'done' as const };
-  core.state.reply = reply;
-  callTool(core, reply, next);
+  // What the user has said first is answered after the phrase.
+  const isOwed = turn.entry !== null && stepsOf(core)?.step.end == null;
+  const isAsked = /[?？]\s*$/u.test(said) && core.state.speech.queue.length === before;
+  if ((next === 'model' || isOwed) && !isAsked) startReply(core, turn);
 }

@@ -28,7 +28,7 @@ const EXPECTED: Readonly<Record<FlowData['type'], ExpectedAnswer | null>> = {
   choice: null,
 };
 /** Offered in every step: the law asks for it. */
-const ALWAYS = ['do_not_call', 'hand_over', 'hand_back'];
+export const ALWAYS: readonly string[] = ['do_not_call', 'hand_over', 'hand_back'];
 
 /** The steps now; null = the agent has none, or they have not begun. */
 export function stepsOf(core: Core): Steps | null {
@@ -79,9 +79,12 @@ export function settle(core: Core): void {
   const { asks } = steps;
   state.steps.expects = asks === null ? null : EXPECTED[asks];
   const isSecret = steps.asksForCard;
-  if (isSecret !== state.steps.paused) {
-    state.steps.paused = isSecret;
-    setRecording(core, !isSecret);
+  if (isSecret && !state.recordingPaused) {
+    setRecording(core, false);
+    state.steps.paused = true;
+  } else if (!isSecret && state.steps.paused) {
+    setRecording(core, true);
+    state.steps.paused = false;
   }
   const { ending, commanded, transfer, reply, line } = state;
   const isIdle = line === 'open' && ending === null && commanded === null && transfer === null;

@@ -48,7 +48,8 @@ const LARGE: Readonly<Record<string, string>> = {
   AgentConfig:
     'The configuration of an agent. The resource parley://schemas/agent has its JSON Schema; parley://docs/configuration explains it.',
   AgentExtensions: 'What an agent has beside its configuration: extensions in the resource parley://schemas/agent.',
-  Flow: 'The conversation as a graph of steps: extensions.flow in the resource parley://schemas/agent; parley://docs/flow-steps explains it.',
+  FlowSteps:
+    'The conversation as a graph of steps: extensions.flow in the resource parley://schemas/agent; parley://docs/flow-steps explains it.',
   Queue:
     'How inbound calls wait when no session is free: extensions.queue in the resource parley://schemas/agent; parley://docs/queues explains it.',
 };

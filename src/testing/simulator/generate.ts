@@ -1,4 +1,5 @@
 import { Random } from '../../base/random.js';
+import { randomFollowing, randomSteps } from './flow.js';
 import type { Act, Script } from './script.js';
 import type { ConversationEvent } from '../../conversation/events.js';
 import {
@@ -9,7 +10,6 @@ import {
 } from '../../agent/flow/conversation-config.js';
 import type { ReplyTiming, ScriptedCall } from '../../stage/model.js';
 
-/** Generators of a script's acts. */
 const SOURCES: readonly ((random: Random) => Act[])[] = [
   randomUser,
   randomModel,
@@ -27,7 +27,8 @@ export function generate(seed: number): Script {
   const random = new Random(seed);
   const config = randomConfig(random);
   const voice = { msPerChar: random.pick([20, 60, 90]), latencyMs: random.pick([0, 80, 350]) };
-  return { config, voice, acts: SOURCES.flatMap((source) => source(random)) };
+  const following = config.steps == null ? [] : randomFollowing(random);
+  return { config, voice, acts: [...following, ...SOURCES.flatMap((source) => source(random))] };
 }
 
 /** Events that fit nothing, or that come twice, too late or out of order; and what others have the agent do. */
@@ -369,6 +370,7 @@ const modelSections = (random: Random): Sections => ({
       executeAfterMessage: random.chance(0.5),
     },
   }),
+  steps: () => randomSteps(random),
   deadlines: () => ({
     llmFirstMs: random.pick([1500, 4000, 9000]),
     llmGapMs: random.pick([1000, 4000, 8000]),

@@ -8,6 +8,7 @@ import { Floor } from './rules/floor.js';
 import { HeardHistory } from './rules/heard-history.js';
 import { Requests } from './rules/requests.js';
 import { Steering } from './rules/steering.js';
+import { KeepsToSteps } from './rules/steps.js';
 
 /** The result of one conversation. */
 export interface Outcome {
@@ -74,6 +75,7 @@ export const CORE_RULES: readonly RuleMaker[] = [
   () => new Holds(),
   (config) => new EndsOnce(config),
   () => new Steering(),
+  (config) => new KeepsToSteps(config),
 ];
 
 /** All rules. They hold for input that a correct session can produce. */

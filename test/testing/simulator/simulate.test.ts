@@ -16,6 +16,7 @@ const OPTIONAL = new Set([
   '.inactivity',
   '.pauseRecording',
   '.handover',
+  '.steps',
 ]);
 const ENDS = [
   'agent-ended',

@@ -53,8 +53,10 @@ class StepFollower {
   }
 
   reply(): ScriptReply {
-    const last = this.#messages.at(-1);
-    const text = last?.role === 'user' ? this.#answer(last.content) : this.#goOn();
+    const at = this.#messages.findLastIndex(({ role }) => role === 'user');
+    // A phrase of the step may stand between the user's words and their answer.
+    const isOpen = at >= 0 && this.#messages.slice(at + 1).every((one) => one.role === 'assistant' && !one.toolCalls);
+    const text = isOpen ? this.#answer(this.#messages[at]?.content ?? '') : this.#goOn();
     return { text, calls: this.#calls };
   }
 
