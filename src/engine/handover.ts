@@ -6,10 +6,10 @@ import {
   handoverNote,
   type HandoverTarget,
   passedNote,
-  resolveHandover,
   saysHandedOver,
   UNNAMED_AGENT,
 } from '../agent/flow/handover.js';
+import { resolveHandover } from '../agent/extensions/handover.js';
 import type { ChatMessage, ToolCall, ToolSpec } from '../agent/chat.js';
 import { fillVariables, type Variables, variablesOf } from '../agent/variables.js';
 import { ParleyError } from '../base/errors.js';

@@ -66,6 +66,42 @@ describe('a daemon with media threads', () => {
     await expect.poll(lines, PATIENCE).toBe('parley_media_thread_lines{thread="1"} 0');
   });
 
+  it('has calls handed over to another agent and back in them: by a rule, and by a program', async () => {
+    const call = (tool: string) => ({ call: { tool, arguments: {}, ok: {}, failed: { say: 'No.' } } });
+    const billing = { when: '5', say: 'Billing has heard five.' };
+    const other = {
+      name: 'Billing',
+      config: { llm: { model: 'scripted' } },
+      script: { rules: [billing, { when: '7', ...call('hand_back') }] },
+    };
+    const { id: otherId } = await daemon.asked<{ id: string }>('POST', '/agents', other);
+    const rules = [
+      { when: '5', ...call('hand_over') },
+      { when: '7', say: 'The desk has heard seven.' },
+    ];
+    const extensions = { handover: { agents: [{ agent_id: otherId }] } };
+    const desk = { ...CLERK, name: 'Desk', script: { rules }, extensions };
+    const { id: deskId } = await daemon.asked<{ id: string }>('POST', '/agents', desk);
+    await daemon.asked('POST', `/phones/${OURS}/set_agent`, { agent_id: deskId });
+    const ann = far.call(ANN, OURS);
+    const id = await daemon.session();
+    await expect.poll(() => ann.loud, PATIENCE).toBeGreaterThan(25);
+    await ann.press('5');
+    await expect.poll(() => daemon.trace(id), PATIENCE).toContain('Billing has heard five.');
+    await ann.press('7');
+    await expect.poll(() => daemon.trace(id), PATIENCE).toContain('The desk has heard seven.');
+    await daemon.asked('POST', `/sessions/${id}/control`, { type: 'hand_over', agent_id: otherId });
+    await daemon.asked('POST', `/sessions/${id}/terminate`);
+    const item = await daemon.logged(id);
+    expect(item['agents']).toMatchObject([
+      { name: 'Desk' },
+      { name: 'Billing' },
+      { name: 'Desk' },
+      { name: 'Billing' },
+    ]);
+    await daemon.answeredBy(CLERK);
+  });
+
   it('has the two far ends of a transfer talk to each other in one of them', async () => {
     const ann = far.call(ANN, OURS);
     const id = await daemon.session();

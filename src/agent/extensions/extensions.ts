@@ -5,7 +5,7 @@ import { recordingExtensionSchema, transferExtensionSchema } from '../flow/actio
 import { toolNameSchema } from '../../schema/text.js';
 import { flowSchema } from '../flow/steps.js';
 import { pronunciationSchema } from './pronunciation.js';
-import { handoverSchema } from '../flow/handover.js';
+import { handoverSchema } from './handover.js';
 import { queueSchema } from './queue.js';
 
 /** What an agent has beside its AgentConfig. Each member has a file of its own in this folder. */
