@@ -274,9 +274,11 @@ export class Recogniser implements SttStream {
     let failed = false;
     let understood = false;
     this.#spokenTo = this.#speechSample !== null;
+    // Another stream may have taken its place.
+    const isOver = (): boolean => this.#closed || generation !== this.#generation;
     const fail = (error: unknown): void => {
       // A stream that ends with the session has not failed.
-      if (failed || this.#closed || signal.aborted || generation !== this.#generation) return;
+      if (failed || signal.aborted || isOver()) return;
       failed = true;
       this.#final = null;
       this.#timer().failed();
@@ -292,17 +294,10 @@ export class Recogniser implements SttStream {
     });
     const opening = openStream(
       stt,
-      {
-        language,
-        hints,
-        clock,
-        signal: deadline.signal,
-        model,
-        multilingual,
-      },
+      { language, hints, clock, signal: deadline.signal, model, multilingual },
       {
         onTranscript: (transcript) => {
-          if (failed || this.#closed || generation !== this.#generation) return;
+          if (failed || isOver()) return;
           const segment = base + transcript.segment;
           if (segment <= this.#overSegment) return;
           this.#lastSegment = Math.max(this.#lastSegment, segment);
@@ -311,16 +306,16 @@ export class Recogniser implements SttStream {
           onTranscript({ ...transcript, segment });
         },
         onTurnEnds: (probability) => {
-          if (!failed && !this.#closed && generation === this.#generation) emit({ type: 'turn.judged', probability });
+          if (!failed && !isOver()) emit({ type: 'turn.judged', probability });
         },
         onListener: (who) => {
-          if (!failed && !this.#closed && generation === this.#generation) onListener?.(who);
+          if (!failed && !isOver()) onListener?.(who);
         },
         onOutcome: (outcome) => {
-          if (!this.#closed && generation === this.#generation) onOutcome?.(outcome);
+          if (!isOver()) onOutcome?.(outcome);
         },
         onFault: (reason) => {
-          if (!this.#closed && generation === this.#generation) fault('stt.second', reason);
+          if (!isOver()) fault('stt.second', reason);
         },
         onError: fail,
       },
@@ -335,7 +330,7 @@ export class Recogniser implements SttStream {
       deadline.lift();
     }
     const kept = this.#stream;
-    if (this.#closed || failed || generation !== this.#generation) {
+    if (failed || isOver()) {
       closeQuietly(opened);
       return;
     }
