@@ -1,10 +1,10 @@
 /** The programs outside npm that the tests need, as Debian packages them. */
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
 
 /**
- * `instead`: what serves where the program cannot be had.
+ * `command`: a program on the path, or the path of a file. `instead`: what serves where the program cannot be had.
  * @type {readonly { command: string, package: string, why: string, instead?: string }[]}
  */
 export const SYSTEM_TOOLS = [
@@ -19,6 +19,16 @@ export const SYSTEM_TOOLS = [
   { command: 'pulseaudio', package: 'pulseaudio', why: 'Firefox plays no sound without a sound server' },
   { command: 'ffmpeg', package: 'ffmpeg', why: 'backgrounds of all common formats are decoded with the real program' },
   { command: 'espeak-ng', package: 'espeak-ng', why: 'the espeak-ng voice is tested with the real program' },
+  {
+    command: 'pocketsphinx_batch',
+    package: 'pocketsphinx',
+    why: 'the second recogniser is tested with the real program',
+  },
+  {
+    command: '/usr/share/pocketsphinx/model/en-us/en-us.lm.bin',
+    package: 'pocketsphinx-en-us',
+    why: 'the second recogniser is tested with its real models',
+  },
   { command: 'sipp', package: 'sip-tester', why: 'SIP is tested with calls of another implementation' },
   { command: 'kamailio', package: 'kamailio', why: 'nodes are tested behind the real SIP proxy' },
   { command: 'promtool', package: 'prometheus', why: 'alert rules are checked and tested by Prometheus' },
@@ -35,11 +45,11 @@ export const SYSTEM_TOOLS = [
 ];
 
 /**
- * Whether a program is on the path.
+ * Whether a program is on the path, or a file is there.
  * @param {string} command
  */
 export function hasTool(command) {
-  return toolPath(command) !== null;
+  return isAbsolute(command) ? existsSync(command) : toolPath(command) !== null;
 }
 
 /**

@@ -54,7 +54,15 @@ export class House {
     const dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'parley-daemon-'));
     const engine = new Engine({ clock, recordings: join(dataDir, 'recordings'), ...options });
     const daemon = await Daemon.prepare({
-      settings: { ...DEFAULT_SETTINGS, port: 0, apiKey: PRIVATE_KEY, publicKey: PUBLIC_KEY, ...settings, dataDir },
+      settings: {
+        ...DEFAULT_SETTINGS,
+        pocketSphinx: false,
+        port: 0,
+        apiKey: PRIVATE_KEY,
+        publicKey: PUBLIC_KEY,
+        ...settings,
+        dataDir,
+      },
       engine,
       agents: [AGENT],
       onSessionEvent: (_id, _agentId, event) => {

@@ -36,6 +36,7 @@ export class Served {
       env: {
         PATH: process.env['PATH'],
         OLLAMA_HOST: 'http://127.0.0.1:9',
+        PARLEY_POCKETSPHINX: 'false',
         PARLEY_DATA_DIR: this.dataDir,
         PARLEY_API_KEY: PRIVATE_KEY,
         PARLEY_PUBLIC_KEY: PUBLIC_KEY,
