@@ -189,8 +189,9 @@ describe.skipIf(!hasChromium)('the steps of an agent in the console', { timeout:
     });
     const marked = (of: Page, title: string): Promise<void> =>
       of.locator('.flow-step.now[aria-current=step]', { hasText: title }).waitFor(PATIENCE);
-    await page.goto(`${daemon.address}/console#/live/${id}`);
+    // The template is not saved: leaving it asks.
     page.on('dialog', (dialog) => void dialog.accept());
+    await page.goto(`${daemon.address}/console#/live/${id}`);
     await page.getByLabel('Message to the agent').fill('Hello there', PATIENCE);
     await page.keyboard.press('Enter');
     await marked(page, 'A table?');
