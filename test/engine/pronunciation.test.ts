@@ -43,16 +43,16 @@ it('says pauses and spelling without showing mark-up, and takes another dictiona
   let report: SessionReport | undefined;
   void session.run().then((done) => (report = done));
   await clock.runUntil(() => requests.length > 0, 600_000);
-  await clock.runUntil(() => false, 5_000); // the greeting is heard
+  await clock.advanceBy(5_000); // the greeting is heard
   session.sendText('What is my code?');
   await clock.runUntil(() => requests.some(({ text }) => text.includes('Anything else?')), 600_000);
-  await clock.runUntil(() => false, 5_000);
+  await clock.advanceBy(5_000);
   let updated = false;
   void session.updateAgent({ pronunciation: { words: [], region: 'GB' } }).then(() => (updated = true));
   await clock.runUntil(() => updated, 600_000);
   session.sendText('Thanks.');
   await clock.runUntil(() => requests.some(({ text }) => text === 'Fine.'), 600_000);
-  await clock.runUntil(() => false, 5_000);
+  await clock.advanceBy(5_000);
   void session.end();
   await clock.runUntil(() => report !== undefined, 600_000);
 
