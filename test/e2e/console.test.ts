@@ -352,6 +352,19 @@ describe.skipIf(!hasChromium)('the console, in a real browser', { timeout: 240_0
     await page.getByRole('button', { name: 'Hang up' }).click();
   });
 
+  it('adds a word to the dictionary of an agent, and lets it be heard', async () => {
+    await page.goto(`${daemon.address}/console#/agents/the-crooked-fork`);
+    await page.getByRole('button', { name: 'Add a word' }).click();
+    await page.getByLabel('Word 1', { exact: true }).fill('Siobhan');
+    await page.getByLabel('IPA 1').fill('ʃɪˈvɔːn');
+    await page.getByRole('button', { name: 'Hear word 1' }).click();
+    await page.getByText('Said: shi-vawn').waitFor(PATIENCE);
+    await page.getByRole('button', { name: 'Store words' }).click();
+    await page.getByText('Stored: version').waitFor(PATIENCE);
+    const { extensions } = await ask('GET', '/agents/the-crooked-fork');
+    expect(extensions).toMatchObject({ pronunciation: { words: [{ word: 'Siobhan', ipa: 'ʃɪˈvɔːn' }] } });
+  });
+
   it('says what an agent without a model lacks, asks before edits are lost, and deletes it', async () => {
     const { id } = await ask('POST', '/agents', { name: 'Nothing to say', config: { first_message: 'Hello.' } });
     await page.goto(`${daemon.address}/console#/agents`);

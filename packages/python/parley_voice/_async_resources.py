@@ -82,11 +82,13 @@ from .models import (
     ParticipantEvent,
     Participants,
     Phone,
+    Pronunciation,
     Publication,
     Queue,
     QueuedCall,
     RegisterCallSessionContinuation,
     RegisterSipCallSessionContinuation,
+    SaidText,
     SessionToken,
     Share,
     SimulateCallAnswer,
@@ -1874,6 +1876,41 @@ class AsyncVoices:
                 path("/voices/{}/{}/preview", provider, voice_id),
                 query={"expires": expires, "signature": signature},
             )
+        )
+
+    async def say_text(
+        self,
+        *,
+        text: str,
+        provider: Maybe[Optional[str]] = UNSET,
+        voice_id: Maybe[Optional[str]] = UNSET,
+        model: Maybe[Optional[str]] = UNSET,
+        settings: Maybe[Optional[Mapping[str, Any]]] = UNSET,
+        language: Maybe[Optional[Language]] = UNSET,
+        pronunciation: Maybe[Optional[Given[Pronunciation]]] = UNSET,
+        audio: Maybe[Optional[bool]] = UNSET,
+    ) -> SaidText:
+        """
+        Say a text with a voice and a dictionary. `POST /voices/say`
+
+        Shows what the voice is given for numbers, mark-up and words of the dictionary: docs/pronunciation.md.
+        """
+        return await self._http.json(
+            Request(
+                "POST",
+                "/voices/say",
+                body=given(
+                    text=text,
+                    provider=provider,
+                    voice_id=voice_id,
+                    model=model,
+                    settings=settings,
+                    language=language,
+                    pronunciation=pronunciation,
+                    audio=audio,
+                ),
+            ),
+            SaidText,
         )
 
 

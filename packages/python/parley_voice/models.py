@@ -3064,6 +3064,18 @@ class ResponseDelay(Model):
 
 
 @dataclass(repr=False)
+class SaidText(Model):
+    """A text as it is shown, said and heard."""
+
+    text: str
+    """What is shown and stored"""
+    spoken: str
+    """What a voice that takes no phonemes is given"""
+    audio: Optional[str]
+    """A WAV file in base64"""
+
+
+@dataclass(repr=False)
 class SayCommand(Model):
     type: Literal["say"]
     text: str
@@ -3339,6 +3351,26 @@ class SwitchLanguage(Model):
 
     languages: List[Language]
     """Languages that the agent may change to."""
+
+
+@dataclass(repr=False)
+class TextToSay(Model):
+    text: str
+    """What an agent would say, with mark-up for pauses and spelling"""
+    provider: Optional[str] = None
+    """Default: the operator's"""
+    voice_id: Optional[str] = None
+    """Default: the provider's voice for the language"""
+    model: Optional[str] = None
+    """Default: the provider's"""
+    settings: Optional[Dict[str, Any]] = None
+    """Settings of the provider"""
+    language: Optional[Language] = None
+    """Default: the operator's"""
+    pronunciation: Optional[Pronunciation] = None
+    """An agent's `extensions.pronunciation`"""
+    audio: Optional[bool] = None
+    """Whether it is synthesised. Default true"""
 
 
 @dataclass(repr=False)

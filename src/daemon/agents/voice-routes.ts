@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import * as z from 'zod';
+import { pronunciationSchema } from '../../agent/extensions/pronunciation.js';
 import { languageSchema } from '../../agent/language.js';
 import { encodeUrlText } from '../../base/url-text.js';
 import type { StoredVoice } from '../../store/voices.js';
@@ -62,6 +63,26 @@ const newSchema = z
   .meta({ id: 'CustomVoiceCreate' });
 const deleteSchema = z.strictObject(nameShape).meta({ id: 'CustomVoiceName' });
 
+const sayingSchema = z
+  .strictObject({
+    text: z.string().min(1).max(2_000).describe('What an agent would say, with mark-up for pauses and spelling'),
+    provider: z.string().min(1).max(64).nullish().describe("Default: the operator's"),
+    voice_id: z.string().min(1).max(200).nullish().describe("Default: the provider's voice for the language"),
+    model: z.string().min(1).max(200).nullish().describe("Default: the provider's"),
+    settings: z.record(z.string().max(100), z.unknown()).nullish().describe('Settings of the provider'),
+    language: languageSchema.nullish().describe("Default: the operator's"),
+    pronunciation: pronunciationSchema.nullish().describe("An agent's `extensions.pronunciation`"),
+    audio: z.boolean().nullish().describe('Whether it is synthesised. Default true'),
+  })
+  .meta({ id: 'TextToSay' });
+const saidSchema = z
+  .strictObject({
+    text: z.string().describe('What is shown and stored'),
+    spoken: z.string().describe('What a voice that takes no phonemes is given'),
+    audio: z.string().nullable().describe('A WAV file in base64'),
+  })
+  .meta({ id: 'SaidText', description: 'A text as it is shown, said and heard.' });
+
 const EXAMPLE: z.output<typeof customSchema> = {
   provider: 'flite',
   voice_id: 'olive',
@@ -88,6 +109,7 @@ export function voiceRoutes(api: Api, options: VoiceRoutesOptions): void {
   listRoute(api, options);
   customRoutes(api, options);
   previewRoute(api, options);
+  sayRoute(api, options);
 }
 
 /** All voices. */
@@ -224,6 +246,43 @@ function previewRoute(api: Api, { voices, links }: VoiceRoutesOptions): void {
       const wav = await voices.preview(provider, voiceId);
       void reply.headers({ 'content-type': 'audio/wav', 'cache-control': `private, max-age=${String(LINK_S)}` });
       return reply.send(Buffer.from(wav));
+    },
+  });
+}
+
+/** A text, said by a voice with a dictionary. */
+function sayRoute(api: Api, { voices }: VoiceRoutesOptions): void {
+  api.add({
+    id: 'sayText',
+    method: 'POST',
+    path: '/voices/say',
+    tag,
+    summary: 'Say a text with a voice and a dictionary',
+    description:
+      'Shows what the voice is given for numbers, mark-up and words of the dictionary: docs/pronunciation.md.',
+    body: sayingSchema,
+    answer: saidSchema,
+    errors: ['PROVIDER_FAILED', 'PROVIDER_REFUSED', 'PROVIDER_TIMEOUT', 'TTS_ENGINE_MISSING'],
+    examples: () => ({
+      body: {
+        text: 'Ask Siobhan for order <spell>AB12</spell>.',
+        pronunciation: { words: [{ word: 'Siobhan', respelling: 'shi-vawn' }] },
+        audio: false,
+      },
+      answer: { text: 'Ask Siobhan for order AB12.', spoken: 'Ask shi-vawn for order A B one two.', audio: null },
+    }),
+    handle: async ({ body }) => {
+      const { text, spoken, wav } = await voices.say({
+        text: body.text,
+        provider: body.provider ?? null,
+        voiceId: body.voice_id ?? null,
+        model: body.model ?? null,
+        settings: body.settings ?? {},
+        language: body.language ?? null,
+        pronunciation: body.pronunciation ?? null,
+        isHeard: body.audio ?? true,
+      });
+      return { text, spoken, audio: wav === null ? null : Buffer.from(wav).toString('base64') };
     },
   });
 }

@@ -9,6 +9,10 @@ import type { AgentRegistry, HostedAgent } from './agents.js';
 import { placedFault } from './check-agent.js';
 import { encodeWav } from '../../audio/files/wav.js';
 import { phrasesFor } from '../../conversation/language/phrases.js';
+import type { PronunciationSettings } from '../../agent/extensions/pronunciation.js';
+import { readMarkup } from '../../base/speech-markup.js';
+import { spokenText } from '../../providers/tts/text/speakable.js';
+import { speechWords } from '../../providers/tts/text/spoken-words.js';
 
 /** The parameters of a preview. */
 export interface SpokenVoice {
@@ -85,6 +89,21 @@ export interface NameableVoice {
   custom: StoredVoice | null;
 }
 
+/** A text to be said, with its mark-up. */
+export interface TextToSay {
+  text: string;
+  /** Null = the operator's. */
+  provider: string | null;
+  /** Null = the provider's default voice of the language. */
+  voiceId: string | null;
+  model: string | null;
+  settings: Readonly<Record<string, unknown>>;
+  language: string | null;
+  pronunciation: PronunciationSettings | null;
+  /** Whether it is synthesised. */
+  isHeard: boolean;
+}
+
 /** The request for a custom voice. */
 export type NewVoice = Omit<StoredVoice, 'createdAt'>;
 
@@ -151,6 +170,32 @@ export class Voices {
     const agent = voice.baseVoiceId === voiceId ? undefined : agents.list().find(names);
     if (agent !== undefined) throw new ParleyError('VOICE_IN_USE', { voice: voiceId, agent: agent.id });
     await store.remove(provider, voiceId);
+  }
+
+  /**
+   * What is shown of a text, what a voice that takes no phonemes is given, and how it sounds, as a WAV file.
+   * @throws ParleyError PROVIDER_UNKNOWN, TTS_…, PROVIDER_…
+   */
+  async say(asked: TextToSay): Promise<{ text: string; spoken: string; wav: Uint8Array | null }> {
+    const { engine, store, defaults } = this.#options;
+    const { pronunciation, model } = asked;
+    const provider = asked.provider ?? defaults.provider;
+    const custom = asked.voiceId === null ? null : store.find(provider, asked.voiceId);
+    const language = asked.language ?? custom?.language ?? defaults.language;
+    const { text, spans } = readMarkup(asked.text);
+    const spoken = spokenText(speechWords({ text, spans, language, pronunciation }, false));
+    if (!asked.isHeard || spoken === '') return { text, spoken, wav: null };
+    const { samples, sampleRateHz } = await engine.speech({
+      text: asked.text,
+      provider,
+      language,
+      pronunciation,
+      voiceId: custom?.baseVoiceId ?? asked.voiceId,
+      model: model ?? custom?.model ?? null,
+      settings: { ...custom?.settings, ...asked.settings },
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    return { text, spoken, wav: encodeWav(samples, sampleRateHz) };
   }
 
   /** A spoken sample as a WAV file. @throws ParleyError PROVIDER_UNKNOWN, TTS_…, PROVIDER_… */

@@ -147,3 +147,35 @@ describe('custom voices', () => {
     expect((await house.ask('/voices/custom', { headers })).body).toEqual([]);
   });
 });
+
+describe('POST /voices/say', () => {
+  const say = (body: unknown): Promise<{ status: number; body: unknown }> =>
+    house.ask('/voices/say', { method: 'POST', headers, body: JSON.stringify(body) });
+  const pronunciation = { words: [{ word: 'Siobhan', ipa: 'ʃɪˈvɔːn' }] };
+
+  it('shows what is said, and lets it be heard with its pause', async () => {
+    const text = 'Ask Siobhan.<break time="2s"/> It is $5.';
+    const { body } = await say({ text, pronunciation, voice_id: 'kal16' });
+    expect(body).toMatchObject({ text: 'Ask Siobhan. It is $5.', spoken: 'Ask shi-vawn. It is five dollars.' });
+    const wav = decodeWav(Buffer.from((body as { audio: string }).audio, 'base64'));
+    const [samples = new Int16Array()] = wav.channels;
+    expect(samples.length / wav.sampleRateHz).toBeGreaterThan(3);
+  });
+
+  it('synthesises nothing where only the words are asked for', async () => {
+    const { body } = await say({ text: 'um 1:05 Uhr', language: 'de', audio: false });
+    expect(body).toEqual({ text: 'um 1:05 Uhr', spoken: 'um ein Uhr fünf', audio: null });
+  });
+
+  it('names the faults of a dictionary at their places', async () => {
+    const words = [{ word: 'a', respelling: 'b' }, { word: 'Siobhan' }, { word: 'x', ipa: '5%' }];
+    const { status, body } = await say({ text: 'Hi', pronunciation: { words, region: 'gb' }, audio: false });
+    expect(status).toBe(422);
+    const places = (body as { detail: { loc: unknown[] }[] }).detail.map(({ loc }) => loc.join('.'));
+    expect(places).toEqual([
+      'body.pronunciation.words.1.word',
+      'body.pronunciation.words.2.ipa',
+      'body.pronunciation.region',
+    ]);
+  });
+});

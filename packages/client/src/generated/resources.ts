@@ -86,6 +86,7 @@ import type {
   QueuedCall,
   RegisterCall,
   RegisterSipCall,
+  SaidText,
   SessionCommand,
   SessionToken,
   Share,
@@ -98,6 +99,7 @@ import type {
   StepFigures,
   StoredEmbedConfiguration,
   Success,
+  TextToSay,
   ToolEvent,
   ToolProgressEvent,
   ToolStartedEvent,
@@ -1439,6 +1441,15 @@ export class Voices {
    */
   getPreview(provider: string, voiceId: string, query: GetVoicePreviewQuery, options?: RequestOptions): Promise<Blob> {
     return this.#http.blob('GET', path`/voices/${provider}/${voiceId}/preview`, { query }, options);
+  }
+
+  /**
+   * Say a text with a voice and a dictionary. `POST /voices/say`
+   *
+   * Shows what the voice is given for numbers, mark-up and words of the dictionary: docs/pronunciation.md.
+   */
+  sayText(body: TextToSay, options?: RequestOptions): Promise<SaidText> {
+    return this.#http.json('POST', '/voices/say', { body }, options);
   }
 }
 

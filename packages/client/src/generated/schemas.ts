@@ -3023,6 +3023,15 @@ interface components {
       /** @description Extra wait while the user is giving digits: a phone number, an identifier. */
       number_input_delay?: number | null;
     };
+    /** @description A text as it is shown, said and heard. */
+    SaidText: {
+      /** @description What is shown and stored */
+      text: string;
+      /** @description What a voice that takes no phonemes is given */
+      spoken: string;
+      /** @description A WAV file in base64 */
+      audio: string | null;
+    };
     SayCommand: {
       /** @constant */
       type: 'say';
@@ -3270,6 +3279,26 @@ interface components {
     SwitchLanguage: {
       /** @description Languages that the agent may change to. */
       languages: components['schemas']['Language'][];
+    };
+    TextToSay: {
+      /** @description What an agent would say, with mark-up for pauses and spelling */
+      text: string;
+      /** @description Default: the operator's */
+      provider?: string | null;
+      /** @description Default: the provider's voice for the language */
+      voice_id?: string | null;
+      /** @description Default: the provider's */
+      model?: string | null;
+      /** @description Settings of the provider */
+      settings?: {
+        [key: string]: unknown;
+      } | null;
+      /** @description Default: the operator's */
+      language?: components['schemas']['Language'] | null;
+      /** @description An agent's `extensions.pronunciation` */
+      pronunciation?: components['schemas']['Pronunciation'] | null;
+      /** @description Whether it is synthesised. Default true */
+      audio?: boolean | null;
     };
     ToolCall: {
       id: string;
@@ -4052,6 +4081,7 @@ export type RecordingExtension = components['schemas']['RecordingExtension'];
 export type RegisterCall = components['schemas']['RegisterCall'];
 export type RegisterSipCall = components['schemas']['RegisterSipCall'];
 export type ResponseDelay = components['schemas']['ResponseDelay'];
+export type SaidText = components['schemas']['SaidText'];
 export type SayCommand = components['schemas']['SayCommand'];
 export type ServiceFunction = components['schemas']['ServiceFunction'];
 export type ServiceFunctionData = components['schemas']['ServiceFunctionData'];
@@ -4074,6 +4104,7 @@ export type StoppedResult = components['schemas']['StoppedResult'];
 export type StoredEmbedConfiguration = components['schemas']['StoredEmbedConfiguration'];
 export type Success = components['schemas']['Success'];
 export type SwitchLanguage = components['schemas']['SwitchLanguage'];
+export type TextToSay = components['schemas']['TextToSay'];
 export type ToolCall = components['schemas']['ToolCall'];
 export type ToolEvent = components['schemas']['ToolEvent'];
 export type ToolMessage = components['schemas']['ToolMessage'];

@@ -10,9 +10,10 @@ import { type Path, withoutUnset, withValue } from '../draft.js';
 import { ExpectedTimes } from './expected-times.js';
 import { Faults } from '../forms/faults.js';
 import type { FlowEditor } from '../flow/editor.js';
+import { PronunciationCard, type PronouncingAgent } from './pronunciation-card.js';
 import type { PublishingPanel } from './publishing.js';
 
-interface Agent {
+interface Agent extends PronouncingAgent {
   id: string;
   name: string;
   config: unknown;
@@ -137,7 +138,16 @@ class AgentEditor {
           'div',
           { class: 'columns' },
           card('Configuration', this.#times, this.#formPlace),
-          el('div', { class: 'stack' }, card('As JSON', this.#json), publishing.element),
+          el(
+            'div',
+            { class: 'stack' },
+            card('As JSON', this.#json),
+            new PronunciationCard(this.#api, this.#path, agent, {
+              get: () => this.#extensions,
+              set: (extensions) => (this.#extensions = extensions),
+            }).element,
+            publishing.element,
+          ),
         ),
       );
     } catch (error) {

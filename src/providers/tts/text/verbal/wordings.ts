@@ -67,6 +67,74 @@ export interface Wording {
 
 const list = (words: string): string[] => words.split(' ');
 
+const MASCULINE = 'masculine' as const;
+const FEMININE = 'feminine' as const;
+const NEUTER = 'neuter' as const;
+
+const GERMAN_UNITS: Readonly<Record<string, Noun>> = {
+  km: ['Kilometer', 'Kilometer', MASCULINE], m: ['Meter', 'Meter', MASCULINE], cm: ['Zentimeter', 'Zentimeter', MASCULINE],
+  mm: ['Millimeter', 'Millimeter', MASCULINE], kg: ['Kilogramm', 'Kilogramm', NEUTER], g: ['Gramm', 'Gramm', NEUTER],
+  mg: ['Milligramm', 'Milligramm', NEUTER], t: ['Tonne', 'Tonnen', FEMININE], l: ['Liter', 'Liter', MASCULINE], L: ['Liter', 'Liter', MASCULINE],
+  ml: ['Milliliter', 'Milliliter', MASCULINE], 'km/h': ['Kilometer pro Stunde', 'Kilometer pro Stunde', MASCULINE],
+  'm/s': ['Meter pro Sekunde', 'Meter pro Sekunde', MASCULINE], 'm²': ['Quadratmeter', 'Quadratmeter', MASCULINE], qm: ['Quadratmeter', 'Quadratmeter', MASCULINE],
+  'km²': ['Quadratkilometer', 'Quadratkilometer', MASCULINE], 'm³': ['Kubikmeter', 'Kubikmeter', MASCULINE], ha: ['Hektar', 'Hektar', MASCULINE],
+  Min: ['Minute', 'Minuten', FEMININE], min: ['Minute', 'Minuten', FEMININE], Std: ['Stunde', 'Stunden', FEMININE], h: ['Stunde', 'Stunden', FEMININE],
+  Sek: ['Sekunde', 'Sekunden', FEMININE], s: ['Sekunde', 'Sekunden', FEMININE], kWh: ['Kilowattstunde', 'Kilowattstunden', FEMININE],
+  kW: ['Kilowatt', 'Kilowatt', NEUTER], W: ['Watt', 'Watt', NEUTER], V: ['Volt', 'Volt', NEUTER], MB: ['Megabyte', 'Megabyte', NEUTER],
+  GB: ['Gigabyte', 'Gigabyte', NEUTER], TB: ['Terabyte', 'Terabyte', NEUTER], MHz: ['Megahertz', 'Megahertz', NEUTER], GHz: ['Gigahertz', 'Gigahertz', NEUTER],
+  '°C': ['Grad Celsius', 'Grad Celsius', MASCULINE], '°F': ['Grad Fahrenheit', 'Grad Fahrenheit', MASCULINE], '°': ['Grad', 'Grad', MASCULINE],
+  'Mbit/s': ['Megabit pro Sekunde', 'Megabit pro Sekunde', NEUTER], dB: ['Dezibel', 'Dezibel', NEUTER], PS: ['PS', 'PS', NEUTER], kcal: ['Kilokalorie', 'Kilokalorien', FEMININE],
+}; // prettier-ignore
+
+const GERMAN_ABBREVIATIONS: Readonly<Record<string, string>> = {
+  'z.B': 'zum Beispiel', 'd.h': 'das heißt', 'u.a': 'unter anderem', 'i.d.R': 'in der Regel', 'u.U': 'unter Umständen', 'o.ä': 'oder ähnlich', 's.o': 'siehe oben',
+  'z.T': 'zum Teil', 'v.a': 'vor allem', 'z.Hd': 'zu Händen', 'm.E': 'meines Erachtens',
+  bzw: 'beziehungsweise', usw: 'und so weiter', etc: 'et cetera', ca: 'circa', Nr: 'Nummer', Tel: 'Telefon', Str: 'Straße', inkl: 'inklusive', exkl: 'exklusive',
+  zzgl: 'zuzüglich', ggf: 'gegebenenfalls', evtl: 'eventuell', max: 'maximal', mind: 'mindestens', min: 'minimal', vgl: 'vergleiche', Dr: 'Doktor', Prof: 'Professor',
+  Hr: 'Herr', Fr: 'Frau', St: 'Sankt', Abs: 'Absatz', Art: 'Artikel', Kap: 'Kapitel', Abt: 'Abteilung', geb: 'geboren', gest: 'gestorben', Std: 'Stunden', Min: 'Minuten',
+  Sek: 'Sekunden', Mio: 'Millionen', Mrd: 'Milliarden', Tsd: 'Tausend', Bd: 'Band', S: 'Seite', Jh: 'Jahrhundert', Mwst: 'Mehrwertsteuer', tgl: 'täglich', telef: 'telefonisch', Stk: 'Stück', 
+  Jan: 'Januar', Feb: 'Februar', Apr: 'April', Aug: 'August', Sep: 'September', Sept: 'September', Okt: 'Oktober', Nov: 'November', Dez: 'Dezember', allg: 'allgemein', bspw: 'beispielsweise', sog: 'sogenannt',
+}; // prettier-ignore
+
+const FRENCH_UNITS: Readonly<Record<string, Noun>> = {
+  km: ['kilomètre', 'kilomètres', MASCULINE], m: ['mètre', 'mètres', MASCULINE], cm: ['centimètre', 'centimètres', MASCULINE], mm: ['millimètre', 'millimètres', MASCULINE],
+  kg: ['kilogramme', 'kilogrammes', MASCULINE], g: ['gramme', 'grammes', MASCULINE], mg: ['milligramme', 'milligrammes', MASCULINE], t: ['tonne', 'tonnes', FEMININE],
+  l: ['litre', 'litres', MASCULINE], L: ['litre', 'litres', MASCULINE], ml: ['millilitre', 'millilitres', MASCULINE], cl: ['centilitre', 'centilitres', MASCULINE],
+  'km/h': ['kilomètre heure', 'kilomètres heure', MASCULINE], 'm/s': ['mètre par seconde', 'mètres par seconde', MASCULINE], 'm²': ['mètre carré', 'mètres carrés', MASCULINE],
+  'km²': ['kilomètre carré', 'kilomètres carrés', MASCULINE], 'm³': ['mètre cube', 'mètres cubes', MASCULINE], ha: ['hectare', 'hectares', MASCULINE],
+  h: ['heure', 'heures', FEMININE], min: ['minute', 'minutes', FEMININE], mn: ['minute', 'minutes', FEMININE], s: ['seconde', 'secondes', FEMININE],
+  kWh: ['kilowattheure', 'kilowattheures', MASCULINE], kW: ['kilowatt', 'kilowatts', MASCULINE], W: ['watt', 'watts', MASCULINE], V: ['volt', 'volts', MASCULINE],
+  Mo: ['mégaoctet', 'mégaoctets', MASCULINE], Go: ['gigaoctet', 'gigaoctets', MASCULINE], To: ['téraoctet', 'téraoctets', MASCULINE], GHz: ['gigahertz', 'gigahertz', MASCULINE],
+  '°C': ['degré Celsius', 'degrés Celsius', MASCULINE], '°F': ['degré Fahrenheit', 'degrés Fahrenheit', MASCULINE], '°': ['degré', 'degrés', MASCULINE], dB: ['décibel', 'décibels', MASCULINE],
+  'Mbit/s': ['mégabit par seconde', 'mégabits par seconde', MASCULINE],
+}; // prettier-ignore
+
+const FRENCH_ABBREVIATIONS: Readonly<Record<string, string>> = {
+  'p.ex': 'par exemple', 'c.-à-d': "c'est-à-dire", etc: 'et cetera', env: 'environ', Tél: 'téléphone', tél: 'téléphone', M: 'Monsieur', MM: 'Messieurs', av: 'avenue', Av: 'Avenue',
+  bd: 'boulevard', Bd: 'Boulevard', boul: 'boulevard', max: 'maximum', min: 'minimum', apr: 'après', janv: 'janvier', févr: 'février', avr: 'avril', juil: 'juillet', sept: 'septembre',
+  oct: 'octobre', nov: 'novembre', déc: 'décembre', rdv: 'rendez-vous', réf: 'référence', Réf: 'référence', p: 'page', vol: 'volume', chap: 'chapitre', art: 'article', fig: 'figure', Dr: 'Docteur', Me: 'Maître', adr: 'adresse', hab: 'habitants', arr: 'arrondissement', ex: 'exemple', cf: 'confer', St: 'Saint', Ste: 'Sainte',
+}; // prettier-ignore
+
+const SPANISH_UNITS: Readonly<Record<string, Noun>> = {
+  km: ['kilómetro', 'kilómetros', MASCULINE], m: ['metro', 'metros', MASCULINE], cm: ['centímetro', 'centímetros', MASCULINE], mm: ['milímetro', 'milímetros', MASCULINE],
+  kg: ['kilogramo', 'kilogramos', MASCULINE], g: ['gramo', 'gramos', MASCULINE], mg: ['miligramo', 'miligramos', MASCULINE], t: ['tonelada', 'toneladas', FEMININE],
+  l: ['litro', 'litros', MASCULINE], L: ['litro', 'litros', MASCULINE], ml: ['mililitro', 'mililitros', MASCULINE], cl: ['centilitro', 'centilitros', MASCULINE],
+  'km/h': ['kilómetro por hora', 'kilómetros por hora', MASCULINE], 'm/s': ['metro por segundo', 'metros por segundo', MASCULINE], 'm²': ['metro cuadrado', 'metros cuadrados', MASCULINE],
+  'km²': ['kilómetro cuadrado', 'kilómetros cuadrados', MASCULINE], 'm³': ['metro cúbico', 'metros cúbicos', MASCULINE], ha: ['hectárea', 'hectáreas', FEMININE],
+  h: ['hora', 'horas', FEMININE], min: ['minuto', 'minutos', MASCULINE], s: ['segundo', 'segundos', MASCULINE], kWh: ['kilovatio hora', 'kilovatios hora', MASCULINE],
+  kW: ['kilovatio', 'kilovatios', MASCULINE], W: ['vatio', 'vatios', MASCULINE], V: ['voltio', 'voltios', MASCULINE], MB: ['megabyte', 'megabytes', MASCULINE],
+  GB: ['gigabyte', 'gigabytes', MASCULINE], TB: ['terabyte', 'terabytes', MASCULINE], GHz: ['gigahercio', 'gigahercios', MASCULINE], dB: ['decibelio', 'decibelios', MASCULINE],
+  '°C': ['grado Celsius', 'grados Celsius', MASCULINE], '°F': ['grado Fahrenheit', 'grados Fahrenheit', MASCULINE], '°': ['grado', 'grados', MASCULINE],
+  'Mbit/s': ['megabit por segundo', 'megabits por segundo', MASCULINE],
+}; // prettier-ignore
+
+const SPANISH_ABBREVIATIONS: Readonly<Record<string, string>> = {
+  'p.ej': 'por ejemplo', etc: 'etcétera', aprox: 'aproximadamente', Tel: 'teléfono', tel: 'teléfono', Tfno: 'teléfono', núm: 'número', Núm: 'número', Sr: 'señor', Sra: 'señora', Srta: 'señorita',
+  Sres: 'señores', Dr: 'doctor', Dra: 'doctora', D: 'don', Dª: 'doña', Dña: 'doña', Avda: 'avenida', Av: 'avenida', Ud: 'usted', Uds: 'ustedes', Vd: 'usted', máx: 'máximo', mín: 'mínimo', pág: 'página',
+  págs: 'páginas', Prof: 'profesor', Ing: 'ingeniero', Lic: 'licenciado', ext: 'extensión', Ext: 'extensión', Pza: 'plaza', Pl: 'plaza', izq: 'izquierda', dcha: 'derecha', pto: 'punto', cap: 'capítulo', art: 'artículo',
+  vol: 'volumen', dpto: 'departamento', Dpto: 'departamento', ene: 'enero', feb: 'febrero', abr: 'abril', ago: 'agosto', sept: 'septiembre', oct: 'octubre', nov: 'noviembre', dic: 'diciembre', 'a.C': 'antes de Cristo', 'd.C': 'después de Cristo', 'EE.UU': 'Estados Unidos', 'S.A': 'sociedad anónima', min: 'minutos', c: 'calle', C: 'calle', mill: 'millones', Sto: 'Santo', Sta: 'Santa',
+}; // prettier-ignore
+
 const GERMAN_ENDINGS: readonly [RegExp, string][] = [
   [
     /^(?:am|im|zum|beim|vom|den|dem|des|der\s|ab|bis|seit|einen|einem|unserem|unseren|diesem|diesen|jeden|jedem)$/iu,
@@ -81,10 +149,6 @@ const GERMAN_FEMININE =
   /(?:ung|heit|keit|schaft|tion|tät|ei|ie|ik|ur|enz|anz)$|^(?:nacht|person|woche|stunde|minute|sekunde|flasche|tasse|karte|seite|tür|straße|adresse|frage|reservierung|buchung|nummer|etage|möglichkeit|million|milliarde|tonne|dose|suite|anfrage|rückfrage|mark|unze|meile|pizza|portion|stimme|treppe|sache|pause|runde|gruppe|familie|schule|klasse|million|wohnung|hand|stadt|tüte|kiste|packung|kugel|scheibe|mail|e-mail|app)$/iu;
 const GERMAN_NEUTER =
   /(?:chen|lein|ment|um)$|^(?:jahr|zimmer|bett|kind|haus|stück|prozent|kilo|kilogramm|gramm|pfund|bier|glas|wasser|ticket|auto|mal|paar|getränk|ei|brot|hotel|buch|paket|angebot|problem|gericht|menü)$/iu;
-
-const MASCULINE = 'masculine' as const;
-const FEMININE = 'feminine' as const;
-const NEUTER = 'neuter' as const;
 
 export function germanWording(region: string): Wording {
   const cardinal = GERMAN_SPELLER.cardinal;
@@ -105,31 +169,10 @@ export function germanWording(region: string): Wording {
       CHF: ['Franken', 'Franken', MASCULINE, ['Rappen', 'Rappen', MASCULINE]], '¥': ['Yen', 'Yen', MASCULINE],
     },
     centsAfter: ' ',
-    units: {
-      km: ['Kilometer', 'Kilometer', MASCULINE], m: ['Meter', 'Meter', MASCULINE], cm: ['Zentimeter', 'Zentimeter', MASCULINE],
-      mm: ['Millimeter', 'Millimeter', MASCULINE], kg: ['Kilogramm', 'Kilogramm', NEUTER], g: ['Gramm', 'Gramm', NEUTER],
-      mg: ['Milligramm', 'Milligramm', NEUTER], t: ['Tonne', 'Tonnen', FEMININE], l: ['Liter', 'Liter', MASCULINE], L: ['Liter', 'Liter', MASCULINE],
-      ml: ['Milliliter', 'Milliliter', MASCULINE], 'km/h': ['Kilometer pro Stunde', 'Kilometer pro Stunde', MASCULINE],
-      'm/s': ['Meter pro Sekunde', 'Meter pro Sekunde', MASCULINE], 'm²': ['Quadratmeter', 'Quadratmeter', MASCULINE], qm: ['Quadratmeter', 'Quadratmeter', MASCULINE],
-      'km²': ['Quadratkilometer', 'Quadratkilometer', MASCULINE], 'm³': ['Kubikmeter', 'Kubikmeter', MASCULINE], ha: ['Hektar', 'Hektar', MASCULINE],
-      Min: ['Minute', 'Minuten', FEMININE], min: ['Minute', 'Minuten', FEMININE], Std: ['Stunde', 'Stunden', FEMININE], h: ['Stunde', 'Stunden', FEMININE],
-      Sek: ['Sekunde', 'Sekunden', FEMININE], s: ['Sekunde', 'Sekunden', FEMININE], kWh: ['Kilowattstunde', 'Kilowattstunden', FEMININE],
-      kW: ['Kilowatt', 'Kilowatt', NEUTER], W: ['Watt', 'Watt', NEUTER], V: ['Volt', 'Volt', NEUTER], MB: ['Megabyte', 'Megabyte', NEUTER],
-      GB: ['Gigabyte', 'Gigabyte', NEUTER], TB: ['Terabyte', 'Terabyte', NEUTER], MHz: ['Megahertz', 'Megahertz', NEUTER], GHz: ['Gigahertz', 'Gigahertz', NEUTER],
-      '°C': ['Grad Celsius', 'Grad Celsius', MASCULINE], '°F': ['Grad Fahrenheit', 'Grad Fahrenheit', MASCULINE], '°': ['Grad', 'Grad', MASCULINE],
-      'Mbit/s': ['Megabit pro Sekunde', 'Megabit pro Sekunde', NEUTER], dB: ['Dezibel', 'Dezibel', NEUTER], PS: ['PS', 'PS', NEUTER], kcal: ['Kilokalorie', 'Kilokalorien', FEMININE],
-    },
+    units: GERMAN_UNITS,
     magnitudes: { Mio: ['Million', 'Millionen'], Mrd: ['Milliarde', 'Milliarden'], Tsd: ['Tausend', 'Tausend'] },
     ofMagnitude: (noun) => noun,
-    abbreviations: {
-      'z.B': 'zum Beispiel', 'd.h': 'das heißt', 'u.a': 'unter anderem', 'i.d.R': 'in der Regel', 'u.U': 'unter Umständen', 'o.ä': 'oder ähnlich', 's.o': 'siehe oben',
-      'z.T': 'zum Teil', 'v.a': 'vor allem', 'z.Hd': 'zu Händen', 'm.E': 'meines Erachtens',
-      bzw: 'beziehungsweise', usw: 'und so weiter', etc: 'et cetera', ca: 'circa', Nr: 'Nummer', Tel: 'Telefon', Str: 'Straße', inkl: 'inklusive', exkl: 'exklusive',
-      zzgl: 'zuzüglich', ggf: 'gegebenenfalls', evtl: 'eventuell', max: 'maximal', mind: 'mindestens', min: 'minimal', vgl: 'vergleiche', Dr: 'Doktor', Prof: 'Professor',
-      Hr: 'Herr', Fr: 'Frau', St: 'Sankt', Abs: 'Absatz', Art: 'Artikel', Kap: 'Kapitel', Abt: 'Abteilung', geb: 'geboren', gest: 'gestorben', Std: 'Stunden', Min: 'Minuten',
-      Sek: 'Sekunden', Mio: 'Millionen', Mrd: 'Milliarden', Tsd: 'Tausend', Bd: 'Band', S: 'Seite', Jh: 'Jahrhundert', Mwst: 'Mehrwertsteuer', tgl: 'täglich', telef: 'telefonisch', Stk: 'Stück', 
-      Jan: 'Januar', Feb: 'Februar', Apr: 'April', Aug: 'August', Sep: 'September', Sept: 'September', Okt: 'Oktober', Nov: 'November', Dez: 'Dezember', allg: 'allgemein', bspw: 'beispielsweise', sog: 'sogenannt',
-    },
+    abbreviations: GERMAN_ABBREVIATIONS,
     short: { MwSt: 'Mehrwertsteuer', PLZ: 'Postleitzahl', Hbf: 'Hauptbahnhof' },
     genderOf: (word) => (!/^\p{Lu}\p{L}{1,}$/u.test(word) ? 'alone' : GERMAN_FEMININE.test(word) ? FEMININE : GERMAN_NEUTER.test(word) ? NEUTER : MASCULINE),
     labels: /^(?:zimmer|nummer|nr|seite|kapitel|gleis|linie|raum|tisch|platz|stufe|version|option|schritt|teil|band|klasse|punkt|gate|flug|ausgang|tor|halle|taste|die)$/iu,
@@ -189,25 +232,10 @@ export function frenchWording(region: string): Wording {
       CHF: ['franc', 'francs', MASCULINE, cent], '¥': ['yen', 'yens', MASCULINE],
     },
     centsAfter: ' ',
-    units: {
-      km: ['kilomètre', 'kilomètres', MASCULINE], m: ['mètre', 'mètres', MASCULINE], cm: ['centimètre', 'centimètres', MASCULINE], mm: ['millimètre', 'millimètres', MASCULINE],
-      kg: ['kilogramme', 'kilogrammes', MASCULINE], g: ['gramme', 'grammes', MASCULINE], mg: ['milligramme', 'milligrammes', MASCULINE], t: ['tonne', 'tonnes', FEMININE],
-      l: ['litre', 'litres', MASCULINE], L: ['litre', 'litres', MASCULINE], ml: ['millilitre', 'millilitres', MASCULINE], cl: ['centilitre', 'centilitres', MASCULINE],
-      'km/h': ['kilomètre heure', 'kilomètres heure', MASCULINE], 'm/s': ['mètre par seconde', 'mètres par seconde', MASCULINE], 'm²': ['mètre carré', 'mètres carrés', MASCULINE],
-      'km²': ['kilomètre carré', 'kilomètres carrés', MASCULINE], 'm³': ['mètre cube', 'mètres cubes', MASCULINE], ha: ['hectare', 'hectares', MASCULINE],
-      h: ['heure', 'heures', FEMININE], min: ['minute', 'minutes', FEMININE], mn: ['minute', 'minutes', FEMININE], s: ['seconde', 'secondes', FEMININE],
-      kWh: ['kilowattheure', 'kilowattheures', MASCULINE], kW: ['kilowatt', 'kilowatts', MASCULINE], W: ['watt', 'watts', MASCULINE], V: ['volt', 'volts', MASCULINE],
-      Mo: ['mégaoctet', 'mégaoctets', MASCULINE], Go: ['gigaoctet', 'gigaoctets', MASCULINE], To: ['téraoctet', 'téraoctets', MASCULINE], GHz: ['gigahertz', 'gigahertz', MASCULINE],
-      '°C': ['degré Celsius', 'degrés Celsius', MASCULINE], '°F': ['degré Fahrenheit', 'degrés Fahrenheit', MASCULINE], '°': ['degré', 'degrés', MASCULINE], dB: ['décibel', 'décibels', MASCULINE],
-      'Mbit/s': ['mégabit par seconde', 'mégabits par seconde', MASCULINE],
-    },
+    units: FRENCH_UNITS,
     magnitudes: { M: ['million', 'millions'], Md: ['milliard', 'milliards'], Mds: ['milliard', 'milliards'], k: ['mille', 'mille'], million: ['million', 'millions'], millions: ['million', 'millions'], milliard: ['milliard', 'milliards'], milliards: ['milliard', 'milliards'] },
     ofMagnitude: (noun) => (/^[aeiouyéh]/iu.test(noun) ? `d'${noun}` : `de ${noun}`),
-    abbreviations: {
-      'p.ex': 'par exemple', 'c.-à-d': "c'est-à-dire", etc: 'et cetera', env: 'environ', Tél: 'téléphone', tél: 'téléphone', M: 'Monsieur', MM: 'Messieurs', av: 'avenue', Av: 'Avenue',
-      bd: 'boulevard', Bd: 'Boulevard', boul: 'boulevard', max: 'maximum', min: 'minimum', apr: 'après', janv: 'janvier', févr: 'février', avr: 'avril', juil: 'juillet', sept: 'septembre',
-      oct: 'octobre', nov: 'novembre', déc: 'décembre', rdv: 'rendez-vous', réf: 'référence', Réf: 'référence', p: 'page', vol: 'volume', chap: 'chapitre', art: 'article', fig: 'figure', Dr: 'Docteur', Me: 'Maître', adr: 'adresse', hab: 'habitants', arr: 'arrondissement', ex: 'exemple', cf: 'confer', St: 'Saint', Ste: 'Sainte',
-    },
+    abbreviations: FRENCH_ABBREVIATIONS,
     short: { Mme: 'Madame', Mmes: 'Mesdames', Mlle: 'Mademoiselle', Mlles: 'Mesdemoiselles', Dr: 'Docteur', Me: 'Maître', Pr: 'Professeur', Bd: 'Boulevard', bd: 'boulevard', 'n°': 'numéro', 'N°': 'numéro', rdv: 'rendez-vous', RDV: 'rendez-vous', tél: 'téléphone', Ste: 'Sainte', St: 'Saint', Cie: 'compagnie', TTC: 'toutes taxes comprises', 'ex-': 'ex' },
     genderOf: (word) => (!/^\p{L}{2,}$/u.test(word) || (FRENCH_FUNCTION.test(word) && word !== 'fois') ? 'alone' : FRENCH_FEMININE.test(word) ? FEMININE : MASCULINE),
     labels: /^(?:chambre|numéro|n°|page|étape|ligne|porte|salle|table|quai|voie|chapitre|article|option|version|niveau|bus|tram|classe|touche|le|la)$/iu,
@@ -275,26 +303,10 @@ export function spanishWording(region: string): Wording {
       CHF: ['franco', 'francos', MASCULINE, ['céntimo', 'céntimos', MASCULINE]], MXN: ['peso', 'pesos', MASCULINE, ['centavo', 'centavos', MASCULINE]], '¥': ['yen', 'yenes', MASCULINE],
     },
     centsAfter: ' con ',
-    units: {
-      km: ['kilómetro', 'kilómetros', MASCULINE], m: ['metro', 'metros', MASCULINE], cm: ['centímetro', 'centímetros', MASCULINE], mm: ['milímetro', 'milímetros', MASCULINE],
-      kg: ['kilogramo', 'kilogramos', MASCULINE], g: ['gramo', 'gramos', MASCULINE], mg: ['miligramo', 'miligramos', MASCULINE], t: ['tonelada', 'toneladas', FEMININE],
-      l: ['litro', 'litros', MASCULINE], L: ['litro', 'litros', MASCULINE], ml: ['mililitro', 'mililitros', MASCULINE], cl: ['centilitro', 'centilitros', MASCULINE],
-      'km/h': ['kilómetro por hora', 'kilómetros por hora', MASCULINE], 'm/s': ['metro por segundo', 'metros por segundo', MASCULINE], 'm²': ['metro cuadrado', 'metros cuadrados', MASCULINE],
-      'km²': ['kilómetro cuadrado', 'kilómetros cuadrados', MASCULINE], 'm³': ['metro cúbico', 'metros cúbicos', MASCULINE], ha: ['hectárea', 'hectáreas', FEMININE],
-      h: ['hora', 'horas', FEMININE], min: ['minuto', 'minutos', MASCULINE], s: ['segundo', 'segundos', MASCULINE], kWh: ['kilovatio hora', 'kilovatios hora', MASCULINE],
-      kW: ['kilovatio', 'kilovatios', MASCULINE], W: ['vatio', 'vatios', MASCULINE], V: ['voltio', 'voltios', MASCULINE], MB: ['megabyte', 'megabytes', MASCULINE],
-      GB: ['gigabyte', 'gigabytes', MASCULINE], TB: ['terabyte', 'terabytes', MASCULINE], GHz: ['gigahercio', 'gigahercios', MASCULINE], dB: ['decibelio', 'decibelios', MASCULINE],
-      '°C': ['grado Celsius', 'grados Celsius', MASCULINE], '°F': ['grado Fahrenheit', 'grados Fahrenheit', MASCULINE], '°': ['grado', 'grados', MASCULINE],
-      'Mbit/s': ['megabit por segundo', 'megabits por segundo', MASCULINE],
-    },
+    units: SPANISH_UNITS,
     magnitudes: { M: ['millón', 'millones'], mill: ['millón', 'millones'], mills: ['millón', 'millones'], millón: ['millón', 'millones'], millones: ['millón', 'millones'] },
     ofMagnitude: (noun) => `de ${noun}`,
-    abbreviations: {
-      'p.ej': 'por ejemplo', etc: 'etcétera', aprox: 'aproximadamente', Tel: 'teléfono', tel: 'teléfono', Tfno: 'teléfono', núm: 'número', Núm: 'número', Sr: 'señor', Sra: 'señora', Srta: 'señorita',
-      Sres: 'señores', Dr: 'doctor', Dra: 'doctora', D: 'don', Dª: 'doña', Dña: 'doña', Avda: 'avenida', Av: 'avenida', Ud: 'usted', Uds: 'ustedes', Vd: 'usted', máx: 'máximo', mín: 'mínimo', pág: 'página',
-      págs: 'páginas', Prof: 'profesor', Ing: 'ingeniero', Lic: 'licenciado', ext: 'extensión', Ext: 'extensión', Pza: 'plaza', Pl: 'plaza', izq: 'izquierda', dcha: 'derecha', pto: 'punto', cap: 'capítulo', art: 'artículo',
-      vol: 'volumen', dpto: 'departamento', Dpto: 'departamento', ene: 'enero', feb: 'febrero', abr: 'abril', ago: 'agosto', sept: 'septiembre', oct: 'octubre', nov: 'noviembre', dic: 'diciembre', 'a.C': 'antes de Cristo', 'd.C': 'después de Cristo', 'EE.UU': 'Estados Unidos', 'S.A': 'sociedad anónima', min: 'minutos', c: 'calle', C: 'calle', mill: 'millones', Sto: 'Santo', Sta: 'Santa',
-    },
+    abbreviations: SPANISH_ABBREVIATIONS,
     short: { 'c/': 'calle', 'C/': 'calle', 'n.º': 'número', 'nº': 'número', 'Nº': 'número', 'n°': 'número', Dña: 'doña', Sra: 'señora', Sr: 'señor', EEUU: 'Estados Unidos', IVA: 'IVA', 'c/u': 'cada uno' },
     genderOf: (word) => {
       if (!/^\p{L}{2,}$/u.test(word) || SPANISH_FUNCTION.test(word)) return 'alone';
