@@ -74,9 +74,18 @@ export function spokenText(entry: AssistantEntry, expected: boolean): string {
 
 /** The agent's last words, including those that are still to be played. */
 export function lastSpoken(core: Core): string {
-  const said = (entry: HistoryEntry): boolean => entry.role === 'assistant' && entry.parts.length > 0;
-  const last = core.state.history.findLast(said);
-  return last?.role === 'assistant' ? spokenText(last, true) : '';
+  const last = lastSaid(core);
+  return last === undefined ? '' : spokenText(last, true);
+}
+
+/** Whether the user cut the agent's last words off. */
+export function wasCutOff(core: Core): boolean {
+  return lastSaid(core)?.interrupted === true;
+}
+
+function lastSaid({ state }: Core): AssistantEntry | undefined {
+  return state.history.findLast((entry) => entry.role === 'assistant' && entry.parts.length > 0) as
+    AssistantEntry | undefined;
 }
 
 /** The index of the user's last message; null = there is none. */

@@ -1,7 +1,7 @@
 import type { Core } from '../core.js';
 import { beyondEcho, saidAt, saidBefore } from './echo.js';
 import { scoreTurn, silenceNeededMs, type TurnScore } from './endpointing.js';
-import { INAUDIBLE, lastSpoken } from '../speech/history.js';
+import { INAUDIBLE, lastSpoken, wasCutOff } from '../speech/history.js';
 import { newTurn } from '../state.js';
 
 /** The user's turn: collects words and decides when it is over. */
@@ -178,8 +178,8 @@ export function turnMessage(core: Core): string | null {
   const { segments } = core.state.turn;
   const unclear = segments.some((segment) => !segment.understood && segment.text.trim() !== '');
   const isHeard = core.config.modelHears && segments.length === 0;
-  // A word is a whole answer: silence must not follow it.
-  const isAnswer = core.state.expected !== null || /[?？]/u.test(lastSpoken(core));
+  // A word is a whole answer: silence must not follow it. Over a question that was cut off it may be a cough.
+  const isAnswer = (core.state.expected !== null && !wasCutOff(core)) || /[?？]/u.test(lastSpoken(core));
   return unclear || isLong(core, isHeard || isAnswer ? MIN_UNTRANSCRIBED_MS : MIN_UNINTELLIGIBLE_MS) ? INAUDIBLE : null;
 }
 
