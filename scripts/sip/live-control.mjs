@@ -128,11 +128,11 @@ export async function controlOfASipCall(threads) {
  * @param {number} threads
  */
 export async function conferenceOverSip(threads) {
-  const [ours, anns, bobs] = [await freePort('udp'), await freePort('udp'), await freePort('udp')];
+  const [ours, annsPort, bobsPort] = [await freePort('udp'), await freePort('udp'), await freePort('udp')];
   const onFolder = (/** @type {string} */ folder) => ['module sndfile.so', `snd_path ${folder}`];
-  const ann = await Baresip.start({ port: anns, control: await freePort(), onFolder });
+  const ann = await Baresip.start({ port: annsPort, control: await freePort(), onFolder });
   const bob = await Baresip.start({
-    port: bobs,
+    port: bobsPort,
     control: await freePort(),
     user: THIRD,
     toneHz: OTHER_TONE_HZ,
@@ -141,13 +141,13 @@ export async function conferenceOverSip(threads) {
   const daemon = await startDaemon({
     media: { threads },
     sip: {
-      servers: [`sip:${HOST}:${String(anns)}`],
+      servers: [`sip:${HOST}:${String(annsPort)}`],
       listen: [`udp:${HOST}:${String(ours)}`],
       numbers: [OWN],
       keepAliveS: 0,
       trunks: {
         others: {
-          servers: [`sip:${HOST}:${String(bobs)}`],
+          servers: [`sip:${HOST}:${String(bobsPort)}`],
           numbers: [OTHER_OWN],
         },
       },
@@ -180,11 +180,11 @@ export async function conferenceOverSip(threads) {
     /** Whether each hears the tone of the other from now on. @param {string} what */
     const phase = async (what) => {
       await wait(EDGE_MS);
-      const [anns, bobs] = [ann.mark(), bob.mark()];
+      const [annsMark, bobsMark] = [ann.mark(), bob.mark()];
       await wait(1000);
       const hears = (/** @type {Int16Array} */ samples, /** @type {number} */ toneHz) =>
         samples.length > 4000 && shareOfTone(samples, 8000, toneHz) > 0.5;
-      heard.push([what, hears(ann.heardSince(anns), OTHER_TONE_HZ), hears(bob.heardSince(bobs), TONE_HZ)]);
+      heard.push([what, hears(ann.heardSince(annsMark), OTHER_TONE_HZ), hears(bob.heardSince(bobsMark), TONE_HZ)]);
     };
     const control = (/** @type {object} */ command) =>
       daemon.request('POST', `/sessions/${sessionId}/control`, command);
