@@ -116,6 +116,9 @@ export class PocketSphinx {
   decode(samples: Int16Array, withinMs: number | null): Promise<readonly SphinxWord[] | null> {
     this.start();
     if (this.#running === null || samples.length === 0) return Promise.resolve(null);
+    // It is still busy with what nobody waits for any more: who asks now would wait in vain, too.
+    const busyMs = this.#running.job?.dueMs ?? null;
+    if (busyMs !== null && busyMs <= this.#clock.nowMs()) return Promise.resolve(null);
     return new Promise((resolve, reject) => {
       let isOver = false;
       let cancel: Cancel | null = null;

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readlinkSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { RealClock } from '../../../../src/base/real-clock.js';
 import { VirtualClock } from '../../../../src/base/virtual-clock.js';
 import {
   findPocketSphinx,
@@ -124,6 +125,15 @@ describe('PocketSphinx', () => {
     expect((await next)?.map(({ text }) => text)).toEqual(['bytes', '6']);
   });
 
+  it('lets nobody wait while it is busy with what is late', async () => {
+    const clock = new VirtualClock();
+    const one = sphinx('while true; do sleep 1; done', clock);
+    const late = one.decode(new Int16Array(1), 500);
+    await clock.advanceBy(500);
+    expect(await late).toBeNull();
+    expect(await one.decode(new Int16Array(1), 500)).toBeNull();
+  });
+
   it('says how its process ended, and starts another after a pause', async () => {
     const clock = new VirtualClock();
     const one = sphinx(`if [ $bytes = 2 ]; then kill -SEGV $$; fi; ${ECHO}`, clock);
@@ -219,7 +229,16 @@ describe('the second recogniser', () => {
   it('is not asked about what was understood, nor about what takes too long', async () => {
     const sure = { ...REFUSED, understood: true, confidence: 0.95 };
     expect(await ask(sure, hears('four'), [-4, -20])).toMatchObject({ best: sure, asked: [] });
-    expect((await ask(REFUSED, hears('four'), [-4, -20], 16_000 * 11)).asked).toEqual([]);
+    expect((await ask(REFUSED, hears('four'), [-4, -20], 16_000 * 6)).asked).toEqual([]);
+    // Neither in real time: nobody waits for it.
+    const second = new SecondRecogniser(new PocketSphinx(double('sleep 60')));
+    open.push(second);
+    const clock = new RealClock();
+    const startMs = clock.nowMs();
+    const score = (): Promise<null> => Promise.resolve(null);
+    const audio = [new Int16Array(16_000 * 6)];
+    expect(await second.improve(REFUSED, { audio, clock, score, onFault: () => undefined })).toBe(REFUSED);
+    expect(clock.nowMs() - startMs).toBeLessThan(1000);
   });
 
   it('changes nothing where it hears nothing, the session is over, or it fails', async () => {
