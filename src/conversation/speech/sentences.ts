@@ -11,9 +11,12 @@ const MIN_CLAUSE_CHARS = 14;
 const MAX_PIECE_CHARS = 240;
 
 const ABBREVIATION =
-  /(?:^|[\s(])(?:mr|mrs|ms|dr|dra|prof|st|vs|etc|e\.g|i\.e|no|approx|inc|ltd|jr|sr|sra|srta|a\.m|p\.m|ca|bzw|nr|tel|tél|inkl|zzgl|ggf|evtl|hr|fr|mm|env|uds?|avda|núm|pág|aprox|p\.ex|ex|p\.ej|ej|z\.b|d\.h|\p{L}*str(?=\.\s\d)|\p{L})\.$/iu;
-/** A German ordinal number behind an article or a preposition: "am 3. Mai". */
-const ORDINAL = /(?:^|[\s(])(?:am|im|der|die|das|den|dem|des|vom|zum|beim|bis|ab|einen?|einem)\s\d{1,4}\.$/iu;
+  /(?:^|[\s(])(?:mr|mrs|ms|dr|dra|prof|st|vs|etc|e\.g|i\.e|no|approx|inc|ltd|jr|sr|sra|srta|a\.m|p\.m|ca|bzw|nr|tel|tél|inkl|zzgl|ggf|evtl|hr|fr|mm|env|uds?|avda|núm|pág|aprox|p\.ex|ex|p\.ej|ej|z\.b|d\.h|mio|mrd|tsd|ee|mo|\p{L})\.$/iu;
+/** Longer than any abbreviation or ordinal number with the word before it: only so much is looked at. */
+const MAX_ABBREVIATION_CHARS = 30;
+/** A German ordinal number behind an article, a preposition or another: "am 3. Mai", "am 1. und 2. Mai", "am 24./25. Mai". */
+const ORDINAL =
+  /(?:^|[\s(])(?:am|im|der|die|das|den|dem|des|vom|zum|beim|bis|ab|einen?|einem|\d{1,2}\.\s(?:und|oder))\s(?:\d{1,2}\.\/)?\d{1,4}\.$/iu;
 const SENTENCE_END = /[.!?…]["'”’)\]]*(?=\s|$)|[。！？]["'”’」』]*|\n+/g;
 const CLAUSE_END = /[,;:–—](?=\s)|[、，；：]/g;
 
@@ -65,10 +68,13 @@ function sentenceEnd(text: string): number | undefined {
 
 /** Whether the full stop at `index` ends a sentence, not an abbreviation or (at the end so far) a number. */
 function endsSentence(text: string, index: number): boolean {
-  const upTo = text.slice(0, index + 1);
-  if (ABBREVIATION.test(upTo) || ORDINAL.test(upTo)) return false;
+  const last = text.slice(Math.max(0, index - MAX_ABBREVIATION_CHARS), index + 1);
+  if (ABBREVIATION.test(last) || ORDINAL.test(last)) return false;
+  // "In der Hauptstr. 5": what follows says whether it is a street's number.
+  const next = text.slice(index + 1, index + 3);
+  if (/\p{L}str\.$/iu.test(last) && (next.trim() === '' || /^\s\d/.test(next))) return false;
   // At the end of what has arrived, an address goes on, and a number may; waiting for other words would cost time.
-  return index + 1 < text.length || (/\p{L}{2}\.$/u.test(upTo) && !UNFINISHED_ADDRESS.test(upTo));
+  return index + 1 < text.length || (/\p{L}{2}\.$/u.test(last) && !UNFINISHED_ADDRESS.test(text));
 }
 
 function clauseEnd(text: string): number | undefined {

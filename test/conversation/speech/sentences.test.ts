@@ -35,6 +35,13 @@ describe('cutSentences', () => {
     'Bring some, e.g. two of them',
     'Version 1.2.3 is out',
     'Wir sehen uns am 3. Mai',
+    'Er wohnt in der Hauptstr. 5 in Berlin',
+    'Er wohnt in der Hauptstr.',
+    'Das sind 5 Mio. Euro',
+    'Los EE. UU',
+    'Wir sind am 1. und 2. Mai da',
+    'Wir sind am 24./25. Dezember da',
+    'Mo. bis Fr. 9 Uhr',
     'Das kostet z. B. bei Hr. Meier ca. 20 Euro',
     'Mme Roux ou M. Petit, p. ex. demain',
     'Your code is <spell>A. B</spell> today',
@@ -50,6 +57,7 @@ describe('cutSentences', () => {
     ['はい。承知しました。', ['はい。', '承知しました。']],
     ['One\nTwo\n', ['One', 'Two']],
     ['Wait… now.', ['Wait…', 'now.']],
+    ['Er wohnt in der Hauptstr. Danke.', ['Er wohnt in der Hauptstr.', 'Danke.']],
   ])('cuts %j', (text, pieces) => {
     expect(cutSentences(text, false).pieces).toEqual(pieces);
   });
@@ -82,6 +90,10 @@ describe('cutSentences', () => {
     expect(words.every((piece) => piece.length <= 240 && !piece.endsWith('wor'))).toBe(true);
     for (const piece of cutSentences(`a${'😀'.repeat(300)}a`, false).pieces)
       expect(piece).not.toMatch(/\p{Surrogate}/u);
+  });
+
+  it('takes thousands of initials in its stride', () => {
+    expect(cutSentences('A. '.repeat(10_000), false).pieces.length).toBeGreaterThan(100);
   });
 
   it('loses no word, however the text arrives', () => {
