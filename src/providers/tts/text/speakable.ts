@@ -25,7 +25,7 @@ const LONE_PUNCTUATION = /^[!?:;…]{1,3}$/u;
 /** Scripts that are written without spaces between words. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-const URL = /\b(?:https?:\/\/|www\.)[^\s<>()[\]"'`*|]{1,2000}/giu;
+export const URL = /\b(?:https?:\/\/|www\.)[^\s<>()[\]"'`*|]{1,2000}/giu;
 
 /** Mark-up of which only the first group (if there is one) is said. Every quantifier is bounded or cannot overlap. */
 const MARK_UP: readonly RegExp[] = [
@@ -51,7 +51,10 @@ export function spokenWords(text: string, replacements: readonly Replacement[] =
   const said = sayWhat(text);
   for (const { start, end, placeholder } of replacements) {
     said.fill('', start, end);
-    said[start] = placeholder;
+    // On a blank it would be lost.
+    let at = start;
+    while (at < end - 1 && /\s/u.test(text[at] ?? '')) at++;
+    said[at] = placeholder;
   }
   const words: SpokenWord[] = [];
   for (const { start, end } of wordSpans(text)) {

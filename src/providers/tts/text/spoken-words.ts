@@ -2,7 +2,7 @@ import type { PronunciationSettings, PronunciationWord } from '../../../agent/ex
 import { baseLanguage } from '../../../base/language.js';
 import type { SpeechSpan } from '../../../base/speech-markup.js';
 import { respellingOf } from './phonemes.js';
-import { type Replacement, spokenText, spokenWords, type SpokenWord } from './speakable.js';
+import { type Replacement, spokenText, spokenWords, type SpokenWord, URL } from './speakable.js';
 import { spelledOut, verbalised, verbalWords } from './verbal/verbalise.js';
 
 /** What is asked of a voice: the part of a request that decides what is said. */
@@ -112,7 +112,7 @@ function patternsOf(words: readonly PronunciationWord[]): readonly Pattern[] {
     .map((entry) => {
       const letters = entry.word
         .trim()
-        .replace(/[\\^$.*+?()[\]{}|/-]/gu, String.raw`\$&`)
+        .replace(/[\\^$.*+?()[\]{}|/]/gu, String.raw`\$&`)
         .replace(/\s+/gu, String.raw`\s{1,5}`);
       const whole = entry.whole_word === false ? letters : String.raw`(?<![\p{L}\p{N}])${letters}(?![\p{L}\p{N}])`;
       return { entry, pattern: new RegExp(whole, entry.case_sensitive === true ? 'gu' : 'giu') };
@@ -120,6 +120,9 @@ function patternsOf(words: readonly PronunciationWord[]): readonly Pattern[] {
   PATTERNS.set(words, patterns);
   return patterns;
 }
+
+/** "acme.com", "ann@acme.com". */
+const ADDRESS = /(?<![\w.@+-])[\w.+-]{1,64}(?:@[\w-]{1,63})?(?:\.[\w-]{1,63}){0,8}\.[a-z]{2,24}(?![\w-])/gu;
 
 /** Where the words of a dictionary stand in a text; none overlap. */
 function dictionaryMatches(
@@ -129,11 +132,20 @@ function dictionaryMatches(
 ): { start: number; end: number; entry: PronunciationWord }[] {
   const base = baseLanguage(language);
   const found: { start: number; end: number; entry: PronunciationWord }[] = [];
+  const addresses = [...text.matchAll(URL), ...text.matchAll(ADDRESS)].map(({ index, 0: whole }) => ({
+    start: index,
+    end: index + whole.length,
+  }));
   for (const { entry, pattern } of patternsOf(words)) {
     if (entry.languages != null && !entry.languages.some((code) => code === language || code === base)) continue;
     for (const { index: start, 0: match } of text.matchAll(pattern)) {
       const end = start + match.length;
-      if (!found.some((one) => start < one.end && end > one.start)) found.push({ start, end, entry });
+      const isTaken = found.some((one) => start < one.end && end > one.start);
+      // Within an address it would leave a rest that is none.
+      const isPart = addresses.some(
+        (one) => start < one.end && end > one.start && (start > one.start || end < one.end),
+      );
+      if (!isTaken && !isPart) found.push({ start, end, entry });
     }
   }
   return found;

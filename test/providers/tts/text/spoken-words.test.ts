@@ -88,12 +88,28 @@ describe('the dictionary of an agent', () => {
         ],
       }),
     ).toBe('sea or ab');
+    expect(said('Our Wi-Fi', { words: [{ word: 'Wi-Fi', respelling: 'why fie' }] })).toBe('Our why fie');
+  });
+
+  it('does not change parts of addresses', () => {
+    const words = [
+      { word: 'Acme', respelling: 'ack me' },
+      { word: 'Node.js', respelling: 'node jay ess' },
+    ];
+    expect(said('Visit https://acme.com or acme-shop.com, Acme.', { words })).toBe(
+      'Visit acme dot com or acme dash shop dot com, ack me.',
+    );
+    expect(said('Mail acme@mail.acme.com about Node.js', { words })).toBe(
+      'Mail acme at mail dot acme dot com about node jay ess',
+    );
   });
 });
 
 describe('mark-up', () => {
   it('spells letters, digits and signs, with a pause at a space', () => {
     expect(said('It is <spell>AB-12 x</spell>.')).toBe('It is A B dash one two, X.');
+    expect(said('Code:<spell> AB12 </spell>')).toBe('Code: A B one two');
+    expect(said('Code: <spell>\nAB12\n</spell>')).toBe('Code: A B one two');
     expect(said('<say-as interpret-as="characters">k9_ü</say-as>', null, { language: 'de' })).toBe(
       'K neun Unterstrich Ü',
     );
