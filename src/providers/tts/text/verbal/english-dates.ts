@@ -22,6 +22,9 @@ export function sayEnglishDate({ core, before }: WordPlace, dayFirst: boolean): 
   const [, first = '', mark = '', second = '', year] =
     /^(\d{1,2})([/.-])(\d{1,2})(?:\2(\d{4}|\d{2}))?$/.exec(core) ?? [];
   if (first === '' || (year === undefined && !(mark === '/' && DATE_LEADS.test(before)))) return null;
+  // More often a part: "everything is 1/2 off".
+  const isPart = year === undefined && /^(?:1\/[234]|3\/4)$/.test(core);
+  if (isPart && !/^(?:on|dated?)$/i.test(before)) return null;
   const [a, b] = [Number(first), Number(second)];
   const isDayFirst = a > 12 || (b <= 12 && (dayFirst || mark === '.'));
   const full = year === undefined ? null : year.length === 2 ? 2000 + Number(year) : Number(year);

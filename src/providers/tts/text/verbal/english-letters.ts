@@ -78,7 +78,7 @@ const INITIALS = new Set(
 );
 
 /** "Mon.", "Nov. 23", "Ext. 42", "approx.", "No. 5", "w/o", "24/7". */
-export const abbreviation: SpeechRule = ({ core, tail, after, before }) => {
+export const abbreviation: SpeechRule = ({ core, tail, after, afterThat, before }) => {
   const hasStop = tail.startsWith('.');
   const day = Object.hasOwn(WEEKDAYS, core) ? WEEKDAYS[core] : undefined;
   if (day !== undefined)
@@ -86,7 +86,10 @@ export const abbreviation: SpeechRule = ({ core, tail, after, before }) => {
   const month = Object.hasOwn(MONTHS, core) ? MONTHS[core] : undefined;
   if (month !== undefined) return isDatePart(after) || /^\d{1,2}(?:st|nd|rd|th)?$/.test(before) ? month : null;
   if (/^no$/i.test(core) && hasStop && /^\d/.test(after)) return 'number';
-  if (/^(?:ext|x)$/i.test(core) && /^\d/.test(after)) return 'extension';
+  // "555-0173 x 42"; "10 x 12 feet".
+  const isExtension = /^ext$/i.test(core) || (/^x$/i.test(core) && before.replace(/\D/g, '').length >= 7);
+  if (isExtension && /^\d/.test(after)) return 'extension';
+  if (core === 'x' && /^\d/.test(before) && /^\d/.test(after)) return afterThat === '=' ? 'times' : 'by';
   const extension = /^(?:ext|x)\.?(\d{1,5})$/i.exec(core)?.[1];
   if (extension !== undefined && (/^ext/i.test(core) || /\d$/.test(before)))
     return `extension ${numberOrDigits(extension)}`;

@@ -25,14 +25,22 @@ const AMOUNT = String.raw`(\d[\d,]*)(?:\.(\d{1,2})(?!\d))?(bn|[kmb])?`;
 const BEFORE = new RegExp(String.raw`^(-)?([$€£¥₹])${AMOUNT}(?:[-–]([$€£¥₹])?${AMOUNT})?(?:/([a-z]{1,10}))?$`, 'iu');
 const AFTER = new RegExp(String.raw`^(-)?${AMOUNT}([€£¥₹])(?:/([a-z]{1,10}))?$`, 'iu');
 const PLAIN = new RegExp(String.raw`^(-)?${AMOUNT}$`, 'iu');
+const BIG = /^(?:thousand|million|billion|trillion)$/i;
 const NUMERIC = /^-?\d[\d,]*(?:\.\d{1,2})?$/;
 
-/** "$1,204.50", "$0.99", "£20-30", "20 €", "EUR 20", "$5M", "$12/hr". */
+/** "$1,204.50", "$0.99", "$1.5 million", "£20-30", "20 €", "EUR 20", "$5M", "$12/hr". */
 export const sayMoney: SpeechRule = ({ core, before, after }) => {
+  if (BIG.test(core)) {
+    const counted = bareAmount(BEFORE.exec(before));
+    return counted === null ? null : `${core} ${counted.currency.many}`;
+  }
   if (symbolOf(core) !== undefined) return NUMERIC.test(before) || (core in CODES && NUMERIC.test(after)) ? '' : null;
   const lead = BEFORE.exec(core);
   if (lead !== null) {
     const [, minus, symbol = '', whole = '', cents, size, , toWhole, toCents, toSize, per] = lead;
+    // The currency is said behind the next word.
+    const bare = BIG.test(after) ? bareAmount(lead) : null;
+    if (bare !== null) return bare.number;
     const first = amount(minus, symbol, whole, cents, size ?? toSize);
     if (toWhole === undefined) return first + perUnit(per);
     const start = cents === undefined ? whole : `${whole}.${cents}`;
@@ -44,6 +52,16 @@ export const sayMoney: SpeechRule = ({ core, before, after }) => {
   const [, sign, number = '', parts, scale] = PLAIN.exec(core) ?? [];
   return beside === undefined || number === '' ? null : amount(sign, beside, number, parts, scale);
 };
+
+/** "1.5" of "$1.5 million", "5 to 10" of "$5-10 million"; null for what has a size of its own. */
+function bareAmount(lead: RegExpExecArray | null): { number: string; currency: Currency } | null {
+  const [, minus, symbol = '', whole = '', cents, size, , toWhole, toCents, toSize, per] = lead ?? [];
+  const currency = CURRENCIES[symbol];
+  if (currency === undefined || (size ?? toSize ?? per) !== undefined) return null;
+  const plain = (digits: string, parts?: string): string => (parts === undefined ? digits : `${digits}.${parts}`);
+  const range = toWhole === undefined ? '' : ` to ${plain(toWhole, toCents)}`;
+  return { number: `${minus === undefined ? '' : 'minus '}${plain(whole, cents)}${range}`, currency };
+}
 
 function symbolOf(core: string): string | undefined {
   return core in CURRENCIES ? core : CODES[core];

@@ -58,7 +58,7 @@ export function englishRules(region: string): readonly SpeechRule[] {
     return `${plus}${groups.map(digitByDigit).join(', ')}${place === 'inside' ? ',' : ''}`;
   };
   const rules = [
-    address, dotted, dictated, yearRule, date, time, sayMoney, attachedUnit, fraction, range, unitAfterNumber, title, abbreviation,
+    address, dictated, dotted, yearRule, date, time, sayMoney, attachedUnit, fraction, range, unitAfterNumber, title, abbreviation,
     acronym, longDigits, roomNumber, roman, code, symbols, ({ core }) => core,
   ] as const satisfies readonly SpeechRule[]; // prettier-ignore
   return rules.map((rule) => (place) => {
@@ -178,7 +178,8 @@ const range: SpeechRule = (place) => {
 };
 
 function weekday(core: string): string | null {
-  return abbreviation({ ...ALONE, core, tail: '.' });
+  if (/^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day$/.test(core)) return core;
+  return abbreviation({ ...ALONE, core: core.replace('.', ''), tail: '.' });
 }
 
 function yearIn(core: string, from: string, to: string): string | null {

@@ -6,6 +6,8 @@ import { type Currency, frenchWording, germanWording, type Noun, spanishWording,
 
 const CODES: Readonly<Record<string, string>> = { EUR: '€', USD: '$', GBP: '£', CHF: 'CHF', MXN: 'MXN', JPY: '¥' };
 const AMOUNT = /^[-−–]?\d[\d.,'’\u00a0\u202f]*$/u;
+/** "$20", of which a code or a name behind says the currency: "$20 MXN". */
+const SIGNED = /^-?[€$£¥]\d[\d.,]*$/u;
 const RANGE = /^[-−–]?\d[\d.,]*[-–—]\d[\d.,]*$/u;
 const EMAIL = /^[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}$/u;
 const HOST =
@@ -38,7 +40,7 @@ function rulesOf(wording: Wording): readonly SpeechRule[] {
   };
   const simple = [date, time, money, fraction, unit, percent].map(bind);
   return [
-    bind(address), bind(dotted), bind(dictated), ...simple, ordinal, bind(range), bind(roman), bind(code), bind(abbreviated),
+    bind(address), bind(dictated), bind(dotted), ...simple, ordinal, bind(range), bind(roman), bind(code), bind(abbreviated),
     bind(initials), bind(rowOfDigits), bind(counted), bind(symbols),
   ]; // prettier-ignore
 }
@@ -131,8 +133,11 @@ function date(place: WordPlace, wording: Wording): string | null {
   const [, day, mark, month, year] = /^(\d{1,2})([./-])(\d{1,2})(?:\2(\d{4}|\d{2}))?$/.exec(core) ?? [];
   if (day === undefined) return sayDayOfMonth(place, wording);
   const isShort = year === undefined;
-  if (isShort && !(mark === '.' && tail.startsWith('.')) && !(mark === '/' && /^(?:el|le|am|del|du)$/iu.test(before)))
-    return null;
+  // Behind the other words a fraction is as likely: "ab 1/2 Liter".
+  const isLed =
+    /^(?:el|le|am|del|du)$/iu.test(before) ||
+    (/^(?:au|al|dès|vom|zum|bis|ab)$/iu.test(before) && !/^(?:[12]\/3|[13]\/4|1\/2)$/.test(core));
+  if (isShort && !(mark === '.' && tail.startsWith('.')) && !(mark === '/' && isLed)) return null;
   const name = months[Number(month) - 1];
   if (name === undefined || Number(day) < 1 || Number(day) > 31) return null;
   return wording.date(Number(day), name, isShort ? '' : year.length === 2 ? `20${year}` : year, before);
@@ -178,7 +183,7 @@ function money(place: WordPlace, wording: Wording): string | null {
     const rate = perSign === undefined ? '' : `${wording.per} ${own(wording.units, perSign)?.[0] ?? perSign}`;
     if (bigSign !== undefined) return AMOUNT.test(before) ? rate : null;
     if (own(magnitudes, before) !== undefined && AMOUNT.test(beforeThat)) return ofMagnitude(symbol[1]);
-    if (AMOUNT.test(before) || RANGE.test(before)) return rate;
+    if (AMOUNT.test(before) || RANGE.test(before) || SIGNED.test(before)) return rate;
     if (signOf(core, wording) === undefined) return null;
     return AMOUNT.test(after) ? '' : symbol[1];
   }
@@ -200,7 +205,8 @@ function money(place: WordPlace, wording: Wording): string | null {
         ? undefined
         : before
       : next);
-  const currency = currencyOf(beside ?? '', wording);
+  const named = lead !== undefined && currencyOf(next, wording) !== undefined ? next : beside;
+  const currency = currencyOf(named ?? '', wording);
   if (currency !== undefined && amountOf(digits, wording) !== null) {
     const said =
       big === undefined
@@ -309,12 +315,16 @@ function range(place: WordPlace, wording: Wording): string | null {
       begins: true,
       ...(isLast ? {} : { tail: '', after: '', afterThat: '' }),
     };
+    // "8.30-12.00 Uhr": the clock word is for both.
+    const clock = !isLast && wording.clockWord.test(place.after) ? time({ ...one, after: place.after }, wording) : null;
+    if (clock !== null) return clock;
     for (const rule of [time, money, unit, percent]) {
       const said = rule(one, wording);
       if (said !== null) return said;
     }
     const day = own(wording.weekdays, core.replace('.', ''));
     if (day !== undefined) return day;
+    if (Object.values(wording.weekdays).includes(core)) return core;
     if (!/^\d{1,4}$/.test(core.replace(/[.,]/g, '')) || amountOf(core, wording) === null) return null;
     const isYear = /^(?:1[1-9]|20)\d\d$/.test(from) && /^(?:1[1-9]|20)?\d\d$/.test(to);
     return isYear
@@ -333,10 +343,11 @@ function range(place: WordPlace, wording: Wording): string | null {
 
 /** "Ludwig XIV.", "siglo XXI", "XXIe siècle". */
 function roman({ core, before, after, tail }: WordPlace, wording: Wording): string | null {
-  const [, letters = '', ending = ''] = /^([IVXLC]{1,7})(er|e|ème)?$/u.exec(core) ?? [];
-  const value = romanValue(letters);
+  // Only French writes endings. A single L or C before one begins a word: "Le", "Ce".
+  const ordinal = wording.speller.point === 'virgule' ? /^(?:(I)er|([VX]|[IVXLC]{2,7})(?:e|ème))$/u.exec(core) : null;
+  const value = romanValue(ordinal === null ? core : (ordinal[1] ?? ordinal[2] ?? ''));
   if (value === 0) return null;
-  if (ending !== '') return wording.speller.ordinal(value);
+  if (ordinal !== null) return wording.speller.ordinal(value);
   const said = wording.roman(value, before, after, tail);
   return said !== null && wording.speller.point === 'Komma' && after !== '' ? said + OWN_STOP : said;
 }
@@ -369,7 +380,9 @@ function abbreviated({ core, tail, before, after }: WordPlace, wording: Wording)
   const street = /^(.*)(str)$/iu.exec(core);
   if (street !== null && core.length > 3 && wording.speller.point === 'Komma')
     return `${street[1] ?? ''}straße${/^\d/.test(after) ? OWN_STOP : ''}`;
-  const full = own(abbreviations, core) ?? own(weekdays, core);
+  // "Fr. Klein" is a woman, "Fr. um 9" a day.
+  const day = own(weekdays, core);
+  const full = (/^\p{Lu}/u.test(after) ? undefined : day) ?? own(abbreviations, core) ?? day;
   if (full === undefined) return null;
   return NEVER_LAST.test(core) && after !== '' ? full + OWN_STOP : full;
 }
@@ -419,9 +432,9 @@ function counted(place: WordPlace, wording: Wording): string | null {
   const said = sayNumber(number, wording.speller, rest === '' ? agreementOf(place, wording) : 'masculine');
   if (said === null) return null;
   const sign = plus === '' ? '' : `${plus === '+' ? wording.plus : wording.number} `;
-  return (
-    sign + said + (rest === '' ? '' : rest.startsWith('-') || wording.speller.point === 'Komma' ? rest : ` ${rest}`)
-  );
+  // "5er"; not "12a".
+  const isEnding = wording.speller.point === 'Komma' && rest.length > 1;
+  return sign + said + (rest === '' || rest.startsWith('-') || isEnding ? rest : ` ${rest}`);
 }
 
 function symbols({ core, before, after }: WordPlace, wording: Wording): string | null {

@@ -91,7 +91,9 @@ function partsOf(spoken: string): Parts {
  */
 function tailAfter({ core, tail }: Parts, { after }: WordPlace, said: string): string {
   const isDate = /^\d{1,2}\.\d{1,2}$/.test(core);
-  const isAbbreviation = (isDate || /^[\p{L}.]+$/u.test(core)) && said !== core && tail.startsWith('.');
+  // "$2 million." keeps its word, with another behind it.
+  const isShort = isDate || (/^[\p{L}.]+$/u.test(core) && !said.startsWith(`${core} `));
+  const isAbbreviation = isShort && said !== core && tail.startsWith('.');
   const goesOn = after !== '' && (isDate || !/^\p{Lu}/u.test(after));
   return isAbbreviation && goesOn ? tail.slice(1) : tail;
 }
@@ -161,7 +163,11 @@ function isDictated(groups: readonly string[], before: string): boolean {
   const isAmerican = /^(?:1[-. ])?(?:\(?\d{3}\)?[-. ])?\d{3}[-. ]\d{4}$/.test(text);
   const isCard = groups.length >= 3 && groups.every((group) => /^\d{4}$/.test(group));
   const isSpanish = groups.length === 3 && groups.every((group) => /^\d{3}$/.test(group)) && /^[6-9]/.test(text);
-  return isNational || isAmerican || isCard || isSpanish;
+  // "91 123 45 67", "612 34 56 78", "55 1234 5678", "123-45-6789", "112-4567890-1234567".
+  const isPersonal =
+    /^[6-9]\d(?:\d \d{2}| \d{3})(?: \d{2}){2}$|^\d{2} \d{4} \d{4}$|^\d{3}-\d{2}-\d{4}$/.test(text) ||
+    (digits >= 10 && /^\d{2,7}(?:-\d{2,7}){2,4}$/.test(text));
+  return isNational || isAmerican || isCard || isSpanish || isPersonal;
 }
 
 /** The digits of a part of a telephone number, by group. "(0)" behind the country's number is not dialled. */
@@ -208,6 +214,48 @@ export function joinThousands(words: readonly SpokenWord[]): SpokenWord[] {
       .join('');
     for (const word of joined.slice(start + 1, end)) word.spoken = '';
     start = end - 1;
+  }
+  return joined;
+}
+
+/** Weekdays of the four languages, in full or short. */
+const WEEKDAY =
+  /^(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Mon|Tues?|Wed|Thu|Thurs?|Fri|Sat|Sun|(?:Mon|Diens|Donners|Frei|Sams|Sonn)tag|Mittwoch|Mo|Di|Mi|Do|Fr|Sa|So|(?:[Ll]un|[Mm]ar|[Mm]ercre|[Jj]eu|[Vv]endre|[Ss]ame)di|[Dd]imanche|[Ll]unes|[Mm]artes|[Mm]iércoles|[Jj]ueves|[Vv]iernes|[Ss]ábado|[Dd]omingo|[Ll]un|[Mm]ar|[Mm]er|[Jj]eu|[Vv]en|[Ss]am|[Dd]im|[Mm]ié|[Jj]ue|[Vv]ie|[Ss]áb|[Dd]om)\.?$/u;
+const TIME = /^(?:[01]?\d|2[0-4])(?:[:.h][0-5]\d|h)?(?:[ap]m)?$/iu;
+const COUNT = /^[1-9]\d{0,3}\.?$/u;
+const CLOCK = /^(?:Uhr|h|a\.?m|p\.?m)\b/u;
+
+/** Of a time in two words: "9 a.m.", "9 Uhr". */
+const CLOCK_WORD = /^(?:[ap]\.?m\.?|h|hs|Uhr)$/iu;
+
+/**
+ * "9am - 5pm" as one word: a dash between two times, weekdays or numbers is no pause.
+ * @param to what is said for a dash between times of several words, "9 a.m. - 5 p.m."
+ */
+export function joinRanges(words: readonly SpokenWord[], to: string): SpokenWord[] {
+  const joined = words.map((word) => ({ ...word }));
+  for (const [at, { text }] of joined.entries()) {
+    const [first, last] = [joined[at - 1], joined[at + 1]];
+    if (!/^[-–]$/u.test(text) || first === undefined || last === undefined) continue;
+    const next = joined[at + 2]?.spoken ?? '';
+    const from = first.spoken.replace(/,$/u, '');
+    const until = last.spoken.replace(/[,;:!?)]+$|(?<=\d)\.$/u, '');
+    if (CLOCK_WORD.test(from) && TIME.test(joined[at - 2]?.spoken ?? '') && TIME.test(until)) {
+      first.spoken = from;
+      (joined[at] as SpokenWord).spoken = to;
+      continue;
+    }
+    const isAscending = Number.parseInt(from, 10) < Number.parseInt(until, 10) || CLOCK.test(next);
+    const isTimes = TIME.test(from) && TIME.test(until) && (isAscending || !/^\d+$/.test(from + until));
+    // Telephone numbers have groups of different lengths.
+    const isLong = [from, until].map((end) => /^\d{4}$/.test(end));
+    const isCounts = COUNT.test(from) && COUNT.test(until) && isAscending && isLong[0] === isLong[1];
+    const isDays = WEEKDAY.test(from) && WEEKDAY.test(until);
+    if (!(isTimes || isCounts || isDays) || next.startsWith('=')) continue;
+    // The stop of "Fri." ends no sentence where that goes on.
+    const goesOn = isDays && next !== '' && !/^\p{Lu}/u.test(next);
+    first.spoken = `${from}-${goesOn ? last.spoken.replace(/\.$/u, '') : last.spoken}`;
+    last.spoken = '';
   }
   return joined;
 }

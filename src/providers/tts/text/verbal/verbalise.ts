@@ -1,7 +1,7 @@
 import { spokenText, spokenWords, type SpokenWord } from '../speakable.js';
 import { englishRules } from './english.js';
 import { europeanRules } from './european.js';
-import { joinThousands, type SpeechRule, sayByRules } from './place.js';
+import { joinRanges, joinThousands, type SpeechRule, sayByRules } from './place.js';
 
 /** Rules by language and region, made once. */
 const RULES = new Map<string, readonly SpeechRule[] | undefined>();
@@ -20,8 +20,12 @@ export function verbalWords(text: string, language: string, region?: string): Sp
 export function verbalised(words: readonly SpokenWord[], language: string, region?: string): SpokenWord[] {
   const rules = rulesOf(language, region);
   if (rules === undefined) return [...words];
-  return sayByRules(/^(?:fr|es)/u.test(language) ? joinThousands(words) : words, rules);
+  const [base = ''] = language.split('-');
+  const joined = base === 'fr' || base === 'es' ? joinThousands(words) : words;
+  return sayByRules(joinRanges(joined, TO[base] ?? ''), rules);
 }
+
+const TO: Readonly<Record<string, string>> = { en: 'to', de: 'bis', fr: 'à', es: 'a' };
 
 const LETTER_NAMES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   en: { '-': 'dash', '.': 'dot', _: 'underscore', '@': 'at', '/': 'slash', '#': 'hash', '+': 'plus', '*': 'star', '&': 'and' },

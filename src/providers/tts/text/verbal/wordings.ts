@@ -137,7 +137,7 @@ const SPANISH_ABBREVIATIONS: Readonly<Record<string, string>> = {
 
 const GERMAN_ENDINGS: readonly [RegExp, string][] = [
   [
-    /^(?:am|im|zum|beim|vom|den|dem|des|der\s|ab|bis|seit|einen|einem|unserem|unseren|diesem|diesen|jeden|jedem)$/iu,
+    /^(?:am|im|zum|beim|vom|den|dem|des|der\s|ab|bis|seit|einen|einem|unserem|unseren|diesem|diesen|jeden|jedem|und|oder)$/iu,
     'en',
   ],
   [/^(?:der|die|das|dieser|diese|dieses|jede)$/iu, 'e'],
@@ -145,6 +145,7 @@ const GERMAN_ENDINGS: readonly [RegExp, string][] = [
 ];
 const germanOrdinal = (value: number, before: string): string =>
   GERMAN_SPELLER.ordinal(value, GERMAN_ENDINGS.find(([words]) => words.test(before))?.[1] ?? 'er');
+const GERMAN_MONTH = /^(?:jan|feb|mär|apr|mai|jun|jul|aug|sep|okt|nov|dez|jän)/iu;
 const GERMAN_FEMININE =
   /(?:ung|heit|keit|schaft|tion|tät|ei|ie|ik|ur|enz|anz)$|^(?:nacht|person|woche|stunde|minute|sekunde|flasche|tasse|karte|seite|tür|straße|adresse|frage|reservierung|buchung|nummer|etage|möglichkeit|million|milliarde|tonne|dose|suite|anfrage|rückfrage|mark|unze|meile|pizza|portion|stimme|treppe|sache|pause|runde|gruppe|familie|schule|klasse|million|wohnung|hand|stadt|tüte|kiste|packung|kugel|scheibe|mail|e-mail|app)$/iu;
 const GERMAN_NEUTER =
@@ -173,7 +174,7 @@ export function germanWording(region: string): Wording {
     magnitudes: { Mio: ['Million', 'Millionen'], Mrd: ['Milliarde', 'Milliarden'], Tsd: ['Tausend', 'Tausend'] },
     ofMagnitude: (noun) => noun,
     abbreviations: GERMAN_ABBREVIATIONS,
-    short: { MwSt: 'Mehrwertsteuer', PLZ: 'Postleitzahl', Hbf: 'Hauptbahnhof' },
+    short: { '24/7': 'vierundzwanzig sieben', MwSt: 'Mehrwertsteuer', PLZ: 'Postleitzahl', Hbf: 'Hauptbahnhof' },
     genderOf: (word) => (!/^\p{Lu}\p{L}{1,}$/u.test(word) ? 'alone' : GERMAN_FEMININE.test(word) ? FEMININE : GERMAN_NEUTER.test(word) ? NEUTER : MASCULINE),
     labels: /^(?:zimmer|nummer|nr|seite|kapitel|gleis|linie|raum|tisch|platz|stufe|version|option|schritt|teil|band|klasse|punkt|gate|flug|ausgang|tor|halle|taste|die)$/iu,
     codes: /^(?:code|pin|bestellnummer|auftragsnummer|kundennummer|rechnungsnummer|vorgangsnummer|postleitzahl|plz|kontonummer|ticketnummer|buchungsnummer|nummer|d|id)$/iu,
@@ -187,10 +188,12 @@ export function germanWording(region: string): Wording {
     // "am 3. Mai", "im 2. Stock", "das 21. Jahrhundert": behind an article or preposition, before a noun.
     ordinal: (core, tail, before, after) => {
       const [, digits = '', stop = ''] = /^(\d{1,4})(\.?)$/u.exec(core) ?? [];
+      const [, first = '', second = ''] = /^(\d{1,2})\.\/(\d{1,2})$/u.exec(core) ?? [];
+      if (first !== '' && tail === '.' && GERMAN_MONTH.test(after)) return `${germanOrdinal(Number(first), before)}, ${germanOrdinal(Number(second), before)}`;
       if (digits === '' || (stop === '' && tail !== '.')) return null;
-      const isMonth = /^(?:jan|feb|mär|apr|mai|jun|jul|aug|sep|okt|nov|dez|jän)/iu.test(after);
-      const isLed = GERMAN_ENDINGS.some(([words]) => words.test(before)) || /^(?:jeder|unser|ihrem|seinem|meinem)$/iu.test(before);
-      if (!isMonth && !(isLed && /^\p{Lu}\p{L}/u.test(after)) && !/^(?:Jahrhundert|Stock|Etage|Klasse|Platz|Mal|Semester|Geburtstag)/u.test(after)) return null;
+      const isMonth = GERMAN_MONTH.test(after);
+      const isLed = (GERMAN_ENDINGS.some(([words]) => words.test(before)) && !/^(?:und|oder)$/iu.test(before)) || /^(?:jeder|unser|ihrem|seinem|meinem)$/iu.test(before);
+      if (!isMonth && !(isLed && /^(?:\p{Lu}\p{L}|\p{Ll}{2})/u.test(after)) && !/^(?:Jahrhundert|Stock|Etage|Klasse|Platz|Mal|Semester|Geburtstag)/u.test(after)) return null;
       return Number(digits) === 0 ? null : germanOrdinal(Number(digits), before);
     },
     // "Ludwig XIV." is "Ludwig der Vierzehnte".
@@ -236,7 +239,7 @@ export function frenchWording(region: string): Wording {
     magnitudes: { M: ['million', 'millions'], Md: ['milliard', 'milliards'], Mds: ['milliard', 'milliards'], k: ['mille', 'mille'], million: ['million', 'millions'], millions: ['million', 'millions'], milliard: ['milliard', 'milliards'], milliards: ['milliard', 'milliards'] },
     ofMagnitude: (noun) => (/^[aeiouyéh]/iu.test(noun) ? `d'${noun}` : `de ${noun}`),
     abbreviations: FRENCH_ABBREVIATIONS,
-    short: { Mme: 'Madame', Mmes: 'Mesdames', Mlle: 'Mademoiselle', Mlles: 'Mesdemoiselles', Dr: 'Docteur', Me: 'Maître', Pr: 'Professeur', Bd: 'Boulevard', bd: 'boulevard', 'n°': 'numéro', 'N°': 'numéro', rdv: 'rendez-vous', RDV: 'rendez-vous', tél: 'téléphone', Ste: 'Sainte', St: 'Saint', Cie: 'compagnie', TTC: 'toutes taxes comprises', 'ex-': 'ex' },
+    short: { '24/7': 'vingt-quatre heures sur vingt-quatre, sept jours sur sept', '24h/24': 'vingt-quatre heures sur vingt-quatre', '7j/7': 'sept jours sur sept', Mme: 'Madame', Mmes: 'Mesdames', Mlle: 'Mademoiselle', Mlles: 'Mesdemoiselles', Dr: 'Docteur', Me: 'Maître', Pr: 'Professeur', Bd: 'Boulevard', bd: 'boulevard', 'n°': 'numéro', 'N°': 'numéro', rdv: 'rendez-vous', RDV: 'rendez-vous', tél: 'téléphone', Ste: 'Sainte', St: 'Saint', Cie: 'compagnie', TTC: 'toutes taxes comprises', 'ex-': 'ex' },
     genderOf: (word) => (!/^\p{L}{2,}$/u.test(word) || (FRENCH_FUNCTION.test(word) && word !== 'fois') ? 'alone' : FRENCH_FEMININE.test(word) ? FEMININE : MASCULINE),
     labels: /^(?:chambre|numéro|n°|page|étape|ligne|porte|salle|table|quai|voie|chapitre|article|option|version|niveau|bus|tram|classe|touche|le|la)$/iu,
     codes: /^(?:code|pin|référence|dossier|client|réservation|commande|facture|identifiant)$/iu,
@@ -300,14 +303,14 @@ export function spanishWording(region: string): Wording {
     clockWord: /^(?:h|hs|hrs|horas?)$/u,
     currencies: {
       '€': ['euro', 'euros', MASCULINE, ['céntimo', 'céntimos', MASCULINE]], $: dollar, '£': ['libra', 'libras', FEMININE, ['penique', 'peniques', MASCULINE]],
-      CHF: ['franco', 'francos', MASCULINE, ['céntimo', 'céntimos', MASCULINE]], MXN: ['peso', 'pesos', MASCULINE, ['centavo', 'centavos', MASCULINE]], '¥': ['yen', 'yenes', MASCULINE],
+      CHF: ['franco', 'francos', MASCULINE, ['céntimo', 'céntimos', MASCULINE]], MXN: ['peso', 'pesos', MASCULINE, ['centavo', 'centavos', MASCULINE]], USD: ['dólar', 'dólares', MASCULINE, ['centavo', 'centavos', MASCULINE]], '¥': ['yen', 'yenes', MASCULINE],
     },
     centsAfter: ' con ',
     units: SPANISH_UNITS,
     magnitudes: { M: ['millón', 'millones'], mill: ['millón', 'millones'], mills: ['millón', 'millones'], millón: ['millón', 'millones'], millones: ['millón', 'millones'] },
     ofMagnitude: (noun) => `de ${noun}`,
     abbreviations: SPANISH_ABBREVIATIONS,
-    short: { 'c/': 'calle', 'C/': 'calle', 'n.º': 'número', 'nº': 'número', 'Nº': 'número', 'n°': 'número', Dña: 'doña', Sra: 'señora', Sr: 'señor', EEUU: 'Estados Unidos', IVA: 'IVA', 'c/u': 'cada uno' },
+    short: { '24/7': 'veinticuatro siete', 'c/': 'calle', 'C/': 'calle', 'n.º': 'número', 'nº': 'número', 'Nº': 'número', 'n°': 'número', Dña: 'doña', Sra: 'señora', Sr: 'señor', EEUU: 'Estados Unidos', IVA: 'IVA', 'c/u': 'cada uno' },
     genderOf: (word) => {
       if (!/^\p{L}{2,}$/u.test(word) || SPANISH_FUNCTION.test(word)) return 'alone';
       return SPANISH_FEMININE.test(word) && !SPANISH_MASCULINE.test(word) ? FEMININE : MASCULINE;

@@ -35,6 +35,8 @@ describe('what a voice is to say', () => {
     ['020 79460958', 'en', 'GB', 'zero two zero, seven nine four six zero nine five eight'],
     ['$1,204.50', 'es', 'MX', 'mil doscientos cuatro pesos con cincuenta'],
     ['3.5 km el 1/11/2026', 'es', 'MX', 'tres punto cinco kilómetros el primero de noviembre de dos mil veintiséis'],
+    ['Llame al 55 1234 5678', 'es', 'MX', 'Llame al cinco cinco, uno dos tres cuatro, cinco seis siete ocho'],
+    ['$20 MXN, $20 USD, $20', 'es', 'MX', 'veinte pesos, veinte dólares, veinte pesos'],
     ['am 5.1.2026', 'de', 'AT', 'am fünften Jänner zweitausendsechsundzwanzig'],
   ])('follows the region: of %j in %s of %s: %j', (text, language, region, reading) => {
     expect(spokenText(verbalWords(text, language, region))).toBe(reading);
