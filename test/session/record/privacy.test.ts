@@ -1,5 +1,6 @@
 import type { Participant } from '../../../src/session/session-options.js';
 import { describe, expect, it } from 'vitest';
+import { blank, withTexts } from '../../../src/session/record/privacy.js';
 import { functionLlm } from '../../../src/testing/doubles/function-llm.js';
 import { play, type PlayOptions, recording } from '../support.js';
 
@@ -51,6 +52,35 @@ describe('opt_out_data_collection', () => {
     });
     expect(report.faults['watch.failed']).toBe(1);
     expect(report.status).toBe('user-ended');
+  });
+});
+
+describe('values under names of the agent', () => {
+  const DATA = { name: 'Marigold', id: 'secret', status: 4711, model: true, other: 'secret' };
+  const entry = {
+    type: 'llm.start',
+    step: { step: 'details', known: DATA },
+    prepare: { id: 'billing', variables: DATA },
+    targets: [{ id: 'billing', variables: ['name', 'id'] }],
+  };
+
+  it('are all left out of what is stored without texts', () => {
+    expect(blank(entry)).toEqual({
+      type: 'llm.start',
+      step: { step: '', known: {} },
+      prepare: { id: 'billing', variables: {} },
+      targets: [{ id: 'billing', variables: ['', ''] }],
+    });
+  });
+
+  it('are all redacted, unlike the names of the engine', () => {
+    const redacted = { name: '#', id: '#', status: 4711, model: true, other: '#' };
+    expect(withTexts(entry, () => '#')).toEqual({
+      type: 'llm.start',
+      step: { step: '#', known: redacted },
+      prepare: { id: 'billing', variables: redacted },
+      targets: [{ id: 'billing', variables: ['#', '#'] }],
+    });
   });
 });
 
