@@ -231,7 +231,8 @@ export class ChatReply {
     this.added.push({ role: 'tool', toolCallId: call.id, content });
     if (isRefused) return;
     this.#speaker = next.speaker;
-    this.#toolRunner.use(next.speaker);
+    const { toolbox, metadata } = next.speaker; // its `history` is not the tools'
+    this.#toolRunner.use({ toolbox: this.#options.cards.toolbox(toolbox), metadata });
     yield { type: 'handover', from: next.from, to: next.to, back: next.back };
   }
 

@@ -201,7 +201,11 @@ export class Chats {
       throw error;
     }
     const cards = new CardNumbers();
-    const request = asksForCards(prepared.agent.steps) ? withoutCards(given, cards) : given;
+    // Whoever has the conversation now: clients send all messages again.
+    const asks = [given, ...Object.values(given.agents ?? {})].some((one) =>
+      asksForCards(one.extensions?.flow ?? null),
+    );
+    const request = asks ? withoutCards(given, cards) : given;
     const steps = stepsOf(prepared, agents.seen(request.messages), startUnixMs);
     const chat = {
       id,

@@ -9,11 +9,15 @@ import type { SessionEvent } from '../../src/session/session-options.js';
 import type { LogEntry } from '../../src/session/record/event-log.js';
 import type { SessionReport } from '../../src/session/record/session-report.js';
 import { packageFile } from '../../src/package-files.js';
+import type { SttProvider } from '../../src/providers/stt/stt.js';
 import { energyVad } from '../../src/testing/doubles/energy-vad.js';
 import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
+import { functionLlm } from '../../src/testing/doubles/function-llm.js';
+import { MemoryCaller } from '../../src/testing/doubles/memory-caller.js';
 import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { defineTool } from '../../src/tools/define-tool.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
+import { recording } from '../session/support.js';
 
 const CARD = '4242424242424242';
 const PAY: AgentExtensions = {
@@ -31,6 +35,18 @@ const PAY: AgentExtensions = {
   },
 };
 
+/** Charges a card, and tells its number. */
+const chargeTool = (charged: unknown[]) =>
+  defineTool({
+    name: 'charge',
+    description: 'Charges a card.',
+    parameters: { type: 'object', properties: { number: { type: 'string' } } },
+    execute: (args: unknown) => {
+      charged.push(args);
+      return `charged ${CARD}`;
+    },
+  });
+
 let clock: VirtualClock;
 let engine: Engine;
 beforeEach(() => {
@@ -46,20 +62,45 @@ interface Call {
   events: SessionEvent[];
 }
 
-/** A call in which the user types or keys what is due once the agent has said a text. */
+/** A recogniser with prepared transcripts, one segment for each stretch of speech. */
+function segmentStt(lines: readonly string[]): SttProvider {
+  let segment = 0;
+  return {
+    ...promptedStt({ lines: [] }),
+    name: 'segments',
+    open: (_options, events) => {
+      const send = (isFinal: boolean): void => {
+        const text = lines[segment] ?? '';
+        events.onTranscript({ segment, text, isFinal, understood: text !== '', confidence: 1 });
+        if (isFinal) segment++;
+      };
+      return Promise.resolve({
+        push: () => undefined,
+        speechStarted: () => send(false),
+        speechStopped: () => send(true),
+        endTurn: () => undefined,
+        close: () => Promise.resolve(),
+      });
+    },
+  };
+}
+
+/** A call in which the user types, keys or says what is due once the agent has said a text. */
 async function call(
   agent: Parameters<Engine['createSession']>[0],
-  answers: readonly (readonly [text: string, answer: string])[],
+  answers: readonly (readonly [text: string, answer: string | Int16Array])[],
+  lines: readonly string[] | null = null,
 ): Promise<Call> {
   const said: string[] = [];
   const log: LogEntry[] = [];
   const events: SessionEvent[] = [];
   const rest = [...answers];
-  const line = new MemoryTransport();
+  const caller = lines === null ? null : new MemoryCaller(engine);
+  const line = caller?.line ?? new MemoryTransport();
   const session = await engine.createSession({
     ...agent,
     vad: energyVad(),
-    stt: promptedStt({ lines: [] }),
+    stt: lines === null ? promptedStt({ lines: [] }) : segmentStt(lines),
     tts: toneTts(),
     transport: line,
     observe: (event) => events.push(event),
@@ -71,7 +112,8 @@ async function call(
       if (next === undefined || !isSaid || said.at(-1)?.includes(next[0]) !== true) return;
       rest.shift();
       queueMicrotask(() => {
-        if (/^[\d#]+$/.test(next[1])) for (const key of next[1]) line.pushDigits(key);
+        if (typeof next[1] !== 'string') void caller?.plays(next[1]);
+        else if (/^[\d#]+$/.test(next[1])) for (const key of next[1]) line.pushDigits(key);
         else session.sendText(next[1]);
       });
     },
@@ -79,6 +121,7 @@ async function call(
   let report: SessionReport | null = null;
   void session.run().then((ended) => (report = ended));
   await clock.runUntil(() => report !== null, 300_000);
+  caller?.hangUp();
   if (report === null) throw new Error(`The call does not end: ${JSON.stringify(said)}`);
   return { report: report as unknown as SessionReport, said, log, events };
 }
@@ -158,15 +201,7 @@ describe('an agent with a flow and no language model', () => {
     ],
   ] as const)('keeps the number of a card that is %s to itself and its tool', async (_how, answers) => {
     const charged: unknown[] = [];
-    const charge = defineTool({
-      name: 'charge',
-      description: 'Charges a card.',
-      parameters: { type: 'object', properties: { number: { type: 'string' } } },
-      execute: (args: unknown) => {
-        charged.push(args);
-        return `charged ${CARD}`;
-      },
-    });
+    const charge = chargeTool(charged);
     const agent = { agent: { prompt: 'Pay.' }, extensions: PAY, tools: [charge], transport: new MemoryTransport() };
     const { report, said, log, events } = await call(agent, answers);
     expect(report.status).toBe('agent-ended');
@@ -176,6 +211,25 @@ describe('an agent with a flow and no language model', () => {
     expect(everything).toContain('[card number ending in 4242]');
     expect(everything).not.toMatch(/4242[\s,.-]*4242/);
     expect(everything).not.toContain('"digits":"4"');
+  });
+
+  it('charges the card whose number is said in two segments, and shows it nowhere', async () => {
+    const charged: unknown[] = [];
+    const agent = { agent: { prompt: 'Pay.' }, extensions: PAY, tools: [chargeTool(charged)] };
+    const { report, said, log, events } = await call(
+      { ...agent, transport: new MemoryTransport() },
+      [
+        ['What is the number', recording(3200, [0, 1200], [2000, 3200])],
+        ['Is that right', 'yes'],
+      ],
+      ['forty-two forty-two forty-two forty-two', 'four two four two four two four two'],
+    );
+    expect(report.status).toBe('agent-ended');
+    expect(charged).toEqual([{ number: CARD }]);
+    expect(said).toContain('I have 4 2 4 2. Is that right?');
+    const everything = JSON.stringify([report, log, events]);
+    expect(everything).toContain('[card number ending in 4242]');
+    expect(everything).not.toMatch(/4242[\s,.-]*4242|forty-two|four two/);
   });
 });
 
@@ -209,6 +263,65 @@ describe('a chat with an agent with a flow', () => {
     expect(
       messages.flatMap((one) => (one.role === 'assistant' ? (one.toolCalls ?? []) : [])).map(({ name }) => name),
     ).toContain('book_repair');
+  });
+});
+
+describe('a chat in which one of the agents asks for a card', () => {
+  const [pay, end] = PAY.flow?.steps ?? [];
+  const collect = [{ name: 'card', type: 'card' as const, confirm: false }];
+  const extensions = { flow: { steps: [{ ...pay, id: 'pay', collect }, end] } } as AgentExtensions;
+  const billing = { name: 'Billing', agent: { prompt: 'You are billing.' }, extensions };
+  const handover = { agents: [{ agent_id: 'billing', context: 'all' as const }] };
+
+  /** What the models of the agents read in answer to these messages, and what the chat keeps of them. */
+  async function chat(messages: ChatMessage[], llm: Parameters<typeof functionLlm>[0], charged: unknown[] = []) {
+    await engine.close();
+    const kept: unknown[] = [];
+    const history = { keep: (item: object) => Promise.resolve(kept.push(item)).then(() => ({ ...item, ts: 1 })) };
+    engine = new Engine({ history: history as never });
+    const read: string[] = [];
+    const pieces = engine.chat({
+      agent: { prompt: 'You are the desk.' },
+      extensions: { handover },
+      agents: { billing: { ...billing, tools: [chargeTool(charged)] } },
+      llm: functionLlm((request) => {
+        read.push(JSON.stringify(request.messages));
+        return llm(request);
+      }),
+      messages,
+      endOfSession: true,
+      signal: new AbortController().signal,
+    });
+    const added: ChatMessage[] = [];
+    for await (const piece of pieces) if (piece.type === 'done') added.push(...piece.added);
+    return { read, added, everything: JSON.stringify([read, added, kept]) };
+  }
+
+  it('keeps the number from the model of every agent, before and after', async () => {
+    const messages: ChatMessage[] = [
+      { role: 'user', content: `Is ${CARD} a good card?` },
+      { role: 'assistant', content: 'It is.' },
+      { role: 'user', content: 'What do I owe?' },
+    ];
+    const { everything, read } = await chat(messages, () => 'Ten euros.');
+    expect(read[0]).toContain('[card number ending in 4242]');
+    expect(everything).not.toContain(CARD);
+  });
+
+  it('gives it to the tool of the next agent', async () => {
+    const charged: unknown[] = [];
+    const { everything, added } = await chat(
+      [{ role: 'user', content: `Charge ${CARD}.` }],
+      ({ tools }) => {
+        const names = tools.map(({ name }) => name);
+        if (names.includes('hand_over')) return { calls: [{ name: 'hand_over', arguments: '{"agent":"Billing"}' }] };
+        return { calls: [{ name: 'set_data', arguments: '{"card":"[card number ending in 4242]"}' }] };
+      },
+      charged,
+    );
+    expect(charged).toEqual([{ number: CARD }]);
+    expect(JSON.stringify(added)).toContain('charged [card number ending in 4242]');
+    expect(everything).not.toContain(CARD);
   });
 });
 

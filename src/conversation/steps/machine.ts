@@ -161,8 +161,10 @@ export class Steps {
   /** Whether the user is about to say the number of a card, or may correct one. */
   get asksForCard(): boolean {
     const [first] = this.#state.confirming;
-    const data = first === undefined ? this.#askedData() : this.#fields().find(({ name }) => name === first.name);
-    return data?.type === 'card';
+    if (first !== undefined) return this.#fields().find(({ name }) => name === first.name)?.type === 'card';
+    // One without a question may be offered as soon as nothing else is asked for.
+    const offered = this.#fields().find((one) => one.type === 'card' && this.#isOpen(one));
+    return (this.#askedData() ?? offered)?.type === 'card';
   }
 
   /** Names of the tools that the model may use now. */

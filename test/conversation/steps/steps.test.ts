@@ -190,6 +190,35 @@ describe('a conversation with steps', () => {
     expect(pauses).toEqual([true, false]);
   });
 
+  it('records nothing either while one may be offered, but keeps what else the step asks for', () => {
+    const pay: FlowStep = {
+      id: 'pay',
+      say: { entry: 'What is your number?' },
+      collect: [
+        { name: 'phone', type: 'phone', confirm: false },
+        { name: 'card', type: 'card', required: false },
+      ],
+      transitions: [{ to: 'end', when: [{ choice: 'They want nothing else.' }] }],
+    };
+    const stage = stageOf({ steps: [pay, { id: 'end', say: { entry: 'Thank you.' }, end: { action: 'hang_up' } }] });
+    const isAsked: boolean[] = [];
+    const calls = [{ name: 'set_data', args: { phone: '2025550143' } }];
+    stage.model
+      .calls(calls)
+      .says('Noted.')
+      .calls([{ name: 'next_step', args: { step: 'end' } }]);
+    stage.user.types('2025550143', { at: 4000 });
+    stage.playUntilAgentSays('What is your number?');
+    isAsked.push(stage.conversation.asksForCard);
+    stage.playUntilAgentSays('Noted.');
+    isAsked.push(stage.conversation.asksForCard);
+    stage.user.types('That is all.', { at: stage.nowMs + 4000 });
+    stage.playToEnd();
+    expect(isAsked).toEqual([false, true]);
+    const pauses = stage.timeline.effects.flatMap(({ effect }) => (effect.type === 'recording.pause' ? effect.on : []));
+    expect(pauses).toEqual([true, false]);
+  });
+
   const PARTY: FlowStep['collect'] = [
     { name: 'party', type: 'number', description: 'how many people' },
     { name: 'wish', type: 'text', required: false },
