@@ -74,6 +74,14 @@ export function handoverNote({ from, to, back, ...about }: HandoverNote): string
   ].join(' ');
 }
 
+/** The hand-over by which an agent has got the conversation, not counting returns; undefined = it began with it. */
+export function arrivalOf<One extends Pick<HandoverNote, 'to' | 'back'>>(
+  handovers: readonly One[],
+  { id }: AgentRef,
+): One | undefined {
+  return handovers.findLast(({ to, back }) => !back && to.id === id);
+}
+
 /** In place of a hand-over between others, or away from the agent that reads it. */
 export function passedNote({ from, to }: Pick<HandoverNote, 'from' | 'to'>): string {
   return `${WENT} ${from.name} to ${to.name}.`;

@@ -164,6 +164,7 @@ export function takeUp(core: Core): void {
   if (mayBegin(core)) {
     const { turnText, turnNumber, userEntry } = reply;
     cancelReply(core);
+    core.state.hasUnreportedResults = false; // the first step says what is due
     startSteps(core, { text: turnText, number: turnNumber, entry: userEntry, interrupts: false });
     return;
   }

@@ -11,7 +11,8 @@ import { addUserMessage } from '../speech/history.js';
 import * as inactivity from './inactivity.js';
 import * as interruption from './interruption.js';
 import { phrasesFor } from '../language/phrases.js';
-import { agentHasSomethingToSay, MAX_MODEL_FAILURES, startReply } from '../reply/reply.js';
+import { becomeNextAgent } from '../reply/next-agent.js';
+import { agentHasSomethingToSay, cancelReply, MAX_MODEL_FAILURES, startReply } from '../reply/reply.js';
 import * as steps from '../steps/steps.js';
 import { startSteps } from '../reply/opening.js';
 import { connectWhenSaid } from '../actions/transfer.js';
@@ -182,6 +183,12 @@ function answer(core: Core, message: string, { number, interrupts, asked }: Answ
   core.emit({ type: 'user.said', text: message, turn: number });
   const turn = { text: message, number, entry: addUserMessage(core, message), interrupts };
   if (takesOffList(core, message) || core.isSilenced) return;
+  if (core.state.handover?.ready != null) {
+    // It has waited for the user to finish. The agent that answers begins its own steps, not those of the one before.
+    cancelReply(core);
+    becomeNextAgent(core);
+    core.state.hasUnreportedResults = false;
+  }
   if (steps.mayBegin(core)) startSteps(core, turn);
   else if (!speculation.confirm(core, turn, asked)) startReply(core, turn);
   // A user who sends keys or text may also be speaking: wait for those words.

@@ -1,4 +1,4 @@
-import { handedOver, handoverNote } from '../../agent/flow/handover.js';
+import { arrivalOf, handedOver, handoverNote } from '../../agent/flow/handover.js';
 import { done, refuse } from '../control/outcome.js';
 import type { NextAgent } from '../control/command.js';
 import type { Core } from '../core.js';
@@ -21,8 +21,10 @@ export function becomeNextAgent(core: Core): void {
   dropSpeculation(core, 'another agent');
   for (const { id } of updates.splice(0)) refuse(core, id, 'handingOver');
   const from = core.agent;
+  stayUntil(core.state.steps, core.nowMs);
   const waiting = waitingMessage(core);
   const announcement = sayAnnouncement(core, handover);
+  const since = back ? (arrivalOf(core.state.handovers, handover.agent)?.since ?? 0) : firstSeen(core, handover, ready);
   setToolResult(core, entry, callId, handedOver(handover.agent));
   core.state.handovers.push({
     from,
@@ -31,7 +33,7 @@ export function becomeNextAgent(core: Core): void {
     entry,
     callId,
     turn: core.state.turn.number,
-    since: back ? 0 : firstSeen(core, handover, ready),
+    since,
     only: waiting,
     note: handoverNote({
       from,
@@ -48,7 +50,8 @@ export function becomeNextAgent(core: Core): void {
     atMs: core.nowMs,
   });
   const steps = back ? stepsLeft(core, handover) : null;
-  takeOn(core, handover, ready);
+  stayUntil(steps, null); // it goes on
+  takeOn(core, handover, ready, since);
   core.state.steps = steps;
   core.trace('handover', { from: from.name, to: handover.agent.name, back });
   core.emit({ type: 'agent.handover', from, to: handover.agent, back });
@@ -57,13 +60,13 @@ export function becomeNextAgent(core: Core): void {
 }
 
 /** The settings of the agent. What belongs to the call stays as it began. */
-function takeOn(core: Core, { plan, back }: HandoverState, { config }: NextAgent): void {
+function takeOn(core: Core, { plan, back }: HandoverState, { config }: NextAgent, since: number): void {
   const { direction, limits, earlier, modelHears } = core.first;
   core.become({
     ...config,
     direction,
     modelHears,
-    earlier: back || plan === 'all' ? earlier : [],
+    earlier: since === 0 && (back || plan === 'all') ? earlier : [],
     limits: { ...config.limits, maxDurationMs: limits.maxDurationMs },
     voicemail: core.state.voicemail === null ? config.voicemail : core.config.voicemail,
   });
@@ -111,6 +114,12 @@ function wasSaid(entry: HistoryEntry | undefined): boolean {
 function stepsLeft(core: Core, { agent }: HandoverState): Handover['steps'] {
   const left = core.state.handovers.findLast((one) => !one.back && one.from.id === agent.id);
   return left?.steps ?? null;
+}
+
+/** The agent leaves its present step, or is in it again. */
+function stayUntil(steps: Handover['steps'], toMs: number | null): void {
+  const last = steps?.passed.at(-1);
+  if (last !== undefined) last.toMs = toMs;
 }
 
 function returnsOf(core: Core, { back, mayReturn }: HandoverState): Handover['returns'] {

@@ -1,5 +1,5 @@
 import type { ChatMessage, ToolCall } from '../../agent/chat.js';
-import { passedNote } from '../../agent/flow/handover.js';
+import { arrivalOf, passedNote } from '../../agent/flow/handover.js';
 import type { HistoryConfig } from '../../agent/flow/conversation-config.js';
 import type { AddedRole } from '../control/command.js';
 import type { Core } from '../core.js';
@@ -149,24 +149,29 @@ function named(message: Extract<ChatMessage, { role: 'assistant' }>, { agent }: 
   return message;
 }
 
-/** What the agent that speaks sees of the history: a note in place of each hand-over. */
+/**
+ * What the agent that speaks sees of the history: a note in place of each hand-over. One that gets the conversation back
+ * sees again what it saw before, and what came after.
+ */
 function seenHistory({ state: { history, handovers } }: Core): readonly HistoryEntry[] {
   const current = handovers.at(-1);
   if (current === undefined) return history;
   const passed = new Map(handovers.map((one) => [one.callId, one]));
+  const arrival = current.back ? arrivalOf(handovers, current.to) : undefined;
+  const isTold = (one: Handover): boolean => one === current || one === arrival;
   return history.flatMap((entry, at) => {
-    const isSeen = at >= current.since || at === current.only;
+    const isSeen = at >= current.since || at === current.only || at === arrival?.only;
     if (entry.role !== 'assistant') return isSeen ? [entry] : [];
     const handedOver = entry.calls.flatMap(({ call }) => passed.get(call.id) ?? []);
     if (handedOver.length === 0) return isSeen ? [entry] : [];
     const calls = entry.calls.filter(({ call }) => !passed.has(call.id));
-    const notes = handedOver.filter((one) => isSeen || one === current).map((one) => noteEntry(one, one === current));
+    const notes = handedOver.filter((one) => isSeen || isTold(one)).map((one) => noteEntry(one, isTold(one)));
     return isSeen ? [{ ...entry, calls }, ...notes] : notes;
   });
 }
 
-function noteEntry(handover: Handover, isCurrent: boolean): HistoryEntry {
-  const content = isCurrent ? handover.note : passedNote(handover);
+function noteEntry(handover: Handover, isTold: boolean): HistoryEntry {
+  const content = isTold ? handover.note : passedNote(handover);
   return { role: 'added', as: 'system', content, atMs: handover.atMs };
 }
 
@@ -191,10 +196,19 @@ export function modelMessages(core: Core, next?: ChatMessage): ChatMessage[] {
   const { allowed, keepMessage } = core.config.interruption;
   const all = historyMessages(seenHistory(core), { expected: true, keepInterrupted: !allowed || keepMessage });
   if (next !== undefined) all.push(next);
-  const limited = limitMessages(forModel([...core.config.earlier, ...all]), core.config.history);
+  const latest = limitMessages(forModel([...core.config.earlier, ...all]), core.config.history);
+  const limited = withNote(latest, core.state.handovers.at(-1)?.note ?? null);
   const notes = core.actions.map((action) => action.promptNote?.(core) ?? '');
   const system = [core.config.systemPrompt, ...notes].filter((part) => part !== '').join('\n\n');
   return system === '' ? limited : [{ role: 'system', content: system }, ...limited];
+}
+
+/** What an agent was told when it got the conversation stays with it, beyond any limit: it may be all that it knows. */
+export function withNote(messages: readonly ChatMessage[], note: string | null): ChatMessage[] {
+  if (note === null || messages.some(({ role, content }) => role === 'system' && content === note)) {
+    return [...messages];
+  }
+  return [{ role: 'system', content: note }, ...messages];
 }
 
 /**

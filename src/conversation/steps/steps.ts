@@ -6,9 +6,9 @@ import type { Core, RunningAction } from '../core.js';
 import { phrasesFor } from '../language/phrases.js';
 import * as speech from '../speech/agent-speech.js';
 import { addAssistantMessage, lastSpoken } from '../speech/history.js';
-import { OPENING_TURN } from '../state.js';
+import { type ConversationState, OPENING_TURN } from '../state.js';
 import { CONFIRM_DATA, NEXT_STEP, SET_DATA } from './functions.js';
-import { Steps, type StepsHost, type StepsState } from './machine.js';
+import { type StepPassed, Steps, type StepsHost, type StepsState } from './machine.js';
 
 /** The steps of a flow in a spoken conversation. */
 
@@ -52,6 +52,13 @@ export function begin(core: Core): ReturnType<Steps['advance']> {
   if (restored !== null) return 'model';
   steps.begin();
   return steps.advance();
+}
+
+/** The steps of the agent of the beginning, to which the call belongs, whoever speaks in the end. */
+export function firstPassed({ steps, handovers }: ConversationState): readonly StepPassed[] {
+  const first = handovers[0]?.from.id;
+  const isBack = handovers.at(-1)?.to.id === first; // also where nobody has handed over
+  return (isBack ? steps : handovers.findLast(({ from }) => from.id === first)?.steps)?.passed ?? [];
 }
 
 /** What follows when all calls of a round have their results. */

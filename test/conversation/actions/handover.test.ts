@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { HandoverTarget } from '../../../src/agent/flow/handover.js';
+import type { Flow } from '../../../src/agent/flow/steps.js';
 import { mergeConfig } from '../../../src/agent/flow/conversation-config.js';
 import { Conversation } from '../../../src/conversation/conversation.js';
+import { firstPassed } from '../../../src/conversation/steps/steps.js';
 import type { Stage, StageConfig } from '../../../src/stage/stage.js';
 import { listening, traces } from '../listening.js';
 
@@ -145,6 +147,33 @@ describe('a hand-over', () => {
     stage.expectAgent('We have a room').isHeardWhole();
   });
 
+  it('goes back to an agent in the middle, which sees no more than before and what came after', () => {
+    const support = target({ agent: { id: 'support', name: 'Support' } });
+    const stage = listening(config(target({ plan: 'none' })));
+    stage.agents
+      .isReady('billing', { ...BILLING, handover: { targets: [support], maxHops: 5 } })
+      .isReady('support', { systemPrompt: 'You are support.' });
+    stage.model.says('All right.');
+    stage.model.calls([{ name: 'hand_over', args: { reason: 'Bill 7.' } }]);
+    stage.model.calls([{ name: 'hand_over' }]);
+    stage.model.says('It works again.');
+    stage.model.calls([{ name: 'hand_back' }]);
+    stage.model.says('Ten euros.');
+    stage.user.says('I moved house.', FIRST);
+    stage.user.says('My bill does not open.', SECOND);
+    stage.user.says('And how much is it?', { from: 17_000, to: 18_200 });
+    stage.playTo(26_000);
+    expect(stage.agents.spoke).toEqual(['billing', 'support', 'billing']);
+    expect(contents(stage, 5).slice(1)).toEqual([
+      'user: My bill does not open.',
+      expect.stringContaining('The desk tells you: Bill 7.'),
+      'system: The conversation went from Billing to Support.',
+      'assistant: It works again.',
+      'user: And how much is it?',
+      expect.stringContaining('handed back to you by Support'),
+    ]);
+  });
+
   it('leaves the call with the agent if the other one cannot be prepared, and tells it why', () => {
     const stage = listening(config(target()));
     stage.agents.isMissing('billing', 'it is disabled');
@@ -184,6 +213,72 @@ describe('a hand-over', () => {
     expect(traces(stage)).toContain('handover.refused');
     expect(contents(stage, 3).at(-1)).toContain('has had what the user said last, and has handed it on');
     stage.expectAgent('I will help you myself').isHeardWhole();
+  });
+
+  it('begins the steps of the other agent, also where the user speaks while it is prepared', () => {
+    const flow: Flow = {
+      steps: [
+        {
+          id: 'bill',
+          say: { entry: 'Here is billing.' },
+          collect: [{ name: 'number', type: 'number', ask: ['Which bill?'] }],
+          transitions: [{ to: 'done' }],
+        },
+        { id: 'done', say: { entry: 'Goodbye!' }, end: { action: 'hang_up' } },
+      ],
+    };
+    const steps = { flow, startUnixMs: 0, timezone: 'UTC' };
+    const stage = listening(config(target({ announcement: ANNOUNCEMENT })));
+    stage.agents.isReady('billing', { ...BILLING, steps }, { afterMs: 4000 });
+    stage.model.calls([{ name: 'hand_over' }]);
+    stage.model.says('Which bill is it?');
+    stage.user.says('How much is my bill?', FIRST);
+    // The agent is ready in the middle of this.
+    stage.user.says('I mean the one that came last week, with the red letters on it.', { from: 5000, to: 8500 });
+    stage.playTo(20_000);
+    expect(stage.agents.spoke).toEqual(['billing']);
+    stage.expectAgent('Here is billing.').isHeardWhole();
+    expect(stage.model.requests).toHaveLength(2);
+    expect(stage.model.requests[1]?.messages[0]?.content).toContain('You are billing.');
+    expect(toolNames(stage, 1)).toContain('set_data');
+  });
+
+  it('closes the step that the first agent was in, and opens it when it gets the call back', () => {
+    const flow: Flow = {
+      steps: [
+        { id: 'talk', instruction: 'Talk.', transitions: [{ to: 'done', when: [{ choice: 'The caller is done.' }] }] },
+        { id: 'done', end: { action: 'hang_up' } },
+      ],
+    };
+    const desk = { ...config(target()), steps: { flow, startUnixMs: 0, timezone: 'UTC' } };
+    const stage = handingOver(desk);
+    stage.agents.isReady('desk', desk);
+    stage.playTo(8000);
+    const { state } = stage.conversation;
+    expect(firstPassed(state)).toEqual([
+      { step: 'talk', fromMs: expect.any(Number) as number, toMs: expect.any(Number) as number, to: null },
+    ]);
+    stage.model.calls([{ name: 'hand_back' }]);
+    stage.model.says('We have a room.');
+    stage.user.says('And do you have a room?', SECOND);
+    stage.playTo(16_000);
+    expect(stage.agents.spoke).toEqual(['billing', 'desk']);
+    expect(firstPassed(stage.conversation.state)).toMatchObject([{ step: 'talk', toMs: null, to: null }]);
+  });
+
+  it('keeps what the other agent was told in front of its model, whatever the limit of its history', () => {
+    const stage = listening(config(target({ plan: 'none' })));
+    stage.agents.isReady('billing', { ...BILLING, history: { messageLimit: 1, toolResultLimit: null } });
+    stage.model.calls([{ name: 'hand_over', args: { reason: 'Bill 7.' } }]);
+    stage.model.says('Your bill is ten euros.');
+    stage.model.says('Yes.');
+    stage.user.says('How much is my bill?', FIRST);
+    stage.user.says('Is that all of it?', SECOND);
+    stage.playTo(16_000);
+    expect(contents(stage, 2).slice(1)).toEqual([
+      expect.stringContaining('The desk tells you: Bill 7.'),
+      'user: Is that all of it?',
+    ]);
   });
 
   it('is asked for by a program, and is prepared before', () => {
