@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.js';
 import type { ChatMessage, ToolCall, ToolSpec } from '../agent/chat.js';
 import type { HistoryConfig } from '../agent/flow/conversation-config.js';
-import { forModel, limitMessages } from '../conversation/speech/history.js';
+import { forModel, limitMessages, withNote } from '../conversation/speech/history.js';
 import { type AgentRef, handedOver } from '../agent/flow/handover.js';
 import { FAILED } from '../conversation/actions/handover.js';
 import { freeCallId, MAX_ROUNDS } from '../conversation/reply/reply.js';
@@ -37,7 +37,7 @@ export interface ChatSpeaker {
 export interface ChatReplyOptions {
   /** At first. */
   speaker: ChatSpeaker;
-  agents: Pick<ChatAgents, 'tools' | 'isHandover' | 'seen'>;
+  agents: Pick<ChatAgents, 'tools' | 'isHandover' | 'seen' | 'note'>;
   /** Another agent is to go on. @param messages those before the call */
   handOver: (call: ToolCall, messages: readonly ChatMessage[]) => Promise<ChatNextSpeaker>;
   sessionId: string;
@@ -166,7 +166,8 @@ export class ChatReply {
         const handover = asked.length === 1 ? asked.find((call) => this.#isHandover(call)) : undefined;
         if (handover !== undefined) {
           if (round === MAX_ROUNDS) throw this.#failure('it called tools without an end');
-          yield* this.#handOver(handover, messages);
+          if (!(yield* this.#handOver(handover, messages))) continue;
+          if ((yield* this.#follow(this.#speaker.steps?.begin() ?? 'model')) === 'user') return;
           continue;
         }
         if (calls.length > 0) {
@@ -222,18 +223,20 @@ export class ChatReply {
     }
   }
 
-  async *#handOver(call: ToolCall, messages: readonly ChatMessage[]): AsyncGenerator<ReplyPiece, void, undefined> {
+  /** Returns whether another agent has the conversation now. */
+  async *#handOver(call: ToolCall, messages: readonly ChatMessage[]): AsyncGenerator<ReplyPiece, boolean, undefined> {
     const next = await raceAbort(this.#options.handOver(call, [...messages, ...this.added]), this.#options.signal);
     const isRefused = 'refused' in next;
     if (!isRefused && next.announcement !== null) yield* this.#progressText(next.announcement);
     this.#endRound([call]);
     const content = isRefused ? FAILED(next.refused) : handedOver(next.to);
     this.added.push({ role: 'tool', toolCallId: call.id, content });
-    if (isRefused) return;
+    if (isRefused) return false;
     this.#speaker = next.speaker;
     const { toolbox, metadata } = next.speaker; // its `history` is not the tools'
     this.#toolRunner.use({ toolbox: this.#options.cards.toolbox(toolbox), metadata });
     yield { type: 'handover', from: next.from, to: next.to, back: next.back };
+    return true;
   }
 
   #isHandover(call: ToolCall): boolean {
@@ -308,7 +311,8 @@ export class ChatReply {
   #limited(messages: readonly ChatMessage[]): ChatMessage[] {
     const { systemPrompt, steps, history } = this.#speaker;
     const content = [systemPrompt, steps?.prompt() ?? ''].filter((part) => part !== '').join('\n\n');
-    const limited = limitMessages(forModel(this.#options.agents.seen(messages)), history);
+    const { agents } = this.#options;
+    const limited = withNote(limitMessages(forModel(agents.seen(messages)), history), agents.note);
     return content === '' ? limited : [{ role: 'system', content }, ...limited];
   }
 

@@ -5,6 +5,8 @@ import { nowUnixMs } from '../base/real-clock.js';
 import type { ChatMessage, ToolCall } from '../agent/chat.js';
 import type { ReplyShape } from '../providers/llm/llm.js';
 import { faultOf } from '../schema/issues.js';
+import { variablesOf } from '../agent/variables.js';
+import { type WebhookAddress, webhookAddress } from '../agent/webhook.js';
 import { toolNameFaults } from '../tools/toolbox.js';
 import { buildSystemPrompt } from '../agent/prompt.js';
 import { refusal } from '../session/open-commands.js';
@@ -43,11 +45,14 @@ interface Chat {
   prepared: PreparedAgent;
   /** All agents of this answer. */
   all: PreparedAgent[];
-  /** Of the agent of the request. */
+  /** Of the agent of the request, whoever has the conversation: what is kept of it, and where that is sent. */
   facts: SessionRecord['facts'];
+  to: WebhookAddress | null;
   systemPrompt: string;
   form: ReplyForm;
   steps: ChatSteps | null;
+  /** Those of the agent of the request; null = it has none, or has not answered now. */
+  firstSteps: ChatSteps | null;
   cards: CardNumbers;
   faults: FaultCounts;
 }
@@ -124,8 +129,9 @@ export class Chats {
         await prepared.close();
         throw refusal('handover', 'unsupported', whyNot);
       }
-      const steps = stepsOf(prepared, agents.seen(messages), startUnixMs);
+      const steps = stepsOf(prepared, agents.own(messages), startUnixMs);
       Object.assign(chat, { prepared, steps, systemPrompt: systemPromptOf(prepared, request, startUnixMs) });
+      if (agents.isFirst) chat.firstSteps = steps;
       chat.all.push(prepared);
       const { from, to, back, announcement } = taken;
       return { speaker: speakerOf(chat), from, to, back, announcement };
@@ -191,8 +197,6 @@ export class Chats {
     const agents = new ChatAgents(given, (target) => faults.note('handover.missing', `there is no agent "${target}"`));
     const prepared = await this.#prepare(agents.request, { id, faults }, signal);
     const systemPrompt = systemPromptOf(prepared, given, startUnixMs);
-    const known = callFacts(given, prepared, startUnixMs);
-    const facts = agents.isFirst ? known : { ...known, agentConfig: given.agent, metadata: given.metadata ?? {} };
     let form: ReplyForm;
     try {
       form = this.#form(given, prepared, agents);
@@ -206,18 +210,19 @@ export class Chats {
       asksForCards(one.extensions?.flow ?? null),
     );
     const request = asks ? withoutCards(given, cards) : given;
-    const steps = stepsOf(prepared, agents.seen(request.messages), startUnixMs);
-    const chat = {
+    const steps = stepsOf(prepared, agents.own(request.messages), startUnixMs);
+    const chat: Chat = {
       id,
       request,
       steps,
+      firstSteps: agents.isFirst ? steps : null,
       cards,
       startMs,
       startUnixMs,
       agents,
       prepared,
       all: [prepared],
-      facts,
+      ...recordOf(given, prepared, agents.isFirst, startUnixMs),
       systemPrompt,
       form,
       faults,
@@ -230,10 +235,9 @@ export class Chats {
   }
 
   /** Makes the work after the session survive a crash. */
-  #keep({ id, request, facts, prepared, faults }: Chat, chat: UnfinishedChat): void {
-    const { agent } = prepared;
-    const record = { to: agent.webhooks.sessionData, facts };
-    const kept = agent.privacy.optOut ? { ...chat, messages: [], functionCalls: [] } : chat;
+  #keep({ id, request, facts, to, faults }: Chat, chat: UnfinishedChat): void {
+    const record = { to, facts };
+    const kept = facts.optOut ? { ...chat, messages: [], functionCalls: [] } : chat;
     this.#services.options.unfinished?.put(unfinishedSession(id, record, request, kept)).catch(() => {
       faults.set('history.failed', 1);
     });
@@ -249,15 +253,15 @@ export class Chats {
   }
 
   async #endSession(chat: Chat, reply: ChatReply, failure: string | null): Promise<void> {
-    const { id, request, startMs, facts, prepared, faults } = chat;
+    const { id, request, startMs, facts, to, prepared, faults } = chat;
     const { recorder, sessionMemory, clock, options } = this.#services;
     const { agent } = prepared;
     const messages = [...saidBefore(request), ...reply.added];
     const durationMs = clock.nowMs() - startMs;
     this.#keep(chat, { messages, functionCalls: reply.calls, durationMs });
     const finished = this.#finished(chat, reply, messages, durationMs);
-    rememberWhenOver({ finished }, sessionMemory, { agent, agentId: request.agentId ?? null, phones: null });
-    const to = agent.webhooks.sessionData;
+    const about = { agent, agentId: request.agentId ?? null, phones: null };
+    if (!facts.optOut) rememberWhenOver({ finished }, sessionMemory, about);
     if (to === null && options.history == null) {
       await finished;
       return;
@@ -274,14 +278,13 @@ export class Chats {
 
   /** Runs the after-call functions, and stores memories. */
   async #finished(
-    { id, prepared, systemPrompt, faults, steps }: Chat,
+    { id, prepared, systemPrompt, faults, facts: { optOut }, firstSteps }: Chat,
     { calls, usage }: ChatReply,
     messages: readonly ChatMessage[],
     durationMs: number,
   ): Promise<SessionReport> {
     const { agent, toolbox, llm, model, memory } = prepared;
     const { clock, afterCallMarks } = this.#services;
-    const { optOut } = agent.privacy;
     const later: readonly FunctionCall[] = await afterCall(
       {
         id,
@@ -306,10 +309,26 @@ export class Chats {
       calls: [...calls, ...later],
       usage,
       faults,
-      steps: steps?.passed ?? [],
+      steps: firstSteps?.passed ?? [],
       optOut,
     });
   }
+}
+
+/** What is known of a conversation before its end. Who has it now may be another agent than that of the request. */
+function recordOf(
+  given: ChatRequest,
+  prepared: PreparedAgent,
+  isFirst: boolean,
+  startUnixMs: number,
+): Pick<Chat, 'facts' | 'to'> {
+  const known = callFacts(given, prepared, startUnixMs);
+  if (isFirst) return { facts: known, to: prepared.agent.webhooks.sessionData };
+  const { agent } = given;
+  const metadata = given.metadata ?? {};
+  const optOut = known.optOut || agent.privacy_settings?.opt_out_data_collection === true;
+  const to = webhookAddress(agent.session_data_webhook, variablesOf({ metadata }));
+  return { facts: { ...known, agentConfig: agent, metadata, optOut }, to };
 }
 
 /** Why an agent cannot go on with a conversation that is stored, or is not; null = it can. */

@@ -1,6 +1,7 @@
 import type { AgentExtensions } from '../agent/extensions/extensions.js';
 import {
   type AgentRef,
+  arrivalOf,
   type HandoverConfig,
   type HandoverNote,
   handoverNote,
@@ -161,6 +162,7 @@ export class ChatAgents {
   readonly #request: ChatRequest;
   readonly #onMissing: (id: string) => void;
   readonly #handovers: ChatHandover[] = [];
+  readonly #first: AgentRef;
   #current: ChatAgent;
   /** Who has handed the conversation to whom, the last one first. */
   #returns: ChatAgent[] = [];
@@ -172,7 +174,8 @@ export class ChatAgents {
     this.#onMissing = onMissing;
     const id = request.agentId ?? null;
     const name = (id === null ? null : request.agents?.[id]?.name) ?? id ?? UNNAMED_AGENT.name;
-    this.#current = this.#agent({ id, name }, request);
+    this.#first = { id, name };
+    this.#current = this.#agent(this.#first, request);
     const results = new Map(
       request.messages.flatMap((one) => (one.role === 'tool' ? [[one.toolCallId, one.content]] : [])),
     );
@@ -202,6 +205,11 @@ export class ChatAgents {
     ];
   }
 
+  /** What the agent was told when it got the conversation; null = it is the first. */
+  get note(): string | null {
+    return this.#handovers.at(-1)?.note ?? null;
+  }
+
   isHandover({ name }: ToolCall): boolean {
     return this.tools.some((tool) => tool.name === name);
   }
@@ -224,17 +232,32 @@ export class ChatAgents {
     const current = this.#handovers.at(-1);
     if (current === undefined) return [...messages];
     const passed = new Map(this.#handovers.map((one) => [one.callId, one]));
+    const arrival = current.back ? arrivalOf(this.#handovers, current.to) : undefined;
+    const isTold = (one: ChatHandover): boolean => one === current || one === arrival;
     return messages.flatMap((message, at): ChatMessage[] => {
-      const isSeen = at >= current.since || at === current.asked;
+      const isSeen = at >= current.since || at === current.asked || at === arrival?.asked;
       if (message.role === 'tool' && passed.has(message.toolCallId)) return [];
       const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : [];
       const [handover] = calls.flatMap(({ id }) => passed.get(id) ?? []);
       if (handover === undefined) return isSeen ? [message] : [];
       const said: ChatMessage[] =
         message.content === '' || !isSeen ? [] : [{ role: 'assistant', content: message.content }];
-      if (handover !== current && !isSeen) return [];
-      return [...said, { role: 'system', content: handover === current ? handover.note : passedNote(handover) }];
+      if (!isTold(handover) && !isSeen) return [];
+      return [...said, { role: 'system', content: isTold(handover) ? handover.note : passedNote(handover) }];
     });
+  }
+
+  /**
+   * What was said while the agent had the conversation that has it now, and what the user waits to have answered. Only
+   * its own calls say where it is in its flow. Handed over to anew, it begins anew; what comes back goes on.
+   */
+  own(messages: readonly ChatMessage[]): ChatMessage[] {
+    const { id } = this.#current.ref;
+    const began = arrivalOf(this.#handovers, this.#current.ref)?.at ?? -1;
+    const asked = this.#handovers.at(-1)?.asked;
+    const hadIt = (at: number): boolean =>
+      (this.#handovers.findLast((one) => one.at < at)?.to ?? this.#first).id === id;
+    return messages.filter((_message, at) => at === asked || (at > began && hadIt(at)));
   }
 
   #take(call: ToolCall, messages: readonly ChatMessage[], at: number): ChatHandoverResult {
@@ -245,7 +268,8 @@ export class ChatAgents {
       if (back === undefined) return { refused: 'nobody has handed it over to you' };
       this.#before.push({ current: this.#current, returns: this.#returns });
       this.#returns = this.#returns.slice(1);
-      this.#pass(call, { back: true, at, asked, since: 0, announcement: null, variables: {} }, back);
+      const since = arrivalOf(this.#handovers, back.ref)?.since ?? 0;
+      this.#pass(call, { back: true, at, asked, since, announcement: null, variables: {} }, back);
       return { request: back.request, from, to: back.ref, back: true, announcement: null };
     }
     const target = handover === null ? null : targetNamed(handover, call);
