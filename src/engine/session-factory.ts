@@ -22,7 +22,7 @@ import type { SessionRecord } from './session-recorder.js';
 import { messagesBefore, rememberWhenOver } from './continuation.js';
 import { finalWait } from './fallbacks.js';
 import { chooseVoice, NO_LANGUAGE_VENDORS, spokenLanguages, languageWishes } from './languages.js';
-import { handoverConfig, otherAgents } from './handover.js';
+import { handoverConfig, otherAgents, reachableAgents } from './handover.js';
 import type { AgentRequest, SessionRequest } from './options.js';
 import { prepareSpokenAgent } from './prepare-agent.js';
 import { flowHints } from '../providers/llm/scripted/index.js';
@@ -176,8 +176,12 @@ export class SessionFactory {
       source: options.agents ?? null,
       whyNot: whyNotHandedOver(first),
       make: async (ref, { agent, extensions, script, tools }, variables, signal) => {
+        // A program may name any agent: what that one reaches is not among those that the first one reaches.
+        const reached = { extensions, agents: request.agents, agentId: ref.id };
+        const agents = { ...request.agents, ...(await reachableAgents(reached, options.agents ?? null)) };
         const next: SessionRequest = {
           ...request,
+          agents,
           agent,
           extensions,
           script,

@@ -114,10 +114,14 @@ export class SessionAgents {
     const name = this.#known.get(agentId)?.agent.name ?? (await others?.nameOf(agentId)) ?? null;
     if (others == null) throw refusal('handover', 'unsupported', 'it has no other agents');
     if (name === null) throw new ParleyError('NOT_FOUND', { what: 'agent', id: agentId });
-    if (agentId === this.#current.agent.id) throw refusal('handover', 'unsupported', 'this agent has it already');
+    const refuseIfCurrent = (): void => {
+      if (agentId === this.#current.agent.id) throw refusal('handover', 'unsupported', 'this agent has it already');
+    };
+    refuseIfCurrent();
     const variables = Object.fromEntries(order.variables.map((one) => [one, null]));
     const wanted = { summary: order.plan === 'summary', variables };
     const next = await this.#next({ id: agentId, name }, wanted, signal);
+    refuseIfCurrent(); // meanwhile it may have got the conversation
     return { type: 'command.handover', order, ...next };
   }
 

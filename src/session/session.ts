@@ -2,12 +2,13 @@ import type { ChatMessage, ToolCall } from '../agent/chat.js';
 import { UNNAMED_AGENT } from '../agent/flow/handover.js';
 import { Conversation } from '../conversation/conversation.js';
 import type { ConversationEffect, ConversationEvent } from '../conversation/events.js';
+import { firstPassed } from '../conversation/steps/steps.js';
 import { forModel, historyMessages } from '../conversation/speech/history.js';
 import { failureOf, ParleyError, reasonOf } from '../base/errors.js';
 import type { ProviderOutcome } from '../providers/outcome.js';
 import { ToolRunner } from './tool-runner.js';
 import type { ToolResult } from '../tools/tool.js';
-import { afterCall } from './after-call/after-call.js';
+import { afterCall, ownMarks } from './after-call/after-call.js';
 import { Alarm, momentAfter } from './alarm.js';
 import { Notifier } from './line/notifier.js';
 import { closeInTime } from '../base/deadlines.js';
@@ -263,7 +264,10 @@ export class Session extends SteeredSession {
     }
     const { type } = command;
     if (type === 'command.update') {
-      return this.#commands.carryOut(await this.#changes.prepare(command.changes, signal), signal);
+      const changes = this.#changes;
+      const ready = await changes.prepare(command.changes, signal);
+      if (changes !== this.#changes) throw refusal('update', 'handingOver'); // it was for another agent
+      return this.#commands.carryOut(ready, signal);
     }
     if (type === 'command.handover') {
       return this.#commands.carryOut(await this.#agents.order(command.agent, command.order), signal);
@@ -544,8 +548,11 @@ export class Session extends SteeredSession {
   /** Each agent that has spoken does its own work. */
   async #afterCall(): Promise<readonly FunctionCall[]> {
     const said = forModel(this.#messages());
-    const work = this.#agents.all.map(({ toolbox, metadata, llm, model, memory, conversation }) => {
-      const options = { ...this.#options, toolbox, metadata, llm, model, memory, usage: this.#metrics.usage };
+    const { afterCallMarks } = this.#options;
+    const work = this.#agents.all.map(({ agent, toolbox, metadata, llm, model, memory, conversation }, at) => {
+      const marks = at === 0 ? afterCallMarks : ownMarks(agent, afterCallMarks);
+      const own = { toolbox, metadata, llm, model, memory, afterCallMarks: marks };
+      const options = { ...this.#options, ...own, usage: this.#metrics.usage };
       const messages: ChatMessage[] = [{ role: 'system', content: conversation.systemPrompt }, ...said];
       return afterCall(options, messages, this.#toolRunner.calls, this.#context.fault);
     });
@@ -572,7 +579,7 @@ export class Session extends SteeredSession {
       playout: this.#speech.playout.stats,
       line: this.#options.transport.lineStats?.() ?? null,
       recording: recording?.path ?? null,
-      steps: this.#conversation.state.steps?.passed ?? [],
+      steps: firstPassed(this.#conversation.state),
       listeners: this.#conversation.state.listeners,
       participants: this.#conversation.state.participants,
       faults: this.#log.faults,

@@ -1,22 +1,26 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { AgentConfig } from '../../src/agent/agent.js';
+import type { AgentExtensions } from '../../src/agent/extensions/extensions.js';
 import type { ChatMessage } from '../../src/agent/chat.js';
 import { VirtualClock } from '../../src/base/virtual-clock.js';
 import type { ChatPiece } from '../../src/engine/chat.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { AgentRequest, ChatRequest, EngineOptions, NamedAgent } from '../../src/engine/options.js';
 import type { SessionHandle } from '../../src/engine/remote-line.js';
+import { RecentSessions } from '../../src/session/after-call/memory.js';
 import { wireMessage } from '../../src/session/record/call-history.js';
 import { transcriptOf, transcriptOfChat } from '../../src/session/record/transcript.js';
 import type { LogEntry } from '../../src/session/record/event-log.js';
 import type { SessionReport } from '../../src/session/record/session-report.js';
 import type { SessionEvent } from '../../src/session/session-options.js';
+import { type Answer, functionLlm } from '../../src/testing/doubles/function-llm.js';
 import { energyVad } from '../../src/testing/doubles/energy-vad.js';
 import { promptedStt } from '../../src/testing/doubles/prompted-stt.js';
 import { toneTts } from '../../src/testing/doubles/tone-tts.js';
 import { replay } from '../../src/replay/replay.js';
 import { defineTool } from '../../src/tools/define-tool.js';
 import { MemoryTransport } from '../../src/transports/memory.js';
+import { httpServer } from '../net/local-server.js';
 
 const engines: Engine[] = [];
 afterEach(() => Promise.all(engines.splice(0).map((engine) => engine.close())));
@@ -235,14 +239,75 @@ describe('a hand-over on a line', () => {
     expect(texts(held)).toContain('Here is billing.');
     expect(held.report.agents.map(({ name }) => name)).toEqual(['the first agent', 'Billing']);
   });
+
+  it('lets an agent that a program has called hand over itself', async () => {
+    const support: NamedAgent = {
+      name: 'Support',
+      agent: { prompt: 'You are support.' },
+      script: { rules: [{ when: 'help', say: 'Support is here.' }] },
+    };
+    const call = { tool: 'hand_over', arguments: { agent: 'Support' }, ...NOTHING };
+    const billing: NamedAgent = {
+      ...BILLING,
+      extensions: { handover: { agents: [{ agent_id: 'support' }] } },
+      script: { rules: [{ when: 'help', call }] },
+    };
+    const known = new Map([
+      ['billing', billing],
+      ['support', support],
+    ]);
+    const held = await converse(
+      { script: { rules: [{ when: 'room', say: 'We have a room.' }] }, extensions: null, agents: null },
+      { 9000: 'I need help' },
+      {
+        options: { agents: { get: async (id) => known.get(id) ?? null } },
+        at: { 4000: (session) => session.handOver('billing') },
+      },
+    );
+    expect(held.report.faults).toEqual({});
+    expect(texts(held).at(-1)).toBe('Support is here.');
+  });
+
+  it('is carried out once if a program asks for it twice at the same time', async () => {
+    const outcomes: unknown[] = [];
+    const order = (session: SessionHandle): Promise<void> =>
+      session.handOver('billing').then(
+        () => void outcomes.push('done'),
+        (error: unknown) => void outcomes.push(error),
+      );
+    const at = { 4000: (session: SessionHandle) => Promise.all([order(session), order(session)]) };
+    const held = await converse(REQUEST, {}, { at });
+    expect(outcomes).toEqual(['done', expect.objectContaining({ code: 'COMMAND_REFUSED' })]);
+    expect(held.report.agents.map(({ name }) => name)).toEqual(['the first agent', 'Billing']);
+  });
+
+  it('lets each agent run its own function after the call, also where two have one of the same name', async () => {
+    const ran: string[] = [];
+    const started = new Set<string>();
+    const file = (who: string) =>
+      defineTool({ name: 'file', description: 'Files.', runAfterCall: true, execute: () => void ran.push(who) });
+    const afterCallMarks = {
+      start: async (_session: string, name: string) => !started.has(name) && started.add(name) !== null,
+      finish: async () => undefined,
+    };
+    const request = {
+      ...REQUEST,
+      tools: [file('desk')],
+      agents: { billing: { ...BILLING, tools: [file('billing')] } },
+    };
+    await converse(request, { 4000: 'How much is my bill?' }, { options: { afterCallMarks } });
+    expect(ran.sort()).toEqual(['billing', 'desk']);
+    expect([...started].sort()).toEqual(['billing:file', 'file']);
+  });
 });
 
 describe('a hand-over in writing', () => {
   const chat = async (
     messages: ChatMessage[],
     more: Partial<ChatRequest> = {},
+    options: EngineOptions = {},
   ): Promise<{ text: string; added: readonly ChatMessage[] }> => {
-    const engine = new Engine();
+    const engine = new Engine(options);
     engines.push(engine);
     const { signal } = new AbortController();
     const request = { ...REQUEST, agent: DESK, messages, signal, ...more } as ChatRequest;
@@ -261,6 +326,93 @@ describe('a hand-over in writing', () => {
     expect(second.text).toBe('It is paid.');
     const third = await chat([...history, ...second.added, { role: 'user', content: 'I want a room' }]);
     expect(third.text).toBe('We have a room.');
+  });
+
+  it('leaves no data where the first agent opts out, and sends its record to the first one only', async () => {
+    const posts: { path: string; body: string }[] = [];
+    const server = await httpServer((request, response, body) => {
+      posts.push({ path: request.url ?? '', body });
+      response.end('{}');
+    });
+    const hook = (path: string) => `${server.origin}/${path}`;
+    const privacy_settings = { opt_out_data_collection: true };
+    const more: Partial<ChatRequest> = {
+      agent: { ...DESK, privacy_settings, session_data_webhook: hook('desk') },
+      agents: { billing: { ...BILLING, agent: { ...BILLING.agent, session_data_webhook: hook('billing') } } },
+      agentId: 'desk',
+      endOfSession: true,
+    };
+    const kept: string[] = [];
+    const sessionMemory = new RecentSessions();
+    const options: EngineOptions = {
+      allowUrls: [server.origin],
+      webhookSecret: `whsec_${Buffer.from('a key of twenty-four byte').toString('base64')}`,
+      sessionMemory,
+      history: {
+        keep: async (item) => {
+          kept.push(item.chat);
+          return item;
+        },
+      },
+    };
+    const asked: ChatMessage[] = [{ role: 'user', content: 'How much is my bill?' }];
+    const first = await chat(asked, { ...more, id: 'c-1' }, options);
+    const history: ChatMessage[] = [...asked, ...first.added, { role: 'user', content: 'check it' }];
+    const second = await chat(history, { ...more, id: 'c-2' }, options);
+    expect([first.text, second.text]).toEqual(['One moment please. Your bill is ten euros.', 'It is paid.']);
+    await Promise.all(engines.map((engine) => engine.close()));
+    await server.close();
+    expect(kept).toEqual(['[]', '[]']);
+    expect(posts.map(({ path }) => path)).toEqual(['/desk', '/desk']);
+    expect(JSON.stringify(posts)).not.toContain('ten euros');
+    expect(await sessionMemory.byId('c-1', 'desk')).toBeNull();
+  });
+
+  it('begins the flow of the other agent, with none of what the first one has learned', async () => {
+    const flow = (entry: string | null): AgentExtensions['flow'] => ({
+      steps: [
+        {
+          id: 'ask',
+          ...(entry === null ? {} : { say: { entry } }),
+          collect: [{ name: 'name', type: 'name', ask: ['What is your name?'] }],
+          transitions: [{ to: 'more' }],
+        },
+        {
+          id: 'more',
+          collect: [{ name: 'day', type: 'date', ask: ['Which day?'] }],
+          transitions: [{ to: 'end' }],
+        },
+        { id: 'end', end: { action: 'hang_up' } },
+      ],
+    });
+    const views: unknown[] = [];
+    const set = { calls: [{ name: 'set_data', arguments: '{"name":"Ann Smith"}' }] };
+    const over = { calls: [{ name: 'hand_over', arguments: '{}' }] };
+    const answers: Answer[] = [set, over, 'Tell me.', 'All right.'];
+    const llm = functionLlm(
+      ({ step }) => {
+        views.push([step?.step, { ...step?.known }]);
+        return answers[views.length - 1] ?? '';
+      },
+      { firstMs: 0, pieceMs: 0 },
+    );
+    const more: Partial<ChatRequest> = {
+      llm,
+      script: undefined,
+      extensions: { flow: flow(null), handover: { agents: [{ agent_id: 'billing' }] } },
+      agents: { billing: { name: 'Billing', agent: {}, extensions: { flow: flow('This is billing.') } } },
+    };
+    const asked: ChatMessage[] = [{ role: 'user', content: 'I am Ann Smith.' }];
+    const first = await chat(asked, more);
+    expect(first.text).toBe('This is billing. Tell me.');
+    const second = await chat([...asked, ...first.added, { role: 'user', content: 'Ann.' }], more);
+    expect(second.text).toBe('All right.');
+    expect(views).toEqual([
+      ['ask', {}],
+      ['more', { name: 'Ann Smith' }],
+      ['ask', {}],
+      ['ask', {}],
+    ]);
   });
 
   it('stays with the agent if the other one has a server of its own', async () => {

@@ -1,5 +1,6 @@
 import type { ParticipantRecord } from '../../conversation/control/command.js';
 import { type ListeningPeriod, noteListener, noteParticipant } from '../../conversation/control/listeners.js';
+import type { AgentRef } from '../../agent/flow/handover.js';
 import type { StepPassed } from '../../conversation/steps/machine.js';
 import { Conversation } from '../../conversation/conversation.js';
 import type { EndStatus, PlayoutPosition } from '../../conversation/events.js';
@@ -157,10 +158,20 @@ function tracedParts(sessionId: string, { start, entries }: EventLog, optOut: bo
   };
 }
 
+/** Those of the first agent, to which the call belongs. */
 function stepsIn(entries: readonly LogEntry[]): StepPassed[] {
   const steps: StepPassed[] = [];
+  let first: AgentRef | null = null;
+  let hasCall = true;
   for (const entry of entries) {
-    if (entry.kind !== 'effect' || entry.effect.type !== 'trace' || entry.effect.name !== 'step') continue;
+    if (entry.kind !== 'effect') continue;
+    if (entry.effect.type === 'agent.handover') {
+      const { from, to } = entry.effect;
+      first ??= from;
+      hasCall = to.id === first.id;
+      Object.assign(steps.at(-1) ?? {}, { toMs: hasCall ? null : entry.t });
+    }
+    if (!hasCall || entry.effect.type !== 'trace' || entry.effect.name !== 'step') continue;
     const step = String(entry.effect.data['step']);
     Object.assign(steps.at(-1) ?? {}, { toMs: entry.t, to: step });
     steps.push({ step, fromMs: entry.t, toMs: null, to: null });

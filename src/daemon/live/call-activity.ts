@@ -65,6 +65,8 @@ export class ActivityTracker {
   /** Running tools by the id of their call. */
   readonly #tools = new Map<string, string>();
   #step: string | null = null;
+  /** Where agents have left their steps that have handed the call over, by id. */
+  readonly #steps = new Map<string | null, string | null>();
   #lastTool: string | null = null;
   #thinkingFromMs: number | null = null;
   #quietFromMs: number;
@@ -163,9 +165,12 @@ export class ActivityTracker {
       case 'step':
         this.#step = event.step;
         break;
+      case 'handover':
+        this.#steps.set(event.from.id, this.#step);
+        this.#step = event.back ? (this.#steps.get(event.to.id) ?? null) : null;
+        break;
       case 'interrupted':
       case 'agentUpdated':
-      case 'handover':
       case 'toolProgress':
       case 'provider':
         break;

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import type { LlmProvider } from '../../providers/llm/llm.js';
 import type { ChatMessage, ToolSpec } from '../../agent/chat.js';
+import type { AgentRef } from '../../agent/flow/handover.js';
 import { reasonOf } from '../../base/errors.js';
 import { untilAborted, withTimeout } from '../../base/deadlines.js';
 import { type MemoryKeeper, remember } from './memory.js';
@@ -14,6 +15,16 @@ export interface AfterCallMarks {
   start(sessionId: string, name: string): Promise<boolean>;
   /** Records the result. */
   finish(sessionId: string, call: FunctionCall): Promise<void>;
+}
+
+/** Marks for an agent that took a session on: it may have functions of the same names as the first one. */
+export function ownMarks({ id }: AgentRef, marks: AfterCallMarks | null | undefined): AfterCallMarks | null {
+  if (marks == null) return null;
+  const own = (name: string): string => `${id ?? ''}:${name}`;
+  return {
+    start: (sessionId, name) => marks.start(sessionId, own(name)),
+    finish: (sessionId, call) => marks.finish(sessionId, { ...call, name: own(call.name) }),
+  };
 }
 
 interface AfterCallOptions {
@@ -50,7 +61,10 @@ export async function afterCall(
 ): Promise<FunctionCall[]> {
   const [made] = await Promise.all([
     runAfterCall(options, messages, (reason, cause) => onFault('afterCall.failed', reason, cause)),
-    remember(options, messages, calls, (reason) => onFault('memory.failed', reason)),
+    // An agent that may remember can have the call of one that may not.
+    options.optOut === true
+      ? undefined
+      : remember(options, messages, calls, (reason) => onFault('memory.failed', reason)),
   ]);
   return made;
 }

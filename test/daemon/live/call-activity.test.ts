@@ -92,6 +92,17 @@ describe('the state of a running call', () => {
     expect(new ActivityTracker({ ...waiting, direction: 'outbound' }, 'en', 0).activity().state).toBe('ringing');
   });
 
+  it('has the step of the agent that speaks', () => {
+    const [desk, billing] = [
+      { id: 'desk', name: 'Desk' },
+      { id: 'billing', name: 'Billing' },
+    ];
+    const call = new Watched().take({ type: 'step', step: 'welcome' });
+    expect(call.take({ type: 'handover', from: desk, to: billing, back: false }).view.step).toBeNull();
+    expect(call.take({ type: 'step', step: 'bill' }).view.step).toBe('bill');
+    expect(call.take({ type: 'handover', from: billing, to: desk, back: true }).view.step).toBe('welcome');
+  });
+
   it('knows who has joined, and who speaks with the user in place of the agent', () => {
     const person = (mode: Participant['mode'], toMs: number | null = null): SessionEvent => ({
       type: 'participant',
