@@ -51,7 +51,7 @@ describe('the extensions of a stored agent', () => {
   });
 
   it.each([
-    [{ ...DESK, extensions: { flow: {} } }, ['body', 'extensions', 'flow']],
+    [{ ...DESK, extensions: { weather: {} } }, ['body', 'extensions', 'weather']],
     [{ ...DESK, extensions: { transfer: { cold: 1 } } }, ['body', 'extensions', 'transfer', 'cold']],
     [{ ...DESK, config: { ...CONFIG, extensions: {} } }, ['body', 'config', 'extensions']],
   ])('have no unknown members: %j', async (body, loc) => {

@@ -68,7 +68,7 @@ describe('keys', () => {
         name: 'Ann',
         agents: [],
         origins: [],
-        scopes: ['read', 'write', 'calls', 'evals', 'admin'],
+        scopes: ['read', 'write', 'publish', 'calls', 'evals', 'admin'],
         hint: expect.stringMatching(/^.{4}$/) as string,
         created_at: expect.any(Number) as number,
         key: expect.stringMatching(/^sk_.{43}$/) as string,

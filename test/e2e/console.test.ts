@@ -477,7 +477,7 @@ describe.skipIf(!hasChromium)('the console, in a real browser', { timeout: 240_0
     expect((await fetch(`${daemon.address}/agents`, { headers: { authorization: made } })).status).toBe(200);
     expect((await fetch(`${daemon.address}/keys`, { headers: { authorization: made } })).status).toBe(403);
     const item = page.locator('.item', { hasText: 'The shop' });
-    expect(await item.innerText()).toContain('read, write, calls, evals ·');
+    expect(await item.innerText()).toContain('read, write, publish, calls, evals ·');
     await item.getByRole('button', { name: /Revoke/ }).click();
     await item.getByRole('button', { name: /Really/ }).click();
     await item.waitFor({ ...PATIENCE, state: 'detached' });

@@ -57,6 +57,7 @@ const ROWS = `
   INSERT INTO nodes (id, address, version, capacity, sessions, draining, started_us, heartbeat_us, secret_key_id,
       signing_key_id)
     VALUES ('gone', '', '1', 1, 0, 0, 1, 1, 'a', 'b');
+  INSERT INTO step_figures (agent_id, day, step, next, count, ms) VALUES ('baker', 20000, 'order', '', 3, 4500);
   INSERT INTO mcp_authorizations (server, record) VALUES ('stock', 'v1.SEALED');
   INSERT INTO agent_publications (id, agent_id, action, status, version, details, created_us)
     VALUES ('p1', 'baker', 'publish', 'done', 1, '{}', 1);`;

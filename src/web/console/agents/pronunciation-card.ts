@@ -88,7 +88,12 @@ export class PronunciationCard {
 
   #row(word: Word, at: number): HTMLElement {
     const cells = FIELDS.map(([name, title]) => {
-      const input = el('input', { type: 'text', 'aria-label': `${title} ${String(at + 1)}`, value: word[name] ?? '' });
+      const input = el('input', {
+        type: 'text',
+        placeholder: title,
+        'aria-label': `${title} ${String(at + 1)}`,
+        value: word[name] ?? '',
+      });
       input.addEventListener('input', () => {
         word[name] = input.value;
         this.#state.textContent = 'Not stored';
