@@ -212,7 +212,7 @@ export class Steps {
       step,
       collect: this.#fields(),
       asked: asked?.name ?? null,
-      known: data,
+      known: { ...data },
       confirming: first === undefined ? null : { name: first.name, spoken: first.spoken },
       attempts: asked === null ? 0 : (attempts[asked.name] ?? 0),
       refusal,

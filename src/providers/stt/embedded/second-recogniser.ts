@@ -55,7 +55,8 @@ export class SecondRecogniser {
     }
     const opinion = async (): Promise<Hypothesis> => {
       const words = await this.#sphinx.decode(samples, clock.virtual ? null : DEADLINE_MS);
-      if (words === null || words.length === 0) return first;
+      // Letters alone are hums ("mm-hm"), or a spelling, which the grammar hears better.
+      if (words === null || words.every(({ text }) => text.length === 1)) return first;
       const sentences = [words, first.words].map((sentence) => sentence.map(({ text }) => text));
       const scores = await score(sentences);
       return scores === null ? first : better(first, words, scores);
