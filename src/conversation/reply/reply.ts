@@ -7,7 +7,7 @@ import { becomeNextAgent } from './next-agent.js';
 import { applyUpdates } from './update.js';
 import { armFiller } from './filler.js';
 import { allowedTools, stepsOf } from '../steps/steps.js';
-import { addAssistantMessage, modelMessages } from '../speech/history.js';
+import { addAssistantMessage, isUnanswered, modelMessages } from '../speech/history.js';
 import { phrasesFor } from '../language/phrases.js';
 import { type Cut, cutSentences, isSpeakable } from '../speech/sentences.js';
 import { type AskedReply, OPENING_TURN, type ReplyState } from '../state.js';
@@ -166,8 +166,8 @@ export function failReply(core: Core, reason: string): void {
   cancelReply(core);
   failures.model++;
   if (reply?.asked != null && !spoke) refuse(core, reply.asked.id, 'failed', reason);
-  // Nobody waits for what a program has asked for, unless it took the place of an answer.
-  const isUnasked = reply?.asked != null && core.state.history.at(-1)?.role !== 'user';
+  // Nobody waits for what a program has asked for, unless the user has heard no answer yet.
+  const isUnasked = reply?.asked != null && !isUnanswered(core);
   if (spoke || isUnasked || failures.model >= MAX_MODEL_FAILURES) return;
   const { greeting, fallback } = phrasesFor(core.language);
   const answer = reply === null ? null : screeningAnswer(core, reply.turnText);
