@@ -48,6 +48,12 @@ describe('the demo agent', () => {
     expect(await start([], prompts, agent('demo', 'v3'))).toEqual({ demo: 'mine' });
   });
 
+  it('keeps the draft of a user', async () => {
+    await start([], (agents) => agents.change('demo', { config: { prompt: 'mine' } }, ANN, { asDraft: true }));
+    const found = await start([], (agents) => agents.working('demo'), agent('demo', 'v2'));
+    expect(found).toMatchObject({ config: { prompt: 'mine' }, published: 1 });
+  });
+
   it('does not come where there are others, and may be deleted', async () => {
     expect(await start([agent('a', 'x')], prompts)).toEqual({ a: 'x' });
     expect(await start([], prompts)).toEqual({ a: 'x' });
@@ -66,6 +72,16 @@ describe('agents of files', () => {
       ['file', null],
     ]);
     expect(await start([agent('a', 'file')], (agents) => agents.stored('a').version)).toBe(3);
+  });
+
+  it('leave a draft alone while callers have what the file says', async () => {
+    const edit = (agents: AgentRegistry): Promise<unknown> =>
+      agents.change('a', { config: { prompt: 'mine' } }, ANN, { asDraft: true });
+    await start([agent('a', 'file')], edit);
+    const workingOf = async (agents: AgentRegistry): Promise<unknown> => (await agents.working('a')).config.prompt;
+    expect(await start([agent('a', 'file')], workingOf)).toBe('mine');
+    expect(await start([agent('a', 'changed')], workingOf)).toBe('changed');
+    expect(await start([agent('a', 'changed')], prompts)).toEqual({ a: 'file' });
   });
 
   it('stay when their file is named no more', async () => {

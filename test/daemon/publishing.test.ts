@@ -149,6 +149,19 @@ describe('a draft', () => {
     });
   });
 
+  it('that callers have had is one to which the agent can be rolled back, earlier or later', async () => {
+    const id = await agent();
+    for (const words of ['Two.', 'Three.']) {
+      await ok('PUT', `/agents/${id}`, { config: says(words) });
+      await ok('POST', `/agents/${id}/publish`);
+    }
+    await ok('POST', `/agents/${id}/rollback`, { version: 2 });
+    expect(await greeting(id)).toContain('Two.');
+    await ok('POST', `/agents/${id}/rollback`, { version: 3 });
+    expect(await greeting(id)).toContain('Three.');
+    expect(await ok('GET', `/agents/${id}/versions/2`)).toMatchObject({ published_at: expect.any(Number) as number });
+  });
+
   it('is discarded, and what is published stays', async () => {
     const id = await agent();
     await ok('PUT', `/agents/${id}`, { config: says('Two.') });
@@ -213,6 +226,29 @@ describe('a scheduled publication', () => {
     expect(log).toHaveLength(2);
   });
 
+  it('leaves the agent enabled or disabled as it is then', async () => {
+    const [off, on] = [await agent(), await agent()];
+    await ok('PUT', `/agents/${off}`, { config: says('Two.') });
+    await ok('POST', `/agents/${on}/status`, { status: 'disabled' });
+    const saved = await ok('PUT', `/agents/${on}`, { config: { ...says('Two.'), status: 'disabled' } });
+    const publish_at = nowUnixMs() / 1000 + 1;
+    const first = await ok('POST', `/agents/${off}/publish`, { publish_at });
+    const second = await ok('POST', `/agents/${on}/publish`, { publish_at });
+    await ok('POST', `/agents/${off}/status`, { status: 'disabled' });
+    await ok('POST', `/agents/${on}/status`, { status: 'active' });
+    await ok('PUT', `/agents/${on}`, { config: says('Three.') });
+    expect(saved['version']).toBe(3);
+    expect(await over(off, first)).toMatchObject({ status: 'done', version: 2 });
+    expect(await over(on, second)).toMatchObject({ status: 'done', version: 3 });
+    expect([await greeting(off), await greeting(off, { agent_version: 2 })]).toEqual(Array(2).fill('AGENT_DISABLED'));
+    expect((await ask('GET', `/agents/${off}/draft`)).status).toBe(404);
+    expect(await greeting(on)).toContain('Two.');
+    expect(await greeting(on, { agent_version: 3 })).toContain('Two.');
+    expect(await greeting(on, { agent_version: 'draft' })).toContain('Three.');
+    await ok('POST', `/agents/${off}/status`, { status: 'active' });
+    expect(await greeting(off)).toContain('Two.');
+  });
+
   it('can be canceled, and a rollback cancels it', async () => {
     const id = await agent();
     const publish_at = nowUnixMs() / 1000 + 3600;
@@ -235,9 +271,10 @@ describe('a gate', () => {
   ];
 
   it('lets a version through that passes its suite, and names the cases that fail', async () => {
-    const id = await agent();
+    const id = await agent(false);
     const gate = await evals.suite();
-    await ok('PUT', `/agents/${id}/publishing`, { gate });
+    // Without drafts, each change would pass by the gate.
+    expect(await ok('PUT', `/agents/${id}/publishing`, { gate, drafts: false })).toMatchObject({ gate, drafts: true });
     await ok('PUT', `/agents/${id}`, { config: says('Two.') });
     const held = runner.held.length;
     const refused = await ok('POST', `/agents/${id}/publish`);

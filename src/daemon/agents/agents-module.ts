@@ -14,6 +14,7 @@ import { stepRoutes } from './step-routes.js';
 import { voiceRoutes } from './voice-routes.js';
 import { Voices } from './voices.js';
 import { unixSeconds } from '../../base/real-clock.js';
+import { CampaignStore } from '../../store/campaigns.js';
 import type { StoredMemories } from '../../store/memory.js';
 import type { Api } from '../http/api.js';
 
@@ -28,7 +29,7 @@ export function agentsModule(
   { access, clients, links }: HttpModule,
   inUse: (config: AgentConfig) => AgentConfig = (config) => config,
 ): AgentsModule {
-  const { settings, engine, nowUnixMs, stores } = context;
+  const { settings, engine, nowUnixMs, stores, database } = context;
   const { knowledge, memories, uploads } = stores.agentData;
   const registry = new AgentRegistry({
     engine,
@@ -36,6 +37,7 @@ export function agentsModule(
     inUse,
     store: stores.agents,
     phones: stores.phones,
+    campaigns: new CampaignStore(database),
     whyNeverTransferred: (target) => (isAllowedExtension(settings.sip, target) ? null : whyNeverCalled(target)),
   });
   engine.keepIn({

@@ -23,6 +23,7 @@ import {
   type VersionPin,
 } from '../../store/agents.js';
 import type { Transaction } from '../../store/sql/statement.js';
+import type { CampaignStore } from '../../store/campaigns.js';
 import type { PhoneStore } from '../../store/phones.js';
 import { checkStoredAgent, isUnserved } from './check-agent.js';
 
@@ -51,6 +52,7 @@ export interface AgentRegistryOptions {
   store: AgentStore;
   engine: Engine;
   phones: Pick<PhoneStore, 'list'>;
+  campaigns: Pick<CampaignStore, 'list'>;
   nowUnixMs: () => number;
   /** Why calls can never be transferred to a target; null = they can. */
   whyNeverTransferred: (target: string) => string | null;
@@ -103,7 +105,7 @@ export class AgentRegistry {
   readonly #onRemove: ((id: string) => Promise<void>)[] = [];
   /** The queue of changes. They run one at a time, so that no change is lost between the check and the write of another. */
   readonly #changes = new Queue();
-  /** Versions that conversations have had, the latest last. A version never changes. */
+  /** Versions that conversations have had, the latest last, for their content, which never changes. */
   readonly #versions = new Map<string, AgentVersion>();
 
   constructor(options: AgentRegistryOptions) {
@@ -116,7 +118,7 @@ export class AgentRegistry {
   }
 
   /**
-   * The version for a new conversation. It is `disabled` if the published one is.
+   * The version for a new conversation. It is enabled or disabled as the published one is.
    * @throws ParleyError NOT_FOUND
    */
   async forConversation(id: string, { version: pin, caller }: VersionChoice): Promise<VersionedAgent> {
@@ -130,8 +132,7 @@ export class AgentRegistry {
           : (pin ?? (split === null || caller === null ? agent.version : sharedVersion(id, split, caller)));
     if (wanted === agent.version) return { ...this.#hosted(agent), version: wanted };
     const found = this.#hosted({ id, ...contentOf(await this.#kept(id, wanted)) });
-    const isDisabled = agent.config.status === 'disabled';
-    return { ...found, config: isDisabled ? { ...found.config, status: 'disabled' } : found.config, version: wanted };
+    return { ...found, config: { ...found.config, status: agent.config.status ?? 'active' }, version: wanted };
   }
 
   /** The same, or one that is about to be stored; null = there is none. */
@@ -153,6 +154,29 @@ export class AgentRegistry {
   /** Agents for sessions, in the order of creation. */
   list(): HostedAgent[] {
     return this.all().map((agent) => this.#hosted(agent));
+  }
+
+  /** All versions that conversations may get: published, drafts, of splits, and of pins of widgets, numbers, campaigns. */
+  async reachable(): Promise<HostedAgent[]> {
+    const found: HostedAgent[] = [];
+    const phones = this.#options.phones.list();
+    const campaigns = (await this.#options.campaigns.list()).map(({ caller, agentVersion }) => ({
+      agentVersion,
+      agentId: phones.find(({ number }) => number === caller)?.agentId,
+    }));
+    const numbers = [...phones, ...campaigns].filter(({ agentVersion }) => agentVersion !== null);
+    for (const agent of this.all()) {
+      const { id, version, draft, publishing } = agent;
+      found.push(this.#hosted(agent));
+      const pins = numbers.filter(({ agentId }) => agentId === id).map(({ agentVersion }) => agentVersion);
+      const split = publishing.split?.versions.map((one) => one.version) ?? [];
+      for (const other of new Set([draft, publishing.widget, ...split, ...pins])) {
+        if (typeof other !== 'number' || other === version) continue;
+        const [one] = await this.#options.store.versions(id, { limit: 1, before: other + 1 });
+        if (one?.version === other) found.push(this.#hosted({ id, ...contentOf(one) }));
+      }
+    }
+    return found;
   }
 
   /** Agents that take calls. */
@@ -298,7 +322,10 @@ export class AgentRegistry {
 
   /** A version, with its secrets. @throws ParleyError NOT_FOUND */
   async kept(id: string, version: number): Promise<AgentVersion> {
-    return this.#kept(this.stored(id).id, version);
+    // Read anew: unlike its content, when callers first had a version changes.
+    const [found] = await this.versions(id, { limit: 1, before: version + 1 });
+    if (found?.version !== version) throw new ParleyError('NOT_FOUND', { what: 'version', id: String(version) });
+    return found;
   }
 
   /**
@@ -330,7 +357,7 @@ export class AgentRegistry {
   /**
    * Stores the agents of files. A daemon without agents gets the demo, which is updated at each start until a user
    * changes it.
-   * An agent that uses drafts gets its file as a draft.
+   * An agent that uses drafts gets its file as a draft, unless callers have it already.
    * @returns a sentence for each agent whose language or vendor this daemon cannot serve, because it refuses their calls,
    * and for each new draft
    * @throws ParleyError CONFIG_INVALID, which names the agent; the agents before it are stored
@@ -341,7 +368,8 @@ export class AgentRegistry {
       const agents = [...files];
       if (demo !== undefined && files.length === 0) {
         const known = this.#options.store.get(demo.id);
-        if (known === null ? this.all().length === 0 : known.changedBy === null) agents.push(demo);
+        const isAsMade = known?.changedBy === null && known.draft === null;
+        if (known === null ? this.all().length === 0 : isAsMade) agents.push(demo);
       }
       this.#adopting = agents; // they may name each other
       for (const { id, ...file } of agents) {
@@ -349,8 +377,14 @@ export class AgentRegistry {
         const reason = await this.#checkFile(content);
         if (reason !== null) unserved.push(`the agent "${file.name}": ${reason}. Until then its calls are refused.`);
         const known = this.#options.store.get(id);
-        if (known === null) await this.#add({ ...content, id }, null);
-        else if (!isSame(await this.#workingOf(known), content)) {
+        if (known === null) {
+          await this.#add({ ...content, id }, null);
+          continue;
+        }
+        const working = await this.#workingOf(known);
+        // Callers have what the file says, and somebody edits what comes after it.
+        const isKept = known.draft !== null && working.changedBy !== null && isSame(known, content);
+        if (!isKept && !isSame(working, content)) {
           const isDraft = known.publishing.drafts;
           const { version } = await this.#save(known, content, { by: null, note: null, isDraft });
           if (isDraft)
@@ -362,15 +396,11 @@ export class AgentRegistry {
     });
   }
 
-  /** @throws ParleyError NOT_FOUND */
+  /** For its content. @throws ParleyError NOT_FOUND */
   async #kept(id: string, version: number): Promise<AgentVersion> {
     // An agent that was deleted and came again has other versions.
     const key = `${id}/${String(this.stored(id).createdAt)}/${String(version)}`;
-    let found = this.#versions.get(key);
-    if (found === undefined) {
-      [found] = await this.versions(id, { limit: 1, before: version + 1 });
-      if (found?.version !== version) throw new ParleyError('NOT_FOUND', { what: 'version', id: String(version) });
-    }
+    const found = this.#versions.get(key) ?? (await this.kept(id, version));
     this.#versions.delete(key);
     this.#versions.set(key, found);
     const [oldest] = this.#versions.keys();

@@ -154,7 +154,7 @@ function fileRoutes(api: Api, { agents, knowledge }: KnowledgeRoutesOptions): vo
     errors: ['NOT_FOUND', 'KNOWLEDGE_FILE_IN_USE'],
     examples: () => ({ body: { id: EXAMPLE_FILE.id } }),
     handle: async ({ body: { id } }) => {
-      const user = agents.list().find(({ config }) => config.knowledge_base?.files?.includes(id) === true);
+      const user = (await agents.reachable()).find(({ config }) => config.knowledge_base?.files?.includes(id) === true);
       if (user !== undefined) throw new ParleyError('KNOWLEDGE_FILE_IN_USE', { id, agent: user.id });
       if (!(await knowledge.remove(id))) throw new ParleyError('NOT_FOUND', { what: 'knowledge file', id });
       return { success: true };

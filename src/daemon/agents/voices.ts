@@ -72,7 +72,7 @@ export class VoicePreviews {
 export interface VoicesOptions {
   engine: Engine;
   store: VoiceStore;
-  agents: Pick<AgentRegistry, 'list'>;
+  agents: Pick<AgentRegistry, 'reachable'>;
   /** The language of voices that state none, and the provider of agents that name none. */
   defaults: { language: Language; provider: string };
   nowUnixMs: () => number;
@@ -167,7 +167,7 @@ export class Voices {
     if (voice === null) throw new ParleyError('NOT_FOUND', { what: 'custom voice', id: `${provider}/${voiceId}` });
     const names = ({ config: { voice: named } }: HostedAgent): boolean =>
       named?.voice_id === voiceId && (named.provider ?? defaults.provider) === provider;
-    const agent = voice.baseVoiceId === voiceId ? undefined : agents.list().find(names);
+    const agent = voice.baseVoiceId === voiceId ? undefined : (await agents.reachable()).find(names);
     if (agent !== undefined) throw new ParleyError('VOICE_IN_USE', { voice: voiceId, agent: agent.id });
     await store.remove(provider, voiceId);
   }

@@ -177,11 +177,19 @@ export class Publisher {
     );
   }
 
-  /** @throws ParleyError NOT_FOUND for an unknown suite or version, AGENT_DRAFT_OPEN */
+  /**
+   * An agent with a gate or a split uses drafts, whatever is asked: a live change would pass by both.
+   * @throws ParleyError NOT_FOUND for an unknown suite or version, AGENT_DRAFT_OPEN
+   */
   async configure(agentId: string, change: PublishingChange, by: Author): Promise<StoredAgent> {
     const { agents, store, suites } = this.#options;
     if (change.gate != null) await suites.get(change.gate);
     if (typeof change.widget === 'number') await agents.kept(agentId, change.widget);
+    const changed = (now: StoredAgent): Publishing => {
+      const publishing = { ...now.publishing, ...change };
+      publishing.drafts ||= publishing.gate !== null || publishing.split !== null;
+      return publishing;
+    };
     return agents.point(
       agentId,
       by,
@@ -190,10 +198,10 @@ export class Publisher {
         if (change.drafts === false && draft !== null) {
           throw new ParleyError('AGENT_DRAFT_OPEN', { agent: agentId, version: draft });
         }
-        return { ...asItIs(now), publishing: { ...now.publishing, ...change } };
+        return { ...asItIs(now), publishing: changed(now) };
       },
-      function* ({ publishing }) {
-        const { drafts, gate, widget } = { ...publishing, ...change };
+      function* (now) {
+        const { drafts, gate, widget } = changed(now);
         yield* store.adding(entryOf(agentId, 'settings', by, { details: { settings: { drafts, gate, widget } } }));
       },
     );
@@ -282,6 +290,7 @@ export class Publisher {
         ...asItIs(now),
         live: version,
         draft: now.draft === version ? null : now.draft,
+        ...(from === null ? {} : await this.#withStatus(now, version)),
         publishing: { ...now.publishing, split: null },
       }),
       function* ({ version: previous }): Transaction<void> {
@@ -296,6 +305,22 @@ export class Publisher {
         if (!moved) throw new MovedOn();
       },
     );
+  }
+
+  /** What differs in the step to a version that was asked for earlier: it does not enable or disable the agent. */
+  async #withStatus(now: StoredAgent, version: number): Promise<Partial<AgentStep>> {
+    const { agents } = this.#options;
+    const { name, config, script, extensions = null } = await agents.kept(now.id, version);
+    const status = now.config.status ?? 'active';
+    const isSameStatus = (config.status ?? 'active') === status;
+    const content = { name, script, extensions, config: { ...config, status } };
+    // Disabling or enabling the agent meanwhile has made a new draft of this version.
+    if (now.draft !== null && now.draft !== version && isSame(await agents.working(now.id), content)) {
+      return { live: isSameStatus ? version : now.draft, draft: null };
+    }
+    if (isSameStatus) return {};
+    const draft = now.draft === version ? null : now.draft;
+    return { content, note: `As version ${String(version)}`, live: 'new', draft };
   }
 
   async #lead(lost: AbortSignal): Promise<void> {

@@ -142,7 +142,9 @@ describe('agents', () => {
     });
     const { object_key } = upload.body as { object_key: string };
     const { body: file } = await ask('POST', '/knowledge/create_file', { object_key, name: 'hours.txt' });
-    const lists = await made({ ...CONFIG, knowledge_base: { files: [file.id] } });
+    const lists = await made();
+    // In a draft already.
+    await ask('PUT', `/agents/${lists}/draft`, { config: { ...CONFIG, knowledge_base: { files: [file.id] } } });
     const refused = await ask('POST', '/knowledge/delete_file', { id: file.id });
     expect(refused).toMatchObject({ status: 409, body: { detail: text(`"${lists}" uses the knowledge file`) } });
     await ask('DELETE', `/agents/${lists}`);
