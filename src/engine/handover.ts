@@ -35,18 +35,20 @@ type Handing = Pick<AgentRequest, 'extensions' | 'agents'>;
 
 /**
  * The agent of a request, if it has an id, and those that a conversation with it can reach by hand-overs, as they are now:
- * those of the request, and those of the source. Ids without an agent are left out.
+ * those of the request, and those of the source. Ids without an agent are left out. The request's own agent is the one of
+ * the request, which may be another version than the source has, so that a conversation that is handed back goes on with it.
  */
 export async function reachableAgents(
-  { extensions, agents, agentId }: Handing & Pick<AgentRequest, 'agentId'>,
+  { agent: own, extensions, script, tools, agents, agentId }: AgentRequest,
   source: AgentSource | null,
 ): Promise<Readonly<Record<string, NamedAgent>>> {
   const found: Record<string, NamedAgent> = {};
   const open = [...(agentId == null ? [] : [agentId]), ...targetIds(extensions)];
   for (let id = open.shift(); id !== undefined; id = open.shift()) {
     if (Object.hasOwn(found, id) || Object.keys(found).length >= MOST_AGENTS) continue;
-    const agent = await agentOf(id, { agents }, source);
-    if (agent === null) continue;
+    const named = await agentOf(id, { agents }, source);
+    if (named === null) continue;
+    const agent = id === agentId ? { name: named.name, agent: own, extensions, script, tools } : named;
     found[id] = agent;
     open.push(...targetIds(agent.extensions));
   }

@@ -177,7 +177,7 @@ export class SessionFactory {
       whyNot: whyNotHandedOver(first),
       make: async (ref, { agent, extensions, script, tools }, variables, signal) => {
         // A program may name any agent: what that one reaches is not among those that the first one reaches.
-        const reached = { extensions, agents: request.agents, agentId: ref.id };
+        const reached = { agent, extensions, script, tools, agents: request.agents, agentId: ref.id };
         const agents = { ...request.agents, ...(await reachableAgents(reached, options.agents ?? null)) };
         const next: SessionRequest = {
           ...request,

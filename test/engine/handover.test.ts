@@ -415,6 +415,26 @@ describe('a hand-over in writing', () => {
     ]);
   });
 
+  it('comes back to the agent as the conversation has it, not to the one of its id', async () => {
+    const back = { tool: 'hand_over', arguments: { agent: 'Desk', reason: 'A room.' }, ...NOTHING };
+    const billing: NamedAgent = {
+      ...BILLING,
+      extensions: { handover: { agents: [{ agent_id: 'desk' }] } },
+      script: {
+        rules: [
+          { when: 'bill', say: 'Your bill is ten euros.' },
+          { when: 'room', call: back },
+        ],
+      },
+    };
+    const desk = { name: 'Desk', agent: DESK, script: { rules: [{ when: 'room', say: 'Another version.' }] } };
+    const agents = { billing, desk };
+    const asked: ChatMessage[] = [{ role: 'user', content: 'How much is my bill?' }];
+    const first = await chat(asked, { agents, agentId: 'desk' });
+    const history: ChatMessage[] = [...asked, ...first.added, { role: 'user', content: 'I want a room' }];
+    expect((await chat(history, { agents, agentId: 'desk' })).text).toContain('We have a room.');
+  });
+
   it('stays with the agent if the other one has a server of its own', async () => {
     const billing = { ...BILLING, agent: { ...BILLING.agent, custom_llm_websocket: 'wss://llm.example.com' } };
     const asked: ChatMessage[] = [{ role: 'user', content: 'How much is my bill?' }];
