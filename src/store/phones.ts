@@ -98,7 +98,7 @@ export class PhoneStore {
     return this.#live.all();
   }
 
-  /** Returns the changed number; null = it does not exist. */
+  /** Campaigns lose their pins if another agent answers. Returns the changed number; null = it does not exist. */
   async change(number: string, change: PhoneChange): Promise<StoredPhone | null> {
     const { status, agentId, agentVersion, agentConfigOverride, queue, tags } = change;
     const sets = [
@@ -110,7 +110,16 @@ export class PhoneStore {
       ...(tags === undefined ? [] : [sql`tags = ${JSON.stringify(tags)}`]),
     ];
     const all = sets.reduce((one, next) => sql`${one}, ${next}`, sql`number = number`);
-    const row = await this.#database.first<Row>(sql`UPDATE phones SET ${all} WHERE number = ${number} RETURNING *`);
+    const row = await this.#database.transaction(function* () {
+      // Versions of one agent mean nothing to another. Naming `caller` tells other nodes: their trigger watches it.
+      if (agentId !== undefined) {
+        yield sql`UPDATE campaigns SET agent_version = NULL, caller = caller
+          WHERE caller = ${number} AND agent_version IS NOT NULL AND EXISTS
+            (SELECT 1 FROM phones WHERE number = ${number} AND agent_id IS DISTINCT FROM ${agentId})`;
+      }
+      const { rows } = yield sql`UPDATE phones SET ${all} WHERE number = ${number} RETURNING *`;
+      return (rows as unknown as readonly Row[])[0] ?? null;
+    });
     await this.#live.refresh(number);
     return row === null ? null : decoded(row, this.#box);
   }

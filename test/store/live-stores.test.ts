@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentStore, LIVE_AT_ONCE, type StoredAgent } from '../../src/store/agents.js';
+import { CampaignStore } from '../../src/store/campaigns.js';
 import { KEY_SCOPES, KeyStore } from '../../src/store/keys.js';
 import { PhoneStore, type StoredPhone } from '../../src/store/phones.js';
 import { SecretBox } from '../../src/store/secret-box.js';
@@ -61,6 +62,14 @@ describe.each(backends)('stores that are read without waiting, on $name', (backe
     const changed = { ...phone, agentId: 'a', agentVersion: 7, tags: [] };
     expect(await phones.change(phone.number, { agentId: 'a', agentVersion: 7, tags: [] })).toEqual(changed);
     expect(phones.get(phone.number)).toEqual(changed);
+    const campaigns = new CampaignStore(test.database);
+    const settings = { includeMetadataInPrompt: false, overrides: {}, reason: null, lastCallMs: null, createdAt: 1 };
+    await campaigns.add({ ...settings, id: 'c', name: 'C', status: 'idle', caller: phone.number, agentVersion: null });
+    await campaigns.change('c', { agentVersion: 7 });
+    await phones.change(phone.number, { agentId: 'a' });
+    expect(await campaigns.get('c')).toMatchObject({ caller: phone.number, agentVersion: 7 });
+    await phones.change(phone.number, { agentId: 'b' });
+    expect(await campaigns.get('c')).toMatchObject({ caller: phone.number, agentVersion: null });
     expect([await phones.remove(phone.number), await phones.remove(phone.number)]).toEqual([true, false]);
     expect([phones.get(phone.number), await phones.change(phone.number, { tags: [] })]).toEqual([null, null]);
   });
