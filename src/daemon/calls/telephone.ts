@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentCall } from '../../telephony/calls/agent-call.js';
+import { ANONYMOUS } from '../../telephony/carriers/sip/headers.js';
 import { isAllowedExtension } from '../../telephony/carriers/sip/open.js';
 import type { CarrierStatistics } from '../../telephony/carriers/carrier-statistics.js';
 import { type OutboundCall, type OwnCall, Switchboard } from '../../telephony/calls/switchboard.js';
@@ -302,8 +303,8 @@ export class Telephone {
   async #wanted(call: CarrierCall<SessionLine>, phone: StoredPhone, id: string): Promise<WantedAgent | CallRefusal> {
     const { agents, inbound, engine, onError } = this.#options;
     const { agentId, agentVersion, agentConfigOverride } = phone;
-    // A caller without a number gets a version anew with each call.
-    const caller = callerOf({}, {}, call.from) ?? id;
+    // A caller without a number, or with a withheld one, gets a version anew with each call.
+    const caller = call.from === ANONYMOUS ? id : (callerOf({}, {}, call.from) ?? id);
     if (inbound !== null) {
       try {
         const { id: callId, from, to } = call;
