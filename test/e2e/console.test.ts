@@ -365,6 +365,34 @@ describe.skipIf(!hasChromium)('the console, in a real browser', { timeout: 240_0
     expect(extensions).toMatchObject({ pronunciation: { words: [{ word: 'Siobhan', ipa: 'ʃɪˈvɔːn' }] } });
   });
 
+  it('stores words without other edits, and does not undo what others have changed', async () => {
+    const made = await ask('POST', '/agents', { name: 'Ferry', config: { first_message: 'Ferry one.' } });
+    const path = `/agents/${String(made['id'])}`;
+    await page.goto(`${daemon.address}/console#${path}`);
+    await page.locator('#config-first_message').fill('Ferry two.');
+    await ask('PUT', path, { extensions: { queue: { limit: 3 } } });
+    await page.getByRole('button', { name: 'Add a word' }).click();
+    await page.getByLabel('Word 1', { exact: true }).fill('Ada');
+    await page.getByLabel('Alias 1').fill('Ayda');
+    await page.getByRole('button', { name: 'Store words' }).click();
+    await page.getByText('Stored: version 3').waitFor(PATIENCE);
+    expect(await ask('GET', path)).toMatchObject({
+      config: { first_message: 'Ferry one.' },
+      extensions: { queue: { limit: 3 }, pronunciation: { words: [{ word: 'Ada', alias: 'Ayda' }] } },
+    });
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Somebody has changed the agent').waitFor(PATIENCE);
+    expect(await ask('GET', path)).toMatchObject({ version: 3 });
+    await page.getByRole('button', { name: 'Save over it' }).click();
+    await page.getByRole('button', { name: 'Really undo what others have changed?' }).click();
+    await page.getByText('Saved: version 4.').waitFor(PATIENCE);
+    expect(await ask('GET', path)).toMatchObject({
+      config: { first_message: 'Ferry two.' },
+      extensions: { pronunciation: { words: [{ word: 'Ada' }] } },
+    });
+    browser.errors.splice(0); // the refused save
+  });
+
   it('says what an agent without a model lacks, asks before edits are lost, and deletes it', async () => {
     const { id } = await ask('POST', '/agents', { name: 'Nothing to say', config: { first_message: 'Hello.' } });
     await page.goto(`${daemon.address}/console#/agents`);

@@ -37,7 +37,7 @@ export class CallDetail {
     const back = el('button', { type: 'button', class: 'quiet-button active-back' }, 'All calls');
     back.addEventListener('click', onBack);
     const page = el('a', { href: `#/calls/${encodeURIComponent(call.session_id)}` }, 'Page of the call');
-    this.#live = new LiveCall(api, call.session_id, call.agent_id, () => this.end());
+    this.#live = new LiveCall(api, call, () => this.end());
     for (const [key, name] of KEYS) this.#live.controls.get(name)?.setAttribute('aria-keyshortcuts', key);
     this.element = el(
       'section',

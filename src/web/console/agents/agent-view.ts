@@ -16,10 +16,8 @@ import type { PublishingPanel } from './publishing.js';
 interface Agent extends PronouncingAgent {
   id: string;
   name: string;
-  config: unknown;
   script: unknown;
   extensions: Readonly<Record<string, unknown>> | null;
-  version: number;
   is_draft: boolean;
   warnings: readonly Fault[];
 }
@@ -58,6 +56,9 @@ class AgentEditor {
   #draft: unknown = {};
   #script: unknown = null;
   #extensions: Agent['extensions'] = null;
+  /** The version that Save changes: it would undo what others have changed since. */
+  #version = 0;
+  readonly #words: PronunciationCard<Agent>;
   #flow: FlowEditor | null = null;
   #flowView: View | null = null;
   #faults = new Faults();
@@ -68,6 +69,7 @@ class AgentEditor {
     this.#api = api;
     this.#id = path;
     this.#path = `/agents/${encodeURIComponent(path)}`;
+    this.#words = new PronunciationCard(api, this.#path, (agent, before) => this.#onWords(agent, before));
     this.#save.addEventListener('click', () => void this.#store());
     this.#name.addEventListener('input', () => this.#changed());
     this.#json.addEventListener('input', () => this.#onJson());
@@ -138,16 +140,7 @@ class AgentEditor {
           'div',
           { class: 'columns' },
           card('Configuration', this.#times, this.#formPlace),
-          el(
-            'div',
-            { class: 'stack' },
-            card('As JSON', this.#json),
-            new PronunciationCard(this.#api, this.#path, agent, {
-              get: () => this.#extensions,
-              set: (extensions) => (this.#extensions = extensions),
-            }).element,
-            publishing.element,
-          ),
+          el('div', { class: 'stack' }, card('As JSON', this.#json), this.#words.element, publishing.element),
         ),
       );
     } catch (error) {
@@ -158,7 +151,21 @@ class AgentEditor {
   /** Takes the working version, unless there are edits that it would lose. */
   async #reload(): Promise<void> {
     await this.#publishing?.load();
-    if (!this.#isChanged) this.#take(await this.#api.get<Agent>(this.#path));
+    const before = this.#version;
+    const agent = await this.#api.get<Agent>(this.#path);
+    if (!this.#isChanged && this.#version === before) this.#take(agent);
+  }
+
+  /** Takes words that were stored by themselves. @param before the version that got them */
+  #onWords(agent: Agent, before: number): void {
+    if (!this.#isChanged) this.#take(agent);
+    else {
+      const pronunciation = agent.extensions?.['pronunciation'];
+      this.#extensions = { ...this.#extensions, pronunciation };
+      // Where others have changed more than that, Save is refused.
+      if (before === this.#version) this.#version = agent.version;
+    }
+    this.#publishing?.saved();
   }
 
   /** The flow, whose editor is loaded with the page of an agent. */
@@ -201,6 +208,8 @@ class AgentEditor {
     this.#draft = this.#set(config);
     this.#script = script;
     this.#extensions = extensions;
+    this.#version = version;
+    this.#words.take(agent);
     this.#flow?.show(extensions?.['flow']);
     this.#faults = new Faults();
     this.#name.value = name;
@@ -286,6 +295,7 @@ class AgentEditor {
         name: this.#name.value,
         config: this.#draft,
         extensions: this.#extensions,
+        if_version: this.#version,
       });
       this.#take(agent);
       const version = String(agent.version);
@@ -297,9 +307,24 @@ class AgentEditor {
       this.#save.disabled = false;
       this.#faults = new Faults(error instanceof ApiError ? error.faults : []);
       this.#state.textContent = this.#faults.count === 0 ? 'Not saved' : `Not saved: ${faultsText(this.#faults)}`;
-      if (this.#faults.count === 0) this.#problems.replaceChildren(failure(error, () => void this.#store()));
+      if (error instanceof ApiError && error.status === 409) this.#problems.replaceChildren(this.#overtaken(error));
+      else if (this.#faults.count === 0) this.#problems.replaceChildren(failure(error, () => void this.#store()));
       else this.#showForm();
     }
+  }
+
+  /** Others have changed the agent since it was loaded. */
+  #overtaken(error: ApiError): HTMLElement {
+    const anyway = async (): Promise<void> => {
+      this.#version = (await this.#api.get<Agent>(this.#path)).version;
+      await this.#store();
+    };
+    return el(
+      'div',
+      { class: 'notice failure', role: 'alert' },
+      el('p', {}, error.message),
+      actionButton('Save over it', anyway, { confirm: 'Really undo what others have changed?' }),
+    );
   }
 }
 

@@ -15,14 +15,9 @@ interface Extensions {
 }
 
 export interface PronouncingAgent {
+  version: number;
   config: unknown;
   extensions?: Extensions | null;
-}
-
-/** Where the agent's editor keeps the extensions. */
-export interface ExtensionsOfEditor {
-  get(): Readonly<Record<string, unknown>> | null;
-  set(extensions: Readonly<Record<string, unknown>> | null): void;
 }
 
 interface Voice {
@@ -40,29 +35,29 @@ const FIELDS = [
 ] as const;
 
 /** The agent's dictionary: words are added, heard in the agent's voice, and saved. */
-export class PronunciationCard {
+export class PronunciationCard<Agent extends PronouncingAgent> {
   readonly element: HTMLElement;
   readonly #api: ConsoleApi;
   readonly #path: string;
-  readonly #agent: PronouncingAgent;
-  readonly #stored: ExtensionsOfEditor;
+  readonly #onStored: (agent: Agent, before: number) => void;
   readonly #rows = el('tbody', {});
   readonly #state = el('p', { class: 'soft', role: 'status' });
-  #words: Word[];
+  #agent: Agent | null = null;
+  #words: Word[] = [];
+  #isChanged = false;
 
   /**
    * @param path of the agent
-   * @param stored the editor's copy of the extensions, which its own Save sends
+   * @param onStored gets the agent with the new words, and the version that it was before
    */
-  constructor(api: ConsoleApi, path: string, agent: PronouncingAgent, stored: ExtensionsOfEditor) {
+  constructor(api: ConsoleApi, path: string, onStored: (agent: Agent, before: number) => void) {
     this.#api = api;
     this.#path = path;
-    this.#agent = agent;
-    this.#stored = stored;
-    this.#words = (agent.extensions?.pronunciation?.words ?? []).map((word) => ({ ...word }));
+    this.#onStored = onStored;
     const add = el('button', { type: 'button', class: 'quiet-button' }, 'Add a word');
     add.addEventListener('click', () => {
       this.#words.push({ word: '' });
+      this.#changed();
       this.#show();
       this.#rows.querySelector<HTMLInputElement>('tr:last-child input')?.focus();
     });
@@ -79,7 +74,20 @@ export class PronunciationCard {
       ),
       this.#state,
     );
+  }
+
+  /** Shows the words of an agent, unless some are not stored yet. */
+  take(agent: Agent): void {
+    this.#agent = agent;
+    if (this.#isChanged) return;
+    this.#words = (agent.extensions?.pronunciation?.words ?? []).map((word) => ({ ...word }));
+    this.#state.textContent = '';
     this.#show();
+  }
+
+  #changed(): void {
+    this.#isChanged = true;
+    this.#state.textContent = 'Not stored';
   }
 
   #show(): void {
@@ -96,7 +104,7 @@ export class PronunciationCard {
       });
       input.addEventListener('input', () => {
         word[name] = input.value;
-        this.#state.textContent = 'Not stored';
+        this.#changed();
       });
       return el('td', {}, input);
     });
@@ -108,16 +116,16 @@ export class PronunciationCard {
     );
     remove.addEventListener('click', () => {
       this.#words.splice(at, 1);
-      this.#state.textContent = 'Not stored';
+      this.#changed();
       this.#show();
     });
     return el('tr', {}, ...cells, el('td', {}, hear, ' ', remove));
   }
 
   async #hear(word: Word): Promise<void> {
-    const { voice, language } = (this.#agent.config ?? {}) as { voice?: Voice | null; language?: string | null };
+    const { voice, language } = (this.#agent?.config ?? {}) as { voice?: Voice | null; language?: string | null };
     const { provider, voice_id, model, settings } = voice ?? {};
-    const pronunciation = { ...this.#agent.extensions?.pronunciation, words: [filled(word)] };
+    const pronunciation = { ...this.#agent?.extensions?.pronunciation, words: [filled(word)] };
     const body = { text: word.word, provider, voice_id, model, settings, language, pronunciation };
     const { spoken, audio } = await this.#api.send<{ spoken: string; audio: string | null }>(
       'POST',
@@ -135,15 +143,19 @@ export class PronunciationCard {
   }
 
   async #save(): Promise<void> {
-    const extensions = this.#stored.get() as Extensions | null;
+    // The rest stays as it is stored: not what the editor has, which may be half edited or old.
+    const { extensions, version } = await this.#api.get<Agent>(this.#path);
     const words = this.#words.map(filled);
     const pronunciation = { ...extensions?.pronunciation, words };
-    const changed = await this.#api.send<PronouncingAgent & { version: number }>('PUT', this.#path, {
+    const changed = await this.#api.send<Agent>('PUT', this.#path, {
       extensions: { ...extensions, pronunciation },
+      if_version: version,
     });
-    this.#agent.extensions = changed.extensions ?? null;
-    this.#stored.set((changed.extensions ?? null) as Readonly<Record<string, unknown>> | null);
-    this.#state.textContent = `Stored: version ${String(changed.version)}`;
+    // Somebody may have typed on meanwhile.
+    this.#isChanged = JSON.stringify(this.#words.map(filled)) !== JSON.stringify(words);
+    this.#onStored(changed, version);
+    this.take(changed);
+    if (!this.#isChanged) this.#state.textContent = `Stored: version ${String(changed.version)}`;
   }
 }
 

@@ -92,7 +92,7 @@ class CallPage {
     };
     const live = laterView('the call', async () => {
       const { LiveCall } = await import('./live-call.js');
-      const running = new LiveCall(this.#api, call.session_id, call.agent_id, onEnded);
+      const running = new LiveCall(this.#api, call, onEnded);
       return { element: running.element, title: 'Call', close: () => running.close() };
     });
     this.#parts.push(live);

@@ -11,6 +11,13 @@ import { turnTimesOf, type WatchedEvent, watchedEvent, type WatchedParticipant }
 
 type StateEvent = Extract<WatchedEvent, { type: 'state' }>;
 
+/** What is known of a call when its events are not read yet. */
+export interface WatchedCall {
+  session_id: string;
+  agent_id: string | null;
+  agent_version?: number;
+}
+
 /** A running call, built from its events, and a supervisor's controls of it. */
 export class LiveCall {
   readonly element: HTMLElement;
@@ -25,14 +32,15 @@ export class LiveCall {
   #times: TurnTimes | null = null;
   readonly #state = el('p', { class: 'soft', role: 'status' }, 'Watching …');
 
-  constructor(api: ConsoleApi, sessionId: string, agentId: string | null, onEnded: () => void) {
+  constructor(api: ConsoleApi, watched: WatchedCall, onEnded: () => void) {
+    const { session_id: sessionId, agent_id: agentId, agent_version: version } = watched;
     this.#onEnded = onEnded;
     const { list, scroller } = transcriptElements('scroller watched');
     const summary = el('header', { class: 'summary', hidden: '' });
     this.#view = new TranscriptView(list, scroller, turnTimesElement, 'User');
     this.#summary = new TimesSummary(summary);
     this.#controls = new CallControls(api, sessionId);
-    this.#flow = new CallFlow(api, sessionId, agentId);
+    this.#flow = new CallFlow(api, sessionId, agentId, version === undefined ? null : String(version));
     const call = card('As it happens', this.#controls.element, summary, scroller, this.#state);
     this.element = el('div', { class: 'stack' }, call, this.#flow.element);
     api.events(

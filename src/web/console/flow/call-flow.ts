@@ -15,9 +15,10 @@ export class CallFlow {
   #titles: ReadonlyMap<string, string> = new Map();
   #now: string | null = null;
 
-  constructor(api: ConsoleApi, sessionId: string, agentId: string | null) {
+  /** @param version that the call has; null = unknown: most calls have the published one */
+  constructor(api: ConsoleApi, sessionId: string, agentId: string | null, version: string | null) {
     this.#api = api;
-    if (agentId !== null) void this.#load(sessionId, agentId);
+    if (agentId !== null) void this.#load(sessionId, agentId, version ?? 'published');
   }
 
   /** Marks the present step. */
@@ -46,11 +47,12 @@ export class CallFlow {
     this.#drawing?.close();
   }
 
-  async #load(sessionId: string, agentId: string): Promise<void> {
+  async #load(sessionId: string, agentId: string, version: string): Promise<void> {
     try {
-      const { extensions } = await this.#api.get<{ extensions: { flow?: unknown } | null }>(
-        `/agents/${encodeURIComponent(agentId)}`,
-      );
+      const agent = `/agents/${encodeURIComponent(agentId)}`;
+      // The agent itself is its draft, or the published version if there is none, as for a call of the draft.
+      const path = version === 'draft' ? agent : `${agent}/versions/${encodeURIComponent(version)}`;
+      const { extensions } = await this.#api.get<{ extensions: { flow?: unknown } | null }>(path);
       const flow = extensions?.flow;
       if (!isDrawable(flow)) return;
       const [{ FlowDrawing }, { calls }] = await Promise.all([

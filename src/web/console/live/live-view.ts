@@ -115,11 +115,14 @@ class Live {
   /** The steps of the own call. */
   readonly #steps = el('div', {});
   #flow: CallFlow | null = null;
+  /** The version that the own calls are for; null = as all callers. */
+  readonly #version: string | null;
 
   constructor({ api, path, search }: ViewOptions) {
     this.#api = api;
     this.#wanted = path;
     const version = new URLSearchParams(search).get('version');
+    this.#version = version;
     const nothing = el('p', { class: 'empty' }, 'What you and the agent say appears here.');
     const { list, scroller } = transcriptElements('scroller', nothing);
     const summary = el('header', { class: 'summary', hidden: '' });
@@ -199,7 +202,8 @@ class Live {
 
   #watchSteps(sessionId: string): void {
     this.#flow?.close();
-    const flow = new CallFlow(this.#api, sessionId, this.#controls.agent?.id ?? null);
+    const id = this.#controls.agent?.id ?? null;
+    const flow = new CallFlow(this.#api, sessionId, id, id === this.#wanted ? this.#version : null);
     this.#flow = flow;
     flow.follow(sessionId);
     this.#steps.replaceChildren(flow.element);
