@@ -23,7 +23,6 @@ import {
   type VersionPin,
 } from '../../store/agents.js';
 import type { Transaction } from '../../store/sql/statement.js';
-import type { CampaignStore } from '../../store/campaigns.js';
 import type { PhoneStore } from '../../store/phones.js';
 import { checkStoredAgent, isUnserved } from './check-agent.js';
 
@@ -52,7 +51,8 @@ export interface AgentRegistryOptions {
   store: AgentStore;
   engine: Engine;
   phones: Pick<PhoneStore, 'list'>;
-  campaigns: Pick<CampaignStore, 'list'>;
+  /** The numbers that campaigns call from, and the versions that they are pinned to. */
+  campaigns: { list(): Promise<readonly { caller: string | null; agentVersion: VersionPin | null }[]> };
   nowUnixMs: () => number;
   /** Why calls can never be transferred to a target; null = they can. */
   whyNeverTransferred: (target: string) => string | null;
