@@ -399,6 +399,7 @@ describe.skipIf(!hasChromium)('the console, in a real browser', { timeout: 240_0
     const item = page.locator('.agents li', { hasText: 'Nothing to say' });
     await item.locator('.agent-warnings', { hasText: 'language model' }).waitFor(PATIENCE);
     await item.getByRole('link', { name: 'Nothing to say' }).click();
+    await page.locator('h1', { hasText: 'Nothing to say' }).waitFor(PATIENCE); // the list has warnings, too
     await page.locator('.agent-warnings', { hasText: 'language model' }).waitFor(PATIENCE);
     await page.locator('#config-first_message').fill('Hello again.');
     const questions: string[] = [];
