@@ -76,8 +76,8 @@ export function handoverConfig(
   onMissing: (id: string) => void,
 ): HandoverConfig | null {
   const nameOf = (id: string): string | null => {
-    const agent = agents != null && Object.hasOwn(agents, id) ? agents[id] : undefined;
-    if (agent === undefined) onMissing(id);
+    const agent = givenAgent(agents, id);
+    if (agent === null) onMissing(id);
     return agent?.name ?? null;
   };
   return resolveHandover(extensions?.handover, nameOf, (text) => fillVariables(text ?? '', variables));
@@ -128,8 +128,12 @@ async function agentOf(
   { agents }: Pick<AgentRequest, 'agents'>,
   source: AgentSource | null,
 ): Promise<NamedAgent | null> {
-  if (agents != null && Object.hasOwn(agents, id)) return agents[id] ?? null;
-  return (await source?.get(id)) ?? null;
+  return givenAgent(agents, id) ?? (await source?.get(id)) ?? null;
+}
+
+/** An agent that comes with the request; null = none has this id. */
+function givenAgent(agents: AgentRequest['agents'], id: string): NamedAgent | null {
+  return agents != null && Object.hasOwn(agents, id) ? (agents[id] ?? null) : null;
 }
 
 interface ChatHandover {
@@ -307,8 +311,8 @@ export class ChatAgents {
 
   #next(ref: HandoverTarget['agent'], variables: Readonly<Record<string, string>>): ChatAgent | null {
     const { agents, metadata } = this.#request;
-    const found = agents != null && Object.hasOwn(agents, ref.id) ? agents[ref.id] : undefined;
-    if (found === undefined) return null;
+    const found = givenAgent(agents, ref.id);
+    if (found === null) return null;
     const { agent, extensions = null, script, tools = [] } = found;
     const own = { agent, extensions, script, tools, agentId: ref.id, metadata: { ...metadata, ...variables } };
     return this.#agent(ref, { ...this.#request, ...own });
